@@ -1,0 +1,11 @@
+//! Capstan: a GitOps reconciler for Azure Red Hat OpenShift (ARO HCP) clusters.
+//!
+//! The rooms, in the order data flows through them:
+//!
+//! ```text
+//! git ─► Tree ─► yaml ─► overlay ─► expand ─► graph ─► rules ─► plan ─► kubernetes ─► health ─► checks
+//!        files   nodes   merged     objects   edges    findings steps   applied       state     notes
+//! ```
+//!
+//! - [`model`]: the values everybody may hold.
+pub mod model;

@@ -1,0 +1,315 @@
+//! A document as a tree of values, each of which knows where it came from.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::{Path, Segment, Span};
+
+/// Where a value came from, and what it replaced on the way (newest first). Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin(Arc<Layer>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Layer {
+    span: Span,
+    beneath: Option<Origin>,
+}
+
+impl Origin {
+    /// A value written at `span`.
+    #[must_use]
+    pub fn new(span: Span) -> Self {
+        Self(Arc::new(Layer {
+            span,
+            beneath: None,
+        }))
+    }
+
+    /// This origin, lying over the value that came from `beneath`.
+    #[must_use]
+    pub fn over(&self, beneath: &Self) -> Self {
+        Self(Arc::new(Layer {
+            span: self.0.span.clone(),
+            beneath: Some(beneath.clone()),
+        }))
+    }
+
+    /// The place a person can edit.
+    #[must_use]
+    pub fn span(&self) -> &Span {
+        &self.0.span
+    }
+
+    /// The origin of the value that this one replaced.
+    #[must_use]
+    pub fn beneath(&self) -> Option<&Self> {
+        self.0.beneath.as_ref()
+    }
+}
+
+/// A value and its origin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// What it is.
+    pub value: Value,
+    /// Where it came from. Of a map or list: where it was opened.
+    pub origin: Origin,
+}
+
+/// The JSON data model, with numbers as people wrote them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `null`, `~` or nothing.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Any other number, with its text as written (`4.20` is not `4.2` to a person).
+    Float(f64, Box<str>),
+    /// A string.
+    String(Cow<'static, str>),
+    /// A sequence.
+    List(Vec<Node>),
+    /// A mapping.
+    Map(Map),
+}
+
+/// A key and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// The text.
+    pub name: Cow<'static, str>,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// A mapping in the order it was written. Keys are unique.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Map {
+    entries: Vec<(Key, Node)>,
+}
+
+impl Map {
+    /// The entries in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Key, &Node)> + ExactSizeIterator {
+        self.entries.iter().map(|(key, node)| (key, node))
+    }
+
+    /// The entries in order, their values open to change.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&Key, &mut Node)> {
+        self.entries.iter_mut().map(|(key, node)| (&*key, node))
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The value of `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Node> {
+        self.entry(name).map(|(_, node)| node)
+    }
+
+    /// The key and value of `name`.
+    #[must_use]
+    pub fn entry(&self, name: &str) -> Option<(&Key, &Node)> {
+        self.iter().find(|(key, _)| key.name == name)
+    }
+
+    /// The value of `name`, open to change.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Node> {
+        self.entries
+            .iter_mut()
+            .find(|(key, _)| key.name == name)
+            .map(|(_, node)| node)
+    }
+
+    /// Sets `key`, in place when it is there, else at the end. Returns what was there.
+    pub fn insert(&mut self, key: Key, node: Node) -> Option<Node> {
+        if let Some(slot) = self.get_mut(&key.name) {
+            return Some(std::mem::replace(slot, node));
+        }
+        self.entries.push((key, node));
+        None
+    }
+
+    /// Takes `name` out.
+    pub fn remove(&mut self, name: &str) -> Option<Node> {
+        let at = self.entries.iter().position(|(key, _)| key.name == name)?;
+        Some(self.entries.remove(at).1)
+    }
+}
+
+impl FromIterator<(Key, Node)> for Map {
+    /// Keeps the order; the caller answers for unique keys.
+    fn from_iter<I: IntoIterator<Item = (Key, Node)>>(entries: I) -> Self {
+        Self {
+            entries: entries.into_iter().collect(),
+        }
+    }
+}
+
+impl IntoIterator for Map {
+    type Item = (Key, Node);
+    type IntoIter = std::vec::IntoIter<(Key, Node)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl Node {
+    /// A value that came from `origin`.
+    #[must_use]
+    pub fn new(value: Value, origin: &Origin) -> Self {
+        Self {
+            value,
+            origin: origin.clone(),
+        }
+    }
+
+    /// A JSON value, all of it from `origin`.
+    #[must_use]
+    pub fn from_json(json: &serde_json::Value, origin: &Origin) -> Self {
+        use serde_json::Value as Json;
+        let value = match json {
+            Json::Null => Value::Null,
+            Json::Bool(bool) => Value::Bool(*bool),
+            Json::Number(number) => number.as_i64().map_or_else(
+                || {
+                    Value::Float(
+                        number.as_f64().unwrap_or_default(),
+                        number.to_string().into(),
+                    )
+                },
+                Value::Int,
+            ),
+            Json::String(text) => Value::String(text.clone().into()),
+            Json::Array(items) => Value::List(
+                items
+                    .iter()
+                    .map(|item| Self::from_json(item, origin))
+                    .collect(),
+            ),
+            Json::Object(fields) => Value::Map(
+                fields
+                    .iter()
+                    .map(|(name, field)| {
+                        let key = Key {
+                            name: name.clone().into(),
+                            origin: origin.clone(),
+                        };
+                        (key, Self::from_json(field, origin))
+                    })
+                    .collect(),
+            ),
+        };
+        Self::new(value, origin)
+    }
+
+    /// The plain JSON value, without origins.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        use serde_json::Value as Json;
+        match &self.value {
+            Value::Null => Json::Null,
+            Value::Bool(bool) => (*bool).into(),
+            Value::Int(int) => (*int).into(),
+            Value::Float(float, _) => (*float).into(),
+            Value::String(text) => text.as_ref().into(),
+            Value::List(items) => items.iter().map(Self::to_json).collect(),
+            Value::Map(map) => map
+                .iter()
+                .map(|(key, node)| (key.name.to_string(), node.to_json()))
+                .collect(),
+        }
+    }
+
+    /// The value of `name` when this is a map that has it.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        self.as_map()?.get(name)
+    }
+
+    /// The value under a chain of keys.
+    #[must_use]
+    pub fn at(&self, names: &[&str]) -> Option<&Self> {
+        names.iter().try_fold(self, |node, name| node.get(name))
+    }
+
+    /// The text under a chain of keys.
+    #[must_use]
+    pub fn text(&self, names: &[&str]) -> Option<&str> {
+        self.at(names)?.as_str()
+    }
+
+    /// The value at `path`.
+    #[must_use]
+    pub fn lookup(&self, path: &Path) -> Option<&Self> {
+        path.0
+            .iter()
+            .try_fold(self, |node, segment| node.child(segment))
+    }
+
+    /// Where to point for `path`: the value there, else its nearest ancestor that exists.
+    #[must_use]
+    pub fn nearest(&self, path: &Path) -> &Self {
+        let mut node = self;
+        for segment in &path.0 {
+            match node.child(segment) {
+                Some(child) => node = child,
+                None => break,
+            }
+        }
+        node
+    }
+
+    fn child(&self, segment: &Segment) -> Option<&Self> {
+        match segment {
+            Segment::Key(name) => self.get(name),
+            Segment::Index(index) => self.as_list()?.get(*index),
+        }
+    }
+
+    /// The entries of a map.
+    #[must_use]
+    pub fn as_map(&self) -> Option<&Map> {
+        match &self.value {
+            Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The items of a list.
+    #[must_use]
+    pub fn as_list(&self) -> Option<&[Self]> {
+        match &self.value {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The text of a string.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.value {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The span of the value.
+    #[must_use]
+    pub fn span(&self) -> &Span {
+        self.origin.span()
+    }
+}

@@ -1,0 +1,109 @@
+//! One Kubernetes object to apply, with where each value came from.
+
+use std::fmt;
+
+use super::{Node, Origin};
+
+/// What names an object in a cluster: group, kind, namespace and name. The version is not part of
+/// it, since one object can be read at several.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace; empty for cluster-scoped objects.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+impl ObjectId {
+    /// The id of these parts.
+    pub fn new(
+        group: impl Into<String>,
+        kind: impl Into<String>,
+        namespace: impl Into<String>,
+        name: impl Into<String>,
+    ) -> Self {
+        Self {
+            group: group.into(),
+            kind: kind.into(),
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+
+    /// Whether this is the kind `kind` of `group`.
+    #[must_use]
+    pub fn is(&self, group: &str, kind: &str) -> bool {
+        self.group == group && self.kind == kind
+    }
+}
+
+/// `Kind/namespace/name`, cluster-scoped `Kind//name` (DESIGN §12).
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.kind, self.namespace, self.name)
+    }
+}
+
+/// A Kubernetes object with provenance: a document of the tree, the result of an expansion, or a
+/// resource embedded in another object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Object {
+    /// What names it.
+    pub id: ObjectId,
+    /// The version in its `apiVersion`, without the group.
+    pub version: String,
+    /// The whole document.
+    pub node: Node,
+    /// Where to point when the object as a whole is meant: the name, of the definition if it came
+    /// from one.
+    pub origin: Origin,
+    /// The definition it was expanded from.
+    pub definition: Option<ObjectId>,
+}
+
+impl Object {
+    /// Reads the identity out of a document; `None` without `apiVersion`, `kind` or
+    /// `metadata.name`. `namespace` is used when the document names none.
+    #[must_use]
+    pub fn from_node(node: Node, namespace: &str) -> Option<Self> {
+        let api_version = node.text(&["apiVersion"])?;
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let kind = node.text(&["kind"])?;
+        let name = node.at(&["metadata", "name"])?;
+        let namespace = node.text(&["metadata", "namespace"]).unwrap_or(namespace);
+        let id = ObjectId::new(group, kind, namespace, name.as_str()?);
+        let (version, origin) = (version.to_owned(), name.origin.clone());
+        Some(Self {
+            id,
+            version,
+            node,
+            origin,
+            definition: None,
+        })
+    }
+
+    /// `group/version`, or the version alone for the core group.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        match self.id.group.as_str() {
+            "" => self.version.clone(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+
+    /// The value of a label.
+    #[must_use]
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.node.text(&["metadata", "labels", name])
+    }
+
+    /// The value of an annotation.
+    #[must_use]
+    pub fn annotation(&self, name: &str) -> Option<&str> {
+        self.node.text(&["metadata", "annotations", name])
+    }
+}

@@ -1,0 +1,54 @@
+//! Where something stands in a file.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A place in a text: 1-based line and 1-based column, columns counted in Unicode scalars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// 1-based line.
+    pub line: u32,
+    /// 1-based column in Unicode scalars.
+    pub column: u32,
+}
+
+/// A stretch of a file, `end` exclusive. The path is relative to the repository root.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The file, with `/` between its parts.
+    pub path: Arc<str>,
+    /// The first character.
+    pub start: Position,
+    /// One past the last character.
+    pub end: Position,
+}
+
+impl Span {
+    /// The span of `len` characters that starts at `line` and `column`.
+    #[must_use]
+    pub fn new(path: &Arc<str>, line: u32, column: u32, len: u32) -> Self {
+        let start = Position { line, column };
+        let end = Position {
+            line,
+            column: column + len,
+        };
+        Self {
+            path: Arc::clone(path),
+            start,
+            end,
+        }
+    }
+
+    /// The beginning of a file: where a finding about the whole file points.
+    #[must_use]
+    pub fn top(path: &Arc<str>) -> Self {
+        Self::new(path, 1, 1, 0)
+    }
+}
+
+/// `path:line:column`, as compilers print it.
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.path, self.start.line, self.start.column)
+    }
+}

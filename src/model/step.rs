@@ -1,0 +1,57 @@
+//! One thing to do next.
+
+use serde_json::Value as Json;
+
+use super::ObjectId;
+
+/// What a step waits for in another step's object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Needed {
+    /// The object is there.
+    Applied,
+    /// The object is ready.
+    Ready,
+}
+
+/// Another step that comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Predecessor {
+    /// Its index in the plan.
+    pub step: usize,
+    /// How far it must have come.
+    pub until: Needed,
+}
+
+/// What a step does to the world.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Server-side apply of `payload` as `manager`.
+    Apply {
+        /// The whole object as it is sent.
+        payload: Json,
+        /// The field manager.
+        manager: String,
+        /// Whether to take fields from other managers.
+        force: bool,
+    },
+}
+
+/// How a step changes what is there (DESIGN §6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Change {
+    /// It is not there yet.
+    Create,
+}
+
+/// One thing to do, once its predecessors have come far enough. Plain data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The object it is about.
+    pub object: ObjectId,
+    /// What to do.
+    pub action: Action,
+    /// What that means for the object.
+    pub change: Change,
+    /// What comes first, in order of index.
+    pub after: Vec<Predecessor>,
+}
