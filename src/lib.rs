@@ -8,4 +8,5 @@
 //! ```
 //!
 //! - [`model`]: the values everybody may hold.
+pub mod api;
 pub mod model;

@@ -1,0 +1,151 @@
+//! Every kind the program knows by name: where it lives and at which versions it is served.
+
+/// Cluster API.
+pub const CAPI: &str = "cluster.x-k8s.io";
+/// The infrastructure half of the ARO provider.
+pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+/// The control plane half of the ARO provider.
+pub const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
+/// ASO: Azure resource groups.
+pub const RESOURCES: &str = "resources.azure.com";
+/// ASO: networks, subnets, security groups.
+pub const NETWORK: &str = "network.azure.com";
+/// ASO: vaults.
+pub const KEYVAULT: &str = "keyvault.azure.com";
+/// ASO: user-assigned identities.
+pub const MANAGED_IDENTITY: &str = "managedidentity.azure.com";
+/// ASO: role assignments.
+pub const AUTHORIZATION: &str = "authorization.azure.com";
+/// ASO: ARO HCP clusters, node pools and external auths.
+pub const RED_HAT_OPENSHIFT: &str = "redhatopenshift.azure.com";
+/// Our own kinds.
+pub const CAPSTAN: &str = "capstan.dev";
+
+/// A kind, its address in the API and the versions it has been served at, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// API group.
+    pub group: &'static str,
+    /// Kind.
+    pub kind: &'static str,
+    /// Plural, as in URLs.
+    pub plural: &'static str,
+    /// Versions without the group, oldest first; the newest is what we would choose.
+    pub versions: &'static [&'static str],
+}
+
+const fn kind(
+    group: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    versions: &'static [&'static str],
+) -> Kind {
+    Kind {
+        group,
+        kind,
+        plural,
+        versions,
+    }
+}
+
+const HCP: &[&str] = &[
+    "v1api20240610preview",
+    "v1api20251223preview",
+    "v1api20260630preview",
+];
+const NETWORKS: &[&str] = &["v1api20201101", "v1api20240301", "v20250301"];
+
+/// The custom resources of Cluster API, the ARO provider and ASO. All are namespaced.
+/// Source: facts/aro-controllers.md §1, facts/aro-rules.md §1.1.
+pub const KINDS: &[Kind] = &[
+    kind(CAPI, "Cluster", "clusters", &["v1beta2"]),
+    kind(CAPI, "MachinePool", "machinepools", &["v1beta2"]),
+    kind(INFRASTRUCTURE, "AROCluster", "aroclusters", &["v1beta2"]),
+    kind(
+        INFRASTRUCTURE,
+        "AROMachinePool",
+        "aromachinepools",
+        &["v1beta2"],
+    ),
+    kind(
+        INFRASTRUCTURE,
+        "AzureClusterIdentity",
+        "azureclusteridentities",
+        &["v1beta1"],
+    ),
+    kind(
+        CONTROL_PLANE,
+        "AROControlPlane",
+        "arocontrolplanes",
+        &["v1beta2"],
+    ),
+    kind(
+        RESOURCES,
+        "ResourceGroup",
+        "resourcegroups",
+        &["v1api20200601"],
+    ),
+    kind(NETWORK, "VirtualNetwork", "virtualnetworks", NETWORKS),
+    kind(
+        NETWORK,
+        "VirtualNetworksSubnet",
+        "virtualnetworkssubnets",
+        NETWORKS,
+    ),
+    kind(
+        NETWORK,
+        "NetworkSecurityGroup",
+        "networksecuritygroups",
+        NETWORKS,
+    ),
+    kind(
+        KEYVAULT,
+        "Vault",
+        "vaults",
+        &["v1api20210401preview", "v1api20230701"],
+    ),
+    kind(
+        MANAGED_IDENTITY,
+        "UserAssignedIdentity",
+        "userassignedidentities",
+        &["v1api20230131"],
+    ),
+    kind(
+        AUTHORIZATION,
+        "RoleAssignment",
+        "roleassignments",
+        &["v1api20200801preview", "v1api20220401"],
+    ),
+    kind(
+        RED_HAT_OPENSHIFT,
+        "HcpOpenShiftCluster",
+        "hcpopenshiftclusters",
+        HCP,
+    ),
+    kind(
+        RED_HAT_OPENSHIFT,
+        "HcpOpenShiftClustersNodePool",
+        "hcpopenshiftclustersnodepools",
+        HCP,
+    ),
+    kind(
+        RED_HAT_OPENSHIFT,
+        "HcpOpenShiftClustersExternalAuth",
+        "hcpopenshiftclustersexternalauths",
+        HCP,
+    ),
+];
+
+/// The kind `kind` of `group`, when it is one we know.
+#[must_use]
+pub fn find(group: &str, kind: &str) -> Option<&'static Kind> {
+    KINDS
+        .iter()
+        .find(|known| known.group == group && known.kind == kind)
+}
+
+/// Whether `group` is one of Azure Service Operator's.
+#[must_use]
+pub fn is_aso(group: &str) -> bool {
+    group.ends_with(".azure.com")
+}

@@ -1,0 +1,10 @@
+//! The kinds we read and write: ours and those of the systems around us, one file per kind.
+//!
+//! In: nodes. Out: typed values with findings, schemas and CRDs of our own kinds, and the names
+//! (groups, kinds, labels, conditions) that the other rooms share as constants.
+//!
+//! It does not know: how values are merged, expanded, ordered or applied.
+
+pub mod embedded;
+pub mod kinds;
+pub mod labels;
