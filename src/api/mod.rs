@@ -8,3 +8,4 @@
 pub mod embedded;
 pub mod kinds;
 pub mod labels;
+pub mod overlay;
