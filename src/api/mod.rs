@@ -6,8 +6,14 @@
 //! It does not know: how values are merged, expanded, ordered or applied.
 
 pub mod arm_version;
+pub mod aro_cluster;
+pub mod aro_control_plane;
+pub mod aro_machine_pool;
+pub mod azure_cluster_identity;
+pub mod cluster_definition;
 pub mod conditions;
 pub mod embedded;
 pub mod kinds;
 pub mod labels;
 pub mod overlay;
+pub mod structural;
