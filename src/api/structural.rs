@@ -34,24 +34,68 @@ pub(crate) fn of<T: JsonSchema>() -> Json {
         .with_transform(OptionalEnum)
         .into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
-    without_nullable(&mut schema);
+    tidy(&mut schema);
     schema
 }
 
+/// Calls `change` on `schema` and on every schema below it, the inner ones first.
+pub(crate) fn each(schema: &mut Json, change: &impl Fn(&mut Properties)) {
+    let Json::Object(fields) = schema else { return };
+    if let Some(Json::Object(properties)) = fields.get_mut("properties") {
+        properties
+            .values_mut()
+            .for_each(|below| each(below, change));
+    }
+    for keyword in ["items", "additionalProperties", "not"] {
+        fields
+            .get_mut(keyword)
+            .into_iter()
+            .for_each(|below| each(below, change));
+    }
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        let list = fields.get_mut(keyword).and_then(Json::as_array_mut);
+        list.into_iter()
+            .flatten()
+            .for_each(|below| each(below, change));
+    }
+    change(fields);
+}
+
 /// Takes out what only says that an optional field may be `null`: we read `null` as absent, and
-/// CRDs of Go types do not say it.
-pub(crate) fn without_nullable(schema: &mut Json) {
-    match schema {
-        Json::Object(fields) => {
-            if fields.get("nullable") == Some(&Json::Bool(true)) {
-                fields.remove("nullable");
-            }
-            if fields.get("default") == Some(&Json::Null) {
-                fields.remove("default");
-            }
-            fields.values_mut().for_each(without_nullable);
+/// CRDs of Go types do not say it. Descriptions become single lines.
+pub(crate) fn tidy(schema: &mut Json) {
+    each(schema, &|fields| {
+        fields.retain(|keyword, value| match keyword.as_str() {
+            "nullable" => false,
+            "default" => !value.is_null(),
+            _ => true,
+        });
+        if let Some(Json::String(text)) = fields.get_mut("description") {
+            *text = text
+                .replace("\n\n", "\u{0}")
+                .replace('\n', " ")
+                .replace('\u{0}', "\n\n");
         }
-        Json::Array(items) => items.iter_mut().for_each(without_nullable),
-        _ => {}
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_that_are_named_like_keywords_are_left_alone() {
+        let mut schema = json!({"properties": {
+            "nullable": {"type": "boolean", "nullable": true},
+            "properties": {"properties": {"default": {"default": null}}}
+        }});
+        tidy(&mut schema);
+        let tidied = json!({"properties": {
+            "nullable": {"type": "boolean"},
+            "properties": {"properties": {"default": {}}}
+        }});
+        assert_eq!(schema, tidied);
     }
 }
