@@ -8,5 +8,8 @@
 //! ```
 //!
 //! - [`model`]: the values everybody may hold.
+//! - [`api`]: the kinds we read and write.
+//! - [`expand`]: from a definition to the objects that make its cluster.
 pub mod api;
+pub mod expand;
 pub mod model;
