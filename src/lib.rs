@@ -10,3 +10,4 @@
 //! - [`model`]: the values everybody may hold.
 pub mod api;
 pub mod model;
+pub mod yaml;

@@ -1,0 +1,12 @@
+//! Text to nodes and back, and never a failure on the way.
+//!
+//! In: the bytes of one file. Out: its documents as [`Node`](crate::model::Node)s in which every key
+//! and value knows its line and column, and findings for what could not be read. The other way: JSON
+//! values to a YAML stream that Kubernetes tools read back as the same values.
+//!
+//! It does not know: what a document means, or what other files hold.
+
+mod problems;
+mod scalar;
+
+pub use problems::problems;
