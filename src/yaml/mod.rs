@@ -6,7 +6,16 @@
 //!
 //! It does not know: what a document means, or what other files hold.
 
+mod builder;
+mod documents;
+mod entries;
 mod problems;
 mod scalar;
+mod syntax;
 
+pub use builder::{MAX_COPIES, MAX_DEPTH};
+pub use documents::read;
 pub use problems::problems;
+
+#[cfg(test)]
+mod tests;
