@@ -12,10 +12,12 @@ mod entries;
 mod problems;
 mod scalar;
 mod syntax;
+mod write;
 
 pub use builder::{MAX_COPIES, MAX_DEPTH};
 pub use documents::read;
 pub use problems::problems;
+pub use write::write;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use super::{MAX_COPIES, MAX_DEPTH, read};
+use super::{MAX_COPIES, MAX_DEPTH, read, write};
 use crate::model::{Finding, Node, Value};
 
 fn parse(text: &str) -> (Vec<Node>, Vec<Finding>) {
@@ -415,6 +415,24 @@ fn no_text_makes_the_reader_panic_and_no_broken_text_passes_in_silence() {
         let (documents, findings) = read(&Arc::from("f.yaml"), &bytes);
         assert!(documents.is_empty() || std::str::from_utf8(&bytes).is_ok());
         assert!(findings.len() <= 100);
+    }
+}
+
+#[test]
+fn what_is_written_is_read_back_the_same_here_and_by_serde_yaml() {
+    let parts = [
+        "a", " ", "\n", "\t", ":", ": ", "- ", "#", " #", "'", "\"", "\\", "0", "1", ".", "-", "é",
+        "😀", "on", "~", "{", "]", ",", "&", "*", "!", "%", "@", "`", "\r", "\0", "\u{7f}",
+        "\u{85}", "\u{2028}", "|", ">", "?", "=", "<<", "...", "---", "\u{feff}",
+    ];
+    let mut numbers = Numbers(7);
+    for _ in 0..4_000 {
+        let (key, text) = (numbers.text(&parts, 4), numbers.text(&parts, 12));
+        let document = json!({"k": {key: text}, "l": [text]});
+        let stream = write(std::slice::from_ref(&document));
+        assert_eq!(one(&stream).to_json(), document, "{stream}");
+        let other: Json = serde_yaml::from_str(&stream).unwrap();
+        assert_eq!(other, document, "{stream}");
     }
 }
 
