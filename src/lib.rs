@@ -13,3 +13,4 @@
 pub mod api;
 pub mod expand;
 pub mod model;
+pub mod yaml;
