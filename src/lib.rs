@@ -8,5 +8,7 @@
 //! ```
 //!
 //! - [`model`]: the values everybody may hold.
+//! - [`schema`]: what a value may be, and what an apply makes of it.
 pub mod api;
 pub mod model;
+pub mod schema;
