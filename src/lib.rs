@@ -14,5 +14,5 @@
 pub mod api;
 pub mod expand;
 pub mod model;
-pub mod yaml;
 pub mod schema;
+pub mod yaml;

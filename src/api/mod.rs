@@ -12,6 +12,8 @@ pub mod aro_machine_pool;
 pub mod azure_cluster_identity;
 pub mod cluster_definition;
 pub mod conditions;
+pub mod crds;
+mod document;
 pub mod embedded;
 pub mod fleet;
 pub mod kinds;
