@@ -10,4 +10,5 @@
 //! - [`model`]: the values everybody may hold.
 pub mod api;
 pub mod model;
+pub mod schema;
 pub mod yaml;
