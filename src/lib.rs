@@ -9,4 +9,5 @@
 //!
 //! - [`model`]: the values everybody may hold.
 pub mod api;
+pub mod graph;
 pub mod model;
