@@ -5,6 +5,9 @@
 //!
 //! It does not know: how values are merged, expanded, ordered or applied.
 
+pub mod arm_version;
+pub mod conditions;
 pub mod embedded;
 pub mod kinds;
 pub mod labels;
+pub mod overlay;
