@@ -5,6 +5,9 @@
 //!
 //! It does not know: how values are merged, expanded, ordered or applied.
 
+pub mod aso;
+pub mod capi;
 pub mod embedded;
 pub mod kinds;
 pub mod labels;
+pub mod timeline;
