@@ -5,9 +5,12 @@
 //!
 //! It does not know: how values are merged, expanded, ordered or applied.
 
+pub mod arm_version;
 pub mod aso;
 pub mod capi;
+pub mod conditions;
 pub mod embedded;
 pub mod kinds;
 pub mod labels;
+pub mod overlay;
 pub mod timeline;

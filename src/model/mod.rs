@@ -11,6 +11,7 @@ mod check;
 mod clock;
 mod finding;
 mod health;
+mod merge;
 mod node;
 mod object;
 mod path;
