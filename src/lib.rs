@@ -8,5 +8,7 @@
 //! ```
 //!
 //! - [`model`]: the values everybody may hold.
+//! - [`health`]: what a live object says of itself.
 pub mod api;
+pub mod health;
 pub mod model;
