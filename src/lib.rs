@@ -8,6 +8,8 @@
 //! ```
 //!
 //! - [`model`]: the values everybody may hold.
+//! - [`health`]: what a live object says of itself.
 pub mod api;
 pub mod graph;
+pub mod health;
 pub mod model;

@@ -6,8 +6,11 @@
 //! It does not know: how values are merged, expanded, ordered or applied.
 
 pub mod arm_version;
+pub mod aso;
+pub mod capi;
 pub mod conditions;
 pub mod embedded;
 pub mod kinds;
 pub mod labels;
 pub mod overlay;
+pub mod timeline;
