@@ -9,7 +9,10 @@
 //!
 //! - [`model`]: the values everybody may hold.
 //! - [`health`]: what a live object says of itself.
+pub mod adapters;
 pub mod api;
 pub mod graph;
 pub mod health;
 pub mod model;
+pub mod plan;
+pub mod rules;

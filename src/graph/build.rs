@@ -1,12 +1,12 @@
 //! From objects to vertices and edges.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::references::{self, Reference};
 use super::{Edge, Executor, Graph, Place, Vertex, cycles};
 use crate::api::embedded;
-use crate::api::kinds::{AUTHORIZATION, CAPI, RED_HAT_OPENSHIFT};
+use crate::api::kinds::{AUTHORIZATION, RED_HAT_OPENSHIFT};
 use crate::model::{Finding, Needed, Object, ObjectId};
 
 /// Builds the graph of `objects` (top-level, ids unique) and says what is wrong with it: R01 for a
@@ -193,9 +193,9 @@ impl<'a> Builder<'a> {
 
     /// The order within each Cluster API cluster, and the gates between its embedded resources.
     fn clusters(&mut self) {
-        for cluster in self.members() {
+        for cluster in self.graph.clusters() {
             let rank = |at: &usize| references::sync_rank(&self.graph.vertices[*at].id);
-            let mut members = cluster.clone();
+            let mut members = cluster;
             members.sort_by_key(|at| (rank(at), *at));
             let mut order = Vec::new();
             for &from in &members {
@@ -211,41 +211,6 @@ impl<'a> Builder<'a> {
             }
             self.gates(&members);
         }
-    }
-
-    /// Per Cluster: the top-level vertices that belong to it, itself included.
-    fn members(&self) -> Vec<Vec<usize>> {
-        let mut clusters: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for edge in &self.graph.edges {
-            let (from, to) = (
-                &self.graph.vertices[edge.from].id,
-                &self.graph.vertices[edge.to].id,
-            );
-            if from.is(CAPI, "Cluster") && references::sync_rank(to).is_some() {
-                clusters.entry(edge.from).or_default().push(edge.to);
-            }
-            if from.is(CAPI, "MachinePool") && to.is(CAPI, "Cluster") {
-                let pools = self
-                    .graph
-                    .edges
-                    .iter()
-                    .filter(|other| other.from == edge.from);
-                let infrastructure = pools.map(|other| other.to).filter(|to| *to != edge.to);
-                let infrastructure = infrastructure
-                    .filter(|to| references::sync_rank(&self.graph.vertices[*to].id).is_some());
-                clusters
-                    .entry(edge.to)
-                    .or_default()
-                    .extend(infrastructure.chain([edge.from]));
-            }
-        }
-        let with_root = |(root, mut members): (usize, Vec<usize>)| {
-            members.push(root);
-            members.sort_unstable();
-            members.dedup();
-            members
-        };
-        clusters.into_iter().map(with_root).collect()
     }
 
     fn gates(&mut self, members: &[usize]) {

@@ -10,6 +10,7 @@
 //! It does not know: how anything is applied, whether a cluster exists.
 
 mod build;
+mod clusters;
 mod cycles;
 mod draw;
 mod references;
@@ -19,7 +20,7 @@ use crate::model::{Needed, ObjectId, Origin};
 
 pub use build::build;
 pub use draw::{dot, text};
-pub use schedule::{Schedule, Timing};
+pub use schedule::{Pace, Schedule, Timing};
 
 /// Where the object of a vertex is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

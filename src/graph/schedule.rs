@@ -24,17 +24,36 @@ pub struct Schedule {
     pub timings: Vec<Timing>,
 }
 
+/// How far one object has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// It is ready.
+    Done,
+    /// It works and will be ready in about this time, whatever it needs.
+    Running(Duration),
+    /// It waits, and will take this time once what it needs is there.
+    Pending(Duration),
+}
+
 impl Schedule {
-    /// Works out the schedule from how long each kind typically takes and how long role assignments
-    /// need to come into force. Vertices in a cycle keep a zero timing.
+    /// Works out the schedule from how far each object has come and how long role assignments need
+    /// to come into force. Vertices in a cycle keep a zero timing.
     #[must_use]
-    pub fn new(graph: &Graph, typical: impl Fn(&ObjectId) -> Duration, settle: Duration) -> Self {
+    pub fn new(graph: &Graph, pace: impl Fn(usize, &ObjectId) -> Pace, settle: Duration) -> Self {
         let mut schedule = Self {
             timings: vec![Timing::default(); graph.vertices.len()],
         };
         for at in order(graph) {
-            schedule.timings[at] =
-                schedule.timing(graph, at, typical(&graph.vertices[at].id), settle);
+            schedule.timings[at] = match pace(at, &graph.vertices[at].id) {
+                Pace::Done => Timing::default(),
+                Pace::Running(left) if graph.carried(at).next().is_none() => Timing {
+                    ready: left,
+                    ..Timing::default()
+                },
+                Pace::Running(typical) | Pace::Pending(typical) => {
+                    schedule.timing(graph, at, typical, settle)
+                }
+            };
         }
         schedule
     }
