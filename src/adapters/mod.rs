@@ -1,0 +1,3 @@
+//! Where effects happen. No adapter imports another; the daemon routes between them.
+
+pub mod kubernetes;
