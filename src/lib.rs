@@ -16,3 +16,11 @@ pub mod health;
 pub mod model;
 pub mod plan;
 pub mod rules;
+//! - [`api`]: the kinds we read and write.
+//! - [`expand`]: from a definition to the objects that make its cluster.
+//! - [`schema`]: what a value may be, and what an apply makes of it.
+pub mod api;
+pub mod expand;
+pub mod model;
+pub mod yaml;
+pub mod schema;

@@ -8,9 +8,17 @@
 pub mod arm_version;
 pub mod aso;
 pub mod capi;
+pub mod aro_cluster;
+pub mod aro_control_plane;
+pub mod aro_machine_pool;
+pub mod azure_cluster_identity;
+pub mod cluster_definition;
 pub mod conditions;
 pub mod embedded;
+pub mod fleet;
 pub mod kinds;
 pub mod labels;
 pub mod overlay;
 pub mod timeline;
+pub mod period;
+pub mod structural;
