@@ -8,5 +8,6 @@
 //! ```
 //!
 //! - [`model`]: the values everybody may hold.
+pub mod adapters;
 pub mod api;
 pub mod model;

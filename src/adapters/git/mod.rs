@@ -1,0 +1,11 @@
+//! Git in, notes out: revisions of a repository as [`Tree`](crate::model::Tree)s.
+//!
+//! In: the address of a repository, or a directory. Out: its refs by name, the files of a fleet at
+//! a commit, at the merge of two commits or in a directory, and the text notes on commits. All of
+//! it blocks; callers in async code put it on a thread of its own.
+//!
+//! It does not know: YAML, checks, when to fetch, what a revision is for.
+
+mod error;
+
+pub use error::Error;

@@ -1,0 +1,3 @@
+//! Where effects live: each adapter speaks to one part of the world, and none of them knows another.
+
+pub mod git;
