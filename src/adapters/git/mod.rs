@@ -7,5 +7,7 @@
 //! It does not know: YAML, checks, when to fetch, what a revision is for.
 
 mod error;
+mod ignored;
+mod walk;
 
 pub use error::Error;
