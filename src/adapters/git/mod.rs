@@ -6,6 +6,7 @@
 //!
 //! It does not know: YAML, checks, when to fetch, what a revision is for.
 
+pub mod directory;
 mod error;
 mod ignored;
 mod walk;
