@@ -6,9 +6,11 @@
 //!
 //! It does not know: YAML, checks, when to fetch, what a revision is for.
 
+mod address;
 pub mod directory;
 mod error;
 mod ignored;
+mod remote;
 mod walk;
 
 pub use error::Error;
