@@ -9,8 +9,12 @@
 mod address;
 pub mod directory;
 mod error;
+#[cfg(test)]
+mod fixture;
 mod ignored;
+mod mirror;
 mod remote;
 mod walk;
 
 pub use error::Error;
+pub use mirror::{Mirror, Ref, Refs};
