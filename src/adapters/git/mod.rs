@@ -11,10 +11,13 @@ pub mod directory;
 mod error;
 #[cfg(test)]
 mod fixture;
+mod history;
 mod ignored;
 mod mirror;
+mod objects;
 mod remote;
 mod walk;
 
 pub use error::Error;
+pub use history::Commit;
 pub use mirror::{Mirror, Ref, Refs};
