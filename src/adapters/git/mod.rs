@@ -13,6 +13,7 @@ mod error;
 mod fixture;
 mod history;
 mod ignored;
+mod merge;
 mod mirror;
 mod objects;
 mod remote;
@@ -20,4 +21,5 @@ mod walk;
 
 pub use error::Error;
 pub use history::Commit;
+pub use merge::Merged;
 pub use mirror::{Mirror, Ref, Refs};
