@@ -1,6 +1,5 @@
-//! Where effects happen. No adapter imports another; the daemon routes between them.
-
-pub mod kubernetes;
 //! Where effects live: each adapter speaks to one part of the world, and none of them knows another.
+//! The daemon routes between them.
 
 pub mod git;
+pub mod kubernetes;

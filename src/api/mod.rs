@@ -6,12 +6,12 @@
 //! It does not know: how values are merged, expanded, ordered or applied.
 
 pub mod arm_version;
-pub mod aso;
-pub mod capi;
 pub mod aro_cluster;
 pub mod aro_control_plane;
 pub mod aro_machine_pool;
+pub mod aso;
 pub mod azure_cluster_identity;
+pub mod capi;
 pub mod cluster_definition;
 pub mod conditions;
 pub mod embedded;
@@ -19,6 +19,6 @@ pub mod fleet;
 pub mod kinds;
 pub mod labels;
 pub mod overlay;
-pub mod timeline;
 pub mod period;
 pub mod structural;
+pub mod timeline;
