@@ -1,3 +1,35 @@
 //! What a value may be, what belongs to whom, and what an apply makes of it.
+//!
+//! - [`Schema`] says what a value may be: [`validate`], [`apply_defaults`] and [`prune`] do with a
+//!   value what the API server does.
+//! - [`FieldSet`] is a set of fields as managedFields keeps it.
+//! - [`strategic`] merges a patch into a value that knows where it came from.
+//!
+//! In: values and schemas. Out: values, violations, field sets. It does not know
+//! kinds, clusters, files, or how anything reaches an API server.
 
+mod defaults;
+mod embedded;
+pub mod fields;
+mod formats;
+mod limits;
+mod lists;
+mod nearest;
+mod order;
+mod pattern;
+mod prune;
+mod reading;
 pub mod strategic;
+mod structural;
+mod unions;
+mod validate;
+mod violation;
+mod wording;
+
+pub use defaults::apply_defaults;
+pub use fields::{Element, FieldPath, FieldSet};
+pub use nearest::nearest;
+pub use prune::prune;
+pub use structural::{Additional, Bound, Checks, Count, ListKind, Pattern, Schema, Type};
+pub use validate::{Unknown, validate};
+pub use violation::{Violation, ViolationKind};
