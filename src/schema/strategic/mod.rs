@@ -26,24 +26,38 @@ use crate::model::{Finding, Key, Map, Node, Origin, Value};
 /// keep their order and new ones come last.
 #[must_use]
 pub fn merge(base: Node, patch: &Node, lists: &ListKeys, findings: &mut Vec<Finding>) -> Node {
-    run(Side::Base, base, patch, lists, findings)
+    let mode = Mode {
+        opened_by: Side::Base,
+        nulls: Nulls::Delete,
+    };
+    run(mode, base, patch, lists, findings)
 }
 
-/// Lays `value` over `defaults`: the values of [`merge`], seen from the other side. Maps and lists
-/// are said to be opened where `value` opens them, and elements stand in its order, those that only
-/// the defaults have last.
+/// Lays `upper` on `lower`, where `lower` is what people mean by the value: as [`merge`], but a
+/// `null` replaces and stays, so that it can still lie on another layer.
 #[must_use]
-pub fn merge_defaults(
-    defaults: Node,
-    value: &Node,
-    lists: &ListKeys,
-    findings: &mut Vec<Finding>,
-) -> Node {
-    run(Side::Patch, defaults, value, lists, findings)
+pub fn lay_over(lower: Node, upper: &Node, lists: &ListKeys, findings: &mut Vec<Finding>) -> Node {
+    let mode = Mode {
+        opened_by: Side::Base,
+        nulls: Nulls::Stay,
+    };
+    run(mode, lower, upper, lists, findings)
+}
+
+/// Lays `upper` on `lower`, where `upper` is what people mean by the value: the values of
+/// [`lay_over`], but maps and lists are said to be opened where `upper` opens them, and elements
+/// stand in its order, those that only `lower` has last.
+#[must_use]
+pub fn lay_under(upper: &Node, lower: Node, lists: &ListKeys, findings: &mut Vec<Finding>) -> Node {
+    let mode = Mode {
+        opened_by: Side::Patch,
+        nulls: Nulls::Stay,
+    };
+    run(mode, lower, upper, lists, findings)
 }
 
 fn run(
-    side: Side,
+    mode: Mode,
     base: Node,
     patch: &Node,
     lists: &ListKeys,
@@ -60,12 +74,18 @@ fn run(
     };
     let mut merge = Merge {
         lists,
-        side,
+        mode,
         findings,
     };
     merge
         .node(base, patch, at)
         .expect("only null and $patch: delete remove a value, and both were refused")
+}
+
+#[derive(Clone, Copy)]
+struct Mode {
+    opened_by: Side,
+    nulls: Nulls,
 }
 
 /// Who is said to have opened a map or list that both sides have.
@@ -75,18 +95,24 @@ enum Side {
     Patch,
 }
 
-impl Side {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nulls {
+    Delete,
+    Stay,
+}
+
+impl Mode {
     fn origin(self, base: &Origin, patch: &Origin) -> Origin {
-        match self {
-            Self::Base => base.clone(),
-            Self::Patch => patch.over(base),
+        match self.opened_by {
+            Side::Base => base.clone(),
+            Side::Patch => patch.over(base),
         }
     }
 }
 
 struct Merge<'a> {
     lists: &'a ListKeys,
-    side: Side,
+    mode: Mode,
     findings: &'a mut Vec<Finding>,
 }
 
@@ -98,7 +124,7 @@ impl<'a> Merge<'a> {
             Directive::Replace => return self.replacement(&base.origin, patch, at),
             Directive::Merge => {}
         }
-        let origin = self.side.origin(&base.origin, &patch.origin);
+        let origin = self.mode.origin(&base.origin, &patch.origin);
         match (base.value, &patch.value) {
             (Value::Map(map), Value::Map(patch)) => {
                 let value = Value::Map(self.map(map, patch, at));
@@ -128,7 +154,7 @@ impl<'a> Merge<'a> {
     /// The patch's value where there was none: directives and nulls are left out.
     fn fresh(&mut self, patch: &Node, at: At<'_>) -> Option<Node> {
         let value = match &patch.value {
-            Value::Null => return None,
+            Value::Null if self.mode.nulls == Nulls::Delete => return None,
             Value::Map(_) if Directive::of(patch) == Directive::Delete => return None,
             Value::Map(map) => Value::Map(self.map(Map::default(), map, at)),
             Value::List(items) => Value::List(self.list(items, at)),
@@ -162,7 +188,7 @@ impl<'a> Merge<'a> {
                 continue;
             };
             let key = Key {
-                origin: self.side.origin(&key.origin, &patched.origin),
+                origin: self.mode.origin(&key.origin, &patched.origin),
                 name: key.name,
             };
             let node = self.node(node, change, at.child(&patched.name));
@@ -187,8 +213,16 @@ impl<'a> Merge<'a> {
     fn list(&mut self, items: &[Node], at: At<'_>) -> Vec<Node> {
         let items = items.iter().filter(|item| !directives::replaces_list(item));
         items
-            .filter_map(|item| self.fresh(item, at.element(item)))
+            .filter_map(|item| self.new_element(item, at.element(item)))
             .collect()
+    }
+
+    /// An element where there was none. In a list `null` is a value.
+    fn new_element(&mut self, element: &Node, at: At<'_>) -> Option<Node> {
+        match element.value {
+            Value::Null => Some(element.clone()),
+            _ => self.fresh(element, at),
+        }
     }
 
     fn keyed(&mut self, base: Vec<Node>, patch: &[Node], keys: &Keys, at: At<'_>) -> Vec<Node> {
@@ -203,11 +237,11 @@ impl<'a> Merge<'a> {
             let at = at.element(item);
             let new = match old {
                 Some(old) => self.element(old, item, keys, at),
-                None => self.fresh(item, at),
+                None => self.new_element(item, at),
             };
             elements.put(place, new);
         }
-        match self.side {
+        match self.mode.opened_by {
             Side::Base => elements.in_place(),
             Side::Patch => elements.changed_first(),
         }
@@ -218,7 +252,7 @@ impl<'a> Merge<'a> {
     fn element(&mut self, old: Node, patch: &Node, keys: &Keys, at: At<'_>) -> Option<Node> {
         let identity = keys.values(&old);
         let mut new = self.node(old, patch, at)?;
-        if self.side == Side::Base {
+        if self.mode.opened_by == Side::Base {
             keys.put_back(&mut new, identity);
         }
         Some(new)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use super::{ListKeys, merge, merge_defaults};
+use super::{ListKeys, lay_over, lay_under, merge};
 use crate::model::{Finding, Node, Origin, Span, Value};
 
 /// A value of which every part is written in `file`.
@@ -306,7 +306,7 @@ fn defaults_lie_beneath_a_value_that_keeps_its_order_and_its_places() {
         json!({"a": {"y": 2}, "nodePools": [{"name": "p1"}, {"name": "p2"}]}),
     );
     let (defaults, value) = (written("base", &defaults), written("patch", &value));
-    let node = merge_defaults(defaults, &value, &ListKeys::default(), &mut Vec::new());
+    let node = lay_under(&value, defaults, &ListKeys::default(), &mut Vec::new());
     assert_eq!(
         node.to_json(),
         json!({"a": {"x": 1, "y": 2}, "nodePools": [{"name": "p1"}, {"name": "p2", "size": 1}, {"name": "infra"}]})
@@ -322,6 +322,30 @@ fn defaults_lie_beneath_a_value_that_keeps_its_order_and_its_places() {
             "1 base",
             "\"infra\" base"
         ]
+    );
+}
+
+#[test]
+fn in_layers_null_is_a_value_that_stays() {
+    let lists = ListKeys::default();
+    let (lower, upper) = (
+        written("base", &json!({"a": 1, "b": {"c": 1}, "d": null})),
+        written(
+            "patch",
+            &json!({"a": null, "b": {"c": null, "e": null}, "d": 1}),
+        ),
+    );
+    let expected = json!({"a": null, "b": {"c": null, "e": null}, "d": 1});
+    let over = lay_over(lower.clone(), &upper, &lists, &mut Vec::new());
+    let under = lay_under(&upper, lower, &lists, &mut Vec::new());
+    assert_eq!(
+        (over.to_json(), under.to_json()),
+        (expected.clone(), expected)
+    );
+    check(
+        json!({}),
+        json!({"l": [1, null, {"x": null}]}),
+        json!({"l": [1, null, {}]}),
     );
 }
 
