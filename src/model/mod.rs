@@ -9,6 +9,7 @@
 
 mod check;
 mod clock;
+mod error;
 mod finding;
 mod health;
 mod merge;
@@ -21,6 +22,7 @@ mod tree;
 
 pub use check::{Annotation, Check, CheckState};
 pub use clock::Clock;
+pub use error::ErrorClass;
 pub use finding::{Finding, Severity};
 pub use health::{Health, HealthState};
 pub use node::{Key, Map, Node, Origin, Value};

@@ -1,0 +1,5 @@
+//! Where effects live: each adapter speaks to one part of the world, and none of them knows another.
+//! The daemon routes between them.
+
+pub mod git;
+pub mod kubernetes;
