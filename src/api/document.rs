@@ -168,3 +168,45 @@ fn schema_findings(schema: &Schema, node: &Node) -> Vec<Finding> {
         })
         .collect()
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// The one document of a text.
+    pub(in crate::api) fn document(text: &str) -> Node {
+        let (mut nodes, findings) = crate::yaml::read(&Arc::from("a.yaml"), text.as_bytes());
+        assert_eq!(findings, []);
+        nodes.remove(0)
+    }
+
+    /// `id line:column field` of each finding, in the order of lines.
+    pub(in crate::api) fn places(findings: &[Finding]) -> Vec<String> {
+        let place = |found: &Finding| {
+            let start = found.span.as_ref().map(|span| span.start);
+            let (line, column) = start.map_or((0, 0), |start| (start.line, start.column));
+            let field = found
+                .field
+                .as_ref()
+                .map(Path::to_string)
+                .unwrap_or_default();
+            (
+                line,
+                column,
+                format!("{} {line}:{column} {field}", found.id),
+            )
+        };
+        let mut places: Vec<_> = findings.iter().map(place).collect();
+        places.sort();
+        places.into_iter().map(|(_, _, text)| text).collect()
+    }
+
+    #[test]
+    fn null_says_that_something_is_absent_but_not_in_what_azure_defines() {
+        let node = document("{a: null, b: {c: ~, d: [{e: null, f: 1}]}, properties: {g: null}}");
+        let said = json!({"b": {"d": [{"f": 1}]}, "properties": {"g": null}});
+        assert_eq!(without_nulls(node).to_json(), said);
+    }
+}

@@ -257,3 +257,118 @@ fn assemble_patch(patch: PatchSpec, node: &Node, at: &Path) -> Result<Patch, Box
         origin: body.origin.clone(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::api::document::tests::{document, places};
+
+    fn read_spec(spec: &str) -> (Option<Overlay>, Vec<Finding>) {
+        let head = "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {name: base}\n";
+        read(&document(&format!("{head}spec:{spec}\n")))
+    }
+
+    #[test]
+    fn an_empty_overlay_selects_everything_and_lies_beneath() {
+        let (overlay, findings) = read_spec(" {}");
+        assert_eq!(findings, []);
+        let overlay = overlay.unwrap();
+        assert_eq!(overlay.name, "base");
+        assert_eq!(overlay.selector, Selector::default());
+        assert_eq!(overlay.precedence, Precedence::Default);
+        assert_eq!(
+            (overlay.order, overlay.merge, overlay.patches),
+            (0, None, vec![])
+        );
+    }
+
+    #[test]
+    fn everything_the_design_shows_is_read() {
+        let (overlay, findings) = read_spec(
+            "
+  selector: {matchLabels: {env: prod}, matchExpressions: [{key: tier, operator: In, values: [a]}]}
+  precedence: Enforced
+  order: 10
+  merge: {version: {channelGroup: stable}, nodePools: [{name: '*', osDisk: null}]}
+  patches:
+  - target: {kind: AROMachinePool, labelSelector: 'env=prod'}
+    patch: {metadata: {annotations: {owner: sre}}}
+  - target: {kind: Vault}
+    json6902: [{op: remove, path: /spec/tags}]",
+        );
+        assert_eq!(findings, []);
+        let overlay = overlay.unwrap();
+        assert_eq!(overlay.selector.match_labels["env"], "prod");
+        assert_eq!(overlay.selector.match_expressions[0].operator, Operator::In);
+        assert_eq!(
+            (overlay.precedence, overlay.order),
+            (Precedence::Enforced, 10)
+        );
+        let merge = overlay.merge.unwrap();
+        assert_eq!(merge.text(&["version", "channelGroup"]), Some("stable"));
+        let pool = &merge.get("nodePools").unwrap().as_list().unwrap()[0];
+        assert_eq!(pool.get("osDisk").unwrap().value, Value::Null);
+        let [strategic, json] = overlay.patches.as_slice() else {
+            unreachable!("two patches")
+        };
+        assert!(strategic.patch.as_map().is_some() && json.patch.as_list().is_some());
+        assert_eq!(strategic.target.kind.as_deref(), Some("AROMachinePool"));
+        let selector = strategic.target.label_selector.as_ref().unwrap();
+        assert_eq!(selector.match_expressions[0].key, "env");
+        assert_eq!(strategic.origin.span().start.line, 11);
+    }
+
+    #[test]
+    fn directives_are_left_to_merging() {
+        let (overlay, findings) =
+            read_spec(" {merge: {network: {$patch: replace, hostPrefix: 24}}}");
+        assert_eq!(findings, []);
+        let merge = overlay.unwrap().merge.unwrap();
+        assert_eq!(merge.text(&["network", "$patch"]), Some("replace"));
+    }
+
+    #[test]
+    fn faults_point_at_the_overlays_own_lines() {
+        let (overlay, findings) = read_spec(
+            "
+  merge:
+    version: {id: 4.20}
+    networks: {}
+  selector: {matchExpressions: [{key: a, operator: Is}]}",
+        );
+        assert_eq!(overlay, None);
+        assert_eq!(
+            places(&findings),
+            [
+                "Y11 6:19 spec.merge.version.id",
+                "S01 7:5 spec.merge.networks",
+                "S04 8:52 spec.selector.matchExpressions[0].operator",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_schema_cannot_say_is_found_too() {
+        let (overlay, findings) = read_spec(
+            "
+  selector: {matchExpressions: [{key: a, operator: In}, {key: b, operator: Exists, values: [c]}]}
+  patches:
+  - {target: {labelSelector: 'a=b=c'}, patch: {}}
+  - {target: {}}
+  - {patch: {}, json6902: []}",
+        );
+        assert_eq!(overlay, None);
+        assert_eq!(
+            places(&findings),
+            [
+                "S04 5:33 spec.selector.matchExpressions[0].values",
+                "S04 5:92 spec.selector.matchExpressions[1].values",
+                "S04 7:28 spec.patches[0].target.labelSelector",
+                "S04 8:5 spec.patches[1]",
+                "S04 9:5 spec.patches[2]",
+            ]
+        );
+    }
+}
