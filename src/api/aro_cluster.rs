@@ -26,31 +26,10 @@ use super::structural::{Properties, any_objects};
     derive = "Default",
     derive = "PartialEq",
     doc = "The Azure resources around an ARO HCP cluster.",
-    printcolumn(
-        name = "Cluster",
-        type_ = "string",
-        json_path = ".metadata.labels.cluster\\.x-k8s\\.io/cluster-name",
-        description = "The Cluster it belongs to"
-    ),
-    printcolumn(
-        name = "Ready",
-        type_ = "string",
-        json_path = ".status.ready",
-        description = "Whether the control plane has an endpoint"
-    ),
-    printcolumn(
-        name = "Provisioned",
-        type_ = "boolean",
-        json_path = ".status.initialization.provisioned",
-        description = "Whether it has been ready once"
-    ),
-    printcolumn(
-        name = "Endpoint",
-        type_ = "string",
-        json_path = ".spec.controlPlaneEndpoint.host",
-        description = "Host of the API server",
-        priority = 1
-    )
+    printcolumn = r#"{"name": "Cluster", "type": "string", "jsonPath": ".metadata.labels.cluster\\.x-k8s\\.io/cluster-name", "description": "The Cluster it belongs to"}"#,
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.ready", "description": "Whether the control plane has an endpoint"}"#,
+    printcolumn = r#"{"name": "Provisioned", "type": "boolean", "jsonPath": ".status.initialization.provisioned", "description": "Whether it has been ready once"}"#,
+    printcolumn = r#"{"name": "Endpoint", "type": "string", "jsonPath": ".spec.controlPlaneEndpoint.host", "description": "Host of the API server", "priority": 1}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct AROClusterSpec {

@@ -27,24 +27,9 @@ use super::structural::{Properties, any_objects};
     derive = "Default",
     derive = "PartialEq",
     doc = "The ARO HCP cluster itself.",
-    printcolumn(
-        name = "Cluster",
-        type_ = "string",
-        json_path = ".metadata.labels.cluster\\.x-k8s\\.io/cluster-name",
-        description = "The Cluster it belongs to"
-    ),
-    printcolumn(
-        name = "Ready",
-        type_ = "string",
-        json_path = ".status.ready",
-        description = "Whether the API server answers"
-    ),
-    printcolumn(
-        name = "Console URL",
-        type_ = "string",
-        json_path = ".status.consoleURL",
-        description = "The OpenShift console"
-    )
+    printcolumn = r#"{"name": "Cluster", "type": "string", "jsonPath": ".metadata.labels.cluster\\.x-k8s\\.io/cluster-name", "description": "The Cluster it belongs to"}"#,
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.ready", "description": "Whether the API server answers"}"#,
+    printcolumn = r#"{"name": "Console URL", "type": "string", "jsonPath": ".status.consoleURL", "description": "The OpenShift console"}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct AROControlPlaneSpec {

@@ -27,24 +27,9 @@ use super::structural::{Properties, any_objects};
     derive = "Default",
     derive = "PartialEq",
     doc = "A node pool of an ARO HCP cluster.",
-    printcolumn(
-        name = "Ready",
-        type_ = "string",
-        json_path = ".status.ready",
-        description = "Whether the node pool has joined the cluster"
-    ),
-    printcolumn(
-        name = "Provisioned",
-        type_ = "boolean",
-        json_path = ".status.initialization.provisioned",
-        description = "Whether it has been ready once"
-    ),
-    printcolumn(
-        name = "Replicas",
-        type_ = "integer",
-        json_path = ".status.replicas",
-        description = "How many nodes there are"
-    )
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.ready", "description": "Whether the node pool has joined the cluster"}"#,
+    printcolumn = r#"{"name": "Provisioned", "type": "boolean", "jsonPath": ".status.initialization.provisioned", "description": "Whether it has been ready once"}"#,
+    printcolumn = r#"{"name": "Replicas", "type": "integer", "jsonPath": ".status.replicas", "description": "How many nodes there are"}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct AROMachinePoolSpec {

@@ -22,18 +22,8 @@ use serde::{Deserialize, Serialize};
     label("cluster.x-k8s.io/v1beta1", "v1beta1"),
     derive = "PartialEq",
     doc = "Who we are at Azure, and which namespaces may say so.",
-    printcolumn(
-        name = "Type",
-        type_ = "string",
-        json_path = ".spec.type",
-        description = "Kind of credential"
-    ),
-    printcolumn(
-        name = "Age",
-        type_ = "date",
-        json_path = ".metadata.creationTimestamp",
-        description = "Time since it was made"
-    )
+    printcolumn = r#"{"name": "Type", "type": "string", "jsonPath": ".spec.type", "description": "Kind of credential"}"#,
+    printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp", "description": "Time since it was made"}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct AzureClusterIdentitySpec {

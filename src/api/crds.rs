@@ -11,7 +11,7 @@ use super::aro_control_plane::AROControlPlane;
 use super::aro_machine_pool::AROMachinePool;
 use super::azure_cluster_identity::AzureClusterIdentity;
 use super::fleet::Fleet;
-use super::{cluster_definition, overlay, structural};
+use super::{cluster_definition, fleet, overlay, structural};
 
 /// The CRDs of Fleet and of the four ARO kinds.
 #[must_use]
@@ -38,6 +38,7 @@ pub fn schema(kind: &str) -> Option<Json> {
     let mut schema = match kind {
         "ClusterDefinition" => cluster_definition::schema(),
         "Overlay" => overlay::schema(),
+        "Fleet" => fleet::schema(),
         _ => of_crd(kind)?,
     };
     close(&mut schema);
@@ -67,4 +68,54 @@ fn close(schema: &mut Json) {
             fields.insert("additionalProperties".to_owned(), false.into());
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn every_crd_has_a_schema_that_is_one() {
+        for crd in crds() {
+            let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+            crate::schema::Schema::from_json(schema).unwrap();
+            assert!(!schema.to_string().contains("nullable"), "{crd}");
+        }
+    }
+
+    #[test]
+    fn editors_get_schemas_of_all_our_kinds() {
+        let kinds = [
+            "ClusterDefinition",
+            "Overlay",
+            "Fleet",
+            "AROCluster",
+            "AROControlPlane",
+            "AROMachinePool",
+            "AzureClusterIdentity",
+        ];
+        for kind in kinds {
+            let schema = schema(kind).unwrap();
+            assert_eq!(schema["properties"]["kind"]["enum"][0], kind);
+            assert_eq!(schema["additionalProperties"], false);
+        }
+        assert_eq!(schema("Deployment"), None);
+    }
+
+    #[test]
+    fn what_azure_defines_stays_open() {
+        let schema = schema("ClusterDefinition").unwrap();
+        let spec = &schema["properties"]["spec"];
+        assert_eq!(spec["additionalProperties"], false);
+        assert_eq!(
+            spec["properties"]["properties"].get("additionalProperties"),
+            None
+        );
+        assert_eq!(
+            spec["properties"]["tags"]["additionalProperties"]["type"],
+            "string"
+        );
+    }
 }

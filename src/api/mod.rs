@@ -14,6 +14,8 @@ pub mod azure_cluster_identity;
 pub mod capi;
 pub mod cluster_definition;
 pub mod conditions;
+pub mod crds;
+mod document;
 pub mod embedded;
 pub mod fleet;
 pub mod kinds;

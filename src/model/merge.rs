@@ -59,6 +59,8 @@ impl Node {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value)]
+
     use std::sync::Arc;
 
     use serde_json::{Value as Json, json};

@@ -197,11 +197,13 @@ fn finding(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::super::tests::definition;
     use super::*;
 
     fn names(name: &str) -> (Names, Vec<String>) {
-        let definition = definition(&format!("metadata: {{name: {name}}}"));
+        let definition = definition(json!({"metadata": {"name": name}}));
         let names = Names::of(&definition);
         let found = too_long(&definition, &names);
         (names, found.into_iter().filter_map(|f| f.help).collect())
@@ -217,15 +219,17 @@ mod tests {
     #[test]
     fn the_suffix_is_the_digest_of_what_names_the_cluster() {
         // printf 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/clusters/prod-uks-1 | sha256sum
-        assert_eq!(names("prod-uks-1").0.suffix, "SUFFIX");
-        let given = definition("spec: {nameSuffix: a1b2c3}");
+        assert_eq!(names("prod-uks-1").0.suffix, "1ac7ad");
+        let given = definition(json!({"spec": {"nameSuffix": "a1b2c3"}}));
         assert_eq!(suffix(&given), "a1b2c3");
     }
 
     #[test]
     fn the_letter_case_of_a_subscription_does_not_rename_anything() {
-        let upper = definition("spec: {subscriptionID: 3F0C7D3E-52A4-4B6B-9A51-2F1F0D9C7A10}");
-        assert_eq!(suffix(&upper), suffix(&definition("{}")));
+        let upper = definition(json!({
+            "spec": {"subscriptionID": "3F0C7D3E-52A4-4B6B-9A51-2F1F0D9C7A10"}
+        }));
+        assert_eq!(suffix(&upper), suffix(&definition(json!({}))));
     }
 
     #[test]
@@ -252,8 +256,12 @@ mod tests {
 
     #[test]
     fn an_external_auth_makes_names_shorter() {
-        let definition =
-            definition("{metadata: {name: prod-uks-1234}, spec: {externalAuth: {clientID: x}}}");
+        let definition = definition(json!({
+            "metadata": {"name": "prod-uks-1234"},
+            "spec": {"externalAuth": {"clientID": "x"}, "nodePools": [
+                {"name": "a", "version": "4.20.17", "vmSize": "Standard_D4s_v3"}
+            ]},
+        }));
         let names = Names::of(&definition);
         assert_eq!(names.external_auth, "prod-uks-1234-ea");
         let found = too_long(&definition, &names);
