@@ -4,13 +4,15 @@
 //! it does not know, `int32` and `int64` among them; we also leave `isbn*`, `creditcard`, `ssn` and
 //! `rgbcolor` to it. Dashes in a name do not count: `date-time` is `datetime`.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::OnceLock;
 
 use regex::Regex;
 
 /// Formats by name without dashes, and what decides about them.
-const FORMATS: &[(&str, fn(&str) -> bool)] = &[
+type Format = (&'static str, fn(&str) -> bool);
+
+const FORMATS: &[Format] = &[
     ("bsonobjectid", |text| hex(text, 24)),
     ("byte", is_base64),
     ("cidr", is_cidr),
@@ -58,7 +60,7 @@ fn is_base64(text: &str) -> bool {
     let body = text.trim_end_matches('=');
     let padding = text.len() - body.len();
     !text.is_empty()
-        && text.len() % 4 == 0
+        && text.len().is_multiple_of(4)
         && padding <= 2
         && body
             .bytes()
