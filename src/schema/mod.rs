@@ -3,8 +3,9 @@
 //! - [`Schema`] says what a value may be: [`validate`], [`apply_defaults`] and [`prune`] do with a
 //!   value what the API server does.
 //! - [`FieldSet`] is a set of fields as managedFields keeps it.
+//! - [`strategic`] merges a patch into a value that knows where it came from.
 //!
-//! In: plain JSON values and schemas. Out: plain values, violations, field sets. It does not know
+//! In: values and schemas. Out: values, violations, field sets. It does not know
 //! kinds, clusters, files, or how anything reaches an API server.
 
 mod apply;
@@ -19,6 +20,7 @@ mod order;
 mod pattern;
 mod prune;
 mod reading;
+pub mod strategic;
 mod structural;
 mod typed;
 mod types;
