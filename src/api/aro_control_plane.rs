@@ -55,11 +55,11 @@ pub struct AROControlPlaneSpec {
 
 /// What a controller says of an AROControlPlane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["ready"]))]
 #[serde(rename_all = "camelCase")]
 pub struct AROControlPlaneStatus {
     /// Whether the API server answers.
     #[serde(default)]
-    #[schemars(required)]
     pub ready: bool,
     /// What Cluster API waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

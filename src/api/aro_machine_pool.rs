@@ -47,11 +47,11 @@ pub struct AROMachinePoolSpec {
 
 /// What a controller says of an AROMachinePool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["ready"]))]
 #[serde(rename_all = "camelCase")]
 pub struct AROMachinePoolStatus {
     /// Whether the node pool has joined the cluster.
     #[serde(default)]
-    #[schemars(required)]
     pub ready: bool,
     /// How many nodes there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -36,6 +36,29 @@ pub fn resources(object: &Object) -> Vec<(Path, Object)> {
     items.iter().enumerate().filter_map(read).collect()
 }
 
+/// Fields that a controller fills in, so that they may be missing in a tree: kind, path, and whether
+/// only an AROControlPlane with an identityRef has them filled in. Source: facts/aro-controllers.md
+/// §3.2 (5, 6) and §3.3 (2). Schema checks and rules honour it.
+const INJECTED: &[(&str, &str, bool)] = &[
+    (
+        "HcpOpenShiftCluster",
+        "spec.properties.etcd.dataEncryption.customerManaged.kms.activeKey.version",
+        true,
+    ),
+    ("HcpOpenShiftClustersExternalAuth", "spec.owner", false),
+    ("HcpOpenShiftClustersNodePool", "spec.owner", false),
+];
+
+/// Whether a controller fills in `path` of a resource of this `kind` that `carrier` carries.
+#[must_use]
+pub fn is_injected(carrier: &Object, kind: &str, path: &Path) -> bool {
+    let identity = carrier.node.at(&["spec", "identityRef"]).is_some();
+    carries(&carrier.id)
+        && INJECTED.iter().any(|(of, field, needs_identity)| {
+            *of == kind && Path::dotted(field) == *path && (identity || !needs_identity)
+        })
+}
+
 /// What the carrying object's status says of one embedded resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceStatus {
@@ -74,4 +97,58 @@ pub struct LongRunningOperation {
     pub resource_group: Option<String>,
     /// Where to ask for its progress, encoded.
     pub data: String,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+    use crate::model::{Node, Origin, Span};
+
+    fn control_plane(spec: &Json) -> Object {
+        let document = json!({
+            "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2",
+            "kind": "AROControlPlane",
+            "metadata": {"name": "a", "namespace": "clusters"},
+            "spec": spec,
+        });
+        let origin = Origin::new(Span::top(&Arc::from("a.yaml")));
+        Object::from_node(Node::from_json(&document, &origin), "").unwrap()
+    }
+
+    #[test]
+    fn the_key_version_is_filled_in_where_there_is_an_identity() {
+        let path = Path::dotted(INJECTED[0].1);
+        let with = control_plane(&json!({"identityRef": {"name": "id"}}));
+        assert!(is_injected(&with, "HcpOpenShiftCluster", &path));
+        assert!(!is_injected(
+            &with,
+            "HcpOpenShiftCluster",
+            &Path::dotted("spec.owner")
+        ));
+        let without = control_plane(&json!({}));
+        assert!(!is_injected(&without, "HcpOpenShiftCluster", &path));
+    }
+
+    #[test]
+    fn embedded_resources_live_where_their_carrier_lives() {
+        let carrier = control_plane(&json!({"resources": [
+            {"apiVersion": "x/v1", "kind": "A", "metadata": {"name": "a", "namespace": "other"}},
+            {"apiVersion": "x/v1", "kind": "B"},
+        ]}));
+        let found = resources(&carrier);
+        let ids: Vec<_> = found
+            .iter()
+            .map(|(path, object)| (path.to_string(), object.id.to_string()))
+            .collect();
+        assert_eq!(
+            ids,
+            [("spec.resources[0]".to_owned(), "A/clusters/a".to_owned())]
+        );
+    }
 }

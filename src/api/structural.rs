@@ -62,7 +62,7 @@ pub(crate) fn each(schema: &mut Json, change: &impl Fn(&mut Properties)) {
 }
 
 /// Takes out what only says that an optional field may be `null`: we read `null` as absent, and
-/// CRDs of Go types do not say it. Descriptions become single lines.
+/// CRDs of Go types do not say it. Descriptions become single lines, bounds whole numbers.
 pub(crate) fn tidy(schema: &mut Json) {
     each(schema, &|fields| {
         fields.retain(|keyword, value| match keyword.as_str() {
@@ -71,10 +71,12 @@ pub(crate) fn tidy(schema: &mut Json) {
             _ => true,
         });
         if let Some(Json::String(text)) = fields.get_mut("description") {
-            *text = text
-                .replace("\n\n", "\u{0}")
-                .replace('\n', " ")
-                .replace('\u{0}', "\n\n");
+            *text = text.replace('\n', " ");
+        }
+        for bound in ["minimum", "maximum"] {
+            if let Some(limit) = fields.get_mut(bound).filter(|limit| limit.is_f64()) {
+                *limit = limit.as_f64().map(|limit| limit as i64).into();
+            }
         }
     });
 }
