@@ -12,10 +12,12 @@ mod error;
 #[cfg(test)]
 mod fixture;
 mod history;
+mod hooks;
 mod ignored;
 mod merge;
 mod mirror;
 mod objects;
+mod push;
 mod remote;
 mod walk;
 
