@@ -171,7 +171,8 @@ mod tests {
     use crate::adapters::git::fixture::{Origin, open};
     use crate::model::ErrorClass;
 
-    const NOTES: &str = "refs/notes/capstan";
+    /// What is written must also be fetched without being asked for.
+    const NOTES: &str = crate::adapters::checks::NOTES_REF;
 
     fn now() -> Timestamp {
         Timestamp::from_second(1_760_000_000).unwrap()
