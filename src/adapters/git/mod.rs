@@ -7,6 +7,7 @@
 //! It does not know: YAML, checks, when to fetch, what a revision is for.
 
 mod address;
+mod checkout;
 pub mod directory;
 mod error;
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod push;
 mod remote;
 mod walk;
 
+pub use checkout::read_at;
 pub use error::Error;
 pub use history::Commit;
 pub use merge::Merged;

@@ -247,6 +247,7 @@ impl<S: Source> Walk<'_, S> {
 
     /// Nobody reads more problems than a tree may have files.
     fn problem(&mut self, path: &str, problem: Problem) {
+        let path = if path.is_empty() { "." } else { path };
         self.tree.problems.insert(path.into(), problem);
         self.full |= self.tree.problems.len() >= Tree::MAX_FILES;
     }
