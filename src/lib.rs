@@ -7,8 +7,10 @@
 //!        files   nodes   merged     objects   edges    findings steps   applied       state     notes
 //! ```
 //!
+//! - [`adapters`]: everything that touches the world, one folder per outside system.
 //! - [`model`]: the values everybody may hold.
 //! - [`health`]: what a live object says of itself.
+pub mod adapters;
 pub mod api;
 pub mod health;
 pub mod model;
