@@ -4,6 +4,4 @@
 pub mod checks;
 pub mod git;
 pub mod kubernetes;
-//! Everything that touches the world, one folder per outside system. No adapter names another.
-
 pub mod sim;
