@@ -30,6 +30,9 @@
 //!
 //! `tests/architecture.rs` holds the arrows between the rooms.
 
+//! - [`adapters`]: everything that touches the world, one folder per outside system.
+//! - [`model`]: the values everybody may hold.
+//! - [`health`]: what a live object says of itself.
 pub mod adapters;
 pub mod api;
 pub mod expand;

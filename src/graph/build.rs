@@ -84,7 +84,12 @@ impl<'a> Builder<'a> {
         if let Some(&crd) = self.crds.get(&custom) {
             self.edge(from, crd, Needed::Ready, "CustomResourceDefinition");
         }
+        let embedded = matches!(self.graph.vertices[from].place, Place::Embedded(_));
         for reference in references::of(&object) {
+            // An embedded resource lives where its carrier lives.
+            if embedded && reference.to.is("", "Namespace") {
+                continue;
+            }
             let ranked = references::sync_rank(&reference.to).is_some();
             if let Some(&to) = self.by_id.get(&reference.to) {
                 let until = if ranked {

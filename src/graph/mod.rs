@@ -102,3 +102,6 @@ impl Graph {
             .filter(|vertex| vertex.place == Place::Outside)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,10 +16,11 @@ pub struct Live<'a>(pub &'a Value);
 pub struct Condition<'a>(&'a Value);
 
 impl<'a> Live<'a> {
-    /// The value at a path of keys.
+    /// The value at a path of keys; null is none.
     #[must_use]
     pub fn at(self, path: &[&str]) -> Option<&'a Value> {
-        path.iter().try_fold(self.0, |value, key| value.get(key))
+        let found = path.iter().try_fold(self.0, |value, key| value.get(key));
+        found.filter(|value| !value.is_null())
     }
 
     /// The text at a path; empty when absent.
@@ -112,8 +113,7 @@ impl<'a> Live<'a> {
     /// Whether somebody asked for its deletion.
     #[must_use]
     pub fn is_deleting(self) -> bool {
-        self.at(&["metadata", "deletionTimestamp"])
-            .is_some_and(|v| !v.is_null())
+        self.at(&["metadata", "deletionTimestamp"]).is_some()
     }
 
     /// All conditions, in the object's order.

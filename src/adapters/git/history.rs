@@ -174,7 +174,7 @@ mod tests {
         };
         assert_eq!(log(Some(&ids[0]), &ids[2], 9), [&*ids[2], &*ids[1]]);
         assert_eq!(log(None, &ids[2], 2), [&*ids[2], &*ids[1]]);
-        assert_eq!(log(Some(&ids[2]), &side, 9), [side.clone()]);
+        assert_eq!(log(Some(&ids[2]), &side, 9), std::slice::from_ref(&side));
         assert!(log(Some(&ids[2]), &ids[0], 9).is_empty());
     }
 

@@ -12,7 +12,7 @@ pub(super) const FILE: &str = ".capstanignore";
 
 /// The rules that hold in one directory: its own ignore file over those of the directories above.
 pub(super) struct Rules<'above> {
-    above: Option<&'above Rules<'above>>,
+    above: Option<&'above Self>,
     directory: &'above str,
     own: Gitignore,
 }
@@ -23,7 +23,7 @@ impl<'above> Rules<'above> {
     pub(super) fn read(
         text: &str,
         directory: &'above str,
-        above: Option<&'above Rules<'above>>,
+        above: Option<&'above Self>,
     ) -> (Self, Option<String>) {
         let mut builder = GitignoreBuilder::new(".");
         let mut fault = None;

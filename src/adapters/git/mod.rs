@@ -7,19 +7,26 @@
 //! It does not know: YAML, checks, when to fetch, what a revision is for.
 
 mod address;
+mod checkout;
 pub mod directory;
 mod error;
 #[cfg(test)]
 mod fixture;
 mod history;
+mod hooks;
 mod ignored;
 mod merge;
 mod mirror;
+mod note_tree;
+mod notes;
 mod objects;
+mod push;
 mod remote;
 mod walk;
 
+pub use checkout::read_at;
 pub use error::Error;
 pub use history::Commit;
 pub use merge::Merged;
 pub use mirror::{Mirror, Ref, Refs};
+pub use notes::{NoteEdit, Rewrite};

@@ -245,8 +245,11 @@ impl<S: Source> Walk<'_, S> {
         Ok(())
     }
 
+    /// Nobody reads more problems than a tree may have files.
     fn problem(&mut self, path: &str, problem: Problem) {
+        let path = if path.is_empty() { "." } else { path };
         self.tree.problems.insert(path.into(), problem);
+        self.full |= self.tree.problems.len() >= Tree::MAX_FILES;
     }
 }
 
@@ -261,4 +264,90 @@ fn misnamed(name: &[u8]) -> Option<Problem> {
         return None;
     };
     Some(Problem::Unreadable(fault.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// Directories that all hold the same.
+    struct Endless {
+        directories: usize,
+        files: usize,
+        ending: &'static str,
+        bytes: Arc<[u8]>,
+    }
+
+    impl Source for Endless {
+        type Handle = ();
+
+        fn list(&self, (): &()) -> Taken<Vec<Entry<()>>> {
+            let entry = |name: String, kind| Entry {
+                name: name.into_bytes(),
+                kind,
+                handle: (),
+            };
+            let inner = (0..self.directories).map(|at| entry(format!("{at}"), Kind::Directory));
+            let files = (0..self.files).map(|at| format!("{at:05}{}", self.ending));
+            Ok(Ok(inner
+                .chain(files.map(|name| entry(name, Kind::File)))
+                .collect()))
+        }
+
+        fn read(&self, (): &()) -> Taken<Arc<[u8]>> {
+            Ok(Ok(Arc::clone(&self.bytes)))
+        }
+
+        fn follow(&self, _: &str, (): &()) -> Result<Target<()>, Error> {
+            Ok(Target::Away)
+        }
+    }
+
+    fn read(directories: usize, files: usize, ending: &'static str, bytes: usize) -> Tree {
+        let bytes = vec![0; bytes].into();
+        let source = Endless {
+            directories,
+            files,
+            ending,
+            bytes,
+        };
+        collect(&source, &(), "", "revision").unwrap()
+    }
+
+    #[test]
+    fn the_first_file_over_the_limit_is_named_and_no_more_are_read() {
+        let tree = read(0, Tree::MAX_FILES, ".yaml", 1);
+        assert!(tree.problems.is_empty());
+        let tree = read(0, Tree::MAX_FILES + 2, ".yaml", 1);
+        assert_eq!(tree.files.len(), Tree::MAX_FILES);
+        let found: Vec<_> = tree
+            .problems
+            .iter()
+            .map(|(at, what)| (&**at, what))
+            .collect();
+        assert_eq!(
+            found,
+            [("20000.yaml", &Problem::TooManyFiles(Tree::MAX_FILES))]
+        );
+    }
+
+    #[test]
+    fn directories_without_end_are_given_up() {
+        let tree = read(1, 0, "", 0);
+        let found: Vec<_> = tree.problems.values().collect();
+        assert!(matches!(found[..], [Problem::Unreadable(_)]), "{found:?}");
+        let tree = read(100, 0, "", 0);
+        assert_eq!(tree.problems.len(), Tree::MAX_FILES);
+        let tree = read(2, 40_000, ".txt", 0);
+        let found: Vec<_> = tree.problems.values().collect();
+        assert_eq!(found, [&Problem::TooManyFiles(MAX_ENTRIES)]);
+    }
+
+    #[test]
+    fn large_content_stored_small_does_not_fill_the_memory() {
+        let tree = read(0, 300, ".yaml", 1 << 20);
+        assert_eq!((tree.files.len(), tree.problems.len()), (256, 44));
+    }
 }
