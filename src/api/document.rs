@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 use super::kinds::CAPSTAN;
-use crate::model::{Finding, Node, ObjectId, Origin, Path, Severity, Value};
-use crate::schema::{self, Schema, Unknown, ViolationKind};
+use crate::model::{Finding, Node, ObjectId, Origin, Path, Segment, Severity, Span, Value};
+use crate::schema::{self, Schema, Unknown, Violation, ViolationKind};
 
 /// The version that our kinds are served at.
 pub(crate) const VERSION: &str = "v1alpha1";
@@ -151,22 +151,46 @@ pub(super) fn child<'a>(node: &'a mut Node, name: &str) -> Option<&'a mut Node> 
     }
 }
 
+/// What the schema has against the document, each at its line.
 fn schema_findings(schema: &Schema, node: &Node) -> Vec<Finding> {
-    schema::validate(schema, &node.to_json(), Unknown::Reject)
-        .into_iter()
-        .map(|violation| {
-            let id = match violation.kind {
-                ViolationKind::UnknownField { .. } => "S01",
-                ViolationKind::WrongType { .. } => "S02",
-                ViolationKind::Missing => "S03",
-                ViolationKind::NotAllowed => "S04",
-                ViolationKind::Other => "S05",
-            };
-            Finding::error(id, violation.to_string())
-                .at(node.nearest(&violation.path).span())
-                .field(&violation.path)
-        })
+    let violations = schema::validate(schema, &node.to_json(), Unknown::Reject);
+    violations
+        .iter()
+        .map(|violation| schema_finding(violation, node))
         .collect()
+}
+
+fn schema_finding(violation: &Violation, node: &Node) -> Finding {
+    let id = match violation.kind {
+        ViolationKind::UnknownField { .. } => "S01",
+        ViolationKind::WrongType { .. } => "S02",
+        ViolationKind::Missing => "S03",
+        ViolationKind::NotAllowed => "S04",
+        ViolationKind::Other => "S05",
+    };
+    let found = Finding::error(id, violation.to_string())
+        .at(place(violation, node))
+        .field(&violation.path);
+    match &violation.kind {
+        ViolationKind::UnknownField {
+            nearest: Some(name),
+        } => found.help(format!("did you mean `{name}`?")),
+        _ => found,
+    }
+}
+
+/// The key of a field that is not known, else the value or what it is missing in.
+fn place<'a>(violation: &Violation, node: &'a Node) -> &'a Span {
+    let unknown = matches!(violation.kind, ViolationKind::UnknownField { .. });
+    let mut parent = violation.path.clone();
+    match (unknown, parent.0.pop()) {
+        (true, Some(Segment::Key(name))) => {
+            let map = node.nearest(&parent).as_map();
+            let entry = map.and_then(|map| map.entry(&name));
+            entry.map_or(node.span(), |(key, _)| key.origin.span())
+        }
+        _ => node.nearest(&violation.path).span(),
+    }
 }
 
 #[cfg(test)]

@@ -168,7 +168,7 @@ spec:
                 "S04 7:19 spec.subscriptionID",
                 "S01 8:3 spec.tennantID",
                 "S03 11:15 spec.nodePools[0].vmSize",
-                "S03 11:60 spec.nodePools[0].autoscaling.max",
+                "S03 11:58 spec.nodePools[0].autoscaling.max",
             ]
         );
         assert!(findings.iter().all(|found| found.object.is_some()));

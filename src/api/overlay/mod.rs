@@ -365,7 +365,7 @@ mod tests {
             [
                 "S04 5:33 spec.selector.matchExpressions[0].values",
                 "S04 5:92 spec.selector.matchExpressions[1].values",
-                "S04 7:28 spec.patches[0].target.labelSelector",
+                "S04 7:30 spec.patches[0].target.labelSelector",
                 "S04 8:5 spec.patches[1]",
                 "S04 9:5 spec.patches[2]",
             ]
