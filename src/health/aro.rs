@@ -7,6 +7,9 @@ use super::{Condition, Live, aso, progressing, said, unobserved};
 use crate::api::conditions as c;
 use crate::model::{Health, HealthState};
 
+/// How the reasons begin that say: something else comes first.
+const WAITING: &str = "WaitingFor";
+
 /// AROCluster: every embedded resource is ready, and the cluster was provisioned once.
 pub(super) fn cluster(live: Live<'_>) -> Health {
     let empty = live.list(&["spec", "resources"]).is_empty();
@@ -86,7 +89,7 @@ fn unmet(live: Live<'_>, kind: &str) -> Option<Health> {
 /// (facts/aro-controllers.md §3.2, step 9).
 fn state(condition: Condition<'_>) -> HealthState {
     let (reason, message) = (condition.reason(), condition.message());
-    if reason == c::WAITING_FOR_NODE_POOL {
+    if reason.starts_with(WAITING) {
         return HealthState::Waiting;
     }
     if reason == c::FAILED {

@@ -74,7 +74,7 @@ impl FromStr for Failure {
             [kind, namespace, name] => (kind, Some((*namespace).to_owned()), name),
             _ => return Err(bad()),
         };
-        if [*kind, *name, reason].contains(&"") {
+        if [*kind, *name].contains(&"") || !is_reason(reason) {
             return Err(bad());
         }
         Ok(Self {
@@ -84,6 +84,14 @@ impl FromStr for Failure {
             reason: reason.to_owned(),
         })
     }
+}
+
+/// Whether Kubernetes takes the word as the reason of a condition.
+fn is_reason(word: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || "_,:".contains(c);
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.chars().all(inner)
+        && !word.ends_with([',', ':'])
 }
 
 /// How the play goes.
@@ -163,6 +171,7 @@ mod tests {
             "Vault=Conflict",
             "/kv=Conflict",
             "Vault/kv=",
+            "Vault/kv=not-a-reason",
             "a/b/c/d=e",
         ] {
             assert_eq!(
