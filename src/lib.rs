@@ -39,6 +39,7 @@ pub mod expand;
 pub mod graph;
 pub mod health;
 pub mod model;
+pub mod overlay;
 pub mod plan;
 pub mod rules;
 pub mod schema;

@@ -3,7 +3,7 @@
 //! - [`Schema`] says what a value may be: [`validate`], [`apply_defaults`] and [`prune`] do with a
 //!   value what the API server does.
 //! - [`FieldSet`] is a set of fields as managedFields keeps it.
-//! - [`strategic`] merges a patch into a value that knows where it came from.
+//! - [`strategic`] and [`json_patch`] change values that know where they came from.
 //!
 //! In: values and schemas. Out: values, violations, field sets. It does not know
 //! kinds, clusters, files, or how anything reaches an API server.
@@ -13,6 +13,7 @@ mod defaults;
 mod embedded;
 mod fields;
 mod formats;
+pub mod json_patch;
 mod limits;
 mod lists;
 mod nearest;

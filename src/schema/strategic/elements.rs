@@ -11,7 +11,7 @@ use crate::model::Node;
 pub(super) struct Elements {
     /// Empty where an element was taken out.
     slots: Vec<Option<Node>>,
-    /// Slots by identity; of equal ones the first.
+    /// Slots by identity, of equal ones the first, until they are found.
     places: HashMap<String, usize>,
     /// The slots that were put into, in that order.
     changed: Vec<usize>,
@@ -32,18 +32,14 @@ impl Elements {
         }
     }
 
-    /// The place of the element of this identity, a new one at the end if there is none. An element
-    /// without identity always gets a new place.
+    /// The place of the element of this identity, a new one at the end if there is none. Each
+    /// element is found once: who says the same name twice means two, and is told so later.
     pub(super) fn place(&mut self, identity: Option<String>) -> usize {
-        let new = self.slots.len();
-        let place = match identity {
-            Some(identity) => *self.places.entry(identity).or_insert(new),
-            None => new,
-        };
-        if place == new {
+        let known = identity.and_then(|identity| self.places.remove(&identity));
+        known.unwrap_or_else(|| {
             self.slots.push(None);
-        }
-        place
+            self.slots.len() - 1
+        })
     }
 
     pub(super) fn take(&mut self, place: usize) -> Option<Node> {

@@ -150,6 +150,17 @@ fn embedded_resources_merge_by_kind_and_name_and_are_objects_of_their_own() {
 }
 
 #[test]
+fn the_same_name_twice_stays_twice() {
+    let twice = json!({"nodePools": [{"name": "a", "x": 1}, {"name": "a", "x": 2}]});
+    check(
+        json!({"nodePools": [{"name": "a", "y": 0}]}),
+        twice.clone(),
+        json!({"nodePools": [{"name": "a", "x": 1, "y": 0}, {"name": "a", "x": 2}]}),
+    );
+    check(json!({}), twice.clone(), twice);
+}
+
+#[test]
 fn elements_without_their_key_are_never_lost() {
     check(
         json!({"nodePools": [{"name": "a"}, {"size": 1}]}),
@@ -219,7 +230,7 @@ fn elements_and_whole_lists_are_replaced_or_deleted_as_they_say() {
     check(
         base,
         json!({"env": [{"name": "a", "$patch": "delete"}, {"name": "a", "value": "2"}]}),
-        json!({"env": [{"name": "a", "value": "2"}, {"name": "b", "value": "1"}], "l": [{"x": 1}]}),
+        json!({"env": [{"name": "b", "value": "1"}, {"name": "a", "value": "2"}], "l": [{"x": 1}]}),
     );
 }
 
