@@ -13,8 +13,8 @@ mod values;
 use crate::api::cluster_definition::{ClusterDefinition, Platform};
 use crate::model::{Finding, Object};
 
-/// The objects that make the cluster, in apply order, and what keeps it from being made. With an
-/// error among the findings there are no objects.
+/// The objects that make the cluster, in apply order, and what is wrong with what was asked for. What
+/// cannot be made at all gives findings alone.
 #[must_use]
 pub fn expand(definition: &ClusterDefinition) -> (Vec<Object>, Vec<Finding>) {
     match definition.spec.platform {

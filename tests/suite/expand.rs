@@ -291,3 +291,22 @@ fn a_value_points_at_its_own_line_and_a_default_at_the_name() {
     assert_eq!(of_pool(&["spec", "properties", "labels"]), "19:26");
     assert_eq!(of_pool(&["spec", "properties", "autoRepair"]), name);
 }
+
+#[test]
+fn every_reference_leads_to_something_or_to_what_stands_outside() {
+    for arm in [
+        "2024-06-10-preview",
+        "2025-12-23-preview",
+        "2026-06-30-preview",
+    ] {
+        for (mode, spec) in MODES {
+            let (_, findings) = capstan::graph::build(&objects(&in_mode(spec, arm)));
+            let outside = ["Namespace/", "AzureClusterIdentity/", "Secret/"];
+            for found in findings {
+                let told =
+                    found.id == "R04" && outside.iter().any(|kind| found.message.starts_with(kind));
+                assert!(told, "{arm} {mode}: {} {}", found.id, found.message);
+            }
+        }
+    }
+}

@@ -175,6 +175,15 @@ spec:
     }
 
     #[test]
+    fn two_pools_of_one_name_are_one_too_many() {
+        let pool = "{name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3}";
+        let text = SMALLEST.replace(pool, &format!("{pool}, {pool}"));
+        let (definition, findings) = read(&document(&text));
+        assert_eq!(definition, None);
+        assert_eq!(places(&findings), ["S05 11:71 spec.nodePools[1]"]);
+    }
+
+    #[test]
     fn null_takes_a_default_back_into_its_place() {
         let text = format!("{SMALLEST}  network: {{podCIDR: null}}\n  externalAuth: null\n");
         let (definition, findings) = read(&document(&text));
