@@ -35,6 +35,8 @@
 //! - [`health`]: what a live object says of itself.
 pub mod adapters;
 pub mod api;
+pub mod compile;
+pub mod daemon;
 pub mod expand;
 pub mod graph;
 pub mod health;
@@ -43,4 +45,5 @@ pub mod overlay;
 pub mod plan;
 pub mod rules;
 pub mod schema;
+pub mod settings;
 pub mod yaml;
