@@ -7,6 +7,7 @@
 //! It does not know: YAML, checks, when to fetch, what a revision is for.
 
 mod address;
+mod author;
 mod checkout;
 pub mod directory;
 mod error;
@@ -25,6 +26,7 @@ mod remote;
 mod walk;
 
 pub use checkout::read_at;
+pub use author::{Author, Files};
 pub use error::Error;
 pub use history::Commit;
 pub use merge::Merged;
