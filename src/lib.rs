@@ -11,6 +11,8 @@
 //! - [`model`]: the values everybody may hold.
 //! - [`health`]: what a live object says of itself.
 pub mod adapters;
+//! - [`schema`]: what a value may be, and what an apply makes of it.
 pub mod api;
 pub mod health;
 pub mod model;
+pub mod schema;

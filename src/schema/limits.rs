@@ -1,0 +1,205 @@
+//! What one value must hold to beside its type: lengths, ranges, patterns, formats, enums.
+//!
+//! In: the checks of a schema and a value of the right kind. Out: violations in the API server's
+//! words. It does not walk into values.
+
+use serde_json::{Number, Value};
+
+use crate::model::Path;
+
+use super::formats;
+use super::order::same;
+use super::structural::{Bound, Checks, Schema};
+use super::validate::Outcome;
+use super::violation::{Violation, ViolationKind, dotted};
+use super::wording::{encoded, float, quoted, value};
+
+impl Schema {
+    /// The format, when the API server checks it.
+    pub(super) fn known_format(&self) -> Option<&str> {
+        let format = self.checks.as_ref()?.format.as_deref()?;
+        formats::is_known(format).then_some(format)
+    }
+}
+
+fn not_allowed(at: &Path, message: String) -> Violation {
+    Violation::new(at, ViolationKind::NotAllowed, message)
+}
+
+/// `Invalid value: <value>: <path> in body <why>`
+fn invalid(at: &Path, shown: &str, why: &str) -> Violation {
+    let message = format!("Invalid value: {shown}: {} in body {why}", dotted(at));
+    not_allowed(at, message)
+}
+
+/// A string's length and pattern; the first that fails is told.
+pub(super) fn text(checks: &Checks, text: &str, at: &Path) -> Outcome {
+    let length = text.chars().count() as u64;
+    if let Some(max) = checks.length.max.filter(|max| length > *max) {
+        let bytes = if max == 1 { "byte" } else { "bytes" };
+        return Outcome::wrong(not_allowed(
+            at,
+            format!("Too long: may not be more than {max} {bytes}"),
+        ));
+    }
+    if let Some(min) = checks.length.min.filter(|min| length < *min) {
+        let why = format!("should be at least {min} chars long");
+        return Outcome::wrong(invalid(at, &quoted(text), &why));
+    }
+    match &checks.pattern {
+        Some(pattern) if !pattern.matches(text) => {
+            let why = format!("should match '{}'", pattern.text());
+            Outcome::wrong(invalid(at, &quoted(text), &why))
+        }
+        _ => Outcome::fine(),
+    }
+}
+
+/// A string's format.
+pub(super) fn format(format: &str, text: &str, at: &Path) -> Outcome {
+    if formats::fits(format, text) {
+        return Outcome::fine();
+    }
+    let shown = quoted(text);
+    let why = format!("must be of type {format}: {shown}");
+    Outcome::wrong(invalid(at, &shown, &why))
+}
+
+/// A number's range and factor.
+pub(super) fn number(checks: &Checks, number: &Number, at: &Path) -> Outcome {
+    let mut outcome = Outcome::fine();
+    let shown = value(&Value::Number(number.clone()));
+    if let Some(factor) = checks.multiple_of.filter(|f| !is_multiple(number, *f)) {
+        let why = format!("should be a multiple of {}", limit(number, factor));
+        outcome.add(invalid(at, &shown, &why));
+    }
+    if let Some(min) = checks.minimum.filter(|min| beyond(number, *min, false)) {
+        let than = if min.exclusive {
+            "than"
+        } else {
+            "than or equal to"
+        };
+        let why = format!("should be greater {than} {}", limit(number, min.limit));
+        outcome.add(invalid(at, &shown, &why));
+    }
+    if let Some(max) = checks.maximum.filter(|max| beyond(number, *max, true)) {
+        let than = if max.exclusive {
+            "than"
+        } else {
+            "than or equal to"
+        };
+        let why = format!("should be less {than} {}", limit(number, max.limit));
+        outcome.add(invalid(at, &shown, &why));
+    }
+    outcome.count();
+    outcome
+}
+
+/// A limit as it is compared: cut to a whole number for whole numbers.
+fn limit(number: &Number, limit: f64) -> String {
+    if number.is_i64() {
+        (limit as i64).to_string()
+    } else {
+        float(limit)
+    }
+}
+
+/// Whether `number` lies outside `bound`, above it or below it.
+fn beyond(number: &Number, bound: Bound, above: bool) -> bool {
+    let order = match number.as_i64() {
+        Some(int) => Some(int.cmp(&(bound.limit as i64))),
+        None => number.as_f64().and_then(|f| f.partial_cmp(&bound.limit)),
+    };
+    order.is_some_and(|order| {
+        let outside = if above { order.is_gt() } else { order.is_lt() };
+        outside || (bound.exclusive && order.is_eq())
+    })
+}
+
+fn is_multiple(number: &Number, factor: f64) -> bool {
+    match number.as_i64() {
+        Some(int) => {
+            let factor = factor as i64;
+            factor > 0 && int % factor == 0
+        }
+        None => {
+            let float = number.as_f64().unwrap_or_default();
+            let times = if factor < 1.0 {
+                1.0 / factor * float
+            } else {
+                float / factor
+            };
+            factor > 0.0 && (times - times.round()).abs() < 1e-9
+        }
+    }
+}
+
+/// How many items a list has, and whether they differ.
+pub(super) fn items(checks: &Checks, items: &[Value], at: &Path) -> Outcome {
+    let mut outcome = Outcome::fine();
+    let length = items.len() as u64;
+    if let Some(min) = checks.items.min.filter(|min| length < *min) {
+        let why = format!("should have at least {min} items");
+        outcome.add(invalid(at, &length.to_string(), &why));
+    }
+    if let Some(max) = checks.items.max.filter(|max| length > *max) {
+        outcome.add(too_many(at, length, max));
+    }
+    let repeated =
+        |(index, item): (usize, &Value)| items[..index].iter().any(|other| same(item, other));
+    if checks.unique_items && items.iter().enumerate().any(repeated) {
+        outcome.add(invalid(at, "\"\"", "shouldn't contain duplicates"));
+    }
+    outcome
+}
+
+/// How many fields a map has.
+pub(super) fn fields(checks: &Checks, length: usize, at: &Path) -> Outcome {
+    let mut outcome = Outcome::fine();
+    let length = length as u64;
+    if let Some(min) = checks.fields.min.filter(|min| length < *min) {
+        let why = format!("should have at least {min} properties");
+        outcome.add(invalid(at, &length.to_string(), &why));
+    }
+    if let Some(max) = checks.fields.max.filter(|max| length > *max) {
+        outcome.add(too_many(at, length, max));
+    }
+    outcome
+}
+
+fn too_many(at: &Path, length: u64, max: u64) -> Violation {
+    let items = if max == 1 { "item" } else { "items" };
+    let message = format!("Too many: {length}: must have at most {max} {items}");
+    not_allowed(at, message)
+}
+
+/// A field where `additionalProperties: false` allows none.
+pub(super) fn forbidden(name: &str, at: &Path) -> Violation {
+    let message = format!(
+        "Invalid value: {}: {}.{name} in body is a forbidden property",
+        quoted(name),
+        dotted(at)
+    );
+    Violation::new(at, ViolationKind::Other, message)
+}
+
+/// Whether `found` is one of `allowed`, when that names any. The API server never takes null for one
+/// of them; we do when it is named, as schemars does for an optional enum.
+pub(super) fn allowed(allowed: &[Value], found: &Value, at: &Path) -> Outcome {
+    if allowed.is_empty() || allowed.iter().any(|value| same(value, found)) {
+        return Outcome::fine();
+    }
+    let names: Vec<String> = allowed
+        .iter()
+        .map(|value| match value {
+            Value::String(text) => quoted(text),
+            other => quoted(&encoded(other)),
+        })
+        .collect();
+    let message = format!(
+        "Unsupported value: {}: supported values: {}",
+        value(found),
+        names.join(", ")
+    );
+    Outcome::wrong(not_allowed(at, message))
+}

@@ -1,0 +1,168 @@
+//! Fields that a schema does not know: telling and dropping them.
+//!
+//! In: a schema and a whole object. Out: where its unknown fields are, or the object without them, as
+//! the API server prunes. `apiVersion`, `kind` and `metadata` of the object and of embedded resources
+//! stay, whatever the schema says of them. It does not know types: a map where a string should be is
+//! pruned of everything in it.
+
+use serde_json::Value;
+
+use crate::model::{Path, Segment};
+
+use super::nearest::nearest;
+use super::structural::{Additional, Schema};
+use super::violation::{Violation, ViolationKind};
+
+/// The fields of every object that no schema needs to name.
+pub(super) const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// Drops the unknown fields of `object`. Says where they were.
+pub fn prune(schema: &Schema, object: &mut Value) -> Vec<Path> {
+    let paths: Vec<Path> = unknown(schema, object)
+        .into_iter()
+        .map(|u| u.path)
+        .collect();
+    for path in &paths {
+        remove(object, &path.0);
+    }
+    paths
+}
+
+fn remove(value: &mut Value, path: &[Segment]) {
+    match (path, value) {
+        ([Segment::Key(name)], Value::Object(fields)) => {
+            fields.remove(name);
+        }
+        ([Segment::Key(name), rest @ ..], Value::Object(fields)) => {
+            if let Some(value) = fields.get_mut(name) {
+                remove(value, rest);
+            }
+        }
+        ([Segment::Index(index), rest @ ..], Value::Array(items)) => {
+            if let Some(value) = items.get_mut(*index) {
+                remove(value, rest);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The unknown fields of `object` as violations, each with the known field that was probably meant.
+pub(super) fn unknown_fields(schema: &Schema, object: &Value) -> Vec<Violation> {
+    unknown(schema, object)
+        .into_iter()
+        .map(|unknown| {
+            let kind = ViolationKind::UnknownField {
+                nearest: unknown.nearest,
+            };
+            let mut violation = Violation::new(&unknown.path, kind, "unknown field");
+            violation.field = super::violation::dotted(&unknown.path);
+            violation
+        })
+        .collect()
+}
+
+struct Unknown {
+    path: Path,
+    nearest: Option<String>,
+}
+
+fn unknown(schema: &Schema, object: &Value) -> Vec<Unknown> {
+    let mut found = Vec::new();
+    visit(Place::root(schema), object, &Path::default(), &mut found);
+    found
+}
+
+/// What is known of a place. Without a schema nothing is.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    schema: Option<&'a Schema>,
+    is_object: bool,
+    keeps: bool,
+}
+
+impl<'a> Place<'a> {
+    fn root(schema: &'a Schema) -> Self {
+        Self {
+            is_object: true,
+            ..Self::of(schema)
+        }
+    }
+
+    fn of(schema: &'a Schema) -> Self {
+        Self {
+            schema: Some(schema),
+            is_object: schema.embedded_resource,
+            keeps: schema.preserve_unknown,
+        }
+    }
+
+    const fn unknown() -> Self {
+        Self {
+            schema: None,
+            is_object: false,
+            keeps: false,
+        }
+    }
+
+    /// What is known of the field `name`; nothing when it is an unknown field.
+    fn field(self, name: &str) -> Option<Self> {
+        let schema = self.schema?;
+        match (schema.properties.get(name), &schema.additional) {
+            (Some(named), _) => Some(Self::of(named)),
+            (None, Additional::Schema(other)) => Some(Self::of(other)),
+            // What lies below such a field is unknown all the same.
+            (None, Additional::Any(_)) => Some(Self::unknown()),
+            (None, Additional::Unsaid) => None,
+        }
+    }
+
+    /// Items of a list that keeps what it does not know keep it too.
+    fn item(self) -> Option<Self> {
+        let items = self.schema.and_then(|schema| schema.items.as_deref());
+        match (items, self.keeps) {
+            (Some(items), keeps) => {
+                let place = Self::of(items);
+                Some(Self {
+                    keeps: place.keeps || keeps,
+                    ..place
+                })
+            }
+            (None, true) => None,
+            (None, false) => Some(Self::unknown()),
+        }
+    }
+}
+
+fn visit(place: Place<'_>, value: &Value, at: &Path, found: &mut Vec<Unknown>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if place.is_object && OBJECT_FIELDS.contains(&name.as_str()) {
+                    continue;
+                }
+                let path = at.key(name.as_str());
+                match place.field(name) {
+                    Some(known) => visit(known, value, &path, found),
+                    None if place.keeps => {}
+                    None => found.push(Unknown {
+                        path,
+                        nearest: guess(place.schema, name),
+                    }),
+                }
+            }
+        }
+        Value::Array(items) => {
+            let Some(place) = place.item() else { return };
+            for (index, item) in items.iter().enumerate() {
+                visit(place, item, &at.index(index), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn guess(schema: Option<&Schema>, name: &str) -> Option<String> {
+    let known = schema?.properties.keys().map(String::as_str);
+    nearest(name, known).map(Into::into)
+}

@@ -1,0 +1,69 @@
+//! The fields that a value has.
+
+use serde_json::{Map, Value};
+
+use crate::schema::types::{Form, Types};
+use crate::schema::{Element, FieldSet};
+
+impl FieldSet {
+    /// The fields of `value`: its leaves, the items of its keyed lists, and the entries of its maps
+    /// with free keys. A list or map that is one value is a leaf, and so is an empty or null one.
+    #[must_use]
+    pub fn of(value: &Value, types: Types<'_>) -> Self {
+        let mut walk = Walk::default();
+        walk.visit(types, value);
+        walk.set
+    }
+}
+
+#[derive(Default)]
+struct Walk {
+    at: Vec<Element>,
+    set: FieldSet,
+}
+
+impl Walk {
+    fn visit(&mut self, types: Types<'_>, value: &Value) {
+        match (types.forms().narrow(Some(value)).form(), value) {
+            (Form::Scalar, _) => self.set.insert(&self.at),
+            (Form::List, _) if types.list_is_atomic() => self.set.insert(&self.at),
+            (Form::Map, _) if types.map_is_atomic() => self.set.insert(&self.at),
+            (Form::List, Value::Array(items)) => self.items(types, items),
+            (Form::Map, Value::Object(fields)) => self.fields(types, fields),
+            _ => {}
+        }
+    }
+
+    fn fields(&mut self, types: Types<'_>, fields: &Map<String, Value>) {
+        for (name, value) in fields {
+            let member = types.member(name);
+            self.at.push(Element::field(name.as_str()));
+            self.visit(member.types.unwrap_or_else(Types::deduced), value);
+            if !member.declared || is_bare(value) {
+                self.set.insert(&self.at);
+            }
+            self.at.pop();
+        }
+    }
+
+    /// Of items with the same key only the key is a field: none of them can be told from the others.
+    fn items(&mut self, types: Types<'_>, items: &[Value]) {
+        let elements: Vec<Option<Element>> =
+            items.iter().map(|item| types.element(item).ok()).collect();
+        for (item, element) in items.iter().zip(&elements) {
+            let Some(element) = element else { continue };
+            let alone = elements.iter().flatten().filter(|e| *e == element).count() == 1;
+            self.at.push(element.clone());
+            if alone {
+                self.visit(types.item(), item);
+            }
+            self.set.insert(&self.at);
+            self.at.pop();
+        }
+    }
+}
+
+/// Null, or a map without entries.
+fn is_bare(value: &Value) -> bool {
+    value.is_null() || value.as_object().is_some_and(Map::is_empty)
+}

@@ -1,0 +1,159 @@
+//! Unions of whole schemas, said in the words of a CRD.
+//!
+//! schemars writes `Option<T>` as `anyOf: [T, null]` and enums as `oneOf` arms, one per variant, each
+//! a schema of its own. A CRD has one schema per place, whose arms only check. In: a schema as
+//! written. Out: the same schema with null arms as `nullable`, arms of constants as an enum, and the
+//! properties of the arms known at the place itself.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::structural::{Additional, Checks, Schema, Type};
+
+/// Rewrites `schema` when it is a union of whole schemas; leaves CRD schemas as they are.
+pub(super) fn unfold(schema: &mut Schema) {
+    if !schema.types.is_empty() || schema.int_or_string || schema.preserve_unknown {
+        return;
+    }
+    let Some(mut checks) = schema.checks.take() else {
+        return;
+    };
+    let mut whole = Vec::new();
+    for arms in [&mut checks.any_of, &mut checks.one_of, &mut checks.all_of] {
+        if describes(arms) {
+            schema.nullable |= drop_null_arms(arms);
+            match arms.as_slice() {
+                [_] => whole.append(arms),
+                _ if arms.iter().all(only_constants) => gather(schema, &mut checks.allowed, arms),
+                _ => hoist(schema, arms),
+            }
+        }
+    }
+    schema.checks = (*checks != Checks::default()).then_some(checks);
+    for arm in whole {
+        schema.merge_under(arm);
+    }
+}
+
+/// Makes one enum of arms that are constants.
+fn gather(schema: &mut Schema, allowed: &mut Vec<Value>, arms: &mut Vec<Schema>) {
+    hoist(schema, arms);
+    *allowed = arms.drain(..).fold(std::mem::take(allowed), |all, arm| {
+        union(&all, arm.allowed())
+    });
+}
+
+/// Whether the arms say of what type values are, as only whole schemas do.
+fn describes(arms: &[Schema]) -> bool {
+    let whole = |arm: &Schema| {
+        !arm.types.is_empty() || arm.int_or_string || arm.nullable || !arm.allowed().is_empty()
+    };
+    !arms.is_empty() && arms.iter().all(whole)
+}
+
+/// Takes the arms out that only null fits; says whether there was one.
+fn drop_null_arms(arms: &mut Vec<Schema>) -> bool {
+    let before = arms.len();
+    arms.retain(|arm| !(arm.types.is_empty() && is_null(arm)));
+    arms.len() < before
+}
+
+fn is_null(arm: &Schema) -> bool {
+    match arm.allowed() {
+        [] => arm.nullable && arm.properties.is_empty(),
+        allowed => allowed.iter().all(Value::is_null),
+    }
+}
+
+/// Makes known at the place what the arms know.
+fn hoist(schema: &mut Schema, arms: &[Schema]) {
+    for arm in arms {
+        for found in &arm.types {
+            if !schema.types.contains(found) {
+                schema.types.push(*found);
+            }
+        }
+        schema.int_or_string |= arm.int_or_string;
+        schema.preserve_unknown |= arm.preserve_unknown;
+        schema.embedded_resource |= arm.embedded_resource;
+        schema.nullable |= arm.nullable;
+        hoist_properties(&mut schema.properties, &arm.properties);
+        if let (None, Some(items)) = (&schema.items, &arm.items) {
+            schema.items = Some(items.clone());
+        }
+        if let (Additional::Unsaid, Additional::Schema(_) | Additional::Any(true)) =
+            (&schema.additional, &arm.additional)
+        {
+            schema.additional = arm.additional.clone();
+        }
+    }
+    if schema.types.is_empty() && !arms.is_empty() {
+        let strings = arms.iter().flat_map(Schema::allowed).all(Value::is_string);
+        if strings {
+            schema.types = vec![Type::String];
+        }
+    }
+}
+
+/// Two arms that know the same property differently leave it to the arms to check.
+fn hoist_properties(known: &mut BTreeMap<String, Schema>, more: &BTreeMap<String, Schema>) {
+    for (name, theirs) in more {
+        match known.get_mut(name) {
+            None => {
+                known.insert(name.clone(), theirs.clone());
+            }
+            Some(mine) if mine == theirs => {}
+            Some(mine) => *mine = either(mine, theirs),
+        }
+    }
+}
+
+fn either(a: &Schema, b: &Schema) -> Schema {
+    let types = if a.types == b.types {
+        a.types.clone()
+    } else {
+        Vec::new()
+    };
+    let mut schema = Schema {
+        types,
+        nullable: a.nullable || b.nullable,
+        preserve_unknown: true,
+        ..Schema::default()
+    };
+    if !a.allowed().is_empty() && !b.allowed().is_empty() {
+        schema.preserve_unknown = false;
+        let checks = schema.checks.get_or_insert_default();
+        checks.allowed = union(a.allowed(), b.allowed());
+    }
+    schema
+}
+
+fn union(a: &[Value], b: &[Value]) -> Vec<Value> {
+    let new = b.iter().filter(|value| !a.contains(value));
+    a.iter().chain(new).cloned().collect()
+}
+
+/// Whether nothing but its constants is said of an arm.
+fn only_constants(arm: &Schema) -> bool {
+    let Some(checks) = &arm.checks else {
+        return false;
+    };
+    let bare = Checks {
+        allowed: checks.allowed.clone(),
+        ..Checks::default()
+    };
+    !checks.allowed.is_empty()
+        && **checks == bare
+        && arm.properties.is_empty()
+        && arm.items.is_none()
+}
+
+impl Schema {
+    /// The only values allowed; any when empty.
+    pub(crate) fn allowed(&self) -> &[Value] {
+        self.checks
+            .as_ref()
+            .map_or(&[], |checks| checks.allowed.as_slice())
+    }
+}
