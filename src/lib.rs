@@ -7,11 +7,11 @@
 //!        files   nodes   merged     objects   edges    findings steps   applied       state     notes
 //! ```
 //!
-//! - [`adapters`]: everything that touches the world, one folder per outside system.
 //! - [`model`]: the values everybody may hold.
-//! - [`health`]: what a live object says of itself.
-pub mod adapters;
 //! - [`schema`]: what a value may be, and what an apply makes of it.
+//! - [`health`]: what a live object says of itself.
+//! - [`adapters`]: everything that touches the world, one folder per outside system.
+pub mod adapters;
 pub mod api;
 pub mod health;
 pub mod model;

@@ -13,6 +13,8 @@ mod conditions;
 mod engine;
 mod error;
 mod links;
+#[cfg(test)]
+mod manifests;
 mod outcome;
 mod schedule;
 #[cfg(test)]
