@@ -9,6 +9,8 @@
 //!
 //! - [`model`]: the values everybody may hold.
 //! - [`schema`]: what a value may be, and what an apply makes of it.
+//! - [`adapters`]: everything that touches the world; [`adapters::sim`] is a world of our own.
+pub mod adapters;
 pub mod api;
 pub mod model;
 pub mod schema;

@@ -1,0 +1,5 @@
+//! The world in one process: a Kubernetes API server in memory.
+//!
+//! It is for tests, rehearsals and the embedded cluster, and never on the production path.
+
+pub mod api;
