@@ -19,3 +19,4 @@
 mod events;
 mod names;
 mod path;
+mod status;
