@@ -16,7 +16,11 @@
 //!
 //! It does not know: the controllers that play on it, Azure, our own kinds.
 
+mod builtin;
+mod custom;
+mod defaults;
 mod events;
 mod names;
 mod path;
+mod resources;
 mod status;
