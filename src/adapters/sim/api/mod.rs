@@ -26,3 +26,4 @@ mod object;
 mod path;
 mod resources;
 mod status;
+mod store;
