@@ -21,6 +21,7 @@ mod custom;
 mod defaults;
 mod events;
 mod history;
+mod list;
 mod names;
 mod object;
 mod path;
