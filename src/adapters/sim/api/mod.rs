@@ -19,7 +19,10 @@
 mod builtin;
 mod custom;
 mod defaults;
+mod definitions;
+mod delete;
 mod events;
+mod gc;
 mod history;
 mod list;
 mod managers;
