@@ -39,4 +39,5 @@ mod select;
 mod status;
 mod store;
 mod strategy;
+mod watch;
 mod write;
