@@ -21,6 +21,7 @@ mod custom;
 mod defaults;
 mod definitions;
 mod delete;
+mod discovery;
 mod events;
 mod gc;
 mod history;
@@ -36,8 +37,14 @@ mod resources;
 mod rules;
 mod scope;
 mod select;
+mod server;
 mod status;
 mod store;
 mod strategy;
 mod watch;
 mod write;
+
+pub use server::Server;
+
+#[cfg(test)]
+mod tests;
