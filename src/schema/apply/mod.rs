@@ -17,10 +17,10 @@ use serde_json::{Map, Value};
 
 pub use conflict::{Conflict, Refusal};
 pub use managed::{Managed, Operation};
-use ownership::{Owners, never_managed};
+use ownership::{Owners, never_managed, shed};
 
 use super::order::same;
-use super::typed::{check, compare, merge};
+use super::typed::{check, compare, drop_emptied, merge};
 use super::{Element, FieldSet, Types};
 
 /// Where a write goes.
@@ -56,13 +56,17 @@ impl Endpoint {
         self.leaves_alone().iter().map(path).collect()
     }
 
-    /// What of `config` counts here.
-    fn writable(self, config: &Value) -> Value {
-        let mut config = config.clone();
-        if let Some(fields) = config.as_object_mut() {
-            fields.retain(|name, _| !self.leaves_alone().contains(&name.as_str()));
+    /// Undoes in `object` what may not be written here.
+    fn restore(self, object: &mut Value, live: &Value) {
+        let Some(fields) = object.as_object_mut() else {
+            return;
+        };
+        for name in self.leaves_alone() {
+            match live.get(name) {
+                Some(value) => fields.insert((*name).into(), value.clone()),
+                None => fields.remove(*name),
+            };
         }
-        config
     }
 }
 
@@ -118,22 +122,42 @@ pub fn apply(
         owners.add_first(live, writer, types);
     }
     let live = without_managed_fields(live);
-    let config = writer.endpoint.writable(config);
-    let fields = FieldSet::of(&config, types);
+    let left_alone = writer.endpoint.left_alone();
+    let fields = FieldSet::of(config, types).without_subtrees(&left_alone);
     let mut mine = writer.entry(Operation::Apply, fields);
     let last = owners.replace(&mine);
-    let mut object = merge(&live, &config, types);
-    if let Some(last) = &last {
-        object = ownership::shed(&object, &last.fields, &owners.all_fields(), types);
-    }
-    let changes = compare(&live, &object, types).without(&writer.endpoint.left_alone());
+    let merged = merge(&live, config, types);
+    let mut object = match &last {
+        Some(last) => shed(&merged, &last.fields, &owners.all_fields(), types),
+        None => merged.clone(),
+    };
+    let changes = compare(&live, &object, types).without(&left_alone);
     owners.yield_to(&mine, &changes, force)?;
     mine.fields = mine.fields.difference(&never_managed());
     if same(&live, &object) {
         mine.time = last.map(|last| last.time).unwrap_or_default();
     }
     owners.replace(&mine);
-    Ok((object, owners.into_entries()))
+    drop_emptied(&mut object, &merged, types);
+    writer.endpoint.restore(&mut object, &live);
+    let entries = owners.into_entries();
+    let unchanged = same(&live, &object) && same_but_times(&entries, managers);
+    Ok((
+        object,
+        if unchanged {
+            managers.to_vec()
+        } else {
+            entries
+        },
+    ))
+}
+
+/// Whether nothing but times differs; then nothing is written at all.
+fn same_but_times(a: &[Managed], b: &[Managed]) -> bool {
+    let equal = |a: &Managed, b: &Managed| {
+        a.is_same_manager(b) && a.api_version == b.api_version && a.fields == b.fields
+    };
+    a.len() == b.len() && a.iter().all(|a| b.iter().any(|b| equal(a, b)))
 }
 
 /// Who owns what after a write that is not an apply: a create (no `live`), an update, or a patch that

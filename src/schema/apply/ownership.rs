@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::conflict::{Conflict, Refusal};
 use super::managed::{Managed, Operation};
 use super::{Writer, without_managed_fields};
-use crate::schema::typed::{Comparison, compare, reconciled, remove, with_named};
+use crate::schema::typed::{Comparison, compare, reconciled, strip, with_named};
 use crate::schema::{Element, FieldPath, FieldSet, Types};
 
 /// The most entries of writers that do not apply; the oldest are put together beyond that.
@@ -190,7 +190,7 @@ fn conflicts_with(entry: &Managed, changed: &FieldSet) -> Vec<Conflict> {
 }
 
 /// `merged` without what the applier owned (`last`) and nobody owns now (`owned`, the applier's new
-/// fields included). What is only a part of something still owned stays.
+/// fields included). What is only a part of something still owned stays; what is emptied is null.
 pub(super) fn shed(merged: &Value, last: &FieldSet, owned: &FieldSet, types: Types<'_>) -> Value {
     if last.is_empty() {
         return merged.clone();
@@ -199,9 +199,9 @@ pub(super) fn shed(merged: &Value, last: &FieldSet, owned: &FieldSet, types: Typ
     let fields = |value: &Value| named(&FieldSet::of(value, types));
     let last = named(last);
     let there = fields(merged);
-    let stripped = remove(merged, &last, types);
+    let stripped = strip(merged, &last, types);
     let kept = fields(&stripped).union(&named(owned));
-    let owned_only = remove(merged, &there.difference(&kept), types);
+    let owned_only = strip(merged, &there.difference(&kept), types);
     let gone = there.difference(&fields(&owned_only));
-    remove(merged, &gone.intersection(&last), types)
+    strip(merged, &gone.intersection(&last), types)
 }

@@ -128,7 +128,7 @@ impl Walk {
     }
 
     fn field(&mut self, types: Types<'_>, name: &str, pair: Pair<'_>) {
-        let below = types.member(name).types.unwrap_or_else(Types::deduced);
+        let below = types.member(name).types.unwrap_or_else(Types::unknown);
         self.at.push(Element::field(name));
         self.visit(below, pair);
         self.at.pop();

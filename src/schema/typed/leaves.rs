@@ -38,7 +38,7 @@ impl Walk {
         for (name, value) in fields {
             let member = types.member(name);
             self.at.push(Element::field(name.as_str()));
-            self.visit(member.types.unwrap_or_else(Types::deduced), value);
+            self.visit(member.types.unwrap_or_else(Types::unknown), value);
             if !member.declared || is_bare(value) {
                 self.set.insert(&self.at);
             }

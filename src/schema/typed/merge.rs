@@ -39,7 +39,7 @@ fn maps(
 ) -> Map<String, Value> {
     let mut merged = old.clone();
     for (name, config) in new {
-        let below = types.member(name).types.unwrap_or_else(Types::deduced);
+        let below = types.member(name).types.unwrap_or_else(Types::unknown);
         let value = match old.get(name) {
             Some(live) => merge(live, config, below),
             None => config.clone(),

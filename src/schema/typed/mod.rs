@@ -15,6 +15,7 @@ pub(super) use check::check;
 pub use compare::{Comparison, compare};
 pub(super) use merge::merge;
 pub(super) use named::{reconciled, with_named};
+pub(super) use remove::{drop_emptied, strip};
 pub use remove::{project, remove};
 #[cfg(test)]
 mod tests;

@@ -5,35 +5,52 @@ use serde_json::{Map, Value};
 use crate::schema::types::{Form, Types};
 use crate::schema::{Element, FieldSet};
 
-/// `value` without the fields in `fields`. A map or list that is emptied by it is gone too (null where
-/// null may stand); what is one value is only removed whole.
+/// `value` without the fields in `fields`. A map or list that is emptied by it is gone too, or null
+/// where null may stand; what is one value only goes whole.
 #[must_use]
 pub fn remove(value: &Value, fields: &FieldSet, types: Types<'_>) -> Value {
-    without(value, fields, types).unwrap_or_else(|| Value::Object(Map::new()))
+    let mut left = strip(value, fields, types);
+    drop_emptied(&mut left, value, types);
+    match left {
+        Value::Null => Value::Object(Map::new()),
+        left => left,
+    }
 }
 
-/// Nothing when nothing is left.
-fn without(value: &Value, fields: &FieldSet, types: Types<'_>) -> Option<Value> {
-    match (types.forms().narrow(Some(value)).form(), value) {
-        (Form::Map, Value::Object(members)) if !types.map_is_atomic() => {
+/// As [`remove`], but what is emptied is null. The API server computes ownership on this.
+pub(crate) fn strip(value: &Value, fields: &FieldSet, types: Types<'_>) -> Value {
+    let one_value = match value {
+        Value::Object(_) => types.map_is_atomic(),
+        Value::Array(_) => types.list_is_atomic(),
+        _ => return value.clone(),
+    };
+    match value {
+        Value::Object(members) if !one_value => {
             let left = members.iter().filter_map(|(name, member)| {
-                let below = types.member(name).types.unwrap_or_else(Types::deduced);
+                let below = types.member(name).types.unwrap_or_else(Types::unknown);
                 let left = left(member, &Element::field(name.as_str()), fields, below)?;
                 Some((name.clone(), left))
             });
             let left: Map<String, Value> = left.collect();
-            (!left.is_empty()).then_some(Value::Object(left))
+            if left.is_empty() {
+                Value::Null
+            } else {
+                left.into()
+            }
         }
-        (Form::List, Value::Array(items)) if !types.list_is_atomic() => {
+        Value::Array(items) if !one_value => {
             let left = items.iter().filter_map(|item| match types.element(item) {
                 Ok(element) => left(item, &element, fields, types.item()),
                 Err(_) => Some(item.clone()),
             });
             let left: Vec<Value> = left.collect();
-            (!left.is_empty()).then_some(Value::Array(left))
+            if left.is_empty() {
+                Value::Null
+            } else {
+                left.into()
+            }
         }
-        (Form::Scalar, _) => Some(value.clone()),
-        _ => None,
+        _ => Value::Null,
     }
 }
 
@@ -41,11 +58,33 @@ fn left(value: &Value, element: &Element, fields: &FieldSet, types: Types<'_>) -
     if fields.has(element) {
         return None;
     }
-    match fields.below(element) {
-        None => Some(value.clone()),
-        Some(below) => {
-            without(value, below, types).or_else(|| types.is_nullable().then_some(Value::Null))
+    let below = fields.below(element);
+    Some(below.map_or_else(|| value.clone(), |below| strip(value, below, types)))
+}
+
+/// Takes the nulls out that [`strip`] put in and that may not stand there. `before` is what was
+/// stripped.
+pub(crate) fn drop_emptied(stripped: &mut Value, before: &Value, types: Types<'_>) {
+    match (stripped, before) {
+        (Value::Object(members), Value::Object(before)) => members.retain(|name, member| {
+            let below = types.member(name).types.unwrap_or_else(Types::unknown);
+            let Some(before) = before.get(name) else {
+                return true;
+            };
+            drop_emptied(member, before, below);
+            !member.is_null() || before.is_null() || below.is_nullable()
+        }),
+        (Value::Array(items), Value::Array(before)) if !types.list_is_atomic() => {
+            let item = types.item();
+            for stripped in items.iter_mut() {
+                let same = |b: &&Value| types.element(b).ok() == types.element(stripped).ok();
+                if let Some(before) = before.iter().find(same) {
+                    drop_emptied(stripped, before, item);
+                }
+            }
+            items.retain(|item| !item.is_null());
         }
+        _ => {}
     }
 }
 
@@ -56,7 +95,7 @@ pub fn project(value: &Value, fields: &FieldSet, types: Types<'_>) -> Value {
     match (types.forms().narrow(Some(value)).form(), value) {
         (Form::Map, Value::Object(members)) if !types.map_is_atomic() => {
             let kept = members.iter().filter_map(|(name, member)| {
-                let below = types.member(name).types.unwrap_or_else(Types::deduced);
+                let below = types.member(name).types.unwrap_or_else(Types::unknown);
                 let kept = kept(member, &Element::field(name.as_str()), fields, below)?;
                 Some((name.clone(), kept))
             });

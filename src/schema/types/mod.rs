@@ -43,6 +43,8 @@ enum Shape {
     Set,
     /// A list whose items have these key fields.
     Keyed(&'static [&'static str], &'static Self),
+    /// A whole object of which only the metadata is known.
+    Object,
     /// Anything; maps merge member by member, all keys are free.
     Deduced,
     /// Anything, as one value.
@@ -120,9 +122,14 @@ impl<'a> Types<'a> {
         built_in::find(group, kind).map_or(Self::deduced(), Self::shape)
     }
 
-    /// An object of which nothing is known.
+    /// A whole object of a kind of which nothing is known.
     #[must_use]
     pub const fn deduced() -> Self {
+        Self::shape(&Shape::Object)
+    }
+
+    /// Anything that is not a whole object.
+    pub(super) const fn unknown() -> Self {
         Self::shape(&Shape::Deduced)
     }
 
@@ -143,7 +150,7 @@ impl<'a> Types<'a> {
                 Forms::only(map, scalars, list)
             }
             Place::Shape(Shape::Plain | Shape::Deduced | Shape::Untyped) => Forms::ANY,
-            Place::Shape(Shape::Struct(_) | Shape::Map(_) | Shape::Atomic) => {
+            Place::Shape(Shape::Struct(_) | Shape::Object | Shape::Map(_) | Shape::Atomic) => {
                 Forms::only(true, false, false)
             }
             Place::Shape(Shape::Set | Shape::Keyed(..)) => Forms::only(false, false, true),
@@ -348,11 +355,11 @@ fn of_schema<'a>(schema: &'a Schema, open: bool, object: bool, name: &str) -> Me
 fn free_keys(schema: &Schema, open: bool, object: bool) -> Option<Types<'_>> {
     match &schema.additional {
         Additional::Schema(other) => Some(below(other, open)),
-        Additional::Any(true) => Some(Types::deduced()),
+        Additional::Any(true) => Some(Types::unknown()),
         Additional::Any(false) => None,
         Additional::Unsaid => {
             let says_nothing = schema.properties.is_empty() && !object;
-            (open || says_nothing).then(Types::deduced)
+            (open || says_nothing).then(Types::unknown)
         }
     }
 }
@@ -363,6 +370,8 @@ fn of_shape(shape: &'static Shape, name: &str) -> Member<'static> {
             let named = fields.iter().find(|(known, _)| *known == name);
             (named.map_or(&Shape::Plain, |(_, shape)| *shape), true)
         }
+        Shape::Object if name == "metadata" => (&built_in::OBJECT_META, true),
+        Shape::Object => (&Shape::Deduced, matches!(name, "apiVersion" | "kind")),
         Shape::Map(values) => (*values, false),
         Shape::Deduced => (&Shape::Deduced, false),
         Shape::Atomic | Shape::Untyped => (&Shape::Untyped, false),
