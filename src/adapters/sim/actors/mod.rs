@@ -20,6 +20,8 @@ mod schedule;
 #[cfg(test)]
 mod stage;
 mod watches;
+#[cfg(test)]
+mod whole;
 mod world;
 mod writer;
 
