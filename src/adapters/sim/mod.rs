@@ -3,5 +3,6 @@
 //! It is for tests, rehearsals and the embedded cluster, and never on the production path.
 
 pub mod actors;
+pub mod api;
 pub mod clock;
 pub mod crds;

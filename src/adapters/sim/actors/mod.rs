@@ -13,11 +13,15 @@ mod conditions;
 mod engine;
 mod error;
 mod links;
+#[cfg(test)]
+mod manifests;
 mod outcome;
 mod schedule;
 #[cfg(test)]
 mod stage;
 mod watches;
+#[cfg(test)]
+mod whole;
 mod world;
 mod writer;
 

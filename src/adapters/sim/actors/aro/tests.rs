@@ -1,9 +1,8 @@
 //! The whole play on a bare stage: the ARO controllers with Cluster API and ASO around them.
 
-#![allow(clippy::needless_pass_by_value)]
-
 use serde_json::{Value, json};
 
+use super::super::manifests::{NAMESPACE, infrastructure, small_cluster};
 use super::super::stage::Stage;
 use super::super::{Failure, aso, capi};
 use super::*;
@@ -14,77 +13,6 @@ use crate::model::HealthState;
 
 const SETTLE: Duration = Duration::from_secs(120);
 
-fn reference(group: &str, kind: &str, name: &str) -> Value {
-    json!({"apiGroup": group, "kind": kind, "name": name})
-}
-
-fn embedded(api: &str, kind: &str, name: &str, spec: Value) -> Value {
-    json!({"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": spec})
-}
-
-fn infrastructure() -> Value {
-    let owner = json!({"name": "rg"});
-    let config = json!({"principalId": {"name": "map", "key": "principalId"}});
-    let scope = json!({"group": "keyvault.azure.com", "kind": "Vault", "name": "vault"});
-    json!([
-        embedded(
-            "resources.azure.com/v1api20200601",
-            "ResourceGroup",
-            "rg",
-            json!({"location": "uksouth"})
-        ),
-        embedded(
-            "keyvault.azure.com/v1api20230701",
-            "Vault",
-            "vault",
-            json!({"azureName": "kv", "location": "uksouth", "owner": owner})
-        ),
-        embedded(
-            "managedidentity.azure.com/v1api20230131",
-            "UserAssignedIdentity",
-            "kms",
-            json!({"location": "uksouth", "owner": owner, "operatorSpec": {"configMaps": config}})
-        ),
-        embedded(
-            "authorization.azure.com/v1api20220401",
-            "RoleAssignment",
-            "kms-vault",
-            json!({"owner": scope, "principalIdFromConfig": {"name": "map", "key": "principalId"}})
-        ),
-    ])
-}
-
-fn control_plane() -> Value {
-    let kms = json!({"vaultName": "kv", "visibility": "Public", "activeKey": {"name": "etcd"}});
-    let properties = json!({"version": {"id": "4.20"},
-        "etcd": {"dataEncryption": {"customerManaged": {"kms": kms}}}});
-    let hcp = json!({"owner": {"name": "rg"}, "location": "uksouth", "properties": properties});
-    json!([
-        embedded(
-            "redhatopenshift.azure.com/v1api20251223preview",
-            "HcpOpenShiftCluster",
-            "c",
-            hcp
-        ),
-        embedded(
-            "redhatopenshift.azure.com/v1api20251223preview",
-            "HcpOpenShiftClustersExternalAuth",
-            "ea",
-            json!({})
-        ),
-    ])
-}
-
-fn node_pool() -> Value {
-    let spec = json!({"location": "uksouth", "properties": {"autoScaling": {"min": 2, "max": 5}}});
-    json!([embedded(
-        "redhatopenshift.azure.com/v1api20251223preview",
-        "HcpOpenShiftClustersNodePool",
-        "c-mp1",
-        spec
-    )])
-}
-
 fn stage(failures: &[&str]) -> Stage {
     let failures: Vec<Failure> = failures
         .iter()
@@ -94,36 +22,9 @@ fn stage(failures: &[&str]) -> Stage {
     actors.extend(capi::actors());
     actors.extend(super::actors(SETTLE));
     let mut stage = Stage::new(actors);
-    let api = |group: &str| format!("{group}/v1beta2");
-    let identity = json!({"name": "identity"});
-    let plane =
-        json!({"subscriptionID": "sub", "identityRef": identity, "resources": control_plane()});
-    let refs = json!({"infrastructureRef": reference(INFRASTRUCTURE, "AROCluster", "c"),
-        "controlPlaneRef": reference(CONTROL_PLANE, "AROControlPlane", "c")});
-    let template = json!({"spec": {"clusterName": "c", "bootstrap": {"dataSecretName": "c-kubeconfig"},
-        "infrastructureRef": reference(INFRASTRUCTURE, "AROMachinePool", "c-mp1")}});
-    let pool = json!({"clusterName": "c", "replicas": 3, "template": template});
-    stage.put(embedded(
-        &api(INFRASTRUCTURE),
-        "AROCluster",
-        "c",
-        json!({"resources": infrastructure()}),
-    ));
-    stage.put(embedded(&api(CONTROL_PLANE), "AROControlPlane", "c", plane));
-    stage.put(embedded(
-        &api(INFRASTRUCTURE),
-        "AROMachinePool",
-        "c-mp1",
-        json!({"resources": node_pool()}),
-    ));
-    stage.put(embedded(&api(CAPI), "Cluster", "c", refs));
-    stage.put(embedded(&api(CAPI), "MachinePool", "c-mp1", pool));
-    stage.put(embedded(
-        "infrastructure.cluster.x-k8s.io/v1beta1",
-        "AzureClusterIdentity",
-        "identity",
-        json!({}),
-    ));
+    small_cluster()
+        .into_iter()
+        .for_each(|object| stage.put(object));
     stage
 }
 
@@ -255,7 +156,7 @@ fn what_leaves_the_list_is_deleted_and_the_rest_stays() {
 fn the_root_takes_everything_with_it() {
     let mut stage = stage(&[]);
     stage.run();
-    stage.delete(&ObjectId::new(CAPI, "Cluster", "ns", "c"));
+    stage.delete(&ObjectId::new(CAPI, "Cluster", NAMESPACE, "c"));
     stage.run();
     assert_eq!(stage.kinds(), ["AzureClusterIdentity"]);
 }
@@ -264,7 +165,7 @@ fn the_root_takes_everything_with_it() {
 fn a_pool_alone_goes_without_the_cluster() {
     let mut stage = stage(&[]);
     stage.run();
-    stage.delete(&ObjectId::new(CAPI, "MachinePool", "ns", "c-mp1"));
+    stage.delete(&ObjectId::new(CAPI, "MachinePool", NAMESPACE, "c-mp1"));
     stage.run();
     assert!(
         stage

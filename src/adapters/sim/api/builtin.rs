@@ -1,0 +1,213 @@
+//! The table of resources that are there from the start.
+//!
+//! One row per resource: its address, its names, what it has beside a spec, and its type, through
+//! which objects pass on their way in so that unknown fields fall away and wrong types are seen.
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{
+    ConfigMap, Event, Namespace, Pod, Secret, Service, ServiceAccount,
+};
+use k8s_openapi::api::events::v1::Event as NewEvent;
+use k8s_openapi::api::networking::v1::Ingress;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::defaults::Defaults;
+use super::names::NameRule;
+
+/// What a resource has or allows beyond the ordinary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trait {
+    /// It lies in no namespace.
+    Cluster,
+    /// Its status is a subresource.
+    Status,
+    /// `metadata.generation` counts changes of its spec.
+    Generation,
+    /// Changes of its annotations count as well.
+    GenerationOfAnnotations,
+    /// PUT of an absent object creates it.
+    CreateOnPut,
+    /// PUT needs the resource version it is based on.
+    Conditional,
+    /// It cannot be deleted as a collection.
+    NoDeleteCollection,
+}
+
+/// One resource of the table.
+#[derive(Debug)]
+pub(super) struct Builtin {
+    pub(super) group: &'static str,
+    pub(super) version: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) plural: &'static str,
+    pub(super) short_names: &'static [&'static str],
+    /// Categories, such as `all`.
+    pub(super) categories: &'static [&'static str],
+    pub(super) traits: &'static [Trait],
+    pub(super) name: NameRule,
+    /// Field paths that can be selected by, beside name and namespace.
+    pub(super) fields: &'static [&'static str],
+    /// Passes an object through its type, which drops unknown fields and fills in defaults.
+    pub(super) decode: fn(&Value) -> Result<Value, serde_json::Error>,
+}
+
+impl Builtin {
+    pub(super) fn has(&self, wanted: Trait) -> bool {
+        self.traits.contains(&wanted)
+    }
+
+    const fn called(mut self, short_names: &'static [&'static str]) -> Self {
+        self.short_names = short_names;
+        self
+    }
+
+    const fn among(mut self, categories: &'static [&'static str]) -> Self {
+        self.categories = categories;
+        self
+    }
+
+    const fn with(mut self, traits: &'static [Trait]) -> Self {
+        self.traits = traits;
+        self
+    }
+
+    const fn named_by(mut self, rule: NameRule) -> Self {
+        self.name = rule;
+        self
+    }
+
+    const fn selected_by(mut self, fields: &'static [&'static str]) -> Self {
+        self.fields = fields;
+        self
+    }
+}
+
+const fn row<K: DeserializeOwned + Serialize + Defaults>(
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+) -> Builtin {
+    Builtin {
+        group,
+        version,
+        kind,
+        plural,
+        short_names: &[],
+        categories: &[],
+        traits: &[],
+        name: NameRule::Subdomain,
+        fields: &[],
+        decode: decode::<K>,
+    }
+}
+
+fn decode<K>(object: &Value) -> Result<Value, serde_json::Error>
+where
+    K: DeserializeOwned + Serialize + Defaults,
+{
+    let mut object = K::deserialize(object)?;
+    object.fill();
+    serde_json::to_value(object)
+}
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+const EVENT_FIELDS: &[&str] = &[
+    "involvedObject.apiVersion",
+    "involvedObject.fieldPath",
+    "involvedObject.kind",
+    "involvedObject.name",
+    "involvedObject.namespace",
+    "involvedObject.resourceVersion",
+    "involvedObject.uid",
+    "reason",
+    "reportingComponent",
+    "type",
+];
+
+use Trait::{
+    Cluster, Conditional, CreateOnPut, Generation, GenerationOfAnnotations, NoDeleteCollection,
+    Status,
+};
+
+/// Every built-in resource, in the order in which they are announced.
+pub(super) static BUILTINS: &[Builtin] = &[
+    row::<ConfigMap>("", "v1", "ConfigMap", "configmaps").called(&["cm"]),
+    row::<Event>("", "v1", "Event", "events")
+        .called(&["ev"])
+        .with(&[CreateOnPut])
+        .selected_by(EVENT_FIELDS),
+    row::<Namespace>("", "v1", "Namespace", "namespaces")
+        .called(&["ns"])
+        .with(&[Cluster, Status, NoDeleteCollection])
+        .named_by(NameRule::Label)
+        .selected_by(&["status.phase"]),
+    row::<Pod>("", "v1", "Pod", "pods")
+        .called(&["po"])
+        .among(&["all"])
+        .with(&[Status, Generation])
+        .selected_by(&[
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "status.phase",
+            "status.podIP",
+        ]),
+    row::<Secret>("", "v1", "Secret", "secrets").selected_by(&["type"]),
+    row::<ServiceAccount>("", "v1", "ServiceAccount", "serviceaccounts").called(&["sa"]),
+    row::<Service>("", "v1", "Service", "services")
+        .called(&["svc"])
+        .among(&["all"])
+        .with(&[Status])
+        .named_by(NameRule::Label1035)
+        .selected_by(&["spec.clusterIP", "spec.type"]),
+    row::<CustomResourceDefinition>(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+    )
+    .called(&["crd", "crds"])
+    .among(&["api-extensions"])
+    .with(&[Cluster, Status, Generation, Conditional]),
+    row::<Deployment>("apps", "v1", "Deployment", "deployments")
+        .called(&["deploy"])
+        .among(&["all"])
+        .with(&[Status, Generation, GenerationOfAnnotations]),
+    row::<ReplicaSet>("apps", "v1", "ReplicaSet", "replicasets")
+        .called(&["rs"])
+        .among(&["all"])
+        .with(&[Status, Generation])
+        .selected_by(&["status.replicas"]),
+    row::<Job>("batch", "v1", "Job", "jobs")
+        .among(&["all"])
+        .with(&[Status, Generation])
+        .selected_by(&["status.successful"]),
+    row::<Lease>("coordination.k8s.io", "v1", "Lease", "leases").with(&[CreateOnPut, Conditional]),
+    row::<NewEvent>("events.k8s.io", "v1", "Event", "events")
+        .called(&["ev"])
+        .with(&[CreateOnPut])
+        .selected_by(EVENT_FIELDS),
+    row::<Ingress>("networking.k8s.io", "v1", "Ingress", "ingresses")
+        .called(&["ing"])
+        .with(&[Status, Generation]),
+    row::<ClusterRoleBinding>(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings")
+        .with(&[Cluster, CreateOnPut])
+        .named_by(NameRule::PathSegment),
+    row::<ClusterRole>(RBAC, "v1", "ClusterRole", "clusterroles")
+        .with(&[Cluster, CreateOnPut])
+        .named_by(NameRule::PathSegment),
+    row::<RoleBinding>(RBAC, "v1", "RoleBinding", "rolebindings")
+        .with(&[CreateOnPut])
+        .named_by(NameRule::PathSegment),
+    row::<Role>(RBAC, "v1", "Role", "roles")
+        .with(&[CreateOnPut])
+        .named_by(NameRule::PathSegment),
+];

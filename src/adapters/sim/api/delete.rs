@@ -1,0 +1,150 @@
+//! Deletions.
+//!
+//! In: what to delete and how, and the state. Out: the object as it is now, gone or waiting for its
+//! finalizers. It does not know what becomes of dependents; the finalizers it sets say what should.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::metadata::{self, FOREGROUND, ORPHAN};
+use super::object::Stored;
+use super::request::{DeleteOptions, Propagation};
+use super::resources::Resource;
+use super::scope::Scope;
+use super::status::Refusal;
+use super::store::{Address, State};
+
+/// The finalizer of definitions: their objects go first.
+pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// What a deletion came to.
+#[derive(Debug)]
+pub(super) struct Deleted {
+    /// The object in its last or present state.
+    pub(super) object: Stored,
+    /// Whether it is gone.
+    pub(super) gone: bool,
+}
+
+/// DELETE of one object.
+///
+/// # Errors
+/// 404 when it is not there, 409 when it is not the one that was meant.
+pub(super) fn delete(
+    state: &mut State,
+    resource: &Arc<Resource>,
+    address: &Address,
+    options: &DeleteOptions,
+    now: &str,
+) -> Result<Deleted, Refusal> {
+    let live = state.get(address).cloned();
+    let live = live.ok_or_else(|| Refusal::not_found(resource, address.name()))?;
+    check_preconditions(resource, address, &live, options)?;
+    if live.is_deleting() {
+        let gone = false;
+        return Ok(Deleted { object: live, gone });
+    }
+    let object = marked(live.value(resource), resource, options.propagation, now);
+    let gone = metadata::finalizers(&object).is_empty() && !is_kept(resource, &object);
+    let object = match (gone, options.dry_run) {
+        (true, false) => state.remove(address).unwrap_or(live),
+        (true, true) => live,
+        (false, true) => state.draft(resource, object).at(live.version),
+        (false, false) => {
+            let draft = state.draft(resource, object);
+            state.put(address, draft)
+        }
+    };
+    Ok(Deleted { object, gone })
+}
+
+fn check_preconditions(
+    resource: &Resource,
+    address: &Address,
+    live: &Stored,
+    options: &DeleteOptions,
+) -> Result<(), Refusal> {
+    let version = live.version.to_string();
+    for (what, wanted, found) in [
+        ("UID", &options.uid, live.uid()),
+        ("ResourceVersion", &options.version, &version),
+    ] {
+        if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
+            let why = format!(
+                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+            );
+            return Err(Refusal::conflict(resource, address.name(), why));
+        }
+    }
+    Ok(())
+}
+
+/// The object with everything that says that it is being deleted, and how.
+fn marked(
+    mut object: Value,
+    resource: &Resource,
+    propagation: Option<Propagation>,
+    now: &str,
+) -> Value {
+    let mut finalizers: Vec<String> = metadata::finalizers(&object)
+        .into_iter()
+        .map(ToOwned::to_owned)
+        .collect();
+    if let Some(propagation) = propagation {
+        finalizers.retain(|finalizer| finalizer != ORPHAN && finalizer != FOREGROUND);
+        match propagation {
+            Propagation::Orphan => finalizers.push(ORPHAN.into()),
+            Propagation::Foreground => finalizers.push(FOREGROUND.into()),
+            Propagation::Background => {}
+        }
+    }
+    let definition = resource.is("apiextensions.k8s.io", "customresourcedefinitions");
+    if definition && !finalizers.iter().any(|finalizer| finalizer == CLEANUP) {
+        finalizers.push(CLEANUP.into());
+    }
+    metadata::set_finalizers(&mut object, &finalizers);
+    let generation = object["metadata"]["generation"].as_u64();
+    let fields = metadata::of(&mut object);
+    fields.insert("deletionTimestamp".into(), json!(now));
+    fields.insert("deletionGracePeriodSeconds".into(), json!(0));
+    if let Some(generation) = generation.filter(|generation| *generation > 0) {
+        fields.insert("generation".into(), json!(generation + 1));
+    }
+    if resource.is("", "namespaces") {
+        object["status"]["phase"] = json!("Terminating");
+        // A namespace says nothing of a grace period.
+        metadata::of(&mut object).remove("deletionGracePeriodSeconds");
+    }
+    object
+}
+
+/// A namespace stays until its content is gone.
+fn is_kept(resource: &Resource, object: &Value) -> bool {
+    let finalizers = object["spec"]["finalizers"].as_array();
+    resource.is("", "namespaces") && finalizers.is_some_and(|list| !list.is_empty())
+}
+
+/// DELETE of a collection. Gives the objects that were meant.
+///
+/// # Errors
+/// As [`delete`]; an object that is gone already is no error.
+pub(super) fn delete_all(
+    state: &mut State,
+    resource: &Arc<Resource>,
+    scope: &Scope,
+    options: &DeleteOptions,
+    now: &str,
+) -> Result<Vec<Stored>, Refusal> {
+    let namespace = scope.prefix.trim_end_matches('/').to_owned();
+    let mut deleted = Vec::new();
+    for address in state.addresses(&resource.collection, &namespace) {
+        let meant = state
+            .get(&address)
+            .filter(|object| scope.has(&address.key, object));
+        if meant.is_some() {
+            deleted.push(delete(state, resource, &address, options, now)?.object);
+        }
+    }
+    Ok(deleted)
+}

@@ -1,0 +1,69 @@
+//! The two faces of events: `v1` and `events.k8s.io/v1` show one stored object.
+//!
+//! In: an event in one form. Out: the same in the other. Source: k8s.io/kubernetes
+//! `pkg/apis/core` and `pkg/apis/events`, whose types share one internal type.
+
+use serde_json::{Map, Value};
+
+/// Field of `v1` and field of `events.k8s.io/v1`, where they differ.
+const NAMES: &[(&str, &str)] = &[
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+];
+
+/// The group whose form is not the stored one.
+pub(super) const GROUP: &str = "events.k8s.io";
+
+/// From the stored form to that of `events.k8s.io`.
+pub(super) fn from_core(event: Value) -> Value {
+    renamed(event, |name| {
+        NAMES
+            .iter()
+            .find(|(core, _)| *core == name)
+            .map(|(_, new)| *new)
+    })
+}
+
+/// From the form of `events.k8s.io` to the stored one.
+pub(super) fn to_core(event: Value) -> Value {
+    renamed(event, |name| {
+        NAMES
+            .iter()
+            .find(|(_, new)| *new == name)
+            .map(|(core, _)| *core)
+    })
+}
+
+fn renamed(event: Value, other: impl Fn(&str) -> Option<&'static str>) -> Value {
+    let Value::Object(fields) = event else {
+        return event;
+    };
+    let rename = |(name, value): (String, Value)| match other(&name) {
+        Some(other) => (other.to_owned(), value),
+        None => (name, value),
+    };
+    Value::Object(fields.into_iter().map(rename).collect::<Map<_, _>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_event_survives_the_way_there_and_back() {
+        let core = json!({"involvedObject": {"name": "a"}, "message": "m", "reason": "r",
+            "reportingComponent": "c", "count": 2, "metadata": {"name": "e"}});
+        let new = from_core(core.clone());
+        assert_eq!(new["regarding"]["name"], "a");
+        assert_eq!(new["note"], "m");
+        assert_eq!(new["reason"], "r");
+        assert_eq!(to_core(new), core);
+    }
+}

@@ -1,0 +1,228 @@
+//! What a change sets off: dependents follow their owners, namespaces take their content along, and
+//! definitions start and stop to be served.
+//!
+//! In: the addresses that the store noted as chores. Out: further changes, until there are no chores
+//! left. Each chore looks at one object as it is now, so that the order of chores decides nothing but
+//! the order of changes. The rules for owners are those of Kubernetes' garbage collector.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::definitions;
+use super::delete;
+use super::metadata::{self, FOREGROUND, ORPHAN};
+use super::object::Owner;
+use super::request::{DeleteOptions, Propagation};
+use super::resources::Resource;
+use super::store::{Address, State, definition_address, namespace_address};
+
+/// Does every chore there is.
+pub(super) fn settle(state: &mut State, now: &str) {
+    while let Some(address) = state.next_chore() {
+        look(state, &address, now);
+    }
+}
+
+fn look(state: &mut State, address: &Address, now: &str) {
+    if address.collection == definition_address("").collection {
+        definitions::look(state, address, now);
+    }
+    let resource = state.registry.of_collection(&address.collection).cloned();
+    let (Some(resource), Some(stored)) = (resource, state.get(address).cloned()) else {
+        return;
+    };
+    if !stored.is_deleting() {
+        if !stored.owners().is_empty() {
+            judge(state, &resource, address, now);
+        }
+        return;
+    }
+    let object = stored.value(&resource);
+    let finalizers = metadata::finalizers(&object);
+    if finalizers.contains(&ORPHAN) {
+        orphan(state, stored.uid());
+        drop_finalizer(state, &resource, address, ORPHAN);
+    } else if finalizers.contains(&FOREGROUND) {
+        wait_for_dependents(state, &resource, address, stored.uid());
+    } else if *address == namespace_address(address.name()) {
+        terminate(state, &resource, address, object, now);
+    }
+}
+
+/// How the owners of an object are.
+#[derive(Default)]
+struct Owners {
+    /// There and staying.
+    solid: Vec<Owner>,
+    /// Not there, or another object of that name.
+    dangling: Vec<Owner>,
+    /// Going once this object is gone.
+    waiting: Vec<Owner>,
+}
+
+fn owners(state: &State, address: &Address) -> Owners {
+    let mut found = Owners::default();
+    let owners = state.get(address).map(|stored| stored.owners().to_vec());
+    for owner in owners.unwrap_or_default() {
+        let place = state.owner_address(address, &owner);
+        let live = place.as_ref().and_then(|place| state.get(place));
+        let live = live.filter(|live| live.uid() == &*owner.uid);
+        let waits = |resource: &Arc<Resource>| {
+            live.is_some_and(|live| {
+                live.is_deleting()
+                    && metadata::finalizers(&live.value(resource)).contains(&FOREGROUND)
+            })
+        };
+        match (&place, live) {
+            // Of a kind that is not served nobody can say whether it is there.
+            (None, _) => found.solid.push(owner),
+            (Some(_), None) => found.dangling.push(owner),
+            (Some(place), Some(_)) => {
+                let resource = state.registry.of_collection(&place.collection);
+                match resource.is_some_and(waits) {
+                    true => found.waiting.push(owner),
+                    false => found.solid.push(owner),
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Decides whether an object that has owners goes with them.
+fn judge(state: &mut State, resource: &Arc<Resource>, address: &Address, now: &str) {
+    let owners = owners(state, address);
+    let released: Vec<&Owner> = owners.dangling.iter().chain(&owners.waiting).collect();
+    if !owners.solid.is_empty() {
+        if !released.is_empty() {
+            let uids: Vec<&str> = released.iter().map(|owner| &*owner.uid).collect();
+            release(state, resource, address, &uids);
+        }
+        return;
+    }
+    let Some(stored) = state.get(address).cloned() else {
+        return;
+    };
+    let dependents = state.dependents(stored.uid());
+    let propagation = match owners.waiting.is_empty() || dependents.is_empty() {
+        false => Some(Propagation::Foreground),
+        true => None,
+    };
+    let options = DeleteOptions {
+        propagation,
+        uid: Some(stored.uid().to_owned()),
+        ..DeleteOptions::default()
+    };
+    // It was there a moment ago and nobody else writes in between.
+    let _ = delete::delete(state, resource, address, &options, now);
+}
+
+/// Takes the owners with these uids off an object.
+fn release(state: &mut State, resource: &Resource, address: &Address, uids: &[&str]) {
+    edit(state, resource, address, |object| {
+        let owners = &mut object["metadata"]["ownerReferences"];
+        let Some(list) = owners.as_array_mut() else {
+            return;
+        };
+        list.retain(|owner| !uids.contains(&owner["uid"].as_str().unwrap_or_default()));
+        if list.is_empty() {
+            metadata::of(object).remove("ownerReferences");
+        }
+    });
+}
+
+fn orphan(state: &mut State, uid: &str) {
+    for dependent in state.dependents(uid) {
+        let resource = state.registry.of_collection(&dependent.collection).cloned();
+        if let Some(resource) = resource {
+            release(state, &resource, &dependent, &[uid]);
+        }
+    }
+}
+
+/// A foreground deletion is over when no dependent blocks it; those that do are looked at.
+fn wait_for_dependents(state: &mut State, resource: &Resource, address: &Address, uid: &str) {
+    let blocks = |dependent: &Address| {
+        let owners = state.get(dependent).map(|stored| stored.owners().to_vec());
+        let mut owners = owners.into_iter().flatten();
+        owners.any(|owner| &*owner.uid == uid && owner.blocks)
+    };
+    let blocking: Vec<Address> = state.dependents(uid).into_iter().filter(blocks).collect();
+    if blocking.is_empty() {
+        drop_finalizer(state, resource, address, FOREGROUND);
+    }
+    for dependent in blocking {
+        let going = state
+            .get(&dependent)
+            .is_some_and(|stored| stored.is_deleting());
+        if !going {
+            state.look_later(Some(dependent));
+        }
+    }
+}
+
+/// Deletes what is in a namespace, and the namespace once it is empty.
+fn terminate(
+    state: &mut State,
+    resource: &Resource,
+    address: &Address,
+    mut namespace: Value,
+    now: &str,
+) {
+    let mut left = 0;
+    for resource in state.registry.all().cloned().collect::<Vec<_>>() {
+        if !resource.namespaced {
+            continue;
+        }
+        let options = DeleteOptions {
+            propagation: Some(Propagation::Background),
+            ..DeleteOptions::default()
+        };
+        for content in state.addresses(&resource.collection, address.name()) {
+            let deleted = delete::delete(state, &resource, &content, &options, now);
+            left += usize::from(deleted.is_ok_and(|deleted| !deleted.gone));
+        }
+    }
+    if left > 0 {
+        return;
+    }
+    namespace["spec"]["finalizers"] = json!([]);
+    store_or_remove(state, resource, address, namespace);
+}
+
+fn drop_finalizer(state: &mut State, resource: &Resource, address: &Address, finalizer: &str) {
+    edit(state, resource, address, |object| {
+        let kept: Vec<String> = metadata::finalizers(object)
+            .into_iter()
+            .filter(|one| *one != finalizer)
+            .map(ToOwned::to_owned)
+            .collect();
+        metadata::set_finalizers(object, &kept);
+    });
+}
+
+/// Changes an object, or removes it if the change takes away what kept it.
+pub(super) fn edit(
+    state: &mut State,
+    resource: &Resource,
+    address: &Address,
+    change: impl FnOnce(&mut Value),
+) {
+    if let Some(stored) = state.get(address) {
+        let mut object = stored.value(resource);
+        change(&mut object);
+        store_or_remove(state, resource, address, object);
+    }
+}
+
+fn store_or_remove(state: &mut State, resource: &Resource, address: &Address, object: Value) {
+    let kept = object["spec"]["finalizers"].as_array();
+    let kept = resource.is("", "namespaces") && kept.is_some_and(|list| !list.is_empty());
+    if metadata::is_deleting(&object) && metadata::finalizers(&object).is_empty() && !kept {
+        state.remove(address);
+        return;
+    }
+    let draft = state.draft(resource, object);
+    state.put(address, draft);
+}

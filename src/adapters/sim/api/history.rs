@@ -1,0 +1,168 @@
+//! What happened lately to the objects of one collection.
+//!
+//! In: each change, once, in order. Out: the changes after a version, the state of the collection
+//! at a version, and a wake-up for those who wait for more. It forgets its oldest changes, and says
+//! so to whoever asks for them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::object::Stored;
+
+/// How many changes of one collection are kept. A watch that falls further behind starts anew.
+const KEPT: usize = 16_384;
+
+/// One change of one object.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    /// The key of the object.
+    pub(super) key: Arc<str>,
+    /// The object before; none when it was created.
+    pub(super) before: Option<Stored>,
+    /// The object after; of a deleted one its last state, at the version of the deletion.
+    pub(super) after: Stored,
+    /// Whether it is gone.
+    pub(super) deleted: bool,
+}
+
+impl Event {
+    /// The version that the change made.
+    pub(super) fn version(&self) -> u64 {
+        self.after.version
+    }
+}
+
+/// The wanted changes are forgotten; those after this version are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Forgotten(pub(super) u64);
+
+/// The latest changes of a collection.
+#[derive(Debug)]
+pub(super) struct History {
+    events: VecDeque<Event>,
+    /// The last version that is forgotten.
+    forgotten: u64,
+    latest: watch::Sender<u64>,
+}
+
+impl History {
+    /// A history that starts after `version`.
+    pub(super) fn after(version: u64) -> Self {
+        Self {
+            events: VecDeque::new(),
+            forgotten: version,
+            latest: watch::Sender::new(version),
+        }
+    }
+
+    /// Takes in a change and wakes those who wait.
+    pub(super) fn push(&mut self, event: Event) {
+        self.latest.send_replace(event.version());
+        self.events.push_back(event);
+        if self.events.len() > KEPT {
+            let oldest = self.events.pop_front();
+            self.forgotten = oldest.map_or(self.forgotten, |event| event.version());
+        }
+    }
+
+    /// Wakes those who wait, though nothing changed.
+    pub(super) fn wake(&self) {
+        self.latest.send_modify(|_| {});
+    }
+
+    /// Forgets everything up to `version`.
+    pub(super) fn forget(&mut self, version: u64) {
+        self.events.retain(|event| event.version() > version);
+        self.forgotten = self.forgotten.max(version);
+    }
+
+    /// The changes after `version`, in order.
+    pub(super) fn since(&self, version: u64) -> Result<impl Iterator<Item = &Event>, Forgotten> {
+        if version < self.forgotten {
+            return Err(Forgotten(self.forgotten));
+        }
+        let start = self
+            .events
+            .partition_point(|event| event.version() <= version);
+        Ok(self.events.range(start..))
+    }
+
+    /// What has to be undone to be back at `version`: the objects that changed since, as they were
+    /// then.
+    pub(super) fn undo(
+        &self,
+        version: u64,
+    ) -> Result<BTreeMap<Arc<str>, Option<Stored>>, Forgotten> {
+        let mut then = BTreeMap::new();
+        for event in self.since(version)? {
+            then.entry(event.key.clone())
+                .or_insert_with(|| event.before.clone());
+        }
+        Ok(then)
+    }
+
+    /// Tells of every later change.
+    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.latest.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
+    use super::*;
+
+    fn event(key: &str, before: Option<u64>, version: u64) -> Event {
+        let stored = |version| Stored::new(&json!({"metadata": {"name": key}}), version, 0);
+        Event {
+            key: key.into(),
+            before: before.map(stored),
+            after: stored(version),
+            deleted: false,
+        }
+    }
+
+    #[test]
+    fn changes_come_in_order_and_wake_the_waiting() {
+        let mut history = History::after(5);
+        let waiting = history.subscribe();
+        history.push(event("a", None, 6));
+        history.push(event("b", None, 8));
+        assert!(waiting.has_changed().unwrap());
+        let versions =
+            |from| -> Vec<u64> { history.since(from).unwrap().map(Event::version).collect() };
+        assert_eq!(versions(5), [6, 8]);
+        assert_eq!(versions(6), [8]);
+        assert_eq!(versions(7), [8]);
+        assert!(versions(9).is_empty());
+        assert_eq!(history.since(4).err(), Some(Forgotten(5)));
+    }
+
+    #[test]
+    fn undoing_goes_back_to_the_first_state_after_the_version() {
+        let mut history = History::after(1);
+        history.push(event("a", Some(1), 2));
+        history.push(event("a", Some(2), 3));
+        history.push(event("b", None, 4));
+        let then = history.undo(1).unwrap();
+        assert_eq!(then["a"].as_ref().unwrap().version, 1);
+        assert!(then["b"].is_none());
+        assert_eq!(history.undo(2).unwrap()["a"].as_ref().unwrap().version, 2);
+    }
+
+    #[test]
+    fn what_is_too_much_is_forgotten() {
+        let mut history = History::after(0);
+        for version in 1..=KEPT as u64 + 2 {
+            history.push(event("a", None, version));
+        }
+        assert_eq!(history.since(1).err(), Some(Forgotten(2)));
+        assert_eq!(history.since(2).unwrap().count(), KEPT);
+        history.forget(10);
+        assert_eq!(history.since(9).err(), Some(Forgotten(10)));
+    }
+}

@@ -1,0 +1,50 @@
+//! An in-memory Kubernetes API server behind `kube::Client::new`, which also serves a port.
+//!
+//! In: HTTP requests and a clock. Out: what a real API server would answer, down to the wording of
+//! its refusals, and the same answers each time: versions, uids and generated names are counted, maps
+//! are ordered, and time comes from the clock alone. What a change sets off (garbage collection,
+//! the end of namespaces, the life of definitions) is done before the next request is seen.
+//!
+//! ```text
+//! server ─► path, request ─► list, watch, write, delete ─► store ─► gc, definitions
+//!                              scope  strategy managers      history
+//! ```
+//!
+//! Limits: no OpenAPI, no tables, no protobuf, no strategic merge patch, no admission webhooks, no
+//! scale and other small subresources, conversion between versions by name only, CEL rules are not
+//! evaluated. Users and rights are not known: whoever asks may.
+//!
+//! It does not know: the controllers that play on it, Azure, our own kinds.
+
+mod builtin;
+mod custom;
+mod defaults;
+mod definitions;
+mod delete;
+mod discovery;
+mod events;
+mod gc;
+mod history;
+mod list;
+mod managers;
+mod metadata;
+mod names;
+mod object;
+mod patch;
+mod path;
+mod request;
+mod resources;
+mod rules;
+mod scope;
+mod select;
+mod server;
+mod status;
+mod store;
+mod strategy;
+mod watch;
+mod write;
+
+pub use server::Server;
+
+#[cfg(test)]
+mod tests;

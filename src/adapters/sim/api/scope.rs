@@ -1,0 +1,115 @@
+//! Which objects of a collection a list, a watch or a collective deletion is about.
+//!
+//! In: the namespace, the name and the selectors of a request. Out: whether an object is meant. It
+//! does not know what is done with those that are.
+
+use serde_json::Value;
+
+use super::object::Stored;
+use super::request::Query;
+use super::resources::Resource;
+use super::select::{self, Selector};
+use super::status::Refusal;
+use super::store;
+
+/// The objects that a request is about.
+#[derive(Clone, Debug)]
+pub(super) struct Scope {
+    /// What keys must start with.
+    pub(super) prefix: String,
+    labels: Selector,
+    fields: Selector,
+}
+
+impl Scope {
+    /// Reads the selectors; a name in the path selects by it.
+    ///
+    /// # Errors
+    /// 400 for selectors that cannot be read or ask for fields that cannot be selected by.
+    pub(super) fn read(
+        resource: &Resource,
+        namespace: Option<&str>,
+        name: Option<&str>,
+        query: &Query,
+    ) -> Result<Self, Refusal> {
+        let text = |key: &str| query.get(key).map_or("", String::as_str);
+        let mut fields = select::fields(text("fieldSelector"))?;
+        check_fields(resource, &fields)?;
+        if let Some(name) = name {
+            fields = fields.and("metadata.name", name);
+        }
+        let prefix = namespace.map_or_else(String::new, |namespace| format!("{namespace}/"));
+        Ok(Self {
+            prefix,
+            labels: select::labels(text("labelSelector"))?,
+            fields,
+        })
+    }
+
+    /// Whether it has no selectors.
+    pub(super) fn is_plain(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    /// The only key that can be meant, if there is but one.
+    pub(super) fn only_key(&self, resource: &Resource) -> Option<String> {
+        let name = self.fields.exact("metadata.name")?;
+        (!self.prefix.is_empty() || !resource.namespaced).then(|| format!("{}{name}", self.prefix))
+    }
+
+    /// Whether the object under a key is meant.
+    pub(super) fn has(&self, key: &str, object: &Stored) -> bool {
+        key.starts_with(&self.prefix)
+            && self.labels.matches(|label| object.label(label))
+            && (self.fields.is_empty() || self.has_fields(key, object))
+    }
+
+    fn has_fields(&self, key: &str, object: &Stored) -> bool {
+        let metadata_only = self
+            .fields
+            .keys()
+            .all(|field| field.starts_with("metadata."));
+        let content = match metadata_only {
+            true => Value::Null,
+            false => object.stored_value(),
+        };
+        let others: Vec<(String, String)> = self
+            .fields
+            .keys()
+            .map(|field| (field.to_owned(), shown(&content, field)))
+            .collect();
+        self.fields.matches(|field| match field {
+            "metadata.name" => Some(store::name(key)),
+            "metadata.namespace" => Some(key.split_once('/').map_or("", |(space, _)| space)),
+            other => {
+                let value = others.iter().find(|(name, _)| name == other);
+                value.map(|(_, value)| value.as_str())
+            }
+        })
+    }
+}
+
+fn check_fields(resource: &Resource, fields: &Selector) -> Result<(), Refusal> {
+    let known = resource.selectable();
+    let unknown = fields.keys().find(|field| {
+        !matches!(*field, "metadata.name" | "metadata.namespace") && !known.contains(field)
+    });
+    match unknown {
+        None => Ok(()),
+        Some(field) => Err(Refusal::bad_request(format!(
+            "field label not supported: {field}"
+        ))),
+    }
+}
+
+/// The value at a path as selectors see it: a missing one is empty.
+fn shown(object: &Value, path: &str) -> String {
+    let value = path
+        .split('.')
+        .try_fold(object, |value, key| value.get(key));
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}

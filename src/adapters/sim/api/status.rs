@@ -1,0 +1,315 @@
+//! What the server answers when it refuses: `Status` objects.
+//!
+//! In: what went wrong. Out: a [`Refusal`] with the code, reason, wording and details that a real
+//! API server gives (k8s.io/apimachinery `api/errors`). It does not know where the rule that
+//! refused stands.
+
+use std::fmt::Display;
+
+use serde_json::{Map, Value, json};
+
+use super::resources::Resource;
+
+/// One field that is wrong, or one conflict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cause {
+    pub(super) reason: &'static str,
+    pub(super) field: String,
+    /// The text without the field.
+    pub(super) message: String,
+}
+
+impl Cause {
+    fn new(reason: &'static str, field: impl Into<String>, message: String) -> Self {
+        Self {
+            reason,
+            field: field.into(),
+            message,
+        }
+    }
+
+    /// The value at `field` breaks a rule.
+    pub(super) fn invalid(field: impl Into<String>, value: &Value, detail: &str) -> Self {
+        Self::new(
+            "FieldValueInvalid",
+            field,
+            format!("Invalid value: {}: {detail}", shown(value)),
+        )
+    }
+
+    /// The value at `field` is needed.
+    pub(super) fn required(field: impl Into<String>, detail: &str) -> Self {
+        let message = match detail {
+            "" => "Required value".into(),
+            detail => format!("Required value: {detail}"),
+        };
+        Self::new("FieldValueRequired", field, message)
+    }
+
+    /// The value at `field` may not be set here.
+    pub(super) fn forbidden(field: impl Into<String>, detail: &str) -> Self {
+        Self::new("FieldValueForbidden", field, format!("Forbidden: {detail}"))
+    }
+
+    /// The value at `field` is none of those known.
+    pub(super) fn unsupported(field: impl Into<String>, value: &Value, known: &[&str]) -> Self {
+        let known: Vec<String> = known.iter().map(|value| format!("{value:?}")).collect();
+        let message = format!(
+            "Unsupported value: {}: supported values: {}",
+            shown(value),
+            known.join(", ")
+        );
+        Self::new("FieldValueNotSupported", field, message)
+    }
+
+    /// The value at `field` is longer than `limit` bytes.
+    pub(super) fn too_long(field: impl Into<String>, limit: usize) -> Self {
+        Self::new(
+            "FieldValueTooLong",
+            field,
+            format!("Too long: may not be more than {limit} bytes"),
+        )
+    }
+
+    /// Any other cause, already worded.
+    pub(super) fn worded(reason: &'static str, field: String, message: String) -> Self {
+        Self::new(reason, field, message)
+    }
+
+    fn value(&self) -> Value {
+        json!({"reason": self.reason, "message": self.message, "field": self.field})
+    }
+}
+
+impl Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.field, self.message)
+    }
+}
+
+/// A value as field errors print it: strings quoted, everything else as JSON.
+fn shown(value: &Value) -> String {
+    value.to_string()
+}
+
+/// Why a request is refused.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    pub(super) code: u16,
+    pub(super) reason: &'static str,
+    pub(super) message: String,
+    details: Map<String, Value>,
+    /// Where an expired list may go on, inconsistently.
+    continue_token: Option<String>,
+}
+
+impl Refusal {
+    fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: Map::new(),
+            continue_token: None,
+        }
+    }
+
+    fn detail(mut self, key: &str, value: Value) -> Self {
+        if value != json!("") && value != json!([]) {
+            self.details.insert(key.into(), value);
+        }
+        self
+    }
+
+    fn of(self, resource: &Resource, name: &str) -> Self {
+        self.detail("name", json!(name))
+            .detail("group", json!(resource.group))
+            .detail("kind", json!(resource.plural))
+    }
+
+    fn causes(self, causes: &[Cause]) -> Self {
+        let causes = causes.iter().map(Cause::value).collect();
+        self.detail("causes", Value::Array(causes))
+    }
+
+    /// No such object.
+    pub(super) fn not_found(resource: &Resource, name: &str) -> Self {
+        let message = format!("{} {name:?} not found", resource.qualified());
+        Self::new(404, "NotFound", message).of(resource, name)
+    }
+
+    /// An object of this name is there.
+    pub(super) fn already_exists(resource: &Resource, name: &str) -> Self {
+        let message = format!("{} {name:?} already exists", resource.qualified());
+        Self::new(409, "AlreadyExists", message).of(resource, name)
+    }
+
+    /// The object is not in the state the caller counted on.
+    pub(super) fn conflict(resource: &Resource, name: &str, why: impl Display) -> Self {
+        let message = format!(
+            "Operation cannot be fulfilled on {} {name:?}: {why}",
+            resource.qualified()
+        );
+        Self::new(409, "Conflict", message).of(resource, name)
+    }
+
+    /// Someone wrote the object since the caller read it.
+    pub(super) fn modified(resource: &Resource, name: &str) -> Self {
+        Self::conflict(
+            resource,
+            name,
+            "the object has been modified; please apply your changes to the latest version and try again",
+        )
+    }
+
+    /// Fields of an apply belong to other managers.
+    pub(super) fn apply_conflict(message: String, causes: &[Cause]) -> Self {
+        Self::new(409, "Conflict", message).causes(causes)
+    }
+
+    /// Admission says no.
+    pub(super) fn forbidden(resource: &Resource, name: &str, why: impl Display) -> Self {
+        let message = format!("{} {name:?} is forbidden: {why}", resource.qualified());
+        Self::new(403, "Forbidden", message).of(resource, name)
+    }
+
+    /// As [`Self::forbidden`], with a cause of its own.
+    pub(super) fn with_cause(self, cause: &Cause) -> Self {
+        self.causes(std::slice::from_ref(cause))
+    }
+
+    /// Fields of the object are wrong.
+    pub(super) fn invalid(resource: &Resource, name: &str, causes: &[Cause]) -> Self {
+        Self::invalid_kind(&resource.group, &resource.kind, name, causes)
+    }
+
+    /// Options of the request are wrong.
+    pub(super) fn invalid_options(kind: &str, causes: &[Cause]) -> Self {
+        Self::invalid_kind("meta.k8s.io", kind, "", causes)
+    }
+
+    fn invalid_kind(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
+        let qualified = match group {
+            "" => kind.to_owned(),
+            group => format!("{kind}.{group}"),
+        };
+        let texts: Vec<String> = causes.iter().map(ToString::to_string).collect();
+        let message = match texts.as_slice() {
+            [one] => format!("{qualified} {name:?} is invalid: {one}"),
+            many => format!("{qualified} {name:?} is invalid: [{}]", many.join(", ")),
+        };
+        Self::new(422, "Invalid", message)
+            .detail("name", json!(name))
+            .detail("group", json!(group))
+            .detail("kind", json!(kind))
+            .causes(causes)
+    }
+
+    /// The request makes no sense.
+    pub(super) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    /// The patch cannot be carried out on the object.
+    pub(super) fn unprocessable(message: impl Into<String>) -> Self {
+        Self::new(422, "Invalid", message)
+    }
+
+    /// The resource is there, but not this verb.
+    pub(super) fn method_not_allowed() -> Self {
+        Self::new(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        )
+    }
+
+    /// The body is of none of the `accepted` media types.
+    pub(super) fn unsupported_media_type(accepted: &[&str]) -> Self {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            accepted.join(", ")
+        );
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// The caller takes nothing we can give.
+    pub(super) fn not_acceptable() -> Self {
+        Self::new(
+            406,
+            "NotAcceptable",
+            "only the following media types are accepted: application/json",
+        )
+    }
+
+    /// The wanted past is forgotten.
+    pub(super) fn expired(message: impl Into<String>) -> Self {
+        Self::new(410, "Expired", message)
+    }
+
+    /// As [`Self::expired`], with a token to go on with the present.
+    pub(super) fn or_continue(mut self, token: String) -> Self {
+        self.continue_token = Some(token);
+        self
+    }
+
+    /// The body is longer than `limit` bytes.
+    pub(super) fn body_too_large(limit: usize) -> Self {
+        Self::new(
+            413,
+            "RequestEntityTooLarge",
+            format!("Request entity too large: limit is {limit}"),
+        )
+    }
+
+    /// The object is longer than the storage takes.
+    pub(super) fn object_too_large() -> Self {
+        Self::new(500, "", "etcdserver: request is too large")
+    }
+
+    /// The wanted resource version lies in the future.
+    pub(super) fn version_too_large(wanted: u64, current: u64) -> Self {
+        let message = format!("Timeout: Too large resource version: {wanted}, current: {current}");
+        Self::new(504, "Timeout", message)
+            .detail(
+                "causes",
+                json!([{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]),
+            )
+            .detail("retryAfterSeconds", json!(1))
+    }
+
+    /// Something that a real server gives as a bare error.
+    pub(super) fn internal(message: impl Into<String>) -> Self {
+        Self::new(500, "", message)
+    }
+
+    /// The `Status` object.
+    pub(super) fn value(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {},
+            "status": "Failure", "message": self.message, "code": self.code,
+        });
+        if !self.reason.is_empty() {
+            status["reason"] = json!(self.reason);
+        }
+        if !self.details.is_empty() {
+            status["details"] = Value::Object(self.details.clone());
+        }
+        if let Some(token) = &self.continue_token {
+            status["metadata"]["continue"] = json!(token);
+        }
+        status
+    }
+}
+
+/// The answer to a deletion that is over.
+pub(super) fn deleted(resource: &Resource, name: &str, uid: &str) -> Value {
+    let mut details = json!({"name": name, "kind": resource.plural, "uid": uid});
+    if !resource.group.is_empty() {
+        details["group"] = json!(resource.group);
+    }
+    json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {},
+        "status": "Success", "details": details,
+    })
+}

@@ -1,0 +1,430 @@
+//! All objects, by collection and key.
+//!
+//! In: finished objects. Out: objects, the history of each collection, and the chores that a change
+//! leaves behind (who has to be looked at again because of it). It does not know rules: whether a
+//! write is allowed, and what a chore means, is said elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::history::{Event, History};
+use super::object::{Owner, Stored};
+use super::resources::{Registry, Resource, collection};
+
+/// Where an object is kept.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Address {
+    /// The storage name of its resource.
+    pub(super) collection: Arc<str>,
+    /// Its key, see [`key`].
+    pub(super) key: Arc<str>,
+}
+
+impl Address {
+    /// The address of an object of `resource`.
+    pub(super) fn of(resource: &Resource, namespace: &str, name: &str) -> Self {
+        Self {
+            collection: resource.collection.clone(),
+            key: key(namespace, name),
+        }
+    }
+
+    /// The namespace, empty for none.
+    pub(super) fn namespace(&self) -> &str {
+        self.key
+            .split_once('/')
+            .map_or("", |(namespace, _)| namespace)
+    }
+
+    /// The name.
+    pub(super) fn name(&self) -> &str {
+        name(&self.key)
+    }
+}
+
+/// `namespace/name`, or the name alone: sorted as etcd would.
+pub(super) fn key(namespace: &str, name: &str) -> Arc<str> {
+    match namespace {
+        "" => name.into(),
+        namespace => format!("{namespace}/{name}").into(),
+    }
+}
+
+/// The name in a key.
+pub(super) fn name(key: &str) -> &str {
+    key.split_once('/').map_or(key, |(_, name)| name)
+}
+
+/// The objects of one resource and what happened to them.
+#[derive(Debug)]
+pub(super) struct Collection {
+    objects: BTreeMap<Arc<str>, Stored>,
+    pub(super) history: History,
+    /// Whether its resource is no longer served.
+    pub(super) closed: bool,
+}
+
+/// Everything the server knows.
+#[derive(Debug)]
+pub(super) struct State {
+    /// The version of the last change.
+    pub(super) version: u64,
+    uids: u64,
+    pub(super) registry: Registry,
+    collections: BTreeMap<Arc<str>, Collection>,
+    /// Objects by the uids of their owners.
+    dependents: BTreeMap<Box<str>, BTreeSet<Address>>,
+    chores: VecDeque<Address>,
+    waiting: BTreeSet<Address>,
+}
+
+impl State {
+    /// No objects, the table's resources.
+    pub(super) fn new() -> Self {
+        let mut state = Self {
+            version: 1,
+            uids: 0,
+            registry: Registry::new(),
+            collections: BTreeMap::new(),
+            dependents: BTreeMap::new(),
+            chores: VecDeque::new(),
+            waiting: BTreeSet::new(),
+        };
+        let names: Vec<Arc<str>> = state.registry.all().map(|r| r.collection.clone()).collect();
+        for name in names {
+            state.open(&name);
+        }
+        state
+    }
+
+    /// Makes room for a collection, if there is none. One that was closed starts anew.
+    pub(super) fn open(&mut self, collection: &Arc<str>) {
+        let known = self.collections.get(collection);
+        if known.is_none_or(|known| known.closed) {
+            let fresh = Collection {
+                objects: BTreeMap::new(),
+                history: History::after(self.version),
+                closed: false,
+            };
+            self.collections.insert(collection.clone(), fresh);
+        }
+    }
+
+    /// Closes an empty collection: its watches end once they have told everything.
+    pub(super) fn close(&mut self, collection: &str) {
+        if let Some(closing) = self.collections.get_mut(collection) {
+            closing.closed = true;
+            closing.history.wake();
+        }
+    }
+
+    /// A collection; none when its resource was never served.
+    pub(super) fn collection(&self, name: &str) -> Option<&Collection> {
+        self.collections.get(name)
+    }
+
+    /// Every object with its address.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Address, &Stored)> {
+        self.collections.iter().flat_map(|(collection, kept)| {
+            kept.objects.iter().map(|(key, stored)| {
+                let address = Address {
+                    collection: collection.clone(),
+                    key: key.clone(),
+                };
+                (address, stored)
+            })
+        })
+    }
+
+    /// Forgets what happened up to now.
+    pub(super) fn forget(&mut self) {
+        for collection in self.collections.values_mut() {
+            collection.history.forget(self.version);
+        }
+    }
+
+    /// The object at an address.
+    pub(super) fn get(&self, address: &Address) -> Option<&Stored> {
+        self.collections
+            .get(&address.collection)?
+            .objects
+            .get(&address.key)
+    }
+
+    /// The addresses of all objects of a collection in a namespace, or of all.
+    pub(super) fn addresses(&self, collection: &Arc<str>, namespace: &str) -> Vec<Address> {
+        let prefix = match namespace {
+            "" => String::new(),
+            namespace => format!("{namespace}/"),
+        };
+        let Some(kept) = self.collections.get(collection) else {
+            return Vec::new();
+        };
+        let address = |(key, _): (&Arc<str>, &Stored)| Address {
+            collection: collection.clone(),
+            key: key.clone(),
+        };
+        kept.from(&prefix, "").map(address).collect()
+    }
+
+    /// The uid that the next object gets.
+    pub(super) fn next_uid(&self) -> String {
+        format!("00000000-0000-4000-8000-{:012x}", self.uids + 1)
+    }
+
+    /// Five characters that the next generated name ends in.
+    pub(super) fn next_suffix(&mut self) -> String {
+        const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+        self.uids += 1;
+        // A prime step, so that neighbours do not look alike.
+        let mut rest = self.uids.wrapping_mul(7_368_787);
+        let mut next = || {
+            let letter = ALPHABET[(rest % ALPHABET.len() as u64) as usize];
+            rest /= ALPHABET.len() as u64;
+            char::from(letter)
+        };
+        (0..5).map(|_| next()).collect()
+    }
+
+    /// An object as it would be stored by the next write.
+    pub(super) fn draft(&self, resource: &Resource, object: Value) -> Stored {
+        let object = resource.to_storage(object);
+        Stored::new(&object, self.version + 1, resource.edition())
+    }
+
+    /// Stores what [`Self::draft`] made. An object that says what the stored one says is left alone.
+    pub(super) fn put(&mut self, address: &Address, after: Stored) -> Stored {
+        let before = self.get(address).cloned();
+        match &before {
+            Some(before) if before.says_the_same_as(&after) => return before.clone(),
+            Some(_) => {}
+            None => self.uids += 1,
+        }
+        self.version = after.version;
+        self.reindex(address, before.as_ref(), Some(&after));
+        let kept = self.collections.get_mut(&address.collection);
+        let kept = kept.expect("a resource that is served has its collection");
+        kept.objects.insert(address.key.clone(), after.clone());
+        kept.history.push(Event {
+            key: address.key.clone(),
+            before,
+            after: after.clone(),
+            deleted: false,
+        });
+        after
+    }
+
+    /// Removes an object and gives its last state.
+    pub(super) fn remove(&mut self, address: &Address) -> Option<Stored> {
+        let kept = self.collections.get_mut(&address.collection)?;
+        let before = kept.objects.remove(&address.key)?;
+        self.version += 1;
+        kept.history.push(Event {
+            key: address.key.clone(),
+            after: before.at(self.version),
+            before: Some(before.clone()),
+            deleted: true,
+        });
+        self.reindex(address, Some(&before), None);
+        Some(before)
+    }
+
+    /// Keeps the index of owners, and notes who has to be looked at because of the change.
+    fn reindex(&mut self, address: &Address, before: Option<&Stored>, after: Option<&Stored>) {
+        let old = before.map_or(&[][..], Stored::owners);
+        let new = after.map_or(&[][..], Stored::owners);
+        for owner in old.iter().filter(|owner| !new.contains(owner)) {
+            if let Some(dependents) = self.dependents.get_mut(&owner.uid) {
+                dependents.remove(address);
+                if dependents.is_empty() {
+                    self.dependents.remove(&owner.uid);
+                }
+            }
+            let owner = self.owner_address(address, owner);
+            self.look_later(owner);
+        }
+        for owner in new {
+            let dependents = self.dependents.entry(owner.uid.clone()).or_default();
+            dependents.insert(address.clone());
+        }
+        match (before, after) {
+            (Some(gone), None) => self.chores_of_removal(address, gone),
+            (_, Some(after)) if is_chore(address, old, after) => {
+                self.look_later(Some(address.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    fn chores_of_removal(&mut self, address: &Address, gone: &Stored) {
+        for dependent in self.dependents(gone.uid()) {
+            self.look_later(Some(dependent));
+        }
+        let namespace = address.namespace().to_owned();
+        if !namespace.is_empty() {
+            self.look_later(Some(namespace_address(&namespace)));
+        }
+        let definition = self.registry.of_collection(&address.collection);
+        let definition = definition.filter(|resource| !resource.is_builtin());
+        let definition = definition.map(|resource| definition_address(&resource.qualified()));
+        self.look_later(definition);
+        if *address.collection == *DEFINITIONS {
+            self.look_later(Some(address.clone()));
+        }
+    }
+
+    /// Notes that the object at an address has to be looked at.
+    pub(super) fn look_later(&mut self, address: Option<Address>) {
+        let Some(address) = address else { return };
+        if self.waiting.insert(address.clone()) {
+            self.chores.push_back(address);
+        }
+    }
+
+    /// The next object to look at.
+    pub(super) fn next_chore(&mut self) -> Option<Address> {
+        let address = self.chores.pop_front()?;
+        self.waiting.remove(&address);
+        Some(address)
+    }
+
+    /// The objects that name `uid` as an owner.
+    pub(super) fn dependents(&self, uid: &str) -> Vec<Address> {
+        let dependents = self.dependents.get(uid);
+        dependents.into_iter().flatten().cloned().collect()
+    }
+
+    /// Where the owner of the object at `dependent` is, if its kind is served: in the same namespace
+    /// or in none.
+    pub(super) fn owner_address(&self, dependent: &Address, owner: &Owner) -> Option<Address> {
+        let resource = self.registry.of_kind(&owner.group, &owner.kind)?;
+        let namespace = match resource.namespaced {
+            true => dependent.namespace(),
+            false => "",
+        };
+        Some(Address::of(resource, namespace, &owner.name))
+    }
+}
+
+/// Whether an object that was written has to be looked at: it got owners, it is going, or it is a
+/// definition.
+fn is_chore(address: &Address, old_owners: &[Owner], after: &Stored) -> bool {
+    after.is_deleting()
+        || (!after.owners().is_empty() && after.owners() != old_owners)
+        || *address.collection == *DEFINITIONS
+}
+
+const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions";
+
+/// Where a namespace is kept.
+pub(super) fn namespace_address(name: &str) -> Address {
+    Address {
+        collection: collection("", "namespaces"),
+        key: name.into(),
+    }
+}
+
+/// Where a CustomResourceDefinition is kept.
+pub(super) fn definition_address(name: &str) -> Address {
+    Address {
+        collection: DEFINITIONS.into(),
+        key: name.into(),
+    }
+}
+
+impl Collection {
+    /// The objects whose keys start with `prefix`, those after the key `after` only, by key.
+    pub(super) fn from<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: &str,
+    ) -> impl Iterator<Item = (&'a Arc<str>, &'a Stored)> {
+        let start = match after {
+            "" => Bound::Included(prefix),
+            after => Bound::Excluded(after),
+        };
+        self.objects
+            .range::<str, _>((start, Bound::Unbounded))
+            .take_while(move |(key, _)| key.starts_with(prefix))
+    }
+
+    /// The object with a key.
+    pub(super) fn get(&self, key: &str) -> Option<&Stored> {
+        self.objects.get(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
+    use serde_json::json;
+
+    use super::*;
+
+    fn put(state: &mut State, name: &str, metadata: Value) -> Stored {
+        let resource = state.registry.find("", "v1", "configmaps").unwrap();
+        let mut object = json!({"metadata": {"name": name, "uid": state.next_uid()}});
+        for (key, value) in metadata.as_object().unwrap() {
+            object["metadata"][key] = value.clone();
+        }
+        let draft = state.draft(&resource, object);
+        state.put(&Address::of(&resource, "ns", name), draft)
+    }
+
+    fn owned_by(name: &str, uid: &str) -> Value {
+        json!({"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid}]})
+    }
+
+    #[test]
+    fn each_change_has_its_version_and_what_changes_nothing_has_none() {
+        let mut state = State::new();
+        let first = put(&mut state, "a", json!({"uid": "u"}));
+        let again = put(&mut state, "a", json!({"uid": "u"}));
+        assert_eq!(first.version, again.version);
+        let changed = put(&mut state, "a", json!({"uid": "u", "labels": {"a": "b"}}));
+        assert_eq!(changed.version, first.version + 1);
+    }
+
+    #[test]
+    fn uids_count_objects() {
+        let mut state = State::new();
+        let a = put(&mut state, "a", json!({})).uid().to_owned();
+        let b = put(&mut state, "b", json!({})).uid().to_owned();
+        assert_eq!(a, "00000000-0000-4000-8000-000000000001");
+        assert_ne!(a, b);
+    }
+
+    #[test]
+    fn owned_objects_are_chores_when_made_and_when_their_owner_goes() {
+        let mut state = State::new();
+        let owner = put(&mut state, "owner", json!({}));
+        put(&mut state, "owned", owned_by("owner", owner.uid()));
+        let owned = state.next_chore().unwrap();
+        assert_eq!(owned.name(), "owned");
+        assert_eq!(state.next_chore(), None);
+        let resource = state.registry.find("", "v1", "configmaps").unwrap();
+        state.remove(&Address::of(&resource, "ns", "owner"));
+        assert_eq!(state.next_chore().unwrap().name(), "owned");
+        state.remove(&owned);
+        assert!(state.dependents(owner.uid()).is_empty());
+    }
+
+    #[test]
+    fn keys_sort_as_they_would_in_etcd() {
+        assert!(key("a-b", "x") < key("a", "x"));
+        let mut state = State::new();
+        put(&mut state, "b", json!({}));
+        put(&mut state, "a", json!({}));
+        let collection = collection("", "configmaps");
+        let names: Vec<String> = state
+            .addresses(&collection, "ns")
+            .iter()
+            .map(|address| address.name().to_owned())
+            .collect();
+        assert_eq!(names, ["a", "b"]);
+        assert!(state.addresses(&collection, "n").is_empty());
+    }
+}

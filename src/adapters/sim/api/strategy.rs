@@ -1,0 +1,347 @@
+//! What a kind makes of its objects on their way in.
+//!
+//! In: an object as a client sent it, and the one it replaces. Out: the object as it would be stored,
+//! or the fields that are wrong. This is where built-in and custom kinds differ; it does not know
+//! metadata, managers or storage.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::builtin::Trait;
+use super::custom;
+use super::metadata;
+use super::request::FieldValidation;
+use super::resources::{Nature, Resource};
+use super::rules;
+use super::status::{Cause, Refusal};
+use crate::model::Path;
+use crate::schema::{Unknown, ViolationKind, apply_defaults, prune, validate};
+
+/// Which part of an object a write is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All but the status, where that is a subresource.
+    Main,
+    /// The status.
+    Status,
+}
+
+/// Checks that a document is an object of `resource`; built-in types may leave that out.
+///
+/// # Errors
+/// 400 when it is something else.
+pub(super) fn check_type(resource: &Resource, object: &Value) -> Result<(), Refusal> {
+    let text = |key: &str| object[key].as_str().unwrap_or_default();
+    if !object.is_object() {
+        let shown = kind_in_version(resource);
+        let detail = "cannot unmarshal into an object";
+        return Err(Refusal::bad_request(format!("{shown}: {detail}")));
+    }
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    if kind.is_empty() && !resource.is_builtin() {
+        return Err(Refusal::bad_request(format!(
+            "Object 'Kind' is missing in '{object}'"
+        )));
+    }
+    let expected = resource.api_version();
+    if !version.is_empty() && version != expected {
+        return Err(Refusal::bad_request(format!(
+            "the API version in the data ({version}) does not match the expected API version ({expected})"
+        )));
+    }
+    if !kind.is_empty() && kind != resource.kind {
+        return Err(Refusal::bad_request(format!(
+            "{kind} in version \"{}\" cannot be handled as a {}: no kind \"{kind}\" is registered for version \"{expected}\"",
+            resource.version, resource.kind
+        )));
+    }
+    Ok(())
+}
+
+fn kind_in_version(resource: &Resource) -> String {
+    format!(
+        "{} in version {:?} cannot be handled as a {}",
+        resource.kind, resource.version, resource.kind
+    )
+}
+
+/// An object as its type holds it: without unknown fields and with defaults. Also what to warn of.
+///
+/// # Errors
+/// 400 for a value of a wrong type, and under strict validation for unknown fields.
+pub(super) fn decode(
+    resource: &Resource,
+    object: Value,
+    validation: FieldValidation,
+) -> Result<(Value, Vec<String>), Refusal> {
+    let refuse =
+        |error: &str| Refusal::bad_request(format!("{}: {error}", kind_in_version(resource)));
+    let (decoded, unknown) = typed(resource, object).map_err(|error| refuse(&error))?;
+    let said: Vec<String> = unknown
+        .iter()
+        .map(|path| format!("unknown field \"{path}\""))
+        .collect();
+    match (validation, said.as_slice()) {
+        (_, []) | (FieldValidation::Ignore, _) => Ok((decoded, Vec::new())),
+        (FieldValidation::Warn, _) => Ok((decoded, said)),
+        (FieldValidation::Strict, _) => Err(refuse(&format!(
+            "strict decoding error: {}",
+            said.join(", ")
+        ))),
+    }
+}
+
+/// An object as its type holds it, and where it had unknown fields.
+///
+/// # Errors
+/// Says which value is of a wrong type.
+pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Vec<Path>), String> {
+    object["apiVersion"] = json!(resource.api_version());
+    object["kind"] = json!(resource.kind);
+    match &resource.nature {
+        Nature::Builtin(row) => {
+            let decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
+            let unknown = lost(&object, &decoded, &Path::default());
+            Ok((decoded, unknown))
+        }
+        Nature::Custom(custom) => {
+            let said = metadata::of(&mut object).clone();
+            let known = ObjectMeta::deserialize(&Value::Object(said.clone()))
+                .and_then(serde_json::to_value)
+                .map_err(|error| error.to_string())?;
+            let at = Path::default().key("metadata");
+            let mut unknown = lost(&Value::Object(said), &known, &at);
+            object["metadata"] = known;
+            unknown.extend(prune(&custom.schema, &mut object));
+            apply_defaults(&custom.schema, &mut object);
+            Ok((object, unknown))
+        }
+    }
+}
+
+/// Where fields of `before` are gone in `after`. What a type spells otherwise (an empty value, a
+/// text that became data) is not gone.
+fn lost(before: &Value, after: &Value, at: &Path) -> Vec<Path> {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => before
+            .iter()
+            .filter(|(key, value)| !value.is_null() && *key != "stringData")
+            .flat_map(|(key, value)| match after.get(key) {
+                Some(other) => lost(value, other, &at.key(key.as_str())),
+                None => vec![at.key(key.as_str())],
+            })
+            .collect(),
+        (Value::Array(before), Value::Array(after)) => before
+            .iter()
+            .zip(after)
+            .enumerate()
+            .flat_map(|(index, (before, after))| lost(before, after, &at.index(index)))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Drops and sets what a creation decides.
+pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
+    let has_status = resource.has(Trait::Status);
+    if let (true, Some(fields)) = (has_status, object.as_object_mut()) {
+        fields.remove("status");
+    }
+    if resource.has(Trait::Generation) || !resource.is_builtin() {
+        metadata::of(object).insert("generation".into(), json!(1));
+    }
+    if resource.is("", "namespaces") {
+        object["spec"]["finalizers"] = json!(["kubernetes"]);
+        object["status"]["phase"] = json!("Active");
+    }
+    if resource.is("", "pods") {
+        object["status"]["phase"] = json!("Pending");
+    }
+    if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        rules::note_stored_version(object);
+    }
+}
+
+/// Keeps the part that the write is not about as it was.
+pub(super) fn prepare_update(resource: &Resource, part: Part, object: &mut Value, old: &Value) {
+    match part {
+        Part::Status => {
+            let status = object.get("status").cloned();
+            let managed = object["metadata"].get("managedFields").cloned();
+            let version = object["metadata"].get("resourceVersion").cloned();
+            *object = old.clone();
+            set(object, "status", status);
+            set(&mut object["metadata"], "managedFields", managed);
+            set(&mut object["metadata"], "resourceVersion", version);
+        }
+        Part::Main if resource.has(Trait::Status) => {
+            set(object, "status", old.get("status").cloned());
+            if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+                rules::note_stored_version(object);
+            }
+        }
+        Part::Main => {}
+    }
+    if resource.is("", "namespaces") {
+        // Only the finalize subresource changes these.
+        set(
+            &mut object["spec"],
+            "finalizers",
+            old["spec"].get("finalizers").cloned(),
+        );
+    }
+}
+
+fn set(map: &mut Value, key: &str, value: Option<Value>) {
+    match (value, map.as_object_mut()) {
+        (Some(value), _) => map[key] = value,
+        (None, Some(map)) => {
+            map.remove(key);
+        }
+        (None, None) => {}
+    }
+}
+
+/// Counts a change of what `generation` counts.
+pub(super) fn count_generation(resource: &Resource, object: &mut Value, old: &Value) {
+    let changed = match &resource.nature {
+        Nature::Builtin(row) => {
+            let spec = row.has(Trait::Generation) && object["spec"] != old["spec"];
+            let annotations = |object: &Value| object["metadata"]["annotations"].clone();
+            spec || (row.has(Trait::GenerationOfAnnotations)
+                && annotations(object) != annotations(old))
+        }
+        Nature::Custom(custom) => {
+            let counted =
+                |key: &&String| *key != "metadata" && !(custom.status && *key == "status");
+            let keys = |object: &Value| {
+                let keys = object.as_object().into_iter().flat_map(|map| map.keys());
+                keys.filter(counted).cloned().collect::<Vec<_>>()
+            };
+            let (new_keys, old_keys) = (keys(object), keys(old));
+            new_keys != old_keys || new_keys.iter().any(|key| object[key] != old[key])
+        }
+    };
+    if changed {
+        let generation = old["metadata"]["generation"].as_u64().unwrap_or_default();
+        metadata::of(object).insert("generation".into(), json!(generation + 1));
+    }
+}
+
+/// What is wrong with an object, its metadata aside.
+pub(super) fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+    match &resource.nature {
+        Nature::Builtin(row) => {
+            let mut causes = rules::check(row, object, old);
+            if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+                causes.extend(custom::resources(object).err().into_iter().flatten());
+            }
+            causes
+        }
+        Nature::Custom(custom) => validate(&custom.schema, object, Unknown::Ignore)
+            .into_iter()
+            .map(|violation| {
+                let reason = match violation.kind {
+                    ViolationKind::Missing => "FieldValueRequired",
+                    ViolationKind::WrongType { .. } => "FieldValueTypeInvalid",
+                    _ => reason(&violation.message),
+                };
+                Cause::worded(reason, violation.field, violation.message)
+            })
+            .collect(),
+    }
+}
+
+/// The reason that goes with a message, told by its opening words.
+fn reason(message: &str) -> &'static str {
+    const OPENINGS: &[(&str, &str)] = &[
+        ("Unsupported value", "FieldValueNotSupported"),
+        ("Duplicate value", "FieldValueDuplicate"),
+        ("Too long", "FieldValueTooLong"),
+        ("Too many", "FieldValueTooMany"),
+        ("Forbidden", "FieldValueForbidden"),
+        ("Required value", "FieldValueRequired"),
+    ];
+    let known = OPENINGS
+        .iter()
+        .find(|(words, _)| message.starts_with(words));
+    known.map_or("FieldValueInvalid", |(_, reason)| reason)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::adapters::sim::api::resources::Registry;
+
+    fn resource(group: &str, plural: &str) -> Arc<Resource> {
+        Registry::new().find(group, "v1", plural).unwrap()
+    }
+
+    #[test]
+    fn unknown_fields_are_dropped_warned_of_or_refused() {
+        let config_maps = resource("", "configmaps");
+        let object = json!({"metadata": {"name": "a", "colour": "red"}, "data": {"k": "v"}, "spec": {"x": 1}});
+        let (decoded, warnings) =
+            decode(&config_maps, object.clone(), FieldValidation::Warn).unwrap();
+        assert_eq!(decoded["data"]["k"], "v");
+        assert!(decoded.get("spec").is_none());
+        assert_eq!(
+            warnings,
+            [
+                "unknown field \"metadata.colour\"",
+                "unknown field \"spec\""
+            ]
+        );
+        let refusal = decode(&config_maps, object, FieldValidation::Strict).unwrap_err();
+        assert_eq!(
+            refusal.message,
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: unknown field \"metadata.colour\", unknown field \"spec\""
+        );
+    }
+
+    #[test]
+    fn a_wrong_type_is_a_bad_request() {
+        let object = json!({"metadata": {"name": "a"}, "data": {"k": 1}});
+        let refusal = decode(&resource("", "configmaps"), object, FieldValidation::Warn);
+        assert_eq!(refusal.unwrap_err().code, 400);
+    }
+
+    #[test]
+    fn the_generation_of_a_deployment_counts_spec_and_annotations() {
+        let deployments = resource("apps", "deployments");
+        let old = json!({"metadata": {"generation": 4}, "spec": {"replicas": 1}, "status": {}});
+        let after = |change: Value| {
+            let mut object = old.clone();
+            for (key, value) in change.as_object().unwrap() {
+                object[key] = value.clone();
+            }
+            count_generation(&deployments, &mut object, &old);
+            object["metadata"]["generation"].clone()
+        };
+        assert_eq!(after(json!({"status": {"replicas": 1}})), 4);
+        assert_eq!(after(json!({"spec": {"replicas": 2}})), 5);
+        let annotated = json!({"metadata": {"generation": 4, "annotations": {"a": "b"}}});
+        assert_eq!(after(annotated), 5);
+    }
+
+    #[test]
+    fn a_write_of_one_part_leaves_the_other() {
+        let deployments = resource("apps", "deployments");
+        let old = json!({"metadata": {"name": "a", "labels": {"a": "b"}}, "spec": {"replicas": 1}, "status": {"replicas": 1}});
+        let new =
+            json!({"metadata": {"name": "a"}, "spec": {"replicas": 2}, "status": {"replicas": 2}});
+        let mut main = new.clone();
+        prepare_update(&deployments, Part::Main, &mut main, &old);
+        assert_eq!(main["spec"]["replicas"], 2);
+        assert_eq!(main["status"]["replicas"], 1);
+        let mut status = new;
+        prepare_update(&deployments, Part::Status, &mut status, &old);
+        assert_eq!(status["spec"]["replicas"], 1);
+        assert_eq!(status["status"]["replicas"], 2);
+        assert_eq!(status["metadata"]["labels"]["a"], "b");
+    }
+}
