@@ -5,78 +5,50 @@
 
 use serde_json::{Map, Value};
 
-use crate::model::Path;
-
 use super::structural::Schema;
 use super::violation::{Violation, ViolationKind};
+use super::walk::{At, walk};
 use super::wording::{quoted, value as shown};
 
 /// The faults of the embedded resources below `value`.
 pub(super) fn violations(schema: &Schema, value: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
-    visit(schema, value, &Path::default(), &mut found);
+    walk(schema, value, &At::default(), &mut |schema, value, at| {
+        if let Some(fields) = value.as_object().filter(|_| schema.embedded_resource) {
+            found.extend(text_fault(fields, "apiVersion", at, api_version_fault));
+            found.extend(text_fault(fields, "kind", at, kind_fault));
+            found.extend(metadata_fault(fields, at));
+        }
+    });
     found
 }
 
-fn visit(schema: &Schema, value: &Value, at: &Path, found: &mut Vec<Violation>) {
-    match value {
-        Value::Object(fields) => {
-            if schema.embedded_resource {
-                resource(fields, at, found);
-            }
-            for (name, value) in fields {
-                if let Some(wanted) = schema.field(name) {
-                    visit(wanted, value, &at.key(name.as_str()), found);
-                }
-            }
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                if let Some(wanted) = &schema.items {
-                    visit(wanted, item, &at.index(index), found);
-                }
-            }
-        }
-        _ => {}
+fn text_fault(
+    fields: &Map<String, Value>,
+    name: &str,
+    at: &At,
+    fault: fn(&str) -> Option<String>,
+) -> Option<Violation> {
+    let at = at.key(name);
+    let invalid = |found: String, why: &str| {
+        let message = format!("Invalid value: {found}: {why}");
+        Some(at.violation(ViolationKind::NotAllowed, message))
+    };
+    match fields.get(name) {
+        None => Some(at.violation(ViolationKind::Missing, "Required value".into())),
+        Some(Value::String(text)) if text.is_empty() => invalid(quoted(""), "must not be empty"),
+        Some(Value::String(text)) => invalid(quoted(text), &fault(text)?),
+        Some(other) => invalid(shown(other), "must be a string"),
     }
 }
 
-fn resource(fields: &Map<String, Value>, at: &Path, found: &mut Vec<Violation>) {
-    for (name, fault) in [
-        (
-            "apiVersion",
-            api_version_fault as fn(&str) -> Option<String>,
-        ),
-        ("kind", kind_fault),
-    ] {
-        let at = at.key(name);
-        let invalid = |found: String, why: &str| {
-            let message = format!("Invalid value: {found}: {why}");
-            Violation::new(&at, ViolationKind::NotAllowed, message)
-        };
-        match fields.get(name) {
-            None => found.push(Violation::new(
-                &at,
-                ViolationKind::Missing,
-                "Required value",
-            )),
-            Some(Value::String(text)) if text.is_empty() => {
-                found.push(invalid(quoted(""), "must not be empty"));
-            }
-            Some(Value::String(text)) => {
-                found.extend(fault(text).map(|why| invalid(quoted(text), &why)));
-            }
-            Some(other) => found.push(invalid(shown(other), "must be a string")),
-        }
-    }
-    if let Some(metadata) = fields.get("metadata").filter(|m| !m.is_object()) {
-        let message = format!("Invalid value: {}: must be an object", shown(metadata));
-        found.push(Violation::new(
-            &at.key("metadata"),
-            ViolationKind::NotAllowed,
-            message,
-        ));
-    }
+fn metadata_fault(fields: &Map<String, Value>, at: &At) -> Option<Violation> {
+    let metadata = fields.get("metadata").filter(|m| !m.is_object())?;
+    let message = format!("Invalid value: {}: must be an object", shown(metadata));
+    let violation = at
+        .key("metadata")
+        .violation(ViolationKind::NotAllowed, message);
+    Some(violation)
 }
 
 fn api_version_fault(text: &str) -> Option<String> {

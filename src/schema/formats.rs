@@ -1,8 +1,8 @@
 //! String formats that the API server checks.
 //!
 //! In: a format's name and a text. Out: whether the text has it. The API server ignores formats that
-//! it does not know, `int32` and `int64` among them; we also leave `isbn*`, `creditcard`, `ssn` and
-//! `rgbcolor` to it. Dashes in a name do not count: `date-time` is `datetime`.
+//! it does not know, `int32` and `int64` among them; we also leave `isbn*`, `creditcard`, `ssn`,
+//! `rgbcolor` and the `k8s-*` names (checked from 1.35 on) to it. Dashes in a name do not count: `date-time` is `datetime`.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::OnceLock;
@@ -24,8 +24,6 @@ const FORMATS: &[Format] = &[
     ("hostname", is_hostname),
     ("ipv4", |text| is_ipv4(text)),
     ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok()),
-    ("k8slongname", is_long_name),
-    ("k8sshortname", is_short_name),
     ("mac", is_mac),
     ("password", |_| true),
     ("uri", is_uri),
@@ -164,19 +162,6 @@ fn is_hostname(text: &str) -> bool {
         && regex.as_ref().is_none_or(|regex| regex.is_match(text))
 }
 
-fn is_short_name(text: &str) -> bool {
-    text.len() <= 63 && is_label(text)
-}
-
-fn is_long_name(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(is_label)
-}
-
-fn is_label(text: &str) -> bool {
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    !text.is_empty() && text.chars().all(inner) && !text.starts_with('-') && !text.ends_with('-')
-}
-
 /// Six, eight or twenty octets with `:` or `-` between them, or the same with `.` after every second.
 fn is_mac(text: &str) -> bool {
     let groups = |separator: char, width: usize, counts: &[usize]| {
@@ -240,8 +225,6 @@ mod tests {
             ("byte", "YWJj", "YWJ"),
             ("duration", "1h30m", "soon"),
             ("duration", "22 ns", "22 parsecs?"),
-            ("k8s-short-name", "a-b", "a.b"),
-            ("k8s-long-name", "a-b.c", "A"),
             ("hexcolor", "#fff", "#ffg"),
         ];
         for (format, good, bad) in table {

@@ -69,9 +69,8 @@ pub(super) fn format(format: &str, text: &str, at: &Path) -> Outcome {
 pub(super) fn number(checks: &Checks, number: &Number, at: &Path) -> Outcome {
     let mut outcome = Outcome::fine();
     let shown = value(&Value::Number(number.clone()));
-    if let Some(factor) = checks.multiple_of.filter(|f| !is_multiple(number, *f)) {
-        let why = format!("should be a multiple of {}", limit(number, factor));
-        outcome.add(invalid(at, &shown, &why));
+    if let Some(factor) = checks.multiple_of {
+        outcome.merge(multiple(number, factor, &shown, at));
     }
     if let Some(min) = checks.minimum.filter(|min| beyond(number, *min, false)) {
         let than = if min.exclusive {
@@ -116,22 +115,35 @@ fn beyond(number: &Number, bound: Bound, above: bool) -> bool {
     })
 }
 
-fn is_multiple(number: &Number, factor: f64) -> bool {
-    match number.as_i64() {
-        Some(int) => {
-            let factor = factor as i64;
-            factor > 0 && int % factor == 0
-        }
-        None => {
-            let float = number.as_f64().unwrap_or_default();
-            let times = if factor < 1.0 {
-                1.0 / factor * float
-            } else {
-                float / factor
-            };
-            factor > 0.0 && (times - times.round()).abs() < 1e-9
-        }
+/// A factor is cut to a whole number for whole numbers, and nothing is a multiple of zero.
+fn multiple(number: &Number, factor: f64, shown: &str, at: &Path) -> Outcome {
+    let whole = number.as_i64().map(|int| (int, factor as i64));
+    let positive = whole.map_or(factor > 0.0, |(_, factor)| factor > 0);
+    if !positive {
+        let factor = limit(number, factor);
+        let at_path = dotted(at);
+        let why = format!("factor MultipleOf declared for {at_path} must be positive: {factor}");
+        return Outcome::wrong(not_allowed(at, format!("Invalid value: {factor}: {why}")));
     }
+    let fits = match whole {
+        Some((int, factor)) => int % factor == 0,
+        None => is_whole(number.as_f64().unwrap_or_default(), factor),
+    };
+    if fits {
+        return Outcome::fine();
+    }
+    let why = format!("should be a multiple of {}", limit(number, factor));
+    Outcome::wrong(invalid(at, shown, &why))
+}
+
+/// Whether `number` divided by `factor` is whole, but for rounding.
+fn is_whole(number: f64, factor: f64) -> bool {
+    let times = if factor < 1.0 {
+        1.0 / factor * number
+    } else {
+        number / factor
+    };
+    (times - times.round()).abs() < 1e-9
 }
 
 /// How many items a list has, and whether they differ.

@@ -1,21 +1,27 @@
 //! What a value may be, what belongs to whom, and what an apply makes of it.
 //!
 //! - [`Schema`] says what a value may be: [`validate`], [`apply_defaults`] and [`prune`] do with a
-//!   value what the API server does.
-//! - [`FieldSet`] is a set of fields as managedFields keeps it.
+//!   value what the API server does (it prunes, then defaults, then validates); [`findings`] says what
+//!   is wrong with a written document, at the line to edit.
+//! - [`FieldSet`] is a set of fields as managedFields keeps it; [`Types`] says how the lists and maps
+//!   of a kind merge; [`compare`], [`remove`] and [`project`] work on values by fields.
+//! - [`apply`] and [`update`] are server-side apply as a function.
 //!
-//! In: plain JSON values and schemas. Out: plain values, violations, field sets. It does not know
-//! kinds, clusters, files, or how anything reaches an API server.
+//! In: plain JSON values, schemas, nodes. Out: plain values, violations, findings, field sets. It does
+//! not know kinds, clusters, files, or how anything reaches an API server.
 
 mod apply;
 mod defaults;
 mod embedded;
+mod faults;
 mod fields;
+mod findings;
 mod formats;
 mod limits;
 mod lists;
 mod nearest;
 mod order;
+mod overflow;
 mod pattern;
 mod prune;
 mod reading;
@@ -25,12 +31,16 @@ mod types;
 mod unions;
 mod validate;
 mod violation;
+mod walk;
 mod wording;
 
 pub use apply::{Conflict, Endpoint, Managed, Operation, Refusal, Writer, apply, update};
 pub use defaults::apply_defaults;
+pub use faults::structural_faults;
 pub use fields::{Element, FieldPath, FieldSet};
+pub use findings::findings;
 pub use nearest::nearest;
+pub use overflow::overflows;
 pub use prune::prune;
 pub use structural::{Additional, Bound, Checks, Count, ListKind, Pattern, Schema, Type};
 pub use typed::{Comparison, compare, project, remove};

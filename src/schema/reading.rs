@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
             validations: array(fields, "x-kubernetes-validations")?.to_vec(),
             checks: (checks != Checks::default()).then(|| Box::new(checks)),
         };
-        if schema.int_or_string && schema.types.is_empty() {
+        if schema.int_or_string {
             schema.types = vec![Type::Integer, Type::String];
         }
         Ok(schema)
@@ -178,10 +178,14 @@ impl<'a> Reader<'a> {
     }
 
     fn arms(&self, fields: &'a Fields, name: &str) -> Result<Vec<Schema>, String> {
-        array(fields, name)?
-            .iter()
-            .map(|json| self.deeper().any_schema(json).map_err(|e| within(name, &e)))
-            .collect()
+        let read = |json| {
+            let mut arm = self.deeper().any_schema(json)?;
+            unions::unfold(&mut arm);
+            Ok(arm)
+        };
+        let arms = array(fields, name)?.iter().map(read);
+        arms.collect::<Result<_, String>>()
+            .map_err(|e| within(name, &e))
     }
 }
 
@@ -312,4 +316,243 @@ fn strings(fields: &Fields, name: &str) -> Vec<String> {
         .flatten()
         .filter_map(|item| item.as_str().map(Into::into))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
+
+    use std::path::{Path, PathBuf};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::schema::{Unknown, structural_faults, validate};
+
+    fn read(json: Value) -> Schema {
+        Schema::from_json(&json).unwrap()
+    }
+
+    fn errors(schema: &Schema, value: Value) -> Vec<String> {
+        let found = validate(schema, &value, Unknown::Reject);
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_optional_type_of_schemars_is_nullable() {
+        for json in [
+            json!({"type": ["string", "null"]}),
+            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+            json!({"type": "string", "nullable": true}),
+        ] {
+            let schema = read(json);
+            assert_eq!(schema.types, [Type::String]);
+            assert!(schema.nullable);
+        }
+    }
+
+    #[test]
+    fn an_optional_struct_keeps_its_fields_and_checks() {
+        let schema = read(json!({"default": {}, "anyOf": [
+            {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+            {"type": "null"}]}));
+        assert_eq!(schema.default, Some(json!({})));
+        assert_eq!(errors(&schema, json!(null)), Vec::<String>::new());
+        assert_eq!(errors(&schema, json!({})), ["a: Required value"]);
+        let found = errors(&schema, json!({"a": 1, "b": 2}));
+        assert_eq!(found, ["unknown field \"b\""]);
+    }
+
+    #[test]
+    fn an_enum_with_a_word_for_each_variant_is_an_enum() {
+        let schema = read(json!({"oneOf": [
+            {"const": "Public", "type": "string", "description": "seen by all"},
+            {"type": "string", "enum": ["Private", "Hidden"]}]}));
+        assert_eq!(schema.types, [Type::String]);
+        assert_eq!(errors(&schema, json!("Hidden")), Vec::<String>::new());
+        assert_eq!(
+            errors(&schema, json!("Publik")),
+            [
+                r#"<nil>: Unsupported value: "Publik": supported values: "Public", "Private", "Hidden""#
+            ]
+        );
+    }
+
+    #[test]
+    fn an_optional_enum_takes_null() {
+        let schema = read(json!({"type": ["string", "null"], "enum": ["A", null]}));
+        assert_eq!(errors(&schema, json!(null)), Vec::<String>::new());
+        let schema = read(json!({"anyOf": [
+            {"oneOf": [{"const": "A", "type": "string"}]}, {"type": "null"}]}));
+        assert_eq!(errors(&schema, json!(null)), Vec::<String>::new());
+        assert_eq!(errors(&schema, json!("B")).len(), 1);
+    }
+
+    #[test]
+    fn a_union_of_structs_knows_the_fields_of_all() {
+        let schema = read(json!({"oneOf": [
+            {"type": "object", "properties": {"git": {"type": "object",
+                "properties": {"url": {"type": "string"}}}}, "required": ["git"]},
+            {"type": "object", "properties": {"directory": {"type": "string"}},
+                "required": ["directory"]}]}));
+        assert_eq!(
+            errors(&schema, json!({"git": {"url": "x"}})),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            errors(&schema, json!({"directory": "x"})),
+            Vec::<String>::new()
+        );
+        let found = errors(&schema, json!({"directory": "x", "git": {"ulr": "x"}}));
+        assert_eq!(found[0], "unknown field \"git.ulr\"");
+        assert!(
+            found[1].ends_with("(oneOf). Found 2 valid alternatives"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn references_are_followed_and_loops_end() {
+        let schema = read(json!({"type": "object",
+            "properties": {"a": {"$ref": "#/$defs/A"}},
+            "$defs": {"A": {"type": "object", "properties": {
+                "n": {"type": "integer"}, "more": {"$ref": "#/$defs/A"}}}}}));
+        assert_eq!(
+            errors(&schema, json!({"a": {"n": 1, "more": {"x": 1}}})),
+            Vec::<String>::new()
+        );
+        let found = errors(&schema, json!({"a": {"m": 1}}));
+        assert_eq!(found, ["unknown field \"a.m\""]);
+        assert!(Schema::from_json(&json!({"$ref": "#/$defs/B"})).is_err());
+    }
+
+    #[test]
+    fn bounds_are_read_in_both_notations() {
+        let exclusive = Some(Bound {
+            limit: 3.0,
+            exclusive: true,
+        });
+        for json in [
+            json!({"type": "integer", "maximum": 3, "exclusiveMaximum": true}),
+            json!({"type": "integer", "exclusiveMaximum": 3}),
+        ] {
+            assert_eq!(read(json).checks.unwrap().maximum, exclusive);
+        }
+    }
+
+    #[test]
+    fn a_place_of_which_nothing_is_said_keeps_everything() {
+        let schema = read(json!({"type": "object", "properties": {"any": true, "text": {}}}));
+        let value = json!({"any": {"a": 1}, "text": {"b": [null]}});
+        assert_eq!(errors(&schema, value), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_no_schema_is_said_with_its_place() {
+        let fault = |json| Schema::from_json(&json).unwrap_err();
+        assert_eq!(fault(json!(3)), "a schema must be a map, not 3");
+        let json = json!({"properties": {"a": {"items": {"type": "text"}}}});
+        assert_eq!(fault(json), "a: []: \"text\" is no type");
+    }
+
+    fn shared(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../shared")
+            .join(name)
+    }
+
+    fn files(dir: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                files(&path, found);
+            } else if path.extension().is_some_and(|ending| ending == "yaml") {
+                found.push(path);
+            }
+        }
+    }
+
+    fn documents(path: &Path) -> Vec<Value> {
+        let text = std::fs::read_to_string(path).unwrap();
+        serde_yaml::Deserializer::from_str(&text)
+            .map(|document| serde::Deserialize::deserialize(document).unwrap())
+            .collect()
+    }
+
+    /// (group, version, kind, schema) of every version of every real CRD.
+    fn real_schemas() -> Vec<(String, String, String, Value)> {
+        let mut paths = Vec::new();
+        files(&shared("crds"), &mut paths);
+        let mut schemas = Vec::new();
+        for crd in paths.iter().flat_map(|path| documents(path)) {
+            let text = |pointer| {
+                crd.pointer(pointer)
+                    .and_then(Value::as_str)
+                    .unwrap()
+                    .to_owned()
+            };
+            let (group, kind) = (text("/spec/group"), text("/spec/names/kind"));
+            for version in crd
+                .pointer("/spec/versions")
+                .and_then(Value::as_array)
+                .unwrap()
+            {
+                let name = version["name"].as_str().unwrap().to_owned();
+                let schema = version.pointer("/schema/openAPIV3Schema").unwrap().clone();
+                schemas.push((group.clone(), name, kind.clone(), schema));
+            }
+        }
+        schemas
+    }
+
+    #[test]
+    fn real_crds_are_read_and_structural() {
+        let schemas = real_schemas();
+        if schemas.is_empty() {
+            eprintln!("skipped: no real CRDs in ../shared/crds");
+        }
+        for (group, version, kind, json) in schemas {
+            let schema = Schema::from_json(&json).unwrap_or_else(|e| panic!("{kind}: {e}"));
+            assert_eq!(
+                structural_faults(&json),
+                Vec::<String>::new(),
+                "{group}/{version} {kind}"
+            );
+            let value = json!({"apiVersion": format!("{group}/{version}"), "kind": kind,
+                "metadata": {"name": "a"}, "spce": {}});
+            let found = errors(&schema, value);
+            assert!(
+                found.contains(&"unknown field \"spce\"".into()),
+                "{kind}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn real_objects_fit_their_crds() {
+        let schemas = real_schemas();
+        let mut paths = Vec::new();
+        files(&shared("samples"), &mut paths);
+        if schemas.is_empty() || paths.is_empty() {
+            return eprintln!("skipped: no real objects in ../shared/samples");
+        }
+        let mut checked = 0;
+        for object in paths.iter().flat_map(|path| documents(path)) {
+            let embedded = object.pointer("/spec/resources").and_then(Value::as_array);
+            for object in embedded.into_iter().flatten().chain([&object]) {
+                let api_version = object["apiVersion"].as_str().unwrap_or_default();
+                let known = schemas.iter().filter(|(group, version, kind, _)| {
+                    api_version == format!("{group}/{version}") && object["kind"] == **kind
+                });
+                for (_, _, kind, json) in known {
+                    checked += 1;
+                    let mut found = errors(&read(json.clone()), object.clone());
+                    // The controller writes the key's version into the embedded cluster.
+                    found.retain(|error| !error.ends_with("kms.activeKey.version: Required value"));
+                    assert_eq!(found, Vec::<String>::new(), "{kind}");
+                }
+            }
+        }
+        assert!(checked > 50, "{checked} objects");
+    }
 }

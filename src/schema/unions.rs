@@ -20,9 +20,10 @@ pub(super) fn unfold(schema: &mut Schema) {
         return;
     };
     let mut whole = Vec::new();
+    let mut null = false;
     for arms in [&mut checks.any_of, &mut checks.one_of, &mut checks.all_of] {
         if describes(arms) {
-            schema.nullable |= drop_null_arms(arms);
+            null |= drop_null_arms(arms);
             match arms.as_slice() {
                 [_] => whole.append(arms),
                 _ if arms.iter().all(only_constants) => gather(schema, &mut checks.allowed, arms),
@@ -33,6 +34,17 @@ pub(super) fn unfold(schema: &mut Schema) {
     schema.checks = (*checks != Checks::default()).then_some(checks);
     for arm in whole {
         schema.merge_under(arm);
+    }
+    if null {
+        allow_null(schema);
+    }
+}
+
+/// An enum names null, too, where null may stand.
+fn allow_null(schema: &mut Schema) {
+    schema.nullable = true;
+    if let Some(checks) = schema.checks.as_mut().filter(|c| !c.allowed.is_empty()) {
+        checks.allowed.push(Value::Null);
     }
 }
 

@@ -5,8 +5,8 @@
 //! keys) stands in four files; this one runs them and does the second. It does not know where the
 //! value was written, and does not change it.
 //!
-//! One deliberate difference: the API server lets a list through where a string with a format is
-//! wanted; we do not.
+//! Two deliberate differences: the API server lets a list through where a string with a format is
+//! wanted, and cuts a fraction off before it looks for a number among allowed whole ones; we do not.
 
 use serde_json::Value;
 

@@ -44,7 +44,11 @@ impl Violation {
     pub(super) fn new(path: &Path, kind: ViolationKind, message: impl Into<String>) -> Self {
         Self {
             path: path.clone(),
-            field: dotted(path),
+            field: if path.0.is_empty() {
+                "<nil>".into()
+            } else {
+                dotted(path)
+            },
             kind,
             message: message.into(),
         }

@@ -1,0 +1,205 @@
+//! What is wrong with a written document, said to the person who wrote it.
+//!
+//! In: a schema and a [`Node`] with spans. Out: findings S01 to S05, each at the place to edit, with
+//! what to write instead where that can be known. Nulls and defaults are treated as the API server
+//! treats them before it validates.
+
+use crate::model::{Finding, Node, ObjectId, Path, Segment, Span, Value};
+
+use super::defaults::apply_defaults;
+use super::nearest::nearest;
+use super::overflow::overflows;
+use super::structural::{Schema, Type};
+use super::validate::{Unknown, validate};
+use super::violation::{Violation, ViolationKind, dotted};
+
+/// The most names that are listed in a help.
+const MOST_NAMES: usize = 12;
+
+/// The ways in which `node` does not fit `schema`. `at` is where the node stands in `object`, for
+/// embedded resources and other parts.
+#[must_use]
+pub fn findings(
+    schema: &Schema,
+    node: &Node,
+    at: &Path,
+    object: Option<&ObjectId>,
+) -> Vec<Finding> {
+    let written = node.to_json();
+    let mut value = written.clone();
+    apply_defaults(schema, &mut value);
+    let unknown = validate(schema, &written, Unknown::Reject)
+        .into_iter()
+        .filter(|v| matches!(v.kind, ViolationKind::UnknownField { .. }));
+    let teller = Teller {
+        schema,
+        node,
+        at,
+        object,
+    };
+    unknown
+        .chain(validate(schema, &value, Unknown::Ignore))
+        .chain(overflows(schema, &value))
+        .map(|violation| teller.tell(&violation))
+        .collect()
+}
+
+/// What every finding is made of.
+struct Teller<'a> {
+    schema: &'a Schema,
+    node: &'a Node,
+    at: &'a Path,
+    object: Option<&'a ObjectId>,
+}
+
+impl Teller<'_> {
+    fn tell(&self, violation: &Violation) -> Finding {
+        let path = &violation.path;
+        let field = Path(self.at.0.iter().chain(&path.0).cloned().collect());
+        let (id, message) = match &violation.kind {
+            ViolationKind::UnknownField { .. } => ("S01", format!("unknown field `{field}`")),
+            ViolationKind::WrongType { expected } => {
+                let (wanted, found) = (either(expected), kind(self.node.nearest(path)));
+                ("S02", format!("`{field}` must be {wanted}, not {found}"))
+            }
+            ViolationKind::Missing => ("S03", format!("`{field}` is missing")),
+            ViolationKind::NotAllowed => ("S04", plain(violation, &field)),
+            ViolationKind::Other => ("S05", plain(violation, &field)),
+        };
+        let mut finding = Finding::error(id, message)
+            .at(self.span(violation))
+            .field(&field);
+        finding.object = self.object.cloned();
+        finding.help = self.help(violation);
+        finding
+    }
+
+    /// Unknown and missing fields point at keys, all else at values.
+    fn span(&self, violation: &Violation) -> &Span {
+        let path = violation.path.0.as_slice();
+        match violation.kind {
+            ViolationKind::UnknownField { .. } => self.key(path),
+            ViolationKind::Missing => self.key(path).or_else(|| self.key(parent(path))),
+            _ => None,
+        }
+        .unwrap_or_else(|| self.node.nearest(&violation.path).span())
+    }
+
+    /// The span of the key at `path`, when there is one.
+    fn key(&self, path: &[Segment]) -> Option<&Span> {
+        let (Segment::Key(name), above) = path.split_last()? else {
+            return None;
+        };
+        let map = self.node.lookup(&Path(above.to_vec()))?.as_map()?;
+        map.entry(name).map(|(key, _)| key.origin.span())
+    }
+
+    fn help(&self, violation: &Violation) -> Option<String> {
+        let path = &violation.path;
+        match &violation.kind {
+            ViolationKind::UnknownField { nearest } => match nearest {
+                Some(name) => Some(format!("did you mean `{name}`?")),
+                None => self.known_fields(path),
+            },
+            ViolationKind::WrongType { expected } => rewrite(expected, self.node.nearest(path)),
+            ViolationKind::Missing => {
+                let wanted = self.schema.at(path)?;
+                let name = path.0.last().and_then(name)?;
+                let kind = (!wanted.types.is_empty()).then(|| either(&wanted.types))?;
+                Some(format!("add `{name}`, {kind}"))
+            }
+            ViolationKind::NotAllowed => self.nearest_allowed(path),
+            ViolationKind::Other => None,
+        }
+    }
+
+    fn known_fields(&self, path: &Path) -> Option<String> {
+        let above = self.schema.at(&Path(parent(&path.0).to_vec()))?;
+        let names: Vec<&str> = above.properties.keys().map(String::as_str).collect();
+        let rest = names.len().saturating_sub(MOST_NAMES);
+        let shown = names[..names.len() - rest].join(", ");
+        match (names.is_empty(), rest) {
+            (true, _) => None,
+            (false, 0) => Some(format!("known fields: {shown}")),
+            (false, rest) => Some(format!("known fields: {shown} and {rest} more")),
+        }
+    }
+
+    fn nearest_allowed(&self, path: &Path) -> Option<String> {
+        let allowed = self.schema.at(path)?.allowed();
+        let found = self.node.lookup(path)?.as_str()?;
+        let names = allowed.iter().filter_map(serde_json::Value::as_str);
+        nearest(found, names).map(|name| format!("did you mean `{name}`?"))
+    }
+}
+
+fn parent(path: &[Segment]) -> &[Segment] {
+    path.split_last().map_or(&[], |(_, above)| above)
+}
+
+fn name(segment: &Segment) -> Option<&str> {
+    match segment {
+        Segment::Key(name) => Some(name),
+        Segment::Index(_) => None,
+    }
+}
+
+/// The API server's words without its way of naming the field.
+fn plain(violation: &Violation, field: &Path) -> String {
+    let dotted = dotted(&violation.path);
+    let words = violation
+        .message
+        .replacen(&format!("{dotted} in body "), "", 1)
+        .replacen(&format!("\"\": \"{dotted}\" "), "", 1);
+    let mut chars = words.chars();
+    let first = chars.next().map(|c| c.to_ascii_lowercase());
+    let words: String = first.into_iter().chain(chars).collect();
+    format!("`{field}`: {words}")
+}
+
+/// `a string or a whole number`
+fn either(types: &[Type]) -> String {
+    let words: Vec<&str> = types
+        .iter()
+        .map(|wanted| match wanted {
+            Type::Object => "a map",
+            Type::Array => "a list",
+            Type::String => "a string",
+            Type::Integer => "a whole number",
+            Type::Number => "a number",
+            Type::Boolean => "true or false",
+        })
+        .collect();
+    words.join(" or ")
+}
+
+fn kind(node: &Node) -> &'static str {
+    match node.value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Int(_) | Value::Float(..) => "a number",
+        Value::String(_) => "a string",
+        Value::List(_) => "a list",
+        Value::Map(_) => "a map",
+    }
+}
+
+/// What to write so that the value is of the right type, when the value says it.
+fn rewrite(expected: &[Type], node: &Node) -> Option<String> {
+    let quoted = |text: &str| Some(format!("write it as \"{text}\", in quotes"));
+    let bare = |text: &str| Some(format!("write it as {text}, without quotes"));
+    match (expected.first()?, &node.value) {
+        (Type::String, Value::Int(number)) => quoted(&number.to_string()),
+        (Type::String, Value::Float(_, text)) => quoted(text),
+        (Type::String, Value::Bool(_)) => Some("put it in quotes".into()),
+        (Type::Integer, Value::String(text)) if text.parse::<i64>().is_ok() => bare(text),
+        (Type::Number, Value::String(text)) if text.parse::<f64>().is_ok() => bare(text),
+        (Type::Boolean, Value::String(text)) if matches!(&**text, "true" | "false") => bare(text),
+        (Type::Array, Value::List(_) | Value::Null) => None,
+        (Type::Array, _) => Some("write it as a list, each item after `- `".into()),
+        (Type::Object, Value::List(items)) if items.len() == 1 => {
+            Some("write it without the leading `- `".into())
+        }
+        _ => None,
+    }
+}
