@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 use super::kinds::CAPSTAN;
-use crate::model::{Finding, Node, ObjectId, Origin, Path, Segment, Severity, Span, Value};
-use crate::schema::{self, Schema, Unknown, Violation, ViolationKind};
+use crate::model::{Finding, Node, ObjectId, Origin, Path, Severity, Value};
+use crate::schema::{self, Schema};
 
 /// The version that our kinds are served at.
 pub(crate) const VERSION: &str = "v1alpha1";
@@ -50,7 +50,7 @@ pub(super) fn typed<T: DeserializeOwned>(
     node: &Node,
     schema: &Schema,
 ) -> (Option<T>, Vec<Finding>) {
-    let findings = schema_findings(schema, node);
+    let findings = schema::findings(schema, node, &Path::default(), None);
     if findings
         .iter()
         .any(|found| found.severity == Severity::Error)
@@ -148,48 +148,6 @@ pub(super) fn child<'a>(node: &'a mut Node, name: &str) -> Option<&'a mut Node> 
     match &mut node.value {
         Value::Map(map) => map.get_mut(name),
         _ => None,
-    }
-}
-
-/// What the schema has against the document, each at its line.
-fn schema_findings(schema: &Schema, node: &Node) -> Vec<Finding> {
-    let violations = schema::validate(schema, &node.to_json(), Unknown::Reject);
-    violations
-        .iter()
-        .map(|violation| schema_finding(violation, node))
-        .collect()
-}
-
-fn schema_finding(violation: &Violation, node: &Node) -> Finding {
-    let id = match violation.kind {
-        ViolationKind::UnknownField { .. } => "S01",
-        ViolationKind::WrongType { .. } => "S02",
-        ViolationKind::Missing => "S03",
-        ViolationKind::NotAllowed => "S04",
-        ViolationKind::Other => "S05",
-    };
-    let found = Finding::error(id, violation.to_string())
-        .at(place(violation, node))
-        .field(&violation.path);
-    match &violation.kind {
-        ViolationKind::UnknownField {
-            nearest: Some(name),
-        } => found.help(format!("did you mean `{name}`?")),
-        _ => found,
-    }
-}
-
-/// The key of a field that is not known, else the value or what it is missing in.
-fn place<'a>(violation: &Violation, node: &'a Node) -> &'a Span {
-    let unknown = matches!(violation.kind, ViolationKind::UnknownField { .. });
-    let mut parent = violation.path.clone();
-    match (unknown, parent.0.pop()) {
-        (true, Some(Segment::Key(name))) => {
-            let map = node.nearest(&parent).as_map();
-            let entry = map.and_then(|map| map.entry(&name));
-            entry.map_or(node.span(), |(key, _)| key.origin.span())
-        }
-        _ => node.nearest(&violation.path).span(),
     }
 }
 

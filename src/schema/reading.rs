@@ -320,7 +320,12 @@ fn strings(fields: &Fields, name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::needless_pass_by_value
+    )]
 
     use std::path::{Path, PathBuf};
 

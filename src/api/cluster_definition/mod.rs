@@ -163,12 +163,12 @@ spec:
         assert_eq!(
             places(&findings),
             [
-                "S03 6:3 spec.tenantID",
+                "S03 5:1 spec.tenantID",
                 "S02 6:13 spec.location",
                 "S04 7:19 spec.subscriptionID",
                 "S01 8:3 spec.tennantID",
                 "S03 11:15 spec.nodePools[0].vmSize",
-                "S03 11:58 spec.nodePools[0].autoscaling.max",
+                "S03 11:45 spec.nodePools[0].autoscaling.max",
             ]
         );
         assert!(findings.iter().all(|found| found.object.is_some()));
