@@ -75,6 +75,8 @@ struct Row {
     terminal: bool,
     since: Timestamp,
     message: String,
+    /// Whether it was seen in this run; what an earlier run saw is only for show.
+    seen: bool,
 }
 
 /// Follows the objects of a fleet to ready.
@@ -84,6 +86,7 @@ pub struct Tracker {
     settle: Duration,
     rows: Vec<Row>,
     by_id: HashMap<ObjectId, usize>,
+    start: Timestamp,
 }
 
 /// One line about a fleet or a cluster.
@@ -110,7 +113,7 @@ pub struct ClusterSummary {
     pub id: ObjectId,
     /// Its parts.
     pub summary: Summary,
-    /// How long ago its first part was applied, until its last became ready.
+    /// From the start of the revision until its last part became ready, or until now.
     pub elapsed: Duration,
 }
 
@@ -123,6 +126,7 @@ impl Tracker {
             terminal: false,
             since: now,
             message: String::new(),
+            seen: false,
         };
         let rows = graph.vertices.iter().map(|_| row()).collect();
         let inside = graph
@@ -136,7 +140,24 @@ impl Tracker {
             settle,
             rows,
             by_id,
+            start: now,
         }
+    }
+
+    /// Shows the objects that an earlier revision had too as they were then, until they are seen
+    /// again. What failed then may have been mended since.
+    #[must_use]
+    pub fn carrying(mut self, earlier: &Self) -> Self {
+        for (id, at) in &self.by_id {
+            let known = earlier.by_id.get(id).map(|known| &earlier.rows[*known]);
+            if let Some(row) = known.filter(|row| row.state != Some(State::Failed)) {
+                self.rows[*at] = Row {
+                    seen: false,
+                    ..row.clone()
+                };
+            }
+        }
+        self
     }
 
     /// Takes in one event; `false` when it says nothing new or is about no object of the fleet.
@@ -146,31 +167,24 @@ impl Tracker {
         };
         let row = &mut self.rows[at];
         // An apply that changes nothing does not unmake what was ready.
-        let stale = progress.state == State::Applied && row.state.is_some();
-        if stale || (row.state == Some(progress.state) && row.message == progress.message) {
+        if progress.state == State::Applied && row.state.is_some() {
             return false;
         }
-        let since = if row.state == Some(progress.state) {
-            row.since
-        } else {
-            progress.at
-        };
-        let (state, message) = (Some(progress.state), progress.message.clone());
-        *row = Row {
-            state,
-            terminal: progress.terminal,
-            since,
-            message,
-        };
-        true
+        let same = row.state == Some(progress.state);
+        let news = !same || !row.seen || row.message != progress.message;
+        if !same {
+            row.since = progress.at;
+        }
+        (row.state, row.seen, row.terminal) = (Some(progress.state), true, progress.terminal);
+        row.message.clone_from(&progress.message);
+        news
     }
 
-    /// Whether every object is ready.
+    /// Whether every object was seen to be ready.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.by_id
-            .values()
-            .all(|at| self.rows[*at].state == Some(State::Ready))
+        let ready = |row: &Row| row.seen && row.state == Some(State::Ready);
+        self.by_id.values().all(|at| ready(&self.rows[*at]))
     }
 
     /// The whole fleet at `now`.
@@ -196,19 +210,9 @@ impl Tracker {
                 .flat_map(|at| std::iter::once(*at).chain(self.graph.carried(*at)));
             let parts: Vec<usize> = parts.collect();
             let summary = self.summarise(&parts, &schedule);
-            let started = parts
-                .iter()
-                .filter(|at| self.rows[**at].state.is_some())
-                .map(|at| self.rows[*at].since)
-                .min();
-            let ended = if summary.ready == summary.total {
-                self.last_change(&parts)
-            } else {
-                Some(now)
-            };
-            let elapsed = started
-                .zip(ended)
-                .map_or(Duration::ZERO, |(from, to)| span(from, to));
+            let ready = summary.ready == summary.total;
+            let ended = if ready { self.last_change(&parts) } else { now };
+            let elapsed = span(self.start, ended);
             Some(ClusterSummary {
                 id: self.graph.vertices[root].id.clone(),
                 summary,
@@ -218,8 +222,12 @@ impl Tracker {
         self.graph.clusters().into_iter().filter_map(one).collect()
     }
 
-    fn last_change(&self, parts: &[usize]) -> Option<Timestamp> {
-        parts.iter().map(|at| self.rows[*at].since).max()
+    fn last_change(&self, parts: &[usize]) -> Timestamp {
+        parts
+            .iter()
+            .map(|at| self.rows[*at].since)
+            .max()
+            .unwrap_or(self.start)
     }
 
     /// What is left to do from `now` on.
@@ -252,9 +260,9 @@ impl Tracker {
             .max()
             .unwrap_or_default();
         // What the longest open path waits for first: of all that is open, the leaf that is done first.
+        // What Cluster API says only mirrors the resources behind it.
         let leaf = |at: &usize| {
-            self.graph.carried(*at).next().is_none()
-                && !self.graph.vertices[*at].id.is(CAPI, "Cluster")
+            self.graph.carried(*at).next().is_none() && self.graph.vertices[*at].id.group != CAPI
         };
         let first = open
             .iter()
@@ -319,5 +327,123 @@ fn label(id: &ObjectId) -> String {
         (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool") => "node pool".to_owned(),
         (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersExternalAuth") => "external auth".to_owned(),
         (_, kind) => kind.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph;
+    use crate::model::Object;
+
+    const FLEET: &str = "\
+{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg}}
+---
+{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: v}, spec: {owner: {name: rg}}}
+";
+
+    fn graph() -> Arc<Graph> {
+        let (documents, _) = crate::yaml::read(&Arc::from("fleet.yaml"), FLEET.as_bytes());
+        let objects: Vec<Object> = documents
+            .into_iter()
+            .filter_map(|node| Object::from_node(node, "default"))
+            .collect();
+        Arc::new(graph::build(&objects).0)
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("in range")
+    }
+
+    fn progress(second: i64, kind: &str, state: State) -> Progress {
+        let (group, name) = if kind == "Vault" {
+            ("keyvault.azure.com", "v")
+        } else {
+            ("resources.azure.com", "rg")
+        };
+        let object = ObjectId::new(group, kind, "default", name);
+        Progress {
+            at: at(second),
+            object,
+            state,
+            terminal: false,
+            message: String::new(),
+        }
+    }
+
+    fn tracker() -> Tracker {
+        Tracker::new(&graph(), Duration::ZERO, at(0))
+    }
+
+    #[test]
+    fn the_title_counts_and_says_what_is_waited_for() {
+        let mut tracker = tracker();
+        assert_eq!(
+            tracker.summary(at(0)).title(),
+            "0/2 ready, ResourceGroup, less than a minute left"
+        );
+        assert!(tracker.note(&progress(1, "ResourceGroup", State::Ready)));
+        assert_eq!(
+            tracker.summary(at(1)).title(),
+            "1/2 ready, Vault, less than a minute left"
+        );
+        tracker.note(&progress(2, "Vault", State::Ready));
+        assert!(tracker.is_ready());
+        assert_eq!(tracker.summary(at(2)).title(), "2/2 ready");
+    }
+
+    #[test]
+    fn what_is_left_shrinks_while_an_object_works() {
+        let mut tracker = tracker();
+        let all = tracker.summary(at(0)).left;
+        tracker.note(&progress(0, "ResourceGroup", State::Progressing));
+        assert_eq!(tracker.summary(at(4)).left, all - Duration::from_secs(4));
+    }
+
+    #[test]
+    fn an_apply_that_changes_nothing_does_not_unmake_ready() {
+        let mut tracker = tracker();
+        tracker.note(&progress(1, "Vault", State::Ready));
+        assert!(!tracker.note(&progress(2, "Vault", State::Applied)));
+        assert_eq!(tracker.summary(at(2)).ready, 1);
+    }
+
+    #[test]
+    fn what_an_earlier_revision_saw_is_shown_but_does_not_count() {
+        let mut earlier = tracker();
+        earlier.note(&progress(1, "ResourceGroup", State::Ready));
+        earlier.note(&progress(1, "Vault", State::Ready));
+        let mut tracker = tracker().carrying(&earlier);
+        assert_eq!(tracker.summary(at(5)).title(), "2/2 ready");
+        assert!(!tracker.is_ready(), "nothing was seen yet");
+        tracker.note(&progress(6, "ResourceGroup", State::Ready));
+        tracker.note(&progress(6, "Vault", State::Ready));
+        assert!(tracker.is_ready());
+    }
+
+    #[test]
+    fn a_failure_is_the_title() {
+        let mut tracker = tracker();
+        let failed = Progress {
+            terminal: true,
+            message: "QuotaExceeded".to_owned(),
+            ..progress(1, "Vault", State::Failed)
+        };
+        tracker.note(&failed);
+        let summary = tracker.summary(at(1));
+        assert!(summary.terminal);
+        assert_eq!(
+            summary.title(),
+            "0/2 ready, Vault/default/v failed: QuotaExceeded"
+        );
+    }
+
+    #[test]
+    fn strangers_are_passed_over() {
+        let stranger = Progress {
+            object: ObjectId::new("", "ConfigMap", "a", "b"),
+            ..progress(1, "Vault", State::Ready)
+        };
+        assert!(!tracker().note(&stranger));
     }
 }

@@ -57,7 +57,6 @@ pub async fn run(
 ) {
     let mut runner = Runner::new(target, plan, options, progress);
     runner.watch_embedded(embedded).await;
-    runner.announce();
     loop {
         runner.start().await;
         tokio::select! {
@@ -140,29 +139,6 @@ impl Runner {
         if self.watched.insert((group, version, kind)) {
             self.watches
                 .push(observe(&self.target.client, served, labels));
-        }
-    }
-
-    /// Says which steps wait for others.
-    fn announce(&self) {
-        for (at, step) in self
-            .plan
-            .steps
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| self.execution.is_blocked(*at))
-        {
-            let names: Vec<String> = self.plan.steps[at]
-                .after
-                .iter()
-                .map(|before| self.plan.steps[before.step].object.to_string())
-                .collect();
-            self.report(
-                &step.object,
-                State::Waiting,
-                false,
-                format!("waits for {}", names.join(", ")),
-            );
         }
     }
 
