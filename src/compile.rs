@@ -38,7 +38,10 @@ impl Compiled {
     /// How many findings have this severity.
     #[must_use]
     pub fn count(&self, severity: Severity) -> usize {
-        self.findings.iter().filter(|finding| finding.severity == severity).count()
+        self.findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
     }
 
     /// Whether the tree must not be applied.
@@ -50,8 +53,13 @@ impl Compiled {
     /// The resources embedded in the objects, each with the version it is written in.
     #[must_use]
     pub fn embedded(&self) -> Vec<(ObjectId, String)> {
-        let resources = self.objects.iter().flat_map(crate::api::embedded::resources);
-        resources.map(|(_, object)| (object.id, object.version)).collect()
+        let resources = self
+            .objects
+            .iter()
+            .flat_map(crate::api::embedded::resources);
+        resources
+            .map(|(_, object)| (object.id, object.version))
+            .collect()
     }
 }
 
@@ -79,8 +87,12 @@ impl Documents {
     fn read_fleet(&mut self, tree: &Tree) {
         let files = self.read(tree);
         if files == 0 && tree.problems.is_empty() {
-            let finding = Finding::warning("Y10", "the fleet is empty: no document was found in any *.yaml, *.yml or *.json file");
-            self.findings.push(finding.help("check the path; .capstanignore may leave files out"));
+            let finding = Finding::warning(
+                "Y10",
+                "the fleet is empty: no document was found in any *.yaml, *.yml or *.json file",
+            );
+            self.findings
+                .push(finding.help("check the path; .capstanignore may leave files out"));
         }
     }
 
@@ -88,12 +100,20 @@ impl Documents {
     fn read_overlays(&mut self, tree: &Tree) {
         let (definitions, raw) = (self.definitions.len(), self.raw.len());
         self.read(tree);
-        let strangers = self.definitions.drain(definitions..).map(|node| node.origin.clone());
-        let strangers = strangers.chain(self.raw.drain(raw..).map(|object| object.origin)).collect::<Vec<_>>();
+        let strangers = self
+            .definitions
+            .drain(definitions..)
+            .map(|node| node.origin.clone());
+        let strangers = strangers
+            .chain(self.raw.drain(raw..).map(|object| object.origin))
+            .collect::<Vec<_>>();
         let finding = |origin: crate::model::Origin| {
-            Finding::error("Y12", "a directory of overlays may hold only documents of kind Overlay")
-                .at(origin.span())
-                .help("move this document into the fleet")
+            Finding::error(
+                "Y12",
+                "a directory of overlays may hold only documents of kind Overlay",
+            )
+            .at(origin.span())
+            .help("move this document into the fleet")
         };
         self.findings.extend(strangers.into_iter().map(finding));
     }
@@ -106,13 +126,17 @@ impl Documents {
             let (documents, findings) = yaml::read(path, text);
             count += documents.len() + findings.len();
             self.findings.extend(findings);
-            documents.into_iter().for_each(|document| self.sort(document));
+            documents
+                .into_iter()
+                .for_each(|document| self.sort(document));
         }
         count
     }
 
     fn sort(&mut self, document: Node) {
-        let (Some(api_version), Some(kind)) = (document.text(&["apiVersion"]), document.text(&["kind"])) else {
+        let (Some(api_version), Some(kind)) =
+            (document.text(&["apiVersion"]), document.text(&["kind"]))
+        else {
             return self.findings.push(not_an_object(&document));
         };
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
@@ -124,14 +148,22 @@ impl Documents {
                 self.overlays.extend(overlay);
             }
             (CAPSTAN, _) => self.findings.push(may_not_stand_here(&document, kind)),
-            (_, kind) if kind.ends_with("List") && document.get("items").is_some() => self.flatten(document),
+            (_, kind) if kind.ends_with("List") && document.get("items").is_some() => {
+                self.flatten(document)
+            }
             _ => self.raw_object(document),
         }
     }
 
     fn flatten(&mut self, mut list: Node) {
-        let Value::Map(map) = &mut list.value else { return };
-        if let Some(Node { value: Value::List(items), .. }) = map.remove("items") {
+        let Value::Map(map) = &mut list.value else {
+            return;
+        };
+        if let Some(Node {
+            value: Value::List(items),
+            ..
+        }) = map.remove("items")
+        {
             items.into_iter().for_each(|item| self.sort(item));
         }
     }
@@ -160,10 +192,16 @@ impl Documents {
             self.findings.extend(findings);
             let (definition, findings) = cluster_definition::read(&merged);
             self.findings.extend(findings);
-            let Some(definition) = definition else { continue };
+            let Some(definition) = definition else {
+                continue;
+            };
             if let Some(first) = definitions.get(&definition.id) {
                 let first = first.at(&["metadata", "name"]).unwrap_or(first);
-                self.findings.push(duplicate(&definition.id, definition.origin.span(), first.span()));
+                self.findings.push(duplicate(
+                    &definition.id,
+                    definition.origin.span(),
+                    first.span(),
+                ));
                 continue;
             }
             let (expanded, findings) = expand::expand(&definition);
@@ -178,9 +216,15 @@ impl Documents {
         let (graph, findings) = graph::build(&objects);
         self.findings.extend(findings);
         self.findings.extend(rules::check(&objects));
-        self.findings.sort_by(|a, b| (&a.span, a.id, &a.message).cmp(&(&b.span, b.id, &b.message)));
+        self.findings
+            .sort_by(|a, b| (&a.span, a.id, &a.message).cmp(&(&b.span, b.id, &b.message)));
         self.findings.dedup();
-        Compiled { objects, graph: Arc::new(graph), findings: self.findings, definitions: count }
+        Compiled {
+            objects,
+            graph: Arc::new(graph),
+            findings: self.findings,
+            definitions: count,
+        }
     }
 
     /// Keeps the first of objects with the same id.
@@ -189,7 +233,8 @@ impl Documents {
         let mut kept = Vec::with_capacity(objects.len());
         for object in objects {
             if let Some(span) = first.get(&object.id) {
-                self.findings.push(duplicate(&object.id, object.origin.span(), span));
+                self.findings
+                    .push(duplicate(&object.id, object.origin.span(), span));
             } else {
                 first.insert(object.id.clone(), object.origin.span().clone());
                 kept.push(object);
@@ -200,14 +245,29 @@ impl Documents {
 }
 
 fn not_an_object(document: &Node) -> Finding {
-    let missing: Vec<&str> = [("apiVersion", "apiVersion"), ("kind", "kind"), ("metadata.name", "metadata.name")]
-        .into_iter()
-        .filter(|(path, _)| document.lookup(&Path::dotted(path)).and_then(Node::as_str).is_none())
-        .map(|(_, name)| name)
-        .collect();
-    Finding::error("Y09", format!("this document is not a Kubernetes object: it has no {}", missing.join(", no ")))
-        .at(document.span())
-        .help("add what is missing, or leave the file out with .capstanignore")
+    let missing: Vec<&str> = [
+        ("apiVersion", "apiVersion"),
+        ("kind", "kind"),
+        ("metadata.name", "metadata.name"),
+    ]
+    .into_iter()
+    .filter(|(path, _)| {
+        document
+            .lookup(&Path::dotted(path))
+            .and_then(Node::as_str)
+            .is_none()
+    })
+    .map(|(_, name)| name)
+    .collect();
+    Finding::error(
+        "Y09",
+        format!(
+            "this document is not a Kubernetes object: it has no {}",
+            missing.join(", no ")
+        ),
+    )
+    .at(document.span())
+    .help("add what is missing, or leave the file out with .capstanignore")
 }
 
 fn may_not_stand_here(document: &Node, kind: &str) -> Finding {
@@ -233,32 +293,59 @@ fn mark(object: &mut Object) {
     let text = |text: String| Node::new(Value::String(text.into()), &origin);
     let policy = match object.annotation(labels::DELETION_POLICY) {
         Some(_) => None,
-        None => Some((labels::DELETION_POLICY, default_policy(&object.id).to_owned())),
+        None => Some((
+            labels::DELETION_POLICY,
+            default_policy(&object.id).to_owned(),
+        )),
     };
     let source = (labels::SOURCE, origin.span().path.to_string());
     for (name, value) in policy.into_iter().chain([source]) {
-        set(&mut object.node, ["metadata", "annotations", name], text(value), &origin);
+        set(
+            &mut object.node,
+            ["metadata", "annotations", name],
+            text(value),
+            &origin,
+        );
     }
     let manager = text(labels::MANAGED_BY_VALUE.to_owned());
-    set(&mut object.node, ["metadata", "labels", labels::MANAGED_BY], manager, &origin);
+    set(
+        &mut object.node,
+        ["metadata", "labels", labels::MANAGED_BY],
+        manager,
+        &origin,
+    );
 }
 
 /// Namespaces, identities and clusters default to Orphan (DESIGN §7); what else is removed from the
 /// fleet is meant to go.
 fn default_policy(id: &ObjectId) -> &'static str {
-    let kept = id.is("", "Namespace") || id.kind == "AzureClusterIdentity" || id.is(kinds::CAPI, "Cluster");
+    let kept = id.is("", "Namespace")
+        || id.kind == "AzureClusterIdentity"
+        || id.is(kinds::CAPI, "Cluster");
     if kept { "Orphan" } else { "Delete" }
 }
 
-fn set(node: &mut Node, [outer, inner, name]: [&'static str; 3], value: Node, origin: &crate::model::Origin) {
-    let key = |name: &'static str| Key { name: name.into(), origin: origin.clone() };
+fn set(
+    node: &mut Node,
+    [outer, inner, name]: [&'static str; 3],
+    value: Node,
+    origin: &crate::model::Origin,
+) {
+    let key = |name: &'static str| Key {
+        name: name.into(),
+        origin: origin.clone(),
+    };
     let mut at = node;
     for step in [outer, inner] {
-        let Value::Map(map) = &mut at.value else { return };
+        let Value::Map(map) = &mut at.value else {
+            return;
+        };
         if map.get(step).is_none() {
             map.insert(key(step), Node::new(Value::Map(Map::default()), origin));
         }
-        let Some(next) = map.get_mut(step) else { return };
+        let Some(next) = map.get_mut(step) else {
+            return;
+        };
         if next.value == Value::Null {
             next.value = Value::Map(Map::default());
         }

@@ -36,7 +36,9 @@ impl Environment {
     fn from(variable: impl Fn(&str) -> Option<String>) -> Self {
         let user_cache = || {
             let base = variable("XDG_CACHE_HOME").map(PathBuf::from);
-            base.or_else(|| Some(Path::new(&variable("HOME")?).join(".cache"))).unwrap_or_else(env::temp_dir).join("capstan")
+            base.or_else(|| Some(Path::new(&variable("HOME")?).join(".cache")))
+                .unwrap_or_else(env::temp_dir)
+                .join("capstan")
         };
         Self {
             colour: variable("NO_COLOR").is_none(),
@@ -107,7 +109,11 @@ impl Following {
     #[must_use]
     pub fn source(url: &str, branch: Option<String>, environment: &Environment) -> Self {
         let fleet = name_of(url);
-        let reference = branch.map(|branch| GitReference { branch: Some(branch), tag: None, commit: None });
+        let reference = branch.map(|branch| GitReference {
+            branch: Some(branch),
+            tag: None,
+            commit: None,
+        });
         let apply = fleet::Apply::default();
         Self {
             mirror: environment.cache.join(mirror_name(&fleet, url)),
@@ -132,38 +138,62 @@ impl Following {
     /// When the file is no Fleet document, has mistakes, or asks for what this version cannot do.
     pub fn file(file: &Path, environment: &Environment) -> Result<Self, Error> {
         let path = file.display().to_string();
-        let text = std::fs::read(file).map_err(|cause| Error::Unreadable { path: path.clone(), cause })?;
+        let text = std::fs::read(file).map_err(|cause| Error::Unreadable {
+            path: path.clone(),
+            cause,
+        })?;
         Self::document(&path, &text, environment)
     }
 
     fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
         let (documents, mut findings) = yaml::read(&Arc::from(path), text);
         let [document] = documents.as_slice() else {
-            let said = findings.first().map_or_else(|| format!("{path}: one Fleet document is expected"), said);
+            let said = findings
+                .first()
+                .map_or_else(|| format!("{path}: one Fleet document is expected"), said);
             return Err(Error::Mistaken(said));
         };
         let (fleet, more) = fleet::read(document);
         findings.extend(more);
-        let errors: Vec<String> = findings.iter().filter(|finding| finding.severity == Severity::Error).map(said).collect();
-        let fleet = fleet.filter(|_| errors.is_empty()).ok_or_else(|| Error::Mistaken(errors.join("\n")))?;
+        let errors: Vec<String> = findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .map(said)
+            .collect();
+        let fleet = fleet
+            .filter(|_| errors.is_empty())
+            .ok_or_else(|| Error::Mistaken(errors.join("\n")))?;
         if let Some(setting) = unsupported(&fleet.spec) {
-            return Err(Error::Unsupported { path: path.to_owned(), setting });
+            return Err(Error::Unsupported {
+                path: path.to_owned(),
+                setting,
+            });
         }
-        let missing = || Error::Unsupported { path: path.to_owned(), setting: "a source without spec.source.git" };
+        let missing = || Error::Unsupported {
+            path: path.to_owned(),
+            setting: "a source without spec.source.git",
+        };
         let git = fleet.spec.source.git.ok_or_else(missing)?;
         let name = fleet.metadata.name.unwrap_or_default();
         let pulls = fleet.spec.checks.pull_requests;
         Ok(Self {
             mirror: environment.cache.join(mirror_name(&name, &git.url)),
             fleet: name,
-            namespace: fleet.metadata.namespace.unwrap_or_else(|| environment.namespace.clone()),
+            namespace: fleet
+                .metadata
+                .namespace
+                .unwrap_or_else(|| environment.namespace.clone()),
             url: git.url,
             reference: Some(git.reference),
             path: git.path,
             overlays: git.overlays,
             local_overlays: Vec::new(),
             interval: git.interval.0.max(Duration::from_millis(100)),
-            candidates: if pulls.enabled { pulls.refs } else { Vec::new() },
+            candidates: if pulls.enabled {
+                pulls.refs
+            } else {
+                Vec::new()
+            },
             concurrency: usize::try_from(fleet.spec.apply.concurrency).unwrap_or(1),
             settle: fleet.spec.apply.settle.0,
             suspend: fleet.spec.apply.suspend,
@@ -176,28 +206,61 @@ fn unsupported(spec: &FleetSpec) -> Option<&'static str> {
     let git = spec.source.git.as_ref();
     let asked = [
         (spec.source.directory.is_some(), "spec.source.directory"),
-        (git.is_some_and(|git| git.secret_ref.is_some()), "spec.source.git.secretRef"),
-        (git.is_some_and(|git| git.verify.is_some()), "spec.source.git.verify"),
-        (spec.cluster.kubeconfig_secret_ref.is_some(), "spec.cluster.kubeconfigSecretRef"),
-        (spec.checks.provider != Provider::GitNotes, "spec.checks.provider other than GitNotes"),
+        (
+            git.is_some_and(|git| git.secret_ref.is_some()),
+            "spec.source.git.secretRef",
+        ),
+        (
+            git.is_some_and(|git| git.verify.is_some()),
+            "spec.source.git.verify",
+        ),
+        (
+            spec.cluster.kubeconfig_secret_ref.is_some(),
+            "spec.cluster.kubeconfigSecretRef",
+        ),
+        (
+            spec.checks.provider != Provider::GitNotes,
+            "spec.checks.provider other than GitNotes",
+        ),
         (!spec.tenancy.is_empty(), "spec.tenancy"),
         (spec.serve.admission.is_some(), "spec.serve.admission"),
-        (spec.serve.service_provider.is_some(), "spec.serve.serviceProvider"),
+        (
+            spec.serve.service_provider.is_some(),
+            "spec.serve.serviceProvider",
+        ),
     ];
-    asked.into_iter().find(|(asked, _)| *asked).map(|(_, setting)| setting)
+    asked
+        .into_iter()
+        .find(|(asked, _)| *asked)
+        .map(|(_, setting)| setting)
 }
 
 fn said(finding: &Finding) -> String {
-    let place = finding.span.as_ref().map(|span| format!("{span}: ")).unwrap_or_default();
-    let help = finding.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
+    let place = finding
+        .span
+        .as_ref()
+        .map(|span| format!("{span}: "))
+        .unwrap_or_default();
+    let help = finding
+        .help
+        .as_ref()
+        .map(|help| format!(" ({help})"))
+        .unwrap_or_default();
     format!("{place}{}{help}", finding.message)
 }
 
 /// The last part of a URL, as a name in a cluster: `https://x/config.git` is `config`.
 fn name_of(url: &str) -> String {
-    let last = url.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+    let last = url
+        .trim_end_matches('/')
+        .rsplit(['/', ':'])
+        .next()
+        .unwrap_or_default();
     let last = last.strip_suffix(".git").unwrap_or(last).to_lowercase();
-    let name: String = last.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let name: String = last
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
     match name.trim_matches('-') {
         "" => "fleet".to_owned(),
         name => name.chars().take(40).collect(),
@@ -208,7 +271,11 @@ fn name_of(url: &str) -> String {
 fn mirror_name(fleet: &str, url: &str) -> String {
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(url);
-    let short: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let short: String = digest
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     format!("{fleet}-{short}.git")
 }
 
@@ -233,34 +300,74 @@ mod tests {
 
     #[test]
     fn a_source_is_called_after_its_repository() {
-        for (url, name) in [("/srv/Config.git", "config"), ("file:///a/b/", "b"), ("https://x/y_z.git", "y-z"), ("/", "fleet")] {
+        for (url, name) in [
+            ("/srv/Config.git", "config"),
+            ("file:///a/b/", "b"),
+            ("https://x/y_z.git", "y-z"),
+            ("/", "fleet"),
+        ] {
             assert_eq!(Following::source(url, None, &environment()).fleet, name);
         }
-        assert_ne!(Following::source("/a/x", None, &environment()).mirror, Following::source("/b/x", None, &environment()).mirror);
+        assert_ne!(
+            Following::source("/a/x", None, &environment()).mirror,
+            Following::source("/b/x", None, &environment()).mirror
+        );
     }
 
     fn document(spec: &str) -> Result<Following, String> {
-        let text = format!("apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: prod, namespace: fleets}}\nspec: {spec}\n");
-        Following::document("fleet.yaml", text.as_bytes(), &environment()).map_err(|error| error.to_string())
+        let text = format!(
+            "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: prod, namespace: fleets}}\nspec: {spec}\n"
+        );
+        Following::document("fleet.yaml", text.as_bytes(), &environment())
+            .map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_fleet_document_is_resolved_with_its_defaults() {
-        let following = document("{source: {git: {url: /srv/config.git, path: fleet, interval: 5s}}}").expect("it is sound");
-        assert_eq!((following.fleet.as_str(), following.namespace.as_str()), ("prod", "fleets"));
-        assert_eq!((following.path.as_str(), following.interval), ("fleet", Duration::from_secs(5)));
-        assert_eq!(following.reference.and_then(|reference| reference.branch).as_deref(), Some("main"));
-        assert_eq!(following.candidates, ["refs/pull/*/head", "refs/heads/pr/*"]);
-        assert_eq!((following.concurrency, following.settle), (32, Duration::from_secs(120)));
+        let following =
+            document("{source: {git: {url: /srv/config.git, path: fleet, interval: 5s}}}")
+                .expect("it is sound");
+        assert_eq!(
+            (following.fleet.as_str(), following.namespace.as_str()),
+            ("prod", "fleets")
+        );
+        assert_eq!(
+            (following.path.as_str(), following.interval),
+            ("fleet", Duration::from_secs(5))
+        );
+        assert_eq!(
+            following
+                .reference
+                .and_then(|reference| reference.branch)
+                .as_deref(),
+            Some("main")
+        );
+        assert_eq!(
+            following.candidates,
+            ["refs/pull/*/head", "refs/heads/pr/*"]
+        );
+        assert_eq!(
+            (following.concurrency, following.settle),
+            (32, Duration::from_secs(120))
+        );
     }
 
     #[test]
     fn mistakes_and_what_cannot_be_done_yet_are_said() {
         let cases = [
             ("{source: {git: {url: /x, brnch: main}}}", "fleet.yaml:4:"),
-            ("{source: {git: {url: /x, verify: {keys: [k]}}}}", "spec.source.git.verify is not supported"),
-            ("{source: {git: {url: /x}}, tenancy: [{path: a}]}", "spec.tenancy is not supported"),
-            ("{source: {directory: {path: /x}}}", "spec.source.directory is not supported"),
+            (
+                "{source: {git: {url: /x, verify: {keys: [k]}}}}",
+                "spec.source.git.verify is not supported",
+            ),
+            (
+                "{source: {git: {url: /x}}, tenancy: [{path: a}]}",
+                "spec.tenancy is not supported",
+            ),
+            (
+                "{source: {directory: {path: /x}}}",
+                "spec.source.directory is not supported",
+            ),
         ];
         for (spec, expected) in cases {
             let said = document(spec).expect_err(spec);

@@ -47,17 +47,32 @@ impl Candidates {
         self.base = Some(base.to_owned());
         let globs = set(globs);
         self.entries.retain(|name, _| refs.contains_key(name));
-        for (name, commit) in refs.iter().filter(|(name, commit)| globs.is_match(name) && *commit != base) {
-            let known = self.entries.get(name).is_some_and(|entry| entry.commit == *commit);
+        for (name, commit) in refs
+            .iter()
+            .filter(|(name, commit)| globs.is_match(name) && *commit != base)
+        {
+            let known = self
+                .entries
+                .get(name)
+                .is_some_and(|entry| entry.commit == *commit);
             if !known {
                 self.moves += 1;
                 let (changed, seen) = (!first, None);
-                let entry = Entry { commit: commit.clone(), moved: self.moves, changed, waits: changed, seen };
+                let entry = Entry {
+                    commit: commit.clone(),
+                    moved: self.moves,
+                    changed,
+                    waits: changed,
+                    seen,
+                };
                 self.entries.insert(name.clone(), entry);
             }
         }
         if base_moved {
-            self.entries.values_mut().filter(|entry| entry.changed).for_each(|entry| entry.waits = true);
+            self.entries
+                .values_mut()
+                .filter(|entry| entry.changed)
+                .for_each(|entry| entry.waits = true);
         }
     }
 
@@ -66,10 +81,18 @@ impl Candidates {
         if self.busy {
             return None;
         }
-        let (name, entry) = self.entries.iter_mut().filter(|(_, entry)| entry.waits).max_by_key(|(_, entry)| entry.moved)?;
+        let (name, entry) = self
+            .entries
+            .iter_mut()
+            .filter(|(_, entry)| entry.waits)
+            .max_by_key(|(_, entry)| entry.moved)?;
         entry.waits = false;
         self.busy = true;
-        Some(Candidate { name: name.clone(), commit: entry.commit.clone(), seen: entry.seen.clone() })
+        Some(Candidate {
+            name: name.clone(),
+            commit: entry.commit.clone(),
+            seen: entry.seen.clone(),
+        })
     }
 
     /// The commits that the known candidates lead to.
@@ -110,7 +133,10 @@ mod tests {
     use super::*;
 
     fn refs(pairs: &[(&str, &str)]) -> Refs {
-        pairs.iter().map(|(name, commit)| ((*name).to_owned(), (*commit).to_owned())).collect()
+        pairs
+            .iter()
+            .map(|(name, commit)| ((*name).to_owned(), (*commit).to_owned()))
+            .collect()
     }
 
     fn globs() -> Vec<String> {
@@ -118,7 +144,11 @@ mod tests {
     }
 
     fn done(candidate: Candidate, merged: &str) -> Planned {
-        Planned { candidate, merged: Some(merged.to_owned()), check: None }
+        Planned {
+            candidate,
+            merged: Some(merged.to_owned()),
+            check: None,
+        }
     }
 
     #[test]
@@ -126,8 +156,20 @@ mod tests {
         let mut candidates = Candidates::default();
         candidates.update(&refs(&[("refs/heads/pr/old", "1")]), &globs(), "base");
         assert_eq!(candidates.next(), None);
-        candidates.update(&refs(&[("refs/heads/pr/old", "1"), ("refs/heads/pr/a", "2"), ("refs/heads/other", "9")]), &globs(), "base");
-        candidates.update(&refs(&[("refs/heads/pr/old", "3"), ("refs/heads/pr/a", "2")]), &globs(), "base");
+        candidates.update(
+            &refs(&[
+                ("refs/heads/pr/old", "1"),
+                ("refs/heads/pr/a", "2"),
+                ("refs/heads/other", "9"),
+            ]),
+            &globs(),
+            "base",
+        );
+        candidates.update(
+            &refs(&[("refs/heads/pr/old", "3"), ("refs/heads/pr/a", "2")]),
+            &globs(),
+            "base",
+        );
         let first = candidates.next().expect("one waits");
         assert_eq!(first.commit, "3");
         assert_eq!(candidates.next(), None, "one at a time");

@@ -8,7 +8,7 @@
 //!              └────► Planned ─► plan check
 //! ```
 //!
-//! Everything that can wake the loop is an [`Event`]; whatever takes time is a job that ends in one.
+//! Everything that can wake the loop is an `Event`; whatever takes time is a job that ends in one.
 //! It does not know: which engine it drives, how a note is pushed.
 
 mod candidates;
@@ -163,7 +163,7 @@ impl Daemon {
             Event::Planned(planned) => self.planned(*planned),
             Event::Prepared(revision) => self.prepared(&revision),
             Event::Progress(run, progress) => self.progressed(run, &progress),
-            Event::Published(answer) => self.published(*answer),
+            Event::Published(answer) => self.published(&answer),
             Event::Retry => self.notes.retry(),
             Event::Tick => self.report(),
         }
@@ -188,54 +188,70 @@ impl Daemon {
     }
 
     fn fetched(&mut self, answer: Result<Refs, git::Error>) {
-        let wait = match answer {
-            Ok(refs) => {
-                if self.silent > 0 {
-                    tracing::info!(url = self.following.url, "the repository answers again");
-                }
-                self.silent = 0;
-                self.moved(&refs);
-                self.following.interval
-            }
-            Err(error) => {
-                if self.silent == 0 {
-                    tracing::warn!(%error, "the last good revision stays; trying again");
-                }
-                self.silent += 1;
-                self.view.send_modify(|view| view.source_error = Some(error.to_string()));
-                self.following.interval.saturating_mul(1 << self.silent.min(6)).min(Duration::from_secs(60)).max(self.following.interval)
-            }
-        };
+        match answer {
+            Ok(refs) => self.moved(&refs),
+            Err(error) => self.unreachable(&error),
+        }
+        let wait = self
+            .following
+            .interval
+            .saturating_mul(1 << self.silent.min(6));
+        let wait = wait
+            .min(Duration::from_secs(60))
+            .max(self.following.interval);
         self.after(wait, Event::Poll);
+    }
+
+    /// The repository, or what is followed in it, cannot be reached: said once.
+    fn unreachable(&mut self, error: &git::Error) {
+        if self.silent == 0 {
+            tracing::warn!(%error, "the last good revision stays; trying again");
+        }
+        self.silent += 1;
+        self.view
+            .send_if_modified(|view| view.source_error.replace(error.to_string()).is_none());
+    }
+
+    fn reachable(&mut self) {
+        if self.silent > 0 {
+            tracing::info!(url = self.following.url, "the repository answers again");
+        }
+        self.silent = 0;
+        self.view
+            .send_if_modified(|view| view.source_error.take().is_some());
     }
 
     /// Looks at what the refs lead to now.
     fn moved(&mut self, refs: &Refs) {
-        self.view.send_if_modified(|view| view.source_error.take().is_some());
-        let head = match self.source.mirror.resolve(&self.source.reference) {
+        let head = match self.source.head() {
             Ok(head) => head,
-            Err(error) => {
-                self.view.send_modify(|view| view.source_error = Some(error.to_string()));
-                return;
-            }
+            Err(error) => return self.unreachable(&error),
         };
+        self.reachable();
         if self.head.as_ref() != Some(&head) {
             let with_fallback = self.sync.is_none();
             let revision = head.clone();
-            self.blocking(move |source| Event::Examined(Box::new(source.examine(revision, with_fallback))));
+            self.blocking(move |source| {
+                Event::Examined(Box::new(source.examine(revision, with_fallback)))
+            });
             self.head = Some(head.clone());
         }
-        self.candidates.update(refs, &self.following.candidates, &head);
+        self.candidates
+            .update(refs, &self.following.candidates, &head);
         self.forget();
         self.plan_next();
     }
 
     /// Starts the next plan, if one waits and none is being made.
     fn plan_next(&mut self) {
-        let Some(head) = self.head.clone() else { return };
+        let Some(head) = self.head.clone() else {
+            return;
+        };
         if let Some(candidate) = self.candidates.next() {
             let base = self.sync.as_ref().map(Sync::compiled);
-            self.blocking(move |source| Event::Planned(Box::new(source.plan(&head, candidate, base.as_deref()))));
+            self.blocking(move |source| {
+                Event::Planned(Box::new(source.plan(&head, candidate, base.as_deref())))
+            });
         }
     }
 
@@ -252,9 +268,11 @@ impl Daemon {
         self.sync = None;
         let flush = async {
             while self.notes.is_busy() {
-                let Some(done) = self.jobs.join_next().await else { break };
+                let Some(done) = self.jobs.join_next().await else {
+                    break;
+                };
                 if let Ok(Event::Published(answer)) = done {
-                    self.published(*answer);
+                    self.published(&answer);
                     self.publish();
                 }
             }

@@ -31,7 +31,8 @@ pub(super) struct Notes {
 impl Notes {
     /// Takes in a check, newer than any before.
     fn offer(&mut self, check: Check) {
-        self.newest.insert((check.context.clone(), check.revision.clone()), check);
+        self.newest
+            .insert((check.context.clone(), check.revision.clone()), check);
     }
 
     /// What is to be written now; and when to ask again for the rest.
@@ -79,7 +80,8 @@ impl Notes {
         let throttle = &self.throttle;
         // What was not written yet is kept.
         let unwritten = |check: &Check| !matches!(throttle.due(check, Timestamp::MAX), Due::Never);
-        self.newest.retain(|(_, revision), check| keep(revision) || unwritten(check));
+        self.newest
+            .retain(|(_, revision), check| keep(revision) || unwritten(check));
         self.throttle.retain(keep);
     }
 }
@@ -88,7 +90,9 @@ impl Daemon {
     /// Tells a commit something, and whoever looks on.
     pub(super) fn tell(&mut self, check: Check) {
         let key = (check.context.clone(), check.revision.clone());
-        self.view.send_if_modified(|view| view.checks.insert(key, check.clone()).as_ref() != Some(&check));
+        self.view.send_if_modified(|view| {
+            view.checks.insert(key, check.clone()).as_ref() != Some(&check)
+        });
         self.notes.offer(check);
     }
 
@@ -101,7 +105,11 @@ impl Daemon {
         let now = clock.now();
         let (checks, next) = self.notes.due(now);
         if checks.is_empty() {
-            if let Some(at) = next.filter(|at| self.notes.alarm.is_none_or(|alarm| alarm <= now || *at < alarm)) {
+            if let Some(at) = next.filter(|at| {
+                self.notes
+                    .alarm
+                    .is_none_or(|alarm| alarm <= now || *at < alarm)
+            }) {
                 self.notes.alarm = Some(at);
                 let wait = Duration::try_from(at.duration_since(now)).unwrap_or_default();
                 self.after(self.engine.target.clock.real(wait), Event::Tick);
@@ -116,7 +124,8 @@ impl Daemon {
     pub(super) fn forget(&mut self) {
         let current = self.head.clone().into_iter().chain(self.applied());
         let keep: Vec<String> = current.chain(self.candidates.commits()).collect();
-        self.notes.forget(|revision| keep.iter().any(|kept| kept == revision));
+        self.notes
+            .forget(|revision| keep.iter().any(|kept| kept == revision));
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) struct Sync {
     compiled: Arc<Compiled>,
     /// What the revision before had and this one has not.
     removed: Vec<ObjectId>,
+    tracker: Tracker,
     stage: Stage,
 }
 
@@ -42,7 +43,6 @@ enum Stage {
 
 struct Run {
     number: u64,
-    tracker: Tracker,
     /// Whether a report is due already.
     gathering: bool,
     /// Since when it is not ready any more; `None` before it was ready for the first time.
@@ -64,33 +64,63 @@ impl Daemon {
     }
 
     pub(super) fn examined(&mut self, examined: Examined) {
-        let Examined { revision, title, outcome, fallback } = examined;
+        let Examined {
+            revision,
+            title,
+            outcome,
+            fallback,
+        } = examined;
         let newest = self.head.as_ref() == Some(&revision);
         let good = self.sync.as_ref().map(|sync| sync.revision.clone());
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
         match outcome {
             Ok(compiled) if !compiled.has_errors() && self.following.suspend => {
-                tracing::info!(revision, title, objects = compiled.objects.len(), "sound, but the fleet is suspended");
+                tracing::info!(
+                    revision,
+                    title,
+                    objects = compiled.objects.len(),
+                    "sound, but the fleet is suspended"
+                );
                 self.tell(report::suspended(&self.following.fleet, &revision));
                 return;
             }
             Ok(compiled) if !compiled.has_errors() => {
                 if newest {
-                    tracing::info!(revision, title, objects = compiled.objects.len(), "applying");
+                    tracing::info!(
+                        revision,
+                        title,
+                        objects = compiled.objects.len(),
+                        "applying"
+                    );
                     self.begin(revision, compiled);
                 }
                 return;
             }
             Ok(compiled) => {
-                tracing::warn!(revision, title, "not applied: it has errors; the last good revision stays");
-                self.tell(report::refused(&self.following.fleet, &revision, &compiled, good.as_deref()));
+                tracing::warn!(
+                    revision,
+                    title,
+                    "not applied: it has errors; the last good revision stays"
+                );
+                self.tell(report::refused(
+                    &self.following.fleet,
+                    &revision,
+                    &compiled,
+                    good.as_deref(),
+                ));
             }
             Err(error) => {
                 tracing::warn!(revision, title, %error, "not applied: it cannot be read");
-                self.tell(report::unreadable(&self.following.fleet, &revision, &error.to_string()));
+                self.tell(report::unreadable(
+                    &self.following.fleet,
+                    &revision,
+                    &error.to_string(),
+                ));
             }
         }
-        if let Some((revision, compiled)) = fallback.filter(|_| newest && self.sync.is_none() && !self.following.suspend) {
+        if let Some((revision, compiled)) =
+            fallback.filter(|_| newest && self.sync.is_none() && !self.following.suspend)
+        {
             tracing::info!(revision, "applying the last good revision");
             self.begin(revision, compiled);
         }
@@ -104,30 +134,50 @@ impl Daemon {
             tracing::warn!(object = %id, "no longer in the fleet; it stays in the cluster, since nothing is deleted yet");
         }
         let now = self.engine.target.clock.now();
-        let tracker = Tracker::new(&compiled.graph, self.following.settle, now);
+        let mut tracker = Tracker::new(&compiled.graph, self.following.settle, now);
+        if let Some(before) = &self.sync {
+            tracker = tracker.carrying(&before.tracker);
+        }
         let (summary, clusters) = (tracker.summary(now), tracker.clusters(now));
         let fleet = &self.following.fleet;
-        let check = report::progress(fleet, &revision, CheckState::Pending, &summary, &clusters, &removed);
+        let check = report::progress(
+            fleet,
+            &revision,
+            CheckState::Pending,
+            &summary,
+            &clusters,
+            &removed,
+        );
         self.view.send_modify(|view| {
             view.revision = Some(revision.clone());
             view.title = summary.title();
             view.clusters = clusters;
         });
-        self.sync = Some(Sync { revision, compiled: Arc::new(compiled), removed, stage: Stage::Announced });
+        self.sync = Some(Sync {
+            revision,
+            compiled: Arc::new(compiled),
+            removed,
+            tracker,
+            stage: Stage::Announced,
+        });
         self.tell(check);
     }
 
     /// Checks were written, or could not be: the announced revision goes on either way.
-    pub(super) fn published(&mut self, answer: Result<(), git::Error>) {
-        if let Err(error) = &answer {
+    pub(super) fn published(&mut self, answer: &Result<(), git::Error>) {
+        if let Err(error) = answer {
             tracing::warn!(%error, "checks could not be written; the fleet goes on");
             self.after(RETRY, Event::Retry);
         }
-        self.notes.published(answer.is_ok(), self.engine.target.clock.now());
+        self.notes
+            .published(answer.is_ok(), self.engine.target.clock.now());
         let Some(sync) = &mut self.sync else { return };
         if matches!(sync.stage, Stage::Announced) && self.notes.was_tried(&sync.revision) {
             sync.stage = Stage::Preparing;
-            let (prepare, graph) = (Arc::clone(&self.engine.prepare), Arc::clone(&sync.compiled.graph));
+            let (prepare, graph) = (
+                Arc::clone(&self.engine.prepare),
+                Arc::clone(&sync.compiled.graph),
+            );
             let revision = sync.revision.clone();
             self.jobs.spawn(async move {
                 prepare(graph).await;
@@ -137,14 +187,29 @@ impl Daemon {
     }
 
     pub(super) fn prepared(&mut self, revision: &str) {
-        let Some(sync) = self.sync.as_mut().filter(|sync| sync.revision == revision) else { return };
+        let Some(sync) = self.sync.as_mut().filter(|sync| sync.revision == revision) else {
+            return;
+        };
         let compiled = &sync.compiled;
-        let plan = Arc::new(plan::against_none(&compiled.objects, &compiled.graph, &self.set));
-        let options = kubernetes::Options { concurrency: self.following.concurrency, part_of: self.set.id() };
+        let plan = Arc::new(plan::against_none(
+            &compiled.objects,
+            &compiled.graph,
+            &self.set,
+        ));
+        let options = kubernetes::Options {
+            concurrency: self.following.concurrency,
+            part_of: self.set.id(),
+        };
         self.runs += 1;
         let (number, progress) = (self.runs, self.progress.clone());
         let (sender, mut received) = unbounded_channel();
-        let run = kubernetes::run(self.engine.target.clone(), plan, compiled.embedded(), options, sender);
+        let run = kubernetes::run(
+            self.engine.target.clone(),
+            plan,
+            compiled.embedded(),
+            options,
+            sender,
+        );
         let task = tokio::spawn(async move {
             let forward = async {
                 while let Some(next) = received.recv().await {
@@ -155,15 +220,31 @@ impl Daemon {
             };
             futures::future::join(run, forward).await;
         });
-        let tracker = Tracker::new(&compiled.graph, self.following.settle, self.engine.target.clock.now());
         let (told, task) = (CheckState::Pending, AbortOnDropHandle::new(task));
-        let run = Run { number, tracker, gathering: false, lost: None, told, _task: task };
+        let run = Run {
+            number,
+            gathering: false,
+            lost: None,
+            told,
+            _task: task,
+        };
         sync.stage = Stage::Running(Box::new(run));
     }
 
     pub(super) fn progressed(&mut self, number: u64, progress: &Progress) {
-        let Some(run) = self.sync.as_mut().and_then(Sync::run) else { return };
-        if run.number == number && run.tracker.note(progress) && !run.gathering {
+        let Some(Sync {
+            tracker,
+            stage: Stage::Running(run),
+            ..
+        }) = &mut self.sync
+        else {
+            return;
+        };
+        if run.number != number || !tracker.note(progress) {
+            return;
+        }
+        tracing::debug!(object = %progress.object, state = ?progress.state, why = progress.message, "seen");
+        if !run.gathering {
             run.gathering = true;
             self.after(GATHER, Event::Tick);
         }
@@ -173,13 +254,22 @@ impl Daemon {
     pub(super) fn report(&mut self) {
         let now = self.engine.target.clock.now();
         let Some(sync) = &mut self.sync else { return };
-        let Stage::Running(run) = &mut sync.stage else { return };
+        let Stage::Running(run) = &mut sync.stage else {
+            return;
+        };
         run.gathering = false;
-        let (summary, clusters) = (run.tracker.summary(now), run.tracker.clusters(now));
-        let ready = run.tracker.is_ready();
+        let (summary, clusters) = (sync.tracker.summary(now), sync.tracker.clusters(now));
+        let ready = sync.tracker.is_ready();
         let wait = run.judge(ready, summary.terminal, now);
         let fleet = &self.following.fleet;
-        let check = report::progress(fleet, &sync.revision, run.told, &summary, &clusters, &sync.removed);
+        let check = report::progress(
+            fleet,
+            &sync.revision,
+            run.told,
+            &summary,
+            &clusters,
+            &sync.removed,
+        );
         self.view.send_modify(|view| {
             view.title = summary.title();
             view.clusters = clusters;
@@ -187,15 +277,6 @@ impl Daemon {
         self.tell(check);
         if let Some(wait) = wait {
             self.after(self.engine.target.clock.real(wait), Event::Tick);
-        }
-    }
-}
-
-impl Sync {
-    fn run(&mut self) -> Option<&mut Run> {
-        match &mut self.stage {
-            Stage::Running(run) => Some(run),
-            _ => None,
         }
     }
 }

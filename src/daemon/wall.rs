@@ -24,7 +24,10 @@ impl WallClock {
     /// Starts it.
     #[must_use]
     pub fn start() -> Self {
-        Self { epoch: wall_time(), start: Instant::now() }
+        Self {
+            epoch: wall_time(),
+            start: Instant::now(),
+        }
     }
 }
 

@@ -23,7 +23,10 @@ impl Author {
     pub fn init(dir: &Path) -> Result<Self, git2::Error> {
         let repository = Repository::init_bare(dir)?;
         repository.set_head("refs/heads/main")?;
-        Ok(Self { repository, dir: dir.to_owned() })
+        Ok(Self {
+            repository,
+            dir: dir.to_owned(),
+        })
     }
 
     /// Where the repository is.
@@ -36,13 +39,25 @@ impl Author {
     ///
     /// # Errors
     /// When `onto` is no commit here, or the repository cannot be written.
-    pub fn push(&self, branch: &str, onto: Option<&str>, files: &Files, message: &str, at: Timestamp) -> Result<String, git2::Error> {
+    pub fn push(
+        &self,
+        branch: &str,
+        onto: Option<&str>,
+        files: &Files,
+        message: &str,
+        at: Timestamp,
+    ) -> Result<String, git2::Error> {
         let tree = self.repository.find_tree(self.tree(files)?)?;
-        let parent = onto.map(|id| self.repository.find_commit(Oid::from_str(id)?)).transpose()?;
+        let parent = onto
+            .map(|id| self.repository.find_commit(Oid::from_str(id)?))
+            .transpose()?;
         let who = Signature::new("Demo", "demo@localhost", &Time::new(at.as_second(), 0))?;
         let parents: Vec<_> = parent.iter().collect();
-        let commit = self.repository.commit(None, &who, &who, message, &tree, &parents)?;
-        self.repository.reference(&format!("refs/heads/{branch}"), commit, true, message)?;
+        let commit = self
+            .repository
+            .commit(None, &who, &who, message, &tree, &parents)?;
+        self.repository
+            .reference(&format!("refs/heads/{branch}"), commit, true, message)?;
         Ok(commit.to_string())
     }
 
@@ -51,7 +66,10 @@ impl Author {
     /// # Errors
     /// When the repository cannot be read.
     pub fn note(&self, reference: &str, commit: &str) -> Result<Option<String>, git2::Error> {
-        match self.repository.find_note(Some(reference), Oid::from_str(commit)?) {
+        match self
+            .repository
+            .find_note(Some(reference), Oid::from_str(commit)?)
+        {
             Ok(note) => note.message().map(|text| Some(text.to_owned())),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
             Err(error) => Err(error),

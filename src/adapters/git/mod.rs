@@ -25,8 +25,8 @@ mod push;
 mod remote;
 mod walk;
 
-pub use checkout::read_at;
 pub use author::{Author, Files};
+pub use checkout::read_at;
 pub use error::Error;
 pub use history::Commit;
 pub use merge::Merged;
