@@ -39,6 +39,7 @@
 //! - [`adapters`]: everything that touches the world; [`adapters::sim`] is a world of our own.
 pub mod adapters;
 pub mod api;
+pub mod cli;
 pub mod compile;
 pub mod daemon;
 pub mod expand;
