@@ -19,14 +19,25 @@ fn corpus() -> PathBuf {
 }
 
 fn files(dir: &Path, root: &Path, tree: &mut Tree) {
-    let mut paths: Vec<PathBuf> = fs::read_dir(dir).expect("readable").map(|entry| entry.expect("entry").path()).collect();
+    let mut paths: Vec<PathBuf> = fs::read_dir(dir)
+        .expect("readable")
+        .map(|entry| entry.expect("entry").path())
+        .collect();
     paths.sort();
     for path in paths {
         if path.is_dir() {
             files(&path, root, tree);
         } else if Tree::reads(path.to_str().expect("UTF-8")) {
-            let name = path.strip_prefix(root).expect("below").to_str().expect("UTF-8").to_owned();
-            tree.files.insert(Arc::from(name), Arc::from(fs::read(&path).expect("readable")));
+            let name = path
+                .strip_prefix(root)
+                .expect("below")
+                .to_str()
+                .expect("UTF-8")
+                .to_owned();
+            tree.files.insert(
+                Arc::from(name),
+                Arc::from(fs::read(&path).expect("readable")),
+            );
         }
     }
 }
@@ -34,14 +45,25 @@ fn files(dir: &Path, root: &Path, tree: &mut Tree) {
 fn said(compiled: &Compiled) -> String {
     let mut out = String::new();
     for finding in &compiled.findings {
-        let place = finding.span.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
-        let _ = writeln!(out, "{:?} {} {place} {}", finding.severity, finding.id, finding.message);
+        let place = finding
+            .span
+            .as_ref()
+            .map_or_else(|| "-".to_owned(), ToString::to_string);
+        let _ = writeln!(
+            out,
+            "{:?} {} {place} {}",
+            finding.severity, finding.id, finding.message
+        );
         if let Some(help) = &finding.help {
             let _ = writeln!(out, "    help: {help}");
         }
     }
     let _ = writeln!(out, "--");
-    let plan = against_none(&compiled.objects, &compiled.graph, &ApplySet::new("case", "default"));
+    let plan = against_none(
+        &compiled.objects,
+        &compiled.graph,
+        &ApplySet::new("case", "default"),
+    );
     for step in &plan.steps {
         let _ = writeln!(out, "{}", step.object);
     }
@@ -52,7 +74,10 @@ fn said(compiled: &Compiled) -> String {
 #[test]
 fn every_case_says_what_is_expected() {
     let bless = std::env::var_os("CAPSTAN_BLESS").is_some();
-    let mut cases: Vec<PathBuf> = fs::read_dir(corpus()).expect("readable").map(|entry| entry.expect("entry").path()).collect();
+    let mut cases: Vec<PathBuf> = fs::read_dir(corpus())
+        .expect("readable")
+        .map(|entry| entry.expect("entry").path())
+        .collect();
     cases.sort();
     assert!(cases.len() >= 12, "the corpus has lost cases");
     let mut faults = Vec::new();
@@ -66,7 +91,10 @@ fn every_case_says_what_is_expected() {
         }
         let wanted = fs::read_to_string(&expected).unwrap_or_default();
         if wanted != said {
-            faults.push(format!("== {}\n-- expected\n{wanted}-- said\n{said}", case.display()));
+            faults.push(format!(
+                "== {}\n-- expected\n{wanted}-- said\n{said}",
+                case.display()
+            ));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));

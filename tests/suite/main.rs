@@ -2,8 +2,10 @@
 
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
+mod cli;
 mod corpus;
 mod crds;
+mod daemon;
 mod expand;
 mod real;
 mod shipped;
