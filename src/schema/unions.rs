@@ -260,4 +260,73 @@ mod tests {
             "{found:?}"
         );
     }
+
+    /// Seen by whom.
+    #[derive(schemars::JsonSchema)]
+    #[allow(dead_code)]
+    enum Visibility {
+        /// By all.
+        Public,
+        /// By few.
+        Private,
+    }
+
+    #[derive(schemars::JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    #[allow(dead_code)]
+    enum Source {
+        Git { url: String },
+        Directory { path: String },
+    }
+
+    #[derive(schemars::JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    #[allow(dead_code)]
+    struct Spec {
+        /// Its name.
+        name: String,
+        visibility: Option<Visibility>,
+        #[serde(default)]
+        pools: Vec<Pool>,
+        tags: Option<BTreeMap<String, String>>,
+        source: Option<Source>,
+        properties: Option<Value>,
+    }
+
+    #[derive(schemars::JsonSchema)]
+    #[allow(dead_code)]
+    struct Pool {
+        name: String,
+        replicas: Option<u8>,
+    }
+
+    #[test]
+    fn what_schemars_makes_of_types_is_understood() {
+        let mut settings = schemars::generate::SchemaSettings::openapi3();
+        settings.inline_subschemas = true;
+        let inlined = settings.into_generator().into_root_schema_for::<Spec>();
+        for json in [inlined, schemars::schema_for!(Spec)] {
+            let schema = read(json.to_value());
+            let fine = json!({"name": "a", "visibility": "Private", "pools": [{"name": "p"}],
+                "tags": {"a": "b"}, "source": {"git": {"url": "x"}}, "properties": {"any": [1]}});
+            assert_eq!(errors(&schema, fine), [""; 0]);
+            let null = json!({"name": "a", "visibility": null, "tags": null, "source": null});
+            assert_eq!(errors(&schema, null), [""; 0]);
+            let wrong = json!({"name": 1, "pools": [{"replicas": -1, "size": 2}],
+                "source": {"git": {"ulr": "x"}}});
+            let found = errors(&schema, wrong);
+            for expected in [
+                "unknown field \"pools[0].size\"",
+                "unknown field \"source.git.ulr\"",
+                "name: Invalid value: \"integer\": name in body must be of type string: \"integer\"",
+                "pools[0].name: Required value",
+            ] {
+                assert!(found.contains(&expected.into()), "{expected}: {found:#?}");
+            }
+            let replicas = found
+                .iter()
+                .filter(|e| e.starts_with("pools[0].replicas: "));
+            assert_eq!(replicas.count(), 1, "{found:#?}");
+        }
+    }
 }
