@@ -17,6 +17,7 @@
 //! not know kinds, clusters, files, or how anything reaches an API server.
 
 mod apply;
+mod at;
 mod defaults;
 mod embedded;
 mod faults;
@@ -55,3 +56,6 @@ pub use typed::{Comparison, compare, project, remove};
 pub use types::Types;
 pub use validate::{Unknown, validate};
 pub use violation::{Violation, ViolationKind};
+
+#[cfg(test)]
+mod tests;
