@@ -4,6 +4,8 @@
 //! (k8s.io/kubernetes `pkg/apis/*/v1/defaults.go`). Defaults that only a kubelet or a scheduler reads
 //! are left out: nothing here runs Pods.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{
     Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment,
@@ -29,7 +31,6 @@ pub(super) trait Defaults {
     fn fill(&mut self) {}
 }
 
-impl Defaults for ConfigMap {}
 impl Defaults for Event {}
 impl Defaults for NewEvent {}
 impl Defaults for ServiceAccount {}
@@ -46,8 +47,21 @@ impl Defaults for Namespace {
     }
 }
 
+impl Defaults for ConfigMap {
+    fn fill(&mut self) {
+        drop_empty(&mut self.data);
+        drop_empty(&mut self.binary_data);
+    }
+}
+
+/// A map that has nothing in it is left out.
+fn drop_empty<T>(map: &mut Option<BTreeMap<String, T>>) {
+    *map = map.take().filter(|map| !map.is_empty());
+}
+
 impl Defaults for Secret {
     fn fill(&mut self) {
+        drop_empty(&mut self.data);
         self.type_.get_or_insert_with(|| "Opaque".into());
         for (key, text) in self.string_data.take().unwrap_or_default() {
             let data = self.data.get_or_insert_default();

@@ -16,7 +16,10 @@
 //!
 //! It does not know: the controllers that play on it, Azure, our own kinds.
 
+mod address;
 mod builtin;
+mod call;
+mod commit;
 mod custom;
 mod defaults;
 mod definitions;
@@ -30,10 +33,12 @@ mod managers;
 mod metadata;
 mod names;
 mod object;
+mod options;
 mod patch;
 mod path;
 mod request;
 mod resources;
+mod respond;
 mod rules;
 mod scope;
 mod select;
