@@ -10,7 +10,7 @@
 //!                              scope  strategy managers      history
 //! ```
 //!
-//! Limits: no OpenAPI, no tables, no protobuf, no strategic merge patch, no admission webhooks, no
+//! Limits: no OpenAPI beyond what tells kubectl that fields are validated here, no tables, no protobuf, no strategic merge patch, no admission webhooks, no
 //! scale and other small subresources, conversion between versions by name only, CEL rules are not
 //! evaluated. Users and rights are not known: whoever asks may.
 //!

@@ -138,6 +138,10 @@ impl Server {
             Route::Groups => discovery::groups(registry),
             Route::Group(group) => discovery::group(registry, group)?,
             Route::Resources { group, version } => discovery::resources(registry, group, version)?,
+            Route::Specifications => discovery::specifications(registry),
+            Route::Specification { group, version } => {
+                discovery::specification(registry, group, version)?
+            }
             Route::Target(_) | Route::Unknown => return None,
         };
         Some(Ok(json_response(StatusCode::OK, &document)))
