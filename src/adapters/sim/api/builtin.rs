@@ -3,15 +3,23 @@
 //! One row per resource: its address, its names, what it has beside a spec, and its type, through
 //! which objects pass on their way in so that unknown fields fall away and wrong types are seen.
 
-use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
-use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{
-    ConfigMap, Event, Namespace, Pod, Secret, Service, ServiceAccount,
+    ConfigMap, Event, LimitRange, Namespace, PersistentVolumeClaim, Pod, ResourceQuota, Secret,
+    Service, ServiceAccount,
 };
 use k8s_openapi::api::events::v1::Event as NewEvent;
-use k8s_openapi::api::networking::v1::Ingress;
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass, NetworkPolicy};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -117,6 +125,7 @@ where
     serde_json::to_value(object)
 }
 
+const ADMISSION: &str = "admissionregistration.k8s.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const EVENT_FIELDS: &[&str] = &[
     "involvedObject.apiVersion",
@@ -143,11 +152,15 @@ pub(super) static BUILTINS: &[Builtin] = &[
         .called(&["ev"])
         .with(&[CreateOnPut])
         .selected_by(EVENT_FIELDS),
+    row::<LimitRange>("", "v1", "LimitRange", "limitranges").called(&["limits"]),
     row::<Namespace>("", "v1", "Namespace", "namespaces")
         .called(&["ns"])
         .with(&[Cluster, Status, NoDeleteCollection])
         .named_by(NameRule::Label)
         .selected_by(&["status.phase"]),
+    row::<PersistentVolumeClaim>("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+        .called(&["pvc"])
+        .with(&[Status]),
     row::<Pod>("", "v1", "Pod", "pods")
         .called(&["po"])
         .among(&["all"])
@@ -160,6 +173,9 @@ pub(super) static BUILTINS: &[Builtin] = &[
             "status.phase",
             "status.podIP",
         ]),
+    row::<ResourceQuota>("", "v1", "ResourceQuota", "resourcequotas")
+        .called(&["quota"])
+        .with(&[Status]),
     row::<Secret>("", "v1", "Secret", "secrets").selected_by(&["type"]),
     row::<ServiceAccount>("", "v1", "ServiceAccount", "serviceaccounts").called(&["sa"]),
     row::<Service>("", "v1", "Service", "services")
@@ -168,6 +184,22 @@ pub(super) static BUILTINS: &[Builtin] = &[
         .with(&[Status])
         .named_by(NameRule::Label1035)
         .selected_by(&["spec.clusterIP", "spec.type"]),
+    row::<MutatingWebhookConfiguration>(
+        ADMISSION,
+        "v1",
+        "MutatingWebhookConfiguration",
+        "mutatingwebhookconfigurations",
+    )
+    .among(&["api-extensions"])
+    .with(&[Cluster, Generation]),
+    row::<ValidatingWebhookConfiguration>(
+        ADMISSION,
+        "v1",
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
+    )
+    .among(&["api-extensions"])
+    .with(&[Cluster, Generation]),
     row::<CustomResourceDefinition>(
         "apiextensions.k8s.io",
         "v1",
@@ -177,6 +209,10 @@ pub(super) static BUILTINS: &[Builtin] = &[
     .called(&["crd", "crds"])
     .among(&["api-extensions"])
     .with(&[Cluster, Status, Generation, Conditional]),
+    row::<DaemonSet>("apps", "v1", "DaemonSet", "daemonsets")
+        .called(&["ds"])
+        .among(&["all"])
+        .with(&[Status, Generation, GenerationOfAnnotations]),
     row::<Deployment>("apps", "v1", "Deployment", "deployments")
         .called(&["deploy"])
         .among(&["all"])
@@ -186,6 +222,23 @@ pub(super) static BUILTINS: &[Builtin] = &[
         .among(&["all"])
         .with(&[Status, Generation])
         .selected_by(&["status.replicas"]),
+    row::<StatefulSet>("apps", "v1", "StatefulSet", "statefulsets")
+        .called(&["sts"])
+        .among(&["all"])
+        .with(&[Status, Generation]),
+    row::<HorizontalPodAutoscaler>(
+        "autoscaling",
+        "v2",
+        "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers",
+    )
+    .called(&["hpa"])
+    .among(&["all"])
+    .with(&[Status]),
+    row::<CronJob>("batch", "v1", "CronJob", "cronjobs")
+        .called(&["cj"])
+        .among(&["all"])
+        .with(&[Status, Generation]),
     row::<Job>("batch", "v1", "Job", "jobs")
         .among(&["all"])
         .with(&[Status, Generation])
@@ -198,6 +251,24 @@ pub(super) static BUILTINS: &[Builtin] = &[
     row::<Ingress>("networking.k8s.io", "v1", "Ingress", "ingresses")
         .called(&["ing"])
         .with(&[Status, Generation]),
+    row::<IngressClass>("networking.k8s.io", "v1", "IngressClass", "ingressclasses")
+        .with(&[Cluster, Generation]),
+    row::<NetworkPolicy>(
+        "networking.k8s.io",
+        "v1",
+        "NetworkPolicy",
+        "networkpolicies",
+    )
+    .called(&["netpol"])
+    .with(&[Generation]),
+    row::<PodDisruptionBudget>(
+        "policy",
+        "v1",
+        "PodDisruptionBudget",
+        "poddisruptionbudgets",
+    )
+    .called(&["pdb"])
+    .with(&[Status, Generation]),
     row::<ClusterRoleBinding>(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings")
         .with(&[Cluster, CreateOnPut])
         .named_by(NameRule::PathSegment),
@@ -210,4 +281,15 @@ pub(super) static BUILTINS: &[Builtin] = &[
     row::<Role>(RBAC, "v1", "Role", "roles")
         .with(&[CreateOnPut])
         .named_by(NameRule::PathSegment),
+    row::<PriorityClass>(
+        "scheduling.k8s.io",
+        "v1",
+        "PriorityClass",
+        "priorityclasses",
+    )
+    .called(&["pc"])
+    .with(&[Cluster, Generation]),
+    row::<StorageClass>("storage.k8s.io", "v1", "StorageClass", "storageclasses")
+        .called(&["sc"])
+        .with(&[Cluster]),
 ];

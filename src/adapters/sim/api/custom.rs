@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::names;
 use super::resources::{Nature, Resource, collection, prefix};
 use super::status::Cause;
-use crate::schema::{Schema, apply_defaults, prune};
+use crate::schema::{Schema, apply_defaults, prune, structural_faults};
 
 /// The definition's part of a resource at one version.
 #[derive(Debug)]
@@ -192,22 +192,14 @@ fn check_versions(versions: &Value, causes: &mut Vec<Cause>) {
             causes.push(Cause::invalid("spec.versions", versions, detail));
         }
         let schema = &version["schema"]["openAPIV3Schema"];
+        let field = field("schema.openAPIV3Schema");
         if !schema.is_object() {
-            let detail = "schemas are required";
-            causes.push(Cause::required(field("schema.openAPIV3Schema"), detail));
-        } else if schema["type"] != "object" {
-            let cause = match text(&schema["type"]) {
-                "" => Cause::required(
-                    field("schema.openAPIV3Schema.type"),
-                    "must not be empty at the root",
-                ),
-                _ => Cause::invalid(
-                    field("schema.openAPIV3Schema.type"),
-                    &schema["type"],
-                    "must be object at the root",
-                ),
-            };
-            causes.push(cause);
+            causes.push(Cause::required(field, "schemas are required"));
+            continue;
+        }
+        for fault in structural_faults(schema) {
+            let (path, message) = fault.split_once(": ").unwrap_or(("", &fault));
+            causes.push(Cause::said(format!("{field}.{path}"), message.to_owned()));
         }
     }
 }
@@ -276,6 +268,8 @@ mod tests {
         definition["spec"]["names"]["kind"] = json!("");
         definition["spec"]["versions"][1]["storage"] = json!(true);
         definition["spec"]["versions"][2]["schema"] = json!({});
+        definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["x"] =
+            json!({});
         let causes = resources(&definition).unwrap_err();
         let fields: Vec<&str> = causes.iter().map(|cause| cause.field.as_str()).collect();
         assert_eq!(
@@ -286,6 +280,7 @@ mod tests {
                 "spec.scope",
                 "spec.names.kind",
                 "spec.versions",
+                "spec.versions[0].schema.openAPIV3Schema.properties[x].type",
                 "spec.versions[2].schema.openAPIV3Schema"
             ]
         );

@@ -4,20 +4,30 @@
 //! (k8s.io/kubernetes `pkg/apis/*/v1/defaults.go`). Defaults that only a kubelet or a scheduler reads
 //! are left out: nothing here runs Pods.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::ByteString;
-use k8s_openapi::api::apps::v1::{
-    Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment,
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
-use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::apps::v1::{
+    DaemonSet, Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment, StatefulSet,
+};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{
-    ConfigMap, Container, Event, Namespace, Pod, PodSpec, Secret, Service, ServiceAccount,
+    ConfigMap, Container, Event, LimitRange, Namespace, PersistentVolumeClaim, Pod, PodSpec,
+    ResourceQuota, Secret, Service, ServiceAccount,
 };
 use k8s_openapi::api::events::v1::Event as NewEvent;
-use k8s_openapi::api::networking::v1::Ingress;
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass, NetworkPolicy};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, Role, RoleBinding, RoleRef, Subject,
 };
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceConversion, CustomResourceDefinition,
 };
@@ -29,8 +39,19 @@ pub(super) trait Defaults {
     fn fill(&mut self) {}
 }
 
-impl Defaults for ConfigMap {}
+impl Defaults for CronJob {}
 impl Defaults for Event {}
+impl Defaults for HorizontalPodAutoscaler {}
+impl Defaults for IngressClass {}
+impl Defaults for LimitRange {}
+impl Defaults for MutatingWebhookConfiguration {}
+impl Defaults for NetworkPolicy {}
+impl Defaults for PersistentVolumeClaim {}
+impl Defaults for PodDisruptionBudget {}
+impl Defaults for PriorityClass {}
+impl Defaults for ResourceQuota {}
+impl Defaults for StorageClass {}
+impl Defaults for ValidatingWebhookConfiguration {}
 impl Defaults for NewEvent {}
 impl Defaults for ServiceAccount {}
 impl Defaults for Ingress {}
@@ -46,8 +67,21 @@ impl Defaults for Namespace {
     }
 }
 
+impl Defaults for ConfigMap {
+    fn fill(&mut self) {
+        drop_empty(&mut self.data);
+        drop_empty(&mut self.binary_data);
+    }
+}
+
+/// A map that has nothing in it is left out.
+fn drop_empty<T>(map: &mut Option<BTreeMap<String, T>>) {
+    *map = map.take().filter(|map| !map.is_empty());
+}
+
 impl Defaults for Secret {
     fn fill(&mut self) {
+        drop_empty(&mut self.data);
         self.type_.get_or_insert_with(|| "Opaque".into());
         for (key, text) in self.string_data.take().unwrap_or_default() {
             let data = self.data.get_or_insert_default();
@@ -144,6 +178,29 @@ impl Defaults for ReplicaSet {
         let Some(spec) = &mut self.spec else { return };
         spec.replicas.get_or_insert(1);
         if let Some(pod) = spec.template.as_mut().and_then(|t| t.spec.as_mut()) {
+            fill_pod(pod);
+        }
+    }
+}
+
+impl Defaults for StatefulSet {
+    fn fill(&mut self) {
+        let Some(spec) = &mut self.spec else { return };
+        spec.replicas.get_or_insert(1);
+        spec.revision_history_limit.get_or_insert(10);
+        spec.pod_management_policy
+            .get_or_insert_with(|| "OrderedReady".into());
+        if let Some(pod) = &mut spec.template.spec {
+            fill_pod(pod);
+        }
+    }
+}
+
+impl Defaults for DaemonSet {
+    fn fill(&mut self) {
+        let Some(spec) = &mut self.spec else { return };
+        spec.revision_history_limit.get_or_insert(10);
+        if let Some(pod) = &mut spec.template.spec {
             fill_pod(pod);
         }
     }

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::address::Address;
 use super::custom;
 use super::delete::{self, CLEANUP};
 use super::gc;
 use super::metadata;
-use super::request::DeleteOptions;
+use super::options::DeleteOptions;
 use super::resources::{Resource, collection};
-use super::store::{Address, State};
+use super::store::State;
 
 /// Looks at the definition at `address`, which may be gone.
 pub(super) fn look(state: &mut State, address: &Address, now: &str) {

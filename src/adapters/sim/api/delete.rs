@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::address::Address;
 use super::metadata::{self, FOREGROUND, ORPHAN};
 use super::object::Stored;
-use super::request::{DeleteOptions, Propagation};
+use super::options::{DeleteOptions, Propagation};
 use super::resources::Resource;
 use super::scope::Scope;
 use super::status::Refusal;
-use super::store::{Address, State};
+use super::store::State;
 
 /// The finalizer of definitions: their objects go first.
 pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";

@@ -1,6 +1,7 @@
 //! What is served, for clients that ask.
 //!
-//! In: the registry. Out: the documents under `/api`, `/apis` and `/version`, in their plain forms.
+//! In: the registry. Out: the documents under `/api`, `/apis` and `/version`, in their plain forms, and
+//! of OpenAPI as much as kubectl needs to see that fields are validated here and not by itself.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -62,6 +63,62 @@ pub(super) fn resources(registry: &Registry, group: &str, version: &str) -> Opti
         "kind": "APIResourceList", "apiVersion": "v1",
         "groupVersion": api_version(group, version), "resources": list,
     }))
+}
+
+/// `/openapi/v3`: where the specification of each version is.
+pub(super) fn specifications(registry: &Registry) -> Value {
+    let paths: BTreeMap<String, Value> = registry
+        .all()
+        .map(|resource| {
+            let path = api_path(&resource.group, &resource.version);
+            let url = format!("/openapi/v3/{path}");
+            (path, json!({"serverRelativeURL": url}))
+        })
+        .collect();
+    json!({"paths": paths})
+}
+
+/// `/openapi/v3/<path>`: that PATCH of each resource takes `fieldValidation`; none when nothing is
+/// served there.
+pub(super) fn specification(registry: &Registry, group: &str, version: &str) -> Option<Value> {
+    let served = registry.all();
+    let paths: BTreeMap<String, Value> = served
+        .filter(|one| one.group == group && one.version == version)
+        .map(|resource| {
+            let namespace = if resource.namespaced {
+                "namespaces/{namespace}/"
+            } else {
+                ""
+            };
+            let base = api_path(group, version);
+            let path = format!("/{base}/{namespace}{}/{{name}}", resource.plural);
+            (path, json!({"patch": patch_operation(resource)}))
+        })
+        .collect();
+    (!paths.is_empty()).then(|| {
+        let info = json!({"title": "Kubernetes", "version": "v1.34.0"});
+        json!({"openapi": "3.0.0", "info": info, "paths": paths})
+    })
+}
+
+fn patch_operation(resource: &Resource) -> Value {
+    let kind = json!({
+        "group": resource.group, "version": resource.version, "kind": resource.kind,
+    });
+    let text = json!({"type": "string", "uniqueItems": true});
+    json!({
+        "parameters": [{"name": "fieldValidation", "in": "query", "schema": text}],
+        "responses": {"200": {"description": "OK"}},
+        "x-kubernetes-action": "patch",
+        "x-kubernetes-group-version-kind": kind,
+    })
+}
+
+fn api_path(group: &str, version: &str) -> String {
+    match group {
+        "" => format!("api/{version}"),
+        group => format!("apis/{group}/{version}"),
+    }
 }
 
 /// Named groups and their versions, the preferred first.
@@ -186,5 +243,18 @@ mod tests {
         assert!(names.contains(&"pods/status") && !names.contains(&"configmaps/status"));
         assert!(resources(&registry, "", "v2").is_none());
         assert!(groups(&registry)["groups"].as_array().unwrap().len() > 5);
+    }
+
+    #[test]
+    fn every_version_has_a_specification() {
+        let registry = Registry::new();
+        let all = specifications(&registry);
+        let apps = &all["paths"]["apis/apps/v1"]["serverRelativeURL"];
+        assert_eq!(apps, "/openapi/v3/apis/apps/v1");
+        let apps = specification(&registry, "apps", "v1").unwrap();
+        let path = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}";
+        let patch = &apps["paths"][path]["patch"];
+        assert_eq!(patch["parameters"][0]["name"], "fieldValidation");
+        assert!(specification(&registry, "apps", "v2").is_none());
     }
 }

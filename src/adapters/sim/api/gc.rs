@@ -9,23 +9,24 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::address::{Address, DEFINITIONS, namespace_address};
 use super::definitions;
 use super::delete;
 use super::metadata::{self, FOREGROUND, ORPHAN};
 use super::object::Owner;
-use super::request::{DeleteOptions, Propagation};
+use super::options::{DeleteOptions, Propagation};
 use super::resources::Resource;
-use super::store::{Address, State, definition_address, namespace_address};
+use super::store::State;
 
 /// Does every chore there is.
 pub(super) fn settle(state: &mut State, now: &str) {
-    while let Some(address) = state.next_chore() {
+    while let Some(address) = state.chores.pop() {
         look(state, &address, now);
     }
 }
 
 fn look(state: &mut State, address: &Address, now: &str) {
-    if address.collection == definition_address("").collection {
+    if *address.collection == *DEFINITIONS {
         definitions::look(state, address, now);
     }
     let resource = state.registry.of_collection(&address.collection).cloned();
@@ -157,7 +158,7 @@ fn wait_for_dependents(state: &mut State, resource: &Resource, address: &Address
             .get(&dependent)
             .is_some_and(|stored| stored.is_deleting());
         if !going {
-            state.look_later(Some(dependent));
+            state.chores.push(dependent);
         }
     }
 }

@@ -13,6 +13,8 @@ use super::object::Stored;
 
 /// How many changes of one collection are kept. A watch that falls further behind starts anew.
 const KEPT: usize = 16_384;
+/// How many bytes of objects that were replaced or deleted are kept with them.
+const KEPT_BYTES: usize = 16 * 1024 * 1024;
 
 /// One change of one object.
 #[derive(Clone, Debug)]
@@ -32,6 +34,11 @@ impl Event {
     pub(super) fn version(&self) -> u64 {
         self.after.version
     }
+
+    /// Bytes of the object that the change took out of the collection.
+    fn superseded(&self) -> usize {
+        self.before.as_ref().map_or(0, Stored::size)
+    }
 }
 
 /// The wanted changes are forgotten; those after this version are known.
@@ -44,6 +51,8 @@ pub(super) struct History {
     events: VecDeque<Event>,
     /// The last version that is forgotten.
     forgotten: u64,
+    /// Bytes of the objects that are kept here alone.
+    bytes: usize,
     latest: watch::Sender<u64>,
 }
 
@@ -53,6 +62,7 @@ impl History {
         Self {
             events: VecDeque::new(),
             forgotten: version,
+            bytes: 0,
             latest: watch::Sender::new(version),
         }
     }
@@ -60,10 +70,17 @@ impl History {
     /// Takes in a change and wakes those who wait.
     pub(super) fn push(&mut self, event: Event) {
         self.latest.send_replace(event.version());
+        self.bytes += event.superseded();
         self.events.push_back(event);
-        if self.events.len() > KEPT {
-            let oldest = self.events.pop_front();
-            self.forgotten = oldest.map_or(self.forgotten, |event| event.version());
+        while self.events.len() > KEPT || self.bytes > KEPT_BYTES {
+            self.forget_oldest();
+        }
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some(oldest) = self.events.pop_front() {
+            self.bytes -= oldest.superseded();
+            self.forgotten = oldest.version();
         }
     }
 
@@ -74,7 +91,13 @@ impl History {
 
     /// Forgets everything up to `version`.
     pub(super) fn forget(&mut self, version: u64) {
-        self.events.retain(|event| event.version() > version);
+        while self
+            .events
+            .front()
+            .is_some_and(|event| event.version() <= version)
+        {
+            self.forget_oldest();
+        }
         self.forgotten = self.forgotten.max(version);
     }
 
@@ -164,5 +187,22 @@ mod tests {
         assert_eq!(history.since(2).unwrap().count(), KEPT);
         history.forget(10);
         assert_eq!(history.since(9).err(), Some(Forgotten(10)));
+    }
+
+    #[test]
+    fn large_objects_are_forgotten_sooner() {
+        let mut history = History::after(0);
+        let large = json!({"metadata": {"name": "x".repeat(1024 * 1024)}});
+        let large = Stored::new(&large, 0, 0);
+        for version in 1..=40 {
+            history.push(Event {
+                key: "a".into(),
+                before: Some(large.at(version - 1)),
+                after: large.at(version),
+                deleted: false,
+            });
+        }
+        assert_eq!(history.since(20).err(), Some(Forgotten(25)));
+        assert_eq!(history.since(25).unwrap().count(), 15);
     }
 }

@@ -5,7 +5,7 @@
 
 use super::history::Forgotten;
 use super::object::Stored;
-use super::request::{At, ListOptions};
+use super::options::{At, ListOptions, Query};
 use super::resources::Resource;
 use super::scope::Scope;
 use super::status::Refusal;
@@ -73,6 +73,14 @@ pub(super) fn list(
 }
 
 const CONTINUE_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+
+/// Checks that the version that a read asks for is not yet to come.
+///
+/// # Errors
+/// 504 when it is.
+pub(super) fn check_version(state: &State, query: &Query) -> Result<(), Refusal> {
+    start(state, ListOptions::read(query)?.at).map(|_| ())
+}
 
 fn start(state: &State, at: At) -> Result<Cursor, Refusal> {
     let version = match at {
@@ -158,8 +166,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::adapters::sim::api::request::Query;
-    use crate::adapters::sim::api::store::Address;
+    use crate::adapters::sim::api::address::Address;
 
     fn put(state: &mut State, name: &str, value: u32) {
         let resource = state.registry.find("", "v1", "configmaps").unwrap();

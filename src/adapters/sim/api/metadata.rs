@@ -47,6 +47,15 @@ pub(super) fn set_finalizers(object: &mut Value, finalizers: &[String]) {
     };
 }
 
+/// Drops empty lists and maps: an object without labels has no labels.
+pub(super) fn drop_empty(object: &mut Value) {
+    of(object).retain(|_, value| match value {
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    });
+}
+
 /// Whether the deletion of the object has been asked for.
 pub(super) fn is_deleting(object: &Value) -> bool {
     object["metadata"]["deletionTimestamp"].is_string()

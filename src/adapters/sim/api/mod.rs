@@ -10,13 +10,16 @@
 //!                              scope  strategy managers      history
 //! ```
 //!
-//! Limits: no OpenAPI, no tables, no protobuf, no strategic merge patch, no admission webhooks, no
+//! Limits: no OpenAPI beyond what tells kubectl that fields are validated here, no tables, no protobuf, no strategic merge patch, no admission webhooks, no
 //! scale and other small subresources, conversion between versions by name only, CEL rules are not
 //! evaluated. Users and rights are not known: whoever asks may.
 //!
 //! It does not know: the controllers that play on it, Azure, our own kinds.
 
+mod address;
 mod builtin;
+mod call;
+mod commit;
 mod custom;
 mod defaults;
 mod definitions;
@@ -30,10 +33,12 @@ mod managers;
 mod metadata;
 mod names;
 mod object;
+mod options;
 mod patch;
 mod path;
 mod request;
 mod resources;
+mod respond;
 mod rules;
 mod scope;
 mod select;

@@ -48,12 +48,7 @@ pub(super) fn operate(document: &mut Value, patch: &Value) -> Result<(), Refusal
         )));
     }
     for operation in operations {
-        let done = one(document, operation);
-        done.map_err(|why| {
-            Refusal::unprocessable(format!(
-                "the server rejected our request due to an error in our request: {why}"
-            ))
-        })?;
+        one(document, operation).map_err(Refusal::unprocessable)?;
     }
     Ok(())
 }

@@ -18,6 +18,15 @@ pub(super) enum Route {
     Groups,
     /// `/apis/<group>`.
     Group(String),
+    /// `/openapi/v3`.
+    Specifications,
+    /// `/openapi/v3/api/v1`, `/openapi/v3/apis/<group>/<version>`.
+    Specification {
+        /// API group, empty for core.
+        group: String,
+        /// Version.
+        version: String,
+    },
     /// `/api/v1`, `/apis/<group>/<version>`.
     Resources {
         /// API group, empty for core.
@@ -62,11 +71,21 @@ pub(super) fn route(path: &str) -> Route {
         ["api"] => Route::CoreVersions,
         ["apis"] => Route::Groups,
         ["apis", group] => Route::Group((*group).to_owned()),
+        ["openapi", "v3"] => Route::Specifications,
+        ["openapi", "v3", "api", version] => specification("", version),
+        ["openapi", "v3", "apis", group, version] => specification(group, version),
         ["api", version] => resources("", version),
         ["apis", group, version] => resources(group, version),
         ["api", version, rest @ ..] => target("", version, rest),
         ["apis", group, version, rest @ ..] => target(group, version, rest),
         _ => Route::Unknown,
+    }
+}
+
+fn specification(group: &str, version: &str) -> Route {
+    Route::Specification {
+        group: group.to_owned(),
+        version: version.to_owned(),
     }
 }
 

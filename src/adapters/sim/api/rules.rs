@@ -15,8 +15,10 @@ const RULES: &[(&str, &str, Rule)] = &[
     ("", "ConfigMap", config_map),
     ("", "Secret", secret),
     ("", "Service", service),
+    ("apps", "DaemonSet", workload),
     ("apps", "Deployment", workload),
     ("apps", "ReplicaSet", workload),
+    ("apps", "StatefulSet", workload),
     ("batch", "Job", job),
     ("coordination.k8s.io", "Lease", lease),
     ("rbac.authorization.k8s.io", "RoleBinding", binding),
@@ -135,8 +137,9 @@ fn workload(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
     let labels = &spec["template"]["metadata"]["labels"];
     let expressions = &spec["selector"]["matchExpressions"];
     if fields(wanted).next().is_none() && expressions.as_array().is_none_or(Vec::is_empty) {
-        let detail = "empty selector is invalid for deployment";
-        causes.push(Cause::invalid("spec.selector", &spec["selector"], detail));
+        let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
+        let detail = format!("empty selector is invalid for {kind}");
+        causes.push(Cause::invalid("spec.selector", &spec["selector"], &detail));
     } else if fields(wanted).any(|(key, value)| labels.get(key) != Some(value)) {
         let detail = "`selector` does not match template `labels`";
         causes.push(Cause::invalid(

@@ -5,12 +5,12 @@
 
 use serde_json::Value;
 
+use super::address;
 use super::object::Stored;
-use super::request::Query;
+use super::options::Query;
 use super::resources::Resource;
 use super::select::{self, Selector};
 use super::status::Refusal;
-use super::store;
 
 /// The objects that a request is about.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ impl Scope {
             .map(|field| (field.to_owned(), shown(&content, field)))
             .collect();
         self.fields.matches(|field| match field {
-            "metadata.name" => Some(store::name(key)),
+            "metadata.name" => Some(address::name(key)),
             "metadata.namespace" => Some(key.split_once('/').map_or("", |(space, _)| space)),
             other => {
                 let value = others.iter().find(|(name, _)| name == other);

@@ -76,6 +76,26 @@ impl Cause {
         Self::new(reason, field, message)
     }
 
+    /// A cause whose reason is told by the opening words of its message.
+    pub(super) fn said(field: String, message: String) -> Self {
+        const OPENINGS: &[(&str, &str)] = &[
+            ("Unsupported value", "FieldValueNotSupported"),
+            ("Duplicate value", "FieldValueDuplicate"),
+            ("Too long", "FieldValueTooLong"),
+            ("Too many", "FieldValueTooMany"),
+            ("Forbidden", "FieldValueForbidden"),
+            ("Required value", "FieldValueRequired"),
+        ];
+        let known = OPENINGS
+            .iter()
+            .find(|(words, _)| message.starts_with(words));
+        Self::new(
+            known.map_or("FieldValueInvalid", |(_, reason)| reason),
+            field,
+            message,
+        )
+    }
+
     fn value(&self) -> Value {
         json!({"reason": self.reason, "message": self.message, "field": self.field})
     }
@@ -210,9 +230,11 @@ impl Refusal {
         Self::new(400, "BadRequest", message)
     }
 
-    /// The patch cannot be carried out on the object.
-    pub(super) fn unprocessable(message: impl Into<String>) -> Self {
-        Self::new(422, "Invalid", message)
+    /// The patch cannot be carried out on the object. The real server does not say why.
+    pub(super) fn unprocessable(why: String) -> Self {
+        let message = "the server rejected our request due to an error in our request";
+        let cause = Cause::worded("UnexpectedServerResponse", String::new(), why);
+        Self::new(422, "Invalid", message).with_cause(&cause)
     }
 
     /// The resource is there, but not this verb.

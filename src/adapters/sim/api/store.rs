@@ -4,59 +4,16 @@
 //! leaves behind (who has to be looked at again because of it). It does not know rules: whether a
 //! write is allowed, and what a chore means, is said elsewhere.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::address::{Address, Chores, DEFINITIONS, definition_address, namespace_address};
 use super::history::{Event, History};
 use super::object::{Owner, Stored};
-use super::resources::{Registry, Resource, collection};
-
-/// Where an object is kept.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Address {
-    /// The storage name of its resource.
-    pub(super) collection: Arc<str>,
-    /// Its key, see [`key`].
-    pub(super) key: Arc<str>,
-}
-
-impl Address {
-    /// The address of an object of `resource`.
-    pub(super) fn of(resource: &Resource, namespace: &str, name: &str) -> Self {
-        Self {
-            collection: resource.collection.clone(),
-            key: key(namespace, name),
-        }
-    }
-
-    /// The namespace, empty for none.
-    pub(super) fn namespace(&self) -> &str {
-        self.key
-            .split_once('/')
-            .map_or("", |(namespace, _)| namespace)
-    }
-
-    /// The name.
-    pub(super) fn name(&self) -> &str {
-        name(&self.key)
-    }
-}
-
-/// `namespace/name`, or the name alone: sorted as etcd would.
-pub(super) fn key(namespace: &str, name: &str) -> Arc<str> {
-    match namespace {
-        "" => name.into(),
-        namespace => format!("{namespace}/{name}").into(),
-    }
-}
-
-/// The name in a key.
-pub(super) fn name(key: &str) -> &str {
-    key.split_once('/').map_or(key, |(_, name)| name)
-}
+use super::resources::{Registry, Resource};
 
 /// The objects of one resource and what happened to them.
 #[derive(Debug)]
@@ -77,8 +34,8 @@ pub(super) struct State {
     collections: BTreeMap<Arc<str>, Collection>,
     /// Objects by the uids of their owners.
     dependents: BTreeMap<Box<str>, BTreeSet<Address>>,
-    chores: VecDeque<Address>,
-    waiting: BTreeSet<Address>,
+    /// Who has to be looked at because of what changed.
+    pub(super) chores: Chores,
 }
 
 impl State {
@@ -90,8 +47,7 @@ impl State {
             registry: Registry::new(),
             collections: BTreeMap::new(),
             dependents: BTreeMap::new(),
-            chores: VecDeque::new(),
-            waiting: BTreeSet::new(),
+            chores: Chores::default(),
         };
         let names: Vec<Arc<str>> = state.registry.all().map(|r| r.collection.clone()).collect();
         for name in names {
@@ -243,8 +199,9 @@ impl State {
                     self.dependents.remove(&owner.uid);
                 }
             }
-            let owner = self.owner_address(address, owner);
-            self.look_later(owner);
+            if let Some(owner) = self.owner_address(address, owner) {
+                self.chores.push(owner);
+            }
         }
         for owner in new {
             let dependents = self.dependents.entry(owner.uid.clone()).or_default();
@@ -253,7 +210,7 @@ impl State {
         match (before, after) {
             (Some(gone), None) => self.chores_of_removal(address, gone),
             (_, Some(after)) if is_chore(address, old, after) => {
-                self.look_later(Some(address.clone()));
+                self.chores.push(address.clone());
             }
             _ => {}
         }
@@ -261,34 +218,19 @@ impl State {
 
     fn chores_of_removal(&mut self, address: &Address, gone: &Stored) {
         for dependent in self.dependents(gone.uid()) {
-            self.look_later(Some(dependent));
+            self.chores.push(dependent);
         }
-        let namespace = address.namespace().to_owned();
+        let namespace = address.namespace();
         if !namespace.is_empty() {
-            self.look_later(Some(namespace_address(&namespace)));
+            self.chores.push(namespace_address(namespace));
         }
-        let definition = self.registry.of_collection(&address.collection);
-        let definition = definition.filter(|resource| !resource.is_builtin());
-        let definition = definition.map(|resource| definition_address(&resource.qualified()));
-        self.look_later(definition);
+        let resource = self.registry.of_collection(&address.collection);
+        if let Some(custom) = resource.filter(|resource| !resource.is_builtin()) {
+            self.chores.push(definition_address(&custom.qualified()));
+        }
         if *address.collection == *DEFINITIONS {
-            self.look_later(Some(address.clone()));
+            self.chores.push(address.clone());
         }
-    }
-
-    /// Notes that the object at an address has to be looked at.
-    pub(super) fn look_later(&mut self, address: Option<Address>) {
-        let Some(address) = address else { return };
-        if self.waiting.insert(address.clone()) {
-            self.chores.push_back(address);
-        }
-    }
-
-    /// The next object to look at.
-    pub(super) fn next_chore(&mut self) -> Option<Address> {
-        let address = self.chores.pop_front()?;
-        self.waiting.remove(&address);
-        Some(address)
     }
 
     /// The objects that name `uid` as an owner.
@@ -315,24 +257,6 @@ fn is_chore(address: &Address, old_owners: &[Owner], after: &Stored) -> bool {
     after.is_deleting()
         || (!after.owners().is_empty() && after.owners() != old_owners)
         || *address.collection == *DEFINITIONS
-}
-
-const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions";
-
-/// Where a namespace is kept.
-pub(super) fn namespace_address(name: &str) -> Address {
-    Address {
-        collection: collection("", "namespaces"),
-        key: name.into(),
-    }
-}
-
-/// Where a CustomResourceDefinition is kept.
-pub(super) fn definition_address(name: &str) -> Address {
-    Address {
-        collection: DEFINITIONS.into(),
-        key: name.into(),
-    }
 }
 
 impl Collection {
@@ -363,6 +287,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::adapters::sim::api::address::key;
+    use crate::adapters::sim::api::resources::collection;
 
     fn put(state: &mut State, name: &str, metadata: Value) -> Stored {
         let resource = state.registry.find("", "v1", "configmaps").unwrap();
@@ -402,12 +328,12 @@ mod tests {
         let mut state = State::new();
         let owner = put(&mut state, "owner", json!({}));
         put(&mut state, "owned", owned_by("owner", owner.uid()));
-        let owned = state.next_chore().unwrap();
+        let owned = state.chores.pop().unwrap();
         assert_eq!(owned.name(), "owned");
-        assert_eq!(state.next_chore(), None);
+        assert_eq!(state.chores.pop(), None);
         let resource = state.registry.find("", "v1", "configmaps").unwrap();
         state.remove(&Address::of(&resource, "ns", "owner"));
-        assert_eq!(state.next_chore().unwrap().name(), "owned");
+        assert_eq!(state.chores.pop().unwrap().name(), "owned");
         state.remove(&owned);
         assert!(state.dependents(owner.uid()).is_empty());
     }

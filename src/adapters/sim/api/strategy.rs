@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::builtin::Trait;
 use super::custom;
 use super::metadata;
-use super::request::FieldValidation;
+use super::options::FieldValidation;
 use super::resources::{Nature, Resource};
 use super::rules;
 use super::status::{Cause, Refusal};
@@ -99,24 +99,40 @@ pub(super) fn decode(
 pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Vec<Path>), String> {
     object["apiVersion"] = json!(resource.api_version());
     object["kind"] = json!(resource.kind);
-    match &resource.nature {
+    let (mut decoded, unknown) = match &resource.nature {
         Nature::Builtin(row) => {
             let decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
             let unknown = lost(&object, &decoded, &Path::default());
-            Ok((decoded, unknown))
+            (decoded, unknown)
         }
         Nature::Custom(custom) => {
-            let said = metadata::of(&mut object).clone();
-            let known = ObjectMeta::deserialize(&Value::Object(said.clone()))
-                .and_then(serde_json::to_value)
-                .map_err(|error| error.to_string())?;
-            let at = Path::default().key("metadata");
-            let mut unknown = lost(&Value::Object(said), &known, &at);
-            object["metadata"] = known;
+            let mut unknown = type_metadata(&mut object)?;
             unknown.extend(prune(&custom.schema, &mut object));
             apply_defaults(&custom.schema, &mut object);
-            Ok((object, unknown))
+            (object, unknown)
         }
+    };
+    metadata::drop_empty(&mut decoded);
+    Ok((decoded, unknown))
+}
+
+/// Passes the metadata of a custom object through its type. Says where it had unknown fields.
+fn type_metadata(object: &mut Value) -> Result<Vec<Path>, String> {
+    let said = Value::Object(metadata::of(object).clone());
+    let known = ObjectMeta::deserialize(&said)
+        .and_then(serde_json::to_value)
+        .map_err(|error| error.to_string())?;
+    let unknown = lost(&said, &known, &Path::default().key("metadata"));
+    object["metadata"] = known;
+    Ok(unknown)
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
     }
 }
 
@@ -126,7 +142,7 @@ fn lost(before: &Value, after: &Value, at: &Path) -> Vec<Path> {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => before
             .iter()
-            .filter(|(key, value)| !value.is_null() && *key != "stringData")
+            .filter(|(key, value)| !is_empty(value) && *key != "stringData")
             .flat_map(|(key, value)| match after.get(key) {
                 Some(other) => lost(value, other, &at.key(key.as_str())),
                 None => vec![at.key(key.as_str())],
@@ -241,32 +257,14 @@ pub(super) fn check(resource: &Resource, object: &Value, old: Option<&Value>) ->
         }
         Nature::Custom(custom) => validate(&custom.schema, object, Unknown::Ignore)
             .into_iter()
-            .map(|violation| {
-                let reason = match violation.kind {
-                    ViolationKind::Missing => "FieldValueRequired",
-                    ViolationKind::WrongType { .. } => "FieldValueTypeInvalid",
-                    _ => reason(&violation.message),
-                };
-                Cause::worded(reason, violation.field, violation.message)
+            .map(|violation| match violation.kind {
+                ViolationKind::WrongType { .. } => {
+                    Cause::worded("FieldValueTypeInvalid", violation.field, violation.message)
+                }
+                _ => Cause::said(violation.field, violation.message),
             })
             .collect(),
     }
-}
-
-/// The reason that goes with a message, told by its opening words.
-fn reason(message: &str) -> &'static str {
-    const OPENINGS: &[(&str, &str)] = &[
-        ("Unsupported value", "FieldValueNotSupported"),
-        ("Duplicate value", "FieldValueDuplicate"),
-        ("Too long", "FieldValueTooLong"),
-        ("Too many", "FieldValueTooMany"),
-        ("Forbidden", "FieldValueForbidden"),
-        ("Required value", "FieldValueRequired"),
-    ];
-    let known = OPENINGS
-        .iter()
-        .find(|(words, _)| message.starts_with(words));
-    known.map_or("FieldValueInvalid", |(_, reason)| reason)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::history::Event;
 use super::object::{Form, Stored};
-use super::request::{Start, WatchOptions};
+use super::options::{Start, WatchOptions};
 use super::resources::Resource;
 use super::scope::Scope;
 use super::server::Shared;

@@ -8,19 +8,18 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::address::Address;
 use super::builtin::Trait;
+use super::commit;
 use super::managers::{self, Hand};
 use super::metadata;
 use super::object::Stored;
+use super::options::WriteOptions;
 use super::patch;
-use super::request::WriteOptions;
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
-use super::store::{Address, State, definition_address, namespace_address};
+use super::store::State;
 use super::strategy::{self, Part};
-
-/// The largest object that is stored, in bytes (etcd's request limit).
-const OBJECT_LIMIT: usize = 1_536 * 1024;
 
 /// Which object is written, which part of it, how and when.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +44,8 @@ impl Write<'_> {
         }
     }
 
-    fn address(&self) -> Address {
+    /// Where the named object is kept.
+    pub(super) fn address(&self) -> Address {
         Address::of(self.resource, self.namespace, self.name)
     }
 
@@ -117,76 +117,7 @@ fn insert(state: &mut State, write: Write<'_>, object: Value) -> Result<Written,
         strategy::decode(write.resource, object, write.options.validation)?;
     strategy::prepare_create(write.resource, &mut object);
     let object = managers::updated(write.hand(), None, object);
-    store_new(state, write, object, warnings)
-}
-
-fn store_new(
-    state: &mut State,
-    write: Write<'_>,
-    mut object: Value,
-    warnings: Vec<String>,
-) -> Result<Written, Refusal> {
-    let name = metadata::text(&object, "name").to_owned();
-    admit(state, write, &name)?;
-    let fields = metadata::of(&mut object);
-    fields.insert("uid".into(), json!(state.next_uid()));
-    fields.insert("creationTimestamp".into(), json!(write.now));
-    let mut causes = metadata::check(&object, write.resource);
-    causes.extend(strategy::check(write.resource, &object, None));
-    if !causes.is_empty() {
-        return Err(Refusal::invalid(write.resource, &name, &causes));
-    }
-    let address = Address::of(write.resource, write.namespace, &name);
-    if state.get(&address).is_some() {
-        return Err(Refusal::already_exists(write.resource, &name));
-    }
-    let draft = draft(state, write, object)?;
-    let object = match write.options.dry_run {
-        true => draft.at(0),
-        false => state.put(&address, draft),
-    };
-    Ok(Written {
-        object,
-        created: true,
-        warnings,
-    })
-}
-
-fn draft(state: &State, write: Write<'_>, object: Value) -> Result<Stored, Refusal> {
-    let draft = state.draft(write.resource, object);
-    match draft.size() > OBJECT_LIMIT {
-        true => Err(Refusal::object_too_large()),
-        false => Ok(draft),
-    }
-}
-
-/// Nothing is created in a namespace or for a definition that is not there or is going.
-fn admit(state: &State, write: Write<'_>, name: &str) -> Result<(), Refusal> {
-    let resource = write.resource;
-    if resource.namespaced {
-        let Some(namespace) = state.get(&namespace_address(write.namespace)) else {
-            let namespaces = state.registry.find("", "v1", "namespaces");
-            let namespaces = namespaces.expect("namespaces are in the table");
-            return Err(Refusal::not_found(&namespaces, write.namespace));
-        };
-        if namespace.is_deleting() {
-            let why = format!(
-                "unable to create new content in namespace {} because it is being terminated",
-                write.namespace
-            );
-            let message = format!("namespace {} is being terminated", write.namespace);
-            let cause = Cause::worded("NamespaceTerminating", "metadata.namespace".into(), message);
-            return Err(Refusal::forbidden(resource, name, why).with_cause(&cause));
-        }
-    }
-    let definition = state.get(&definition_address(&resource.qualified()));
-    match definition {
-        Some(definition) if !resource.is_builtin() && definition.is_deleting() => {
-            let why = "create not allowed while custom resource definition is terminating";
-            Err(Refusal::forbidden(resource, name, why))
-        }
-        _ => Ok(()),
-    }
+    commit::create(state, write, object, warnings)
 }
 
 /// PUT.
@@ -264,7 +195,7 @@ fn apply(state: &mut State, write: Write<'_>, mut config: Value) -> Result<Writt
     };
     check_version(write, &live, &object)?;
     strategy::prepare_update(write.resource, write.part, &mut object, &old);
-    store_changed(state, write, &old, object, Vec::new())
+    commit::change(state, write, &old, object, Vec::new())
 }
 
 fn apply_new(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Written, Refusal> {
@@ -277,7 +208,7 @@ fn apply_new(state: &mut State, write: Write<'_>, mut object: Value) -> Result<W
     }
     metadata::wipe(&mut object);
     strategy::prepare_create(write.resource, &mut object);
-    store_new(state, write, object, Vec::new())
+    commit::create(state, write, object, Vec::new())
 }
 
 /// What is applied has to say what it is.
@@ -308,7 +239,7 @@ fn replace(
     let old = live.value(write.resource);
     strategy::prepare_update(write.resource, write.part, &mut object, &old);
     let object = managers::updated(write.hand(), Some(&old), object);
-    store_changed(state, write, &old, object, warnings)
+    commit::change(state, write, &old, object, warnings)
 }
 
 /// An update has to be based on the stored version; most built-in kinds let that be left open.
@@ -323,92 +254,5 @@ fn check_version(write: Write<'_>, live: &Stored, object: &Value) -> Result<(), 
         }
         version if version == live.version.to_string() => Ok(()),
         _ => Err(Refusal::modified(resource, write.name)),
-    }
-}
-
-fn store_changed(
-    state: &mut State,
-    write: Write<'_>,
-    old: &Value,
-    mut object: Value,
-    warnings: Vec<String>,
-) -> Result<Written, Refusal> {
-    metadata::carry_over(&mut object, old);
-    strategy::count_generation(write.resource, &mut object, old);
-    let mut causes = metadata::check(&object, write.resource);
-    causes.extend(metadata::check_update(&object, old));
-    causes.extend(strategy::check(write.resource, &object, Some(old)));
-    if !causes.is_empty() {
-        return Err(Refusal::invalid(write.resource, write.name, &causes));
-    }
-    keep_managers_of_no_change(&mut object, old);
-    let address = write.address();
-    let ends = ends_deletion(&object, old);
-    let draft = draft(state, write, object)?;
-    let version = state.get(&address).map_or(0, |live| live.version);
-    let object = match (write.options.dry_run, ends) {
-        (true, _) => draft.at(version),
-        (false, true) => {
-            state.remove(&address);
-            draft.at(version)
-        }
-        (false, false) => state.put(&address, draft),
-    };
-    Ok(Written {
-        object,
-        created: false,
-        warnings,
-    })
-}
-
-/// Whether the object goes because the last thing that kept it is gone.
-fn ends_deletion(object: &Value, old: &Value) -> bool {
-    let kept = object["spec"]["finalizers"].as_array();
-    let kept = object["kind"] == "Namespace" && kept.is_some_and(|list| !list.is_empty());
-    metadata::is_deleting(old) && metadata::finalizers(object).is_empty() && !kept
-}
-
-/// Times of managers alone are no change: with nothing else new, they stay.
-fn keep_managers_of_no_change(object: &mut Value, old: &Value) {
-    const ASIDE: [&str; 2] = ["managedFields", "resourceVersion"];
-    let same_metadata = {
-        let (new, old) = (&object["metadata"], &old["metadata"]);
-        let keys = |value: &Value| {
-            let map = value.as_object().into_iter().flatten();
-            map.filter(|(key, _)| !ASIDE.contains(&key.as_str()))
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect::<Vec<_>>()
-        };
-        keys(new) == keys(old)
-    };
-    let owned = |object: &Value| {
-        let entries = object["metadata"]["managedFields"].as_array();
-        let timeless = |entry: &Value| {
-            let mut entry = entry.clone();
-            entry.as_object_mut().map(|fields| fields.remove("time"));
-            entry
-        };
-        entries
-            .into_iter()
-            .flatten()
-            .map(timeless)
-            .collect::<Vec<_>>()
-    };
-    let rest = |object: &Value| {
-        let fields = object.as_object().into_iter().flatten();
-        fields.filter(|(key, _)| *key != "metadata").count()
-    };
-    let same = same_metadata
-        && rest(object) == rest(old)
-        && old
-            .as_object()
-            .into_iter()
-            .flatten()
-            .all(|(key, value)| key == "metadata" || object.get(key) == Some(value));
-    if same && owned(object) == owned(old) {
-        let managed = old["metadata"].get("managedFields").cloned();
-        if let Some(managed) = managed {
-            metadata::of(object).insert("managedFields".into(), managed);
-        }
     }
 }

@@ -1,0 +1,171 @@
+//! The end of every write: the server fills in what it decides, checks the whole, and stores it.
+//!
+//! In: an object that its kind and its managers have had their say on. Out: the object as it is now
+//! stored, or the refusal. A dry run goes all the way but for the storing.
+
+use serde_json::{Value, json};
+
+use super::address::{Address, definition_address, namespace_address};
+use super::metadata;
+use super::object::Stored;
+use super::status::{Cause, Refusal};
+use super::store::State;
+use super::strategy;
+use super::write::{Write, Written};
+
+/// The largest object that is stored, in bytes (etcd's request limit).
+const OBJECT_LIMIT: usize = 1_536 * 1024;
+
+/// Checks and stores a new object.
+///
+/// # Errors
+/// The refusal.
+pub(super) fn create(
+    state: &mut State,
+    write: Write<'_>,
+    mut object: Value,
+    warnings: Vec<String>,
+) -> Result<Written, Refusal> {
+    let name = metadata::text(&object, "name").to_owned();
+    admit(state, write, &name)?;
+    let fields = metadata::of(&mut object);
+    fields.insert("uid".into(), json!(state.next_uid()));
+    fields.insert("creationTimestamp".into(), json!(write.now));
+    let mut causes = metadata::check(&object, write.resource);
+    causes.extend(strategy::check(write.resource, &object, None));
+    if !causes.is_empty() {
+        return Err(Refusal::invalid(write.resource, &name, &causes));
+    }
+    let address = Address::of(write.resource, write.namespace, &name);
+    if state.get(&address).is_some() {
+        return Err(Refusal::already_exists(write.resource, &name));
+    }
+    let draft = draft(state, write, object)?;
+    let object = match write.options.dry_run {
+        true => draft.at(0),
+        false => state.put(&address, draft),
+    };
+    Ok(Written {
+        object,
+        created: true,
+        warnings,
+    })
+}
+
+fn draft(state: &State, write: Write<'_>, object: Value) -> Result<Stored, Refusal> {
+    let draft = state.draft(write.resource, object);
+    match draft.size() > OBJECT_LIMIT {
+        true => Err(Refusal::object_too_large()),
+        false => Ok(draft),
+    }
+}
+
+/// Nothing is created in a namespace or for a definition that is not there or is going.
+fn admit(state: &State, write: Write<'_>, name: &str) -> Result<(), Refusal> {
+    let resource = write.resource;
+    if resource.namespaced {
+        let Some(namespace) = state.get(&namespace_address(write.namespace)) else {
+            let namespaces = state.registry.find("", "v1", "namespaces");
+            let namespaces = namespaces.expect("namespaces are in the table");
+            return Err(Refusal::not_found(&namespaces, write.namespace));
+        };
+        if namespace.is_deleting() {
+            let why = format!(
+                "unable to create new content in namespace {} because it is being terminated",
+                write.namespace
+            );
+            let message = format!("namespace {} is being terminated", write.namespace);
+            let cause = Cause::worded("NamespaceTerminating", "metadata.namespace".into(), message);
+            return Err(Refusal::forbidden(resource, name, why).with_cause(&cause));
+        }
+    }
+    let definition = state.get(&definition_address(&resource.qualified()));
+    match definition {
+        Some(definition) if !resource.is_builtin() && definition.is_deleting() => {
+            let why = "create not allowed while custom resource definition is terminating";
+            Err(Refusal::forbidden(resource, name, why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks and stores an object that takes the place of `old`.
+///
+/// # Errors
+/// The refusal.
+pub(super) fn change(
+    state: &mut State,
+    write: Write<'_>,
+    old: &Value,
+    mut object: Value,
+    warnings: Vec<String>,
+) -> Result<Written, Refusal> {
+    metadata::carry_over(&mut object, old);
+    strategy::count_generation(write.resource, &mut object, old);
+    let mut causes = metadata::check(&object, write.resource);
+    causes.extend(metadata::check_update(&object, old));
+    causes.extend(strategy::check(write.resource, &object, Some(old)));
+    if !causes.is_empty() {
+        return Err(Refusal::invalid(write.resource, write.name, &causes));
+    }
+    keep_managers_of_no_change(&mut object, old);
+    let address = write.address();
+    let ends = ends_deletion(&object, old);
+    let draft = draft(state, write, object)?;
+    let version = state.get(&address).map_or(0, |live| live.version);
+    let object = match (write.options.dry_run, ends) {
+        (true, _) => draft.at(version),
+        (false, true) => {
+            state.remove(&address);
+            draft.at(version)
+        }
+        (false, false) => state.put(&address, draft),
+    };
+    Ok(Written {
+        object,
+        created: false,
+        warnings,
+    })
+}
+
+/// Whether the object goes because the last thing that kept it is gone.
+fn ends_deletion(object: &Value, old: &Value) -> bool {
+    let kept = object["spec"]["finalizers"].as_array();
+    let kept = object["kind"] == "Namespace" && kept.is_some_and(|list| !list.is_empty());
+    metadata::is_deleting(old) && metadata::finalizers(object).is_empty() && !kept
+}
+
+/// Times of managers alone are no change: with nothing else new, they stay.
+fn keep_managers_of_no_change(object: &mut Value, old: &Value) {
+    let managers = |object: &Value| {
+        let entries = object["metadata"]["managedFields"].as_array();
+        entries.cloned().unwrap_or_default()
+    };
+    let same_entry = |(new, old): (&Value, &Value)| same_but(new, old, &["time"]);
+    let (new_managers, old_managers) = (managers(object), managers(old));
+    let same = same_but(object, old, &["metadata"])
+        && same_but(
+            &object["metadata"],
+            &old["metadata"],
+            &["managedFields", "resourceVersion"],
+        )
+        && new_managers.len() == old_managers.len()
+        && new_managers.iter().zip(&old_managers).all(same_entry);
+    if same && !old_managers.is_empty() {
+        metadata::of(object).insert("managedFields".into(), Value::Array(old_managers));
+    }
+}
+
+/// Whether two maps are equal, these keys aside.
+fn same_but(a: &Value, b: &Value, aside: &[&str]) -> bool {
+    let fields = |value: &'_ Value| {
+        let map = value.as_object().into_iter().flatten();
+        map.filter(|(key, _)| !aside.contains(&key.as_str()))
+            .count()
+    };
+    let known = a.as_object().into_iter().flatten();
+    fields(a) == fields(b)
+        && known
+            .filter(|(key, _)| !aside.contains(&key.as_str()))
+            .all(|(key, value)| b.get(key) == Some(value))
+}
