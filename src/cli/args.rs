@@ -210,7 +210,7 @@ pub(super) struct RunArgs {
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
     /// How much faster than outside time passes in the simulated cluster
-    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) speed: u32,
 }
 
