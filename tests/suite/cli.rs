@@ -225,7 +225,7 @@ fn apply_waits_until_the_embedded_cluster_is_ready() {
             "--embedded",
             "--wait",
             "--speed",
-            "3000",
+            "1000",
         ],
         0,
     );
