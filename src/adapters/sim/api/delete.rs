@@ -46,16 +46,13 @@ pub(super) fn delete(
         let gone = false;
         return Ok(Deleted { object: live, gone });
     }
-    let object = marked(live.value(resource), resource, options.propagation, now);
-    let gone = metadata::finalizers(&object).is_empty() && !is_kept(resource, &object);
+    let object = marked(live.stored_value(), resource, options.propagation, now);
+    let gone = !is_held(resource, &object);
     let object = match (gone, options.dry_run) {
         (true, false) => state.remove(address).unwrap_or(live),
         (true, true) => live,
-        (false, true) => state.draft(resource, object).at(live.version),
-        (false, false) => {
-            let draft = state.draft(resource, object);
-            state.put(address, draft)
-        }
+        (false, true) => live.changed(&object, live.version),
+        (false, false) => state.put(address, state.redraft(&live, &object)),
     };
     Ok(Deleted { object, gone })
 }
@@ -120,10 +117,32 @@ fn marked(
     object
 }
 
-/// A namespace stays until its content is gone.
-fn is_kept(resource: &Resource, object: &Value) -> bool {
-    let finalizers = object["spec"]["finalizers"].as_array();
-    resource.is("", "namespaces") && finalizers.is_some_and(|list| !list.is_empty())
+/// Whether something has to be done before the object can go: by those who put its finalizers, or, in
+/// a namespace, with its content.
+pub(super) fn is_held(resource: &Resource, object: &Value) -> bool {
+    let content = object["spec"]["finalizers"].as_array();
+    let content = content.is_some_and(|list| !list.is_empty());
+    !metadata::finalizers(object).is_empty() || (resource.is("", "namespaces") && content)
+}
+
+/// Changes an object on behalf of the server itself, or removes it if the change takes away the last
+/// thing that held it.
+pub(super) fn edit(
+    state: &mut State,
+    resource: &Resource,
+    address: &Address,
+    change: impl FnOnce(&mut Value),
+) {
+    let Some(stored) = state.get(address).cloned() else {
+        return;
+    };
+    let mut object = stored.stored_value();
+    change(&mut object);
+    if metadata::is_deleting(&object) && !is_held(resource, &object) {
+        state.remove(address);
+    } else {
+        state.put(address, state.redraft(&stored, &object));
+    }
 }
 
 /// DELETE of a collection. Gives the objects that were meant.

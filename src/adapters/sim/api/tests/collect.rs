@@ -122,6 +122,21 @@ async fn a_foreground_deletion_waits_for_dependents_that_block_it() {
 }
 
 #[tokio::test]
+async fn owners_in_a_circle_do_not_wait_for_each_other() {
+    let (_, api) = config_maps();
+    let a = make(&api, "a", json!({})).await;
+    let b = make(&api, "b", owned_by(&a, true)).await;
+    let back = Patch::Merge(json!({"metadata": owned_by(&b, true)}));
+    api.patch("a", &PatchParams::default(), &back)
+        .await
+        .unwrap();
+    assert!(is_there(&api, "a").await && is_there(&api, "b").await);
+    api.delete("a", &DeleteParams::foreground()).await.unwrap();
+    assert!(!is_there(&api, "a").await);
+    assert!(!is_there(&api, "b").await);
+}
+
+#[tokio::test]
 async fn orphans_lose_their_owner_and_stay() {
     let (_, api) = config_maps();
     let owner = make(&api, "owner", json!({})).await;
