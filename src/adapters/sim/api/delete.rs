@@ -19,6 +19,9 @@ use super::store::State;
 /// The finalizer of definitions: their objects go first.
 pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
+/// The namespaces that are there from the start and cannot be deleted.
+pub(super) const IMMORTAL: [&str; 2] = ["default", "kube-system"];
+
 /// What a deletion came to.
 #[derive(Debug)]
 pub(super) struct Deleted {
@@ -31,7 +34,7 @@ pub(super) struct Deleted {
 /// DELETE of one object.
 ///
 /// # Errors
-/// 404 when it is not there, 409 when it is not the one that was meant.
+/// 404 when it is not there, 409 when it is not the one that was meant, 403 when it has to stay.
 pub(super) fn delete(
     state: &mut State,
     resource: &Arc<Resource>,
@@ -41,6 +44,10 @@ pub(super) fn delete(
 ) -> Result<Deleted, Refusal> {
     let live = state.get(address).cloned();
     let live = live.ok_or_else(|| Refusal::not_found(resource, address.name()))?;
+    if resource.is("", "namespaces") && IMMORTAL.contains(&address.name()) {
+        let why = "this namespace may not be deleted";
+        return Err(Refusal::forbidden(resource, address.name(), why));
+    }
     check_preconditions(resource, address, &live, options)?;
     if live.is_deleting() {
         let gone = false;

@@ -16,6 +16,7 @@ use super::address::Address;
 use super::builtin::Trait;
 use super::call::{Answer, Call, header_text};
 use super::commit::Write;
+use super::delete;
 use super::discovery;
 use super::object::Stored;
 use super::options::{FieldValidation, WriteOptions};
@@ -66,7 +67,7 @@ impl Server {
         let mut state = server.0.lock();
         let namespaces = state.registry.find("", "v1", "namespaces");
         let namespaces = namespaces.expect("namespaces are in the table");
-        for name in ["default", "kube-system"] {
+        for name in delete::IMMORTAL {
             let write = Write {
                 resource: &namespaces,
                 namespace: "",

@@ -176,6 +176,11 @@ fn check_applied_type(resource: &Resource, config: &Value) -> Result<(), Refusal
     }
     let version = config["apiVersion"].as_str().unwrap_or_default();
     let expected = resource.api_version();
+    if config["kind"].as_str().is_none_or(str::is_empty) {
+        return Err(Refusal::bad_request(format!(
+            "Object 'Kind' is missing in '{config}'"
+        )));
+    }
     if version != expected {
         return Err(Refusal::bad_request(format!(
             "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {expected}"

@@ -209,6 +209,11 @@ async fn a_namespace_takes_its_content_along() {
     assert!(namespaces.get_opt("team").await.unwrap().is_some());
     set_finalizers(&inside, "b", Value::Null).await.unwrap();
     assert!(namespaces.get_opt("team").await.unwrap().is_none());
+    let immortal = namespaces.delete("default", &DeleteParams::default()).await;
+    assert_eq!(
+        refusal(immortal).message,
+        "namespaces \"default\" is forbidden: this namespace may not be deleted"
+    );
 }
 
 #[tokio::test]
