@@ -7,10 +7,48 @@
 //!        files   nodes   merged     objects   edges    findings steps   applied       state     notes
 //! ```
 //!
+//! Pure rooms: values in, values out.
+//!
+//! - [`model`]: the values everybody may hold: spans, nodes, objects, findings, steps, checks.
+//! - [`yaml`]: text to nodes with spans, and back to text.
+//! - [`schema`]: what a value may be, and what a merge or an apply makes of it.
+//! - [`api`]: the kinds we read and write, ours and those of the systems around us.
+//! - [`overlay`]: overlays merged with definitions, and patches on objects.
+//! - [`expand`]: a definition to the objects that make its cluster.
+//! - [`graph`]: what depends on what.
+//! - [`rules`]: what must hold before anything is applied.
+//! - [`health`]: what a live object says of itself.
+//! - [`plan`]: what to do, which step may start, and how far it has come.
+//! - [`compile`]: the front door of all these: a tree to objects, graph and findings.
+//!
+//! Rooms with effects.
+//!
+//! - [`adapters`]: git, the cluster, checks, and the simulated cluster with simulated Azure.
+//! - [`daemon`]: the loop that routes between them.
+//! - [`settings`]: flags, environment and file, resolved once.
+//! - [`cli`]: the commands.
+//!
+//! `tests/architecture.rs` holds the arrows between the rooms.
+
+//! - [`adapters`]: everything that touches the world, one folder per outside system.
+//! - [`model`]: the values everybody may hold.
+//! - [`health`]: what a live object says of itself.
 //! - [`model`]: the values everybody may hold.
 //! - [`schema`]: what a value may be, and what an apply makes of it.
+//! - [`health`]: what a live object says of itself.
 //! - [`adapters`]: everything that touches the world; [`adapters::sim`] is a world of our own.
 pub mod adapters;
 pub mod api;
+pub mod cli;
+pub mod compile;
+pub mod daemon;
+pub mod expand;
+pub mod graph;
+pub mod health;
 pub mod model;
+pub mod overlay;
+pub mod plan;
+pub mod rules;
 pub mod schema;
+pub mod settings;
+pub mod yaml;

@@ -1,3 +1,7 @@
-//! Everything that touches the world, one folder per outside system. No adapter names another.
+//! Where effects live: each adapter speaks to one part of the world, and none of them knows another.
+//! The daemon routes between them.
 
+pub mod checks;
+pub mod git;
+pub mod kubernetes;
 pub mod sim;

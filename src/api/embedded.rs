@@ -1,5 +1,8 @@
 //! The resources that AROCluster, AROControlPlane and AROMachinePool carry in `spec.resources`.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::{Object, ObjectId, Path};
 
@@ -31,4 +34,121 @@ pub fn resources(object: &Object) -> Vec<(Path, Object)> {
         Some((path.index(index), embedded))
     };
     items.iter().enumerate().filter_map(read).collect()
+}
+
+/// Fields that a controller fills in, so that they may be missing in a tree: kind, path, and whether
+/// only an AROControlPlane with an identityRef has them filled in. Source: facts/aro-controllers.md
+/// §3.2 (5, 6) and §3.3 (2). Schema checks and rules honour it.
+const INJECTED: &[(&str, &str, bool)] = &[
+    (
+        "HcpOpenShiftCluster",
+        "spec.properties.etcd.dataEncryption.customerManaged.kms.activeKey.version",
+        true,
+    ),
+    ("HcpOpenShiftClustersExternalAuth", "spec.owner", false),
+    ("HcpOpenShiftClustersNodePool", "spec.owner", false),
+];
+
+/// Whether a controller fills in `path` of a resource of this `kind` that `carrier` carries.
+#[must_use]
+pub fn is_injected(carrier: &Object, kind: &str, path: &Path) -> bool {
+    let identity = carrier.node.at(&["spec", "identityRef"]).is_some();
+    carries(&carrier.id)
+        && INJECTED.iter().any(|(of, field, needs_identity)| {
+            *of == kind && Path::dotted(field) == *path && (identity || !needs_identity)
+        })
+}
+
+/// What the carrying object's status says of one embedded resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ResourceStatus {
+    /// Which resource.
+    pub resource: StatusResource,
+    /// Whether its condition `Ready` holds for its newest generation.
+    pub ready: bool,
+}
+
+/// Names an embedded resource in a status.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct StatusResource {
+    /// API group.
+    pub group: String,
+    /// Version without the group.
+    pub version: String,
+    /// Kind.
+    pub kind: String,
+    /// Name.
+    pub name: String,
+}
+
+/// An Azure operation under way. Part of the shape; nothing writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LongRunningOperation {
+    /// Kind of operation.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The Azure service.
+    pub service_name: String,
+    /// The Azure resource.
+    pub name: String,
+    /// Its resource group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_group: Option<String>,
+    /// Where to ask for its progress, encoded.
+    pub data: String,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+    use crate::model::{Node, Origin, Span};
+
+    fn control_plane(spec: &Json) -> Object {
+        let document = json!({
+            "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2",
+            "kind": "AROControlPlane",
+            "metadata": {"name": "a", "namespace": "clusters"},
+            "spec": spec,
+        });
+        let origin = Origin::new(Span::top(&Arc::from("a.yaml")));
+        Object::from_node(Node::from_json(&document, &origin), "").unwrap()
+    }
+
+    #[test]
+    fn the_key_version_is_filled_in_where_there_is_an_identity() {
+        let path = Path::dotted(INJECTED[0].1);
+        let with = control_plane(&json!({"identityRef": {"name": "id"}}));
+        assert!(is_injected(&with, "HcpOpenShiftCluster", &path));
+        assert!(!is_injected(
+            &with,
+            "HcpOpenShiftCluster",
+            &Path::dotted("spec.owner")
+        ));
+        let without = control_plane(&json!({}));
+        assert!(!is_injected(&without, "HcpOpenShiftCluster", &path));
+    }
+
+    #[test]
+    fn embedded_resources_live_where_their_carrier_lives() {
+        let carrier = control_plane(&json!({"resources": [
+            {"apiVersion": "x/v1", "kind": "A", "metadata": {"name": "a", "namespace": "other"}},
+            {"apiVersion": "x/v1", "kind": "B"},
+        ]}));
+        let found = resources(&carrier);
+        let ids: Vec<_> = found
+            .iter()
+            .map(|(path, object)| (path.to_string(), object.id.to_string()))
+            .collect();
+        assert_eq!(
+            ids,
+            [("spec.resources[0]".to_owned(), "A/clusters/a".to_owned())]
+        );
+    }
 }

@@ -1,5 +1,7 @@
 //! Every kind the program knows by name: where it lives and at which versions it is served.
 
+use crate::model::ObjectId;
+
 /// Cluster API.
 pub const CAPI: &str = "cluster.x-k8s.io";
 /// The infrastructure half of the ARO provider.
@@ -148,4 +150,41 @@ pub fn find(group: &str, kind: &str) -> Option<&'static Kind> {
 #[must_use]
 pub fn is_aso(group: &str) -> bool {
     group.ends_with(".azure.com")
+}
+
+/// Kinds of Kubernetes itself that live in no namespace.
+const CLUSTER_SCOPED: &[(&str, &str)] = &[
+    ("", "Namespace"),
+    ("", "Node"),
+    ("", "PersistentVolume"),
+    (
+        "admissionregistration.k8s.io",
+        "MutatingWebhookConfiguration",
+    ),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+    (
+        "admissionregistration.k8s.io",
+        "ValidatingAdmissionPolicyBinding",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "ValidatingWebhookConfiguration",
+    ),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    ("apiregistration.k8s.io", "APIService"),
+    ("certificates.k8s.io", "CertificateSigningRequest"),
+    ("networking.k8s.io", "IngressClass"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("storage.k8s.io", "CSIDriver"),
+    ("storage.k8s.io", "StorageClass"),
+];
+
+/// Whether objects of this kind live in no namespace, as far as can be known without a cluster.
+#[must_use]
+pub fn is_cluster_scoped(id: &ObjectId) -> bool {
+    CLUSTER_SCOPED
+        .iter()
+        .any(|(group, kind)| id.is(group, kind))
 }

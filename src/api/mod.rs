@@ -5,6 +5,22 @@
 //!
 //! It does not know: how values are merged, expanded, ordered or applied.
 
+pub mod arm_version;
+pub mod aro_cluster;
+pub mod aro_control_plane;
+pub mod aro_machine_pool;
+pub mod aso;
+pub mod azure_cluster_identity;
+pub mod capi;
+pub mod cluster_definition;
+pub mod conditions;
+pub mod crds;
+mod document;
 pub mod embedded;
+pub mod fleet;
 pub mod kinds;
 pub mod labels;
+pub mod overlay;
+pub mod period;
+pub mod structural;
+pub mod timeline;

@@ -9,8 +9,10 @@
 
 mod check;
 mod clock;
+mod error;
 mod finding;
 mod health;
+mod merge;
 mod node;
 mod object;
 mod path;
@@ -20,6 +22,7 @@ mod tree;
 
 pub use check::{Annotation, Check, CheckState};
 pub use clock::Clock;
+pub use error::ErrorClass;
 pub use finding::{Finding, Severity};
 pub use health::{Health, HealthState};
 pub use node::{Key, Map, Node, Origin, Value};

@@ -5,15 +5,16 @@
 
 use serde_json::{Map, Value};
 
+use super::at::At;
 use super::structural::Schema;
 use super::violation::{Violation, ViolationKind};
-use super::walk::{At, walk};
+use super::walk::walk;
 use super::wording::{quoted, value as shown};
 
 /// The faults of the embedded resources below `value`.
 pub(super) fn violations(schema: &Schema, value: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
-    walk(schema, value, &At::default(), &mut |schema, value, at| {
+    walk(schema, value, &At::ROOT, &mut |schema, value, at| {
         if let Some(fields) = value.as_object().filter(|_| schema.embedded_resource) {
             found.extend(text_fault(fields, "apiVersion", at, api_version_fault));
             found.extend(text_fault(fields, "kind", at, kind_fault));
@@ -26,29 +27,31 @@ pub(super) fn violations(schema: &Schema, value: &Value) -> Vec<Violation> {
 fn text_fault(
     fields: &Map<String, Value>,
     name: &str,
-    at: &At,
+    at: &At<'_>,
     fault: fn(&str) -> Option<String>,
 ) -> Option<Violation> {
     let at = at.key(name);
     let invalid = |found: String, why: &str| {
         let message = format!("Invalid value: {found}: {why}");
-        Some(at.violation(ViolationKind::NotAllowed, message))
+        Some(Violation::new(&at, ViolationKind::NotAllowed, message))
     };
     match fields.get(name) {
-        None => Some(at.violation(ViolationKind::Missing, "Required value".into())),
+        None => Some(Violation::new(
+            &at,
+            ViolationKind::Missing,
+            "Required value",
+        )),
         Some(Value::String(text)) if text.is_empty() => invalid(quoted(""), "must not be empty"),
         Some(Value::String(text)) => invalid(quoted(text), &fault(text)?),
         Some(other) => invalid(shown(other), "must be a string"),
     }
 }
 
-fn metadata_fault(fields: &Map<String, Value>, at: &At) -> Option<Violation> {
+fn metadata_fault(fields: &Map<String, Value>, at: &At<'_>) -> Option<Violation> {
     let metadata = fields.get("metadata").filter(|m| !m.is_object())?;
     let message = format!("Invalid value: {}: must be an object", shown(metadata));
-    let violation = at
-        .key("metadata")
-        .violation(ViolationKind::NotAllowed, message);
-    Some(violation)
+    let at = at.key("metadata");
+    Some(Violation::new(&at, ViolationKind::NotAllowed, message))
 }
 
 fn api_version_fault(text: &str) -> Option<String> {

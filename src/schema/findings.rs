@@ -9,9 +9,10 @@ use crate::model::{Finding, Node, ObjectId, Path, Segment, Span, Value};
 use super::defaults::apply_defaults;
 use super::nearest::nearest;
 use super::overflow::overflows;
+use super::prune::unknown_fields;
 use super::structural::{Schema, Type};
 use super::validate::{Unknown, validate};
-use super::violation::{Violation, ViolationKind, dotted};
+use super::violation::{Violation, ViolationKind};
 
 /// The most names that are listed in a help.
 const MOST_NAMES: usize = 12;
@@ -28,16 +29,14 @@ pub fn findings(
     let written = node.to_json();
     let mut value = written.clone();
     apply_defaults(schema, &mut value);
-    let unknown = validate(schema, &written, Unknown::Reject)
-        .into_iter()
-        .filter(|v| matches!(v.kind, ViolationKind::UnknownField { .. }));
     let teller = Teller {
         schema,
         node,
         at,
         object,
     };
-    unknown
+    unknown_fields(schema, &written)
+        .into_iter()
         .chain(validate(schema, &value, Unknown::Ignore))
         .chain(overflows(schema, &value))
         .map(|violation| teller.tell(&violation))
@@ -146,11 +145,11 @@ fn name(segment: &Segment) -> Option<&str> {
 
 /// The API server's words without its way of naming the field.
 fn plain(violation: &Violation, field: &Path) -> String {
-    let dotted = dotted(&violation.path);
-    let words = violation
-        .message
-        .replacen(&format!("{dotted} in body "), "", 1)
-        .replacen(&format!("\"\": \"{dotted}\" "), "", 1);
+    let message = &violation.message;
+    let words = match message.split_once("\" must ") {
+        Some((_, must)) if violation.field == "<nil>" => format!("must {must}"),
+        _ => message.replacen(&format!("{} in body ", violation.field), "", 1),
+    };
     let mut chars = words.chars();
     let first = chars.next().map(|c| c.to_ascii_lowercase());
     let words: String = first.into_iter().chain(chars).collect();

@@ -3,15 +3,16 @@
 //! In: the checks of a schema and a value of the right kind. Out: violations in the API server's
 //! words. It does not walk into values.
 
+use std::collections::HashSet;
+
 use serde_json::{Number, Value};
 
-use crate::model::Path;
-
+use super::at::At;
 use super::formats;
 use super::order::same;
 use super::structural::{Bound, Checks, Schema};
 use super::validate::Outcome;
-use super::violation::{Violation, ViolationKind, dotted};
+use super::violation::{Violation, ViolationKind};
 use super::wording::{encoded, float, quoted, value};
 
 impl Schema {
@@ -22,18 +23,18 @@ impl Schema {
     }
 }
 
-fn not_allowed(at: &Path, message: String) -> Violation {
+fn not_allowed(at: &At<'_>, message: String) -> Violation {
     Violation::new(at, ViolationKind::NotAllowed, message)
 }
 
 /// `Invalid value: <value>: <path> in body <why>`
-fn invalid(at: &Path, shown: &str, why: &str) -> Violation {
-    let message = format!("Invalid value: {shown}: {} in body {why}", dotted(at));
+fn invalid(at: &At<'_>, shown: &str, why: &str) -> Violation {
+    let message = format!("Invalid value: {shown}: {} in body {why}", at.written());
     not_allowed(at, message)
 }
 
 /// A string's length and pattern; the first that fails is told.
-pub(super) fn text(checks: &Checks, text: &str, at: &Path) -> Outcome {
+pub(super) fn text(checks: &Checks, text: &str, at: &At<'_>) -> Outcome {
     let length = text.chars().count() as u64;
     if let Some(max) = checks.length.max.filter(|max| length > *max) {
         let bytes = if max == 1 { "byte" } else { "bytes" };
@@ -56,7 +57,7 @@ pub(super) fn text(checks: &Checks, text: &str, at: &Path) -> Outcome {
 }
 
 /// A string's format.
-pub(super) fn format(format: &str, text: &str, at: &Path) -> Outcome {
+pub(super) fn format(format: &str, text: &str, at: &At<'_>) -> Outcome {
     if formats::fits(format, text) {
         return Outcome::fine();
     }
@@ -66,7 +67,7 @@ pub(super) fn format(format: &str, text: &str, at: &Path) -> Outcome {
 }
 
 /// A number's range and factor.
-pub(super) fn number(checks: &Checks, number: &Number, at: &Path) -> Outcome {
+pub(super) fn number(checks: &Checks, number: &Number, at: &At<'_>) -> Outcome {
     let mut outcome = Outcome::fine();
     let shown = value(&Value::Number(number.clone()));
     if let Some(factor) = checks.multiple_of {
@@ -116,12 +117,12 @@ fn beyond(number: &Number, bound: Bound, above: bool) -> bool {
 }
 
 /// A factor is cut to a whole number for whole numbers, and nothing is a multiple of zero.
-fn multiple(number: &Number, factor: f64, shown: &str, at: &Path) -> Outcome {
+fn multiple(number: &Number, factor: f64, shown: &str, at: &At<'_>) -> Outcome {
     let whole = number.as_i64().map(|int| (int, factor as i64));
     let positive = whole.map_or(factor > 0.0, |(_, factor)| factor > 0);
     if !positive {
         let factor = limit(number, factor);
-        let at_path = dotted(at);
+        let at_path = at.written();
         let why = format!("factor MultipleOf declared for {at_path} must be positive: {factor}");
         return Outcome::wrong(not_allowed(at, format!("Invalid value: {factor}: {why}")));
     }
@@ -147,7 +148,7 @@ fn is_whole(number: f64, factor: f64) -> bool {
 }
 
 /// How many items a list has, and whether they differ.
-pub(super) fn items(checks: &Checks, items: &[Value], at: &Path) -> Outcome {
+pub(super) fn items(checks: &Checks, items: &[Value], at: &At<'_>) -> Outcome {
     let mut outcome = Outcome::fine();
     let length = items.len() as u64;
     if let Some(min) = checks.items.min.filter(|min| length < *min) {
@@ -157,16 +158,15 @@ pub(super) fn items(checks: &Checks, items: &[Value], at: &Path) -> Outcome {
     if let Some(max) = checks.items.max.filter(|max| length > *max) {
         outcome.add(too_many(at, length, max));
     }
-    let repeated =
-        |(index, item): (usize, &Value)| items[..index].iter().any(|other| same(item, other));
-    if checks.unique_items && items.iter().enumerate().any(repeated) {
+    let mut seen = HashSet::new();
+    if checks.unique_items && !items.iter().all(|item| seen.insert(item.to_string())) {
         outcome.add(invalid(at, "\"\"", "shouldn't contain duplicates"));
     }
     outcome
 }
 
 /// How many fields a map has.
-pub(super) fn fields(checks: &Checks, length: usize, at: &Path) -> Outcome {
+pub(super) fn fields(checks: &Checks, length: usize, at: &At<'_>) -> Outcome {
     let mut outcome = Outcome::fine();
     let length = length as u64;
     if let Some(min) = checks.fields.min.filter(|min| length < *min) {
@@ -179,25 +179,25 @@ pub(super) fn fields(checks: &Checks, length: usize, at: &Path) -> Outcome {
     outcome
 }
 
-fn too_many(at: &Path, length: u64, max: u64) -> Violation {
+fn too_many(at: &At<'_>, length: u64, max: u64) -> Violation {
     let items = if max == 1 { "item" } else { "items" };
     let message = format!("Too many: {length}: must have at most {max} {items}");
     not_allowed(at, message)
 }
 
 /// A field where `additionalProperties: false` allows none.
-pub(super) fn forbidden(name: &str, at: &Path) -> Violation {
+pub(super) fn forbidden(name: &str, at: &At<'_>) -> Violation {
     let message = format!(
         "Invalid value: {}: {}.{name} in body is a forbidden property",
         quoted(name),
-        dotted(at)
+        at.written()
     );
     Violation::new(at, ViolationKind::Other, message)
 }
 
 /// Whether `found` is one of `allowed`, when that names any. The API server never takes null for one
 /// of them; we do when it is named, as schemars does for an optional enum.
-pub(super) fn allowed(allowed: &[Value], found: &Value, at: &Path) -> Outcome {
+pub(super) fn allowed(allowed: &[Value], found: &Value, at: &At<'_>) -> Outcome {
     if allowed.is_empty() || allowed.iter().any(|value| same(value, found)) {
         return Outcome::fine();
     }

@@ -3,17 +3,20 @@
 //! In: a schema and a value. Out: a violation for the second of equal items. Items without any key
 //! field count as equal, as they do for the API server.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
+use super::at::At;
 use super::structural::{ListKind, Schema};
 use super::violation::{Violation, ViolationKind};
-use super::walk::{At, walk};
+use super::walk::walk;
 use super::wording;
 
 /// The repeated items below `value`.
 pub(super) fn violations(schema: &Schema, value: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
-    walk(schema, value, &At::default(), &mut |schema, value, at| {
+    walk(schema, value, &At::ROOT, &mut |schema, value, at| {
         if let Value::Array(items) = value {
             found.extend(of_list(&schema.list, items, at));
         }
@@ -21,7 +24,7 @@ pub(super) fn violations(schema: &Schema, value: &Value) -> Vec<Violation> {
     found
 }
 
-fn of_list(kind: &ListKind, items: &[Value], at: &At) -> Vec<Violation> {
+fn of_list(kind: &ListKind, items: &[Value], at: &At<'_>) -> Vec<Violation> {
     match kind {
         ListKind::Atomic => Vec::new(),
         ListKind::Set => duplicates(items, at),
@@ -38,10 +41,10 @@ fn of_list(kind: &ListKind, items: &[Value], at: &At) -> Vec<Violation> {
     }
 }
 
-fn not_an_object(item: &Value, at: &At) -> Violation {
+fn not_an_object(item: &Value, at: &At<'_>) -> Violation {
     let why = "must be an object for an array of list-type map";
     let message = format!("Invalid value: {}: {why}", wording::value(item));
-    at.violation(ViolationKind::Other, message)
+    Violation::new(at, ViolationKind::Other, message)
 }
 
 fn key(names: &[String], item: &Value) -> Value {
@@ -53,16 +56,18 @@ fn key(names: &[String], item: &Value) -> Value {
 }
 
 /// A violation for each second occurrence; a third is not told again.
-fn duplicates(items: &[Value], at: &At) -> Vec<Violation> {
-    let is_second = |(index, item): &(usize, &Value)| {
-        let before = items[..*index].iter();
-        before.filter(|other| other == item).count() == 1
+fn duplicates(items: &[Value], at: &At<'_>) -> Vec<Violation> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut is_second = |(_, item): &(usize, &Value)| {
+        let times = seen.entry(item.to_string()).or_default();
+        *times += 1;
+        *times == 2
     };
-    let repeated = items.iter().enumerate().filter(is_second);
-    repeated
-        .map(|(index, item)| {
-            let message = format!("Duplicate value: {}", wording::value(item));
-            at.index(index).violation(ViolationKind::Other, message)
-        })
-        .collect()
+    let mut found = Vec::new();
+    for (index, item) in items.iter().enumerate().filter(|entry| is_second(entry)) {
+        let message = format!("Duplicate value: {}", wording::value(item));
+        let at = at.index(index);
+        found.push(Violation::new(&at, ViolationKind::Other, message));
+    }
+    found
 }

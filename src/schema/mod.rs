@@ -1,22 +1,30 @@
 //! What a value may be, what belongs to whom, and what an apply makes of it.
 //!
-//! - [`Schema`] says what a value may be: [`validate`], [`apply_defaults`] and [`prune`] do with a
-//!   value what the API server does (it prunes, then defaults, then validates); [`findings`] says what
+//! - [`Schema`] says what a value may be: [`validate()`], [`apply_defaults()`] and [`prune()`] do with a
+//!   value what the API server does.
+//! - [`FieldSet`] is a set of fields as managedFields keeps it.
+//! - [`strategic`] and [`json_patch`] change values that know where they came from.
+//!
+//! In: values and schemas. Out: values, violations, field sets. It does not know
+//! kinds, clusters, files, or how anything reaches an API server.
+//!   value what the API server does (it prunes, then defaults, then validates); [`findings()`] says what
 //!   is wrong with a written document, at the line to edit.
 //! - [`FieldSet`] is a set of fields as managedFields keeps it; [`Types`] says how the lists and maps
 //!   of a kind merge; [`compare`], [`remove`] and [`project`] work on values by fields.
-//! - [`apply`] and [`update`] are server-side apply as a function.
+//! - [`apply()`] and [`update()`] are server-side apply as a function.
 //!
 //! In: plain JSON values, schemas, nodes. Out: plain values, violations, findings, field sets. It does
 //! not know kinds, clusters, files, or how anything reaches an API server.
 
 mod apply;
+mod at;
 mod defaults;
 mod embedded;
 mod faults;
 mod fields;
 mod findings;
 mod formats;
+pub mod json_patch;
 mod limits;
 mod lists;
 mod nearest;
@@ -25,6 +33,7 @@ mod overflow;
 mod pattern;
 mod prune;
 mod reading;
+pub mod strategic;
 mod structural;
 mod typed;
 mod types;
@@ -47,3 +56,6 @@ pub use typed::{Comparison, compare, project, remove};
 pub use types::Types;
 pub use validate::{Unknown, validate};
 pub use violation::{Violation, ViolationKind};
+
+#[cfg(test)]
+mod tests;

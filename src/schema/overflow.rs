@@ -5,16 +5,17 @@
 
 use serde_json::Value;
 
+use super::at::At;
 use super::structural::Schema;
 use super::violation::{Violation, ViolationKind};
-use super::walk::{At, walk};
+use super::walk::walk;
 use super::wording;
 
 /// The numbers below `value` that are out of the range of their format.
 #[must_use]
 pub fn overflows(schema: &Schema, value: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
-    walk(schema, value, &At::default(), &mut |schema, value, at| {
+    walk(schema, value, &At::ROOT, &mut |schema, value, at| {
         let format = schema.checks.as_ref().and_then(|c| c.format.as_deref());
         let Some(format) = format.filter(|_| value.is_number()) else {
             return;
@@ -22,7 +23,7 @@ pub fn overflows(schema: &Schema, value: &Value) -> Vec<Violation> {
         if !in_range(format, value) {
             let shown = wording::value(value);
             let message = format!("Invalid value: {shown}: must fit in {format}");
-            found.push(at.violation(ViolationKind::NotAllowed, message));
+            found.push(Violation::new(at, ViolationKind::NotAllowed, message));
         }
     });
     found

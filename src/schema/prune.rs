@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::model::{Path, Segment};
 
+use super::at::At;
 use super::nearest::nearest;
 use super::structural::{Additional, Schema};
 use super::violation::{Violation, ViolationKind};
@@ -18,10 +19,10 @@ pub(super) const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Drops the unknown fields of `object`. Says where they were.
 pub fn prune(schema: &Schema, object: &mut Value) -> Vec<Path> {
-    let paths: Vec<Path> = unknown(schema, object)
-        .into_iter()
-        .map(|u| u.path)
-        .collect();
+    let mut paths = Vec::new();
+    visit(Place::root(schema), object, &At::ROOT, &mut |at, _, _| {
+        paths.push(at.path());
+    });
     for path in &paths {
         remove(object, &path.0);
     }
@@ -49,27 +50,17 @@ fn remove(value: &mut Value, path: &[Segment]) {
 
 /// The unknown fields of `object` as violations, each with the known field that was probably meant.
 pub(super) fn unknown_fields(schema: &Schema, object: &Value) -> Vec<Violation> {
-    unknown(schema, object)
-        .into_iter()
-        .map(|unknown| {
-            let kind = ViolationKind::UnknownField {
-                nearest: unknown.nearest,
-            };
-            let mut violation = Violation::new(&unknown.path, kind, "unknown field");
-            violation.field = super::violation::dotted(&unknown.path);
-            violation
-        })
-        .collect()
-}
-
-struct Unknown {
-    path: Path,
-    nearest: Option<String>,
-}
-
-fn unknown(schema: &Schema, object: &Value) -> Vec<Unknown> {
     let mut found = Vec::new();
-    visit(Place::root(schema), object, &Path::default(), &mut found);
+    visit(
+        Place::root(schema),
+        object,
+        &At::ROOT,
+        &mut |at, above, name| {
+            let nearest = guess(above, name);
+            let kind = ViolationKind::UnknownField { nearest };
+            found.push(Violation::new(at, kind, "unknown field"));
+        },
+    );
     found
 }
 
@@ -134,28 +125,31 @@ impl<'a> Place<'a> {
     }
 }
 
-fn visit(place: Place<'_>, value: &Value, at: &Path, found: &mut Vec<Unknown>) {
+/// Calls `see` for every unknown field: where it is, the schema of the map it is in, its name.
+fn visit(
+    place: Place<'_>,
+    value: &Value,
+    at: &At<'_>,
+    see: &mut impl FnMut(&At<'_>, Option<&Schema>, &str),
+) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
                 if place.is_object && OBJECT_FIELDS.contains(&name.as_str()) {
                     continue;
                 }
-                let path = at.key(name.as_str());
+                let at = at.key(name);
                 match place.field(name) {
-                    Some(known) => visit(known, value, &path, found),
+                    Some(known) => visit(known, value, &at, see),
                     None if place.keeps => {}
-                    None => found.push(Unknown {
-                        path,
-                        nearest: guess(place.schema, name),
-                    }),
+                    None => see(&at, place.schema, name),
                 }
             }
         }
         Value::Array(items) => {
             let Some(place) = place.item() else { return };
             for (index, item) in items.iter().enumerate() {
-                visit(place, item, &at.index(index), found);
+                visit(place, item, &at.index(index), see);
             }
         }
         _ => {}

@@ -320,7 +320,12 @@ fn strings(fields: &Fields, name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
+    #![allow(
+        clippy::needless_pass_by_value,
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::print_stderr
+    )]
 
     use std::path::{Path, PathBuf};
 
@@ -336,79 +341,6 @@ mod tests {
     fn errors(schema: &Schema, value: Value) -> Vec<String> {
         let found = validate(schema, &value, Unknown::Reject);
         found.iter().map(ToString::to_string).collect()
-    }
-
-    #[test]
-    fn an_optional_type_of_schemars_is_nullable() {
-        for json in [
-            json!({"type": ["string", "null"]}),
-            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
-            json!({"type": "string", "nullable": true}),
-        ] {
-            let schema = read(json);
-            assert_eq!(schema.types, [Type::String]);
-            assert!(schema.nullable);
-        }
-    }
-
-    #[test]
-    fn an_optional_struct_keeps_its_fields_and_checks() {
-        let schema = read(json!({"default": {}, "anyOf": [
-            {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
-            {"type": "null"}]}));
-        assert_eq!(schema.default, Some(json!({})));
-        assert_eq!(errors(&schema, json!(null)), Vec::<String>::new());
-        assert_eq!(errors(&schema, json!({})), ["a: Required value"]);
-        let found = errors(&schema, json!({"a": 1, "b": 2}));
-        assert_eq!(found, ["unknown field \"b\""]);
-    }
-
-    #[test]
-    fn an_enum_with_a_word_for_each_variant_is_an_enum() {
-        let schema = read(json!({"oneOf": [
-            {"const": "Public", "type": "string", "description": "seen by all"},
-            {"type": "string", "enum": ["Private", "Hidden"]}]}));
-        assert_eq!(schema.types, [Type::String]);
-        assert_eq!(errors(&schema, json!("Hidden")), Vec::<String>::new());
-        assert_eq!(
-            errors(&schema, json!("Publik")),
-            [
-                r#"<nil>: Unsupported value: "Publik": supported values: "Public", "Private", "Hidden""#
-            ]
-        );
-    }
-
-    #[test]
-    fn an_optional_enum_takes_null() {
-        let schema = read(json!({"type": ["string", "null"], "enum": ["A", null]}));
-        assert_eq!(errors(&schema, json!(null)), Vec::<String>::new());
-        let schema = read(json!({"anyOf": [
-            {"oneOf": [{"const": "A", "type": "string"}]}, {"type": "null"}]}));
-        assert_eq!(errors(&schema, json!(null)), Vec::<String>::new());
-        assert_eq!(errors(&schema, json!("B")).len(), 1);
-    }
-
-    #[test]
-    fn a_union_of_structs_knows_the_fields_of_all() {
-        let schema = read(json!({"oneOf": [
-            {"type": "object", "properties": {"git": {"type": "object",
-                "properties": {"url": {"type": "string"}}}}, "required": ["git"]},
-            {"type": "object", "properties": {"directory": {"type": "string"}},
-                "required": ["directory"]}]}));
-        assert_eq!(
-            errors(&schema, json!({"git": {"url": "x"}})),
-            Vec::<String>::new()
-        );
-        assert_eq!(
-            errors(&schema, json!({"directory": "x"})),
-            Vec::<String>::new()
-        );
-        let found = errors(&schema, json!({"directory": "x", "git": {"ulr": "x"}}));
-        assert_eq!(found[0], "unknown field \"git.ulr\"");
-        assert!(
-            found[1].ends_with("(oneOf). Found 2 valid alternatives"),
-            "{found:?}"
-        );
     }
 
     #[test]
@@ -525,6 +457,31 @@ mod tests {
                 found.contains(&"unknown field \"spce\"".into()),
                 "{kind}: {found:?}"
             );
+        }
+    }
+
+    fn patterns<'a>(json: &'a Value, found: &mut Vec<&'a str>) {
+        match json {
+            Value::Object(fields) => {
+                found.extend(fields.get("pattern").and_then(Value::as_str));
+                fields.values().for_each(|value| patterns(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| patterns(value, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn patterns_of_real_crds_are_understood() {
+        for (_, _, kind, json) in real_schemas() {
+            let mut found = Vec::new();
+            patterns(&json, &mut found);
+            for text in found {
+                assert!(
+                    crate::schema::pattern::compile(text).is_some(),
+                    "{kind}: {text}"
+                );
+            }
         }
     }
 

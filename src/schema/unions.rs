@@ -169,3 +169,164 @@ impl Schema {
             .map_or(&[], |checks| checks.allowed.as_slice())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::needless_pass_by_value, clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::schema::{Unknown, validate};
+
+    fn read(json: Value) -> Schema {
+        Schema::from_json(&json).unwrap()
+    }
+
+    fn errors(schema: &Schema, value: Value) -> Vec<String> {
+        let found = validate(schema, &value, Unknown::Reject);
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_optional_type_of_schemars_is_nullable() {
+        for json in [
+            json!({"type": ["string", "null"]}),
+            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+            json!({"type": "string", "nullable": true}),
+        ] {
+            let schema = read(json);
+            assert_eq!(schema.types, [Type::String]);
+            assert!(schema.nullable);
+        }
+    }
+
+    #[test]
+    fn an_optional_struct_keeps_its_fields_and_checks() {
+        let schema = read(json!({"default": {}, "anyOf": [
+            {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+            {"type": "null"}]}));
+        assert_eq!(schema.default, Some(json!({})));
+        assert_eq!(errors(&schema, json!(null)), Vec::<String>::new());
+        assert_eq!(errors(&schema, json!({})), ["a: Required value"]);
+        let found = errors(&schema, json!({"a": 1, "b": 2}));
+        assert_eq!(found, ["unknown field \"b\""]);
+    }
+
+    #[test]
+    fn an_enum_with_a_word_for_each_variant_is_an_enum() {
+        let schema = read(json!({"oneOf": [
+            {"const": "Public", "type": "string", "description": "seen by all"},
+            {"type": "string", "enum": ["Private", "Hidden"]}]}));
+        assert_eq!(schema.types, [Type::String]);
+        assert_eq!(errors(&schema, json!("Hidden")), Vec::<String>::new());
+        assert_eq!(
+            errors(&schema, json!("Publik")),
+            [
+                r#"<nil>: Unsupported value: "Publik": supported values: "Public", "Private", "Hidden""#
+            ]
+        );
+    }
+
+    #[test]
+    fn an_optional_enum_takes_null() {
+        let schema = read(json!({"type": ["string", "null"], "enum": ["A", null]}));
+        assert_eq!(errors(&schema, json!(null)), Vec::<String>::new());
+        let schema = read(json!({"anyOf": [
+            {"oneOf": [{"const": "A", "type": "string"}]}, {"type": "null"}]}));
+        assert_eq!(errors(&schema, json!(null)), Vec::<String>::new());
+        assert_eq!(errors(&schema, json!("B")).len(), 1);
+    }
+
+    #[test]
+    fn a_union_of_structs_knows_the_fields_of_all() {
+        let schema = read(json!({"oneOf": [
+            {"type": "object", "properties": {"git": {"type": "object",
+                "properties": {"url": {"type": "string"}}}}, "required": ["git"]},
+            {"type": "object", "properties": {"directory": {"type": "string"}},
+                "required": ["directory"]}]}));
+        assert_eq!(
+            errors(&schema, json!({"git": {"url": "x"}})),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            errors(&schema, json!({"directory": "x"})),
+            Vec::<String>::new()
+        );
+        let found = errors(&schema, json!({"directory": "x", "git": {"ulr": "x"}}));
+        assert_eq!(found[0], "unknown field \"git.ulr\"");
+        assert!(
+            found[1].ends_with("(oneOf). Found 2 valid alternatives"),
+            "{found:?}"
+        );
+    }
+
+    /// Seen by whom.
+    #[derive(schemars::JsonSchema)]
+    #[allow(dead_code)]
+    enum Visibility {
+        /// By all.
+        Public,
+        /// By few.
+        Private,
+    }
+
+    #[derive(schemars::JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    #[allow(dead_code)]
+    enum Source {
+        Git { url: String },
+        Directory { path: String },
+    }
+
+    #[derive(schemars::JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    #[allow(dead_code)]
+    struct Spec {
+        /// Its name.
+        name: String,
+        visibility: Option<Visibility>,
+        #[serde(default)]
+        pools: Vec<Pool>,
+        tags: Option<BTreeMap<String, String>>,
+        source: Option<Source>,
+        properties: Option<Value>,
+    }
+
+    #[derive(schemars::JsonSchema)]
+    #[allow(dead_code)]
+    struct Pool {
+        name: String,
+        replicas: Option<u8>,
+    }
+
+    #[test]
+    fn what_schemars_makes_of_types_is_understood() {
+        let mut settings = schemars::generate::SchemaSettings::openapi3();
+        settings.inline_subschemas = true;
+        let inlined = settings.into_generator().into_root_schema_for::<Spec>();
+        for json in [inlined, schemars::schema_for!(Spec)] {
+            let schema = read(json.to_value());
+            let fine = json!({"name": "a", "visibility": "Private", "pools": [{"name": "p"}],
+                "tags": {"a": "b"}, "source": {"git": {"url": "x"}}, "properties": {"any": [1]}});
+            assert_eq!(errors(&schema, fine), [""; 0]);
+            let null = json!({"name": "a", "visibility": null, "tags": null, "source": null});
+            assert_eq!(errors(&schema, null), [""; 0]);
+            let wrong = json!({"name": 1, "pools": [{"replicas": -1, "size": 2}],
+                "source": {"git": {"ulr": "x"}}});
+            let found = errors(&schema, wrong);
+            for expected in [
+                "unknown field \"pools[0].size\"",
+                "unknown field \"source.git.ulr\"",
+                "name: Invalid value: \"integer\": name in body must be of type string: \"integer\"",
+                "pools[0].name: Required value",
+            ] {
+                assert!(found.contains(&expected.into()), "{expected}: {found:#?}");
+            }
+            let replicas = found
+                .iter()
+                .filter(|e| e.starts_with("pools[0].replicas: "));
+            assert_eq!(replicas.count(), 1, "{found:#?}");
+        }
+    }
+}

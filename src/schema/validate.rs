@@ -8,12 +8,13 @@
 //! Two deliberate differences: the API server lets a list through where a string with a format is
 //! wanted, and cuts a fraction off before it looks for a number among allowed whole ones; we do not.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
-use crate::model::Path;
-
+use super::at::At;
 use super::structural::{Additional, Checks, Schema, Type};
-use super::violation::{Violation, ViolationKind, dotted};
+use super::violation::{Violation, ViolationKind};
 use super::wording::quoted;
 use super::{embedded, limits, lists, prune};
 
@@ -33,9 +34,16 @@ pub fn validate(schema: &Schema, value: &Value, unknown: Unknown) -> Vec<Violati
     if unknown == Unknown::Reject {
         violations.extend(prune::unknown_fields(schema, value));
     }
-    violations.extend(against(schema, value, &Path::default()).violations);
+    violations.extend(once(against(schema, value, &At::ROOT).violations));
     violations.extend(embedded::violations(schema, value));
     violations.extend(lists::violations(schema, value));
+    violations
+}
+
+/// Each violation once: several schemas may have told the same.
+fn once(mut violations: Vec<Violation>) -> Vec<Violation> {
+    let mut told = HashSet::new();
+    violations.retain(|v| told.insert((v.field.clone(), v.message.clone())));
     violations
 }
 
@@ -60,12 +68,7 @@ impl Outcome {
     }
 
     pub(super) fn add(&mut self, violation: Violation) {
-        let said = |other: &Violation| {
-            other.field == violation.field && other.message == violation.message
-        };
-        if !self.violations.iter().any(said) {
-            self.violations.push(violation);
-        }
+        self.violations.push(violation);
     }
 
     pub(super) fn count(&mut self) {
@@ -74,9 +77,7 @@ impl Outcome {
 
     pub(super) fn merge(&mut self, other: Self) {
         self.applied += other.applied;
-        for violation in other.violations {
-            self.add(violation);
-        }
+        self.violations.extend(other.violations);
     }
 
     fn is_fine(&self) -> bool {
@@ -85,7 +86,7 @@ impl Outcome {
 }
 
 /// One schema against one value, its parts included.
-pub(super) fn against(schema: &Schema, value: &Value, at: &Path) -> Outcome {
+pub(super) fn against(schema: &Schema, value: &Value, at: &At<'_>) -> Outcome {
     let mut outcome = Outcome::fine();
     let format = schema.known_format();
     if value.is_null() {
@@ -122,7 +123,7 @@ pub(super) fn against(schema: &Schema, value: &Value, at: &Path) -> Outcome {
     outcome
 }
 
-fn null(schema: &Schema, at: &Path) -> Outcome {
+fn null(schema: &Schema, at: &At<'_>) -> Outcome {
     if schema.nullable || (schema.types.is_empty() && !schema.int_or_string) {
         let mut outcome = Outcome::fine();
         outcome.count();
@@ -131,7 +132,7 @@ fn null(schema: &Schema, at: &Path) -> Outcome {
     wrong_type(schema, "null", at)
 }
 
-fn of_type(schema: &Schema, value: &Value, at: &Path) -> Outcome {
+fn of_type(schema: &Schema, value: &Value, at: &At<'_>) -> Outcome {
     if schema.types.is_empty() || schema.types.iter().any(|wanted| fits(*wanted, value)) {
         let mut outcome = Outcome::fine();
         outcome.count();
@@ -151,16 +152,16 @@ fn of_type(schema: &Schema, value: &Value, at: &Path) -> Outcome {
     }
 }
 
-fn wrong_type(schema: &Schema, found: &str, at: &Path) -> Outcome {
+fn wrong_type(schema: &Schema, found: &str, at: &At<'_>) -> Outcome {
     let wanted: Vec<&str> = schema.types.iter().map(|wanted| wanted.name()).collect();
     type_violation(schema, &wanted.join(","), found, at)
 }
 
-fn type_violation(schema: &Schema, wanted: &str, found: &str, at: &Path) -> Outcome {
+fn type_violation(schema: &Schema, wanted: &str, found: &str, at: &At<'_>) -> Outcome {
     let found = quoted(found);
     let message = format!(
         "Invalid value: {found}: {} in body must be of type {wanted}: {found}",
-        dotted(at)
+        at.written()
     );
     let expected = schema.types.clone();
     Outcome::wrong(Violation::new(
@@ -197,7 +198,7 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-fn list(schema: &Schema, checks: &Checks, items: &[Value], at: &Path) -> Outcome {
+fn list(schema: &Schema, checks: &Checks, items: &[Value], at: &At<'_>) -> Outcome {
     let mut outcome = Outcome::fine();
     if let Some(wanted) = schema.items.as_deref() {
         for (index, item) in items.iter().enumerate() {
@@ -213,7 +214,7 @@ fn map(
     schema: &Schema,
     checks: &Checks,
     fields: &serde_json::Map<String, Value>,
-    at: &Path,
+    at: &At<'_>,
 ) -> Outcome {
     let mut outcome = limits::fields(checks, fields.len(), at);
     let others = fields
@@ -222,7 +223,7 @@ fn map(
     match &schema.additional {
         Additional::Schema(wanted) => {
             for (name, value) in others {
-                outcome.merge(against(wanted, value, &at.key(name.as_str())));
+                outcome.merge(against(wanted, value, &at.key(name)));
             }
         }
         Additional::Any(false) => {
@@ -234,7 +235,7 @@ fn map(
     }
     for (name, wanted) in &schema.properties {
         if let Some(value) = fields.get(name) {
-            outcome.merge(against(wanted, value, &at.key(name.as_str())));
+            outcome.merge(against(wanted, value, &at.key(name)));
         }
     }
     for name in checks
@@ -242,18 +243,15 @@ fn map(
         .iter()
         .filter(|name| !fields.contains_key(*name))
     {
-        let path = at.key(name.as_str());
-        outcome.add(Violation::new(
-            &path,
-            ViolationKind::Missing,
-            "Required value",
-        ));
+        let at = at.key(name);
+        let missing = Violation::new(&at, ViolationKind::Missing, "Required value");
+        outcome.add(missing);
     }
     outcome
 }
 
 /// `anyOf`, `oneOf`, `allOf` and `not`.
-fn combined(checks: &Checks, value: &Value, at: &Path) -> Outcome {
+fn combined(checks: &Checks, value: &Value, at: &At<'_>) -> Outcome {
     let mut outcome = Outcome::fine();
     if !checks.any_of.is_empty() {
         outcome.merge(any_of(&checks.any_of, value, at));
@@ -273,12 +271,12 @@ fn combined(checks: &Checks, value: &Value, at: &Path) -> Outcome {
     outcome
 }
 
-fn unfit(at: &Path, why: &str) -> Violation {
-    let message = format!("Invalid value: \"\": {} {why}", quoted(&dotted(at)));
+fn unfit(at: &At<'_>, why: &str) -> Violation {
+    let message = format!("Invalid value: \"\": {} {why}", quoted(&at.written()));
     Violation::nowhere(at, message)
 }
 
-fn any_of(arms: &[Schema], value: &Value, at: &Path) -> Outcome {
+fn any_of(arms: &[Schema], value: &Value, at: &At<'_>) -> Outcome {
     let mut best: Option<Outcome> = None;
     for arm in arms {
         let outcome = against(arm, value, at);
@@ -299,7 +297,7 @@ fn better(best: Option<Outcome>, other: Outcome) -> Outcome {
     }
 }
 
-fn one_of(arms: &[Schema], value: &Value, at: &Path) -> Outcome {
+fn one_of(arms: &[Schema], value: &Value, at: &At<'_>) -> Outcome {
     let outcomes = arms.iter().map(|arm| against(arm, value, at));
     let (fine, wrong): (Vec<_>, Vec<_>) = outcomes.partition(Outcome::is_fine);
     let only = "must validate one and only one schema (oneOf).";
@@ -320,7 +318,7 @@ fn one_of(arms: &[Schema], value: &Value, at: &Path) -> Outcome {
     }
 }
 
-fn all_of(arms: &[Schema], value: &Value, at: &Path) -> Outcome {
+fn all_of(arms: &[Schema], value: &Value, at: &At<'_>) -> Outcome {
     let mut outcome = Outcome::fine();
     let mut fine = 0;
     for arm in arms {

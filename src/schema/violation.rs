@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::model::{Path, Segment};
+use crate::model::Path;
 
+use super::at::At;
 use super::structural::Type;
 
 /// What is wrong with a value.
@@ -41,24 +42,20 @@ pub struct Violation {
 }
 
 impl Violation {
-    pub(super) fn new(path: &Path, kind: ViolationKind, message: impl Into<String>) -> Self {
+    pub(super) fn new(at: &At<'_>, kind: ViolationKind, message: impl Into<String>) -> Self {
         Self {
-            path: path.clone(),
-            field: if path.0.is_empty() {
-                "<nil>".into()
-            } else {
-                dotted(path)
-            },
+            path: at.path(),
+            field: at.field(),
             kind,
             message: message.into(),
         }
     }
 
     /// A violation of which the API server does not say where it is.
-    pub(super) fn nowhere(path: &Path, message: impl Into<String>) -> Self {
+    pub(super) fn nowhere(at: &At<'_>, message: impl Into<String>) -> Self {
         Self {
-            field: "<nil>".into(),
-            ..Self::new(path, ViolationKind::Other, message)
+            field: At::ROOT.field(),
+            ..Self::new(at, ViolationKind::Other, message)
         }
     }
 }
@@ -72,26 +69,4 @@ impl fmt::Display for Violation {
             _ => write!(f, "{}: {}", self.field, self.message),
         }
     }
-}
-
-/// The path with every key after a dot, as validation messages write it.
-pub(super) fn dotted(path: &Path) -> String {
-    written(path, |_| false)
-}
-
-/// The path with the keys of maps in brackets where `in_map` says that a key is one.
-pub(super) fn written(path: &Path, in_map: impl Fn(usize) -> bool) -> String {
-    let mut text = String::new();
-    for (at, segment) in path.0.iter().enumerate() {
-        match segment {
-            Segment::Index(index) => text += &format!("[{index}]"),
-            Segment::Key(key) if in_map(at) => text += &format!("[{key}]"),
-            Segment::Key(key) if at == 0 => text += key,
-            Segment::Key(key) => {
-                text.push('.');
-                text += key;
-            }
-        }
-    }
-    text
 }

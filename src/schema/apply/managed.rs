@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use super::Endpoint;
 use crate::schema::FieldSet;
 
 /// How a manager came to own its fields.
@@ -69,6 +70,23 @@ impl Managed {
             Self::from_json(entry).map_err(|why| format!("metadata.managedFields[{at}]: {why}"))
         };
         entries.iter().enumerate().map(read).collect()
+    }
+
+    /// The entries that stand before an update of `live` to `object`: those of the request when it has
+    /// any, so that a client can edit or (with `[]` or `[{}]`) drop them, else those of the live
+    /// object. What cannot be read counts as none. A write to a subresource has no say in it.
+    #[must_use]
+    pub fn before_update(live: Option<&Value>, object: &Value, endpoint: Endpoint) -> Vec<Self> {
+        let live = || live.and_then(|live| Self::read(live).ok());
+        if endpoint == Endpoint::Status {
+            return live().unwrap_or_default();
+        }
+        let asked = object.pointer("/metadata/managedFields");
+        if asked.is_some_and(|asked| *asked == json!([]) || *asked == json!([{}])) {
+            return Vec::new();
+        }
+        let own = Self::read(object).ok().filter(|own| !own.is_empty());
+        own.or_else(live).unwrap_or_default()
     }
 
     /// Writes `metadata.managedFields` of `object`, in the order the API server keeps; takes it out

@@ -188,3 +188,6 @@ fn without_managed_fields(object: Option<&Value>) -> Value {
     }
     object
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,3 +8,5 @@ mod set;
 
 pub use element::Element;
 pub use set::{FieldPath, FieldSet};
+#[cfg(test)]
+mod tests;

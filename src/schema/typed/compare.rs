@@ -1,9 +1,10 @@
 //! What differs between two values, field by field.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::by_element;
 use crate::schema::order::same;
 use crate::schema::types::{Form, Forms, Types};
 use crate::schema::{Element, FieldSet};
@@ -186,15 +187,4 @@ impl Walk {
 
 fn items(list: Option<&Vec<Value>>) -> &[Value] {
     list.map_or(&[], Vec::as_slice)
-}
-
-/// Items without an element cannot be compared and are left out.
-fn by_element<'a>(types: Types<'_>, items: &'a [Value]) -> BTreeMap<Element, Vec<&'a Value>> {
-    let mut by_element: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
-    for item in items {
-        if let Ok(element) = types.element(item) {
-            by_element.entry(element).or_default().push(item);
-        }
-    }
-    by_element
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::by_element;
 use crate::schema::types::{Form, Types};
 use crate::schema::{Element, FieldSet};
 
@@ -48,14 +49,10 @@ impl Walk {
 
     /// Of items with the same key only the key is a field: none of them can be told from the others.
     fn items(&mut self, types: Types<'_>, items: &[Value]) {
-        let elements: Vec<Option<Element>> =
-            items.iter().map(|item| types.element(item).ok()).collect();
-        for (item, element) in items.iter().zip(&elements) {
-            let Some(element) = element else { continue };
-            let alone = elements.iter().flatten().filter(|e| *e == element).count() == 1;
-            self.at.push(element.clone());
-            if alone {
-                self.visit(types.item(), item);
+        for (element, items) in by_element(types, items) {
+            self.at.push(element);
+            if let [alone] = items.as_slice() {
+                self.visit(types.item(), alone);
             }
             self.set.insert(&self.at);
             self.at.pop();

@@ -4,6 +4,12 @@
 //! values, two values merged, a value with fields removed or with only some of them. It does not know
 //! who owns a field; that is `apply`'s.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Element, Types};
+
 mod check;
 mod compare;
 mod leaves;
@@ -17,5 +23,16 @@ pub(super) use merge::merge;
 pub(super) use named::{reconciled, with_named};
 pub(super) use remove::{drop_emptied, strip};
 pub use remove::{project, remove};
+/// The items of a list by what names them. Items that nothing names are left out.
+fn by_element<'a>(types: Types<'_>, items: &'a [Value]) -> BTreeMap<Element, Vec<&'a Value>> {
+    let mut by_element: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
+    for item in items {
+        if let Ok(element) = types.element(item) {
+            by_element.entry(element).or_default().push(item);
+        }
+    }
+    by_element
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! A value without some of its fields, or with only some of them.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use crate::schema::types::{Form, Types};
@@ -76,9 +78,10 @@ pub(crate) fn drop_emptied(stripped: &mut Value, before: &Value, types: Types<'_
         }),
         (Value::Array(items), Value::Array(before)) if !types.list_is_atomic() => {
             let item = types.item();
+            let named = before.iter().map(|item| (types.element(item).ok(), item));
+            let before: BTreeMap<Option<Element>, &Value> = named.collect();
             for stripped in items.iter_mut() {
-                let same = |b: &&Value| types.element(b).ok() == types.element(stripped).ok();
-                if let Some(before) = before.iter().find(same) {
+                if let Some(before) = before.get(&types.element(stripped).ok()) {
                     drop_emptied(stripped, before, item);
                 }
             }

@@ -1,0 +1,22 @@
+FROM rust:1.95-bookworm AS build
+WORKDIR /src
+ENV LIBZ_SYS_STATIC=1
+COPY Cargo.toml Cargo.lock ./
+COPY src src
+COPY crds crds
+COPY examples examples
+COPY overlays overlays
+COPY tests tests
+RUN cargo build --locked --release
+
+FROM debian:bookworm-slim
+# ca-certificates: TLS to forges and Azure. openssh-client: ssh remotes, as git itself does it.
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates openssh-client \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --uid 65532 --create-home --home-dir /home/capstan capstan
+COPY --from=build /src/target/release/capstan /usr/local/bin/capstan
+COPY --from=build /src/overlays /usr/share/capstan/overlays
+USER 65532:65532
+WORKDIR /home/capstan
+ENTRYPOINT ["/usr/local/bin/capstan"]

@@ -1,0 +1,10 @@
+//! Checks out: what a commit is told, in the form its home understands.
+//!
+//! In: [`Check`](crate::model::Check)s. Out: the text of a note, and when it is time to write one.
+//! All of it is values; who carries the text to the repository is not known here.
+
+mod git_notes;
+mod throttle;
+
+pub use git_notes::{NOTES_REF, read, rewrite};
+pub use throttle::{Due, Throttle};

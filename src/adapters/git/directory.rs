@@ -1,0 +1,358 @@
+//! A fleet in a directory of this machine, as it lies there.
+//!
+//! In: a path. Out: a [`Tree`] without a revision, its paths counted from the root of the enclosing
+//! git repository, else from the directory itself. It does not know what is committed.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Error;
+use super::walk::{Entry, Kind, Source, Taken, Target, collect};
+use crate::model::{Problem, Tree};
+
+/// Reads the files below `path`, or the one file it names (whatever its ending).
+///
+/// # Errors
+/// When there is nothing at `path`. What cannot be read below it is a [`Problem`] of the tree.
+pub fn read(path: &Path) -> Result<Tree, Error> {
+    let real = fs::canonicalize(path).map_err(|cause| absent(path, &cause))?;
+    if real.is_dir() {
+        let root = enclosing_repository(&real).unwrap_or(&real);
+        return collect(
+            &Directory { root: real.clone() },
+            &real,
+            &below(root, &real),
+            "",
+        );
+    }
+    one_file(path, &real)
+}
+
+/// A file named by a person keeps the name that was given, even where that is a link.
+fn one_file(path: &Path, real: &Path) -> Result<Tree, Error> {
+    let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
+        return Err(Error::NoSuchFile { path: path.into() });
+    };
+    let parent = if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
+    };
+    let parent = fs::canonicalize(parent).map_err(|cause| absent(path, &cause))?;
+    let root = enclosing_repository(&parent).unwrap_or(&parent);
+    let at: Arc<str> = below(root, &parent.join(name)).into();
+    let mut tree = Tree::default();
+    match contents(real) {
+        Ok(bytes) => drop(tree.files.insert(at, bytes)),
+        Err(problem) => drop(tree.problems.insert(at, problem)),
+    }
+    Ok(tree)
+}
+
+fn absent(path: &Path, cause: &std::io::Error) -> Error {
+    match cause.kind() {
+        std::io::ErrorKind::NotFound => Error::NoSuchFile { path: path.into() },
+        _ => Error::disk(path, cause),
+    }
+}
+
+/// The nearest directory at or above `path` that holds a repository. Git's own discovery would
+/// refuse repositories of other users, of which no more than the place is wanted here.
+fn enclosing_repository(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|above| above.join(".git").exists())
+}
+
+/// `path` seen from `root`, with `/` between its parts.
+fn below(root: &Path, path: &Path) -> String {
+    let inner = path.strip_prefix(root).unwrap_or(path);
+    let parts: Vec<_> = inner.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// The bytes of a file, which may change while it is read.
+fn contents(file: &Path) -> Result<Arc<[u8]>, Problem> {
+    let unreadable = |cause: std::io::Error| Problem::Unreadable(cause.to_string());
+    let opened = fs::File::open(file).map_err(unreadable)?;
+    let size = opened.metadata().map_err(unreadable)?.len();
+    let mut bytes = Vec::new();
+    let limit = Tree::MAX_FILE_BYTES + 1;
+    opened
+        .take(limit)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    if bytes.len() as u64 == limit {
+        return Err(Problem::TooLarge(size.max(limit)));
+    }
+    Ok(bytes.into())
+}
+
+/// The real path of the directory that is read; links may not leave it.
+struct Directory {
+    root: PathBuf,
+}
+
+impl Source for Directory {
+    type Handle = PathBuf;
+
+    fn list(&self, directory: &PathBuf) -> Taken<Vec<Entry<PathBuf>>> {
+        let entries = fs::read_dir(directory)
+            .and_then(|entries| entries.map(|entry| described(&entry?)).collect());
+        let mut entries: Vec<_> = match entries {
+            Ok(entries) => entries,
+            Err(cause) => return Ok(Err(Problem::Unreadable(cause.to_string()))),
+        };
+        let nested = directory != &self.root && entries.iter().any(|entry| entry.name == b".git");
+        if nested {
+            entries.clear();
+        }
+        Ok(Ok(entries))
+    }
+
+    fn read(&self, file: &PathBuf) -> Taken<Arc<[u8]>> {
+        Ok(contents(file))
+    }
+
+    /// As git sees it: a link to an absolute path leaves the tree wherever it leads.
+    fn follow(&self, _: &str, link: &PathBuf) -> Result<Target<PathBuf>, Error> {
+        let absolute = fs::read_link(link).is_ok_and(|target| target.is_absolute());
+        let Ok(real) = fs::canonicalize(link) else {
+            return Ok(Target::Away);
+        };
+        let inside = real.starts_with(&self.root) && !absolute;
+        Ok(match (inside, real.is_dir(), real.is_file()) {
+            (true, true, _) => Target::Directory,
+            (false, true, _) => Target::OutsideDirectory,
+            (true, _, true) => Target::File(real),
+            _ => Target::Away,
+        })
+    }
+}
+
+fn described(entry: &fs::DirEntry) -> std::io::Result<Entry<PathBuf>> {
+    let kind = entry.file_type()?;
+    let kind = if kind.is_dir() {
+        Kind::Directory
+    } else if kind.is_file() {
+        Kind::File
+    } else if kind.is_symlink() {
+        Kind::Link
+    } else {
+        Kind::Other
+    };
+    Ok(Entry {
+        name: entry.file_name().into_encoded_bytes(),
+        kind,
+        handle: entry.path(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::model::ErrorClass;
+
+    fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        directory
+    }
+
+    fn paths(tree: &Tree) -> Vec<&str> {
+        tree.files.keys().map(AsRef::as_ref).collect()
+    }
+
+    fn problem<'t>(tree: &'t Tree, path: &str) -> &'t Problem {
+        tree.problems
+            .get(path)
+            .unwrap_or_else(|| panic!("no problem at {path}, but {:?}", tree.problems))
+    }
+
+    #[test]
+    fn takes_yaml_and_json_and_leaves_the_rest() {
+        let fleet = directory(&[
+            ("b.yml", "b"),
+            ("a/x.yaml", "x"),
+            ("a/x.json", "{}"),
+            ("a/x.txt", ""),
+            ("README.md", ""),
+            (".github/workflow.yaml", ""),
+            (".hidden.yaml", "h"),
+            ("vendored/.git", "gitdir: elsewhere"),
+            ("vendored/c.yaml", ""),
+        ]);
+        let tree = read(fleet.path()).unwrap();
+        assert_eq!(
+            paths(&tree),
+            [".hidden.yaml", "a/x.json", "a/x.yaml", "b.yml"]
+        );
+        assert_eq!(&*tree.files["a/x.yaml"], b"x");
+        assert!(tree.problems.is_empty());
+        assert_eq!(tree.revision, "");
+    }
+
+    #[test]
+    fn honours_ignore_files_at_the_top_and_nested() {
+        let fleet = directory(&[
+            (".capstanignore", "*.yaml\n!wanted.yaml\ndrafts/\n"),
+            ("x.yaml", ""),
+            ("wanted.yaml", ""),
+            ("drafts/wanted.yaml", ""),
+            ("team/.capstanignore", "!x.yaml\n/wanted.yaml\n"),
+            ("team/x.yaml", ""),
+            ("team/wanted.yaml", ""),
+            ("team/deep/wanted.yaml", ""),
+        ]);
+        let tree = read(fleet.path()).unwrap();
+        assert_eq!(
+            paths(&tree),
+            ["team/deep/wanted.yaml", "team/x.yaml", "wanted.yaml"]
+        );
+    }
+
+    #[test]
+    fn a_bad_line_of_an_ignore_file_is_a_problem() {
+        let fleet = directory(&[(".capstanignore", "{\n"), ("x.yaml", "")]);
+        let tree = read(fleet.path()).unwrap();
+        assert_eq!(paths(&tree), ["x.yaml"]);
+        let Problem::Unreadable(cause) = problem(&tree, ".capstanignore") else {
+            panic!()
+        };
+        assert!(cause.starts_with("line 1: "), "{cause}");
+    }
+
+    #[test]
+    fn an_ignore_file_larger_than_all_may_be_is_a_problem() {
+        let long = "x\n".repeat(200 << 10);
+        let fleet = directory(&[(".capstanignore", long.as_str()), ("x", ""), ("x.yaml", "")]);
+        let tree = read(fleet.path()).unwrap();
+        assert_eq!(
+            problem(&tree, ".capstanignore"),
+            &Problem::TooLarge(400 << 10)
+        );
+        assert_eq!(paths(&tree), ["x.yaml"]);
+    }
+
+    #[test]
+    fn paths_count_from_the_enclosing_repository() {
+        let repository = directory(&[("fleets/prod/a.yaml", "a")]);
+        git2::Repository::init(repository.path()).unwrap();
+        let tree = read(&repository.path().join("fleets/prod")).unwrap();
+        assert_eq!(paths(&tree), ["fleets/prod/a.yaml"]);
+        let tree = read(&repository.path().join("fleets/prod/a.yaml")).unwrap();
+        assert_eq!(paths(&tree), ["fleets/prod/a.yaml"]);
+    }
+
+    #[test]
+    fn one_file_is_read_whatever_its_ending() {
+        let fleet = directory(&[("a.txt", "a"), ("b.yaml", "")]);
+        let tree = read(&fleet.path().join("a.txt")).unwrap();
+        assert_eq!(paths(&tree), ["a.txt"]);
+    }
+
+    #[test]
+    fn nothing_there_is_an_error_that_names_it() {
+        let error = read(Path::new("/nowhere/at/all")).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Invalid);
+        assert_eq!(
+            error.to_string(),
+            "there is no /nowhere/at/all; correct the path"
+        );
+    }
+
+    #[test]
+    fn links_are_followed_inside_and_refused_outside() {
+        let outside = directory(&[("secret.yaml", "s"), ("more/x.yaml", "")]);
+        let fleet = directory(&[("real/a.yaml", "a"), ("plain.txt", "p")]);
+        let link = |target: &Path, name: &str| symlink(target, fleet.path().join(name)).unwrap();
+        link(Path::new("real/a.yaml"), "inside.yaml");
+        link(Path::new("plain.txt"), "text.yaml");
+        link(Path::new("inside.yaml"), "twice.yaml");
+        link(&fleet.path().join("real/a.yaml"), "absolute.yaml");
+        link(&outside.path().join("secret.yaml"), "outside.yaml");
+        link(&outside.path().join("more"), "more");
+        link(Path::new("nothing"), "dangling.yaml");
+        link(Path::new("nothing"), "dangling.md");
+        link(Path::new("circle.yaml"), "circle.yaml");
+        link(Path::new("."), "around");
+        let tree = read(fleet.path()).unwrap();
+        assert_eq!(
+            paths(&tree),
+            ["inside.yaml", "real/a.yaml", "text.yaml", "twice.yaml"]
+        );
+        assert_eq!(&*tree.files["twice.yaml"], b"a");
+        let refused: Vec<&str> = tree.problems.keys().map(AsRef::as_ref).collect();
+        assert_eq!(
+            refused,
+            [
+                "absolute.yaml",
+                "circle.yaml",
+                "dangling.yaml",
+                "more",
+                "outside.yaml"
+            ]
+        );
+        assert!(
+            tree.problems
+                .values()
+                .all(|problem| problem == &Problem::LinkLeavesTree)
+        );
+    }
+
+    #[test]
+    fn a_mounted_config_map_is_read_once() {
+        let fleet = directory(&[("..2026_01/a.yaml", "a")]);
+        symlink("..2026_01", fleet.path().join("..data")).unwrap();
+        symlink("..data/a.yaml", fleet.path().join("a.yaml")).unwrap();
+        assert_eq!(paths(&read(fleet.path()).unwrap()), ["a.yaml"]);
+    }
+
+    #[test]
+    fn large_files_strange_names_and_deep_directories_are_problems() {
+        let fleet = directory(&[("ok.yaml", "")]);
+        let limit = usize::try_from(Tree::MAX_FILE_BYTES).unwrap();
+        fs::write(fleet.path().join("full.yaml"), vec![b' '; limit]).unwrap();
+        fs::write(fleet.path().join("large.yaml"), vec![b' '; limit + 1]).unwrap();
+        fs::write(fleet.path().join(OsStr::from_bytes(b"\xff.yaml")), "").unwrap();
+        fs::write(fleet.path().join(OsStr::from_bytes(b"\xff.txt")), "").unwrap();
+        let deep = vec!["d"; 65].join("/");
+        fs::create_dir_all(fleet.path().join(&deep)).unwrap();
+        fs::write(fleet.path().join(&deep).join("x.yaml"), "").unwrap();
+        let tree = read(fleet.path()).unwrap();
+        assert_eq!(paths(&tree), ["full.yaml", "ok.yaml"]);
+        assert_eq!(
+            problem(&tree, "large.yaml"),
+            &Problem::TooLarge(Tree::MAX_FILE_BYTES + 1)
+        );
+        assert_eq!(
+            problem(&tree, "\u{fffd}.yaml"),
+            &Problem::Unreadable("its name is not UTF-8".into())
+        );
+        assert!(matches!(problem(&tree, &deep), Problem::Unreadable(_)));
+        assert_eq!(tree.problems.len(), 3);
+    }
+
+    #[test]
+    fn a_pipe_does_not_hang_the_reader() {
+        let fleet = directory(&[("a.yaml", "")]);
+        let status = std::process::Command::new("mkfifo")
+            .arg(fleet.path().join("pipe.yaml"))
+            .status();
+        assert!(status.is_ok_and(|status| status.success()));
+        symlink("pipe.yaml", fleet.path().join("to-pipe.yaml")).unwrap();
+        let tree = read(fleet.path()).unwrap();
+        assert_eq!(paths(&tree), ["a.yaml"]);
+        assert_eq!(problem(&tree, "to-pipe.yaml"), &Problem::LinkLeavesTree);
+    }
+}

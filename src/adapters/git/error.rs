@@ -1,0 +1,177 @@
+//! What can go wrong with a repository, and what kind of trouble that is.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::ErrorClass;
+
+/// Trouble with the world around a repository. Broken files inside it are never an error: they are
+/// [`Problem`](crate::model::Problem)s of the tree. No message holds a password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// An address of a kind that is not served.
+    #[error(
+        "cannot use {url} as a git source: this version reads local paths and file:// URLs only; \
+         clone the repository to a path the daemon can read and name that path"
+    )]
+    Scheme {
+        /// The address, without its password.
+        url: String,
+    },
+    /// A ref pattern that cannot be matched.
+    #[error(
+        "cannot fetch refs like {pattern:?}: a pattern starts with refs/ and holds at most one *"
+    )]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+    },
+    /// The repository does not answer.
+    #[error("cannot reach {url}: {cause}; the last good revision stays, retrying")]
+    Unreachable {
+        /// The address.
+        url: String,
+        /// What git said.
+        cause: String,
+    },
+    /// The repository may not be read.
+    #[error(
+        "may not read {url}: {cause}; give the daemon's user the right to read it (a repository of \
+         another user must be listed under safe.directory in the git configuration)"
+    )]
+    Denied {
+        /// The address.
+        url: String,
+        /// What git said.
+        cause: String,
+    },
+    /// The refs could be listed, but what they point to did not arrive.
+    #[error("cannot copy from {url} to {dir}: {cause}; the last good revision stays, retrying")]
+    Download {
+        /// The address.
+        url: String,
+        /// The mirror.
+        dir: PathBuf,
+        /// What git said.
+        cause: String,
+    },
+    /// The repository does not take our change.
+    #[error(
+        "{url} refused {reference}: {cause}; give the daemon the right to push this ref, or turn \
+         the checks off"
+    )]
+    Refused {
+        /// The address.
+        url: String,
+        /// The ref that was to change.
+        reference: String,
+        /// What the repository said.
+        cause: String,
+    },
+    /// A change did not get through for a reason that may pass.
+    #[error("cannot push {reference} to {url}: {cause}; nothing is lost, retrying")]
+    Push {
+        /// The address.
+        url: String,
+        /// The ref that was to change.
+        reference: String,
+        /// What git said.
+        cause: String,
+    },
+    /// Others changed the ref each time before we could.
+    #[error(
+        "{reference} at {url} changed under each of {attempts} attempts to write it; nothing is \
+         lost, retrying later"
+    )]
+    Contended {
+        /// The address.
+        url: String,
+        /// The ref.
+        reference: String,
+        /// How often it was tried.
+        attempts: u32,
+    },
+    /// A branch, tag or commit that is not there.
+    #[error("there is no {wanted} in {place}; push it, or correct the revision")]
+    NoSuchRevision {
+        /// What was asked for, in words.
+        wanted: String,
+        /// The repository.
+        place: String,
+    },
+    /// The fleet's path is not a directory at this commit.
+    #[error(
+        "commit {commit} has no directory {path:?}; correct the fleet's path, or add the directory"
+    )]
+    NoSuchPath {
+        /// The commit.
+        commit: String,
+        /// The path, from the repository's root.
+        path: String,
+    },
+    /// A file or directory on this machine that is not there.
+    #[error("there is no {path}; correct the path")]
+    NoSuchFile {
+        /// The path as it was given.
+        path: PathBuf,
+    },
+    /// Another process, or another mirror in this one, works in the directory.
+    #[error(
+        "the mirror {dir} is in use by another process; stop that one or give this one a state \
+         directory of its own"
+    )]
+    Busy {
+        /// The mirror's directory.
+        dir: PathBuf,
+    },
+    /// The objects in a repository of ours cannot be read.
+    #[error("the git objects in {dir} are damaged: {cause}; the next fetch copies them anew")]
+    Damaged {
+        /// The repository.
+        dir: PathBuf,
+        /// What git said.
+        cause: String,
+    },
+    /// The local file system refuses.
+    #[error("cannot use {path}: {cause}; mend its permissions or free some space, retrying")]
+    Disk {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        cause: String,
+    },
+}
+
+impl Error {
+    /// What to do about it.
+    #[must_use]
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            Self::Unreachable { .. }
+            | Self::Download { .. }
+            | Self::Push { .. }
+            | Self::Damaged { .. }
+            | Self::Disk { .. } => ErrorClass::Transient,
+            Self::Denied { .. } | Self::Refused { .. } => ErrorClass::Denied,
+            Self::Contended { .. } | Self::Busy { .. } => ErrorClass::Conflict,
+            Self::Scheme { .. }
+            | Self::Pattern { .. }
+            | Self::NoSuchPath { .. }
+            | Self::NoSuchFile { .. } => ErrorClass::Invalid,
+            Self::NoSuchRevision { .. } => ErrorClass::Gone,
+        }
+    }
+
+    pub(super) fn disk(path: &Path, cause: &std::io::Error) -> Self {
+        Self::Disk {
+            path: path.to_owned(),
+            cause: cause.to_string(),
+        }
+    }
+
+    pub(super) fn damaged(repository: &git2::Repository, cause: &git2::Error) -> Self {
+        Self::Damaged {
+            dir: repository.path().to_owned(),
+            cause: cause.message().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Repositories for the tests of this room: a bare one that people push to, and mirrors of it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use git2::{Index, IndexEntry, IndexTime, Oid, Repository, Signature, Time};
+use tempfile::TempDir;
+
+use super::Mirror;
+
+/// The mode of a file in git.
+pub(super) const FILE: u32 = 0o100_644;
+/// The mode of a link.
+pub(super) const LINK: u32 = 0o120_000;
+/// The mode of a submodule.
+pub(super) const SUBMODULE: u32 = 0o160_000;
+
+/// The repository that people push to.
+pub(super) struct Origin {
+    pub(super) dir: TempDir,
+    pub(super) repository: Repository,
+}
+
+impl Origin {
+    pub(super) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let repository = Repository::init_bare(dir.path()).unwrap();
+        repository.set_head("refs/heads/main").unwrap();
+        Self { dir, repository }
+    }
+
+    pub(super) fn url(&self) -> String {
+        self.dir.path().to_str().unwrap().to_owned()
+    }
+
+    /// A commit on top of `branch` that has exactly `files`.
+    pub(super) fn push(&self, branch: &str, files: &[(&str, &str)]) -> String {
+        let entries: Vec<_> = files
+            .iter()
+            .map(|(path, text)| (path.as_bytes(), FILE, text.as_bytes()))
+            .collect();
+        self.push_entries(branch, &entries)
+    }
+
+    /// The same, with names that need not be UTF-8, and modes.
+    pub(super) fn push_entries(&self, branch: &str, entries: &[(&[u8], u32, &[u8])]) -> String {
+        let name = format!("refs/heads/{branch}");
+        let parent = self.repository.find_reference(&name).ok();
+        let parent = parent.map(|parent| parent.peel_to_commit().unwrap().id());
+        let id = self.commit(entries, parent);
+        self.point(&name, id);
+        id.to_string()
+    }
+
+    pub(super) fn commit(&self, entries: &[(&[u8], u32, &[u8])], parent: Option<Oid>) -> Oid {
+        let mut index = Index::new().unwrap();
+        for (path, mode, bytes) in entries {
+            let id = if *mode == SUBMODULE {
+                Oid::from_bytes(&[7; 20]).unwrap()
+            } else {
+                self.repository.blob(bytes).unwrap()
+            };
+            index.add(&entry(path, *mode, id)).unwrap();
+        }
+        let tree = index.write_tree_to(&self.repository).unwrap();
+        let tree = self.repository.find_tree(tree).unwrap();
+        let parents: Vec<_> = parent
+            .map(|id| self.repository.find_commit(id).unwrap())
+            .into_iter()
+            .collect();
+        let parents: Vec<_> = parents.iter().collect();
+        let who = somebody();
+        self.repository
+            .commit(None, &who, &who, "change it\n\nwhy", &tree, &parents)
+            .unwrap()
+    }
+
+    /// Points a ref at a commit, whatever it was before.
+    pub(super) fn point(&self, name: &str, id: Oid) {
+        self.repository.reference(name, id, true, "test").unwrap();
+    }
+
+    pub(super) fn delete(&self, name: &str) {
+        let mut reference = self.repository.find_reference(name).unwrap();
+        reference.delete().unwrap();
+    }
+
+    /// A mirror of this repository that also fetches `patterns`.
+    pub(super) fn mirror(&self, patterns: &[&str]) -> Copied {
+        let dir = tempfile::tempdir().unwrap();
+        let mirror = open(dir.path(), &self.url(), patterns);
+        Copied { dir, mirror }
+    }
+}
+
+/// A mirror and its directory.
+pub(super) struct Copied {
+    pub(super) dir: TempDir,
+    pub(super) mirror: Mirror,
+}
+
+impl Copied {
+    /// How many objects it holds.
+    pub(super) fn objects(&self) -> usize {
+        let repository = Repository::open_bare(self.dir.path().join("repository.git")).unwrap();
+        let (mut count, odb) = (0, repository.odb().unwrap());
+        odb.foreach(|_| {
+            count += 1;
+            true
+        })
+        .unwrap();
+        count
+    }
+}
+
+impl std::ops::Deref for Copied {
+    type Target = Mirror;
+
+    fn deref(&self) -> &Mirror {
+        &self.mirror
+    }
+}
+
+pub(super) fn open(dir: &Path, url: &str, patterns: &[&str]) -> Mirror {
+    let patterns: Vec<String> = patterns.iter().map(|text| (*text).to_owned()).collect();
+    Mirror::open(dir, url, &patterns).unwrap()
+}
+
+pub(super) fn somebody() -> Signature<'static> {
+    Signature::new("Ada", "ada@example.com", &Time::new(1_760_000_000, 0)).unwrap()
+}
+
+fn entry(path: &[u8], mode: u32, id: Oid) -> IndexEntry {
+    IndexEntry {
+        ctime: IndexTime::new(0, 0),
+        mtime: IndexTime::new(0, 0),
+        dev: 0,
+        ino: 0,
+        mode,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path: path.to_vec(),
+    }
+}

@@ -1,0 +1,267 @@
+//! A bare copy of a repository in a directory of ours, which outlives restarts.
+//!
+//! In: an address and a directory. Out: the refs over there, and their commits over here. The
+//! directory holds `lock`, so that one process works in it at a time, and `repository.git`, where
+//! the ref `refs/heads/x` of the other side is kept as `refs/origin/heads/x`. A ref is written only
+//! when all it leads to has arrived, so a process killed at any moment leaves a usable mirror. One
+//! that is damaged all the same is copied anew beside itself and then replaced.
+
+mod home;
+mod kept;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use git2::Repository;
+
+use self::home::{lock, remove, rename, sweep};
+use self::kept::{commits, is_pattern, keep, kept_refs, leads_elsewhere, matches};
+pub(super) use self::kept::{is_kept, is_missing, kept};
+use super::Error;
+use super::address::Address;
+use super::remote::{Connection, Listing};
+
+/// The refs of a repository by full name (`refs/heads/main`, `HEAD`), and the commit each leads to.
+/// Refs that lead to no commit are not here.
+pub type Refs = BTreeMap<String, String>;
+
+/// What is fetched without being asked for.
+const ALWAYS: &[&str] = &["HEAD", "refs/heads/*", "refs/tags/*", "refs/notes/capstan"];
+/// A copy that is not complete yet.
+const UNFINISHED: &str = "unfinished.git";
+/// A copy that was replaced.
+const DAMAGED: &str = "damaged.git";
+/// The setting that says which repository a mirror is of.
+const URL: &str = "capstan.url";
+
+/// A revision, as people name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ref {
+    /// The default branch.
+    Head,
+    /// A branch, by short name.
+    Branch(String),
+    /// A tag, by short name.
+    Tag(String),
+    /// A commit, by id or by the first seven or more digits of it.
+    Commit(String),
+    /// Any fetched ref, by full name.
+    Name(String),
+}
+
+impl fmt::Display for Ref {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Head => f.write_str("default branch"),
+            Self::Branch(name) => write!(f, "branch {name}"),
+            Self::Tag(name) => write!(f, "tag {name}"),
+            Self::Commit(id) => write!(f, "commit {id}"),
+            Self::Name(name) => write!(f, "ref {name}"),
+        }
+    }
+}
+
+/// A repository copied to a directory. All methods block; they may be called from many threads.
+#[derive(Debug)]
+pub struct Mirror {
+    dir: PathBuf,
+    pub(super) address: Address,
+    patterns: Vec<String>,
+    damaged: AtomicBool,
+    seen: Mutex<Option<Seen>>,
+    _lock: File,
+}
+
+/// What the other side had when it was last fetched.
+#[derive(Debug)]
+pub(super) struct Seen {
+    listing: Listing,
+    refs: Refs,
+}
+
+impl Mirror {
+    /// Opens the mirror of `url` in `dir`, or begins one. Nothing is fetched yet. Besides branches,
+    /// tags and our notes it will fetch the refs that match `patterns` (`refs/pull/*/head`).
+    ///
+    /// # Errors
+    /// When the address cannot be served, or the directory cannot be used.
+    pub fn open(dir: &Path, url: &str, patterns: &[String]) -> Result<Self, Error> {
+        let address = Address::parse(url)?;
+        if let Some(pattern) = patterns.iter().find(|pattern| !is_pattern(pattern)) {
+            let pattern = pattern.clone();
+            return Err(Error::Pattern { pattern });
+        }
+        fs::create_dir_all(dir).map_err(|cause| Error::disk(dir, &cause))?;
+        let lock = lock(dir)?;
+        let always = ALWAYS.iter().map(|pattern| (*pattern).to_owned());
+        let mirror = Self {
+            dir: dir.to_owned(),
+            address,
+            patterns: always.chain(patterns.iter().cloned()).collect(),
+            damaged: AtomicBool::new(false),
+            seen: Mutex::new(None),
+            _lock: lock,
+        };
+        mirror.prepare()?;
+        Ok(mirror)
+    }
+
+    /// Brings what is new, and lets go of what is gone. Costs no more than listing the refs when
+    /// nothing changed.
+    ///
+    /// # Errors
+    /// When the repository does not answer; what was fetched before stays as it is.
+    pub fn fetch(&self) -> Result<Refs, Error> {
+        let mut seen = self.writing();
+        if !self.damaged.load(Ordering::Relaxed) {
+            let repository = self.repository();
+            match repository.and_then(|repository| self.update(&repository, &mut seen)) {
+                Err(Error::Damaged { .. }) => {}
+                other => return other,
+            }
+        }
+        self.rebuild(&mut seen)
+    }
+
+    /// The commit that `wanted` leads to, by what was last fetched.
+    ///
+    /// # Errors
+    /// When there is no such revision.
+    pub fn resolve(&self, wanted: &Ref) -> Result<String, Error> {
+        let name = match wanted {
+            Ref::Head => "HEAD".to_owned(),
+            Ref::Branch(name) => format!("refs/heads/{name}"),
+            Ref::Tag(name) => format!("refs/tags/{name}"),
+            Ref::Name(name) => name.clone(),
+            Ref::Commit(id) => return self.reading(|repository| self.commit_id(repository, id)),
+        };
+        self.reading(|repository| match repository.find_reference(&kept(&name)) {
+            Ok(found) => match found.peel_to_commit() {
+                Ok(commit) => Ok(commit.id().to_string()),
+                Err(cause) if leads_elsewhere(&cause) => Err(self.missing(wanted)),
+                Err(cause) => Err(Error::damaged(repository, &cause)),
+            },
+            Err(cause) if is_missing(&cause) => Err(self.missing(wanted)),
+            Err(cause) => Err(Error::damaged(repository, &cause)),
+        })
+    }
+
+    fn commit_id(&self, repository: &Repository, id: &str) -> Result<String, Error> {
+        let is_id = id.len() >= 7 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let found = is_id.then(|| repository.find_commit_by_prefix(id).ok());
+        match found.flatten() {
+            Some(commit) => Ok(commit.id().to_string()),
+            None => Err(self.missing(&Ref::Commit(id.to_owned()))),
+        }
+    }
+
+    pub(super) fn missing(&self, wanted: &Ref) -> Error {
+        Error::NoSuchRevision {
+            wanted: wanted.to_string(),
+            place: self.address.shown.clone(),
+        }
+    }
+
+    /// Does `read` on the repository, and remembers when that shows damage.
+    pub(super) fn reading<T>(
+        &self,
+        read: impl FnOnce(&Repository) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let result = self.repository().and_then(|repository| read(&repository));
+        if matches!(result, Err(Error::Damaged { .. })) {
+            self.damaged.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// The right to change the repository.
+    pub(super) fn writing(&self) -> MutexGuard<'_, Option<Seen>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.beside("repository.git")
+    }
+
+    /// Opened for each use: a libgit2 repository belongs to one thread.
+    fn repository(&self) -> Result<Repository, Error> {
+        Repository::open_bare(self.path()).map_err(|cause| Error::Damaged {
+            dir: self.path(),
+            cause: cause.message().to_owned(),
+        })
+    }
+
+    /// Makes the repository ready after whatever happened before.
+    fn prepare(&self) -> Result<(), Error> {
+        let path = self.path();
+        remove(&self.beside(UNFINISHED))?;
+        remove(&self.beside(DAMAGED))?;
+        let of = self.repository().and_then(|repository| {
+            let setting = repository.config().and_then(|all| all.get_string(URL));
+            setting.map_err(|cause| Error::damaged(&repository, &cause))
+        });
+        if of.is_ok_and(|url| url == self.address.shown) {
+            return sweep(&path);
+        }
+        remove(&path)?;
+        self.init(&path).map(drop)
+    }
+
+    fn init(&self, path: &Path) -> Result<Repository, Error> {
+        let begun = Repository::init_bare(path).and_then(|repository| {
+            repository.config()?.set_str(URL, &self.address.shown)?;
+            Ok(repository)
+        });
+        begun.map_err(|cause| Error::Disk {
+            path: path.to_owned(),
+            cause: cause.message().to_owned(),
+        })
+    }
+
+    fn beside(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// Copies everything anew; the damaged repository serves until that is done.
+    fn rebuild(&self, seen: &mut Option<Seen>) -> Result<Refs, Error> {
+        let (path, unfinished) = (self.path(), self.beside(UNFINISHED));
+        let damaged = self.beside(DAMAGED);
+        *seen = None;
+        remove(&unfinished)?;
+        remove(&damaged)?;
+        let refs = self.update(&self.init(&unfinished)?, seen)?;
+        rename(&path, &damaged)?;
+        rename(&unfinished, &path)?;
+        self.damaged.store(false, Ordering::Relaxed);
+        remove(&damaged)?;
+        Ok(refs)
+    }
+
+    fn update(&self, repository: &Repository, seen: &mut Option<Seen>) -> Result<Refs, Error> {
+        let mut connection = Connection::open(repository, &self.address)?;
+        let mut listing = connection.list()?;
+        listing.retain(|name, _| self.patterns.iter().any(|pattern| matches(pattern, name)));
+        if let Some(seen) = seen.as_ref().filter(|seen| seen.listing == listing) {
+            return Ok(seen.refs.clone());
+        }
+        let damaged = |cause| Error::damaged(repository, &cause);
+        let before = kept_refs(repository).map_err(damaged)?;
+        if before != listing {
+            let patterns: Vec<&str> = self.patterns.iter().map(String::as_str).collect();
+            connection.download(&patterns)?;
+            keep(repository, &before, &listing).map_err(damaged)?;
+        }
+        let refs = commits(repository, &listing).map_err(damaged)?;
+        *seen = Some(Seen {
+            listing,
+            refs: refs.clone(),
+        });
+        Ok(refs)
+    }
+}

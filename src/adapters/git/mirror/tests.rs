@@ -1,0 +1,302 @@
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::fs;
+
+use git2::Oid;
+
+use super::*;
+use crate::adapters::git::fixture::{FILE, Origin, open, somebody};
+use crate::model::ErrorClass;
+
+#[test]
+fn a_push_arrives_with_the_next_fetch() {
+    let origin = Origin::new();
+    let mirror = origin.mirror(&[]);
+    assert_eq!(mirror.fetch().unwrap(), Refs::new());
+    let first = origin.push("main", &[("a.yaml", "1")]);
+    assert_eq!(mirror.fetch().unwrap()["refs/heads/main"], first);
+    let second = origin.push("main", &[("a.yaml", "2")]);
+    let refs = mirror.fetch().unwrap();
+    assert_eq!(refs["refs/heads/main"], second);
+    assert_eq!(refs["HEAD"], second);
+    assert_eq!(mirror.resolve(&Ref::Branch("main".into())).unwrap(), second);
+    assert_eq!(mirror.resolve(&Ref::Head).unwrap(), second);
+    assert_eq!(&*mirror.tree(&second, "").unwrap().files["a.yaml"], b"2");
+}
+
+#[test]
+fn an_unchanged_repository_is_only_listed() {
+    let origin = Origin::new();
+    origin.push("main", &[("a.yaml", "1")]);
+    let mirror = origin.mirror(&[]);
+    let refs = mirror.fetch().unwrap();
+    // Without its own refs the mirror could not answer but from what it saw.
+    fs::remove_dir_all(mirror.dir.path().join("repository.git/refs/origin")).unwrap();
+    assert_eq!(mirror.fetch().unwrap(), refs);
+    assert!(
+        !mirror
+            .dir
+            .path()
+            .join("repository.git/refs/origin")
+            .exists()
+    );
+}
+
+#[test]
+fn only_new_objects_are_copied() {
+    let origin = Origin::new();
+    for at in 0..5 {
+        origin.push("main", &[("a.yaml", &format!("{at}"))]);
+    }
+    let mirror = origin.mirror(&[]);
+    mirror.fetch().unwrap();
+    let before = mirror.objects();
+    assert_eq!(before, 15);
+    origin.push("main", &[("a.yaml", "new")]);
+    mirror.fetch().unwrap();
+    assert_eq!(mirror.objects(), before + 3);
+}
+
+#[test]
+fn forced_pushes_and_deleted_branches_are_followed() {
+    let origin = Origin::new();
+    let first = origin.push("main", &[("a.yaml", "1")]);
+    let second = origin.push("main", &[("a.yaml", "2")]);
+    origin.push("gone", &[("a.yaml", "3")]);
+    let mirror = origin.mirror(&[]);
+    assert_eq!(mirror.fetch().unwrap()["refs/heads/main"], second);
+
+    let rewritten = origin.commit(
+        &[(b"b.yaml", FILE, b"")],
+        Some(Oid::from_str(&first).unwrap()),
+    );
+    origin.point("refs/heads/main", rewritten);
+    origin.delete("refs/heads/gone");
+    // A branch may come back as a directory of branches.
+    origin.push("gone/again", &[("a.yaml", "4")]);
+    let refs = mirror.fetch().unwrap();
+    assert_eq!(refs["refs/heads/main"], rewritten.to_string());
+    assert!(!refs.contains_key("refs/heads/gone"));
+    assert!(refs.contains_key("refs/heads/gone/again"));
+    let error = mirror.resolve(&Ref::Branch("gone".into())).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Gone);
+    assert!(error.to_string().contains("no branch gone in"), "{error}");
+
+    origin.point("refs/heads/main", Oid::from_str(&first).unwrap());
+    assert_eq!(mirror.fetch().unwrap()["refs/heads/main"], first);
+}
+
+#[test]
+fn tags_lead_to_commits_whatever_their_kind() {
+    let origin = Origin::new();
+    let commit = origin.push("main", &[("a.yaml", "1")]);
+    let object = origin.repository.revparse_single(&commit).unwrap();
+    let tag = |name: &str, object: &git2::Object<'_>| {
+        origin
+            .repository
+            .tag(name, object, &somebody(), "for people", false)
+            .unwrap()
+    };
+    let annotated = tag("v1", &object);
+    tag(
+        "v1-again",
+        &origin.repository.find_object(annotated, None).unwrap(),
+    );
+    origin
+        .repository
+        .tag_lightweight("light", &object, false)
+        .unwrap();
+    let blob = origin.repository.blob(b"no commit").unwrap();
+    tag("blob", &origin.repository.find_object(blob, None).unwrap());
+    // Only the tag leads to this commit.
+    let lone = origin.commit(&[(b"lone.yaml", FILE, b"")], None);
+    tag("lone", &origin.repository.find_object(lone, None).unwrap());
+
+    let mirror = origin.mirror(&[]);
+    let refs = mirror.fetch().unwrap();
+    for name in ["v1", "v1-again", "light"] {
+        assert_eq!(refs[&format!("refs/tags/{name}")], commit);
+        assert_eq!(mirror.resolve(&Ref::Tag(name.into())).unwrap(), commit);
+    }
+    assert!(!refs.contains_key("refs/tags/blob"));
+    let error = mirror.resolve(&Ref::Tag("blob".into())).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Gone);
+    assert!(
+        mirror
+            .tree(&refs["refs/tags/lone"], ".")
+            .unwrap()
+            .files
+            .contains_key("lone.yaml")
+    );
+}
+
+#[test]
+fn commits_resolve_by_id_or_by_its_beginning() {
+    let origin = Origin::new();
+    let commit = origin.push("main", &[("a.yaml", "1")]);
+    let mirror = origin.mirror(&[]);
+    mirror.fetch().unwrap();
+    for id in [&commit[..], &commit[..7]] {
+        assert_eq!(mirror.resolve(&Ref::Commit(id.into())).unwrap(), commit);
+    }
+    for id in [&commit[..6], "0123456789", "main", ""] {
+        let error = mirror.resolve(&Ref::Commit(id.into())).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Gone, "{id}");
+    }
+}
+
+#[test]
+fn other_refs_are_fetched_when_asked_for() {
+    let origin = Origin::new();
+    let main = origin.push("main", &[("a.yaml", "1")]);
+    let parent = Some(Oid::from_str(&main).unwrap());
+    let pull = origin.commit(&[(b"a.yaml", FILE, b"pull")], parent);
+    origin.point("refs/pull/7/head", pull);
+    origin.point("refs/pull/7/merge", pull);
+    origin.point("refs/elsewhere/x", pull);
+    let refs = origin.mirror(&["refs/pull/*/head"]).fetch().unwrap();
+    assert_eq!(refs["refs/pull/7/head"], pull.to_string());
+    let names: Vec<&str> = refs.keys().map(String::as_str).collect();
+    assert_eq!(names, ["HEAD", "refs/heads/main", "refs/pull/7/head"]);
+    assert!(
+        !origin
+            .mirror(&[])
+            .fetch()
+            .unwrap()
+            .contains_key("refs/pull/7/head")
+    );
+}
+
+#[test]
+fn patterns_that_cannot_match_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for pattern in ["pull/*/head", "refs/*/x/*"] {
+        let error = Mirror::open(dir.path(), "/srv", &[pattern.to_owned()]).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Invalid);
+        assert!(error.to_string().contains(pattern));
+    }
+}
+
+#[test]
+fn an_unreachable_repository_says_so_and_the_last_revision_stays() {
+    let origin = Origin::new();
+    let commit = origin.push("main", &[("a.yaml", "1")]);
+    let (url, mirror) = (origin.url(), origin.mirror(&[]));
+    mirror.fetch().unwrap();
+    drop(origin);
+    let error = mirror.fetch().unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Transient);
+    let text = error.to_string();
+    assert!(text.starts_with(&format!("cannot reach {url}: ")), "{text}");
+    assert!(
+        text.ends_with("the last good revision stays, retrying"),
+        "{text}"
+    );
+    assert_eq!(mirror.resolve(&Ref::Branch("main".into())).unwrap(), commit);
+    assert!(mirror.tree(&commit, "").is_ok());
+}
+
+#[test]
+fn a_mirror_outlives_a_restart_and_its_stale_locks() {
+    let origin = Origin::new();
+    let commit = origin.push("main", &[("a.yaml", "1")]);
+    let dir = tempfile::tempdir().unwrap();
+    open(dir.path(), &origin.url(), &[]).fetch().unwrap();
+    let inside = dir.path().join("repository.git");
+    fs::write(inside.join("refs/origin/heads/main.lock"), "").unwrap();
+    fs::write(inside.join("objects/pack/pack_git2_abcdef"), "half").unwrap();
+    fs::create_dir(dir.path().join("unfinished.git")).unwrap();
+
+    let mirror = open(dir.path(), &origin.url(), &[]);
+    assert_eq!(mirror.resolve(&Ref::Branch("main".into())).unwrap(), commit);
+    let second = origin.push("main", &[("a.yaml", "2")]);
+    assert_eq!(mirror.fetch().unwrap()["refs/heads/main"], second);
+    assert!(!inside.join("objects/pack/pack_git2_abcdef").exists());
+    assert!(!dir.path().join("unfinished.git").exists());
+}
+
+#[test]
+fn one_directory_serves_one_mirror_at_a_time() {
+    let origin = Origin::new();
+    let mirror = origin.mirror(&[]);
+    let error = Mirror::open(mirror.dir.path(), &origin.url(), &[]).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Conflict);
+    assert!(
+        error.to_string().contains("in use by another process"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_mirror_of_another_repository_is_begun_anew() {
+    let (one, other) = (Origin::new(), Origin::new());
+    one.push("main", &[("a.yaml", "1")]);
+    let dir = tempfile::tempdir().unwrap();
+    open(dir.path(), &one.url(), &[]).fetch().unwrap();
+    let mirror = open(dir.path(), &other.url(), &[]);
+    assert!(mirror.resolve(&Ref::Branch("main".into())).is_err());
+}
+
+#[test]
+fn a_mirror_that_cannot_be_opened_is_begun_anew() {
+    let origin = Origin::new();
+    let commit = origin.push("main", &[("a.yaml", "1")]);
+    let dir = tempfile::tempdir().unwrap();
+    open(dir.path(), &origin.url(), &[]).fetch().unwrap();
+    fs::write(dir.path().join("repository.git/config"), "[core\n").unwrap();
+    let mirror = open(dir.path(), &origin.url(), &[]);
+    assert_eq!(mirror.fetch().unwrap()["refs/heads/main"], commit);
+}
+
+#[test]
+fn a_ref_file_full_of_zeros_is_mended_by_a_fetch() {
+    let origin = Origin::new();
+    let commit = origin.push("main", &[("a.yaml", "1")]);
+    let dir = tempfile::tempdir().unwrap();
+    open(dir.path(), &origin.url(), &[]).fetch().unwrap();
+    fs::write(
+        dir.path().join("repository.git/refs/origin/heads/main"),
+        [0; 41],
+    )
+    .unwrap();
+    let mirror = open(dir.path(), &origin.url(), &[]);
+    assert_eq!(mirror.fetch().unwrap()["refs/heads/main"], commit);
+    assert_eq!(mirror.resolve(&Ref::Branch("main".into())).unwrap(), commit);
+}
+
+#[test]
+fn lost_objects_are_noticed_when_read_and_mended_by_the_next_fetch() {
+    let origin = Origin::new();
+    let commit = origin.push("main", &[("a.yaml", "1")]);
+    let mirror = origin.mirror(&[]);
+    mirror.fetch().unwrap();
+    let packs = mirror.dir.path().join("repository.git/objects/pack");
+    for file in fs::read_dir(&packs).unwrap() {
+        fs::remove_file(file.unwrap().path()).unwrap();
+    }
+    let found = mirror.tree(&commit, "");
+    assert!(found.is_err());
+    assert_eq!(
+        mirror.resolve(&Ref::Head).unwrap_err().class(),
+        ErrorClass::Transient
+    );
+    mirror.fetch().unwrap();
+    assert!(mirror.tree(&commit, "").is_ok());
+}
+
+#[test]
+fn a_damaged_mirror_keeps_what_it_has_until_the_repository_answers() {
+    let origin = Origin::new();
+    let commit = origin.push("main", &[("a.yaml", "1")]);
+    origin.push("other", &[("b.yaml", "1")]);
+    let mirror = origin.mirror(&[]);
+    mirror.fetch().unwrap();
+    let kept = mirror.dir.path().join("repository.git/refs/origin/heads");
+    fs::write(kept.join("other"), "no id").unwrap();
+    let error = mirror.resolve(&Ref::Branch("other".into())).unwrap_err();
+    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    drop(origin);
+    let error = mirror.fetch().unwrap_err();
+    assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+    assert!(mirror.tree(&commit, "").is_ok());
+}

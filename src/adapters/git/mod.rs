@@ -1,0 +1,34 @@
+//! Git in, notes out: revisions of a repository as [`Tree`](crate::model::Tree)s.
+//!
+//! In: the address of a repository, or a directory. Out: its refs by name, the files of a fleet at
+//! a commit, at the merge of two commits or in a directory, and the text notes on commits. All of
+//! it blocks; callers in async code put it on a thread of its own.
+//!
+//! It does not know: YAML, checks, when to fetch, what a revision is for.
+
+mod address;
+mod author;
+mod checkout;
+pub mod directory;
+mod error;
+#[cfg(test)]
+mod fixture;
+mod history;
+mod hooks;
+mod ignored;
+mod merge;
+mod mirror;
+mod note_tree;
+mod notes;
+mod objects;
+mod push;
+mod remote;
+mod walk;
+
+pub use author::{Author, Files};
+pub use checkout::read_at;
+pub use error::Error;
+pub use history::Commit;
+pub use merge::Merged;
+pub use mirror::{Mirror, Ref, Refs};
+pub use notes::{NoteEdit, Rewrite};

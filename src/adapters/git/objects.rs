@@ -1,0 +1,377 @@
+//! The files of a fleet in the object database of a repository: no work tree is made.
+//!
+//! In: a repository, a git tree and the fleet's path in it. Out: a [`Tree`]. It does not know which
+//! commit was asked for, nor whose repository this is.
+
+use std::sync::Arc;
+
+use git2::{ObjectType, Odb, Oid, Repository};
+
+use super::Error;
+use super::walk::{Entry, Kind, Source, Taken, Target, collect};
+use crate::model::{Problem, Tree};
+
+/// How many links are followed from one, as in Linux.
+const MAX_HOPS: usize = 40;
+/// The most bytes the target of a link may have, as in Linux.
+const MAX_TARGET_BYTES: usize = 4096;
+/// The file mode of a symbolic link.
+const LINK: i32 = 0o120_000;
+
+/// The parts of a `/`-separated path.
+fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/')
+        .filter(|part| !part.is_empty() && *part != b".")
+}
+
+/// A fleet's files, found by object id.
+pub(super) struct Objects<'r> {
+    repository: &'r Repository,
+    odb: Odb<'r>,
+    /// The tree of the whole commit, in which links are resolved.
+    root: Oid,
+    /// The fleet's path in it.
+    path: String,
+    /// The tree at that path.
+    fleet: Oid,
+}
+
+impl<'r> Objects<'r> {
+    /// The files at `path` in the tree `root`; none when there is no such directory.
+    pub(super) fn at(
+        repository: &'r Repository,
+        root: Oid,
+        path: &str,
+    ) -> Result<Option<Self>, Error> {
+        let odb = repository
+            .odb()
+            .map_err(|cause| Error::damaged(repository, &cause))?;
+        let names: Vec<&[u8]> = parts(path.as_bytes()).collect();
+        let mut objects = Self {
+            repository,
+            odb,
+            root,
+            path: String::from_utf8_lossy(&names.join(&b'/')).into_owned(),
+            fleet: root,
+        };
+        for name in names {
+            match objects.child(objects.fleet, name)? {
+                Some((Kind::Directory, id)) => objects.fleet = id,
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(objects))
+    }
+
+    /// The id of the fleet's tree: the same id means the same files.
+    pub(super) fn id(&self) -> Oid {
+        self.fleet
+    }
+
+    /// All files, called `revision` together.
+    pub(super) fn read(&self, revision: &str) -> Result<Tree, Error> {
+        collect(self, &self.fleet, &self.path, revision)
+    }
+
+    fn tree(&self, id: Oid) -> Result<git2::Tree<'r>, Error> {
+        self.repository
+            .find_tree(id)
+            .map_err(|cause| Error::damaged(self.repository, &cause))
+    }
+
+    fn child(&self, tree: Oid, name: &[u8]) -> Result<Option<(Kind, Oid)>, Error> {
+        let tree = self.tree(tree)?;
+        let entry = tree.get_name_bytes(name);
+        Ok(entry.map(|entry| (kind(&entry), entry.id())))
+    }
+
+    /// The bytes of a blob, or its size when that is over `limit`.
+    fn blob(&self, id: Oid, limit: usize) -> Result<Result<Arc<[u8]>, usize>, Error> {
+        let damaged = |cause| Error::damaged(self.repository, &cause);
+        let (size, _) = self.odb.read_header(id).map_err(damaged)?;
+        if size > limit {
+            return Ok(Err(size));
+        }
+        let object = self.odb.read(id).map_err(damaged)?;
+        Ok(Ok(object.data().into()))
+    }
+
+    fn target(&self, names: &[Vec<u8>], found: Option<Oid>) -> Target<Oid> {
+        let fleet: Vec<&[u8]> = parts(self.path.as_bytes()).collect();
+        let inside =
+            names.len() >= fleet.len() && names.iter().zip(&fleet).all(|(name, part)| name == part);
+        match (inside, found) {
+            (true, Some(file)) => Target::File(file),
+            (true, None) => Target::Directory,
+            (false, Some(_)) => Target::Away,
+            (false, None) => Target::OutsideDirectory,
+        }
+    }
+}
+
+fn kind(entry: &git2::TreeEntry<'_>) -> Kind {
+    match entry.kind() {
+        Some(ObjectType::Tree) => Kind::Directory,
+        Some(ObjectType::Blob) if entry.filemode_raw() == LINK => Kind::Link,
+        Some(ObjectType::Blob) => Kind::File,
+        _ => Kind::Other,
+    }
+}
+
+impl Source for Objects<'_> {
+    type Handle = Oid;
+
+    fn list(&self, directory: &Oid) -> Taken<Vec<Entry<Oid>>> {
+        let tree = self.tree(*directory)?;
+        let entries = tree.iter().map(|entry| Entry {
+            name: entry.name_bytes().to_vec(),
+            kind: kind(&entry),
+            handle: entry.id(),
+        });
+        Ok(Ok(entries.collect()))
+    }
+
+    fn read(&self, file: &Oid) -> Taken<Arc<[u8]>> {
+        let limit = usize::try_from(Tree::MAX_FILE_BYTES).unwrap_or(usize::MAX);
+        let blob = self.blob(*file, limit)?;
+        Ok(blob.map_err(|size| Problem::TooLarge(size as u64)))
+    }
+
+    /// Goes from the root of the commit part by part, as a file system would in a checkout.
+    fn follow(&self, path: &str, _: &Oid) -> Result<Target<Oid>, Error> {
+        let mut ahead: Vec<Vec<u8>> = parts(path.as_bytes()).rev().map(<[u8]>::to_vec).collect();
+        let (mut names, mut trees, mut hops) = (Vec::new(), vec![self.root], 0);
+        while let Some(name) = ahead.pop() {
+            if name == b".." {
+                trees.pop();
+                names.pop();
+            }
+            let Some(&tree) = trees.last() else {
+                return Ok(Target::Away);
+            };
+            if name == b".." {
+                continue;
+            }
+            match self.child(tree, &name)? {
+                Some((Kind::Directory, id)) => {
+                    trees.push(id);
+                    names.push(name);
+                }
+                Some((Kind::File, id)) if ahead.is_empty() => {
+                    return Ok(self.target(&names, Some(id)));
+                }
+                Some((Kind::Link, id)) if hops < MAX_HOPS => {
+                    hops += 1;
+                    match self.blob(id, MAX_TARGET_BYTES)? {
+                        Ok(target) if !target.starts_with(b"/") => {
+                            ahead.extend(parts(&target).rev().map(<[u8]>::to_vec));
+                        }
+                        _ => return Ok(Target::Away),
+                    }
+                }
+                _ => return Ok(Target::Away),
+            }
+        }
+        Ok(self.target(&names, None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use super::*;
+    use crate::adapters::git::fixture::{FILE, LINK, Origin, SUBMODULE};
+    use crate::model::ErrorClass;
+
+    /// The fleet at `path` in a commit of `entries`.
+    fn read(path: &str, entries: &[(&[u8], u32, &[u8])]) -> Tree {
+        let origin = Origin::new();
+        let commit = origin.push_entries("main", entries);
+        let mirror = origin.mirror(&[]);
+        mirror.fetch().unwrap();
+        let tree = mirror.tree(&commit, path).unwrap();
+        assert_eq!(tree.revision, commit);
+        tree
+    }
+
+    fn paths(tree: &Tree) -> Vec<&str> {
+        tree.files.keys().map(AsRef::as_ref).collect()
+    }
+
+    #[test]
+    fn takes_the_files_below_the_path_and_names_them_from_the_root() {
+        let tree = read(
+            "./fleets//prod/",
+            &[
+                (b"fleets/prod/a.yaml", FILE, b"a"),
+                (b"fleets/prod/deep/b.json", FILE, b"{}"),
+                (b"fleets/prod/README.md", FILE, b""),
+                (b"fleets/prod/.github/c.yaml", FILE, b""),
+                (b"fleets/prod/module.yaml", SUBMODULE, b""),
+                (b"fleets/prod/module", SUBMODULE, b""),
+                (b"fleets/other/c.yaml", FILE, b""),
+            ],
+        );
+        assert_eq!(
+            paths(&tree),
+            ["fleets/prod/a.yaml", "fleets/prod/deep/b.json"]
+        );
+        assert_eq!(&*tree.files["fleets/prod/a.yaml"], b"a");
+        assert!(tree.problems.is_empty(), "{:?}", tree.problems);
+    }
+
+    #[test]
+    fn the_ignore_file_of_the_path_counts_from_the_path() {
+        let tree = read(
+            "fleet",
+            &[
+                (b".capstanignore", FILE, b"*.yaml\n"),
+                (b"fleet/.capstanignore", FILE, b"/a.yaml\ndrafts/\n"),
+                (b"fleet/a.yaml", FILE, b""),
+                (b"fleet/b/a.yaml", FILE, b""),
+                (b"fleet/drafts/c.yaml", FILE, b""),
+            ],
+        );
+        assert_eq!(paths(&tree), ["fleet/b/a.yaml"]);
+    }
+
+    #[test]
+    fn links_are_followed_inside_and_refused_outside() {
+        let tree = read(
+            "fleet",
+            &[
+                (b"fleet/real/a.yaml", FILE, b"a"),
+                (b"fleet/plain.txt", FILE, b"p"),
+                (b"fleet/inside.yaml", LINK, b"./real/../real/a.yaml"),
+                (b"fleet/text.yaml", LINK, b"plain.txt"),
+                (b"fleet/around.yaml", LINK, b"../fleet/real/a.yaml"),
+                (b"fleet/twice.yaml", LINK, b"by-link/a.yaml"),
+                (b"fleet/by-link", LINK, b"real"),
+                (b"fleet/absolute.yaml", LINK, b"/fleet/real/a.yaml"),
+                (b"fleet/circle.yaml", LINK, b"circle.yaml"),
+                (b"fleet/dangling.yaml", LINK, b"nothing"),
+                (b"fleet/dangling.md", LINK, b"nothing"),
+                (b"fleet/above.yaml", LINK, b"../../../etc/passwd"),
+                (b"fleet/through.yaml", LINK, b"plain.txt/x"),
+                (b"fleet/outside.yaml", LINK, b"../secret.yaml"),
+                (b"fleet/outside", LINK, b"../other"),
+                (b"fleet/sibling.yaml", LINK, b"../fleet2/x.yaml"),
+                (b"secret.yaml", FILE, b"s"),
+                (b"other/x.yaml", FILE, b""),
+                (b"fleet2/x.yaml", FILE, b""),
+            ],
+        );
+        assert_eq!(
+            paths(&tree),
+            [
+                "fleet/around.yaml",
+                "fleet/inside.yaml",
+                "fleet/real/a.yaml",
+                "fleet/text.yaml",
+                "fleet/twice.yaml",
+            ]
+        );
+        assert_eq!(&*tree.files["fleet/twice.yaml"], b"a");
+        let refused: Vec<&str> = tree.problems.keys().map(AsRef::as_ref).collect();
+        assert_eq!(
+            refused,
+            [
+                "fleet/above.yaml",
+                "fleet/absolute.yaml",
+                "fleet/circle.yaml",
+                "fleet/dangling.yaml",
+                "fleet/outside",
+                "fleet/outside.yaml",
+                "fleet/sibling.yaml",
+                "fleet/through.yaml",
+            ]
+        );
+        assert!(
+            tree.problems
+                .values()
+                .all(|problem| problem == &Problem::LinkLeavesTree)
+        );
+    }
+
+    #[test]
+    fn a_checkout_gives_the_same_tree_as_the_objects() {
+        let entries: &[(&[u8], u32, &[u8])] = &[
+            (b".capstanignore", FILE, b"left-out.yaml\n"),
+            (b"a/.capstanignore", FILE, b"!left-out.yaml\n[z-a]\n"),
+            (b"a/left-out.yaml", FILE, b"kept"),
+            (b"a/link.yaml", LINK, b"../b.yml"),
+            (b"a/out.yaml", LINK, b"../../x"),
+            (b"b.yml", FILE, b"b"),
+            (b"left-out.yaml", FILE, b""),
+            (b"links", LINK, b"a"),
+        ];
+        let from_git = read("", entries);
+        let checkout = tempfile::tempdir().unwrap();
+        std::fs::create_dir(checkout.path().join("a")).unwrap();
+        for (path, mode, bytes) in entries {
+            let path = checkout.path().join(std::str::from_utf8(path).unwrap());
+            let text = std::str::from_utf8(bytes).unwrap();
+            match *mode {
+                LINK => std::os::unix::fs::symlink(text, path).unwrap(),
+                _ => std::fs::write(path, text).unwrap(),
+            }
+        }
+        let from_directory = crate::adapters::git::directory::read(checkout.path()).unwrap();
+        assert_eq!(from_git.files, from_directory.files);
+        assert_eq!(from_git.problems, from_directory.problems);
+        assert_eq!(from_git.files.len(), 3);
+        assert_eq!(from_git.problems.len(), 2);
+    }
+
+    #[test]
+    fn large_files_and_strange_names_are_problems() {
+        let limit = usize::try_from(Tree::MAX_FILE_BYTES).unwrap();
+        let large = vec![b' '; limit + 1];
+        let tree = read(
+            "",
+            &[
+                (b"full.yaml", FILE, &large[1..]),
+                (b"large.yaml", FILE, &large),
+                (b"\xff.yaml", FILE, b""),
+                (b"\xfe/x.yaml", FILE, b""),
+                (b"\xff.txt", FILE, b""),
+                (b"not-utf8-inside.yaml", FILE, b"\xff"),
+            ],
+        );
+        assert_eq!(paths(&tree), ["full.yaml", "not-utf8-inside.yaml"]);
+        let found: Vec<_> = tree
+            .problems
+            .iter()
+            .map(|(at, what)| (&**at, what))
+            .collect();
+        let unreadable = Problem::Unreadable("its name is not UTF-8".into());
+        assert_eq!(
+            found,
+            [
+                ("large.yaml", &Problem::TooLarge(limit as u64 + 1)),
+                ("\u{fffd}", &unreadable),
+                ("\u{fffd}.yaml", &unreadable),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_missing_path_is_an_error_that_names_it() {
+        let origin = Origin::new();
+        let entries: &[(&[u8], u32, &[u8])] = &[
+            (b"fleet/a.yaml", FILE, b""),
+            (b"file", FILE, b""),
+            (b"link", LINK, b"fleet"),
+        ];
+        let commit = origin.push_entries("main", entries);
+        let mirror = origin.mirror(&[]);
+        mirror.fetch().unwrap();
+        for path in ["flet", "fleet/prod", "file", "link", ".."] {
+            let error = mirror.tree(&commit, path).unwrap_err();
+            assert_eq!(error.class(), ErrorClass::Invalid);
+            let expected = format!("commit {commit} has no directory {path:?};");
+            assert!(error.to_string().starts_with(&expected), "{error}");
+        }
+    }
+}

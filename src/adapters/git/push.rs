@@ -1,0 +1,84 @@
+//! One ref of a repository on this machine moved to what a mirror holds: objects first, then the
+//! ref, and only if nobody else moved it meanwhile.
+//!
+//! In: a mirror's repository, an address and a change. Out: whether it was made. libgit2's own push
+//! to a path neither compares under the ref's lock nor asks the hooks, so two daemons could lose
+//! each other's notes; this one does both.
+
+use git2::{ErrorCode, ObjectType, Odb, Oid, Repository};
+
+use super::Error;
+use super::address::Address;
+use super::hooks::{Change, Hooks};
+
+/// What became of a push.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pushed {
+    /// The ref is where we want it.
+    Done,
+    /// Somebody else moved it first.
+    Moved,
+}
+
+/// Makes `change` in the repository at `address`, with the objects that `from` holds.
+pub(super) fn push(
+    from: &Repository,
+    address: &Address,
+    change: Change<'_>,
+) -> Result<Pushed, Error> {
+    let unpushed = |cause| address.unpushed(change.reference, &cause);
+    let to = Repository::open(&address.path).map_err(unpushed)?;
+    let hooks = Hooks::of(&to, from);
+    hooks.ask(change).map_err(|cause| Error::Refused {
+        url: address.shown.clone(),
+        reference: change.reference.to_owned(),
+        cause,
+    })?;
+    let target = to.odb().map_err(unpushed)?;
+    copy(from, &target, change.new).map_err(unpushed)?;
+    let pushed = set(&to, change).map_err(unpushed)?;
+    if pushed == Pushed::Done {
+        hooks.tell(change);
+    }
+    Ok(pushed)
+}
+
+/// Copies an object and all it leads to; what is there has all it leads to already, and to keep
+/// that true the object itself comes last.
+fn copy(from: &Repository, to: &Odb<'_>, id: Oid) -> Result<(), git2::Error> {
+    if to.exists(id) {
+        return Ok(());
+    }
+    for part in parts(from, id)? {
+        copy(from, to, part)?;
+    }
+    let odb = from.odb()?;
+    let object = odb.read(id)?;
+    to.write(object.kind(), object.data()).map(drop)
+}
+
+/// What a commit or directory leads to.
+fn parts(from: &Repository, id: Oid) -> Result<Vec<Oid>, git2::Error> {
+    let object = from.find_object(id, None)?;
+    if let Some(commit) = object.as_commit() {
+        return Ok(commit.parent_ids().chain([commit.tree_id()]).collect());
+    }
+    let Some(tree) = object.as_tree() else {
+        return Ok(Vec::new());
+    };
+    let entries = tree.iter();
+    let here = entries.filter(|entry| entry.kind() != Some(ObjectType::Commit));
+    Ok(here.map(|entry| entry.id()).collect())
+}
+
+/// Moves the ref under its lock. That nothing is there counts as a value too.
+fn set(to: &Repository, change: Change<'_>) -> Result<Pushed, git2::Error> {
+    let old = change.old.unwrap_or(Oid::ZERO_SHA1);
+    match to.reference_matching(change.reference, change.new, true, old, "push") {
+        Ok(_) => Ok(Pushed::Done),
+        Err(cause) => match cause.code() {
+            ErrorCode::Modified | ErrorCode::Locked | ErrorCode::NotFound => Ok(Pushed::Moved),
+            _ => Err(cause),
+        },
+    }
+}

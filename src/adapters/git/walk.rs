@@ -1,0 +1,353 @@
+//! From a source of files to a [`Tree`]: which files are taken, which are left out, which are a
+//! problem.
+//!
+//! In: a [`Source`], which lists directories and reads files. Out: a `Tree`, the same whether the
+//! files stand in git or in a directory. Left out in silence: names that are not YAML or JSON,
+//! what `.capstanignore` names, hidden directories, nested repositories, links to directories
+//! inside the tree (their files are read where they stand). It does not know git or file systems.
+
+use std::sync::Arc;
+
+use super::Error;
+use super::ignored::{self, Rules};
+use crate::model::{Problem, Tree};
+
+/// The most bytes all files of a tree may have together, so that a small push of well compressed
+/// files cannot fill the memory: 256 MiB.
+const MAX_TREE_BYTES: usize = 256 << 20;
+/// The most bytes all ignore files of a tree may have together: 256 KiB.
+const MAX_RULE_BYTES: usize = 256 << 10;
+/// The most directory entries that are looked at: 1,000,000. A tree that names the same directory
+/// again and again has far more than it stores.
+const MAX_ENTRIES: usize = 1_000_000;
+/// The deepest directory that is looked into.
+const MAX_DEPTH: usize = 64;
+
+/// What a source says about one thing: the world may be broken (the outer error), or only this
+/// thing (the problem).
+pub(super) type Taken<T> = Result<Result<T, Problem>, Error>;
+
+/// Where a link leads.
+pub(super) enum Target<H> {
+    /// To a file inside the tree.
+    File(H),
+    /// To a directory inside the tree.
+    Directory,
+    /// To a directory outside the tree.
+    OutsideDirectory,
+    /// Elsewhere out of the tree, to nothing, or in a circle.
+    Away,
+}
+
+/// What a directory entry is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Directory,
+    File,
+    Link,
+    /// A submodule, a socket, ...: not ours.
+    Other,
+}
+
+/// One entry of a directory.
+pub(super) struct Entry<H> {
+    pub(super) name: Vec<u8>,
+    pub(super) kind: Kind,
+    pub(super) handle: H,
+}
+
+/// Files and directories by handle.
+pub(super) trait Source {
+    /// What finds a file or directory again.
+    type Handle;
+    /// The entries of a directory, in any order.
+    fn list(&self, directory: &Self::Handle) -> Taken<Vec<Entry<Self::Handle>>>;
+    /// The bytes of a file of at most [`Tree::MAX_FILE_BYTES`].
+    fn read(&self, file: &Self::Handle) -> Taken<Arc<[u8]>>;
+    /// Where the link at `path` leads.
+    fn follow(&self, path: &str, link: &Self::Handle) -> Result<Target<Self::Handle>, Error>;
+}
+
+/// The path of `name` in the directory `path`, either of which counts from the repository's root.
+pub(super) fn join(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}/{name}")
+    }
+}
+
+/// Reads all files below `root`, which stands at `path` in the repository.
+pub(super) fn collect<S: Source>(
+    source: &S,
+    root: &S::Handle,
+    path: &str,
+    revision: &str,
+) -> Result<Tree, Error> {
+    let mut walk = Walk {
+        source,
+        tree: Tree {
+            revision: revision.to_owned(),
+            ..Tree::default()
+        },
+        entries: 0,
+        files: 0,
+        bytes: 0,
+        rule_bytes: 0,
+        full: false,
+    };
+    walk.directory(root, path, None, 0)?;
+    Ok(walk.tree)
+}
+
+struct Walk<'s, S> {
+    source: &'s S,
+    tree: Tree,
+    entries: usize,
+    files: usize,
+    bytes: usize,
+    rule_bytes: usize,
+    full: bool,
+}
+
+impl<S: Source> Walk<'_, S> {
+    fn directory(
+        &mut self,
+        directory: &S::Handle,
+        path: &str,
+        above: Option<&Rules<'_>>,
+        depth: usize,
+    ) -> Result<(), Error> {
+        let mut entries = match self.list(directory, depth)? {
+            Ok(entries) => entries,
+            Err(problem) => {
+                self.problem(path, problem);
+                return Ok(());
+            }
+        };
+        entries.sort_by(|one, other| one.name.cmp(&other.name));
+        let own = self.own_rules(&entries, path, above)?;
+        let rules = own.as_ref().or(above);
+        for entry in &entries {
+            self.entry(entry, path, rules, depth)?;
+            if self.full {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, directory: &S::Handle, depth: usize) -> Taken<Vec<Entry<S::Handle>>> {
+        if depth > MAX_DEPTH {
+            let cause = format!("it lies more than {MAX_DEPTH} directories deep");
+            return Ok(Err(Problem::Unreadable(cause)));
+        }
+        let listed = self.source.list(directory)?;
+        self.entries += listed.as_ref().map_or(0, Vec::len);
+        if self.entries > MAX_ENTRIES {
+            self.full = true;
+            return Ok(Err(Problem::TooManyFiles(MAX_ENTRIES)));
+        }
+        Ok(listed)
+    }
+
+    /// The rules of the directory's own ignore file, if it has one.
+    fn own_rules<'above>(
+        &mut self,
+        entries: &[Entry<S::Handle>],
+        path: &'above str,
+        above: Option<&'above Rules<'above>>,
+    ) -> Result<Option<Rules<'above>>, Error> {
+        let file = entries
+            .iter()
+            .find(|entry| entry.kind == Kind::File && entry.name == ignored::FILE.as_bytes());
+        let Some(file) = file else { return Ok(None) };
+        let at = join(path, ignored::FILE);
+        let text = match self.source.read(&file.handle)? {
+            Ok(text) => text,
+            Err(problem) => {
+                self.problem(&at, problem);
+                return Ok(None);
+            }
+        };
+        self.rule_bytes += text.len();
+        if self.rule_bytes > MAX_RULE_BYTES {
+            self.problem(&at, Problem::TooLarge(text.len() as u64));
+            return Ok(None);
+        }
+        let (rules, fault) = Rules::read(&String::from_utf8_lossy(&text), path, above);
+        if let Some(fault) = fault {
+            self.problem(&at, Problem::Unreadable(fault));
+        }
+        Ok(Some(rules))
+    }
+
+    fn entry(
+        &mut self,
+        entry: &Entry<S::Handle>,
+        directory: &str,
+        rules: Option<&Rules<'_>>,
+        depth: usize,
+    ) -> Result<(), Error> {
+        let is_directory = entry.kind == Kind::Directory;
+        let name = String::from_utf8_lossy(&entry.name);
+        let path = join(directory, &name);
+        let hidden = is_directory && name.starts_with('.');
+        if hidden || rules.is_some_and(|rules| rules.leave_out(&path, is_directory)) {
+            return Ok(());
+        }
+        if let Some(problem) = misnamed(&entry.name) {
+            if is_directory || Tree::reads(&name) {
+                self.problem(&path, problem);
+            }
+            return Ok(());
+        }
+        match entry.kind {
+            Kind::Directory => self.directory(&entry.handle, &path, rules, depth + 1),
+            Kind::File if Tree::reads(&name) => self.file(&path, &entry.handle),
+            Kind::Link => self.link(&path, &entry.handle),
+            Kind::File | Kind::Other => Ok(()),
+        }
+    }
+
+    fn link(&mut self, path: &str, link: &S::Handle) -> Result<(), Error> {
+        match (self.source.follow(path, link)?, Tree::reads(path)) {
+            (Target::File(file), true) => self.file(path, &file)?,
+            (Target::Away, true) | (Target::OutsideDirectory, _) => {
+                self.problem(path, Problem::LinkLeavesTree);
+            }
+            (Target::File(_) | Target::Away, false) | (Target::Directory, _) => {}
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &str, file: &S::Handle) -> Result<(), Error> {
+        self.files += 1;
+        if self.files > Tree::MAX_FILES {
+            self.full = true;
+            self.problem(path, Problem::TooManyFiles(Tree::MAX_FILES));
+            return Ok(());
+        }
+        match self.source.read(file)? {
+            Err(problem) => self.problem(path, problem),
+            Ok(bytes) if self.bytes + bytes.len() > MAX_TREE_BYTES => {
+                let cause = format!(
+                    "the files before it hold {} MiB already, the most that is read",
+                    MAX_TREE_BYTES >> 20
+                );
+                self.problem(path, Problem::Unreadable(cause));
+            }
+            Ok(bytes) => {
+                self.bytes += bytes.len();
+                self.tree.files.insert(path.into(), bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody reads more problems than a tree may have files.
+    fn problem(&mut self, path: &str, problem: Problem) {
+        let path = if path.is_empty() { "." } else { path };
+        self.tree.problems.insert(path.into(), problem);
+        self.full |= self.tree.problems.len() >= Tree::MAX_FILES;
+    }
+}
+
+/// Why a file of this name cannot be taken in. Git itself refuses to check out some of these, but
+/// a tree made by hand may hold them.
+fn misnamed(name: &[u8]) -> Option<Problem> {
+    let fault = if std::str::from_utf8(name).is_err() {
+        "its name is not UTF-8"
+    } else if name.is_empty() || name == b"." || name == b".." || name.contains(&b'/') {
+        "its name is not a file name"
+    } else {
+        return None;
+    };
+    Some(Problem::Unreadable(fault.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// Directories that all hold the same.
+    struct Endless {
+        directories: usize,
+        files: usize,
+        ending: &'static str,
+        bytes: Arc<[u8]>,
+    }
+
+    impl Source for Endless {
+        type Handle = ();
+
+        fn list(&self, (): &()) -> Taken<Vec<Entry<()>>> {
+            let entry = |name: String, kind| Entry {
+                name: name.into_bytes(),
+                kind,
+                handle: (),
+            };
+            let inner = (0..self.directories).map(|at| entry(format!("{at}"), Kind::Directory));
+            let files = (0..self.files).map(|at| format!("{at:05}{}", self.ending));
+            Ok(Ok(inner
+                .chain(files.map(|name| entry(name, Kind::File)))
+                .collect()))
+        }
+
+        fn read(&self, (): &()) -> Taken<Arc<[u8]>> {
+            Ok(Ok(Arc::clone(&self.bytes)))
+        }
+
+        fn follow(&self, _: &str, (): &()) -> Result<Target<()>, Error> {
+            Ok(Target::Away)
+        }
+    }
+
+    fn read(directories: usize, files: usize, ending: &'static str, bytes: usize) -> Tree {
+        let bytes = vec![0; bytes].into();
+        let source = Endless {
+            directories,
+            files,
+            ending,
+            bytes,
+        };
+        collect(&source, &(), "", "revision").unwrap()
+    }
+
+    #[test]
+    fn the_first_file_over_the_limit_is_named_and_no_more_are_read() {
+        let tree = read(0, Tree::MAX_FILES, ".yaml", 1);
+        assert!(tree.problems.is_empty());
+        let tree = read(0, Tree::MAX_FILES + 2, ".yaml", 1);
+        assert_eq!(tree.files.len(), Tree::MAX_FILES);
+        let found: Vec<_> = tree
+            .problems
+            .iter()
+            .map(|(at, what)| (&**at, what))
+            .collect();
+        assert_eq!(
+            found,
+            [("20000.yaml", &Problem::TooManyFiles(Tree::MAX_FILES))]
+        );
+    }
+
+    #[test]
+    fn directories_without_end_are_given_up() {
+        let tree = read(1, 0, "", 0);
+        let found: Vec<_> = tree.problems.values().collect();
+        assert!(matches!(found[..], [Problem::Unreadable(_)]), "{found:?}");
+        let tree = read(100, 0, "", 0);
+        assert_eq!(tree.problems.len(), Tree::MAX_FILES);
+        let tree = read(2, 40_000, ".txt", 0);
+        let found: Vec<_> = tree.problems.values().collect();
+        assert_eq!(found, [&Problem::TooManyFiles(MAX_ENTRIES)]);
+    }
+
+    #[test]
+    fn large_content_stored_small_does_not_fill_the_memory() {
+        let tree = read(0, 300, ".yaml", 1 << 20);
+        assert_eq!((tree.files.len(), tree.problems.len()), (256, 44));
+    }
+}

@@ -1,0 +1,21 @@
+//! Applying a plan to a cluster and seeing what becomes of it.
+//!
+//! In: a [`Plan`](crate::plan::Plan) and a `kube::Client`. Out: [`Progress`](crate::plan::Progress)
+//! events, one whenever an object of the plan, or a resource embedded in one, reaches another state.
+//!
+//! ```text
+//! plan ─► runner ─► apply (server-side) ─┐
+//!            ▲                           ├─► progress
+//!            └── watch ◄── cluster ◄─────┘
+//! ```
+//!
+//! Nothing is polled: a step starts when the watch event that satisfies its last predecessor
+//! arrives. It does not know: where the plan came from, who reads the progress.
+
+mod discovery;
+mod error;
+mod runner;
+mod watch;
+
+pub use error::Error;
+pub use runner::{Options, Target, run};

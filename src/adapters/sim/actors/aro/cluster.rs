@@ -1,0 +1,146 @@
+//! The controller of AROCluster (facts/aro-controllers.md §3.1 and §3.4).
+//!
+//! In: an AROCluster, its Cluster, control plane and embedded resources. Out: the resources applied,
+//! the endpoint copied from the control plane, and its status.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::super::conditions::{Conditions, Word};
+use super::super::links;
+use super::super::outcome::{self, Outcome};
+use super::super::world::World;
+use super::resources::{self, Entry};
+use crate::api::conditions as c;
+use crate::health::Live;
+
+const FINALIZER: &str = "arocluster/finalizer";
+
+/// What to do about an AROCluster.
+pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
+    let mut outcome = Outcome::rest();
+    if live.is_deleting() {
+        let left = resources::take_down(world, live, &mut outcome);
+        if !left.is_empty() {
+            outcome.maybe(outcome::status(live, remaining(live, &left)));
+        }
+        return outcome;
+    }
+    let Some(cluster_id) = links::owner(live, "Cluster") else {
+        return outcome;
+    };
+    outcome.need(cluster_id.clone());
+    let cluster = world.get(&cluster_id);
+    let Some(cluster) = cluster.filter(|cluster| !links::is_paused(*cluster, live)) else {
+        return outcome;
+    };
+    let plane_id = links::control_plane(cluster);
+    plane_id.clone().into_iter().for_each(|id| outcome.need(id));
+    let plane = plane_id.and_then(|id| world.get(&id));
+    let endpoint = plane.and_then(|plane| endpoint(plane.text(&["status", "apiURL"])));
+    let items = resources::wanted(live);
+    outcome.maybe(resources::mark(
+        live,
+        FINALIZER,
+        &items,
+        with_endpoint(live, endpoint.as_ref()),
+    ));
+    let entries = resources::reconcile(world, live, &items, &mut outcome);
+    let plane_ready = plane.is_some_and(|plane| plane.flag(&["status", "ready"]));
+    let ready = plane_ready && endpoint.is_some();
+    let status = status(live, now, &entries, (ready, endpoint.is_some()));
+    outcome.maybe(outcome::status(live, status));
+    outcome
+}
+
+/// The spec to write: the endpoint, the one it has if the control plane tells none.
+fn with_endpoint(live: Live<'_>, endpoint: Option<&Value>) -> Value {
+    let held = live.at(&["spec", "controlPlaneEndpoint"]);
+    let known = endpoint.or(held);
+    known.map_or(
+        Value::Null,
+        |endpoint| json!({"controlPlaneEndpoint": endpoint}),
+    )
+}
+
+/// Host and port of a URL; the port of https when it names none.
+fn endpoint(url: &str) -> Option<Value> {
+    let uri: http::Uri = url.parse().ok()?;
+    let host = uri.host().filter(|host| !host.is_empty())?;
+    Some(json!({"host": host, "port": uri.port_u16().unwrap_or(443)}))
+}
+
+/// `(ready, known)`: whether the control plane is ready at a known endpoint, and whether there is one.
+fn status(live: Live<'_>, now: Timestamp, entries: &[Entry], plane: (bool, bool)) -> Value {
+    let (ready, known) = plane;
+    let count = entries.iter().filter(|entry| entry.ready).count();
+    let all = count == entries.len();
+    let mut conditions = Conditions::of(live, now);
+    if !entries.is_empty() {
+        conditions.set(
+            c::RESOURCES_READY,
+            resources_word(all, count, entries.len()),
+        );
+    }
+    let waiting = match known {
+        true => c::WAITING_FOR_PORT,
+        false => c::WAITING_FOR_CONTROL_PLANE,
+    };
+    let word = Word::either(
+        ready,
+        c::SUCCEEDED,
+        c::EXTERNALLY_MANAGED_CONTROL_PLANE,
+        waiting,
+    );
+    conditions.set(c::NETWORK_INFRASTRUCTURE_READY, word);
+    let was = live.flag(&["status", "initialization", "provisioned"]);
+    json!({
+        "ready": ready,
+        "initialization": {"provisioned": was || (all && ready)},
+        "resources": resources::listed(entries),
+        "conditions": conditions.into_value(),
+    })
+}
+
+fn resources_word(all: bool, ready: usize, count: usize) -> Word {
+    match all {
+        true => Word::yes(c::INFRASTRUCTURE_READY, c::all_ready(count)),
+        false => Word::no(c::PROVISIONING_INFRASTRUCTURE, c::some_ready(ready, count)),
+    }
+}
+
+/// The status of a cluster that goes: what is still to be deleted.
+fn remaining(live: Live<'_>, left: &[Entry]) -> Value {
+    let mut status = live.at(&["status"]).cloned().unwrap_or_else(|| json!({}));
+    status["ready"] = json!(false);
+    status["resources"] = resources::listed(left);
+    status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_have_a_port_whatever_the_url_says() {
+        let cases = [
+            (
+                "https://api.x.example:6443/",
+                Some(json!({"host": "api.x.example", "port": 6443})),
+            ),
+            (
+                "https://api.x.example/",
+                Some(json!({"host": "api.x.example", "port": 443})),
+            ),
+            (
+                "https://[fd00::1]:443",
+                Some(json!({"host": "[fd00::1]", "port": 443})),
+            ),
+            ("", None),
+            ("no url", None),
+        ];
+        for (url, expected) in cases {
+            assert_eq!(endpoint(url), expected, "{url}");
+        }
+    }
+}

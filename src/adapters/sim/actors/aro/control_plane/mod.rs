@@ -1,0 +1,227 @@
+//! The controller of AROControlPlane (facts/aro-controllers.md §3.2 and §3.4).
+//!
+//! In: an AROControlPlane, its Cluster and AROCluster, the role assignments, the key, the node pools.
+//! Out: its embedded HCP cluster and external authentication applied when each may be, and its status.
+
+mod status;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::super::conditions::{Conditions, Word};
+use super::super::links;
+use super::super::outcome::{self, Need, Outcome};
+use super::super::world::World;
+use super::encryption::{self, Key};
+use super::resources;
+use crate::api::conditions as c;
+use crate::api::kinds::{AUTHORIZATION, RED_HAT_OPENSHIFT};
+use crate::health::Live;
+
+const FINALIZER: &str = "arocontrolplanes/finalizer";
+const HCP: &str = "HcpOpenShiftCluster";
+const EXTERNAL_AUTH: &str = "HcpOpenShiftClustersExternalAuth";
+const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
+/// Reason of `HcpClusterReady` while the role assignments reach all of Azure.
+const SETTLING: &str = "WaitingForRoleAssignments";
+
+pub(super) use status::passed_on;
+
+/// What to do about an AROControlPlane.
+pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp, settle: Duration) -> Outcome {
+    let mut outcome = Outcome::rest();
+    if live.is_deleting() {
+        return take_down(world, live);
+    }
+    let Some(id) = links::owner(live, "Cluster") else {
+        return outcome;
+    };
+    outcome.need(id.clone());
+    let cluster = world.get(&id);
+    let Some(cluster) = cluster.filter(|cluster| !links::is_paused(*cluster, live)) else {
+        return outcome;
+    };
+    let items = resources::wanted(live);
+    outcome.maybe(resources::mark(live, FINALIZER, &items, Value::Null));
+    let infrastructure = links::infrastructure(cluster);
+    infrastructure
+        .clone()
+        .into_iter()
+        .for_each(|id| outcome.need(id));
+    let infrastructure = infrastructure.and_then(|id| world.get(&id));
+    let built = infrastructure.filter(|infrastructure| is_built(*infrastructure));
+    match built {
+        Some(infrastructure) => provision(world, live, infrastructure, (now, settle), outcome),
+        None => outcome,
+    }
+}
+
+/// Whether the infrastructure stands, if there is any to build.
+fn is_built(infrastructure: Live<'_>) -> bool {
+    let empty = infrastructure.list(&["spec", "resources"]).is_empty();
+    empty || infrastructure.holds(c::RESOURCES_READY)
+}
+
+/// The infrastructure stands: waits for the key and for the role assignments to settle (the second
+/// of the two times), then applies what may be applied.
+fn provision(
+    world: &World,
+    live: Live<'_>,
+    infrastructure: Live<'_>,
+    (now, settle): (Timestamp, Duration),
+    mut outcome: Outcome,
+) -> Outcome {
+    let mut items = resources::wanted(live);
+    let mut conditions = Conditions::of(live, now);
+    let Some(hcp) = items.iter().position(|item| Live(item).kind() == HCP) else {
+        return outcome;
+    };
+    let spec = Live(&items[hcp]);
+    let key = encryption::look(world, live, spec, infrastructure, now, &mut outcome);
+    let version = match key {
+        Key::NotAsked => None,
+        Key::Awaited(word) => {
+            conditions.set(c::ENCRYPTION_KEY_READY, word);
+            return hold(live, conditions, outcome);
+        }
+        Key::There(version, word) => {
+            conditions.set(c::ENCRYPTION_KEY_READY, word);
+            version
+        }
+    };
+    let made = world.get(&resources::id(live, &items[hcp])).is_some();
+    let opens = settled(world, infrastructure, settle, &mut outcome);
+    if !made && opens > now {
+        outcome.wake_at(opens);
+        let message = "Waiting for role assignments to reach all of Azure";
+        conditions.set(c::HCP_CLUSTER_READY, Word::no(SETTLING, message));
+        return hold(live, conditions, outcome);
+    }
+    shape(live, &mut items, hcp, version);
+    defer_auth(world, live, &mut items, &mut conditions, &mut outcome);
+    let entries = resources::reconcile(world, live, &items, &mut outcome);
+    let status = status::of(world, live, &entries, conditions, &mut outcome);
+    outcome.maybe(outcome::status(live, status));
+    outcome
+}
+
+/// Says why nothing is applied, and leaves the rest of the status as it is.
+fn hold(live: Live<'_>, conditions: Conditions, mut outcome: Outcome) -> Outcome {
+    let mut status = status::held(live);
+    status["conditions"] = conditions.into_value();
+    outcome.maybe(outcome::status(live, status));
+    outcome
+}
+
+fn take_down(world: &World, live: Live<'_>) -> Outcome {
+    let mut outcome = Outcome::rest();
+    let left = resources::take_down(world, live, &mut outcome);
+    if !left.is_empty() {
+        let mut status = status::held(live);
+        status["ready"] = json!(false);
+        status["resources"] = resources::listed(&left);
+        outcome.maybe(outcome::status(live, status));
+    }
+    outcome
+}
+
+/// When the last role assignment of the infrastructure is `settle` old.
+fn settled(
+    world: &World,
+    infrastructure: Live<'_>,
+    settle: Duration,
+    outcome: &mut Outcome,
+) -> Timestamp {
+    let items = infrastructure.list(&["spec", "resources"]).iter();
+    let assignments = items.filter(|item| Live(item).group() == AUTHORIZATION);
+    let mut last = Timestamp::UNIX_EPOCH;
+    for item in assignments {
+        let id = resources::id(infrastructure, item);
+        let ready = world.get(&id).and_then(|live| live.condition(c::READY));
+        let since = ready.and_then(|ready| ready.since().parse::<Timestamp>().ok());
+        last = since.map_or(last, |since| last.max(since));
+        outcome.need(id);
+    }
+    last.checked_add(settle).unwrap_or(Timestamp::MAX)
+}
+
+/// Fills in what the controller sets: the key's version, where the kubeconfig goes, and whose the
+/// external authentication is.
+fn shape(live: Live<'_>, items: &mut [Value], hcp: usize, version: Option<String>) {
+    let name = Live(&items[hcp]).name().to_owned();
+    let secrets = ["spec", "operatorSpec", "secrets"];
+    let asked = |secret: &str| {
+        let path = [&secrets[..], &[secret]].concat();
+        Live(&items[hcp]).at(&path).is_some()
+    };
+    if !asked("adminCredentials") && !asked("userCredentials") {
+        let cluster = links::owner(live, "Cluster").map_or_else(String::new, |id| id.name);
+        let place = json!({"name": format!("{cluster}-kubeconfig"), "key": "value"});
+        put(
+            &mut items[hcp],
+            &secrets,
+            json!({"adminCredentials": place}),
+        );
+    }
+    if let Some(version) = version {
+        let path = [encryption::KMS, &["activeKey", "version"]].concat();
+        put(&mut items[hcp], &path, json!(version));
+    }
+    let auths = items
+        .iter_mut()
+        .filter(|item| Live(item).kind() == EXTERNAL_AUTH);
+    for auth in auths.filter(|item| Live(item).at(&["spec", "owner"]).is_none()) {
+        put(auth, &["spec", "owner"], json!({"name": name}));
+    }
+}
+
+/// Sets the value at a path, making the maps on the way.
+fn put(under: &mut Value, path: &[&str], value: Value) {
+    let Some((key, rest)) = path.split_first() else {
+        *under = value;
+        return;
+    };
+    if !under.is_object() {
+        *under = json!({});
+    }
+    if let Some(map) = under.as_object_mut() {
+        put(map.entry(*key).or_insert(Value::Null), rest, value);
+    }
+}
+
+/// Takes out external authentication that does not exist yet, until a node pool of this cluster is
+/// ready.
+fn defer_auth(
+    world: &World,
+    live: Live<'_>,
+    items: &mut Vec<Value>,
+    conditions: &mut Conditions,
+    outcome: &mut Outcome,
+) {
+    let hcps: Vec<String> = items
+        .iter()
+        .filter(|item| Live(item).kind() == HCP)
+        .map(|item| Live(item).name().to_owned())
+        .collect();
+    let pools = Need::every(RED_HAT_OPENSHIFT, NODE_POOL, live.namespace());
+    outcome.needs.push(pools);
+    let mut pools = world.every(RED_HAT_OPENSHIFT, NODE_POOL, live.namespace());
+    let ours = |pool: &Live<'_>| {
+        let owner = pool.text(&["spec", "owner", "name"]);
+        hcps.iter().any(|name| name == owner)
+    };
+    if pools.any(|pool| ours(&pool) && pool.holds(c::READY)) {
+        return;
+    }
+    let before = items.len();
+    items.retain(|item| {
+        let made = world.get(&resources::id(live, item)).is_some();
+        made || Live(item).kind() != EXTERNAL_AUTH
+    });
+    if items.len() < before {
+        let word = Word::no(c::WAITING_FOR_NODE_POOL, c::EXTERNAL_AUTH_DEFERRED);
+        conditions.set(c::EXTERNAL_AUTH_READY, word);
+    }
+}

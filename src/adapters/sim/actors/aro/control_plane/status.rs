@@ -1,0 +1,138 @@
+//! The status of an AROControlPlane, read off its embedded resources.
+//!
+//! In: entries of the embedded resources, the HCP cluster, the external authentication and the
+//! kubeconfig as they are. Out: the whole status.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::super::super::conditions::{Conditions, Word};
+use super::super::super::outcome::Outcome;
+use super::super::super::world::World;
+use super::super::resources::{self, Entry};
+use super::{EXTERNAL_AUTH, HCP};
+use crate::api::conditions as c;
+use crate::health::Live;
+use crate::model::ObjectId;
+
+/// The status it has; complete, since `ready` must always be there.
+pub(super) fn held(live: Live<'_>) -> Value {
+    let held = live.at(&["status"]).filter(|status| status.is_object());
+    let mut status = held.cloned().unwrap_or_else(|| json!({}));
+    if status.get("ready").is_none() {
+        status["ready"] = json!(false);
+        status["initialization"] = json!({"controlPlaneInitialized": false});
+    }
+    status
+}
+
+/// The status by what is there now.
+pub(super) fn of(
+    world: &World,
+    live: Live<'_>,
+    entries: &[Entry],
+    mut conditions: Conditions,
+    outcome: &mut Outcome,
+) -> Value {
+    by_kind(entries, &mut conditions);
+    let find = |kind: &str| entries.iter().find(|entry| entry.id.kind == kind);
+    let hcp = find(HCP).and_then(|entry| world.get(&entry.id));
+    let ready = hcp.is_some_and(|hcp| hcp.holds(c::READY));
+    let name = find(HCP).map_or("", |entry| entry.id.name.as_str());
+    let missing = Word::no(c::HCP_CLUSTER_NOT_FOUND, c::hcp_cluster_missing(name));
+    let default = "HcpOpenShiftCluster is not yet ready";
+    conditions.set(c::HCP_CLUSTER_READY, passed_on(hcp, missing, default));
+    if let Some(entry) = find(EXTERNAL_AUTH) {
+        let missing = Word::no(
+            c::RESOURCE_NOT_FOUND,
+            "The external authentication does not exist yet",
+        );
+        let default = "External authentication is being configured";
+        let word = passed_on(world.get(&entry.id), missing, default);
+        conditions.set(c::EXTERNAL_AUTH_READY, word);
+    }
+    let with_kubeconfig = hcp.is_some_and(|hcp| has_kubeconfig(world, hcp, outcome));
+    let mut status = held(live);
+    copy(hcp, &mut status);
+    let initialized = ready && with_kubeconfig;
+    let was = live.flag(&["status", "initialization", "controlPlaneInitialized"]);
+    status["ready"] = json!(initialized);
+    status["initialization"] = json!({"controlPlaneInitialized": was || initialized});
+    status["resources"] = resources::listed(entries);
+    status["conditions"] = conditions.into_value();
+    status
+}
+
+/// One condition for each kind among the resources; the HCP cluster has its own.
+fn by_kind(entries: &[Entry], conditions: &mut Conditions) {
+    let kinds: BTreeSet<&str> = entries.iter().map(|entry| entry.id.kind.as_str()).collect();
+    let known = c::PER_KIND
+        .iter()
+        .filter(|(kind, _)| kinds.contains(kind) && *kind != HCP);
+    for (kind, condition) in known {
+        let late: Vec<&str> = entries
+            .iter()
+            .filter(|entry| entry.id.kind == *kind && !entry.ready)
+            .map(|entry| entry.id.name.as_str())
+            .collect();
+        let message = c::waiting_for(kind, &late);
+        let word = Word::either(late.is_empty(), c::SUCCEEDED, c::CREATING, message);
+        conditions.set(condition, word);
+    }
+}
+
+/// What ASO says of a resource, its severity in brackets.
+pub(in super::super) fn passed_on(
+    resource: Option<Live<'_>>,
+    missing: Word,
+    default: &str,
+) -> Word {
+    let Some(resource) = resource else {
+        return missing;
+    };
+    let said = resource
+        .condition(c::READY)
+        .filter(|said| resource.is_current(*said));
+    match said {
+        Some(said) if said.is_true() => Word::yes(c::SUCCEEDED, ""),
+        Some(said) => {
+            let prefix = match said.severity() {
+                severity @ ("Error" | "Warning") => format!("[{severity}] "),
+                _ => String::new(),
+            };
+            Word::no(said.reason(), format!("{prefix}{}", said.message()))
+        }
+        None => Word::no(c::PROVISIONING, default),
+    }
+}
+
+/// Whether ASO wrote the Secret with the admin kubeconfig.
+fn has_kubeconfig(world: &World, hcp: Live<'_>, outcome: &mut Outcome) -> bool {
+    let place = &[
+        "spec",
+        "operatorSpec",
+        "secrets",
+        "adminCredentials",
+        "name",
+    ];
+    let id = ObjectId::new("", "Secret", hcp.namespace(), hcp.text(place));
+    outcome.need(id.clone());
+    world.get(&id).is_some()
+}
+
+/// Copies what the HCP cluster reports; what it does not report stays.
+fn copy(hcp: Option<Live<'_>>, status: &mut Value) {
+    let fields: [(&str, &[&str]); 4] = [
+        ("id", &["status", "id"]),
+        ("consoleURL", &["status", "properties", "console", "url"]),
+        ("apiURL", &["status", "properties", "api", "url"]),
+        ("version", &["status", "properties", "version", "id"]),
+    ];
+    for (field, path) in fields {
+        let value = hcp.map_or("", |hcp| hcp.text(path));
+        if !value.is_empty() {
+            status[field] = json!(value);
+        }
+    }
+}

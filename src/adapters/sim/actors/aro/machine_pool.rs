@@ -1,0 +1,181 @@
+//! The controller of AROMachinePool (facts/aro-controllers.md §3.3 and §3.4).
+//!
+//! In: an AROMachinePool, its MachinePool, Cluster and control plane. Out: the embedded node pool
+//! applied once the HCP cluster is ready, made-up node names once the pool is, and its status.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::super::conditions::{Conditions, Word};
+use super::super::links;
+use super::super::outcome::{self, Outcome, Write, apply, release, same};
+use super::super::world::World;
+use super::control_plane::passed_on;
+use super::resources::{self, Entry};
+use crate::api::conditions as c;
+use crate::api::labels::REPLICAS_MANAGED_BY;
+use crate::health::Live;
+
+const FINALIZER: &str = "aromachinepool/finalizer";
+const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
+/// Who sets the replicas of a MachinePool whose node pool scales itself.
+const AUTOSCALER: &str = "aro-hcp";
+
+/// What to do about an AROMachinePool.
+pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
+    let mut outcome = Outcome::rest();
+    let Some(pool_id) = links::owner(live, "MachinePool") else {
+        return abandoned(world, live);
+    };
+    outcome.need(pool_id.clone());
+    let pool = world.get(&pool_id);
+    let cluster_id = pool.and_then(|pool| links::owner(pool, "Cluster"));
+    cluster_id
+        .clone()
+        .into_iter()
+        .for_each(|id| outcome.need(id));
+    let cluster = cluster_id.and_then(|id| world.get(&id));
+    if live.is_deleting() {
+        return take_down(world, live, cluster, outcome);
+    }
+    let (Some(pool), Some(cluster)) = (pool, cluster) else {
+        return outcome;
+    };
+    let plane_id = links::control_plane(cluster);
+    plane_id.clone().into_iter().for_each(|id| outcome.need(id));
+    let plane = plane_id.and_then(|id| world.get(&id));
+    let open = plane.is_some_and(|plane| plane.holds(c::HCP_CLUSTER_READY));
+    match open && !links::is_paused(cluster, live) {
+        true => provision(world, live, (pool, cluster), now, outcome),
+        false => outcome,
+    }
+}
+
+/// Without an owner there is nothing to do but go.
+fn abandoned(world: &World, live: Live<'_>) -> Outcome {
+    match live.is_deleting() {
+        true => take_down(world, live, None, Outcome::rest()),
+        false => Outcome::rest(),
+    }
+}
+
+/// With its cluster the node pool goes anyway; alone it is deleted first.
+fn take_down(
+    world: &World,
+    live: Live<'_>,
+    cluster: Option<Live<'_>>,
+    mut outcome: Outcome,
+) -> Outcome {
+    match cluster.is_some_and(Live::is_deleting) {
+        true => outcome.write(release(live)),
+        false => {
+            resources::take_down(world, live, &mut outcome);
+        }
+    }
+    outcome
+}
+
+fn provision(
+    world: &World,
+    live: Live<'_>,
+    (pool, cluster): (Live<'_>, Live<'_>),
+    now: Timestamp,
+    mut outcome: Outcome,
+) -> Outcome {
+    let mut items = resources::wanted(live);
+    let is_node_pool = |item: &&mut Value| Live(item).kind() == NODE_POOL;
+    let Some(item) = items.iter_mut().find(is_node_pool) else {
+        return outcome;
+    };
+    item["spec"]["owner"] = json!({"name": cluster.name()});
+    let scales = scales_itself(Live(item));
+    let node_pool = world.get(&resources::id(live, item));
+    let nodes = nodes(node_pool);
+    let spec = json!({"providerIDList": nodes});
+    outcome.maybe(resources::mark(live, FINALIZER, &items, spec));
+    let entries = resources::reconcile(world, live, &items, &mut outcome);
+    let status = status(live, now, &entries, node_pool, nodes.len());
+    outcome.maybe(outcome::status(live, status));
+    if scales {
+        outcome.maybe(take_replicas(pool, nodes.len()));
+    }
+    outcome
+}
+
+fn scales_itself(node_pool: Live<'_>) -> bool {
+    let scaling = node_pool.at(&["spec", "properties", "autoScaling"]);
+    let fields = scaling.and_then(Value::as_object);
+    fields.is_some_and(|fields| !fields.is_empty())
+}
+
+/// Takes over the replicas of the MachinePool, unless another does.
+fn take_replicas(pool: Live<'_>, nodes: usize) -> Option<Write> {
+    let manager = pool.annotation(REPLICAS_MANAGED_BY);
+    if !["", AUTOSCALER].contains(&manager) {
+        return None;
+    }
+    let mut patch = same(pool);
+    patch["metadata"]["annotations"] = json!({REPLICAS_MANAGED_BY: AUTOSCALER});
+    if nodes > 0 {
+        patch["spec"] = json!({"replicas": nodes});
+    }
+    apply(pool, patch)
+}
+
+/// Provider ids of made-up nodes, as many as the ready pool reports.
+fn nodes(node_pool: Option<Live<'_>>) -> Vec<String> {
+    let Some(ready) = node_pool.filter(|pool| pool.holds(c::READY)) else {
+        return Vec::new();
+    };
+    let id = ready.text(&["status", "id"]);
+    let count = ready.count(&["status", "properties", "replicas"]);
+    (0..count)
+        .map(|n| format!("azure://{id}/nodes/{n:03}"))
+        .collect()
+}
+
+fn status(
+    live: Live<'_>,
+    now: Timestamp,
+    entries: &[Entry],
+    node_pool: Option<Live<'_>>,
+    nodes: usize,
+) -> Value {
+    let mut conditions = Conditions::of(live, now);
+    let defaults = [
+        (
+            c::NODE_POOL_READY,
+            "HcpOpenShiftClustersNodePool is not yet ready",
+        ),
+        (
+            c::ARO_MACHINE_POOL_READY,
+            "ARO machine pool is not yet ready",
+        ),
+    ];
+    for (kind, default) in defaults {
+        let missing = Word::no(c::NODE_POOL_NOT_FOUND, c::NODE_POOL_MISSING);
+        conditions.set(kind, passed_on(node_pool, missing, default));
+    }
+    conditions.set(c::AGENT_POOLS_READY, Word::yes(c::SUCCEEDED, ""));
+    let said = |path: &[&str]| node_pool.map_or("", |pool| pool.text(path));
+    let state = said(&["status", "properties", "provisioningState"]);
+    let works = ["Succeeded", "Updating"].contains(&state);
+    let done = !entries.is_empty() && entries.iter().all(|entry| entry.ready);
+    let was = live.flag(&["status", "initialization", "provisioned"]);
+    let mut status = json!({
+        "ready": works,
+        "replicas": nodes,
+        "initialization": {"provisioned": was || done},
+        "resources": resources::listed(entries),
+        "conditions": conditions.into_value(),
+    });
+    let fields = [
+        ("id", said(&["status", "id"])),
+        ("provisioningState", state),
+        ("version", said(&["status", "properties", "version", "id"])),
+    ];
+    for (field, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
+        status[field] = json!(value);
+    }
+    status
+}

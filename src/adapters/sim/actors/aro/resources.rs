@@ -1,0 +1,158 @@
+//! Embedded resources: applying those of a list, deleting those that left it, and saying which are
+//! ready (facts/aro-controllers.md §6).
+//!
+//! In: an owner and the resources it wants. Out: writes, what was looked at, and an entry for each.
+//! Kinds are recorded on the owner before anything of the kind is applied, so that a restart in
+//! between orphans nothing.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::super::links;
+use super::super::outcome::Write;
+use super::super::outcome::{Outcome, apply, covers, delete, release, same};
+use super::super::world::World;
+use crate::api::capi::BLOCK_MOVE;
+use crate::api::conditions::READY;
+use crate::health::Live;
+use crate::model::ObjectId;
+
+/// Where the kinds are recorded: `Kind.version.group;…`.
+const LEDGER: &str = "sigs.k8s.io/cluster-api-provider-azure-owned-aso-kinds";
+
+/// How far one embedded resource is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// What names it.
+    pub(super) id: ObjectId,
+    /// The version it is written at.
+    pub(super) version: String,
+    /// Whether ASO says so of its newest spec.
+    pub(super) ready: bool,
+}
+
+/// Copies of the embedded resources of `owner`.
+pub(super) fn wanted(owner: Live<'_>) -> Vec<Value> {
+    owner.list(&["spec", "resources"]).to_vec()
+}
+
+/// The id of an embedded resource, which lives in its owner's namespace whatever it says.
+pub(super) fn id(owner: Live<'_>, item: &Value) -> ObjectId {
+    let item = Live(item);
+    ObjectId::new(item.group(), item.kind(), owner.namespace(), item.name())
+}
+
+/// The owner's finalizer and the record of kinds, with more of the owner's fields in `patch`.
+pub(super) fn mark(
+    owner: Live<'_>,
+    finalizer: &str,
+    items: &[Value],
+    spec: Value,
+) -> Option<Write> {
+    let mut patch = same(owner);
+    patch["metadata"]["finalizers"] = json!([finalizer]);
+    patch["metadata"]["annotations"] = json!({BLOCK_MOVE: "true", LEDGER: ledger(items)});
+    if !spec.is_null() {
+        patch["spec"] = spec;
+    }
+    apply(owner, patch)
+}
+
+fn ledger(items: &[Value]) -> String {
+    let kind = |item: &Value| {
+        let live = Live(item);
+        let version = version(live);
+        format!("{}.{version}.{}", live.kind(), live.group())
+    };
+    let kinds: BTreeSet<String> = items.iter().map(kind).collect();
+    kinds.into_iter().collect::<Vec<_>>().join(";")
+}
+
+fn version<'a>(live: Live<'a>) -> &'a str {
+    let api_version = live.text(&["apiVersion"]);
+    api_version.rsplit('/').next().unwrap_or_default()
+}
+
+/// Applies `items` and deletes what the owner had besides.
+pub(super) fn reconcile(
+    world: &World,
+    owner: Live<'_>,
+    items: &[Value],
+    outcome: &mut Outcome,
+) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for item in items {
+        let id = id(owner, item);
+        let live = world.get(&id);
+        outcome.need(id.clone());
+        let patch = payload(owner, item);
+        let held = live.is_some_and(|live| live.is_deleting() || covers(live.0, &patch));
+        if !held {
+            outcome.write(Write::Apply(patch));
+        }
+        let version = version(Live(item)).to_owned();
+        let ready = live.is_some_and(|live| live.holds(READY));
+        entries.push(Entry { id, version, ready });
+    }
+    let kept: BTreeSet<ObjectId> = entries.iter().map(|entry| entry.id.clone()).collect();
+    entries.extend(remove(world, owner, &kept, outcome));
+    entries
+}
+
+/// What is sent for an embedded resource.
+fn payload(owner: Live<'_>, item: &Value) -> Value {
+    let mut patch = item.clone();
+    patch["metadata"]["namespace"] = json!(owner.namespace());
+    patch["metadata"]["ownerReferences"] = json!([links::owned_by(owner, true)]);
+    patch
+}
+
+/// Deletes what the owner controls beyond `kept`; an entry for each that is still there.
+pub(super) fn remove(
+    world: &World,
+    owner: Live<'_>,
+    kept: &BTreeSet<ObjectId>,
+    outcome: &mut Outcome,
+) -> Vec<Entry> {
+    let controls = |live: &Live<'_>| {
+        let owners = live.list(&["metadata", "ownerReferences"]).iter();
+        owners
+            .map(Live)
+            .any(|held| held.text(&["uid"]) == owner.uid() && held.flag(&["controller"]))
+    };
+    let mut left = Vec::new();
+    for live in world.owned(owner.uid()).filter(controls) {
+        if kept.contains(&live.id()) {
+            continue;
+        }
+        outcome.need(live.id());
+        outcome.maybe(delete(live));
+        left.push(Entry {
+            id: live.id(),
+            version: version(live).to_owned(),
+            ready: false,
+        });
+    }
+    left
+}
+
+/// Deletes all that the owner controls, then lets the owner go. The entries that are left.
+pub(super) fn take_down(world: &World, owner: Live<'_>, outcome: &mut Outcome) -> Vec<Entry> {
+    let left = remove(world, owner, &BTreeSet::new(), outcome);
+    if left.is_empty() {
+        outcome.write(release(owner));
+    }
+    left
+}
+
+/// Entries as the status holds them.
+pub(super) fn listed(entries: &[Entry]) -> Value {
+    let entry = |entry: &Entry| {
+        let Entry { id, version, ready } = entry;
+        let resource =
+            json!({"group": id.group, "version": version, "kind": id.kind, "name": id.name});
+        json!({"resource": resource, "ready": ready})
+    };
+    entries.iter().map(entry).collect()
+}

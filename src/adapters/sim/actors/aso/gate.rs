@@ -1,0 +1,152 @@
+//! What a resource waits for before Azure is asked: its owner, what it refers to, and its inputs.
+//!
+//! In: a resource and the world. Out: what was looked at, and the first thing missing in ASO's words
+//! (facts/aro-rules.md §1.5 and §1.6).
+
+use serde_json::{Value, json};
+
+use super::super::outcome::Need;
+use super::super::world::World;
+use crate::api::aso;
+use crate::api::kinds::{NETWORK, RED_HAT_OPENSHIFT, RESOURCES};
+use crate::health::Live;
+use crate::model::ObjectId;
+
+/// The reasons this gate gives.
+pub(super) const REASONS: &[&str] = &[
+    aso::WAITING_FOR_OWNER,
+    aso::REFERENCE_NOT_FOUND,
+    aso::CONFIG_MAP_NOT_FOUND,
+];
+
+/// What was found.
+pub(super) struct Gate {
+    /// What was looked at.
+    pub(super) needs: Vec<Need>,
+    /// The first thing missing: a reason and a message.
+    pub(super) blocked: Option<(&'static str, String)>,
+    /// The owner reference to set, for an owner in the cluster.
+    pub(super) owner: Option<Value>,
+}
+
+/// Looks at everything the resource waits for.
+pub(super) fn look(world: &World, live: Live<'_>) -> Gate {
+    let owner = owner(live);
+    let mut gate = Gate {
+        needs: Vec::new(),
+        blocked: None,
+        owner: owner.as_ref().and_then(|id| reference_to(world, id)),
+    };
+    if let Some(id) = owner {
+        gate.await_ready(world, id, aso::WAITING_FOR_OWNER, "owner");
+    }
+    let mut inputs = Inputs::default();
+    let spec = live.at(&["spec"]).and_then(Value::as_object);
+    for (key, value) in spec
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| *key != "owner")
+    {
+        inputs.collect(key, value, live.namespace());
+    }
+    for id in inputs.references {
+        gate.await_ready(world, id, aso::REFERENCE_NOT_FOUND, "reference");
+    }
+    for (id, key) in inputs.values {
+        gate.await_value(world, id, &key);
+    }
+    gate
+}
+
+impl Gate {
+    fn await_ready(&mut self, world: &World, id: ObjectId, reason: &'static str, what: &str) {
+        let ready = world.get(&id).is_some_and(|live| live.holds(aso::READY));
+        if !ready && self.blocked.is_none() {
+            let message = format!("The {what} \"{}/{}\" is not ready", id.kind, id.name);
+            self.blocked = Some((reason, message));
+        }
+        self.needs.push(Need::Object(id));
+    }
+
+    fn await_value(&mut self, world: &World, id: ObjectId, key: &str) {
+        let held = world.get(&id).and_then(|live| live.at(&["data", key]));
+        if held.is_none() && self.blocked.is_none() {
+            let message = format!("ConfigMap \"{}\" has no value \"{key}\" yet", id.name);
+            self.blocked = Some((aso::CONFIG_MAP_NOT_FOUND, message));
+        }
+        self.needs.push(Need::Object(id));
+    }
+}
+
+/// The owner in the cluster that a resource names; none when it names an ARM id, or nobody.
+pub(super) fn owner(live: Live<'_>) -> Option<ObjectId> {
+    let named = live.text(&["spec", "owner", "name"]);
+    if named.is_empty() {
+        return None;
+    }
+    let (group, kind) = match live.text(&["spec", "owner", "kind"]) {
+        "" => usual_owner(live.kind()),
+        kind => (live.text(&["spec", "owner", "group"]), kind),
+    };
+    Some(ObjectId::new(group, kind, live.namespace(), named))
+}
+
+/// Whom a resource means when it gives its owner's name alone.
+fn usual_owner(kind: &str) -> (&'static str, &'static str) {
+    match kind {
+        "VirtualNetworksSubnet" => (NETWORK, "VirtualNetwork"),
+        "HcpOpenShiftClustersNodePool" | "HcpOpenShiftClustersExternalAuth" => {
+            (RED_HAT_OPENSHIFT, "HcpOpenShiftCluster")
+        }
+        _ => (RESOURCES, "ResourceGroup"),
+    }
+}
+
+fn reference_to(world: &World, id: &ObjectId) -> Option<Value> {
+    let owner = world.get(id)?;
+    Some(json!({
+        "apiVersion": owner.text(&["apiVersion"]),
+        "kind": owner.kind(),
+        "name": owner.name(),
+        "uid": owner.uid(),
+    }))
+}
+
+/// What a spec takes from other objects.
+#[derive(Default)]
+struct Inputs {
+    /// Resources named by group, kind and name.
+    references: Vec<ObjectId>,
+    /// ConfigMaps, each with a key.
+    values: Vec<(ObjectId, String)>,
+}
+
+impl Inputs {
+    fn collect(&mut self, key: &str, value: &Value, namespace: &str) {
+        let live = Live(value);
+        let [group, kind, name] = ["group", "kind", "name"].map(|part| live.text(&[part]));
+        if ![group, kind, name].contains(&"") {
+            let id = ObjectId::new(group, kind, namespace, name);
+            self.references.push(id);
+        } else if key.ends_with("FromConfig") && !name.is_empty() {
+            let id = ObjectId::new("", "ConfigMap", namespace, name);
+            self.values.push((id, live.text(&["key"]).to_owned()));
+        } else {
+            for (key, value) in children(value) {
+                self.collect(key, value, namespace);
+            }
+        }
+    }
+}
+
+/// The values inside a value, each with its key; list items have none.
+fn children(value: &Value) -> Vec<(&str, &Value)> {
+    match value {
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, value)| (key.as_str(), value))
+            .collect(),
+        Value::Array(list) => list.iter().map(|value| ("", value)).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,120 @@
+//! What ASO writes into the metadata of a resource: its finalizer, the owner, the ARM id, and the
+//! operation that Azure is at.
+//!
+//! In: a resource. Out: one write of all marks together, since they are one manager's.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::super::outcome::{Write, covers, same};
+use crate::api::labels::{ASO_FINALIZER, RESOURCE_ID};
+use crate::health::Live;
+
+/// Where ASO keeps what it needs to go on with an operation after a restart.
+const POLLER: &str = "serviceoperator.azure.com/poller-resume-token";
+/// An operation that deletes.
+const DELETE: &str = "delete";
+
+/// A long operation in Azure: what it is about, and since when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Operation {
+    /// The generation it brings about, or [`DELETE`].
+    about: String,
+    /// When it began.
+    pub(super) start: Timestamp,
+}
+
+impl Operation {
+    /// The operation a resource is in.
+    pub(super) fn of(live: Live<'_>) -> Option<Self> {
+        let (about, start) = live.annotation(POLLER).split_once('/')?;
+        let start = start.parse().ok()?;
+        let about = about.to_owned();
+        Some(Self { about, start })
+    }
+
+    /// A new operation towards the resource's present spec, or its deletion.
+    pub(super) fn starting(live: Live<'_>, start: Timestamp) -> Self {
+        let about = aim(live);
+        Self { about, start }
+    }
+
+    /// Whether it is about what the resource wants now.
+    pub(super) fn is_about(&self, live: Live<'_>) -> bool {
+        self.about == aim(live)
+    }
+}
+
+fn aim(live: Live<'_>) -> String {
+    match live.is_deleting() {
+        true => DELETE.to_owned(),
+        false => live.generation().to_string(),
+    }
+}
+
+/// The marks a resource is to have.
+pub(super) struct Marks<'a> {
+    live: Live<'a>,
+    owners: Vec<Value>,
+    id: String,
+    operation: Option<Operation>,
+}
+
+impl<'a> Marks<'a> {
+    /// The finalizer, and the ARM id if it has one.
+    pub(super) fn of(live: Live<'a>) -> Self {
+        Self {
+            live,
+            owners: Vec::new(),
+            id: live.annotation(RESOURCE_ID).to_owned(),
+            operation: None,
+        }
+    }
+
+    /// With an owner, so that it goes when the owner goes.
+    pub(super) fn owned_by(mut self, owner: Option<Value>) -> Self {
+        self.owners.extend(owner);
+        self
+    }
+
+    /// With the owners it has that are ASO's.
+    pub(super) fn kept_owners(mut self) -> Self {
+        let owners = self.live.list(&["metadata", "ownerReferences"]).iter();
+        let ours = owners.filter(|owner| !Live(owner).flag(&["controller"]));
+        self.owners = ours.cloned().collect();
+        self
+    }
+
+    /// With an ARM id.
+    pub(super) fn id(mut self, id: String) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// With an operation.
+    pub(super) fn operation(mut self, operation: Operation) -> Self {
+        self.operation = Some(operation);
+        self
+    }
+
+    /// The write, unless the resource has these marks and no other operation.
+    pub(super) fn write(self) -> Option<Write> {
+        let mut annotations = Map::new();
+        if !self.id.is_empty() {
+            annotations.insert(RESOURCE_ID.to_owned(), json!(self.id));
+        }
+        if let Some(operation) = &self.operation {
+            let text = format!("{}/{}", operation.about, operation.start);
+            annotations.insert(POLLER.to_owned(), json!(text));
+        }
+        let mut patch = same(self.live);
+        patch["metadata"]["finalizers"] = json!([ASO_FINALIZER]);
+        patch["metadata"]["annotations"] = Value::Object(annotations);
+        if !self.owners.is_empty() {
+            patch["metadata"]["ownerReferences"] = Value::Array(self.owners);
+        }
+        let leftover = self.operation.is_none() && !self.live.annotation(POLLER).is_empty();
+        let held = covers(self.live.0, &patch) && !leftover;
+        (!held).then_some(Write::Apply(patch))
+    }
+}

@@ -1,0 +1,142 @@
+//! What a resource gives to others once Azure made it: ConfigMaps, a Secret, and what Azure reports
+//! in its status.
+//!
+//! In: a resource that succeeds. Out: writes, and a partial status. Every number comes from the ARM
+//! id, so that it is the same in every run.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use serde_json::{Map, Value, json};
+
+use super::super::outcome::Write;
+use super::arm::uuid;
+use crate::api::labels::RESOURCE_ID;
+use crate::health::Live;
+
+/// The longest domain prefix the service gives (facts/aro-rules.md §2.2).
+const LONGEST_PREFIX: usize = 15;
+
+/// The ConfigMaps and the Secret that the resource asks for.
+pub(super) fn writes(live: Live<'_>) -> Vec<Write> {
+    let maps = config_maps(live).into_iter();
+    maps.chain(kubeconfig(live)).map(Write::Apply).collect()
+}
+
+/// What Azure reports, as a partial status.
+pub(super) fn reported(live: Live<'_>, id: &str) -> Value {
+    match live.kind() {
+        "UserAssignedIdentity" => json!({
+            "principalId": identity_value("principalId", id),
+            "clientId": identity_value("clientId", id),
+            "tenantId": identity_value("tenantId", id),
+        }),
+        "HcpOpenShiftCluster" => cluster(live),
+        "HcpOpenShiftClustersNodePool" => node_pool(live),
+        "HcpOpenShiftClustersExternalAuth" => {
+            json!({"properties": {"provisioningState": "Succeeded"}})
+        }
+        _ => json!({}),
+    }
+}
+
+/// One of an identity's numbers. Every identity of a subscription has the same tenant.
+fn identity_value(what: &str, id: &str) -> String {
+    let subscription = id.split('/').nth(2).unwrap_or_default();
+    let of = if what == "tenantId" { subscription } else { id };
+    uuid(&[what, &of.to_ascii_lowercase()])
+}
+
+/// ConfigMaps by `operatorSpec.configMaps`; several values may go to one.
+fn config_maps(live: Live<'_>) -> Vec<Value> {
+    let asked = live.at(&["spec", "operatorSpec", "configMaps"]);
+    let asked = asked.and_then(Value::as_object).into_iter().flatten();
+    let mut maps: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    for (what, place) in asked {
+        let (name, key) = (Live(place).text(&["name"]), Live(place).text(&["key"]));
+        let value = identity_value(what, live.annotation(RESOURCE_ID));
+        maps.entry(name)
+            .or_default()
+            .insert(key.to_owned(), json!(value));
+    }
+    let map = |(name, data)| output(live, "ConfigMap", name, Value::Object(data));
+    maps.into_iter().map(map).collect()
+}
+
+/// The admin kubeconfig by `operatorSpec.secrets.adminCredentials`.
+fn kubeconfig(live: Live<'_>) -> Option<Value> {
+    let place = live.at(&["spec", "operatorSpec", "secrets", "adminCredentials"])?;
+    let (name, key) = (Live(place).text(&["name"]), Live(place).text(&["key"]));
+    let config = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "cluster", "cluster": {"server": api_url(live)}}],
+        "users": [{"name": "admin", "user": {"token": uuid(&["token", live.annotation(RESOURCE_ID)])}}],
+        "contexts": [{"name": "admin", "context": {"cluster": "cluster", "user": "admin"}}],
+        "current-context": "admin",
+    });
+    let encoded = json!(ByteString(config.to_string().into_bytes()));
+    let data = Value::Object(Map::from_iter([(key.to_owned(), encoded)]));
+    Some(output(live, "Secret", name, data))
+}
+
+/// An object that goes when the resource goes.
+fn output(live: Live<'_>, kind: &str, name: &str, data: Value) -> Value {
+    let owner = json!({
+        "apiVersion": live.text(&["apiVersion"]),
+        "kind": live.kind(),
+        "name": live.name(),
+        "uid": live.uid(),
+    });
+    let mut output = json!({
+        "apiVersion": "v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": live.namespace(), "ownerReferences": [owner]},
+    });
+    output["data"] = data;
+    output
+}
+
+fn cluster(live: Live<'_>) -> Value {
+    let location = live.text(&["spec", "location"]);
+    let prefix = domain_prefix(live);
+    let domain = format!("{prefix}.{location}.aroapp-hcp.example");
+    json!({"properties": {
+        "provisioningState": "Succeeded",
+        "api": {"url": api_url(live)},
+        "console": {"url": format!("https://console-openshift-console.apps.{domain}")},
+        "dns": {"baseDomain": format!("{location}.aroapp-hcp.example"), "baseDomainPrefix": prefix},
+        "version": {"id": live.text(&["spec", "properties", "version", "id"])},
+    }})
+}
+
+fn api_url(live: Live<'_>) -> String {
+    let location = live.text(&["spec", "location"]);
+    format!(
+        "https://api.{}.{location}.aroapp-hcp.example:443/",
+        domain_prefix(live)
+    )
+}
+
+/// The prefix asked for, else one from the name.
+fn domain_prefix(live: Live<'_>) -> String {
+    let asked = live.text(&["spec", "properties", "dns", "baseDomainPrefix"]);
+    if !asked.is_empty() {
+        return asked.to_owned();
+    }
+    let name = live.text(&["spec", "azureName"]);
+    let name = if name.is_empty() { live.name() } else { name };
+    let cut: String = name.to_lowercase().chars().take(LONGEST_PREFIX).collect();
+    cut.trim_end_matches('-').to_owned()
+}
+
+/// A pool that scales itself begins with its smallest size.
+fn node_pool(live: Live<'_>) -> Value {
+    let properties = |path: &[&str]| live.number(&[&["spec", "properties"], path].concat());
+    let replicas = properties(&["autoScaling", "min"]).or_else(|| properties(&["replicas"]));
+    json!({"properties": {
+        "provisioningState": "Succeeded",
+        "replicas": replicas.unwrap_or(0),
+        "version": {"id": live.text(&["spec", "properties", "version", "id"])},
+    }})
+}

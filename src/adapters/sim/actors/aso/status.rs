@@ -1,0 +1,89 @@
+//! The status of a resource: ASO's condition, and what Azure reports.
+//!
+//! In: a resource and what is to be said. Out: writes of its whole status.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::super::conditions::{Conditions, Word};
+use super::super::outcome::{self, Write};
+use super::outputs;
+use crate::api::aso;
+use crate::api::kinds::RED_HAT_OPENSHIFT;
+use crate::health::Live;
+
+/// Where ARO HCP reports how far it is (facts/aro-rules.md §2.5).
+const STATE: &[&str] = &["status", "properties", "provisioningState"];
+
+/// Whether Azure made the resource once.
+pub(super) fn exists(live: Live<'_>) -> bool {
+    !live.text(&["status", "id"]).is_empty()
+}
+
+/// Whether it is a cluster that failed to come up, which Azure does not update any more.
+pub(super) fn is_broken(live: Live<'_>) -> bool {
+    live.kind() == "HcpOpenShiftCluster" && live.text(STATE) == "Failed"
+}
+
+/// What Azure answers to an update of a broken cluster.
+pub(super) fn refuse_update(live: Live<'_>) -> Word {
+    let message = format!("Cluster '{}' {}", live.name(), aso::IN_STATE_ERROR);
+    Word::no(aso::INVALID_REQUEST_CONTENT, message).severe(aso::ERROR)
+}
+
+/// The provisioning state at the start of an operation.
+pub(super) fn starting(live: Live<'_>) -> &'static str {
+    if exists(live) {
+        "Updating"
+    } else {
+        "Provisioning"
+    }
+}
+
+/// Says `word`, and for ARO HCP this provisioning state.
+pub(super) fn says(
+    live: Live<'_>,
+    now: Timestamp,
+    word: Word,
+    state: Option<&str>,
+) -> Option<Write> {
+    let held = live.at(&["status"]).filter(|status| status.is_object());
+    let mut status = held.cloned().unwrap_or_else(|| json!({}));
+    if let Some(state) = state.filter(|_| live.group() == RED_HAT_OPENSHIFT) {
+        merge(
+            &mut status,
+            json!({"properties": {"provisioningState": state}}),
+        );
+    }
+    outcome::status(live, with_condition(live, now, status, word))
+}
+
+/// Says that it succeeded, with all that Azure reports of it.
+pub(super) fn succeeds(live: Live<'_>, now: Timestamp, id: &str) -> Option<Write> {
+    let held = live.at(&["status"]).filter(|status| status.is_object());
+    let mut status = held.cloned().unwrap_or_else(|| json!({}));
+    let name = id.rsplit('/').next().unwrap_or_default();
+    merge(&mut status, json!({"id": id, "name": name}));
+    merge(&mut status, outputs::reported(live, id));
+    let word = Word::yes(aso::SUCCEEDED, "");
+    outcome::status(live, with_condition(live, now, status, word))
+}
+
+fn with_condition(live: Live<'_>, now: Timestamp, mut status: Value, word: Word) -> Value {
+    let mut conditions = Conditions::of(live, now);
+    conditions.set(aso::READY, word);
+    merge(&mut status, json!({"conditions": conditions.into_value()}));
+    status
+}
+
+/// Lays one value over another: maps merge, everything else replaces.
+fn merge(under: &mut Value, over: Value) {
+    match (under, over) {
+        (Value::Object(under), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(under.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (under, over) => *under = over,
+    }
+}

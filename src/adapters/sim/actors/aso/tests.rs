@@ -1,0 +1,336 @@
+//! How ASO and Azure behave over time.
+
+#![allow(clippy::needless_pass_by_value)]
+
+use serde_json::{Value, json};
+
+use super::super::stage::Stage;
+use super::*;
+use crate::api::aso as words;
+use crate::model::HealthState;
+
+fn stage(failures: &[&str]) -> Stage {
+    let failures: Vec<Failure> = failures
+        .iter()
+        .map(|f| f.parse().expect("a failure"))
+        .collect();
+    Stage::new(actors(&failures))
+}
+
+fn resource(api: &str, kind: &str, name: &str, spec: Value) -> Value {
+    json!({"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": spec})
+}
+
+fn group() -> Value {
+    resource(
+        "resources.azure.com/v1api20200601",
+        "ResourceGroup",
+        "rg",
+        json!({"location": "uksouth"}),
+    )
+}
+
+fn network(name: &str) -> Value {
+    let spec = json!({"location": "uksouth", "owner": {"name": "rg"}});
+    resource("network.azure.com/v20250301", "VirtualNetwork", name, spec)
+}
+
+fn identity() -> Value {
+    let maps = json!({"principalId": {"name": "map", "key": "principalId"}, "clientId": {"name": "map", "key": "clientId"}});
+    let spec = json!({"owner": {"name": "rg"}, "operatorSpec": {"configMaps": maps}});
+    resource(
+        "managedidentity.azure.com/v1api20230131",
+        "UserAssignedIdentity",
+        "kms",
+        spec,
+    )
+}
+
+fn cluster() -> Value {
+    let secret = json!({"adminCredentials": {"name": "c-kubeconfig", "key": "value"}});
+    let spec = json!({"owner": {"name": "rg"}, "location": "uksouth", "azureName": "prod-uks-1-and-more",
+        "operatorSpec": {"secrets": secret}, "properties": {"version": {"id": "4.20"}}});
+    resource(
+        "redhatopenshift.azure.com/v1api20251223preview",
+        "HcpOpenShiftCluster",
+        "c",
+        spec,
+    )
+}
+
+/// A status field, as text.
+fn status(stage: &Stage, kind: &str, name: &str, path: &[&str]) -> String {
+    let object = stage.live(kind, name).unwrap_or_default();
+    Live(&object).text(&[&["status"], path].concat()).to_owned()
+}
+
+#[test]
+fn a_resource_is_ready_after_its_time_and_not_before() {
+    let mut stage = stage(&[]);
+    stage.put(group());
+    stage.run_to(5);
+    let ready = stage.ready("ResourceGroup", "rg");
+    assert_eq!(
+        ready,
+        (words::RECONCILING.to_owned(), words::INFO.to_owned())
+    );
+    stage.run_to(6);
+    assert_eq!(
+        stage.ready("ResourceGroup", "rg"),
+        (words::SUCCEEDED.to_owned(), String::new())
+    );
+    let object = stage.live("ResourceGroup", "rg").unwrap_or_default();
+    assert_eq!(
+        Live(&object).annotation("serviceoperator.azure.com/poller-resume-token"),
+        ""
+    );
+    let id = Live(&object).text(&["status", "id"]);
+    assert!(
+        id.starts_with("/subscriptions/") && id.ends_with("/resourceGroups/rg"),
+        "{id}"
+    );
+}
+
+#[test]
+fn a_resource_waits_for_its_owner_to_be_ready() {
+    let mut stage = stage(&[]);
+    stage.put(network("vnet"));
+    stage.run_to(10);
+    assert_eq!(
+        stage.ready("VirtualNetwork", "vnet"),
+        (
+            words::WAITING_FOR_OWNER.to_owned(),
+            words::WARNING.to_owned()
+        )
+    );
+    stage.put(group());
+    stage.run_to(31);
+    assert_eq!(
+        stage.health("VirtualNetwork", "vnet").state,
+        HealthState::Progressing
+    );
+    stage.run_to(32);
+    assert!(stage.health("VirtualNetwork", "vnet").is_ready());
+    let object = stage.live("VirtualNetwork", "vnet").unwrap_or_default();
+    let owner = &object["metadata"]["ownerReferences"][0];
+    assert_eq!(
+        (&owner["kind"], &owner["name"]),
+        (&json!("ResourceGroup"), &json!("rg"))
+    );
+}
+
+#[test]
+fn references_and_config_maps_are_waited_for() {
+    let mut stage = stage(&[]);
+    let reference =
+        json!({"group": "network.azure.com", "kind": "VirtualNetwork", "name": "other"});
+    let mut referring = network("vnet");
+    referring["spec"]["peering"] = json!([{"remoteReference": reference}]);
+    let assignment = json!({"owner": {"group": "resources.azure.com", "kind": "ResourceGroup", "name": "rg"},
+        "principalIdFromConfig": {"name": "map", "key": "principalId"},
+        "roleDefinitionReference": {"armId": "/subscriptions/x"}});
+    stage.put(resource(
+        "authorization.azure.com/v1api20220401",
+        "RoleAssignment",
+        "role",
+        assignment,
+    ));
+    stage.put(referring);
+    stage.put(group());
+    stage.run_to(20);
+    assert_eq!(
+        stage.ready("VirtualNetwork", "vnet").0,
+        words::REFERENCE_NOT_FOUND
+    );
+    assert_eq!(
+        stage.ready("RoleAssignment", "role").0,
+        words::CONFIG_MAP_NOT_FOUND
+    );
+    stage.put(network("other"));
+    stage.put(identity());
+    stage.run();
+    assert_eq!(stage.unready(), Vec::<String>::new());
+}
+
+#[test]
+fn an_identity_exports_the_same_numbers_every_time() {
+    let run = || {
+        let mut stage = stage(&[]);
+        stage.put(group());
+        stage.put(identity());
+        stage.run();
+        stage.live("ConfigMap", "map").unwrap_or_default()["data"].clone()
+    };
+    let data = run();
+    let principal = data["principalId"].as_str().unwrap_or_default();
+    assert_eq!(principal.len(), 36, "{data}");
+    assert_ne!(data["principalId"], data["clientId"]);
+    assert_eq!(data, run());
+}
+
+#[test]
+fn a_cluster_reports_its_addresses_and_a_kubeconfig() {
+    let mut stage = stage(&[]);
+    stage.put(group());
+    stage.put(cluster());
+    stage.run_to(300);
+    let state = ["properties", "provisioningState"];
+    assert_eq!(
+        status(&stage, "HcpOpenShiftCluster", "c", &state),
+        "Provisioning"
+    );
+    stage.run();
+    assert_eq!(stage.elapsed(), 6 + 531);
+    assert_eq!(
+        status(&stage, "HcpOpenShiftCluster", "c", &state),
+        "Succeeded"
+    );
+    let url = status(
+        &stage,
+        "HcpOpenShiftCluster",
+        "c",
+        &["properties", "api", "url"],
+    );
+    assert_eq!(
+        url,
+        "https://api.prod-uks-1-and.uksouth.aroapp-hcp.example:443/"
+    );
+    let secret = stage.live("Secret", "c-kubeconfig").unwrap_or_default();
+    assert!(
+        secret["data"]["value"]
+            .as_str()
+            .is_some_and(|data| data.len() > 100),
+        "{secret}"
+    );
+    assert_eq!(
+        secret["metadata"]["ownerReferences"][0]["kind"],
+        "HcpOpenShiftCluster"
+    );
+}
+
+#[test]
+fn a_changed_spec_is_worked_on_again_for_a_shorter_time() {
+    let mut stage = stage(&[]);
+    stage.put(group());
+    stage.put(network("vnet"));
+    stage.run();
+    let mut changed = stage.live("VirtualNetwork", "vnet").unwrap_or_default();
+    changed["spec"]["tags"] = json!({"a": "b"});
+    stage.put(changed);
+    let before = stage.elapsed();
+    stage.run_to(before + 1);
+    assert_eq!(stage.ready("VirtualNetwork", "vnet").0, words::RECONCILING);
+    stage.run();
+    assert!(stage.health("VirtualNetwork", "vnet").is_ready());
+    assert!(
+        stage.elapsed() - before < 16,
+        "{}",
+        stage.elapsed() - before
+    );
+}
+
+#[test]
+fn a_failure_shows_at_half_time_with_the_severity_of_its_code() {
+    let cases = [
+        ("InvalidRequestContent", words::ERROR, true),
+        ("MultipleErrorsOccurred", words::WARNING, true),
+        ("AuthorizationFailed", words::WARNING, false),
+        ("WaitingForOwner", words::WARNING, false),
+    ];
+    for (reason, severity, terminal) in cases {
+        let mut stage = stage(&[&format!("HcpOpenShiftCluster/c={reason}")]);
+        stage.put(group());
+        stage.put(cluster());
+        stage.run_to(6 + 264);
+        assert_eq!(
+            stage.ready("HcpOpenShiftCluster", "c").0,
+            words::RECONCILING,
+            "{reason}"
+        );
+        stage.run_to(6 + 266);
+        let ready = stage.ready("HcpOpenShiftCluster", "c");
+        assert_eq!(ready, (reason.to_owned(), severity.to_owned()));
+        stage.run();
+        assert_eq!(
+            stage.health("HcpOpenShiftCluster", "c").is_terminal(),
+            terminal,
+            "{reason}"
+        );
+        assert!(stage.elapsed() < 300, "{reason} is not tried for ever");
+    }
+}
+
+#[test]
+fn a_cluster_that_failed_refuses_every_update() {
+    let mut stage = stage(&["HcpOpenShiftCluster/c=InternalServerError"]);
+    stage.put(group());
+    stage.put(cluster());
+    stage.run();
+    let mut changed = stage.live("HcpOpenShiftCluster", "c").unwrap_or_default();
+    changed["spec"]["tags"] = json!({"a": "b"});
+    stage.put(changed);
+    stage.run();
+    assert_eq!(
+        stage.ready("HcpOpenShiftCluster", "c").0,
+        words::INVALID_REQUEST_CONTENT
+    );
+    assert!(stage.health("HcpOpenShiftCluster", "c").is_terminal());
+}
+
+#[test]
+fn deletion_takes_its_time_unless_azure_is_not_to_be_touched() {
+    let cases = [
+        ("manage", true),
+        ("skip", false),
+        ("detach-on-delete", false),
+    ];
+    for (policy, takes_time) in cases {
+        let mut stage = stage(&[]);
+        stage.put(group());
+        let mut object = network("vnet");
+        object["metadata"]["annotations"] =
+            json!({"serviceoperator.azure.com/reconcile-policy": policy});
+        stage.put(object);
+        stage.run();
+        let before = stage.elapsed();
+        stage.delete(&ObjectId::new(
+            "network.azure.com",
+            "VirtualNetwork",
+            "ns",
+            "vnet",
+        ));
+        stage.run_to(before + 1);
+        let there = stage.live("VirtualNetwork", "vnet").is_some();
+        assert_eq!(there, takes_time, "{policy}");
+        stage.run();
+        assert!(stage.live("VirtualNetwork", "vnet").is_none(), "{policy}");
+    }
+}
+
+#[test]
+fn children_go_with_their_owner() {
+    let mut stage = stage(&[]);
+    stage.put(group());
+    stage.put(network("vnet"));
+    stage.put(identity());
+    stage.run();
+    stage.delete(&ObjectId::new(
+        "resources.azure.com",
+        "ResourceGroup",
+        "ns",
+        "rg",
+    ));
+    stage.run();
+    assert_eq!(stage.kinds(), Vec::<String>::new());
+}
+
+#[test]
+fn a_skipped_resource_is_there_already() {
+    let mut stage = stage(&[]);
+    let mut object = group();
+    object["metadata"]["annotations"] =
+        json!({"serviceoperator.azure.com/reconcile-policy": "skip"});
+    stage.put(object);
+    stage.run_to(0);
+    assert!(stage.health("ResourceGroup", "rg").is_ready());
+}

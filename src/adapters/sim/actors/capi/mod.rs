@@ -1,0 +1,34 @@
+//! Cluster API's core controllers, contract v1beta2.
+//!
+//! In: Clusters and MachinePools, and what they point at. Out: owner references, conditions and
+//! counts; on deletion first the pools, then the control plane, then the infrastructure. It does not
+//! know what a provider does.
+
+mod cluster;
+mod machine_pool;
+
+#[cfg(test)]
+mod tests;
+
+use super::outcome::{Actor, Decide};
+use crate::api::kinds::CAPI;
+use crate::model::ObjectId;
+
+/// Cluster API's field manager.
+const MANAGER: &str = "capi-manager";
+
+/// The controllers of Cluster and MachinePool.
+pub(super) fn actors() -> Vec<Actor> {
+    let actor = |plays: fn(&ObjectId) -> bool, decide: Decide| Actor {
+        manager: MANAGER,
+        plays,
+        decide,
+    };
+    vec![
+        actor(|id| id.is(CAPI, "Cluster"), Box::new(cluster::decide)),
+        actor(
+            |id| id.is(CAPI, "MachinePool"),
+            Box::new(machine_pool::decide),
+        ),
+    ]
+}

@@ -1,0 +1,190 @@
+//! How Cluster API behaves around objects of a provider that others write.
+
+#![allow(clippy::needless_pass_by_value)]
+
+use serde_json::{Value, json};
+
+use super::super::stage::Stage;
+use super::*;
+use crate::api::labels::CLUSTER_NAME;
+use crate::health::Live;
+
+const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+
+fn reference(kind: &str, name: &str) -> Value {
+    let group = if kind == "AROControlPlane" {
+        "controlplane.cluster.x-k8s.io"
+    } else {
+        INFRASTRUCTURE
+    };
+    json!({"apiGroup": group, "kind": kind, "name": name})
+}
+
+fn object(api: &str, kind: &str, name: &str, spec: Value) -> Value {
+    json!({"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": spec})
+}
+
+fn stage() -> Stage {
+    let mut stage = Stage::new(actors());
+    let spec = json!({"infrastructureRef": reference("AROCluster", "c"), "controlPlaneRef": reference("AROControlPlane", "c")});
+    stage.put(object("cluster.x-k8s.io/v1beta2", "Cluster", "c", spec));
+    stage.put(object(
+        "infrastructure.cluster.x-k8s.io/v1beta2",
+        "AROCluster",
+        "c",
+        json!({}),
+    ));
+    stage.put(object(
+        "controlplane.cluster.x-k8s.io/v1beta2",
+        "AROControlPlane",
+        "c",
+        json!({}),
+    ));
+    let template = json!({"spec": {"clusterName": "c", "bootstrap": {"dataSecretName": "x"},
+        "infrastructureRef": reference("AROMachinePool", "p")}});
+    let spec = json!({"clusterName": "c", "replicas": 2, "template": template});
+    stage.put(object("cluster.x-k8s.io/v1beta2", "MachinePool", "p", spec));
+    stage.put(object(
+        "infrastructure.cluster.x-k8s.io/v1beta2",
+        "AROMachinePool",
+        "p",
+        json!({}),
+    ));
+    stage
+}
+
+/// Somebody writes into an object.
+fn edit(stage: &mut Stage, kind: &str, name: &str, change: impl Fn(&mut Value)) {
+    let mut object = stage.live(kind, name).unwrap_or_default();
+    change(&mut object);
+    stage.put(object);
+    stage.run();
+}
+
+fn provider_is_ready(stage: &mut Stage) {
+    edit(stage, "AROControlPlane", "c", |plane| {
+        plane["status"] =
+            json!({"ready": true, "initialization": {"controlPlaneInitialized": true}});
+    });
+    edit(stage, "AROCluster", "c", |infra| {
+        infra["status"] = json!({"initialization": {"provisioned": true}});
+        infra["spec"]["controlPlaneEndpoint"] = json!({"host": "api.x", "port": 443});
+    });
+    edit(stage, "AROMachinePool", "p", |pool| {
+        pool["spec"]["providerIDList"] = json!(["a", "b"]);
+        pool["status"] = json!({"replicas": 2, "initialization": {"provisioned": true}});
+    });
+}
+
+#[test]
+fn parts_get_their_owner_and_the_cluster_label() {
+    let mut stage = stage();
+    stage.run();
+    for (kind, name, owner) in [
+        ("AROCluster", "c", "Cluster"),
+        ("AROControlPlane", "c", "Cluster"),
+        ("AROMachinePool", "p", "MachinePool"),
+    ] {
+        let part = stage.live(kind, name).unwrap_or_default();
+        let reference = &part["metadata"]["ownerReferences"][0];
+        assert_eq!(
+            (&reference["kind"], &reference["controller"]),
+            (&json!(owner), &json!(true)),
+            "{kind}"
+        );
+        assert_eq!(Live(&part).label(CLUSTER_NAME), "c", "{kind}");
+    }
+    let pool = stage.live("MachinePool", "p").unwrap_or_default();
+    assert_eq!(pool["metadata"]["ownerReferences"][0]["kind"], "Cluster");
+    assert_eq!(
+        pool["metadata"]["ownerReferences"][0].get("controller"),
+        None
+    );
+}
+
+#[test]
+fn a_cluster_is_available_when_its_parts_are() {
+    let mut stage = stage();
+    stage.run();
+    assert!(!stage.health("Cluster", "c").is_ready());
+    provider_is_ready(&mut stage);
+    assert!(
+        stage.health("Cluster", "c").is_ready(),
+        "{:?}",
+        stage.health("Cluster", "c")
+    );
+    assert!(
+        stage.health("MachinePool", "p").is_ready(),
+        "{:?}",
+        stage.health("MachinePool", "p")
+    );
+    let cluster = stage.live("Cluster", "c").unwrap_or_default();
+    assert_eq!(cluster["spec"]["controlPlaneEndpoint"]["host"], "api.x");
+    assert_eq!(cluster["status"]["phase"], "Provisioned");
+}
+
+#[test]
+fn what_was_provisioned_once_stays_so() {
+    let mut stage = stage();
+    provider_is_ready(&mut stage);
+    edit(&mut stage, "AROCluster", "c", |infra| {
+        infra["status"] = json!({})
+    });
+    let cluster = stage.live("Cluster", "c").unwrap_or_default();
+    assert_eq!(
+        cluster["status"]["initialization"]["infrastructureProvisioned"],
+        true
+    );
+    assert!(
+        !stage.health("Cluster", "c").is_ready(),
+        "but it is not available"
+    );
+}
+
+#[test]
+fn a_paused_cluster_is_left_alone() {
+    let mut stage = stage();
+    edit(&mut stage, "Cluster", "c", |cluster| {
+        cluster["spec"]["paused"] = json!(true)
+    });
+    let infra = stage.live("AROCluster", "c").unwrap_or_default();
+    assert_eq!(infra["metadata"].get("ownerReferences"), None);
+}
+
+#[test]
+fn deletion_goes_from_the_pools_to_the_infrastructure() {
+    let mut stage = stage();
+    stage.run();
+    // The provider holds its objects by finalizers; they are let go one after the other.
+    let order = [
+        ("AROMachinePool", "p"),
+        ("AROControlPlane", "c"),
+        ("AROCluster", "c"),
+    ];
+    for (kind, name) in order {
+        edit(&mut stage, kind, name, |part| {
+            part["metadata"]["finalizers"] = json!(["provider"])
+        });
+    }
+    stage.delete(&ObjectId::new(CAPI, "Cluster", "ns", "c"));
+    for (kind, name) in order {
+        stage.run();
+        let part = stage.live(kind, name).unwrap_or_default();
+        assert!(Live(&part).is_deleting(), "{kind}");
+        for (later, name) in order.iter().skip_while(|(held, _)| *held != kind).skip(1) {
+            let part = stage.live(later, name).unwrap_or_default();
+            assert!(!Live(&part).is_deleting(), "{later} goes before {kind}");
+        }
+        let mut part = part;
+        part["metadata"]["finalizers"] = json!([]);
+        stage.put(part);
+        stage.delete(&ObjectId::new(
+            Live(&stage.live(kind, name).unwrap_or_default()).group(),
+            kind,
+            "ns",
+            name,
+        ));
+    }
+    stage.run();
+    assert_eq!(stage.kinds(), Vec::<String>::new());
+}

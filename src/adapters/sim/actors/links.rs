@@ -1,0 +1,74 @@
+//! How the kinds of Cluster API point at one another.
+//!
+//! In: an object with references. Out: ids, owner references, and whether somebody paused it.
+
+use serde_json::{Value, json};
+
+use super::outcome::{Write, apply, same};
+use super::world::World;
+use crate::api::capi::PAUSED;
+use crate::api::kinds::CAPI;
+use crate::api::labels::CLUSTER_NAME;
+use crate::health::Live;
+use crate::model::ObjectId;
+
+/// The object that a reference of group, kind and name at `path` points at.
+pub(super) fn referenced(live: Live<'_>, path: &[&str]) -> Option<ObjectId> {
+    let reference = Live(live.at(path)?);
+    let [group, kind, name] = ["apiGroup", "kind", "name"].map(|part| reference.text(&[part]));
+    let complete = !kind.is_empty() && !name.is_empty();
+    complete.then(|| ObjectId::new(group, kind, live.namespace(), name))
+}
+
+/// The owner of a kind of Cluster API's.
+pub(super) fn owner(live: Live<'_>, kind: &str) -> Option<ObjectId> {
+    let mut owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
+    let owner = owners.find(|owner| owner.kind() == kind && owner.group() == CAPI)?;
+    let name = owner.text(&["name"]);
+    Some(ObjectId::new(CAPI, kind, live.namespace(), name))
+}
+
+/// The infrastructure that a Cluster points at.
+pub(super) fn infrastructure(cluster: Live<'_>) -> Option<ObjectId> {
+    referenced(cluster, &["spec", "infrastructureRef"])
+}
+
+/// The control plane that a Cluster points at.
+pub(super) fn control_plane(cluster: Live<'_>) -> Option<ObjectId> {
+    referenced(cluster, &["spec", "controlPlaneRef"])
+}
+
+/// An owner reference to `owner`.
+pub(super) fn owned_by(owner: Live<'_>, controller: bool) -> Value {
+    let mut reference = json!({
+        "apiVersion": owner.text(&["apiVersion"]),
+        "kind": owner.kind(),
+        "name": owner.name(),
+        "uid": owner.uid(),
+    });
+    if controller {
+        reference["controller"] = json!(true);
+        reference["blockOwnerDeletion"] = json!(true);
+    }
+    reference
+}
+
+/// Makes `owner` the controller of what it points at, and names the cluster both belong to.
+pub(super) fn adopt(
+    world: &World,
+    part: &ObjectId,
+    owner: Live<'_>,
+    cluster: &str,
+) -> Option<Write> {
+    let part = world.get(part).filter(|part| !part.is_deleting())?;
+    let mut patch = same(part);
+    patch["metadata"]["ownerReferences"] = json!([owned_by(owner, true)]);
+    patch["metadata"]["labels"] = json!({CLUSTER_NAME: cluster});
+    apply(part, patch)
+}
+
+/// Whether controllers are to leave the object alone.
+pub(super) fn is_paused(cluster: Live<'_>, live: Live<'_>) -> bool {
+    let marked = live.at(&["metadata", "annotations", PAUSED]).is_some();
+    cluster.flag(&["spec", "paused"]) || marked
+}

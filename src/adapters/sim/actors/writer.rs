@@ -1,0 +1,85 @@
+//! The one hand that writes: carries out an actor's writes, one after the other.
+//!
+//! In: a client, a field manager and writes. Out: the objects the server answered with, and the error
+//! that ended the list. It does not know why anything is written.
+
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
+use kube::core::GroupVersionKind;
+use kube::{Api, Client};
+use serde_json::Value;
+
+use super::error::Error;
+use super::outcome::Write;
+use crate::api::kinds;
+use crate::health::Live;
+use crate::model::ObjectId;
+
+/// Carries out `writes` in order and stops at the first that fails.
+pub(super) async fn perform(
+    client: &Client,
+    manager: &str,
+    writes: Vec<Write>,
+) -> (Vec<Value>, Result<(), Error>) {
+    let mut answers = Vec::new();
+    for write in writes {
+        match one(client, manager, &write).await {
+            Ok(answer) => answers.extend(answer),
+            Err(error) => return (answers, Err(error)),
+        }
+    }
+    (answers, Ok(()))
+}
+
+async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Value>, Error> {
+    let params = PatchParams::apply(manager).force();
+    let answer = match write {
+        Write::Apply(patch) => {
+            let (api, name) = target(client, patch);
+            api.patch(name, &params, &Patch::Apply(patch)).await?
+        }
+        Write::Status(patch) => {
+            let (api, name) = target(client, patch);
+            api.patch_status(name, &params, &Patch::Apply(patch))
+                .await?
+        }
+        Write::Delete(id, uid) => return delete(client, id, uid).await,
+    };
+    Ok(Some(serde_json::to_value(answer)?))
+}
+
+/// Deletes in the background. An object that is gone already, or was made anew meanwhile, is as
+/// good as deleted. What becomes of it is left to the watch.
+async fn delete(client: &Client, id: &ObjectId, uid: &str) -> Result<Option<Value>, Error> {
+    let version = kinds::find(&id.group, &id.kind).and_then(|kind| kind.versions.last().copied());
+    let resource = resource(&id.group, version.unwrap_or("v1"), &id.kind);
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &id.namespace, &resource);
+    let this_one = Preconditions {
+        uid: Some(uid.to_owned()),
+        resource_version: None,
+    };
+    let params = DeleteParams::background().preconditions(this_one);
+    match api.delete(&id.name, &params).await {
+        Ok(_) => Ok(None),
+        Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The API for the kind and namespace of a patch, and its name.
+fn target<'a>(client: &Client, patch: &'a Value) -> (Api<DynamicObject>, &'a str) {
+    let live = Live(patch);
+    let api_version = live.text(&["apiVersion"]);
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    let resource = resource(live.group(), version, live.kind());
+    let api = Api::namespaced_with(client.clone(), live.namespace(), &resource);
+    (api, live.name())
+}
+
+/// The address of a kind at a version; its plural is guessed only when we do not know the kind.
+pub(super) fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
+    let named = GroupVersionKind::gvk(group, version, kind);
+    match kinds::find(group, kind) {
+        Some(known) => ApiResource::from_gvk_with_plural(&named, known.plural),
+        None => ApiResource::from_gvk(&named),
+    }
+}

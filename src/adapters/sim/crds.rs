@@ -1,0 +1,97 @@
+//! CustomResourceDefinitions of other people's kinds, as far as the simulator needs them.
+//!
+//! In: the table of kinds. Out: one definition for each of Cluster API's and Azure Service Operator's.
+//! They are permissive: what the real ones check beyond the few required fields is checked where
+//! fleets are validated, against the real schemas. It does not know the kinds of the ARO provider.
+
+use serde_json::{Value, json};
+
+use crate::api::kinds::{CAPI, KINDS, Kind, is_aso};
+
+/// The definitions, in the table's order.
+#[must_use]
+pub fn foreign() -> Vec<Value> {
+    let ours = |kind: &&Kind| kind.group == CAPI || is_aso(kind.group);
+    KINDS.iter().filter(ours).map(definition).collect()
+}
+
+/// A permissive definition of one kind: every version served, the newest stored.
+#[must_use]
+pub fn definition(kind: &Kind) -> Value {
+    let newest = kind.versions.last();
+    let versions = kind.versions.iter().map(|version| {
+        json!({
+            "name": version,
+            "served": true,
+            "storage": Some(version) == newest,
+            "schema": {"openAPIV3Schema": schema(kind)},
+            "subresources": {"status": {}},
+        })
+    });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{}.{}", kind.plural, kind.group)},
+        "spec": {
+            "group": kind.group,
+            "names": {
+                "kind": kind.kind,
+                "listKind": format!("{}List", kind.kind),
+                "plural": kind.plural,
+                "singular": kind.kind.to_lowercase(),
+            },
+            "scope": "Namespaced",
+            "versions": versions.collect::<Vec<_>>(),
+        },
+    })
+}
+
+fn schema(kind: &Kind) -> Value {
+    let open = |required: &[&str]| {
+        let mut schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        schema
+    };
+    json!({
+        "type": "object",
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "spec": open(required(kind)),
+            "status": open(&[]),
+        },
+    })
+}
+
+/// The fields of `spec` that ASO requires (facts/aro-rules.md §1.2 and §2.1).
+fn required(kind: &Kind) -> &'static [&'static str] {
+    match kind.kind {
+        _ if !is_aso(kind.group) => &[],
+        "ResourceGroup" => &["location"],
+        "VirtualNetworksSubnet" | "RoleAssignment" | "HcpOpenShiftClustersExternalAuth" => {
+            &["owner"]
+        }
+        _ => &["location", "owner"],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_foreign_kind_has_one_stored_version() {
+        let all = foreign();
+        assert_eq!(all.len(), KINDS.len() - 4);
+        for definition in all {
+            let versions = definition["spec"]["versions"].as_array().cloned();
+            let versions = versions.unwrap_or_default();
+            let stored = versions.iter().filter(|version| version["storage"] == true);
+            assert_eq!(stored.count(), 1, "{definition}");
+            assert!(versions.iter().all(|version| version["served"] == true));
+        }
+    }
+}

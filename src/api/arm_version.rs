@@ -1,0 +1,232 @@
+//! Versions of Azure's ARO HCP API, and the versions ASO gives them.
+//!
+//! In: version texts. Out: the known ARM versions with what each can say, and ASO versions taken
+//! apart. Source: facts/aro-rules.md §1.1 and §2.1, and the CRDs themselves.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A version of `Microsoft.RedHatOpenShift` that we can write, oldest first.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+pub enum ArmVersion {
+    /// The first preview: no integration subnet, the vault named under the key.
+    #[serde(rename = "2024-06-10-preview")]
+    V20240610,
+    /// Integration subnet, vault visibility, image mirrors.
+    #[default]
+    #[serde(rename = "2025-12-23-preview")]
+    V20251223,
+    /// Ingress type, crypto restrictions, key rotation.
+    #[serde(rename = "2026-06-30-preview")]
+    V20260630,
+}
+
+/// Fields of the embedded kinds that not every version has, below `spec.properties`, with the first
+/// version that has them.
+const SINCE: &[(&str, &str, ArmVersion)] = &[
+    (
+        "HcpOpenShiftCluster",
+        "platform.vnetIntegrationSubnetReference",
+        ArmVersion::V20251223,
+    ),
+    (
+        "HcpOpenShiftCluster",
+        "etcd.dataEncryption.customerManaged.kms.vaultName",
+        ArmVersion::V20251223,
+    ),
+    (
+        "HcpOpenShiftCluster",
+        "etcd.dataEncryption.customerManaged.kms.visibility",
+        ArmVersion::V20251223,
+    ),
+    (
+        "HcpOpenShiftCluster",
+        "imageDigestMirrors",
+        ArmVersion::V20251223,
+    ),
+    ("HcpOpenShiftCluster", "ingress", ArmVersion::V20260630),
+    (
+        "HcpOpenShiftCluster",
+        "cryptoRestrictions",
+        ArmVersion::V20260630,
+    ),
+    (
+        "HcpOpenShiftClustersNodePool",
+        "platform.osDisk.diskType",
+        ArmVersion::V20251223,
+    ),
+];
+
+impl ArmVersion {
+    /// Every version we can write, oldest first.
+    pub const ALL: &'static [Self] = &[Self::V20240610, Self::V20251223, Self::V20260630];
+
+    /// As Azure writes it, such as `2025-12-23-preview`.
+    #[must_use]
+    pub fn arm(self) -> &'static str {
+        match self {
+            Self::V20240610 => "2024-06-10-preview",
+            Self::V20251223 => "2025-12-23-preview",
+            Self::V20260630 => "2026-06-30-preview",
+        }
+    }
+
+    /// The version of group `redhatopenshift.azure.com` that speaks it.
+    #[must_use]
+    pub fn aso(self) -> &'static str {
+        match self {
+            Self::V20240610 => "v1api20240610preview",
+            Self::V20251223 => "v1api20251223preview",
+            Self::V20260630 => "v1api20260630preview",
+        }
+    }
+
+    /// The known version behind an ASO version, under either naming scheme.
+    #[must_use]
+    pub fn from_aso(version: &str) -> Option<Self> {
+        let arm = AsoVersion::parse(version)?.arm();
+        Self::ALL.iter().copied().find(|known| known.arm() == arm)
+    }
+
+    /// Whether `kind` has the field `spec.properties.<field>` at this version. Fields that are not
+    /// in the table are the same in all versions.
+    #[must_use]
+    pub fn knows(self, kind: &str, field: &str) -> bool {
+        SINCE
+            .iter()
+            .filter(|(k, f, _)| *k == kind && *f == field)
+            .all(|(_, _, since)| self >= *since)
+    }
+
+    /// Whether clusters have a second subnet that Azure reaches the network through.
+    #[must_use]
+    pub fn has_integration_subnet(self) -> bool {
+        self.knows(
+            "HcpOpenShiftCluster",
+            "platform.vnetIntegrationSubnetReference",
+        )
+    }
+
+    /// Whether the vault is named beside the key (`kms.vaultName`) and not under it
+    /// (`kms.activeKey.vaultName`), with its visibility.
+    #[must_use]
+    pub fn names_vault_beside_key(self) -> bool {
+        self.knows(
+            "HcpOpenShiftCluster",
+            "etcd.dataEncryption.customerManaged.kms.vaultName",
+        )
+    }
+}
+
+/// A version of an ASO group, taken apart: `^v(1api)?(\d{8})(preview)?(storage)?$`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AsoVersion {
+    /// `yyyymmdd`: the date of the ARM version.
+    pub date: String,
+    /// Whether Azure calls it a preview.
+    pub preview: bool,
+    /// Whether it is ASO's own storage form, which nobody writes.
+    pub storage: bool,
+}
+
+impl AsoVersion {
+    /// Takes a version apart; `None` when it is not one of ASO's.
+    #[must_use]
+    pub fn parse(version: &str) -> Option<Self> {
+        let rest = version.strip_prefix('v')?;
+        let rest = rest.strip_prefix("1api").unwrap_or(rest);
+        let (date, rest) = rest.split_at_checked(8)?;
+        let (preview, rest) = cut(rest, "preview");
+        let (storage, rest) = cut(rest, "storage");
+        let whole = rest.is_empty() && date.bytes().all(|byte| byte.is_ascii_digit());
+        whole.then(|| Self {
+            date: date.to_owned(),
+            preview,
+            storage,
+        })
+    }
+
+    /// The ARM version it speaks, such as `2020-11-01`.
+    #[must_use]
+    pub fn arm(&self) -> String {
+        let (year, rest) = self.date.split_at(4);
+        let (month, day) = rest.split_at(2);
+        let ending = if self.preview { "-preview" } else { "" };
+        format!("{year}-{month}-{day}{ending}")
+    }
+}
+
+fn cut<'a>(text: &'a str, prefix: &str) -> (bool, &'a str) {
+    text.strip_prefix(prefix)
+        .map_or((false, text), |rest| (true, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn aso_versions_of_both_schemes_are_taken_apart() {
+        let version = AsoVersion::parse("v1api20251223preview").unwrap();
+        assert_eq!(version.arm(), "2025-12-23-preview");
+        assert!(!version.storage);
+        assert_eq!(AsoVersion::parse("v20250301").unwrap().arm(), "2025-03-01");
+        assert!(AsoVersion::parse("v1api20230701storage").unwrap().storage);
+    }
+
+    #[test]
+    fn what_is_no_aso_version_is_none() {
+        for text in [
+            "",
+            "v",
+            "v1",
+            "v1beta2",
+            "1api20251223",
+            "v1api2025122",
+            "v1api20251223alpha",
+            "v1api20251223storagepreview",
+            "v1apiäöüß",
+        ] {
+            assert_eq!(AsoVersion::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn known_versions_are_found_from_either_side() {
+        for known in ArmVersion::ALL {
+            assert_eq!(ArmVersion::from_aso(known.aso()), Some(*known));
+            assert_eq!(serde_json::to_value(known).unwrap(), known.arm());
+        }
+        assert_eq!(
+            ArmVersion::from_aso("v20251223preview"),
+            Some(ArmVersion::V20251223)
+        );
+        assert_eq!(ArmVersion::from_aso("v20260901preview"), None);
+    }
+
+    #[test]
+    fn each_version_knows_its_fields() {
+        let knows = |version: ArmVersion, field| version.knows("HcpOpenShiftCluster", field);
+        assert!(!ArmVersion::V20240610.has_integration_subnet());
+        assert!(!ArmVersion::V20240610.names_vault_beside_key());
+        assert!(ArmVersion::V20251223.names_vault_beside_key());
+        assert!(!knows(ArmVersion::V20251223, "ingress"));
+        assert!(knows(ArmVersion::V20260630, "ingress"));
+        assert!(knows(ArmVersion::V20240610, "network.podCidr"));
+    }
+}

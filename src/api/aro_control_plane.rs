@@ -1,0 +1,107 @@
+//! `AROControlPlane`: the ARO HCP cluster itself, with its external authentication.
+//!
+//! Shape: facts/aro-controllers.md §1.
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::embedded::{LongRunningOperation, ResourceStatus};
+use super::structural::{Properties, any_objects};
+
+/// The ARO HCP cluster itself.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "controlplane.cluster.x-k8s.io",
+    version = "v1beta2",
+    kind = "AROControlPlane",
+    plural = "arocontrolplanes",
+    namespaced,
+    status = "AROControlPlaneStatus",
+    shortname = "arocp",
+    category = "cluster-api",
+    label("cluster.x-k8s.io/provider", "infrastructure-azure"),
+    label("cluster.x-k8s.io/v1beta2", "v1beta2"),
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "The ARO HCP cluster itself.",
+    printcolumn = r#"{"name": "Cluster", "type": "string", "jsonPath": ".metadata.labels.cluster\\.x-k8s\\.io/cluster-name", "description": "The Cluster it belongs to"}"#,
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.ready", "description": "Whether the API server answers"}"#,
+    printcolumn = r#"{"name": "Console URL", "type": "string", "jsonPath": ".status.consoleURL", "description": "The OpenShift console"}"#
+)]
+#[serde(rename_all = "camelCase")]
+pub struct AROControlPlaneSpec {
+    /// Azure subscription of the cluster.
+    #[serde(
+        default,
+        rename = "subscriptionID",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub subscription_id: Option<String>,
+    /// The AzureClusterIdentity that makes the encryption key; without it a person answers for the
+    /// key and its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity_ref: Option<ObjectReference>,
+    /// Azure cloud; absent means the public one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub azure_environment: Option<String>,
+    /// The Azure resources, as Azure Service Operator's kinds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "any_objects")]
+    pub resources: Vec<Properties>,
+}
+
+/// What a controller says of an AROControlPlane.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["ready"]))]
+#[serde(rename_all = "camelCase")]
+pub struct AROControlPlaneStatus {
+    /// Whether the API server answers.
+    #[serde(default)]
+    pub ready: bool,
+    /// What Cluster API waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initialization: Option<AROControlPlaneInitialization>,
+    /// What is so and what is not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// ARM id of the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The API server.
+    #[serde(default, rename = "apiURL", skip_serializing_if = "Option::is_none")]
+    pub api_url: Option<String>,
+    /// The OpenShift console.
+    #[serde(
+        default,
+        rename = "consoleURL",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub console_url: Option<String>,
+    /// OpenShift version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Versions it can go to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub available_upgrades: Vec<String>,
+    /// The embedded resources.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<ResourceStatus>,
+    /// Why it can never become ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_message: Option<String>,
+    /// Azure operations under way; unused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub long_running_operation_states: Vec<LongRunningOperation>,
+}
+
+/// What Cluster API waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AROControlPlaneInitialization {
+    /// Whether the API server has answered once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_plane_initialized: Option<bool>,
+}

@@ -1,0 +1,86 @@
+//! `AROMachinePool`: a node pool of an ARO HCP cluster.
+//!
+//! Shape: facts/aro-controllers.md §1.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::aro_cluster::AROClusterInitialization;
+use super::embedded::{LongRunningOperation, ResourceStatus};
+use super::structural::{Properties, any_objects};
+
+/// A node pool of an ARO HCP cluster.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "infrastructure.cluster.x-k8s.io",
+    version = "v1beta2",
+    kind = "AROMachinePool",
+    plural = "aromachinepools",
+    namespaced,
+    status = "AROMachinePoolStatus",
+    shortname = "aromp",
+    category = "cluster-api",
+    label("cluster.x-k8s.io/provider", "infrastructure-azure"),
+    label("cluster.x-k8s.io/v1beta2", "v1beta2"),
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A node pool of an ARO HCP cluster.",
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.ready", "description": "Whether the node pool has joined the cluster"}"#,
+    printcolumn = r#"{"name": "Provisioned", "type": "boolean", "jsonPath": ".status.initialization.provisioned", "description": "Whether it has been ready once"}"#,
+    printcolumn = r#"{"name": "Replicas", "type": "integer", "jsonPath": ".status.replicas", "description": "How many nodes there are"}"#
+)]
+#[serde(rename_all = "camelCase")]
+pub struct AROMachinePoolSpec {
+    /// The Azure resources, as Azure Service Operator's kinds: one node pool.
+    #[schemars(schema_with = "any_objects")]
+    pub resources: Vec<Properties>,
+    /// Provider ids of the nodes; a controller writes it.
+    #[serde(
+        default,
+        rename = "providerIDList",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub provider_id_list: Vec<String>,
+}
+
+/// What a controller says of an AROMachinePool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["ready"]))]
+#[serde(rename_all = "camelCase")]
+pub struct AROMachinePoolStatus {
+    /// Whether the node pool has joined the cluster.
+    #[serde(default)]
+    pub ready: bool,
+    /// How many nodes there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+    /// What Cluster API waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initialization: Option<AROClusterInitialization>,
+    /// What is so and what is not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// ARM id of the node pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Azure's state of the node pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provisioning_state: Option<String>,
+    /// OpenShift version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Versions it can go to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub available_upgrades: Vec<String>,
+    /// The embedded resources.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<ResourceStatus>,
+    /// Why it can never become ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_message: Option<String>,
+    /// Azure operations under way; unused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub long_running_operation_states: Vec<LongRunningOperation>,
+}

@@ -1,0 +1,125 @@
+//! `AzureClusterIdentity`: who we are at Azure, and which namespaces may say so.
+//!
+//! Shape: facts/aro-controllers.md §1 and §5.
+
+use k8s_openapi::api::core::v1::SecretReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Who we are at Azure.
+#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "infrastructure.cluster.x-k8s.io",
+    version = "v1beta1",
+    kind = "AzureClusterIdentity",
+    plural = "azureclusteridentities",
+    namespaced,
+    status = "AzureClusterIdentityStatus",
+    category = "cluster-api",
+    label("cluster.x-k8s.io/provider", "infrastructure-azure"),
+    label("cluster.x-k8s.io/v1beta1", "v1beta1"),
+    derive = "PartialEq",
+    doc = "Who we are at Azure, and which namespaces may say so.",
+    printcolumn = r#"{"name": "Type", "type": "string", "jsonPath": ".spec.type", "description": "Kind of credential"}"#,
+    printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp", "description": "Time since it was made"}"#
+)]
+#[serde(rename_all = "camelCase")]
+pub struct AzureClusterIdentitySpec {
+    /// Kind of credential; it cannot be changed.
+    #[serde(rename = "type")]
+    pub kind: IdentityType,
+    /// Client id of the service principal or managed identity.
+    #[serde(rename = "clientID")]
+    pub client_id: String,
+    /// Tenant of the principal.
+    #[serde(rename = "tenantID")]
+    pub tenant_id: String,
+    /// Without effect.
+    #[serde(
+        default,
+        rename = "resourceID",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub resource_id: Option<String>,
+    /// Secret with the password or certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<SecretReference>,
+    /// File with the certificate; it goes before `clientSecret`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cert_path: Option<String>,
+    /// File with the credentials of a managed identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_assigned_identity_credentials_path: Option<String>,
+    /// Cloud of those credentials: `public` (default), `china` or `usgovernment`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_assigned_identity_credentials_cloud_type: Option<String>,
+    /// Namespaces that may use it. Absent means none, `{}` means all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_namespaces: Option<AllowedNamespaces>,
+}
+
+/// Kinds of credentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum IdentityType {
+    /// A service principal with a password.
+    ServicePrincipal,
+    /// The same, under an older name.
+    ManualServicePrincipal,
+    /// A service principal with a certificate.
+    ServicePrincipalCertificate,
+    /// A managed identity of the machine.
+    #[serde(rename = "UserAssignedMSI")]
+    UserAssignedMsi,
+    /// A federated token of the pod.
+    WorkloadIdentity,
+    /// A managed identity whose credentials are in a file.
+    UserAssignedIdentityCredential,
+}
+
+/// Namespaces, by name or by label.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AllowedNamespaces {
+    /// By name; an empty list allows none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<Vec<String>>,
+    /// By label; an empty selector allows none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<LabelSelector>,
+}
+
+/// What a controller says of an AzureClusterIdentity.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AzureClusterIdentityStatus {
+    /// What is so and what is not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<ClusterApiCondition>,
+}
+
+/// A condition as Cluster API's first versions wrote it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterApiCondition {
+    /// What it is about.
+    #[serde(rename = "type")]
+    #[schemars(length(min = 1, max = 256))]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// How bad it is when false: `Error`, `Warning` or `Info`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32))]
+    pub severity: Option<String>,
+    /// When the status last changed, RFC 3339.
+    #[schemars(extend("format" = "date-time"))]
+    pub last_transition_time: String,
+    /// A CamelCase word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 256))]
+    pub reason: Option<String>,
+    /// A sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 10240))]
+    pub message: Option<String>,
+}

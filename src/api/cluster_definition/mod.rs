@@ -1,0 +1,207 @@
+//! `ClusterDefinition`: the thirty lines a person writes for a cluster (DESIGN §3).
+//!
+//! In: a document, overlays already merged. Out: the typed definition with its node, and findings.
+//! It does not know what a definition becomes.
+
+mod node_pool;
+mod spec;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+pub use node_pool::{Autoscaling, NodePool, OsDisk};
+pub use spec::{
+    Api, AzureEnvironment, ClusterDefinitionSpec, DeletionPolicy, Encryption, Etcd, ExistingVault,
+    ExternalAuth, IdentityMode, IdentityRef, ManagedIdentities, Network, Phase, Platform, Version,
+    Visibility,
+};
+
+use super::{document, structural};
+use crate::model::{Finding, Node, ObjectId, Origin, Path};
+use crate::schema::Schema;
+
+/// A definition that was read without errors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClusterDefinition {
+    /// What names it; the group is ours.
+    pub id: ObjectId,
+    /// Where `metadata.name` stands: where to point for what nobody wrote.
+    pub origin: Origin,
+    /// `metadata.labels`, copied to the top-level objects.
+    pub labels: BTreeMap<String, String>,
+    /// What was asked for, defaults filled in.
+    pub spec: ClusterDefinitionSpec,
+    /// The whole document, without `null`s, with the origin of every value.
+    pub node: Node,
+}
+
+const KIND: &str = "ClusterDefinition";
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| document::compiled(&schema()));
+
+/// The JSON schema of a whole document.
+pub(super) fn schema() -> Json {
+    let mut schema = document::schema(KIND, &structural::of::<ClusterDefinitionSpec>());
+    // An HcpOpenShiftCluster has the same name (facts/aro-rules.md §1.7).
+    let name = &mut schema["properties"]["metadata"]["properties"]["name"];
+    *name = json!({
+        "type": "string",
+        "pattern": "^[a-z]([-a-z0-9]*[a-z0-9])?$",
+        "minLength": 3,
+        "maxLength": 54,
+    });
+    schema
+}
+
+/// Reads a definition, overlays already merged. `None` when there is an error among the findings.
+#[must_use]
+pub fn read(node: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {
+    let mut node = document::without_nulls(node.clone());
+    let (id, origin) = document::identity(&node, KIND);
+    let mut findings = match document::child(&mut node, "spec") {
+        Some(spec) => document::quote_versions(spec, &Path::dotted("spec")),
+        None => Vec::new(),
+    };
+    let versions_fine = findings.is_empty();
+    let (document, found) = document::typed::<Document>(&node, &SCHEMA);
+    findings.extend(found);
+    let findings = findings.into_iter().map(|found| found.of(&id)).collect();
+    let definition = document.filter(|_| versions_fine).map(|document| {
+        let labels = document::labels(&node);
+        ClusterDefinition {
+            id,
+            origin,
+            labels,
+            spec: document.spec,
+            node,
+        }
+    });
+    (definition, findings)
+}
+
+#[derive(Deserialize)]
+struct Document {
+    spec: ClusterDefinitionSpec,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::api::arm_version::ArmVersion;
+    use crate::api::document::tests::{document, places};
+
+    const SMALLEST: &str = "
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata: {name: prod-uks-1, labels: {env: prod}}
+spec:
+  location: uksouth
+  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
+  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
+  identityRef: {name: cluster-identity}
+  version: {id: '4.20'}
+  nodePools: [{name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3}]
+";
+
+    #[test]
+    fn what_every_definition_needs_is_enough() {
+        let (definition, findings) = read(&document(SMALLEST));
+        assert_eq!(findings, []);
+        let definition = definition.unwrap();
+        assert_eq!(
+            definition.id.to_string(),
+            "ClusterDefinition/default/prod-uks-1"
+        );
+        assert_eq!(definition.labels["env"], "prod");
+        assert_eq!(definition.origin.span().to_string(), "a.yaml:4:18");
+        let spec = definition.spec;
+        assert_eq!(spec.platform, Platform::Aro);
+        assert_eq!(spec.phase, Phase::Cluster);
+        assert_eq!(spec.arm_api_version, ArmVersion::V20251223);
+        assert_eq!(spec.version.channel_group, "stable");
+        assert_eq!(spec.network, Network::default());
+        assert_eq!(
+            spec.etcd.encryption.key_name,
+            "etcd-data-kms-encryption-key"
+        );
+        assert_eq!(spec.deletion_policy, DeletionPolicy::Orphan);
+        assert_eq!(spec.managed_identities.mode, IdentityMode::Create);
+    }
+
+    #[test]
+    fn a_version_without_quotes_is_a_number_that_lost_its_zero() {
+        let text = SMALLEST
+            .replace("'4.20'", "4.20")
+            .replace("4.20.17", "4.20");
+        let (definition, findings) = read(&document(&text));
+        assert_eq!(definition, None);
+        let expected = [
+            "Y11 10:17 spec.version.id",
+            "Y11 11:36 spec.nodePools[0].version",
+        ];
+        assert_eq!(places(&findings), expected);
+        assert_eq!(
+            findings[0].help.as_deref(),
+            Some("write \"4.20\" in quotes")
+        );
+    }
+
+    #[test]
+    fn every_fault_is_found_at_once() {
+        let text = SMALLEST
+            .replace("uksouth", "[uksouth]")
+            .replace("  tenantID", "  tennantID")
+            .replace("3f0c7d3e-", "3f0c7d3e")
+            .replace("vmSize: Standard_D4s_v3", "autoscaling: {min: 1}");
+        let (definition, findings) = read(&document(&text));
+        assert_eq!(definition, None);
+        assert_eq!(
+            places(&findings),
+            [
+                "S03 5:1 spec.tenantID",
+                "S02 6:13 spec.location",
+                "S04 7:19 spec.subscriptionID",
+                "S01 8:3 spec.tennantID",
+                "S03 11:15 spec.nodePools[0].vmSize",
+                "S03 11:45 spec.nodePools[0].autoscaling.max",
+            ]
+        );
+        assert!(findings.iter().all(|found| found.object.is_some()));
+    }
+
+    #[test]
+    fn two_pools_of_one_name_are_one_too_many() {
+        let pool = "{name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3}";
+        let text = SMALLEST.replace(pool, &format!("{pool}, {pool}"));
+        let (definition, findings) = read(&document(&text));
+        assert_eq!(definition, None);
+        assert_eq!(places(&findings), ["S05 11:71 spec.nodePools[1]"]);
+    }
+
+    #[test]
+    fn null_takes_a_default_back_into_its_place() {
+        let text = format!("{SMALLEST}  network: {{podCIDR: null}}\n  externalAuth: null\n");
+        let (definition, findings) = read(&document(&text));
+        assert_eq!(findings, []);
+        assert_eq!(definition.unwrap().spec.network, Network::default());
+    }
+
+    #[test]
+    fn a_document_of_no_shape_is_all_findings() {
+        for text in [
+            "[]",
+            "{kind: ClusterDefinition}",
+            "a",
+            "{metadata: [], spec: 3}",
+        ] {
+            let (definition, findings) = read(&document(text));
+            assert_eq!(definition, None);
+            assert!(!findings.is_empty(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The custom resource definitions and document schemas of the kinds we own.
+//!
+//! Out: JSON. `crds/` at the top of the repository is [`crds`] written down; `capstan schema KIND`
+//! prints [`schema`] for editors.
+
+use kube::CustomResourceExt;
+use serde_json::{Value as Json, json};
+
+use super::aro_cluster::AROCluster;
+use super::aro_control_plane::AROControlPlane;
+use super::aro_machine_pool::AROMachinePool;
+use super::azure_cluster_identity::AzureClusterIdentity;
+use super::fleet::Fleet;
+use super::{cluster_definition, fleet, overlay, structural};
+
+/// The CRDs of Fleet and of the four ARO kinds.
+#[must_use]
+pub fn crds() -> Vec<Json> {
+    vec![
+        crd::<Fleet>(),
+        crd::<AROCluster>(),
+        crd::<AROControlPlane>(),
+        crd::<AROMachinePool>(),
+        crd::<AzureClusterIdentity>(),
+    ]
+}
+
+fn crd<T: CustomResourceExt>() -> Json {
+    let mut crd = serde_json::to_value(T::crd()).expect("a CRD is plain data");
+    structural::tidy(&mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]);
+    crd
+}
+
+/// The JSON schema of a document of `kind`, as an editor wants it: a field that is not in it is an
+/// error. `None` when the kind is not one of ours.
+#[must_use]
+pub fn schema(kind: &str) -> Option<Json> {
+    let mut schema = match kind {
+        "ClusterDefinition" => cluster_definition::schema(),
+        "Overlay" => overlay::schema(),
+        "Fleet" => fleet::schema(),
+        _ => of_crd(kind)?,
+    };
+    close(&mut schema);
+    schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
+    schema["title"] = kind.into();
+    Some(schema)
+}
+
+fn of_crd(kind: &str) -> Option<Json> {
+    let mut crd = crds()
+        .into_iter()
+        .find(|crd| crd["spec"]["names"]["kind"] == kind)?;
+    let (group, version) = (&crd["spec"]["group"], &crd["spec"]["versions"][0]["name"]);
+    let api_version = format!("{}/{}", group.as_str()?, version.as_str()?);
+    let mut schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"].take();
+    schema["properties"]["apiVersion"] = json!({"type": "string", "enum": [api_version]});
+    schema["properties"]["kind"] = json!({"type": "string", "enum": [kind]});
+    schema["properties"]["metadata"] = json!({"type": "object"});
+    Some(schema)
+}
+
+/// Refuses further fields where fields are named.
+fn close(schema: &mut Json) {
+    structural::each(schema, &|fields| {
+        let open = fields.contains_key("x-kubernetes-preserve-unknown-fields");
+        if fields.contains_key("properties") && !open {
+            fields.insert("additionalProperties".to_owned(), false.into());
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn every_crd_has_a_schema_that_is_one() {
+        for crd in crds() {
+            let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+            crate::schema::Schema::from_json(schema).unwrap();
+            assert!(!schema.to_string().contains("nullable"), "{crd}");
+        }
+    }
+
+    #[test]
+    fn editors_get_schemas_of_all_our_kinds() {
+        let kinds = [
+            "ClusterDefinition",
+            "Overlay",
+            "Fleet",
+            "AROCluster",
+            "AROControlPlane",
+            "AROMachinePool",
+            "AzureClusterIdentity",
+        ];
+        for kind in kinds {
+            let schema = schema(kind).unwrap();
+            assert_eq!(schema["properties"]["kind"]["enum"][0], kind);
+            assert_eq!(schema["additionalProperties"], false);
+        }
+        assert_eq!(schema("Deployment"), None);
+    }
+
+    #[test]
+    fn what_azure_defines_stays_open() {
+        let schema = schema("ClusterDefinition").unwrap();
+        let spec = &schema["properties"]["spec"];
+        assert_eq!(spec["additionalProperties"], false);
+        assert_eq!(
+            spec["properties"]["properties"].get("additionalProperties"),
+            None
+        );
+        assert_eq!(
+            spec["properties"]["tags"]["additionalProperties"]["type"],
+            "string"
+        );
+    }
+}

@@ -1,0 +1,190 @@
+//! `Fleet`: one source synced to one management cluster (DESIGN §12). A file in the daemon's
+//! configuration or a custom resource; the type is the same.
+
+mod settings;
+mod source;
+
+use std::sync::LazyLock;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+pub use settings::{
+    Admission, Apply, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy, FirstApply, Mode,
+    Provider, PullRequests, Rules, SecretName, Serve, ServiceProvider, Tenant,
+};
+pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
+
+use super::{document, structural};
+use crate::model::{Finding, Node, Value};
+use crate::schema::Schema;
+
+/// What a fleet is synced from, to and how.
+#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "capstan.dev",
+    version = "v1alpha1",
+    kind = "Fleet",
+    plural = "fleets",
+    namespaced,
+    status = "FleetStatus",
+    category = "capstan",
+    derive = "PartialEq",
+    doc = "One source of cluster definitions, synced to one management cluster.",
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status", "description": "Whether the newest revision is applied and ready"}"#,
+    printcolumn = r#"{"name": "Revision", "type": "string", "jsonPath": ".status.lastAppliedRevision", "description": "The last revision that was applied"}"#,
+    printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp", "description": "Time since it was made"}"#
+)]
+#[serde(rename_all = "camelCase")]
+pub struct FleetSpec {
+    /// Where the definitions come from.
+    pub source: Source,
+    /// Where they are applied.
+    #[serde(default)]
+    pub cluster: Cluster,
+    /// How commits are told.
+    #[serde(default)]
+    pub checks: Checks,
+    /// How changes are made.
+    #[serde(default)]
+    pub apply: Apply,
+    /// Who may use what; empty means that everybody may use everything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tenancy: Vec<Tenant>,
+    /// Which controllers run.
+    #[serde(default)]
+    pub controllers: Controllers,
+    /// What the rules take into account.
+    #[serde(default)]
+    pub rules: Rules,
+    /// What is served over HTTP.
+    #[serde(default)]
+    pub serve: Serve,
+}
+
+/// What the daemon says of a fleet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FleetStatus {
+    /// The generation of the spec that this is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// The last revision that was applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_applied_revision: Option<String>,
+    /// The last revision all of whose objects became ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_ready_revision: Option<String>,
+    /// What is so and what is not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+}
+
+const KIND: &str = "Fleet";
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| document::compiled(&schema()));
+
+/// The JSON schema of a whole document.
+pub(super) fn schema() -> Json {
+    document::schema(KIND, &structural::of::<FleetSpec>())
+}
+
+/// Reads a fleet from a file. `None` when there is an error among the findings.
+#[must_use]
+pub fn read(node: &Node) -> (Option<Fleet>, Vec<Finding>) {
+    let (id, _) = document::identity(node, KIND);
+    let mut node = document::without_nulls(node.clone());
+    spell_modes(&mut node);
+    let (fleet, findings) = document::typed(&node, &SCHEMA);
+    let findings = findings.into_iter().map(|found| found.of(&id)).collect();
+    (fleet, findings)
+}
+
+/// `on` and `off` without quotes are booleans to YAML 1.1, and modes to us.
+fn spell_modes(node: &mut Node) {
+    let controllers =
+        document::child(node, "spec").and_then(|spec| document::child(spec, "controllers"));
+    let Some(Value::Map(controllers)) = controllers.map(|node| &mut node.value) else {
+        return;
+    };
+    for (_, mode) in controllers.iter_mut() {
+        if let Value::Bool(on) = mode.value {
+            mode.value = Value::String(if on { "on" } else { "off" }.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn read_text(spec: &str) -> (Option<Fleet>, Vec<Finding>) {
+        let head = "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {name: prod}\n";
+        let text = format!("{head}spec: {spec}\n");
+        let (nodes, findings) = crate::yaml::read(&Arc::from("fleet.yaml"), text.as_bytes());
+        assert_eq!(findings, []);
+        read(&nodes[0])
+    }
+
+    #[test]
+    fn a_source_is_enough() {
+        let (fleet, findings) = read_text("{source: {git: {url: 'https://example.com/fleet'}}}");
+        assert_eq!(findings, []);
+        let spec = fleet.unwrap().spec;
+        let git = spec.source.git.unwrap();
+        assert_eq!(git.reference.branch.as_deref(), Some("main"));
+        assert_eq!(git.interval.to_string(), "1m");
+        assert_eq!(spec.apply.settle.to_string(), "2m");
+        assert_eq!(spec.apply.concurrency, 32);
+        assert_eq!(spec.apply.deletion_guard.max_clusters, 0);
+        assert!(spec.apply.prune);
+        assert_eq!(spec.checks.pull_requests.refs.len(), 2);
+        assert_eq!(spec.serve.address, "127.0.0.1:8080");
+    }
+
+    #[test]
+    fn modes_may_be_written_without_quotes() {
+        let (fleet, findings) =
+            read_text("{source: {directory: {path: /git}}, controllers: {aro: off}}");
+        assert_eq!(findings, []);
+        assert_eq!(fleet.unwrap().spec.controllers.aro, Mode::Off);
+    }
+
+    #[test]
+    fn everything_the_design_shows_is_read() {
+        let (fleet, findings) = read_text(
+            "
+  source:
+    git: {url: u, ref: {tag: v1}, path: fleet, interval: 90s, overlays: [o], secretRef: {name: git}, verify: {mode: Head, keys: [k]}}
+  cluster: {kubeconfigSecretRef: {name: mgmt}}
+  checks: {provider: GitHub, repository: a/b, secretRef: {name: forge}, webhookSecretRef: {name: hook}, pullRequests: {enabled: true, refs: ['refs/pull/*/head']}}
+  apply: {suspend: false, prune: true, concurrency: 32, settle: 2m, deletionGuard: {maxClusters: 0}}
+  tenancy: [{path: 'clusters/team-a/**', namespaces: [team-a], subscriptions: [], identities: []}]
+  controllers: {aro: auto, privateLinkObserver: auto, privateLinkPlatform: auto, privateLinkEndpoint: auto, firstApply: probe}
+  rules: {experimentalReleaseFeatures: false}
+  serve: {address: 127.0.0.1:8080, admission: {address: ':9443', failurePolicy: Fail}, serviceProvider: {address: ':8090'}}",
+        );
+        assert_eq!(findings, []);
+        assert_eq!(fleet.unwrap().spec.tenancy[0].namespaces, ["team-a"]);
+    }
+
+    #[test]
+    fn faults_point_at_their_lines() {
+        let (fleet, findings) =
+            read_text("\n  source: {git: {url: u, interval: soon}}\n  aply: {prune: false}");
+        assert_eq!(fleet, None);
+        let mut places: Vec<_> = findings
+            .iter()
+            .map(|found| (found.span.clone().unwrap().start.line, found.id))
+            .collect();
+        places.sort_unstable();
+        assert_eq!(places, [(5, "S04"), (6, "S01")]);
+    }
+}

@@ -1,0 +1,374 @@
+//! `Overlay`: a partial definition and patches that lie on many definitions (DESIGN §3).
+//!
+//! In: a document. Out: the overlay with the origin of every part, and findings. It does not know
+//! how anything is merged or patched.
+
+mod selector;
+
+use std::sync::LazyLock;
+
+use schemars::{JsonSchema, Schema as Generated, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+pub use selector::{NotASelector, Operator, Requirement, Selector};
+
+use super::cluster_definition::ClusterDefinitionSpec;
+use super::document;
+use super::structural::{self, Properties, any_object, any_objects};
+use crate::model::{Finding, Map, Node, ObjectId, Origin, Path, Value};
+use crate::schema::Schema;
+
+/// A partial definition, and patches on what definitions become.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overlay {
+    /// `metadata.name`.
+    pub name: String,
+    /// Where the name stands.
+    pub origin: Origin,
+    /// The definitions and raw objects it is for.
+    pub selector: Selector,
+    /// Whether `merge` lies under or on top of a definition.
+    pub precedence: Precedence,
+    /// Lower first within one precedence.
+    pub order: i64,
+    /// A partial `ClusterDefinition.spec`.
+    pub merge: Option<Node>,
+    /// Patches on expanded and raw objects.
+    pub patches: Vec<Patch>,
+}
+
+/// Who wins where an overlay's `merge` and a definition both speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+pub enum Precedence {
+    /// The definition.
+    #[default]
+    Default,
+    /// The overlay.
+    Enforced,
+}
+
+/// A change to every object that `target` names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Patch {
+    /// Which objects.
+    pub target: Target,
+    /// A map is a strategic merge patch, a list is a JSON patch (RFC 6902).
+    pub patch: Node,
+    /// Where the patch stands.
+    pub origin: Origin,
+}
+
+/// Which objects a patch is for. What is absent matches everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    /// API group.
+    pub group: Option<String>,
+    /// Version without the group.
+    pub version: Option<String>,
+    /// Kind.
+    pub kind: Option<String>,
+    /// Namespace.
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: Option<String>,
+    /// Labels.
+    pub label_selector: Option<Selector>,
+}
+
+const KIND: &str = "Overlay";
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| document::compiled(&schema()));
+
+/// The JSON schema of a whole document.
+pub(super) fn schema() -> Json {
+    document::schema(KIND, &structural::of::<OverlaySpec>())
+}
+
+/// A partial definition and patches that lie on many definitions.
+#[derive(Deserialize, JsonSchema)]
+struct OverlaySpec {
+    /// The definitions it is for, by their labels; patches are for raw objects too. Empty selects
+    /// everything.
+    #[serde(default)]
+    selector: Selector,
+    /// Whether `merge` lies under the definition, which then wins, or on top of it.
+    #[serde(default)]
+    precedence: Precedence,
+    /// Lower comes first within one precedence; ties are settled by path.
+    #[serde(default)]
+    order: i64,
+    /// A partial ClusterDefinition spec. `null` removes; a node pool named `*` stands for each.
+    #[serde(default, rename = "merge")]
+    #[schemars(schema_with = "partial_definition")]
+    _merge: Option<Properties>,
+    /// Changes to what definitions become and to raw objects.
+    #[serde(default)]
+    patches: Vec<PatchSpec>,
+}
+
+/// A change to every object that `target` names.
+#[derive(Deserialize, JsonSchema)]
+struct PatchSpec {
+    /// Which objects.
+    #[serde(default)]
+    target: TargetSpec,
+    /// A strategic merge patch.
+    #[serde(default, rename = "patch")]
+    #[schemars(schema_with = "any_object")]
+    _patch: Option<Properties>,
+    /// A JSON patch (RFC 6902), instead.
+    #[serde(default, rename = "json6902")]
+    #[schemars(schema_with = "any_objects")]
+    _json6902: Option<Vec<Properties>>,
+}
+
+/// Which objects a patch is for. What is absent matches everything.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+struct TargetSpec {
+    /// API group.
+    group: Option<String>,
+    /// Version without the group.
+    version: Option<String>,
+    /// Kind; embedded resources can be meant too.
+    kind: Option<String>,
+    /// Namespace.
+    namespace: Option<String>,
+    /// Name.
+    name: Option<String>,
+    /// Labels, as `kubectl -l` takes them: `env=prod,tier in (a, b)`.
+    label_selector: Option<String>,
+}
+
+/// A definition of which nothing is required, with node pools that may be named `*`.
+fn partial_definition(_: &mut SchemaGenerator) -> Generated {
+    let mut partial = structural::of::<ClusterDefinitionSpec>();
+    structural::each(&mut partial, &|fields| {
+        fields
+            .retain(|keyword, _| !matches!(keyword.as_str(), "required" | "minItems" | "default"));
+    });
+    let pool = &mut partial["properties"]["nodePools"]["items"];
+    pool["required"] = ["name"].as_slice().into();
+    pool["properties"]["name"]["pattern"] = r"^(\*|[a-z]([-a-z0-9]*[a-z0-9])?)$".into();
+    Generated::try_from(partial).unwrap_or_else(|_| json_schema!({}))
+}
+
+/// Reads an overlay. `None` when there is an error among the findings.
+#[must_use]
+pub fn read(node: &Node) -> (Option<Overlay>, Vec<Finding>) {
+    let (id, origin) = document::identity(node, KIND);
+    let mut node = node.clone();
+    let mut findings = bare_versions(&mut node);
+    let (document, found) = document::typed::<Document>(&plain(node.clone()), &SCHEMA);
+    findings.extend(found);
+    let overlay = document.and_then(|document| {
+        let (overlay, found) = assemble(&id, origin, document.spec, &node);
+        findings.extend(found);
+        Some(overlay).filter(|_| findings.is_empty())
+    });
+    let findings = findings.into_iter().map(|found| found.of(&id)).collect();
+    (overlay, findings)
+}
+
+#[derive(Deserialize)]
+struct Document {
+    spec: OverlaySpec,
+}
+
+fn bare_versions(node: &mut Node) -> Vec<Finding> {
+    let merge = document::child(node, "spec").and_then(|spec| document::child(spec, "merge"));
+    let at = Path::dotted("spec.merge");
+    merge.map_or_else(Vec::new, |merge| document::quote_versions(merge, &at))
+}
+
+/// The document without what only merging understands: `null`, and directives such as `$patch`.
+fn plain(node: Node) -> Node {
+    without_directives(document::without_nulls(node))
+}
+
+fn without_directives(node: Node) -> Node {
+    let value = match node.value {
+        Value::Map(map) => Value::Map(
+            map.into_iter()
+                .filter(|(key, _)| !key.name.starts_with('$'))
+                .map(|(key, node)| (key, without_directives(node)))
+                .collect::<Map>(),
+        ),
+        Value::List(items) => Value::List(items.into_iter().map(without_directives).collect()),
+        scalar => scalar,
+    };
+    Node::new(value, &node.origin)
+}
+
+fn assemble(
+    id: &ObjectId,
+    origin: Origin,
+    spec: OverlaySpec,
+    node: &Node,
+) -> (Overlay, Vec<Finding>) {
+    let mut findings = selector::findings(&spec.selector, node);
+    let at = Path::dotted("spec.patches");
+    let mut patches = Vec::new();
+    for (index, patch) in spec.patches.into_iter().enumerate() {
+        match assemble_patch(patch, node, &at.index(index)) {
+            Ok(patch) => patches.push(patch),
+            Err(finding) => findings.push(*finding),
+        }
+    }
+    let overlay = Overlay {
+        name: id.name.clone(),
+        origin,
+        selector: spec.selector,
+        precedence: spec.precedence,
+        order: spec.order,
+        merge: node.at(&["spec", "merge"]).cloned(),
+        patches,
+    };
+    (overlay, findings)
+}
+
+fn assemble_patch(patch: PatchSpec, node: &Node, at: &Path) -> Result<Patch, Box<Finding>> {
+    let refused = |path: &Path, message: &str| {
+        let span = node.nearest(path).span();
+        Box::new(Finding::error("S04", message).at(span).field(path))
+    };
+    let written = node.nearest(at);
+    let body = match (written.get("patch"), written.get("json6902")) {
+        (Some(body), None) | (None, Some(body)) => body,
+        _ => return Err(refused(at, "a patch needs one of `patch` and `json6902`")),
+    };
+    let target = patch.target;
+    let labels = target.label_selector.as_deref().map(str::parse).transpose();
+    let label_selector = labels.map_err(|why: NotASelector| {
+        refused(&at.key("target").key("labelSelector"), &why.to_string())
+    })?;
+    let target = Target {
+        group: target.group,
+        version: target.version,
+        kind: target.kind,
+        namespace: target.namespace,
+        name: target.name,
+        label_selector,
+    };
+    Ok(Patch {
+        target,
+        patch: body.clone(),
+        origin: body.origin.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::api::document::tests::{document, places};
+
+    fn read_spec(spec: &str) -> (Option<Overlay>, Vec<Finding>) {
+        let head = "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {name: base}\n";
+        read(&document(&format!("{head}spec:{spec}\n")))
+    }
+
+    #[test]
+    fn an_empty_overlay_selects_everything_and_lies_beneath() {
+        let (overlay, findings) = read_spec(" {}");
+        assert_eq!(findings, []);
+        let overlay = overlay.unwrap();
+        assert_eq!(overlay.name, "base");
+        assert_eq!(overlay.selector, Selector::default());
+        assert_eq!(overlay.precedence, Precedence::Default);
+        assert_eq!(
+            (overlay.order, overlay.merge, overlay.patches),
+            (0, None, vec![])
+        );
+    }
+
+    #[test]
+    fn everything_the_design_shows_is_read() {
+        let (overlay, findings) = read_spec(
+            "
+  selector: {matchLabels: {env: prod}, matchExpressions: [{key: tier, operator: In, values: [a]}]}
+  precedence: Enforced
+  order: 10
+  merge: {version: {channelGroup: stable}, nodePools: [{name: '*', osDisk: null}]}
+  patches:
+  - target: {kind: AROMachinePool, labelSelector: 'env=prod'}
+    patch: {metadata: {annotations: {owner: sre}}}
+  - target: {kind: Vault}
+    json6902: [{op: remove, path: /spec/tags}]",
+        );
+        assert_eq!(findings, []);
+        let overlay = overlay.unwrap();
+        assert_eq!(overlay.selector.match_labels["env"], "prod");
+        assert_eq!(overlay.selector.match_expressions[0].operator, Operator::In);
+        assert_eq!(
+            (overlay.precedence, overlay.order),
+            (Precedence::Enforced, 10)
+        );
+        let merge = overlay.merge.unwrap();
+        assert_eq!(merge.text(&["version", "channelGroup"]), Some("stable"));
+        let pool = &merge.get("nodePools").unwrap().as_list().unwrap()[0];
+        assert_eq!(pool.get("osDisk").unwrap().value, Value::Null);
+        let [strategic, json] = overlay.patches.as_slice() else {
+            unreachable!("two patches")
+        };
+        assert!(strategic.patch.as_map().is_some() && json.patch.as_list().is_some());
+        assert_eq!(strategic.target.kind.as_deref(), Some("AROMachinePool"));
+        let selector = strategic.target.label_selector.as_ref().unwrap();
+        assert_eq!(selector.match_expressions[0].key, "env");
+        assert_eq!(strategic.origin.span().start.line, 11);
+    }
+
+    #[test]
+    fn directives_are_left_to_merging() {
+        let (overlay, findings) =
+            read_spec(" {merge: {network: {$patch: replace, hostPrefix: 24}}}");
+        assert_eq!(findings, []);
+        let merge = overlay.unwrap().merge.unwrap();
+        assert_eq!(merge.text(&["network", "$patch"]), Some("replace"));
+    }
+
+    #[test]
+    fn faults_point_at_the_overlays_own_lines() {
+        let (overlay, findings) = read_spec(
+            "
+  merge:
+    version: {id: 4.20}
+    networks: {}
+  selector: {matchExpressions: [{key: a, operator: Is}]}",
+        );
+        assert_eq!(overlay, None);
+        assert_eq!(
+            places(&findings),
+            [
+                "Y11 6:19 spec.merge.version.id",
+                "S01 7:5 spec.merge.networks",
+                "S04 8:52 spec.selector.matchExpressions[0].operator",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_schema_cannot_say_is_found_too() {
+        let (overlay, findings) = read_spec(
+            "
+  selector: {matchExpressions: [{key: a, operator: In}, {key: b, operator: Exists, values: [c]}]}
+  patches:
+  - {target: {labelSelector: 'a=b=c'}, patch: {}}
+  - {target: {}}
+  - {patch: {}, json6902: []}",
+        );
+        assert_eq!(overlay, None);
+        assert_eq!(
+            places(&findings),
+            [
+                "S04 5:33 spec.selector.matchExpressions[0].values",
+                "S04 5:92 spec.selector.matchExpressions[1].values",
+                "S04 7:30 spec.patches[0].target.labelSelector",
+                "S04 8:5 spec.patches[1]",
+                "S04 9:5 spec.patches[2]",
+            ]
+        );
+    }
+}

@@ -1,0 +1,103 @@
+//! Schemas of our Rust types, in the form Kubernetes calls structural.
+//!
+//! In: types with `JsonSchema`. Out: JSON that the schema room reads and an API server accepts.
+
+use kube::core::schema::{OptionalEnum, StructuralSchemaRewriter};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::Value as Json;
+
+/// A pattern for UUIDs of either case.
+pub(crate) const UUID: &str = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
+
+/// Values that Azure's API defines and we only carry.
+pub type Properties = serde_json::Map<String, Json>;
+
+/// The schema of a value that may hold anything.
+pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})
+}
+
+/// The schema of a list of whole objects, such as embedded resources.
+pub(crate) fn any_objects(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": any_object(generator)})
+}
+
+/// The structural schema of `T`, everything inline.
+pub(crate) fn of<T: JsonSchema>() -> Json {
+    let generator = SchemaSettings::openapi3()
+        .with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        })
+        .with_transform(StructuralSchemaRewriter)
+        .with_transform(OptionalEnum)
+        .into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    tidy(&mut schema);
+    schema
+}
+
+/// Calls `change` on `schema` and on every schema below it, the inner ones first.
+pub(crate) fn each(schema: &mut Json, change: &impl Fn(&mut Properties)) {
+    let Json::Object(fields) = schema else { return };
+    if let Some(Json::Object(properties)) = fields.get_mut("properties") {
+        properties
+            .values_mut()
+            .for_each(|below| each(below, change));
+    }
+    for keyword in ["items", "additionalProperties", "not"] {
+        fields
+            .get_mut(keyword)
+            .into_iter()
+            .for_each(|below| each(below, change));
+    }
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        let list = fields.get_mut(keyword).and_then(Json::as_array_mut);
+        list.into_iter()
+            .flatten()
+            .for_each(|below| each(below, change));
+    }
+    change(fields);
+}
+
+/// Takes out what only says that an optional field may be `null`: we read `null` as absent, and
+/// CRDs of Go types do not say it. Descriptions become single lines, bounds whole numbers.
+pub(crate) fn tidy(schema: &mut Json) {
+    each(schema, &|fields| {
+        fields.retain(|keyword, value| match keyword.as_str() {
+            "nullable" => false,
+            "default" => !value.is_null(),
+            _ => true,
+        });
+        if let Some(Json::String(text)) = fields.get_mut("description") {
+            *text = text.replace('\n', " ");
+        }
+        for bound in ["minimum", "maximum"] {
+            if let Some(limit) = fields.get_mut(bound).filter(|limit| limit.is_f64()) {
+                *limit = limit.as_f64().map(|limit| limit as i64).into();
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_that_are_named_like_keywords_are_left_alone() {
+        let mut schema = json!({"properties": {
+            "nullable": {"type": "boolean", "nullable": true},
+            "properties": {"properties": {"default": {"default": null}}}
+        }});
+        tidy(&mut schema);
+        let tidied = json!({"properties": {
+            "nullable": {"type": "boolean"},
+            "properties": {"properties": {"default": {}}}
+        }});
+        assert_eq!(schema, tidied);
+    }
+}

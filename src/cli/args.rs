@@ -1,0 +1,240 @@
+//! The command line as people type it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::adapters::sim::actors::Failure;
+use crate::api::period::{NotAPeriod, Period};
+
+/// A GitOps reconciler for Azure Red Hat OpenShift (ARO HCP) clusters.
+#[derive(Debug, Parser)]
+#[command(name = "capstan", version, about, propagate_version = true)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Print every object of a fleet, in apply order
+    Render(RenderArgs),
+    /// Find mistakes in a fleet, with their lines
+    Validate(ValidateArgs),
+    /// Show what depends on what, and the critical path
+    Graph(GraphArgs),
+    /// Show what would be done, and what it touches
+    Plan(PlanArgs),
+    /// Apply a fleet once
+    Apply(ApplyArgs),
+    /// Provision a fleet against a simulated cluster and Azure, on a virtual clock
+    Rehearse(RehearseArgs),
+    /// Keep a cluster as a git repository says (the daemon)
+    Run(RunArgs),
+    /// A tour: a fleet, a push, a bad pull request, their checks
+    Demo(DemoArgs),
+    /// Print the CustomResourceDefinitions of our kinds
+    Crds,
+    /// Print the JSON schema of a kind, for editors
+    Schema {
+        /// For example ClusterDefinition
+        kind: String,
+    },
+    /// Print a completion script
+    Completion {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Where the fleet is.
+#[derive(Debug, Args)]
+pub(super) struct FleetArgs {
+    /// The fleet's directory, or one file
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// A further directory of Overlay documents; may be given more than once
+    #[arg(long, value_name = "DIR")]
+    pub(super) overlays: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RenderArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    /// Only the objects of this definition
+    #[arg(long, value_name = "NAME")]
+    pub(super) cluster: Option<String>,
+    /// How to write them
+    #[arg(short, long, value_enum, default_value_t)]
+    pub(super) output: Output,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(super) enum Output {
+    /// A stream of documents
+    #[default]
+    Yaml,
+    /// One array
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ValidateArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    /// How to write the findings
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: FindingFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum FindingFormat {
+    /// With the source line and a caret
+    #[default]
+    Text,
+    /// One JSON document
+    Json,
+    /// GitHub workflow commands
+    Github,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct GraphArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    /// How to draw it
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: GraphFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(super) enum GraphFormat {
+    /// Lines
+    #[default]
+    Text,
+    /// Graphviz
+    Dot,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    /// What to compare with
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) against: Against,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(super) enum Against {
+    /// A cluster that has nothing yet
+    #[default]
+    None,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum DataFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ApplyArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    /// Apply to a simulated cluster in this process
+    #[arg(long)]
+    pub(super) embedded: bool,
+    /// Wait until everything is ready
+    #[arg(long)]
+    pub(super) wait: bool,
+    /// How long to wait, in the cluster's time
+    #[arg(long, default_value = "60m", value_parser = duration)]
+    pub(super) timeout: Duration,
+    /// How much faster than outside time passes in the simulated cluster
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) speed: u32,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RehearseArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    /// Let an object fail, as Kind/name=Reason; may be given more than once
+    #[arg(long, value_name = "KIND/NAME=REASON")]
+    pub(super) fail: Vec<Failure>,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    /// A Fleet document
+    #[arg(long, value_name = "FILE", required_unless_present = "source")]
+    pub(super) config: Option<PathBuf>,
+    /// A git repository: a path or a file:// URL
+    #[arg(long, value_name = "URL", conflicts_with = "config")]
+    pub(super) source: Option<String>,
+    /// The branch to follow, with --source [default: the repository's own]
+    #[arg(long, conflicts_with = "config")]
+    pub(super) branch: Option<String>,
+    /// The fleet's path in the repository, with --source
+    #[arg(long, default_value = "", conflicts_with = "config")]
+    pub(super) path: String,
+    /// A further directory of Overlay documents; may be given more than once
+    #[arg(long, value_name = "DIR")]
+    pub(super) overlays: Vec<PathBuf>,
+    /// How often to look for new commits, with --source
+    #[arg(long, default_value = "1s", value_parser = duration, conflicts_with = "config")]
+    pub(super) interval: Duration,
+    /// Refs whose commits get a plan check, with --source; may be given more than once
+    #[arg(long, value_name = "GLOB", default_values = ["refs/pull/*/head", "refs/heads/pr/*"], conflicts_with = "config")]
+    pub(super) candidates: Vec<String>,
+    /// Apply to a simulated cluster in this process
+    #[arg(long)]
+    pub(super) embedded: bool,
+    /// How much faster than outside time passes in the simulated cluster
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) speed: u32,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    /// How much faster than outside time passes in the simulated cluster
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) speed: u32,
+}
+
+/// `90s`, `1m`, `2h30m`.
+fn duration(text: &str) -> Result<Duration, String> {
+    text.parse()
+        .map(|Period(duration)| duration)
+        .map_err(|error: NotAPeriod| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1h"), Ok(Duration::from_secs(3600)));
+        assert!(duration("5").is_err() && duration("-5s").is_err());
+    }
+}

@@ -1,0 +1,43 @@
+//! `capstan crds`, `capstan schema`, `capstan completion`: what the names say.
+
+use clap::CommandFactory as _;
+
+use super::Exit;
+use super::args::Cli;
+use super::ui::Ui;
+use crate::api;
+use crate::yaml;
+
+/// The kinds that have a schema of ours.
+const KINDS: [&str; 7] = [
+    "ClusterDefinition",
+    "Overlay",
+    "Fleet",
+    "AROCluster",
+    "AROControlPlane",
+    "AROMachinePool",
+    "AzureClusterIdentity",
+];
+
+/// The CustomResourceDefinitions of our kinds, as one stream.
+pub(super) fn crds(ui: &Ui) -> anyhow::Result<Exit> {
+    ui.data(&yaml::write(&api::crds::crds()));
+    Ok(Exit::Fine)
+}
+
+/// The JSON schema of one kind.
+pub(super) fn schema(kind: &str, ui: &Ui) -> anyhow::Result<Exit> {
+    let Some(schema) = api::crds::schema(kind) else {
+        anyhow::bail!("no kind `{kind}`; there are {}", KINDS.join(", "));
+    };
+    ui.data(&format!("{}\n", serde_json::to_string_pretty(&schema)?));
+    Ok(Exit::Fine)
+}
+
+/// A completion script.
+pub(super) fn completion(shell: clap_complete::Shell, ui: &Ui) -> anyhow::Result<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "capstan", &mut script);
+    ui.data(&String::from_utf8(script)?);
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,194 @@
+//! `capstan demo`: a tour on the embedded cluster.
+//!
+//! A temporary bare repository is made of the example fleet, the daemon follows it, a change is
+//! pushed to it and then a bad branch, and the checks are shown. Everything is as in real use but
+//! the cluster and Azure.
+
+mod story;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::Exit;
+use super::args::DemoArgs;
+use super::embedded::Embedded;
+use super::live::Live;
+use super::run::engine;
+use super::ui::Ui;
+use crate::adapters::git::Author;
+use crate::adapters::sim::clock::SimClock;
+use crate::daemon::{self, View, wall_time};
+use crate::model::{Check, CheckState};
+use crate::settings::{Environment, Following};
+
+/// How long one part of the tour may take, outside.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How often the picture is drawn.
+const FRAME: Duration = Duration::from_millis(150);
+
+/// Exit 0 when every check came out as the story says.
+pub(super) fn run(args: &DemoArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    runtime.block_on(tour(args.speed, ui, environment))
+}
+
+async fn tour(speed: u32, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    let dir = tempfile::Builder::new().prefix("capstan-demo-").tempdir()?;
+    let files = story::write_overlays(dir.path())?;
+    let author = Author::init(&dir.path().join("fleet.git"))?;
+    ui.heading("A git repository of short cluster definitions");
+    story::introduce(ui, &files);
+    let first = author.push("main", None, &files, "The fleet", wall_time())?;
+
+    let following = following(dir.path(), &author, environment);
+    let embedded = Embedded::start(
+        SimClock::new(wall_time(), speed),
+        following.settle,
+        Vec::new(),
+    )
+    .await?;
+    let stop = CancellationToken::new();
+    let (sender, view) = watch::channel(View::default());
+    let daemon = tokio::spawn(daemon::run(
+        following,
+        engine(&embedded),
+        sender,
+        stop.clone(),
+    ));
+    let mut scene = Scene {
+        ui,
+        view,
+        sync: "capstan/demo/sync",
+        plan: "capstan/demo/plan",
+    };
+    let told = scene.play(&author, &files, &first, speed).await;
+    stop.cancel();
+    daemon.await??;
+    told?;
+    ui.heading("That was it");
+    ui.say("  Try it on a fleet of yours: capstan validate DIR, capstan rehearse DIR, capstan run --source REPO --embedded");
+    Ok(Exit::Fine)
+}
+
+fn following(dir: &Path, author: &Author, environment: &Environment) -> Following {
+    let source = Following::source(&author.dir().display().to_string(), None, environment);
+    Following {
+        fleet: "demo".to_owned(),
+        local_overlays: vec![dir.join(story::SHIPPED)],
+        interval: Duration::from_millis(250),
+        mirror: dir.join("mirror"),
+        ..source
+    }
+}
+
+/// What is shown, and where from.
+struct Scene<'a> {
+    ui: &'a Ui,
+    view: watch::Receiver<View>,
+    sync: &'static str,
+    plan: &'static str,
+}
+
+impl Scene<'_> {
+    async fn play(
+        &mut self,
+        author: &Author,
+        files: &story::Files,
+        first: &str,
+        speed: u32,
+    ) -> anyhow::Result<()> {
+        self.ui.heading(&format!(
+            "The daemon follows main; simulated Azure runs {speed} times faster than outside"
+        ));
+        let check = self.sync(first).await?;
+        self.show(&check, CheckState::Success)?;
+
+        self.ui.heading("A push adds a node pool to dev-uks-1");
+        let grown = story::with_node_pool(files);
+        let second = author.push(
+            "main",
+            Some(first),
+            &grown,
+            "dev-uks-1: a second node pool",
+            wall_time(),
+        )?;
+        let check = self.sync(&second).await?;
+        self.show(&check, CheckState::Success)?;
+
+        self.ui
+            .heading("A pull request with mistakes: branch pr/typo");
+        let bad = author.push(
+            "pr/typo",
+            Some(&second),
+            &story::with_mistakes(&grown),
+            "A new cluster",
+            wall_time(),
+        )?;
+        let plan = self.plan;
+        let check = self.wait(|view| view.check(plan, &bad).cloned()).await?;
+        self.show(&check, CheckState::Failure)?;
+
+        self.ui
+            .heading("The checks, as they stand in the repository (git notes --ref=capstan)");
+        for revision in [first, second.as_str(), bad.as_str()] {
+            self.ui
+                .say(&format!("  {}", story::note_line(author, revision)?));
+        }
+        Ok(())
+    }
+
+    /// Shows progress until the sync check of `revision` is decided.
+    async fn sync(&mut self, revision: &str) -> anyhow::Result<Check> {
+        let context = self.sync;
+        self.wait(|view| {
+            view.check(context, revision)
+                .filter(|check| check.state != CheckState::Pending)
+                .cloned()
+        })
+        .await
+    }
+
+    async fn wait(&mut self, done: impl Fn(&View) -> Option<Check>) -> anyhow::Result<Check> {
+        let mut live = Live::default();
+        let watch = async {
+            loop {
+                let view = self.view.borrow_and_update().clone();
+                if let Some(check) = done(&view) {
+                    live.finish(self.ui, &view.title, &view.clusters);
+                    return check;
+                }
+                live.draw(self.ui, &view.title, &view.clusters);
+                tokio::time::sleep(FRAME).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, watch)
+            .await
+            .context("the demo took too long; please report this")
+    }
+
+    fn show(&self, check: &Check, expected: CheckState) -> anyhow::Result<()> {
+        self.ui.say(&format!(
+            "\n  check {}: {:?}, {}",
+            check.context, check.state, check.title
+        ));
+        for annotation in &check.annotations {
+            self.ui.say(&format!(
+                "    {}:{}: {}",
+                annotation.path, annotation.line, annotation.message
+            ));
+        }
+        anyhow::ensure!(
+            check.state == expected,
+            "the story expected {expected:?}: {}",
+            check.summary
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! A simulated cluster with simulated Azure, in this process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::{Api, Client};
+use serde_json::{Value as Json, json};
+
+use crate::adapters::kubernetes::Target;
+use crate::adapters::sim::actors::{self, Actors, Failure};
+use crate::adapters::sim::api::Server;
+use crate::adapters::sim::clock::SimClock;
+use crate::adapters::sim::crds::foreign;
+use crate::api::crds::crds;
+use crate::graph::Graph;
+use crate::model::{Clock, ObjectId};
+
+/// A running simulation; it ends when this is dropped.
+pub(super) struct Embedded {
+    pub(super) target: Target,
+    _actors: Actors,
+}
+
+impl Embedded {
+    /// Starts one on `clock`, with the kinds of Cluster API, ASO and the ARO provider installed.
+    pub(super) async fn start(
+        clock: SimClock,
+        settle: Duration,
+        failures: Vec<Failure>,
+    ) -> anyhow::Result<Self> {
+        let clock: Arc<dyn Clock> = Arc::new(clock);
+        let client = Server::new(Arc::clone(&clock)).client("default");
+        for crd in foreign().into_iter().chain(crds()) {
+            let name = crd["metadata"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
+            let id = ObjectId::new("apiextensions.k8s.io", "CustomResourceDefinition", "", name);
+            apply(&client, "customresourcedefinitions", "v1", &id, &crd).await?;
+        }
+        let options = actors::Options {
+            settle,
+            failures,
+            ..actors::Options::default()
+        };
+        let actors = actors::spawn(client.clone(), Arc::clone(&clock), options);
+        Ok(Self {
+            target: Target { client, clock },
+            _actors: actors,
+        })
+    }
+}
+
+/// Makes what the fleet expects of its cluster (namespaces, Secrets, ConfigMaps, identities), and
+/// names it. Their content is made up.
+pub(super) async fn supply(client: &Client, graph: &Graph) -> anyhow::Result<Vec<ObjectId>> {
+    let mut outside: Vec<ObjectId> = graph.outside().map(|vertex| vertex.id.clone()).collect();
+    // Namespaces first: the others live in them.
+    outside.sort_by_key(|id| (id.kind != "Namespace", id.clone()));
+    for id in &outside {
+        let (plural, version, body) = made_up(id);
+        apply(client, plural, version, id, &body).await?;
+    }
+    Ok(outside)
+}
+
+fn made_up(id: &ObjectId) -> (&'static str, &'static str, Json) {
+    match id.kind.as_str() {
+        "Namespace" => ("namespaces", "v1", json!({})),
+        "Secret" => (
+            "secrets",
+            "v1",
+            json!({"stringData": {"simulated": "true"}}),
+        ),
+        "ConfigMap" => ("configmaps", "v1", json!({"data": {"simulated": "true"}})),
+        _ => {
+            let nobody = "00000000-0000-0000-0000-000000000000";
+            let spec = json!({"type": "WorkloadIdentity", "clientID": nobody, "tenantID": nobody, "allowedNamespaces": {}});
+            ("azureclusteridentities", "v1beta1", json!({"spec": spec}))
+        }
+    }
+}
+
+async fn apply(
+    client: &Client,
+    plural: &str,
+    version: &str,
+    id: &ObjectId,
+    body: &Json,
+) -> anyhow::Result<()> {
+    let gvk = GroupVersionKind::gvk(&id.group, version, &id.kind);
+    let resource = ApiResource::from_gvk_with_plural(&gvk, plural);
+    let api: Api<DynamicObject> = match id.namespace.as_str() {
+        "" => Api::all_with(client.clone(), &resource),
+        namespace => Api::namespaced_with(client.clone(), namespace, &resource),
+    };
+    let mut object = body.clone();
+    object["apiVersion"] = json!(resource.api_version);
+    object["kind"] = json!(id.kind);
+    object["metadata"]["name"] = json!(id.name);
+    let params = PatchParams::apply("capstan-embedded").force();
+    api.patch(&id.name, &params, &Patch::Apply(&object))
+        .await
+        .with_context(|| format!("the simulated cluster refused {id}"))?;
+    Ok(())
+}

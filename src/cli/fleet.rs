@@ -1,0 +1,53 @@
+//! A fleet from a directory, compiled.
+
+use anyhow::Context as _;
+
+use super::args::FleetArgs;
+use super::report;
+use super::ui::Ui;
+use crate::adapters::git::directory;
+use crate::compile::{Compiled, compile};
+use crate::model::Tree;
+
+/// The sources and what they come to.
+pub(super) struct Fleet {
+    tree: Tree,
+    overlays: Vec<Tree>,
+    pub(super) compiled: Compiled,
+}
+
+impl Fleet {
+    /// Reads and compiles.
+    ///
+    /// # Errors
+    /// When a directory is not there.
+    pub(super) fn read(args: &FleetArgs) -> anyhow::Result<Self> {
+        let tree = directory::read(&args.path)?;
+        let read = |dir: &std::path::PathBuf| directory::read(dir).context("--overlays");
+        let overlays: Vec<Tree> = args
+            .overlays
+            .iter()
+            .map(read)
+            .collect::<anyhow::Result<_>>()?;
+        let compiled = compile(&tree, &overlays);
+        Ok(Self {
+            tree,
+            overlays,
+            compiled,
+        })
+    }
+
+    /// The findings as text.
+    pub(super) fn findings(&self, colour: bool) -> String {
+        let trees: Vec<&Tree> = std::iter::once(&self.tree).chain(&self.overlays).collect();
+        report::text(&self.compiled, &trees, colour)
+    }
+
+    /// When the fleet has error findings: says them, and `true`.
+    pub(super) fn is_refused(&self, ui: &Ui) -> bool {
+        if self.compiled.has_errors() {
+            ui.say(&self.findings(false));
+        }
+        self.compiled.has_errors()
+    }
+}

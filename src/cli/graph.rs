@@ -1,0 +1,25 @@
+//! `capstan graph`: what depends on what.
+
+use super::Exit;
+use super::args::{GraphArgs, GraphFormat};
+use super::fleet::Fleet;
+use super::ui::Ui;
+use crate::api::timeline;
+use crate::graph::{Pace, Schedule, dot, text};
+
+/// Draws the graph even when the fleet has errors: a cycle is best seen in it.
+pub(super) fn run(args: &GraphArgs, ui: &Ui) -> anyhow::Result<Exit> {
+    let fleet = Fleet::read(&args.fleet)?;
+    let refused = fleet.is_refused(ui);
+    let graph = &fleet.compiled.graph;
+    let schedule = Schedule::new(
+        graph,
+        |_, id| Pace::Pending(timeline::creation(id)),
+        timeline::SETTLE,
+    );
+    ui.data(&match args.format {
+        GraphFormat::Text => text(graph, &schedule),
+        GraphFormat::Dot => dot(graph, &schedule),
+    });
+    Ok(Exit::failed_if(refused))
+}

@@ -1,0 +1,46 @@
+//! `capstan render`: all top-level objects, in apply order.
+
+use serde_json::Value as Json;
+
+use super::Exit;
+use super::args::{Output, RenderArgs};
+use super::fleet::Fleet;
+use super::ui::Ui;
+use crate::graph::Place;
+use crate::yaml;
+
+/// With any error finding nothing goes to stdout, so that no engine prunes by a partial render.
+pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
+    let fleet = Fleet::read(&args.fleet)?;
+    if fleet.is_refused(ui) {
+        return Ok(Exit::Failed);
+    }
+    let graph = &fleet.compiled.graph;
+    let objects: Vec<Json> = graph
+        .apply_order()
+        .into_iter()
+        .filter_map(|vertex| match graph.vertices[vertex].place {
+            Place::TopLevel(index) => Some(&fleet.compiled.objects[index]),
+            _ => None,
+        })
+        .filter(|object| match &args.cluster {
+            Some(name) => object
+                .definition
+                .as_ref()
+                .is_some_and(|definition| definition.name == *name),
+            None => true,
+        })
+        .map(|object| object.node.to_json())
+        .collect();
+    if let Some(name) = args.cluster.as_ref().filter(|_| objects.is_empty()) {
+        anyhow::bail!(
+            "no definition of the name `{name}` in {}",
+            args.fleet.path.display()
+        );
+    }
+    ui.data(&match args.output {
+        Output::Yaml => yaml::write(&objects),
+        Output::Json => format!("{}\n", serde_json::to_string_pretty(&objects)?),
+    });
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,88 @@
+//! The only place that prints. Data goes to stdout, talk to stderr.
+
+use std::io::{self, IsTerminal, Write};
+
+use tracing_subscriber::EnvFilter;
+
+use crate::settings::Environment;
+
+/// How we speak to whoever started the program.
+pub(super) struct Ui {
+    /// Whether stderr takes colour.
+    colour: bool,
+    /// Whether stderr is a terminal on which lines can be redrawn.
+    terminal: bool,
+}
+
+impl Ui {
+    pub(super) fn new(environment: &Environment) -> Self {
+        let terminal = io::stderr().is_terminal();
+        Self {
+            colour: environment.colour && terminal,
+            terminal,
+        }
+    }
+
+    /// Sends logs to stderr: what happens, or errors only when `quiet`, or as CAPSTAN_LOG says.
+    pub(super) fn log(&self, environment: &Environment, quiet: bool) {
+        let default = if quiet { "error" } else { "warn,capstan=info" };
+        let filter = environment.log.as_deref().unwrap_or(default);
+        let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new(default));
+        tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(io::stderr)
+            .with_ansi(self.colour)
+            .with_target(false)
+            .init();
+    }
+
+    /// Whether lines can be redrawn.
+    pub(super) fn can_redraw(&self) -> bool {
+        self.terminal
+    }
+
+    /// Whether findings may be coloured on stdout.
+    pub(super) fn colours_data(&self) -> bool {
+        self.colour && io::stdout().is_terminal()
+    }
+
+    /// Writes data. A reader that went away (a closed pipe) is no error.
+    pub(super) fn data(&self, text: &str) {
+        let mut stdout = io::stdout().lock();
+        let _ = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush());
+    }
+
+    /// Says something.
+    pub(super) fn say(&self, text: &str) {
+        let _ = writeln!(io::stderr(), "{text}");
+    }
+
+    /// Says what went wrong.
+    pub(super) fn error(&self, text: &str) {
+        let mark = if self.colour {
+            "\u{1b}[1;31merror\u{1b}[0m"
+        } else {
+            "error"
+        };
+        self.say(&format!("{mark}: {text}"));
+    }
+
+    /// Says a heading.
+    pub(super) fn heading(&self, text: &str) {
+        let text = if self.colour {
+            format!("\n\u{1b}[1m{text}\u{1b}[0m")
+        } else {
+            format!("\n{text}")
+        };
+        self.say(&text);
+    }
+
+    /// Takes back the last `lines` lines, so that they can be drawn anew.
+    pub(super) fn take_back(&self, lines: usize) {
+        if self.terminal && lines > 0 {
+            let _ = write!(io::stderr(), "\u{1b}[{lines}A\u{1b}[J");
+        }
+    }
+}

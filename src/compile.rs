@@ -1,0 +1,357 @@
+//! The pure front door: a tree of files becomes objects, their graph, and findings.
+//!
+//! ```text
+//! files ─► documents ─► definitions ─► merged ─► expanded ─┐
+//!              │                                           ├─► patched ─► graph ─► rules
+//!              └──────────► raw objects ───────────────────┘
+//! ```
+//!
+//! In: the fleet's [`Tree`] and those of overlay directories. Out: [`Compiled`]. A broken file gives
+//! findings and never hides the others. It does not know: where the trees came from.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::api::kinds::{self, CAPSTAN};
+use crate::api::overlay::Overlay;
+use crate::api::{cluster_definition, labels};
+use crate::graph::{self, Graph};
+use crate::model::{Finding, Key, Map, Node, Object, ObjectId, Path, Severity, Tree, Value};
+use crate::overlay::Overlays;
+use crate::schema::strategic::ListKeys;
+use crate::{expand, rules, yaml};
+
+/// What a tree comes to.
+#[derive(Clone, Debug, Default)]
+pub struct Compiled {
+    /// The top-level objects, in the order of the files; ids are unique.
+    pub objects: Vec<Object>,
+    /// What depends on what.
+    pub graph: Arc<Graph>,
+    /// What is wrong, in order of path, line and id.
+    pub findings: Vec<Finding>,
+    /// How many definitions were read.
+    pub definitions: usize,
+}
+
+impl Compiled {
+    /// How many findings have this severity.
+    #[must_use]
+    pub fn count(&self, severity: Severity) -> usize {
+        self.findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
+    }
+
+    /// Whether the tree must not be applied.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.count(Severity::Error) > 0
+    }
+
+    /// The resources embedded in the objects, each with the version it is written in.
+    #[must_use]
+    pub fn embedded(&self) -> Vec<(ObjectId, String)> {
+        let resources = self
+            .objects
+            .iter()
+            .flat_map(crate::api::embedded::resources);
+        resources
+            .map(|(_, object)| (object.id, object.version))
+            .collect()
+    }
+}
+
+/// Compiles the fleet in `tree` with its own overlays and those of `overlays`.
+#[must_use]
+pub fn compile(tree: &Tree, overlays: &[Tree]) -> Compiled {
+    let mut documents = Documents::default();
+    documents.read_fleet(tree);
+    for overlay in overlays {
+        documents.read_overlays(overlay);
+    }
+    documents.compile()
+}
+
+/// The documents of the trees, by what they are.
+#[derive(Default)]
+struct Documents {
+    definitions: Vec<Node>,
+    overlays: Vec<Overlay>,
+    raw: Vec<Object>,
+    findings: Vec<Finding>,
+}
+
+impl Documents {
+    fn read_fleet(&mut self, tree: &Tree) {
+        let files = self.read(tree);
+        if files == 0 && tree.problems.is_empty() {
+            let finding = Finding::warning(
+                "Y10",
+                "the fleet is empty: no document was found in any *.yaml, *.yml or *.json file",
+            );
+            self.findings
+                .push(finding.help("check the path; .capstanignore may leave files out"));
+        }
+    }
+
+    /// Directories of overlays hold nothing else.
+    fn read_overlays(&mut self, tree: &Tree) {
+        let (definitions, raw) = (self.definitions.len(), self.raw.len());
+        self.read(tree);
+        let strangers = self
+            .definitions
+            .drain(definitions..)
+            .map(|node| node.origin.clone());
+        let strangers = strangers
+            .chain(self.raw.drain(raw..).map(|object| object.origin))
+            .collect::<Vec<_>>();
+        let finding = |origin: crate::model::Origin| {
+            Finding::error(
+                "Y12",
+                "a directory of overlays may hold only documents of kind Overlay",
+            )
+            .at(origin.span())
+            .help("move this document into the fleet")
+        };
+        self.findings.extend(strangers.into_iter().map(finding));
+    }
+
+    /// Reads every document; says how many there were.
+    fn read(&mut self, tree: &Tree) -> usize {
+        self.findings.extend(yaml::problems(tree));
+        let mut count = 0;
+        for (path, text) in &tree.files {
+            let (documents, findings) = yaml::read(path, text);
+            count += documents.len() + findings.len();
+            self.findings.extend(findings);
+            documents
+                .into_iter()
+                .for_each(|document| self.sort(document));
+        }
+        count
+    }
+
+    fn sort(&mut self, document: Node) {
+        let (Some(api_version), Some(kind)) =
+            (document.text(&["apiVersion"]), document.text(&["kind"]))
+        else {
+            return self.findings.push(not_an_object(&document));
+        };
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        match (group, kind) {
+            (CAPSTAN, "ClusterDefinition") => self.definitions.push(document),
+            (CAPSTAN, "Overlay") => {
+                let (overlay, findings) = crate::api::overlay::read(&document);
+                self.findings.extend(findings);
+                self.overlays.extend(overlay);
+            }
+            (CAPSTAN, _) => self.findings.push(may_not_stand_here(&document, kind)),
+            (_, kind) if kind.ends_with("List") && document.get("items").is_some() => {
+                self.flatten(document)
+            }
+            _ => self.raw_object(document),
+        }
+    }
+
+    fn flatten(&mut self, mut list: Node) {
+        let Value::Map(map) = &mut list.value else {
+            return;
+        };
+        if let Some(Node {
+            value: Value::List(items),
+            ..
+        }) = map.remove("items")
+        {
+            items.into_iter().for_each(|item| self.sort(item));
+        }
+    }
+
+    fn raw_object(&mut self, document: Node) {
+        let at = document.clone();
+        let Some(mut object) = Object::from_node(document, "") else {
+            return self.findings.push(not_an_object(&at));
+        };
+        if kinds::is_cluster_scoped(&object.id) {
+            object.id.namespace.clear();
+        } else if object.id.namespace.is_empty() {
+            "default".clone_into(&mut object.id.namespace);
+        }
+        mark(&mut object);
+        self.raw.push(object);
+    }
+
+    fn compile(mut self) -> Compiled {
+        let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), ListKeys::default());
+        let mut objects = Vec::new();
+        let mut definitions: HashMap<ObjectId, Node> = HashMap::new();
+        let count = self.definitions.len();
+        for node in std::mem::take(&mut self.definitions) {
+            let (merged, findings) = overlays.merge(node.clone());
+            self.findings.extend(findings);
+            let (definition, findings) = cluster_definition::read(&merged);
+            self.findings.extend(findings);
+            let Some(definition) = definition else {
+                continue;
+            };
+            if let Some(first) = definitions.get(&definition.id) {
+                let first = first.at(&["metadata", "name"]).unwrap_or(first);
+                self.findings.push(duplicate(
+                    &definition.id,
+                    definition.origin.span(),
+                    first.span(),
+                ));
+                continue;
+            }
+            let (expanded, findings) = expand::expand(&definition);
+            self.findings.extend(findings);
+            objects.extend(expanded);
+            definitions.insert(definition.id.clone(), node);
+        }
+        objects.append(&mut self.raw);
+        self.findings.extend(overlays.patch(&mut objects));
+        self.findings.extend(overlays.unused());
+        let objects = self.unique(objects);
+        let (graph, findings) = graph::build(&objects);
+        self.findings.extend(findings);
+        self.findings.extend(rules::check(&objects));
+        self.findings
+            .sort_by(|a, b| (&a.span, a.id, &a.message).cmp(&(&b.span, b.id, &b.message)));
+        self.findings.dedup();
+        Compiled {
+            objects,
+            graph: Arc::new(graph),
+            findings: self.findings,
+            definitions: count,
+        }
+    }
+
+    /// Keeps the first of objects with the same id.
+    fn unique(&mut self, objects: Vec<Object>) -> Vec<Object> {
+        let mut first: HashMap<ObjectId, crate::model::Span> = HashMap::new();
+        let mut kept = Vec::with_capacity(objects.len());
+        for object in objects {
+            if let Some(span) = first.get(&object.id) {
+                self.findings
+                    .push(duplicate(&object.id, object.origin.span(), span));
+            } else {
+                first.insert(object.id.clone(), object.origin.span().clone());
+                kept.push(object);
+            }
+        }
+        kept
+    }
+}
+
+fn not_an_object(document: &Node) -> Finding {
+    let missing: Vec<&str> = [
+        ("apiVersion", "apiVersion"),
+        ("kind", "kind"),
+        ("metadata.name", "metadata.name"),
+    ]
+    .into_iter()
+    .filter(|(path, _)| {
+        document
+            .lookup(&Path::dotted(path))
+            .and_then(Node::as_str)
+            .is_none()
+    })
+    .map(|(_, name)| name)
+    .collect();
+    Finding::error(
+        "Y09",
+        format!(
+            "this document is not a Kubernetes object: it has no {}",
+            missing.join(", no ")
+        ),
+    )
+    .at(document.span())
+    .help("add what is missing, or leave the file out with .capstanignore")
+}
+
+fn may_not_stand_here(document: &Node, kind: &str) -> Finding {
+    let at = document.get("kind").unwrap_or(document);
+    let help = "a fleet holds ClusterDefinition and Overlay documents and plain Kubernetes objects";
+    let message = match kind {
+        "Fleet" => "a Fleet may not stand in the tree it describes: a pull request must not be able to widen its own tenancy".to_owned(),
+        _ => format!("{CAPSTAN} has no kind `{kind}` that may stand in a fleet"),
+    };
+    Finding::error("Y12", message).at(at.span()).help(help)
+}
+
+fn duplicate(id: &ObjectId, second: &crate::model::Span, first: &crate::model::Span) -> Finding {
+    Finding::error("R03", format!("{id} is defined twice: here and at {first}"))
+        .at(second)
+        .of(id)
+        .help("remove one of the two, or give it another name")
+}
+
+/// Says on a raw object that it is ours and where it came from (DESIGN §4).
+fn mark(object: &mut Object) {
+    let origin = object.origin.clone();
+    let text = |text: String| Node::new(Value::String(text.into()), &origin);
+    let policy = match object.annotation(labels::DELETION_POLICY) {
+        Some(_) => None,
+        None => Some((
+            labels::DELETION_POLICY,
+            default_policy(&object.id).to_owned(),
+        )),
+    };
+    let source = (labels::SOURCE, origin.span().path.to_string());
+    for (name, value) in policy.into_iter().chain([source]) {
+        set(
+            &mut object.node,
+            ["metadata", "annotations", name],
+            text(value),
+            &origin,
+        );
+    }
+    let manager = text(labels::MANAGED_BY_VALUE.to_owned());
+    set(
+        &mut object.node,
+        ["metadata", "labels", labels::MANAGED_BY],
+        manager,
+        &origin,
+    );
+}
+
+/// Namespaces, identities and clusters default to Orphan (DESIGN §7); what else is removed from the
+/// fleet is meant to go.
+fn default_policy(id: &ObjectId) -> &'static str {
+    let kept = id.is("", "Namespace")
+        || id.kind == "AzureClusterIdentity"
+        || id.is(kinds::CAPI, "Cluster");
+    if kept { "Orphan" } else { "Delete" }
+}
+
+fn set(
+    node: &mut Node,
+    [outer, inner, name]: [&'static str; 3],
+    value: Node,
+    origin: &crate::model::Origin,
+) {
+    let key = |name: &'static str| Key {
+        name: name.into(),
+        origin: origin.clone(),
+    };
+    let mut at = node;
+    for step in [outer, inner] {
+        let Value::Map(map) = &mut at.value else {
+            return;
+        };
+        if map.get(step).is_none() {
+            map.insert(key(step), Node::new(Value::Map(Map::default()), origin));
+        }
+        let Some(next) = map.get_mut(step) else {
+            return;
+        };
+        if next.value == Value::Null {
+            next.value = Value::Map(Map::default());
+        }
+        at = next;
+    }
+    if let Value::Map(map) = &mut at.value {
+        map.insert(key(name), value);
+    }
+}

@@ -1,0 +1,283 @@
+//! The loop: a repository is followed, every commit judged, good ones applied, all of them told.
+//!
+//! In: what to follow, an [`Engine`] and a token to stop. Out: the cluster as the repository says,
+//! checks on the commits, and a [`View`] for whoever looks on.
+//!
+//! ```text
+//!  Poll ─► Fetched ─► Examined ─► (pending check published) ─► Prepared ─► Progress … ─► success
+//!              └────► Planned ─► plan check
+//! ```
+//!
+//! Everything that can wake the loop is an `Event`; whatever takes time is a job that ends in one.
+//! It does not know: which engine it drives, how a note is pushed.
+
+mod candidates;
+mod job;
+mod notes;
+mod report;
+mod sync;
+mod view;
+mod wall;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::adapters::git::{self, Mirror, Refs};
+use crate::adapters::kubernetes::Target;
+use crate::graph::Graph;
+use crate::plan::{ApplySet, Progress};
+use crate::settings::Following;
+
+use candidates::Candidates;
+use job::{Examined, Planned, Source};
+use notes::Notes;
+use sync::Sync;
+pub use view::View;
+pub use wall::{WallClock, wall_time};
+
+/// What a fleet expects of its cluster is made by this before the fleet is applied; on a real
+/// cluster it does nothing.
+pub type Prepare = Arc<dyn Fn(Arc<Graph>) -> BoxFuture<'static, ()> + Send + std::marker::Sync>;
+
+/// The cluster that is driven.
+#[derive(Clone)]
+pub struct Engine {
+    /// The cluster and its time.
+    pub target: Target,
+    /// See [`Prepare`].
+    pub prepare: Prepare,
+}
+
+/// Everything that can wake the loop.
+enum Event {
+    /// It is time to look for new commits.
+    Poll,
+    /// The repository answered, or did not.
+    Fetched(Box<Result<Refs, git::Error>>),
+    /// A commit of the followed ref was read and compiled.
+    Examined(Box<Examined>),
+    /// A candidate was merged onto the followed ref and compiled.
+    Planned(Box<Planned>),
+    /// The cluster has what the revision expects of it.
+    Prepared(String),
+    /// An object of the run with this number reached a state.
+    Progress(u64, Progress),
+    /// Checks were written, or could not be.
+    Published(Box<Result<(), git::Error>>),
+    /// Checks that could not be written may be tried again.
+    Retry,
+    /// A time that somebody asked for has come.
+    Tick,
+}
+
+/// Follows the repository until `stop`.
+///
+/// # Errors
+/// When the settings cannot work: the address is of an unknown kind, the mirror's directory cannot
+/// be used. A repository that cannot be reached is no such error: it is tried again.
+pub async fn run(
+    following: Following,
+    engine: Engine,
+    view: watch::Sender<View>,
+    stop: CancellationToken,
+) -> Result<(), git::Error> {
+    let mirror = Mirror::open(&following.mirror, &following.url, &following.candidates)?;
+    let (mut daemon, mut progress) = Daemon::new(following, engine, mirror, view);
+    daemon.jobs.spawn(async { Event::Poll });
+    loop {
+        let event = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            Some((run, progress)) = progress.recv() => Event::Progress(run, progress),
+            Some(done) = daemon.jobs.join_next() => match done {
+                Ok(event) => event,
+                Err(error) => {
+                    tracing::error!(%error, "a job ended in a panic; the loop goes on");
+                    continue;
+                }
+            },
+        };
+        daemon.handle(event);
+    }
+    daemon.close().await;
+    Ok(())
+}
+
+struct Daemon {
+    source: Arc<Source>,
+    following: Following,
+    engine: Engine,
+    set: ApplySet,
+    jobs: JoinSet<Event>,
+    progress: UnboundedSender<(u64, Progress)>,
+    /// The newest commit of the followed ref that was looked at.
+    head: Option<String>,
+    /// How often the repository did not answer, in a row.
+    silent: u32,
+    candidates: Candidates,
+    /// What is being applied, or about to be.
+    sync: Option<Sync>,
+    /// Counts runs, so that what an old one still says can be told apart.
+    runs: u64,
+    notes: Notes,
+    view: watch::Sender<View>,
+}
+
+impl Daemon {
+    fn new(
+        following: Following,
+        engine: Engine,
+        mirror: Mirror,
+        view: watch::Sender<View>,
+    ) -> (Self, UnboundedReceiver<(u64, Progress)>) {
+        let (progress, received) = unbounded_channel();
+        let daemon = Self {
+            source: Arc::new(Source::new(mirror, &following)),
+            set: ApplySet::new(following.fleet.as_str(), following.namespace.as_str()),
+            following,
+            engine,
+            jobs: JoinSet::new(),
+            progress,
+            head: None,
+            silent: 0,
+            candidates: Candidates::default(),
+            sync: None,
+            runs: 0,
+            notes: Notes::default(),
+            view,
+        };
+        (daemon, received)
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Poll => self.fetch(),
+            Event::Fetched(answer) => self.fetched(*answer),
+            Event::Examined(examined) => self.examined(*examined),
+            Event::Planned(planned) => self.planned(*planned),
+            Event::Prepared(revision) => self.prepared(&revision),
+            Event::Progress(run, progress) => self.progressed(run, &progress),
+            Event::Published(answer) => self.published(&answer),
+            Event::Retry => self.notes.retry(),
+            Event::Tick => self.report(),
+        }
+        self.publish();
+    }
+
+    /// Runs `work` on a thread of its own.
+    fn blocking(&mut self, work: impl FnOnce(&Source) -> Event + Send + 'static) {
+        let source = Arc::clone(&self.source);
+        self.jobs.spawn_blocking(move || work(&source));
+    }
+
+    fn after(&mut self, wait: Duration, event: Event) {
+        self.jobs.spawn(async move {
+            tokio::time::sleep(wait).await;
+            event
+        });
+    }
+
+    fn fetch(&mut self) {
+        self.blocking(|source| Event::Fetched(Box::new(source.mirror.fetch())));
+    }
+
+    fn fetched(&mut self, answer: Result<Refs, git::Error>) {
+        match answer {
+            Ok(refs) => self.moved(&refs),
+            Err(error) => self.unreachable(&error),
+        }
+        let wait = self
+            .following
+            .interval
+            .saturating_mul(1 << self.silent.min(6));
+        let wait = wait
+            .min(Duration::from_secs(60))
+            .max(self.following.interval);
+        self.after(wait, Event::Poll);
+    }
+
+    /// The repository, or what is followed in it, cannot be reached: said once.
+    fn unreachable(&mut self, error: &git::Error) {
+        if self.silent == 0 {
+            tracing::warn!(%error, "the last good revision stays; trying again");
+        }
+        self.silent += 1;
+        self.view
+            .send_if_modified(|view| view.source_error.replace(error.to_string()).is_none());
+    }
+
+    fn reachable(&mut self) {
+        if self.silent > 0 {
+            tracing::info!(url = self.following.url, "the repository answers again");
+        }
+        self.silent = 0;
+        self.view
+            .send_if_modified(|view| view.source_error.take().is_some());
+    }
+
+    /// Looks at what the refs lead to now.
+    fn moved(&mut self, refs: &Refs) {
+        let head = match self.source.head() {
+            Ok(head) => head,
+            Err(error) => return self.unreachable(&error),
+        };
+        self.reachable();
+        if self.head.as_ref() != Some(&head) {
+            let with_fallback = self.sync.is_none();
+            let revision = head.clone();
+            self.blocking(move |source| {
+                Event::Examined(Box::new(source.examine(revision, with_fallback)))
+            });
+            self.head = Some(head.clone());
+        }
+        self.candidates
+            .update(refs, &self.following.candidates, &head);
+        self.forget();
+        self.plan_next();
+    }
+
+    /// Starts the next plan, if one waits and none is being made.
+    fn plan_next(&mut self) {
+        let Some(head) = self.head.clone() else {
+            return;
+        };
+        if let Some(candidate) = self.candidates.next() {
+            let base = self.sync.as_ref().map(Sync::compiled);
+            self.blocking(move |source| {
+                Event::Planned(Box::new(source.plan(&head, candidate, base.as_deref())))
+            });
+        }
+    }
+
+    fn planned(&mut self, planned: Planned) {
+        let news = self.candidates.planned(&planned);
+        if let Some(check) = planned.check.filter(|_| news) {
+            self.tell(check);
+        }
+        self.plan_next();
+    }
+
+    /// Stops what is under way and writes what is still to be told, for a few seconds at most.
+    async fn close(&mut self) {
+        self.sync = None;
+        let flush = async {
+            while self.notes.is_busy() {
+                let Some(done) = self.jobs.join_next().await else {
+                    break;
+                };
+                if let Ok(Event::Published(answer)) = done {
+                    self.published(&answer);
+                    self.publish();
+                }
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(5), flush).await;
+        self.jobs.abort_all();
+    }
+}

@@ -1,0 +1,29 @@
+//! What the daemon is at, for whoever looks on.
+
+use std::collections::BTreeMap;
+
+use crate::model::Check;
+use crate::plan::ClusterSummary;
+
+/// A snapshot of the daemon.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct View {
+    /// The revision that is applied, or being applied.
+    pub revision: Option<String>,
+    /// Its progress in one line.
+    pub title: String,
+    /// Its clusters.
+    pub clusters: Vec<ClusterSummary>,
+    /// The newest check per context and revision.
+    pub checks: BTreeMap<(String, String), Check>,
+    /// Why the repository cannot be read right now.
+    pub source_error: Option<String>,
+}
+
+impl View {
+    /// The check of `context` on `revision`.
+    #[must_use]
+    pub fn check(&self, context: &str, revision: &str) -> Option<&Check> {
+        self.checks.get(&(context.to_owned(), revision.to_owned()))
+    }
+}

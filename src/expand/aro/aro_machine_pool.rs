@@ -1,0 +1,16 @@
+//! `AROMachinePool`: one node pool.
+
+use super::blueprint::{Blueprint, Pool};
+use super::hcp_open_shift_clusters_node_pool;
+use super::write::Top;
+use crate::api::kinds::INFRASTRUCTURE;
+use crate::expand::node::node;
+use crate::model::Object;
+
+pub(super) fn object(b: &Blueprint, pool: &Pool) -> Object {
+    let node_pool = hcp_open_shift_clusters_node_pool::resource(b, pool);
+    let spec = node!(b.origin(), {"resources": [node_pool]});
+    Top::new(b, INFRASTRUCTURE, "AROMachinePool", &pool.names.kubernetes)
+        .in_cluster()
+        .spec(spec)
+}

@@ -1,0 +1,117 @@
+//! What every file of this room reads: a definition's values, and the names made from it.
+
+use super::identities::{Identity, Plane};
+use super::names::{Named, Names};
+use crate::api::cluster_definition::{ClusterDefinition, ClusterDefinitionSpec, NodePool};
+use crate::expand::node::node;
+use crate::expand::values::Values;
+use crate::model::{Node, Origin, Value};
+
+/// One cluster, about to be written.
+pub(super) struct Blueprint<'a> {
+    pub(super) definition: &'a ClusterDefinition,
+    pub(super) values: Values,
+    pub(super) names: Names,
+    pub(super) pools: Vec<Pool<'a>>,
+}
+
+/// One node pool, about to be written.
+pub(super) struct Pool<'a> {
+    pub(super) spec: &'a NodePool,
+    pub(super) values: Values,
+    pub(super) names: Named,
+}
+
+impl<'a> Blueprint<'a> {
+    pub(super) fn of(definition: &'a ClusterDefinition) -> Self {
+        let (values, names) = (Values::of(definition), Names::of(definition));
+        let pools = definition
+            .spec
+            .node_pools
+            .iter()
+            .zip(values.items("nodePools"));
+        let pool = |(spec, values): (&'a NodePool, Values)| Pool {
+            spec,
+            values,
+            names: names.pool(spec),
+        };
+        Self {
+            pools: pools.map(pool).collect(),
+            definition,
+            values,
+            names,
+        }
+    }
+
+    pub(super) fn spec(&self) -> &'a ClusterDefinitionSpec {
+        &self.definition.spec
+    }
+
+    pub(super) fn namespace(&self) -> &'a str {
+        &self.definition.id.namespace
+    }
+
+    /// Where constants and defaults come from.
+    pub(super) fn origin(&self) -> &Origin {
+        self.values.origin()
+    }
+
+    /// The value at `path` of the definition's spec.
+    pub(super) fn value(&self, path: &str) -> Option<Node> {
+        self.values.get(path)
+    }
+
+    /// What was `made`, with what the definition says at `path` merged onto it.
+    pub(super) fn with(&self, made: Node, path: &str) -> Node {
+        self.values.onto(made, path)
+    }
+
+    /// A text of our own.
+    pub(super) fn text(&self, text: impl Into<String>) -> Node {
+        Node::new(Value::String(text.into().into()), self.origin())
+    }
+
+    /// A path below the subscription, as ARM writes ids.
+    pub(super) fn in_subscription(&self, path: &str) -> Node {
+        let subscription = &self.spec().subscription_id;
+        let id = format!("/subscriptions/{subscription}/{path}");
+        self.values.made_from("subscriptionID", id)
+    }
+
+    /// The ARM id of an identity. Azure writes `resourcegroups` in the ids of identities.
+    pub(super) fn identity_id(&self, identity: &Identity) -> Node {
+        let (group, name) = (&self.names.resource_group, self.names.identity(identity));
+        self.in_subscription(&format!(
+            "resourcegroups/{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/{name}"
+        ))
+    }
+
+    /// What the operators of a plane act as: references by operator.
+    pub(super) fn operators(&self, plane: Plane) -> std::collections::BTreeMap<&'static str, Node> {
+        super::identities::of(plane)
+            .map(|identity| {
+                let reference = node!(self.origin(), {"armId": self.identity_id(identity)});
+                (identity.operator, reference)
+            })
+            .collect()
+    }
+}
+
+impl Pool<'_> {
+    /// The value at `path` of the pool.
+    pub(super) fn value(&self, path: &str) -> Option<Node> {
+        self.values.get(path)
+    }
+
+    /// What was `made`, with what the pool says at `path` merged onto it.
+    pub(super) fn with(&self, made: Node, path: &str) -> Node {
+        self.values.onto(made, path)
+    }
+
+    /// How many nodes it has; `None` when that moves with the load.
+    pub(super) fn replicas(&self) -> Option<Node> {
+        let replicas = self.spec.fixed_replicas()?;
+        let written = self.value("replicas");
+        Some(written.unwrap_or_else(|| Node::new(Value::Int(replicas), self.values.origin())))
+    }
+}

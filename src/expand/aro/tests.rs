@@ -1,0 +1,429 @@
+//! What is rendered in each mode.
+
+#![allow(clippy::panic, clippy::needless_pass_by_value)]
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+
+use super::expand;
+use crate::api::cluster_definition::{self, ClusterDefinition};
+use crate::api::embedded;
+use crate::model::{Finding, Node, Object, Origin, Path, Span};
+
+/// Where the definition's name stands, and whatever `definition` does not change.
+const BASE: &str = "base.yaml";
+/// Where what `definition` changes stands.
+const OVER: &str = "over.yaml";
+
+fn origin(path: &str) -> Origin {
+    Origin::new(Span::top(&Arc::from(path)))
+}
+
+/// A definition with identityRef and one autoscaled pool, with `over` laid on it.
+pub(super) fn definition(over: Json) -> ClusterDefinition {
+    let base = json!({
+        "apiVersion": "capstan.dev/v1alpha1",
+        "kind": "ClusterDefinition",
+        "metadata": {"name": "prod-uks-1", "namespace": "clusters", "labels": {"env": "prod"}},
+        "spec": {
+            "location": "uksouth",
+            "subscriptionID": "3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10",
+            "tenantID": "8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31",
+            "identityRef": {"name": "cluster-identity"},
+            "version": {"id": "4.20"},
+            "nodePools": [{
+                "name": "mp1",
+                "version": "4.20.17",
+                "vmSize": "Standard_D4s_v3",
+                "autoscaling": {"min": 2, "max": 10},
+            }],
+        },
+    });
+    let base = Node::from_json(&base, &origin(BASE));
+    let node = base.merge(Node::from_json(&over, &origin(OVER)));
+    let (definition, findings) = cluster_definition::read(&node);
+    definition.unwrap_or_else(|| panic!("{findings:?}"))
+}
+
+fn expanded(spec: Json) -> Vec<Object> {
+    let (objects, findings) = expand(&definition(json!({"spec": spec})));
+    assert_eq!(findings, []);
+    objects
+}
+
+fn object<'a>(objects: &'a [Object], kind: &str) -> &'a Object {
+    let found = objects.iter().find(|object| object.id.kind == kind);
+    found.unwrap_or_else(|| panic!("no {kind}"))
+}
+
+fn embedded_of(objects: &[Object], kind: &str) -> Vec<Object> {
+    let carried = objects.iter().flat_map(embedded::resources);
+    carried
+        .map(|(_, resource)| resource)
+        .filter(|resource| resource.id.kind == kind)
+        .collect()
+}
+
+fn at<'a>(object: &'a Object, path: &str) -> Option<&'a Node> {
+    object.node.lookup(&Path::dotted(path))
+}
+
+fn json_at(object: &Object, path: &str) -> Json {
+    at(object, path).map_or(Json::Null, Node::to_json)
+}
+
+fn infrastructure(spec: Json) -> usize {
+    embedded::resources(object(&expanded(spec), "AROCluster")).len()
+}
+
+#[test]
+fn objects_stand_in_apply_order() {
+    let objects = expanded(json!({}));
+    let kinds: Vec<_> = objects.iter().map(|object| object.id.to_string()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "AROCluster/clusters/prod-uks-1",
+            "AROControlPlane/clusters/prod-uks-1",
+            "AROMachinePool/clusters/prod-uks-1-mp1",
+            "Cluster/clusters/prod-uks-1",
+            "MachinePool/clusters/prod-uks-1-mp1",
+        ]
+    );
+}
+
+#[test]
+fn the_infrastructure_has_as_many_resources_as_the_mode_needs() {
+    let vault = json!({"name": "shared-kv", "resourceGroup": "vaults"});
+    let officer = "11111111-2222-3333-4444-555555555555";
+    let encryption = |encryption: Json| json!({"etcd": {"encryption": encryption}});
+    assert_eq!(infrastructure(json!({})), 48);
+    assert_eq!(
+        infrastructure(json!({"armAPIVersion": "2024-06-10-preview"})),
+        46
+    );
+    assert_eq!(
+        infrastructure(json!({"armAPIVersion": "2026-06-30-preview"})),
+        48
+    );
+    assert_eq!(
+        infrastructure(encryption(json!({"keyOfficerPrincipalID": officer}))),
+        49
+    );
+    assert_eq!(infrastructure(encryption(json!({"vault": vault}))), 47);
+}
+
+#[test]
+fn the_first_phase_is_infrastructure_alone() {
+    let objects = expanded(json!({"phase": "Infrastructure"}));
+    let kinds: Vec<_> = objects
+        .iter()
+        .map(|object| object.id.kind.as_str())
+        .collect();
+    assert_eq!(kinds, ["AROCluster", "Cluster"]);
+}
+
+#[test]
+fn top_level_objects_carry_our_marks_and_the_definitions_labels() {
+    let objects = expanded(json!({}));
+    for object in &objects {
+        assert_eq!(
+            object.label("app.kubernetes.io/managed-by"),
+            Some("capstan")
+        );
+        assert_eq!(object.label("env"), Some("prod"));
+        assert_eq!(object.annotation("capstan.dev/source"), Some(BASE));
+        let cluster = (object.id.kind != "Cluster").then_some("prod-uks-1");
+        assert_eq!(object.label("cluster.x-k8s.io/cluster-name"), cluster);
+        let policy = (object.id.kind == "Cluster").then_some("Orphan");
+        assert_eq!(object.annotation("capstan.dev/deletion-policy"), policy);
+        for (_, resource) in embedded::resources(object) {
+            assert!(at(&resource, "metadata.labels").is_none());
+            assert!(at(&resource, "metadata.annotations").is_none());
+        }
+    }
+}
+
+#[test]
+fn a_label_of_ours_cannot_be_taken() {
+    let over = json!({"metadata": {"labels": {"app.kubernetes.io/managed-by": "me"}}});
+    let (objects, _) = expand(&definition(over));
+    assert_eq!(
+        objects[0].label("app.kubernetes.io/managed-by"),
+        Some("capstan")
+    );
+}
+
+#[test]
+fn the_older_api_names_the_vault_under_the_key() {
+    let kms = "spec.properties.etcd.dataEncryption.customerManaged.kms";
+    let of = |version: &str| {
+        let objects = expanded(json!({"armAPIVersion": version, "nameSuffix": "a1b2c3"}));
+        let hcp = embedded_of(&objects, "HcpOpenShiftCluster").remove(0);
+        (hcp.version.clone(), json_at(&hcp, kms))
+    };
+    let key = "etcd-data-kms-encryption-key";
+    assert_eq!(
+        of("2024-06-10-preview"),
+        (
+            "v1api20240610preview".to_owned(),
+            json!({"activeKey": {"name": key, "vaultName": "prod-uks-1-kv-a1b2c3"}})
+        )
+    );
+    assert_eq!(
+        of("2026-06-30-preview"),
+        (
+            "v1api20260630preview".to_owned(),
+            json!({
+                "vaultName": "prod-uks-1-kv-a1b2c3",
+                "visibility": "Public",
+                "activeKey": {"name": key},
+            })
+        )
+    );
+}
+
+#[test]
+fn the_older_api_has_no_integration_subnet() {
+    let objects = expanded(json!({"armAPIVersion": "2024-06-10-preview"}));
+    let hcp = embedded_of(&objects, "HcpOpenShiftCluster").remove(0);
+    assert!(
+        at(
+            &hcp,
+            "spec.properties.platform.vnetIntegrationSubnetReference"
+        )
+        .is_none()
+    );
+    assert_eq!(embedded_of(&objects, "VirtualNetworksSubnet").len(), 1);
+}
+
+#[test]
+fn without_an_identity_the_key_version_is_written_and_the_credential_named_everywhere() {
+    let objects = expanded(json!({
+        "identityRef": null,
+        "credentialFrom": "aso-credential",
+        "etcd": {"encryption": {"keyVersion": "0123456789abcdef"}},
+    }));
+    let control_plane = object(&objects, "AROControlPlane");
+    assert!(at(control_plane, "spec.identityRef").is_none());
+    let key = "spec.properties.etcd.dataEncryption.customerManaged.kms.activeKey.version";
+    let hcp = embedded_of(&objects, "HcpOpenShiftCluster").remove(0);
+    assert_eq!(json_at(&hcp, key), "0123456789abcdef");
+    for (_, resource) in objects.iter().flat_map(embedded::resources) {
+        let credential = resource.annotation("serviceoperator.azure.com/credential-from");
+        assert_eq!(credential, Some("aso-credential"), "{}", resource.id);
+    }
+}
+
+#[test]
+fn the_identity_is_in_the_definitions_namespace_unless_it_says_so() {
+    let of = |identity: Json| {
+        let objects = expanded(json!({"identityRef": identity}));
+        json_at(
+            object(&objects, "AROControlPlane"),
+            "spec.identityRef.namespace",
+        )
+    };
+    assert_eq!(of(json!({})), "clusters");
+    assert_eq!(of(json!({"namespace": "identities"})), "identities");
+}
+
+#[test]
+fn a_vault_that_exists_is_named_by_its_arm_id() {
+    let vault = json!({"name": "shared-kv", "resourceGroup": "vaults"});
+    let objects = expanded(json!({"etcd": {"encryption": {"vault": vault}}}));
+    assert_eq!(embedded_of(&objects, "Vault"), []);
+    let hcp = embedded_of(&objects, "HcpOpenShiftCluster").remove(0);
+    let name = "spec.properties.etcd.dataEncryption.customerManaged.kms.vaultName";
+    assert_eq!(json_at(&hcp, name), "shared-kv");
+    let roles = embedded_of(&objects, "RoleAssignment");
+    let by_id: Vec<_> = roles
+        .iter()
+        .map(|role| json_at(role, "spec.owner"))
+        .collect();
+    let id = "/subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/resourceGroups/vaults/providers/Microsoft.KeyVault/vaults/shared-kv";
+    assert_eq!(
+        by_id
+            .iter()
+            .filter(|owner| **owner == json!({"armId": id}))
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn who_makes_the_key_gets_a_role_on_the_vault() {
+    let officer = "11111111-2222-3333-4444-555555555555";
+    let encryption = json!({"keyOfficerPrincipalID": officer});
+    let objects = expanded(json!({"etcd": {"encryption": encryption}, "nameSuffix": "a1b2c3"}));
+    let role = embedded_of(&objects, "RoleAssignment")
+        .pop()
+        .expect("roles");
+    assert_eq!(
+        json_at(&role, "spec"),
+        json!({
+            "owner": {"group": "keyvault.azure.com", "kind": "Vault", "name": "prod-uks-1-kv-a1b2c3"},
+            "principalId": officer,
+            "principalType": "ServicePrincipal",
+            "roleDefinitionReference": {"armId": "/subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/providers/Microsoft.Authorization/roleDefinitions/14b46e9e-c2b7-41b4-b07b-48a6ebf60603"},
+        })
+    );
+}
+
+#[test]
+fn replicas_are_written_where_nothing_else_moves_them() {
+    let of = |pool: Json| {
+        let mut whole = json!({"name": "a", "version": "4.20.17", "vmSize": "Standard_D4s_v3"});
+        whole
+            .as_object_mut()
+            .expect("map")
+            .append(&mut pool.as_object().expect("map").clone());
+        let objects = expanded(json!({"nodePools": [whole]}));
+        let pool = embedded_of(&objects, "HcpOpenShiftClustersNodePool").remove(0);
+        (
+            json_at(object(&objects, "MachinePool"), "spec.replicas"),
+            json_at(&pool, "spec.properties.replicas"),
+            json_at(&pool, "spec.properties.autoScaling"),
+        )
+    };
+    let scaling = json!({"min": 2, "max": 10});
+    assert_eq!(of(json!({"replicas": 3})), (3.into(), 3.into(), Json::Null));
+    assert_eq!(of(json!({})), (2.into(), 2.into(), Json::Null));
+    assert_eq!(
+        of(json!({"autoscaling": scaling})),
+        (Json::Null, Json::Null, scaling)
+    );
+}
+
+#[test]
+fn another_cloud_is_named_and_logs_in_elsewhere() {
+    let objects = expanded(json!({
+        "azureEnvironment": "AzureChinaCloud",
+        "externalAuth": {"clientID": "app"},
+    }));
+    let control_plane = object(&objects, "AROControlPlane");
+    assert_eq!(
+        json_at(control_plane, "spec.azureEnvironment"),
+        "AzureChinaCloud"
+    );
+    let auth = embedded_of(&objects, "HcpOpenShiftClustersExternalAuth").remove(0);
+    let issuer = "https://login.chinacloudapi.cn/8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31/v2.0";
+    assert_eq!(json_at(&auth, "spec.properties.issuer.url"), issuer);
+    let public = expanded(json!({}));
+    assert!(at(object(&public, "AROControlPlane"), "spec.azureEnvironment").is_none());
+}
+
+#[test]
+fn what_has_no_field_of_its_own_is_merged_with_its_origin() {
+    let objects = expanded(json!({
+        "properties": {"nodeDrainTimeoutMinutes": 30, "network": {"networkType": "Other"}},
+        "externalAuth": {"clientID": "app", "properties": {"claim": {"mappings": {"username": {"claim": "email"}}}}},
+        "nodePools": [{
+            "name": "a", "version": "4.20.17", "vmSize": "Standard_D4s_v3",
+            "properties": {"labels": [{"key": "tier", "value": "web"}], "platform": {"availabilityZone": "1"}},
+        }],
+    }));
+    let hcp = embedded_of(&objects, "HcpOpenShiftCluster").remove(0);
+    assert_eq!(json_at(&hcp, "spec.properties.nodeDrainTimeoutMinutes"), 30);
+    assert_eq!(
+        json_at(&hcp, "spec.properties.network.networkType"),
+        "Other"
+    );
+    assert_eq!(json_at(&hcp, "spec.properties.network.hostPrefix"), 23);
+    let auth = embedded_of(&objects, "HcpOpenShiftClustersExternalAuth").remove(0);
+    assert_eq!(
+        json_at(&auth, "spec.properties.claim.mappings.username.claim"),
+        "email"
+    );
+    let pool = embedded_of(&objects, "HcpOpenShiftClustersNodePool").remove(0);
+    assert_eq!(
+        json_at(&pool, "spec.properties.platform.availabilityZone"),
+        "1"
+    );
+    assert_eq!(
+        json_at(&pool, "spec.properties.platform.vmSize"),
+        "Standard_D4s_v3"
+    );
+    let kind = at(&hcp, "spec.properties.network.networkType").expect("networkType");
+    assert_eq!(&*kind.span().path, OVER);
+    assert_eq!(
+        &*kind.origin.beneath().expect("the constant").span().path,
+        BASE
+    );
+}
+
+#[test]
+fn null_removes_what_expansion_makes() {
+    let mut definition = definition(json!({}));
+    let nothing = serde_json::Map::from_iter([("clusterImageRegistry".to_owned(), Json::Null)]);
+    definition.spec.properties = Some(nothing);
+    let hcp = embedded_of(&expand(&definition).0, "HcpOpenShiftCluster").remove(0);
+    assert!(at(&hcp, "spec.properties.clusterImageRegistry").is_none());
+}
+
+#[test]
+fn a_written_value_points_at_its_line_and_a_default_at_the_name() {
+    let objects = expanded(json!({"network": {"podCIDR": "10.132.0.0/14"}, "tags": {"a": "b"}}));
+    let hcp = embedded_of(&objects, "HcpOpenShiftCluster").remove(0);
+    let path = |field: &str| {
+        let node = at(&hcp, field).unwrap_or_else(|| panic!("no {field}"));
+        node.span().path.to_string()
+    };
+    assert_eq!(path("spec.properties.network.podCidr"), OVER);
+    assert_eq!(path("spec.tags.a"), OVER);
+    assert_eq!(path("spec.properties.network.serviceCidr"), BASE);
+    assert_eq!(path("spec.properties.network.networkType"), BASE);
+    let cluster = object(&objects, "Cluster");
+    let pods = at(cluster, "spec.clusterNetwork.pods.cidrBlocks").expect("pods");
+    assert_eq!(&*pods.as_list().expect("list")[0].span().path, OVER);
+}
+
+#[test]
+fn what_is_made_from_a_value_points_at_that_value() {
+    let subscription = "00000000-52a4-4b6b-9a51-2f1f0d9c7a10";
+    let objects = expanded(json!({"subscriptionID": subscription}));
+    let hcp = embedded_of(&objects, "HcpOpenShiftCluster").remove(0);
+    let service = "spec.properties.platform.operatorsAuthentication.userAssignedIdentities.serviceManagedIdentityReference.armId";
+    assert_eq!(&*at(&hcp, service).expect("armId").span().path, OVER);
+}
+
+#[test]
+fn every_object_knows_its_definition() {
+    let definition = definition(json!({}));
+    for object in expand(&definition).0 {
+        assert_eq!(object.definition.as_ref(), Some(&definition.id));
+        assert_eq!(object.origin, definition.origin);
+    }
+}
+
+#[test]
+fn what_comes_later_is_said_and_nothing_is_rendered() {
+    let refused = |spec: Json| -> Finding {
+        let (objects, mut findings) = crate::expand::expand(&definition(json!({"spec": spec})));
+        assert_eq!(objects, []);
+        findings.remove(0)
+    };
+    let shared = refused(json!({"managedIdentities": {"mode": "Shared", "resourceGroup": "pool"}}));
+    assert_eq!(shared.id, "S04");
+    assert_eq!(
+        shared.field.expect("field").to_string(),
+        "spec.managedIdentities.mode"
+    );
+    assert_eq!(&*shared.span.expect("span").path, OVER);
+    assert_eq!(refused(json!({"platform": "HyperShift"})).id, "S04");
+    let private = json!({"armAPIVersion": "2024-06-10-preview", "etcd": {"encryption": {"vaultVisibility": "Private"}}});
+    assert_eq!(refused(private).id, "S04");
+}
+
+#[test]
+fn the_same_definition_gives_the_same_bytes() {
+    let bytes = || {
+        let objects = expanded(json!({"tags": {"b": "1", "a": "2"}}));
+        let texts = objects
+            .iter()
+            .map(|object| object.node.to_json().to_string());
+        texts.collect::<Vec<_>>()
+    };
+    assert_eq!(bytes(), bytes());
+}

@@ -1,0 +1,31 @@
+//! From a definition to the objects that make its cluster.
+//!
+//! In: a [`ClusterDefinition`], overlays already merged. Out: objects in apply order, every value
+//! with its origin (the line that set it; for a default or a constant, the definition's name), and
+//! findings. The same definition always gives the same bytes.
+//!
+//! It does not know: clusters, files, other definitions, who applies what.
+
+mod aro;
+mod node;
+mod values;
+
+use crate::api::cluster_definition::{ClusterDefinition, Platform};
+use crate::model::{Finding, Object};
+
+/// The objects that make the cluster, in apply order, and what is wrong with what was asked for. What
+/// cannot be made at all gives findings alone.
+#[must_use]
+pub fn expand(definition: &ClusterDefinition) -> (Vec<Object>, Vec<Finding>) {
+    match definition.spec.platform {
+        Platform::Aro => aro::expand(definition),
+        Platform::HyperShift => (Vec::new(), vec![hyper_shift(definition)]),
+    }
+}
+
+fn hyper_shift(definition: &ClusterDefinition) -> Finding {
+    values::Values::of(definition)
+        .not_yet("platform", "platform HyperShift is not supported yet")
+        .help("use platform: ARO")
+        .of(&definition.id)
+}

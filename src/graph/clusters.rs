@@ -1,0 +1,73 @@
+//! Which vertices make up one Cluster API cluster, and in which order sync applies the fleet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Executor, Graph, Place, references};
+use crate::api::kinds::CAPI;
+
+impl Graph {
+    /// Per Cluster, in order: the top-level vertices that belong to it, itself included, sorted.
+    #[must_use]
+    pub fn clusters(&self) -> Vec<Vec<usize>> {
+        let mut clusters: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for edge in &self.edges {
+            let (from, to) = (&self.vertices[edge.from].id, &self.vertices[edge.to].id);
+            if from.is(CAPI, "Cluster") && references::sync_rank(to).is_some() {
+                clusters
+                    .entry(edge.from)
+                    .or_default()
+                    .extend([edge.from, edge.to]);
+            }
+            if from.is(CAPI, "MachinePool") && to.is(CAPI, "Cluster") {
+                let members = clusters.entry(edge.to).or_default();
+                members.extend([edge.from, edge.to]);
+                members.extend(self.pool_parts(edge.from));
+            }
+        }
+        clusters
+            .into_values()
+            .map(|members| members.into_iter().collect())
+            .collect()
+    }
+
+    /// What a MachinePool names that belongs to the same cluster: its AROMachinePool.
+    fn pool_parts(&self, pool: usize) -> impl Iterator<Item = usize> {
+        let named = self
+            .edges
+            .iter()
+            .filter(move |edge| edge.from == pool)
+            .map(|edge| edge.to);
+        named.filter(|to| references::sync_rank(&self.vertices[*to].id).is_some())
+    }
+
+    /// The top-level vertices so that each stands behind what sync applies before it; otherwise in
+    /// the order of the fleet. Those in a cycle are left out.
+    #[must_use]
+    pub fn apply_order(&self) -> Vec<usize> {
+        let mut open = vec![0_usize; self.vertices.len()];
+        let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.vertices.len()];
+        let top = |at: usize| matches!(self.vertices[at].place, Place::TopLevel(_));
+        for edge in self
+            .edges
+            .iter()
+            .filter(|edge| edge.executor == Executor::Sync && top(edge.to))
+        {
+            open[edge.from] += 1;
+            users[edge.to].push(edge.from);
+        }
+        let mut free: BTreeSet<usize> = (0..open.len())
+            .filter(|at| top(*at) && open[*at] == 0)
+            .collect();
+        let mut order = Vec::new();
+        while let Some(at) = free.pop_first() {
+            order.push(at);
+            for &user in &users[at] {
+                open[user] -= 1;
+                if open[user] == 0 {
+                    free.insert(user);
+                }
+            }
+        }
+        order
+    }
+}

@@ -1,0 +1,107 @@
+//! What depends on what: references, order, cycles and the critical path.
+//!
+//! In: the objects of a fleet, top-level ones with the resources embedded in them. Out: a [`Graph`]
+//! of vertices and edges, and findings about references to nothing (R01, R04) and cycles (R02).
+//!
+//! ```text
+//! objects ─► references (who names whom) ─► Graph ─► cycles, schedule ─► text, dot
+//! ```
+//!
+//! It does not know: how anything is applied, whether a cluster exists.
+
+mod build;
+mod clusters;
+mod cycles;
+mod draw;
+mod references;
+mod schedule;
+
+use crate::model::{Needed, ObjectId, Origin};
+
+pub use build::build;
+pub use draw::{dot, text};
+pub use schedule::{Pace, Schedule, Timing};
+
+/// Where the object of a vertex is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A document of its own; the index into the objects the graph was built from.
+    TopLevel(usize),
+    /// In `spec.resources` of the vertex with this index.
+    Embedded(usize),
+    /// Not in the fleet: the cluster must supply it.
+    Outside,
+}
+
+/// One object of the graph.
+#[derive(Clone, Debug)]
+pub struct Vertex {
+    /// The object.
+    pub id: ObjectId,
+    /// Where it is written.
+    pub place: Place,
+    /// Where to point.
+    pub origin: Origin,
+}
+
+/// Who waits on an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Executor {
+    /// Our sync: the dependent is not applied before.
+    Sync,
+    /// The controllers: the dependent is applied at once and they wait.
+    Controller,
+}
+
+/// `from` needs `to`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// The dependent vertex.
+    pub from: usize,
+    /// The vertex it depends on.
+    pub to: usize,
+    /// How far `to` must have come.
+    pub until: Needed,
+    /// Who waits.
+    pub executor: Executor,
+    /// Why, in a word or two: the field or gate that makes the edge.
+    pub why: String,
+    /// Whether one of all such edges of `from` is enough (external auth needs *a* ready node pool).
+    pub any: bool,
+}
+
+/// The dependency graph of a fleet. Vertices stand in the order of the objects, embedded ones behind
+/// the object that carries them, outside ones last. Edges are sorted.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// The objects.
+    pub vertices: Vec<Vertex>,
+    /// What needs what.
+    pub edges: Vec<Edge>,
+}
+
+impl Graph {
+    /// The edges that leave `vertex`: what it needs.
+    pub fn needs(&self, vertex: usize) -> impl Iterator<Item = &Edge> {
+        let start = self.edges.partition_point(|edge| edge.from < vertex);
+        self.edges[start..]
+            .iter()
+            .take_while(move |edge| edge.from == vertex)
+    }
+
+    /// The vertices embedded in `vertex`.
+    pub fn carried(&self, vertex: usize) -> impl Iterator<Item = usize> {
+        (vertex + 1..self.vertices.len())
+            .take_while(move |at| self.vertices[*at].place == Place::Embedded(vertex))
+    }
+
+    /// The vertices of objects the cluster must supply.
+    pub fn outside(&self) -> impl Iterator<Item = &Vertex> {
+        self.vertices
+            .iter()
+            .filter(|vertex| vertex.place == Place::Outside)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,297 @@
+//! Whom an object names, read from its fields alone.
+
+use crate::api::kinds::{
+    AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, KEYVAULT, MANAGED_IDENTITY, NETWORK,
+    RED_HAT_OPENSHIFT, RESOURCES,
+};
+use crate::api::labels;
+use crate::model::{Needed, Node, Object, ObjectId, Origin, Value};
+
+/// One object named by another.
+#[derive(Debug)]
+pub(super) struct Reference {
+    pub(super) to: ObjectId,
+    pub(super) until: Needed,
+    pub(super) why: String,
+    /// Where the name stands.
+    pub(super) origin: Origin,
+}
+
+/// Everything `object` names, in the order it is written.
+pub(super) fn of(object: &Object) -> Vec<Reference> {
+    let mut found = Vec::new();
+    let namespace = object.id.namespace.as_str();
+    if let Some(spec) = object.node.get("spec") {
+        found.extend(owner(object, spec));
+        for (name, node) in spec.as_map().into_iter().flat_map(|map| map.iter()) {
+            // Embedded resources are vertices of their own.
+            if name.name != "resources" && name.name != "owner" {
+                within(&name.name, node, namespace, &mut found);
+            }
+        }
+        found.extend(machine_pool(object, spec));
+    }
+    found.extend(annotations(object));
+    if !namespace.is_empty() && !["default", "kube-system"].contains(&namespace) {
+        let origin = object
+            .node
+            .at(&["metadata", "namespace"])
+            .map_or(&object.origin, |node| &node.origin);
+        found.push(reference(
+            ("", "Namespace"),
+            "",
+            namespace,
+            Needed::Applied,
+            "namespace",
+            origin,
+        ));
+    }
+    found
+}
+
+fn reference(
+    (group, kind): (&str, &str),
+    namespace: &str,
+    name: &str,
+    until: Needed,
+    why: &str,
+    origin: &Origin,
+) -> Reference {
+    let to = ObjectId::new(group, kind, namespace, name);
+    Reference {
+        to,
+        until,
+        why: why.to_owned(),
+        origin: origin.clone(),
+    }
+}
+
+/// The kind that `owner: {name}` means for an ASO kind (facts/aro-rules.md §1.2).
+fn owner_kind(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {
+    match (group, kind) {
+        (NETWORK, "VirtualNetworksSubnet") => Some((NETWORK, "VirtualNetwork")),
+        (
+            RED_HAT_OPENSHIFT,
+            "HcpOpenShiftClustersNodePool" | "HcpOpenShiftClustersExternalAuth",
+        ) => Some((RED_HAT_OPENSHIFT, "HcpOpenShiftCluster")),
+        (MANAGED_IDENTITY, "FederatedIdentityCredential") => {
+            Some((MANAGED_IDENTITY, "UserAssignedIdentity"))
+        }
+        (NETWORK | KEYVAULT | MANAGED_IDENTITY | RED_HAT_OPENSHIFT, _) => {
+            Some((RESOURCES, "ResourceGroup"))
+        }
+        _ => None,
+    }
+}
+
+fn owner(object: &Object, spec: &Node) -> Option<Reference> {
+    let owner = spec.get("owner")?;
+    let name = owner.get("name")?;
+    let explicit = owner
+        .text(&["kind"])
+        .map(|kind| (owner.text(&["group"]).unwrap_or_default(), kind));
+    let of = explicit.or_else(|| owner_kind(&object.id.group, &object.id.kind))?;
+    let why = if object.id.is(AUTHORIZATION, "RoleAssignment") {
+        "scope"
+    } else {
+        "owner"
+    };
+    Some(reference(
+        of,
+        &object.id.namespace,
+        name.as_str()?,
+        Needed::Ready,
+        why,
+        &name.origin,
+    ))
+}
+
+/// References below one field: `*Reference {group, kind, name}` of ASO, `*Ref {apiGroup, kind, name}`
+/// of Cluster API, and the ConfigMaps and Secrets that fields of well-known names point to.
+fn within(field: &str, node: &Node, namespace: &str, found: &mut Vec<Reference>) {
+    match &node.value {
+        Value::List(items) => items
+            .iter()
+            .for_each(|item| within(field, item, namespace, found)),
+        Value::Map(map) => {
+            found.extend(named(field, node, namespace));
+            for (key, child) in map.iter() {
+                // `controlPlaneOperatorsReferences` is a map of references by operator name.
+                let name = if field.ends_with("References") {
+                    "reference"
+                } else {
+                    &key.name
+                };
+                within(name, child, namespace, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn named(field: &str, node: &Node, namespace: &str) -> Option<Reference> {
+    let name = node.get("name")?;
+    let text = name.as_str()?;
+    let to =
+        |of: (&str, &str), until| Some(reference(of, namespace, text, until, field, &name.origin));
+    match field {
+        "configMapRef" | "configMapKeyRef" | "principalIdFromConfig" => {
+            to(("", "ConfigMap"), Needed::Applied)
+        }
+        "secretRef" | "secretKeyRef" => to(("", "Secret"), Needed::Applied),
+        "clientSecret" => {
+            let namespace = node.text(&["namespace"]).unwrap_or(namespace);
+            Some(reference(
+                ("", "Secret"),
+                namespace,
+                text,
+                Needed::Applied,
+                field,
+                &name.origin,
+            ))
+        }
+        "identityRef" => {
+            let namespace = node.text(&["namespace"]).unwrap_or(namespace);
+            let of = (INFRASTRUCTURE, "AzureClusterIdentity");
+            Some(reference(
+                of,
+                namespace,
+                text,
+                Needed::Applied,
+                field,
+                &name.origin,
+            ))
+        }
+        "infrastructureRef" | "controlPlaneRef" => to(
+            (node.text(&["apiGroup"])?, node.text(&["kind"])?),
+            Needed::Applied,
+        ),
+        _ if field.ends_with("eference") => to(
+            (
+                node.text(&["group"]).unwrap_or_default(),
+                node.text(&["kind"])?,
+            ),
+            Needed::Ready,
+        ),
+        _ => None,
+    }
+}
+
+fn machine_pool(object: &Object, spec: &Node) -> Vec<Reference> {
+    if !object.id.is(CAPI, "MachinePool") {
+        return Vec::new();
+    }
+    let fields: [(&[&str], (&str, &str)); 2] = [
+        (&["clusterName"], (CAPI, "Cluster")),
+        (
+            &["template", "spec", "bootstrap", "dataSecretName"],
+            ("", "Secret"),
+        ),
+    ];
+    let read = |(path, of): (&[&str], (&str, &str))| {
+        let node = spec.at(path)?;
+        let why = path.last().copied().unwrap_or_default();
+        Some(reference(
+            of,
+            &object.id.namespace,
+            node.as_str()?,
+            Needed::Applied,
+            why,
+            &node.origin,
+        ))
+    };
+    fields.into_iter().filter_map(read).collect()
+}
+
+fn annotations(object: &Object) -> Vec<Reference> {
+    let mut found = Vec::new();
+    if let Some(node) = object
+        .node
+        .at(&["metadata", "annotations", labels::CREDENTIAL_FROM])
+    {
+        found.extend(node.as_str().map(|name| {
+            let namespace = &object.id.namespace;
+            reference(
+                ("", "Secret"),
+                namespace,
+                name,
+                Needed::Applied,
+                "credential-from",
+                &node.origin,
+            )
+        }));
+    }
+    if let Some(node) = object
+        .node
+        .at(&["metadata", "annotations", labels::DEPENDS_ON])
+    {
+        let ids = node
+            .as_str()
+            .unwrap_or_default()
+            .split(',')
+            .filter_map(|text| depends_on(text.trim()));
+        found.extend(ids.map(|to| Reference {
+            to,
+            until: Needed::Ready,
+            why: "depends-on".to_owned(),
+            origin: node.origin.clone(),
+        }));
+    }
+    found
+}
+
+/// `group/namespaces/ns/Kind/name` or `group/Kind/name`; the core group is empty.
+fn depends_on(text: &str) -> Option<ObjectId> {
+    match text.split('/').collect::<Vec<_>>().as_slice() {
+        [group, "namespaces", namespace, kind, name] => {
+            Some(ObjectId::new(*group, *kind, *namespace, *name))
+        }
+        [group, kind, name] => Some(ObjectId::new(*group, *kind, "", *name)),
+        _ => None,
+    }
+}
+
+/// The ConfigMaps and Secrets that `object` makes when it is ready: the destinations of its
+/// `operatorSpec`, and the kubeconfig that the controllers ask of an HCP cluster without one.
+pub(super) fn made_by(object: &Object, cluster: Option<&str>) -> Vec<ObjectId> {
+    let mut made = Vec::new();
+    for (field, kind) in [("configMaps", "ConfigMap"), ("secrets", "Secret")] {
+        let targets = object
+            .node
+            .at(&["spec", "operatorSpec", field])
+            .and_then(Node::as_map);
+        for (_, target) in targets.into_iter().flat_map(|map| map.iter()) {
+            made.extend(
+                target
+                    .text(&["name"])
+                    .map(|name| ObjectId::new("", kind, &object.id.namespace, name)),
+            );
+        }
+    }
+    if object.id.is(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") {
+        let name = format!("{}-kubeconfig", cluster.unwrap_or(&object.id.name));
+        made.push(ObjectId::new("", "Secret", &object.id.namespace, name));
+    }
+    made
+}
+
+/// Whether the cluster may hold an object of this kind that the fleet does not (DESIGN §5).
+pub(super) fn may_be_outside(id: &ObjectId) -> bool {
+    match id.group.as_str() {
+        "" => ["Secret", "ConfigMap", "Namespace"].contains(&id.kind.as_str()),
+        _ => id.is(INFRASTRUCTURE, "AzureClusterIdentity"),
+    }
+}
+
+/// The place of a kind in the order in which the parts of one Cluster API cluster are applied
+/// (DESIGN §6); `None` for kinds outside it.
+pub(super) fn sync_rank(id: &ObjectId) -> Option<usize> {
+    const ORDER: [(&str, &str); 5] = [
+        (INFRASTRUCTURE, "AROCluster"),
+        (CONTROL_PLANE, "AROControlPlane"),
+        (INFRASTRUCTURE, "AROMachinePool"),
+        (CAPI, "Cluster"),
+        (CAPI, "MachinePool"),
+    ];
+    ORDER.iter().position(|(group, kind)| id.is(group, kind))
+}

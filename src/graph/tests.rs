@@ -1,0 +1,270 @@
+//! Small fleets and the graphs they make.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+use crate::model::{Finding, Object};
+
+fn objects(yaml: &str) -> Vec<Object> {
+    let (documents, findings) = crate::yaml::read(&Arc::from("fleet.yaml"), yaml.as_bytes());
+    assert_eq!(findings, [], "the test's YAML is sound");
+    documents
+        .into_iter()
+        .filter_map(|document| Object::from_node(document, "ns"))
+        .collect()
+}
+
+fn built(yaml: &str) -> (Graph, Vec<Finding>) {
+    build(&objects(yaml))
+}
+
+/// `Kind/name -> Kind/name until executor`, sorted.
+fn edges(graph: &Graph) -> Vec<String> {
+    let name = |at: usize| {
+        format!(
+            "{}/{}",
+            graph.vertices[at].id.kind, graph.vertices[at].id.name
+        )
+    };
+    let mut lines: Vec<String> = graph
+        .edges
+        .iter()
+        .filter(|edge| graph.vertices[edge.to].id.kind != "Namespace")
+        .map(|edge| {
+            format!(
+                "{} -> {} {:?} {:?}",
+                name(edge.from),
+                name(edge.to),
+                edge.until,
+                edge.executor
+            )
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+fn said(findings: &[Finding]) -> Vec<String> {
+    let place = |finding: &Finding| {
+        finding
+            .span
+            .as_ref()
+            .map(|span| span.start.line)
+            .unwrap_or_default()
+    };
+    let told = findings
+        .iter()
+        .filter(|finding| !finding.message.contains("Namespace/"));
+    told.map(|finding| format!("{} {}: {}", finding.id, place(finding), finding.message))
+        .collect()
+}
+
+const CLUSTER: &str = "\
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c}, spec: {controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: AROControlPlane, name: c}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AROCluster, name: c}}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: AROControlPlane
+metadata: {name: c}
+spec:
+  identityRef: {kind: AzureClusterIdentity, name: id}
+  resources:
+  - {apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {name: c}, spec: {owner: {name: rg}}}
+  - {apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftClustersExternalAuth, metadata: {name: ea}, spec: {owner: {name: c}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AROCluster
+metadata: {name: c}
+spec:
+  resources:
+  - {apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg}, spec: {location: uksouth}}
+  - {apiVersion: managedidentity.azure.com/v1api20230131, kind: UserAssignedIdentity, metadata: {name: kms}, spec: {owner: {name: rg}, operatorSpec: {configMaps: {principalId: {name: map-kms, key: principalId}}}}}
+  - {apiVersion: authorization.azure.com/v1api20220401, kind: RoleAssignment, metadata: {name: role}, spec: {owner: {group: resources.azure.com, kind: ResourceGroup, name: rg}, principalIdFromConfig: {name: map-kms, key: principalId}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AROMachinePool
+metadata: {name: mp}
+spec:
+  resources:
+  - {apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftClustersNodePool, metadata: {name: mp}, spec: {owner: {name: c}}}
+---
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachinePool, metadata: {name: mp}, spec: {clusterName: c, template: {spec: {bootstrap: {dataSecretName: c-kubeconfig}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AROMachinePool, name: mp}}}}}
+";
+
+#[test]
+fn a_cluster_has_its_order_its_references_and_its_gates() {
+    let (graph, findings) = built(CLUSTER);
+    let expected = [
+        "AROControlPlane/c -> AROCluster/c Applied Sync",
+        "AROControlPlane/c -> AzureClusterIdentity/id Applied Sync",
+        "AROMachinePool/mp -> AROCluster/c Applied Sync",
+        "AROMachinePool/mp -> AROControlPlane/c Applied Sync",
+        "Cluster/c -> AROCluster/c Applied Sync",
+        "Cluster/c -> AROCluster/c Ready Controller",
+        "Cluster/c -> AROControlPlane/c Applied Sync",
+        "Cluster/c -> AROControlPlane/c Ready Controller",
+        "Cluster/c -> AROMachinePool/mp Applied Sync",
+        "HcpOpenShiftCluster/c -> ResourceGroup/rg Ready Controller",
+        "HcpOpenShiftCluster/c -> RoleAssignment/role Ready Controller",
+        "HcpOpenShiftClustersExternalAuth/ea -> HcpOpenShiftCluster/c Ready Controller",
+        "HcpOpenShiftClustersExternalAuth/ea -> HcpOpenShiftClustersNodePool/mp Ready Controller",
+        "HcpOpenShiftClustersNodePool/mp -> HcpOpenShiftCluster/c Ready Controller",
+        "MachinePool/mp -> AROCluster/c Applied Sync",
+        "MachinePool/mp -> AROControlPlane/c Applied Sync",
+        "MachinePool/mp -> AROMachinePool/mp Applied Sync",
+        "MachinePool/mp -> AROMachinePool/mp Ready Controller",
+        "MachinePool/mp -> Cluster/c Applied Sync",
+        "MachinePool/mp -> HcpOpenShiftCluster/c Ready Controller",
+        "RoleAssignment/role -> ResourceGroup/rg Ready Controller",
+        "RoleAssignment/role -> UserAssignedIdentity/kms Ready Controller",
+        "UserAssignedIdentity/kms -> ResourceGroup/rg Ready Controller",
+    ];
+    assert_eq!(edges(&graph), expected);
+    assert_eq!(
+        said(&findings),
+        ["R04 7: AzureClusterIdentity/ns/id is not in the fleet: the cluster must have it"]
+    );
+    let order: Vec<&str> = graph
+        .apply_order()
+        .iter()
+        .map(|at| graph.vertices[*at].id.kind.as_str())
+        .collect();
+    assert_eq!(
+        order,
+        [
+            "AROCluster",
+            "AROControlPlane",
+            "AROMachinePool",
+            "Cluster",
+            "MachinePool"
+        ]
+    );
+    assert_eq!(graph.clusters().len(), 1);
+}
+
+#[test]
+fn the_critical_path_is_the_longest_and_waits_for_roles_to_settle() {
+    let (graph, _) = built(CLUSTER);
+    let typical = |_: usize, id: &ObjectId| {
+        Pace::Pending(Duration::from_secs(match id.kind.as_str() {
+            "ResourceGroup" | "UserAssignedIdentity" | "RoleAssignment" => 10,
+            "HcpOpenShiftCluster" => 500,
+            "HcpOpenShiftClustersNodePool" => 400,
+            "HcpOpenShiftClustersExternalAuth" => 50,
+            _ => 0,
+        }))
+    };
+    let schedule = Schedule::new(&graph, typical, Duration::from_secs(120));
+    let path: Vec<&str> = schedule
+        .critical_path()
+        .iter()
+        .map(|at| graph.vertices[*at].id.kind.as_str())
+        .collect();
+    let through = [
+        "ResourceGroup",
+        "UserAssignedIdentity",
+        "RoleAssignment",
+        "HcpOpenShiftCluster",
+        "HcpOpenShiftClustersNodePool",
+        "HcpOpenShiftClustersExternalAuth",
+    ];
+    assert_eq!(path[..6], through);
+    assert_eq!(
+        schedule.total(),
+        Duration::from_secs(10 + 10 + 10 + 120 + 500 + 400 + 50)
+    );
+}
+
+#[test]
+fn what_is_done_or_running_no_longer_counts_from_the_start() {
+    let (graph, _) = built(CLUSTER);
+    let pace = |_: usize, id: &ObjectId| match id.kind.as_str() {
+        "ResourceGroup" | "UserAssignedIdentity" | "RoleAssignment" => Pace::Done,
+        "HcpOpenShiftCluster" => Pace::Running(Duration::from_secs(30)),
+        "HcpOpenShiftClustersNodePool" => Pace::Pending(Duration::from_secs(400)),
+        _ => Pace::Pending(Duration::ZERO),
+    };
+    let schedule = Schedule::new(&graph, pace, Duration::from_secs(120));
+    assert_eq!(schedule.total(), Duration::from_secs(430));
+}
+
+#[test]
+fn raw_azure_objects_wait_for_their_owner_to_be_ready() {
+    let (graph, _) = built(
+        "{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg}, spec: {location: uksouth}}\n---\n{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: v}, spec: {owner: {name: rg}}}\n",
+    );
+    assert_eq!(edges(&graph), ["Vault/v -> ResourceGroup/rg Ready Sync"]);
+}
+
+#[test]
+fn a_reference_to_nothing_is_an_error_that_names_the_nearest() {
+    let (_, findings) = built(
+        "{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: prod-rg}}\n---\napiVersion: keyvault.azure.com/v1api20230701\nkind: Vault\nmetadata: {name: v}\nspec:\n  owner: {name: prd-rg}\n",
+    );
+    assert_eq!(
+        said(&findings),
+        ["R01 7: owner names ResourceGroup/ns/prd-rg, which is not in the fleet"]
+    );
+    let help = findings
+        .iter()
+        .find(|finding| finding.id == "R01")
+        .and_then(|finding| finding.help.as_deref());
+    assert!(
+        help.is_some_and(|help| help.contains("did you mean `prod-rg`")),
+        "{help:?}"
+    );
+}
+
+#[test]
+fn a_cycle_is_printed_whole() {
+    let yaml = ["a", "b", "c"].iter().zip(["b", "c", "a"]).map(|(name, next)| {
+        format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, annotations: {{config.kubernetes.io/depends-on: /namespaces/ns/ConfigMap/{next}}}}}}}\n")
+    });
+    let yaml = yaml.collect::<Vec<_>>().join("---\n")
+        + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: d, annotations: {config.kubernetes.io/depends-on: /namespaces/ns/ConfigMap/a}}}\n";
+    let (graph, findings) = built(&yaml);
+    assert_eq!(
+        said(&findings),
+        [
+            "R02 1: a cycle of dependencies: ConfigMap/ns/a -> ConfigMap/ns/b -> ConfigMap/ns/c -> ConfigMap/ns/a"
+        ]
+    );
+    assert!(
+        graph.apply_order().is_empty(),
+        "nothing of a cycle, or behind it, can be applied"
+    );
+}
+
+#[test]
+fn custom_objects_come_behind_their_definition() {
+    let (graph, _) = built(
+        "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}\n---\n{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com, names: {kind: Widget}}}\n",
+    );
+    assert_eq!(
+        edges(&graph),
+        ["Widget/w -> CustomResourceDefinition/widgets.example.com Ready Sync"]
+    );
+    let order: Vec<&str> = graph
+        .apply_order()
+        .iter()
+        .map(|at| graph.vertices[*at].id.kind.as_str())
+        .collect();
+    assert_eq!(order, ["CustomResourceDefinition", "Widget"]);
+}
+
+#[test]
+fn text_and_dot_show_every_object_and_mark_the_path() {
+    let (graph, _) = built(CLUSTER);
+    let schedule = Schedule::new(
+        &graph,
+        |_, _| Pace::Pending(Duration::from_secs(60)),
+        Duration::ZERO,
+    );
+    let (text, dot) = (text(&graph, &schedule), dot(&graph, &schedule));
+    for vertex in &graph.vertices {
+        assert!(text.contains(&vertex.id.to_string()), "{}", vertex.id);
+    }
+    assert!(text.contains("critical path,") && text.contains("* "));
+    assert_eq!(dot.matches(" [label=\"").count(), graph.vertices.len());
+    assert!(dot.contains("style=bold") && dot.contains("style=dashed"));
+}

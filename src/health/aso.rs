@@ -1,0 +1,37 @@
+//! Azure resources held by Azure Service Operator: the severity of its one condition decides
+//! (facts/aro-rules.md §1.5).
+//!
+//! In: a live object of any ASO kind. Out: its health.
+
+use super::{Condition, Live, said, unobserved};
+use crate::api::aso;
+use crate::model::{Health, HealthState};
+
+/// Ready when the condition says so of the newest spec.
+pub(super) fn health(live: Live<'_>) -> Health {
+    match live.condition(aso::READY) {
+        Some(ready) if live.is_current(ready) => current(ready),
+        _ => unobserved(live, "word from Azure Service Operator"),
+    }
+}
+
+fn current(ready: Condition<'_>) -> Health {
+    if ready.is_true() {
+        return said(HealthState::Ready, ready);
+    }
+    let state = failure(ready.severity(), ready.reason(), ready.message());
+    said(state, ready)
+}
+
+/// What a condition that is not true means. Two failures are in vain to wait for although ASO goes
+/// on trying: several refused fields at once, and a cluster that failed to come up.
+pub(super) fn failure(severity: &str, reason: &str, message: &str) -> HealthState {
+    let in_vain = reason == aso::MULTIPLE_ERRORS_OCCURRED || message.contains(aso::IN_STATE_ERROR);
+    match severity {
+        _ if in_vain => HealthState::Failed { terminal: true },
+        aso::ERROR => HealthState::Failed { terminal: true },
+        _ if aso::WAITING.contains(&reason) => HealthState::Waiting,
+        aso::WARNING => HealthState::Failed { terminal: false },
+        _ => HealthState::Progressing,
+    }
+}

@@ -1,0 +1,59 @@
+//! Cluster API's own kinds, contract v1beta2.
+//!
+//! In: a live Cluster or MachinePool. Out: its health. A cluster without its first steps done is at
+//! work whatever its summary says, since the summary may be missing or old.
+
+use super::{Live, progressing, said, unobserved};
+use crate::api::capi;
+use crate::api::labels::REPLICAS_MANAGED_BY;
+use crate::model::{Health, HealthState};
+
+/// A Cluster: infrastructure and control plane were there once, and all of it is available now.
+pub(super) fn cluster(live: Live<'_>) -> Health {
+    if live.observed() < live.generation() {
+        return unobserved(live, "status");
+    }
+    let first_steps = [
+        ("infrastructureProvisioned", capi::INFRASTRUCTURE_READY),
+        ("controlPlaneInitialized", capi::CONTROL_PLANE_INITIALIZED),
+    ];
+    let missing = first_steps
+        .iter()
+        .find(|(step, _)| !live.flag(&["status", "initialization", step]));
+    if let Some((step, condition)) = missing {
+        return match live.condition(condition).filter(|c| !c.is_true()) {
+            Some(condition) => said(HealthState::Progressing, condition),
+            None => progressing(condition, format!("{step} is not true yet")),
+        };
+    }
+    match live.condition(capi::AVAILABLE) {
+        Some(available) if !live.is_current(available) => unobserved(live, capi::AVAILABLE),
+        Some(available) if available.is_true() => Health::ready(),
+        Some(available) => said(HealthState::Progressing, available),
+        None => unobserved(live, capi::AVAILABLE),
+    }
+}
+
+/// A MachinePool: its infrastructure was there once, and its nodes are as many as asked for. Under an
+/// autoscaler the number asked for is whatever the pool has.
+pub(super) fn machine_pool(live: Live<'_>) -> Health {
+    if live.observed() < live.generation() {
+        return unobserved(live, "status");
+    }
+    if !live.flag(&["status", "initialization", "infrastructureProvisioned"]) {
+        return progressing(
+            capi::INFRASTRUCTURE_READY,
+            "the infrastructure of the pool is not provisioned yet",
+        );
+    }
+    let present = live.number(&["status", "replicas"]);
+    let asked = live.number(&["spec", "replicas"]);
+    let managed = !live.annotation(REPLICAS_MANAGED_BY).is_empty();
+    let want = asked.filter(|_| !managed).or(present);
+    let ready = live.count(&["status", "readyReplicas"]);
+    match (want, present) {
+        (Some(want), Some(present)) if want == present && ready >= want => Health::ready(),
+        (Some(want), _) => progressing("NodesNotReady", format!("Ready: {ready}/{want}")),
+        (None, _) => progressing("NodesNotReady", "the pool has no number of nodes yet"),
+    }
+}

@@ -1,0 +1,45 @@
+//! Kinds of Kubernetes that run nothing: services, claims, namespaces, resource definitions.
+//!
+//! In: a live object of the kind. Out: its health.
+
+use super::{Live, progressing, said};
+use crate::model::{Health, HealthState};
+
+/// A load balancer needs its cluster address; other services are ready as they are.
+pub(super) fn service(live: Live<'_>) -> Health {
+    let balanced = live.text(&["spec", "type"]) == "LoadBalancer";
+    match balanced && live.text(&["spec", "clusterIP"]).is_empty() {
+        true => progressing("NoIPAssigned", "the service has no cluster address yet"),
+        false => Health::ready(),
+    }
+}
+
+/// A claim must be bound.
+pub(super) fn volume_claim(live: Live<'_>) -> Health {
+    match live.text(&["status", "phase"]) {
+        "Bound" => Health::ready(),
+        "" => progressing("NotBound", "the claim is not bound"),
+        phase => progressing("NotBound", format!("the claim is {phase}")),
+    }
+}
+
+/// A namespace takes objects unless it goes away.
+pub(super) fn namespace(live: Live<'_>) -> Health {
+    match live.text(&["status", "phase"]) {
+        "Terminating" => progressing("Terminating", "the namespace is being deleted"),
+        _ => Health::ready(),
+    }
+}
+
+/// A resource definition must be served; taken names need a change.
+pub(super) fn definition(live: Live<'_>) -> Health {
+    let terminal = HealthState::Failed { terminal: true };
+    if let Some(names) = live.condition("NamesAccepted").filter(|c| c.is_false()) {
+        return said(terminal, names);
+    }
+    match live.condition("Established") {
+        Some(c) if c.is_true() => Health::ready(),
+        Some(c) if c.is_false() && c.reason() != "Installing" => said(terminal, c),
+        _ => progressing("Installing", "the definition is not served yet"),
+    }
+}

@@ -1,0 +1,269 @@
+//! A live object, read without trust in its shape.
+//!
+//! In: the JSON an API server sent. Out: fields, identity and conditions; what is absent or of
+//! another type reads as empty. It does not know what any of it means.
+
+use serde_json::Value;
+
+use crate::model::ObjectId;
+
+/// A live object.
+#[derive(Clone, Copy, Debug)]
+pub struct Live<'a>(pub &'a Value);
+
+/// One entry of `status.conditions`.
+#[derive(Clone, Copy, Debug)]
+pub struct Condition<'a>(&'a Value);
+
+impl<'a> Live<'a> {
+    /// The value at a path of keys; null is none.
+    #[must_use]
+    pub fn at(self, path: &[&str]) -> Option<&'a Value> {
+        let found = path.iter().try_fold(self.0, |value, key| value.get(key));
+        found.filter(|value| !value.is_null())
+    }
+
+    /// The text at a path; empty when absent.
+    #[must_use]
+    pub fn text(self, path: &[&str]) -> &'a str {
+        self.at(path).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The whole number at a path.
+    #[must_use]
+    pub fn number(self, path: &[&str]) -> Option<i64> {
+        self.at(path).and_then(Value::as_i64)
+    }
+
+    /// The whole number at a path; zero when absent.
+    #[must_use]
+    pub fn count(self, path: &[&str]) -> i64 {
+        self.number(path).unwrap_or(0)
+    }
+
+    /// Whether the value at a path is `true`.
+    #[must_use]
+    pub fn flag(self, path: &[&str]) -> bool {
+        self.at(path).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// The list at a path; empty when absent.
+    #[must_use]
+    pub fn list(self, path: &[&str]) -> &'a [Value] {
+        self.at(path)
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// API group; empty for the core group.
+    #[must_use]
+    pub fn group(self) -> &'a str {
+        let split = self.text(&["apiVersion"]).rsplit_once('/');
+        split.map_or("", |(group, _)| group)
+    }
+
+    /// Kind.
+    #[must_use]
+    pub fn kind(self) -> &'a str {
+        self.text(&["kind"])
+    }
+
+    /// Name.
+    #[must_use]
+    pub fn name(self) -> &'a str {
+        self.text(&["metadata", "name"])
+    }
+
+    /// Namespace; empty for cluster-scoped objects.
+    #[must_use]
+    pub fn namespace(self) -> &'a str {
+        self.text(&["metadata", "namespace"])
+    }
+
+    /// What names the object.
+    #[must_use]
+    pub fn id(self) -> ObjectId {
+        ObjectId::new(self.group(), self.kind(), self.namespace(), self.name())
+    }
+
+    /// The uid.
+    #[must_use]
+    pub fn uid(self) -> &'a str {
+        self.text(&["metadata", "uid"])
+    }
+
+    /// The value of a label; empty when absent.
+    #[must_use]
+    pub fn label(self, name: &str) -> &'a str {
+        self.text(&["metadata", "labels", name])
+    }
+
+    /// The value of an annotation; empty when absent.
+    #[must_use]
+    pub fn annotation(self, name: &str) -> &'a str {
+        self.text(&["metadata", "annotations", name])
+    }
+
+    /// Which edit of the spec this is; zero when the server counts none.
+    #[must_use]
+    pub fn generation(self) -> i64 {
+        self.count(&["metadata", "generation"])
+    }
+
+    /// Whether somebody asked for its deletion.
+    #[must_use]
+    pub fn is_deleting(self) -> bool {
+        self.at(&["metadata", "deletionTimestamp"]).is_some()
+    }
+
+    /// All conditions, in the object's order.
+    pub fn conditions(self) -> impl Iterator<Item = Condition<'a>> {
+        self.list(&["status", "conditions"]).iter().map(Condition)
+    }
+
+    /// The condition of a type.
+    #[must_use]
+    pub fn condition(self, kind: &str) -> Option<Condition<'a>> {
+        self.conditions().find(|condition| condition.kind() == kind)
+    }
+
+    /// Whether the condition of a type is true of the newest spec.
+    #[must_use]
+    pub fn holds(self, kind: &str) -> bool {
+        self.condition(kind)
+            .is_some_and(|condition| condition.is_true() && self.is_current(condition))
+    }
+
+    /// Whether a condition speaks of the newest spec. One that names no generation speaks of the
+    /// generation the status names, else of none.
+    #[must_use]
+    pub fn is_current(self, condition: Condition<'a>) -> bool {
+        let observed = condition.observed().unwrap_or_else(|| self.observed());
+        observed >= self.generation()
+    }
+
+    /// `status.observedGeneration`; zero when absent.
+    #[must_use]
+    pub fn observed(self) -> i64 {
+        self.count(&["status", "observedGeneration"])
+    }
+}
+
+impl<'a> Condition<'a> {
+    fn text(self, key: &str) -> &'a str {
+        self.0.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Its type.
+    #[must_use]
+    pub fn kind(self) -> &'a str {
+        self.text("type")
+    }
+
+    /// `True`, `False`, `Unknown`, or empty.
+    #[must_use]
+    pub fn status(self) -> &'a str {
+        self.text("status")
+    }
+
+    /// Whether the status is `True`.
+    #[must_use]
+    pub fn is_true(self) -> bool {
+        self.status() == "True"
+    }
+
+    /// Whether the status is `False`.
+    #[must_use]
+    pub fn is_false(self) -> bool {
+        self.status() == "False"
+    }
+
+    /// A CamelCase word.
+    #[must_use]
+    pub fn reason(self) -> &'a str {
+        self.text("reason")
+    }
+
+    /// A sentence.
+    #[must_use]
+    pub fn message(self) -> &'a str {
+        self.text("message")
+    }
+
+    /// How bad it is, where the kind has such a field.
+    #[must_use]
+    pub fn severity(self) -> &'a str {
+        self.text("severity")
+    }
+
+    /// When the status last changed, as written.
+    #[must_use]
+    pub fn since(self) -> &'a str {
+        self.text("lastTransitionTime")
+    }
+
+    /// The generation it speaks of.
+    #[must_use]
+    pub fn observed(self) -> Option<i64> {
+        self.0.get("observedGeneration").and_then(Value::as_i64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Cases of CAPZ's own test of ASO readiness (facts/aro-controllers.md §9, ReadyStatus).
+    #[test]
+    fn a_condition_holds_when_true_of_the_newest_generation() {
+        let cases = [
+            (json!({}), false),
+            (json!({"status": {"conditions": []}}), false),
+            (json!({"status": {"conditions": "odd"}}), false),
+            (
+                json!({"status": {"conditions": [{"type": "Other", "status": "True"}]}}),
+                false,
+            ),
+            (json!({"status": {"conditions": [1, "x"]}}), false),
+            (
+                json!({"metadata": {"generation": 2}, "status": {"conditions": [
+                {"type": "Ready", "status": "True", "observedGeneration": 1}]}}),
+                false,
+            ),
+            (
+                json!({"status": {"conditions": [{"type": "Ready"}]}}),
+                false,
+            ),
+            (
+                json!({"status": {"conditions": [{"type": "Ready", "status": "False"}]}}),
+                false,
+            ),
+            (
+                json!({"metadata": {"generation": 2}, "status": {"conditions": [
+                {"type": "Ready", "status": "True", "observedGeneration": 2}]}}),
+                true,
+            ),
+            (
+                json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}}),
+                true,
+            ),
+        ];
+        for (object, expected) in cases {
+            assert_eq!(Live(&object).holds("Ready"), expected, "{object}");
+        }
+    }
+
+    #[test]
+    fn identity_is_read_of_core_and_grouped_objects() {
+        let core = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "n"}});
+        assert_eq!(Live(&core).id(), ObjectId::new("", "Secret", "n", "s"));
+        let grouped =
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}});
+        assert_eq!(
+            Live(&grouped).id(),
+            ObjectId::new("apps", "Deployment", "", "d")
+        );
+    }
+}

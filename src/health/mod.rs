@@ -1,0 +1,65 @@
+//! What a live object says of itself (DESIGN §8).
+//!
+//! In: an object as the API server sent it. Out: a [`Health`]. Generic objects follow kstatus; the
+//! kinds of Azure Service Operator, Cluster API and the ARO provider follow their own rules, which
+//! ask for a positive condition about the newest spec: an object without a status is at work, never
+//! ready.
+//!
+//! It does not know: the time, other objects, or what anybody waits for.
+
+mod aro;
+mod aso;
+mod capi;
+mod core;
+mod kstatus;
+mod live;
+mod pod;
+mod workload;
+
+use serde_json::Value;
+
+use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE};
+use crate::model::{Health, HealthState};
+
+pub use live::{Condition, Live};
+
+/// The health of a live object.
+#[must_use]
+pub fn health(object: &Value) -> Health {
+    let live = Live(object);
+    if live.kind().is_empty() {
+        return Health::new(HealthState::Unknown, "", "");
+    }
+    if live.is_deleting() {
+        return Health::new(HealthState::Progressing, "Deleting", "being deleted");
+    }
+    match (live.group(), live.kind()) {
+        (group, _) if kinds::is_aso(group) => aso::health(live),
+        (CAPI, "Cluster") => capi::cluster(live),
+        (CAPI, "MachinePool") => capi::machine_pool(live),
+        (INFRASTRUCTURE, "AROCluster") => aro::cluster(live),
+        (CONTROL_PLANE, "AROControlPlane") => aro::control_plane(live),
+        (INFRASTRUCTURE, "AROMachinePool") => aro::machine_pool(live),
+        (INFRASTRUCTURE, "AzureClusterIdentity") => aro::identity(live),
+        _ => kstatus::health(live),
+    }
+}
+
+/// At work, with a reason and a message.
+fn progressing(reason: &str, message: impl Into<String>) -> Health {
+    Health::new(HealthState::Progressing, reason, message)
+}
+
+/// What a condition that is not true says, as this state.
+fn said(state: HealthState, condition: Condition<'_>) -> Health {
+    Health::new(state, condition.reason(), condition.message())
+}
+
+/// No word yet about the newest spec.
+fn unobserved(live: Live<'_>, what: &str) -> Health {
+    let message = format!("no {what} for generation {} yet", live.generation());
+    progressing("NotObserved", message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,325 @@
+//! The kinds of ASO, Cluster API and the ARO provider.
+
+use super::*;
+
+#[test]
+fn severity_decides_for_azure_resources() {
+    let of = |status: &str, severity: &str, reason: &str, message: &str| {
+        let ready = json!({"type": "Ready", "status": status, "severity": severity,
+            "reason": reason, "message": message, "observedGeneration": 2});
+        live(
+            "network.azure.com/v1",
+            "VirtualNetwork",
+            json!({}),
+            json!({"conditions": [ready]}),
+        )
+    };
+    let mut old = of("True", "", "Succeeded", "");
+    old["status"]["conditions"][0]["observedGeneration"] = json!(1);
+    let in_error = "Cluster '/x' is in state 'error', can't update";
+    check(vec![
+        (
+            "no status",
+            live(
+                "network.azure.com/v1",
+                "VirtualNetwork",
+                json!({}),
+                json!({}),
+            ),
+            Progressing,
+        ),
+        ("true", of("True", "", "Succeeded", ""), Ready),
+        ("true of an older spec", old, Progressing),
+        ("works", of("False", "Info", "Reconciling", ""), Progressing),
+        ("deletes", of("False", "Info", "Deleting", ""), Progressing),
+        ("unknown", of("Unknown", "", "", ""), Progressing),
+        (
+            "owner",
+            of("False", "Warning", "WaitingForOwner", ""),
+            Waiting,
+        ),
+        (
+            "reference",
+            of("False", "Warning", "ReferenceNotFound", ""),
+            Waiting,
+        ),
+        (
+            "config map",
+            of("False", "Warning", "ConfigMapNotFound", ""),
+            Waiting,
+        ),
+        (
+            "secret",
+            of("False", "Warning", "SecretNotFound", ""),
+            Waiting,
+        ),
+        (
+            "refused for now",
+            of("False", "Warning", "AuthorizationFailed", ""),
+            FAILED,
+        ),
+        (
+            "refused",
+            of("False", "Error", "InvalidRequestContent", ""),
+            TERMINAL,
+        ),
+        (
+            "refused twice",
+            of("False", "Warning", "MultipleErrorsOccurred", ""),
+            TERMINAL,
+        ),
+        (
+            "broken cluster",
+            of("False", "Warning", "Whatever", in_error),
+            TERMINAL,
+        ),
+    ]);
+}
+
+#[test]
+fn clusters_need_their_first_steps_and_their_summary() {
+    let of = |status: Value| live("cluster.x-k8s.io/v1beta2", "Cluster", json!({}), status);
+    let done = json!({"infrastructureProvisioned": true, "controlPlaneInitialized": true});
+    let full = json!({"observedGeneration": 2, "initialization": done, "conditions": [on("Available")], "phase": "Provisioned"});
+    let mut stale = full.clone();
+    stale["observedGeneration"] = json!(1);
+    let mut half = full.clone();
+    half["initialization"]["controlPlaneInitialized"] = json!(false);
+    let mut down = full.clone();
+    down["conditions"][0] = off("Available", "NotAvailable", "* ControlPlaneAvailable: no");
+    check(vec![
+        ("no status", of(json!({})), Progressing),
+        ("all", of(full), Ready),
+        ("older generation", of(stale), Progressing),
+        ("half", of(half), Progressing),
+        ("not available", of(down), Progressing),
+        (
+            "no summary",
+            of(json!({"observedGeneration": 2, "initialization": done, "phase": "Provisioned"})),
+            Progressing,
+        ),
+    ]);
+}
+
+#[test]
+fn machine_pools_count_their_nodes() {
+    let status = |replicas: i64, ready: i64| {
+        json!({"observedGeneration": 2, "initialization": {"infrastructureProvisioned": true},
+            "replicas": replicas, "readyReplicas": ready})
+    };
+    let of =
+        |spec: Value, status: Value| live("cluster.x-k8s.io/v1beta2", "MachinePool", spec, status);
+    let two = || json!({"replicas": 2});
+    let mut managed = of(two(), status(5, 5));
+    managed["metadata"]["annotations"] = json!({"cluster.x-k8s.io/replicas-managed-by": "aro-hcp"});
+    let mut old = status(2, 2);
+    old["observedGeneration"] = json!(1);
+    check(vec![
+        ("no status", of(two(), json!({})), Progressing),
+        (
+            "not provisioned",
+            of(
+                two(),
+                json!({"observedGeneration": 2, "replicas": 2, "readyReplicas": 2}),
+            ),
+            Progressing,
+        ),
+        ("short", of(two(), status(2, 1)), Progressing),
+        ("surplus", of(two(), status(3, 3)), Progressing),
+        ("as asked", of(two(), status(2, 2)), Ready),
+        ("older generation", of(two(), old), Progressing),
+        ("autoscaled", managed, Ready),
+        ("nothing asked", of(json!({}), status(3, 3)), Ready),
+    ]);
+}
+
+#[test]
+fn aro_clusters_do_not_look_at_status_ready() {
+    let of = |spec: Value, conditions: Value, provisioned: bool, ready: bool| {
+        let status = json!({"ready": ready, "initialization": {"provisioned": provisioned}, "conditions": conditions});
+        live(
+            "infrastructure.cluster.x-k8s.io/v1beta2",
+            "AROCluster",
+            spec,
+            status,
+        )
+    };
+    let some = || json!({"resources": [{"kind": "ResourceGroup"}]});
+    let waiting = off(
+        "ResourcesReady",
+        "ProvisioningInfrastructure",
+        "Waiting for infrastructure resources: 1/2 ready",
+    );
+    let mut old = on("ResourcesReady");
+    old["observedGeneration"] = json!(1);
+    check(vec![
+        (
+            "flapped",
+            of(some(), json!([on("ResourcesReady")]), true, false),
+            Ready,
+        ),
+        (
+            "only ready",
+            of(some(), json!([]), false, true),
+            Progressing,
+        ),
+        (
+            "resources",
+            of(some(), json!([waiting]), true, true),
+            Progressing,
+        ),
+        (
+            "older spec",
+            of(some(), json!([old]), true, true),
+            Progressing,
+        ),
+        (
+            "not provisioned",
+            of(some(), json!([on("ResourcesReady")]), false, true),
+            Progressing,
+        ),
+        ("no resources", of(json!({}), json!([]), true, true), Ready),
+    ]);
+}
+
+#[test]
+fn aro_control_planes_pass_on_what_azure_said() {
+    let of = |conditions: Value, ready: bool| {
+        let status = json!({"ready": ready, "initialization": {"controlPlaneInitialized": ready}, "conditions": conditions});
+        live(
+            "controlplane.cluster.x-k8s.io/v1beta2",
+            "AROControlPlane",
+            json!({}),
+            status,
+        )
+    };
+    let hcp = |reason: &str, message: &str| json!([off("HcpClusterReady", reason, message)]);
+    check(vec![
+        ("no word", of(json!([]), true), Progressing),
+        ("all", of(json!([on("HcpClusterReady")]), true), Ready),
+        (
+            "no kubeconfig",
+            of(json!([on("HcpClusterReady")]), false),
+            Progressing,
+        ),
+        (
+            "works",
+            of(hcp("Reconciling", "working"), false),
+            Progressing,
+        ),
+        (
+            "waits",
+            of(hcp("WaitingForOwner", "[Warning] no owner"), false),
+            Waiting,
+        ),
+        (
+            "warning",
+            of(hcp("AuthorizationFailed", "[Warning] no right"), false),
+            FAILED,
+        ),
+        (
+            "error",
+            of(hcp("InvalidRequestContent", "[Error] no"), false),
+            TERMINAL,
+        ),
+        (
+            "many errors",
+            of(
+                hcp("MultipleErrorsOccurred", "[Warning] 2 errors occurred"),
+                false,
+            ),
+            TERMINAL,
+        ),
+        (
+            "no key",
+            of(
+                json!([
+                    off("EncryptionKeyReady", "KeyVersionMissing", ""),
+                    on("HcpClusterReady")
+                ]),
+                true,
+            ),
+            TERMINAL,
+        ),
+        (
+            "vault",
+            of(
+                json!([off("EncryptionKeyReady", "WaitingForVault", "")]),
+                false,
+            ),
+            Progressing,
+        ),
+        (
+            "auth waits",
+            of(
+                json!([
+                    on("HcpClusterReady"),
+                    off("ExternalAuthReady", "WaitingForNodePool", "")
+                ]),
+                true,
+            ),
+            Waiting,
+        ),
+        (
+            "auth",
+            of(
+                json!([on("HcpClusterReady"), on("ExternalAuthReady")]),
+                true,
+            ),
+            Ready,
+        ),
+    ]);
+    let asked = json!({"resources": [{"kind": "HcpOpenShiftClustersExternalAuth"}]});
+    let mut silent = of(json!([on("HcpClusterReady")]), true);
+    silent["spec"] = asked;
+    assert_eq!(
+        health(&silent).state,
+        Progressing,
+        "external auth asked for, no word of it"
+    );
+}
+
+#[test]
+fn aro_machine_pools_and_identities() {
+    let pool = |conditions: Value, ready: bool, provisioned: bool| {
+        let status = json!({"ready": ready, "initialization": {"provisioned": provisioned}, "conditions": conditions});
+        live(
+            "infrastructure.cluster.x-k8s.io/v1beta2",
+            "AROMachinePool",
+            json!({}),
+            status,
+        )
+    };
+    let identity = |status: Value| {
+        live(
+            "infrastructure.cluster.x-k8s.io/v1beta1",
+            "AzureClusterIdentity",
+            json!({}),
+            status,
+        )
+    };
+    check(vec![
+        ("no word", pool(json!([]), true, true), Progressing),
+        ("all", pool(json!([on("NodePoolReady")]), true, true), Ready),
+        (
+            "not provisioned",
+            pool(json!([on("NodePoolReady")]), true, false),
+            Progressing,
+        ),
+        (
+            "failed",
+            pool(
+                json!([off("NodePoolReady", "Failed", "no nodes")]),
+                false,
+                false,
+            ),
+            FAILED,
+        ),
+        ("identity", identity(json!({})), Ready),
+        (
+            "refused identity",
+            identity(json!({"conditions": [off("Ready", "NoSecret", "")]})),
+            FAILED,
+        ),
+    ]);
+}

@@ -1,0 +1,191 @@
+//! Overlays beneath and above a definition.
+//!
+//! In: a definition as its document. Out: the same document with the overlays that select it merged
+//! into its `spec`: Default ones lie under what the definition says, Enforced ones on top. It does
+//! not know what the fields mean, but for node pools, of which `*` means every one.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::{Overlays, select};
+use crate::api::overlay::Precedence;
+use crate::model::{Finding, Key, Map, Node, Value};
+use crate::schema::strategic::{self, ListKeys};
+
+const SPEC: &str = "spec";
+const POOLS: &str = "nodePools";
+/// The name that means every pool.
+const EVERY_POOL: &str = "*";
+/// What lies below this key is merged onto what expansion makes, and there `null` still removes.
+const PROPERTIES: &str = "properties";
+
+impl Overlays {
+    /// Merges the overlays that select a definition into its `spec`. A `null` removes what lies
+    /// beneath and is then gone itself, except below `properties`, where expansion heeds it.
+    #[must_use]
+    pub fn merge(&mut self, mut definition: Node) -> (Node, Vec<Finding>) {
+        for entry in &mut self.entries {
+            entry.selected |= select::selects(&entry.overlay, &definition);
+        }
+        let mut findings = Vec::new();
+        if let Some(spec) = take_spec(&mut definition) {
+            let beneath = self.layers(&definition, Precedence::Default);
+            let above = self.layers(&definition, Precedence::Enforced);
+            let spec = lay_under(spec, &beneath, &self.lists, &mut findings);
+            let spec = lay_over(spec, &above, &self.lists, &mut findings);
+            put_spec(&mut definition, without_nulls(spec));
+        }
+        (definition, findings)
+    }
+
+    /// What the overlays of one precedence say about a definition, in the order they apply.
+    fn layers(&self, definition: &Node, precedence: Precedence) -> Vec<&Node> {
+        self.entries
+            .iter()
+            .map(|entry| &entry.overlay)
+            .filter(|overlay| overlay.precedence == precedence)
+            .filter(|overlay| select::selects(overlay, definition))
+            .filter_map(|overlay| overlay.merge.as_ref())
+            .filter(|layer| layer.as_map().is_some())
+            .collect()
+    }
+}
+
+fn lay_under(spec: Node, layers: &[&Node], lists: &ListKeys, findings: &mut Vec<Finding>) -> Node {
+    let Some(lowest) = layers.first() else {
+        return spec;
+    };
+    let pools = pool_names(std::iter::once(&spec).chain(layers.iter().copied()));
+    let mut lower = Node::new(Value::Map(Map::default()), &lowest.origin);
+    for sheet in layers.iter().flat_map(|layer| sheets(layer, &pools)) {
+        lower = strategic::lay_over(lower, &sheet, lists, findings);
+    }
+    strategic::lay_under(&spec, lower, lists, findings)
+}
+
+fn lay_over(
+    mut spec: Node,
+    layers: &[&Node],
+    lists: &ListKeys,
+    findings: &mut Vec<Finding>,
+) -> Node {
+    for layer in layers {
+        let pools = pool_names([&spec, *layer].into_iter());
+        for sheet in sheets(layer, &pools) {
+            spec = strategic::lay_over(spec, &sheet, lists, findings);
+        }
+    }
+    spec
+}
+
+/// The names of the pools in these specs, each once, as first written.
+fn pool_names<'n>(specs: impl Iterator<Item = &'n Node>) -> Vec<Node> {
+    let pools = specs.flat_map(|spec| spec.get(POOLS).and_then(Node::as_list).unwrap_or_default());
+    let kept = pools.filter(|pool| pool.text(&["$patch"]) != Some("delete"));
+    let mut seen = HashSet::new();
+    kept.filter_map(|pool| pool.get("name"))
+        .filter(|name| {
+            name.as_str()
+                .is_some_and(|name| name != EVERY_POOL && seen.insert(name))
+        })
+        .cloned()
+        .collect()
+}
+
+/// The layer as several: what it says of every pool, said of each of `names`, and on top the rest.
+fn sheets<'l>(layer: &'l Node, names: &[Node]) -> Vec<Cow<'l, Node>> {
+    let pools = layer.get(POOLS).and_then(Node::as_list).unwrap_or_default();
+    let (every, single): (Vec<&Node>, Vec<&Node>) = pools
+        .iter()
+        .partition(|pool| pool.text(&["name"]) == Some(EVERY_POOL));
+    if every.is_empty() {
+        return vec![Cow::Borrowed(layer)];
+    }
+    let of_each = |pool: &&Node| names.iter().map(|name| renamed(pool, name)).collect();
+    let each = every
+        .iter()
+        .map(of_each)
+        .map(|pools| with_pools(Map::default(), layer, pools));
+    let map = layer.as_map().cloned().unwrap_or_default();
+    let rest = with_pools(map, layer, single.into_iter().cloned().collect());
+    each.chain([rest]).map(Cow::Owned).collect()
+}
+
+/// The entries of a layer with these pools; without the list if there are none.
+fn with_pools(mut map: Map, layer: &Node, pools: Vec<Node>) -> Node {
+    let old = layer.as_map().and_then(|map| map.entry(POOLS));
+    match old {
+        Some((key, list)) if !pools.is_empty() => {
+            map.insert(key.clone(), Node::new(Value::List(pools), &list.origin));
+        }
+        _ => drop(map.remove(POOLS)),
+    }
+    Node::new(Value::Map(map), &layer.origin)
+}
+
+fn renamed(pool: &Node, name: &Node) -> Node {
+    let mut pool = pool.clone();
+    if let Value::Map(map) = &mut pool.value {
+        map.get_mut("name")
+            .into_iter()
+            .for_each(|old| old.clone_from(name));
+    }
+    pool
+}
+
+/// The spec, empty when it is missing; nothing when it is no map, which reading it will say.
+fn take_spec(definition: &mut Node) -> Option<Node> {
+    let origin = definition.origin.clone();
+    let Value::Map(map) = &mut definition.value else {
+        return None;
+    };
+    let empty = |origin| Node::new(Value::Map(Map::default()), origin);
+    match map.get_mut(SPEC) {
+        None => Some(empty(&origin)),
+        Some(node) => match node.value {
+            Value::Null => Some(empty(&node.origin)),
+            Value::Map(_) => {
+                let taken = empty(&node.origin);
+                Some(std::mem::replace(node, taken))
+            }
+            _ => None,
+        },
+    }
+}
+
+fn put_spec(definition: &mut Node, spec: Node) {
+    let Value::Map(map) = &mut definition.value else {
+        return;
+    };
+    let is_empty = spec.as_map().is_some_and(Map::is_empty);
+    match map.get_mut(SPEC) {
+        Some(old) => *old = spec,
+        None if is_empty => {}
+        None => {
+            let key = Key {
+                name: SPEC.into(),
+                origin: spec.origin.clone(),
+            };
+            map.insert(key, spec);
+        }
+    }
+}
+
+fn without_nulls(node: Node) -> Node {
+    let Node { value, origin } = node;
+    let value = match value {
+        Value::List(items) => Value::List(items.into_iter().map(without_nulls).collect()),
+        Value::Map(map) => {
+            let entries = map
+                .into_iter()
+                .filter(|(_, node)| node.value != Value::Null);
+            let settled = entries.map(|(key, node)| match key.name.as_ref() {
+                PROPERTIES => (key, node),
+                _ => (key, without_nulls(node)),
+            });
+            Value::Map(settled.collect())
+        }
+        scalar => scalar,
+    };
+    Node { value, origin }
+}

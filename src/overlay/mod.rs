@@ -1,0 +1,89 @@
+//! Overlays: which definitions and objects they are for, and what they make of them.
+//!
+//! In: overlays, definitions as documents, and objects. Out: definitions with the overlays merged in,
+//! patched objects, and findings: O01 for what was for nothing, O02 for patches that cannot be
+//! applied. Every value still says where it is written and what it overrode.
+//!
+//! It does not know: what fields of a definition mean, or how a definition becomes objects.
+
+mod layers;
+mod patches;
+mod select;
+
+use crate::api::overlay::Overlay;
+use crate::model::Finding;
+use crate::schema::strategic::ListKeys;
+
+/// The overlays of a fleet. They are applied to all of its definitions, then to all of its objects,
+/// and can tell at the end which of them were for nothing.
+#[derive(Debug)]
+pub struct Overlays {
+    /// In the order they apply.
+    entries: Vec<Entry>,
+    lists: ListKeys,
+}
+
+/// An overlay, and what it was good for so far.
+#[derive(Debug)]
+struct Entry {
+    overlay: Overlay,
+    selected: bool,
+    /// Whether each of the patches met an object.
+    patched: Vec<bool>,
+}
+
+impl Overlays {
+    /// The overlays in the order they apply: by `order`, ties by where they stand. Lists merge by
+    /// the keys of `lists`.
+    #[must_use]
+    pub fn new(mut overlays: Vec<Overlay>, lists: ListKeys) -> Self {
+        overlays.sort_by(|a, b| (a.order, a.origin.span()).cmp(&(b.order, b.origin.span())));
+        let entry = |overlay: Overlay| Entry {
+            selected: false,
+            patched: vec![false; overlay.patches.len()],
+            overlay,
+        };
+        Self {
+            entries: overlays.into_iter().map(entry).collect(),
+            lists,
+        }
+    }
+
+    /// What was for nothing so far (O01): overlays that select nothing, and patches that match no
+    /// object of those their overlay selects.
+    #[must_use]
+    pub fn unused(&self) -> Vec<Finding> {
+        self.entries.iter().flat_map(Entry::unused).collect()
+    }
+}
+
+impl Entry {
+    fn unused(&self) -> Vec<Finding> {
+        if !self.selected {
+            return vec![selects_nothing(&self.overlay)];
+        }
+        let patches = self.overlay.patches.iter().zip(&self.patched);
+        patches
+            .filter(|(_, patched)| !**patched)
+            .map(|(patch, _)| {
+                Finding::warning("O01", "the patch matches nothing that the overlay selects")
+                    .at(patch.origin.span())
+                    .help("compare `target` with what `capstan render` prints")
+            })
+            .collect()
+    }
+}
+
+fn selects_nothing(overlay: &Overlay) -> Finding {
+    let what = match overlay.patches.as_slice() {
+        [] => "definition",
+        _ => "definition and no object",
+    };
+    let message = format!("the overlay `{}` selects no {what}", overlay.name);
+    Finding::warning("O01", message)
+        .at(overlay.origin.span())
+        .help("compare `selector` with the labels in `metadata.labels`")
+}
+
+#[cfg(test)]
+mod tests;

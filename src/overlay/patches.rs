@@ -1,0 +1,166 @@
+//! Overlays' patches on objects.
+//!
+//! In: all objects, expanded and raw. Out: the same objects, patched in place. It does not know
+//! where an object came from, only its labels: those of its definition are on it.
+
+use std::collections::HashSet;
+
+use super::{Entry, Overlays, select};
+use crate::api::embedded;
+use crate::api::overlay::Patch;
+use crate::model::{Finding, Node, Object, Value};
+use crate::schema::json_patch;
+use crate::schema::strategic::{self, ListKeys};
+
+impl Overlays {
+    /// Applies the patches in order to the objects whose labels their overlays select, as these
+    /// labels were before any patch, and to the resources embedded in them.
+    #[must_use]
+    pub fn patch(&mut self, objects: &mut [Object]) -> Vec<Finding> {
+        let selections: Vec<Vec<usize>> = self
+            .entries
+            .iter()
+            .map(|entry| entry.selection(objects))
+            .collect();
+        let mut findings = Vec::new();
+        for (entry, selection) in self.entries.iter_mut().zip(selections) {
+            entry.selected |= !selection.is_empty();
+            for (patch, patched) in entry.overlay.patches.iter().zip(&mut entry.patched) {
+                let mut run = Run::new(patch, &self.lists);
+                for place in &selection {
+                    run.object(&mut objects[*place]);
+                }
+                *patched |= run.met;
+                findings.extend(run.findings());
+            }
+        }
+        findings
+    }
+}
+
+impl Entry {
+    /// The places of the objects it has patches for.
+    fn selection(&self, objects: &[Object]) -> Vec<usize> {
+        if self.overlay.patches.is_empty() {
+            return Vec::new();
+        }
+        let selected =
+            |(_, object): &(usize, &Object)| select::selects(&self.overlay, &object.node);
+        let places = objects.iter().enumerate().filter(selected);
+        places.map(|(place, _)| place).collect()
+    }
+}
+
+/// One patch on its way through the objects.
+struct Run<'a> {
+    patch: &'a Patch,
+    lists: &'a ListKeys,
+    /// Whether it met what it is for.
+    met: bool,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Run<'a> {
+    fn new(patch: &'a Patch, lists: &'a ListKeys) -> Self {
+        Self {
+            patch,
+            lists,
+            met: false,
+            findings: Vec::new(),
+        }
+    }
+
+    fn object(&mut self, object: &mut Object) {
+        if select::means(&self.patch.target, object) {
+            self.document(&mut object.node, &object.id.namespace);
+        }
+        if embedded::carries(&object.id) {
+            self.resources(object);
+        }
+    }
+
+    fn resources(&mut self, carrier: &mut Object) {
+        let Some(list) = resources(&mut carrier.node) else {
+            return;
+        };
+        let mut resources = std::mem::take(list);
+        for resource in &mut resources {
+            if select::means_embedded(&self.patch.target, resource, carrier) {
+                self.document(resource, &carrier.id.namespace);
+            }
+        }
+        if let Some(list) = self::resources(&mut carrier.node) {
+            *list = resources;
+        }
+    }
+
+    /// Patches a document, unless it would be another object then.
+    fn document(&mut self, document: &mut Node, namespace: &str) {
+        self.met = true;
+        let patch = &self.patch.patch;
+        let mut findings = Vec::new();
+        let patched = match &patch.value {
+            Value::List(operations) => {
+                json_patch::apply(document.clone(), operations, &mut findings)
+            }
+            _ => strategic::merge(document.clone(), patch, self.lists, &mut findings),
+        };
+        if identity(&patched, namespace) == identity(document, namespace) {
+            *document = patched;
+        } else {
+            findings.push(changes_identity(patch));
+        }
+        if !findings.is_empty() {
+            let object = Object::from_node(document.clone(), namespace);
+            self.report(findings, object.as_ref());
+        }
+    }
+
+    fn report(&mut self, findings: Vec<Finding>, object: Option<&Object>) {
+        let of = |finding: Finding| match object {
+            Some(object) => finding.of(&object.id),
+            None => finding,
+        };
+        self.findings.extend(findings.into_iter().map(of));
+    }
+
+    /// What was wrong, once: the same fault shows at every object.
+    fn findings(self) -> impl Iterator<Item = Finding> {
+        let mut seen = HashSet::new();
+        self.findings
+            .into_iter()
+            .filter(move |finding| seen.insert((finding.message.clone(), finding.span.clone())))
+    }
+}
+
+fn resources(carrier: &mut Node) -> Option<&mut Vec<Node>> {
+    let mut node = carrier;
+    for name in ["spec", "resources"] {
+        let Value::Map(map) = &mut node.value else {
+            return None;
+        };
+        node = map.get_mut(name)?;
+    }
+    match &mut node.value {
+        Value::List(resources) => Some(resources),
+        _ => None,
+    }
+}
+
+/// What a patch may not change: apiVersion, kind, name and namespace.
+fn identity<'n>(document: &'n Node, namespace: &'n str) -> [&'n str; 4] {
+    let text = |names: &[&str]| document.text(names);
+    [
+        text(&["apiVersion"]).unwrap_or_default(),
+        text(&["kind"]).unwrap_or_default(),
+        text(&["metadata", "name"]).unwrap_or_default(),
+        text(&["metadata", "namespace"]).unwrap_or(namespace),
+    ]
+}
+
+fn changes_identity(patch: &Node) -> Finding {
+    let message = "a patch may not change apiVersion, kind, name or namespace";
+    Finding::error("O02", message)
+        .at(patch.span())
+        .help("leave these fields out of the patch, or name the object it is for in `target`")
+}

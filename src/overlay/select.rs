@@ -1,0 +1,169 @@
+//! Which labels a selector means, and which object a target.
+
+use crate::api::overlay::{Operator, Overlay, Requirement, Selector, Target};
+use crate::model::{Node, Object};
+
+impl Selector {
+    /// Whether an object with these labels is selected.
+    pub fn matches<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
+        let has = |(key, value): (&String, &String)| label(key) == Some(value);
+        self.match_labels.iter().all(has)
+            && self
+                .match_expressions
+                .iter()
+                .all(|requirement| holds(requirement, label(&requirement.key)))
+    }
+}
+
+fn holds(requirement: &Requirement, value: Option<&str>) -> bool {
+    let listed = |value| requirement.values.iter().any(|one| one == value);
+    match requirement.operator {
+        Operator::In => value.is_some_and(listed),
+        Operator::NotIn => !value.is_some_and(listed),
+        Operator::Exists => value.is_some(),
+        Operator::DoesNotExist => value.is_none(),
+    }
+}
+
+/// Whether an overlay is for a definition or object.
+pub(super) fn selects(overlay: &Overlay, document: &Node) -> bool {
+    overlay.selector.matches(|key| label(document, key))
+}
+
+/// A label of a document.
+fn label<'n>(document: &'n Node, key: &str) -> Option<&'n str> {
+    document.text(&["metadata", "labels", key])
+}
+
+/// Whether `target` means a top-level object.
+pub(super) fn means(target: &Target, object: &Object) -> bool {
+    means_kind(target, &object.node)
+        && fits(target.namespace.as_deref(), &object.id.namespace)
+        && means_labels(target, |key| object.label(key))
+}
+
+/// Whether `target` means `resource`, embedded in `carrier`. It must name the kind. Embedded
+/// resources live in the namespace of their carrier, and its labels count as theirs.
+pub(super) fn means_embedded(target: &Target, resource: &Node, carrier: &Object) -> bool {
+    target.kind.is_some()
+        && means_kind(target, resource)
+        && fits(target.namespace.as_deref(), &carrier.id.namespace)
+        && means_labels(target, |key| {
+            label(resource, key).or_else(|| carrier.label(key))
+        })
+}
+
+fn means_kind(target: &Target, document: &Node) -> bool {
+    let api_version = document.text(&["apiVersion"]).unwrap_or_default();
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+    let is = |wanted: &Option<String>, given: &str| wanted.as_ref().is_none_or(|w| w == given);
+    let text = |names: &[&str]| document.text(names).unwrap_or_default();
+    is(&target.group, group)
+        && is(&target.version, version)
+        && is(&target.kind, text(&["kind"]))
+        && fits(target.name.as_deref(), text(&["metadata", "name"]))
+}
+
+fn means_labels<'l>(target: &Target, label: impl Fn(&str) -> Option<&'l str>) -> bool {
+    let selector = target.label_selector.as_ref();
+    selector.is_none_or(|selector| selector.matches(label))
+}
+
+/// Whether a name is the wanted one, in which `*` stands for anything. kustomize takes regular
+/// expressions here; `.*` means the same in both.
+fn fits(wanted: Option<&str>, name: &str) -> bool {
+    let Some(wanted) = wanted else { return true };
+    let wanted = wanted.replace(".*", "*");
+    let Some((head, rest)) = wanted.split_once('*') else {
+        return wanted == name;
+    };
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let Some(mut name) = name
+        .strip_prefix(head)
+        .and_then(|name| name.strip_suffix(tail))
+    else {
+        return false;
+    };
+    middle.split('*').all(|part| match name.find(part) {
+        Some(at) => {
+            name = &name[at + part.len()..];
+            true
+        }
+        None => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requirement(key: &str, operator: Operator, values: &[&str]) -> Requirement {
+        Requirement {
+            key: key.into(),
+            operator,
+            values: values.iter().map(|value| (*value).to_owned()).collect(),
+        }
+    }
+
+    fn selects(requirement: Requirement) -> bool {
+        let selector = Selector {
+            match_labels: [("env".to_owned(), "prod".to_owned())].into(),
+            match_expressions: vec![requirement],
+        };
+        selector.matches(|key| (key == "env").then_some("prod"))
+    }
+
+    #[test]
+    fn an_empty_selector_selects_everything() {
+        assert!(Selector::default().matches(|_| None));
+    }
+
+    #[test]
+    fn all_requirements_must_hold() {
+        use Operator::{DoesNotExist, Exists, In, NotIn};
+        assert!(selects(requirement("env", In, &["dev", "prod"])));
+        assert!(!selects(requirement("env", In, &["dev"])));
+        assert!(!selects(requirement("absent", In, &[""])));
+        assert!(selects(requirement("env", NotIn, &["dev"])));
+        assert!(!selects(requirement("env", NotIn, &["prod"])));
+        assert!(selects(requirement("absent", NotIn, &["x"])));
+        assert!(selects(requirement("env", Exists, &[])));
+        assert!(!selects(requirement("absent", Exists, &[])));
+        assert!(selects(requirement("absent", DoesNotExist, &[])));
+        assert!(!selects(requirement("env", DoesNotExist, &[])));
+        let labels = Selector {
+            match_labels: [("env".to_owned(), "dev".to_owned())].into(),
+            ..Selector::default()
+        };
+        assert!(!labels.matches(|_| Some("prod")));
+    }
+
+    #[test]
+    fn a_star_in_a_name_stands_for_anything() {
+        for (wanted, name) in [
+            ("a", "a"),
+            ("*", "a"),
+            ("*", ""),
+            ("a*", "a"),
+            ("a*c", "abc"),
+            ("*b*", "abc"),
+            (".*", "a"),
+            ("prod-.*", "prod-1"),
+            ("a*b*c*d", "a1b2c3d"),
+            ("a**c", "abc"),
+        ] {
+            assert!(fits(Some(wanted), name), "{wanted} {name}");
+        }
+        for (wanted, name) in [
+            ("a", "ab"),
+            ("", "a"),
+            ("a*a", "a"),
+            ("*b", "abc"),
+            ("a*x*c", "abc"),
+            ("a.c", "abc"),
+        ] {
+            assert!(!fits(Some(wanted), name), "{wanted} {name}");
+        }
+        assert!(fits(None, "anything"));
+    }
+}

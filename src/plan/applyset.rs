@@ -1,0 +1,51 @@
+//! The ApplySet that the objects of a fleet are members of (KEP-3659).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+/// The set of objects one fleet owns. Its parent is the ConfigMap `capstan-<fleet>` in `namespace`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApplySet {
+    fleet: String,
+    namespace: String,
+}
+
+impl ApplySet {
+    /// The set of `fleet`, its parent in `namespace`.
+    pub fn new(fleet: impl Into<String>, namespace: impl Into<String>) -> Self {
+        Self {
+            fleet: fleet.into(),
+            namespace: namespace.into(),
+        }
+    }
+
+    /// The name of the parent ConfigMap.
+    #[must_use]
+    pub fn parent(&self) -> String {
+        format!("capstan-{}", self.fleet)
+    }
+
+    /// The value of the members' part-of label: `applyset-<base64(sha256(name.namespace.kind.group))>-v1`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        let parent = format!("{}.{}.ConfigMap.", self.parent(), self.namespace);
+        format!(
+            "applyset-{}-v1",
+            URL_SAFE_NO_PAD.encode(Sha256::digest(parent))
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_is_a_valid_label_value_of_the_kep_s_form() {
+        let id = ApplySet::new("prod", "capstan-system").id();
+        assert!(id.starts_with("applyset-") && id.ends_with("-v1"));
+        assert!(id.len() <= 63 && !id.contains('='));
+        assert_ne!(id, ApplySet::new("prod", "other").id());
+    }
+}

@@ -1,0 +1,183 @@
+//! Which step may start next. Edge-triggered: a step starts when its own predecessors have come far
+//! enough; there are no waves.
+
+use std::collections::BTreeSet;
+
+use super::Plan;
+use crate::model::Needed;
+
+/// How far one step has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Its predecessors, or a free worker, are awaited.
+    Waiting,
+    /// It is being carried out.
+    Running,
+    /// Its object is there.
+    Applied,
+    /// Its object is ready.
+    Ready,
+}
+
+/// The state of a plan in execution.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    stages: Vec<Stage>,
+    /// Per step: how many predecessors are still awaited.
+    open: Vec<usize>,
+    /// Per step: the steps that wait for it, and how far it must come for each.
+    users: Vec<Vec<(usize, Needed)>>,
+    /// Steps that may start, first in plan order first out.
+    startable: BTreeSet<usize>,
+}
+
+impl Execution {
+    /// Nothing has been done yet.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        let mut users = vec![Vec::new(); plan.steps.len()];
+        for (at, step) in plan.steps.iter().enumerate() {
+            for before in &step.after {
+                users[before.step].push((at, before.until));
+            }
+        }
+        let open: Vec<usize> = plan.steps.iter().map(|step| step.after.len()).collect();
+        let startable = (0..open.len()).filter(|at| open[*at] == 0).collect();
+        Self {
+            stages: vec![Stage::Waiting; open.len()],
+            open,
+            users,
+            startable,
+        }
+    }
+
+    /// Takes the next step that may start. It then counts as running.
+    pub fn start(&mut self) -> Option<usize> {
+        let step = self.startable.pop_first()?;
+        self.stages[step] = Stage::Running;
+        Some(step)
+    }
+
+    /// The step's object is there.
+    pub fn applied(&mut self, step: usize) {
+        if matches!(self.stages[step], Stage::Waiting | Stage::Running) {
+            self.stages[step] = Stage::Applied;
+            self.startable.remove(&step);
+            self.release(step, Needed::Applied);
+        }
+    }
+
+    /// The step's object is ready. It counts only once the step itself was carried out: what was
+    /// there before says nothing about what is asked for now.
+    pub fn ready(&mut self, step: usize) {
+        if self.stages[step] == Stage::Applied {
+            self.stages[step] = Stage::Ready;
+            self.release(step, Needed::Ready);
+        }
+    }
+
+    /// The step could not be carried out and shall be tried again.
+    pub fn retry(&mut self, step: usize) {
+        if self.stages[step] == Stage::Running {
+            self.stages[step] = Stage::Waiting;
+            self.startable.insert(step);
+        }
+    }
+
+    fn release(&mut self, step: usize, reached: Needed) {
+        for at in 0..self.users[step].len() {
+            let (user, until) = self.users[step][at];
+            if until == reached {
+                self.open[user] -= 1;
+                if self.open[user] == 0 && self.stages[user] == Stage::Waiting {
+                    self.startable.insert(user);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value as Json;
+
+    use super::*;
+    use crate::model::{Action, Change, ObjectId, Predecessor, Step};
+
+    fn plan(after: &[&[(usize, Needed)]]) -> Plan {
+        let step = |(at, before): (usize, &&[(usize, Needed)])| Step {
+            object: ObjectId::new("", "ConfigMap", "ns", format!("c{at}")),
+            action: Action::Apply {
+                payload: Json::Null,
+                manager: String::new(),
+                force: false,
+            },
+            change: Change::Create,
+            after: before
+                .iter()
+                .map(|(step, until)| Predecessor {
+                    step: *step,
+                    until: *until,
+                })
+                .collect(),
+        };
+        Plan {
+            steps: after.iter().enumerate().map(step).collect(),
+            ..Plan::default()
+        }
+    }
+
+    fn drain(execution: &mut Execution) -> Vec<usize> {
+        std::iter::from_fn(|| execution.start()).collect()
+    }
+
+    #[test]
+    fn a_step_starts_when_its_own_predecessors_are_satisfied_and_no_later() {
+        let plan = plan(&[
+            &[],
+            &[],
+            &[(0, Needed::Applied)],
+            &[(1, Needed::Ready)],
+            &[(0, Needed::Applied), (1, Needed::Ready)],
+        ]);
+        let mut execution = Execution::new(&plan);
+        assert_eq!(drain(&mut execution), [0, 1]);
+        execution.applied(0);
+        assert_eq!(drain(&mut execution), [2]);
+        execution.applied(1);
+        assert_eq!(drain(&mut execution), [] as [usize; 0]);
+        execution.ready(1);
+        assert_eq!(drain(&mut execution), [3, 4]);
+    }
+
+    #[test]
+    fn ready_before_applied_does_not_count() {
+        let plan = plan(&[&[], &[(0, Needed::Ready)]]);
+        let mut execution = Execution::new(&plan);
+        execution.start();
+        execution.ready(0);
+        assert_eq!(drain(&mut execution), [] as [usize; 0]);
+        execution.applied(0);
+        execution.ready(0);
+        assert_eq!(execution.start(), Some(1));
+    }
+
+    #[test]
+    fn a_failed_step_can_be_tried_again_and_releases_nobody() {
+        let plan = plan(&[&[], &[(0, Needed::Applied)]]);
+        let mut execution = Execution::new(&plan);
+        assert_eq!(execution.start(), Some(0));
+        execution.retry(0);
+        assert_eq!(drain(&mut execution), [0]);
+    }
+
+    #[test]
+    fn applying_twice_releases_once() {
+        let plan = plan(&[&[], &[], &[(0, Needed::Applied), (1, Needed::Applied)]]);
+        let mut execution = Execution::new(&plan);
+        drain(&mut execution);
+        execution.applied(0);
+        execution.applied(0);
+        assert_eq!(drain(&mut execution), [] as [usize; 0]);
+    }
+}

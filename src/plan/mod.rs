@@ -1,0 +1,155 @@
+//! What to do: steps with predecessors, what they mean for people, and how far they have come.
+//!
+//! In: objects and their graph. Out: a [`Plan`], which is plain data and prints without a cluster;
+//! an [`Execution`], the state machine that says which step may start next; a [`Tracker`], which
+//! turns events into "31/54 ready, HCP cluster, about 9 min left".
+//!
+//! It does not know: how a step is carried out.
+
+mod applyset;
+mod execution;
+mod progress;
+mod text;
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
+
+use crate::api::labels;
+use crate::graph::{Executor, Graph, Place};
+use crate::model::{Action, Change, Object, ObjectId, Predecessor, Step};
+
+pub use applyset::ApplySet;
+pub use execution::Execution;
+pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
+pub use text::text;
+
+/// The field manager of a sync.
+pub const MANAGER: &str = "capstan";
+
+/// What a fleet asks of a cluster, as steps in apply order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The steps; predecessors point backward.
+    pub steps: Vec<Step>,
+    /// What the plan touches.
+    pub impact: Impact,
+}
+
+/// Counts for people (DESIGN §6).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Impact {
+    /// Steps by what they change.
+    pub changes: BTreeMap<Change, usize>,
+    /// Clusters touched.
+    pub clusters: usize,
+    /// Resources that the controllers make of what is applied.
+    pub embedded: usize,
+}
+
+/// The plan for a cluster that has nothing yet: every object is created.
+#[must_use]
+pub fn against_none(objects: &[Object], graph: &Graph, set: &ApplySet) -> Plan {
+    let order = graph.apply_order();
+    let step_of: HashMap<usize, usize> = order
+        .iter()
+        .enumerate()
+        .map(|(step, vertex)| (*vertex, step))
+        .collect();
+    let steps: Vec<Step> = order
+        .iter()
+        .filter_map(|vertex| match graph.vertices[*vertex].place {
+            Place::TopLevel(index) => Some((*vertex, &objects[index])),
+            _ => None,
+        })
+        .map(|(vertex, object)| Step {
+            object: object.id.clone(),
+            action: apply(object, set),
+            change: Change::Create,
+            after: predecessors(graph, vertex, &step_of),
+        })
+        .collect();
+    let embedded = graph
+        .vertices
+        .iter()
+        .filter(|vertex| matches!(vertex.place, Place::Embedded(_)))
+        .count();
+    let changes = BTreeMap::from([(Change::Create, steps.len())]);
+    let impact = Impact {
+        changes,
+        clusters: graph.clusters().len(),
+        embedded,
+    };
+    Plan { steps, impact }
+}
+
+fn predecessors(graph: &Graph, vertex: usize, step_of: &HashMap<usize, usize>) -> Vec<Predecessor> {
+    let sync = graph
+        .needs(vertex)
+        .filter(|edge| edge.executor == Executor::Sync);
+    let mut after: Vec<Predecessor> = sync
+        .filter_map(|edge| {
+            Some(Predecessor {
+                step: *step_of.get(&edge.to)?,
+                until: edge.until,
+            })
+        })
+        .collect();
+    after.sort();
+    after.dedup();
+    after
+}
+
+fn apply(object: &Object, set: &ApplySet) -> Action {
+    let force = object.annotation(labels::FORCE_CONFLICTS) == Some("true");
+    Action::Apply {
+        payload: payload(object, set),
+        manager: MANAGER.to_owned(),
+        force,
+    }
+}
+
+/// The object as it is sent: with the ApplySet label and the sha256 of itself without that hash
+/// (DESIGN §4, §7).
+fn payload(object: &Object, set: &ApplySet) -> Json {
+    let mut payload = object.node.to_json();
+    payload["metadata"]["labels"][labels::PART_OF] = json!(set.id());
+    if !object.id.namespace.is_empty() {
+        payload["metadata"]["namespace"] = json!(object.id.namespace);
+    }
+    let hash = hex(&Sha256::digest(payload.to_string()));
+    payload["metadata"]["annotations"][labels::APPLIED] = json!(hash);
+    payload
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Plan {
+    /// The steps by wave: each wave needs only earlier ones. For reading; execution has no waves.
+    #[must_use]
+    pub fn waves(&self) -> Vec<Vec<usize>> {
+        let mut wave_of: Vec<usize> = Vec::new();
+        let mut waves: Vec<Vec<usize>> = Vec::new();
+        for (at, step) in self.steps.iter().enumerate() {
+            let wave = step
+                .after
+                .iter()
+                .map(|before| wave_of[before.step] + 1)
+                .max()
+                .unwrap_or(0);
+            wave_of.push(wave);
+            waves.resize(waves.len().max(wave + 1), Vec::new());
+            waves[wave].push(at);
+        }
+        waves
+    }
+
+    /// The step that is about `id`.
+    #[must_use]
+    pub fn step(&self, id: &ObjectId) -> Option<usize> {
+        self.steps.iter().position(|step| step.object == *id)
+    }
+}

@@ -1,0 +1,41 @@
+//! A plan as people read it.
+
+use std::fmt::Write as _;
+
+use super::Plan;
+use crate::model::Change;
+
+/// The impact, then the steps by wave.
+#[must_use]
+pub fn text(plan: &Plan) -> String {
+    let mut out = String::new();
+    let impact = &plan.impact;
+    let counts: Vec<String> = impact
+        .changes
+        .iter()
+        .map(|(change, count)| format!("{count} to {}", word(*change)))
+        .collect();
+    let counts = if plan.steps.is_empty() {
+        "nothing to do".to_owned()
+    } else {
+        counts.join(", ")
+    };
+    let _ = writeln!(
+        out,
+        "plan: {counts}; {} clusters, {} embedded resources\n",
+        impact.clusters, impact.embedded
+    );
+    for (wave, steps) in plan.waves().iter().enumerate() {
+        let _ = writeln!(out, "wave {}", wave + 1);
+        for step in steps.iter().map(|at| &plan.steps[*at]) {
+            let _ = writeln!(out, "  {:<8} {}", word(step.change), step.object);
+        }
+    }
+    out
+}
+
+fn word(change: Change) -> &'static str {
+    match change {
+        Change::Create => "create",
+    }
+}

@@ -1,0 +1,214 @@
+//! The admission rules of AROControlPlane, AROMachinePool and AROCluster (V01–V04), worded as the
+//! provider's webhooks word them (facts/aro-controllers.md §2).
+
+use crate::api::embedded;
+use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
+use crate::model::{Finding, Node, Object, Path};
+
+/// V01: a control plane and a machine pool carry at least one resource.
+pub(super) fn resources_present(object: &Object) -> Vec<Finding> {
+    let required = object.id.is(CONTROL_PLANE, "AROControlPlane")
+        || object.id.is(INFRASTRUCTURE, "AROMachinePool");
+    let path = Path::dotted("spec.resources");
+    let count = object
+        .node
+        .lookup(&path)
+        .and_then(Node::as_list)
+        .map_or(0, <[Node]>::len);
+    if !required || count > 0 {
+        return Vec::new();
+    }
+    let message = "resources mode is required; field-based configuration is no longer supported";
+    let finding = Finding::error("V01", message)
+        .at(object.node.nearest(&path).span())
+        .of(&object.id)
+        .field(&path)
+        .help("list the Azure Service Operator resources under spec.resources");
+    vec![finding]
+}
+
+/// V02: each embedded resource says what it is.
+pub(super) fn resources_well_formed(object: &Object) -> Vec<Finding> {
+    if !embedded::carries(&object.id) {
+        return Vec::new();
+    }
+    let path = Path::dotted("spec.resources");
+    let items = object
+        .node
+        .lookup(&path)
+        .and_then(Node::as_list)
+        .unwrap_or_default();
+    let fault = |(index, item): (usize, &Node)| {
+        let (message, help) = malformed(item)?;
+        let at = path.index(index);
+        Some(
+            Finding::error("V02", message)
+                .at(item.span())
+                .of(&object.id)
+                .field(&at)
+                .help(help),
+        )
+    };
+    items.iter().enumerate().filter_map(fault).collect()
+}
+
+fn malformed(item: &Node) -> Option<(&'static str, &'static str)> {
+    let blank = |path: &[&str]| item.text(path).is_none_or(str::is_empty);
+    if item.as_map().is_none() {
+        return Some((
+            "resource cannot be empty",
+            "write a whole Azure Service Operator resource, or remove the item",
+        ));
+    }
+    if blank(&["apiVersion"]) {
+        return Some((
+            "resource must have apiVersion",
+            "for example `apiVersion: network.azure.com/v1api20201101`",
+        ));
+    }
+    if blank(&["kind"]) {
+        return Some((
+            "resource must have kind",
+            "for example `kind: VirtualNetwork`",
+        ));
+    }
+    if item.get("metadata").is_none() {
+        return Some(("resource must have metadata", "add `metadata: {name: ...}`"));
+    }
+    blank(&["metadata", "name"]).then_some((
+        "resource must have metadata.name",
+        "add `name` under metadata",
+    ))
+}
+
+/// V03: an identityRef names somebody.
+pub(super) fn identity_ref_named(object: &Object) -> Vec<Finding> {
+    let reference = object.node.at(&["spec", "identityRef"]);
+    match reference.filter(|_| object.id.is(CONTROL_PLANE, "AROControlPlane")) {
+        Some(node) if node.text(&["name"]).is_none_or(str::is_empty) => {
+            let finding = Finding::error("V03", "spec.identityRef.name cannot be empty")
+                .at(node.get("name").unwrap_or(node).span())
+                .of(&object.id)
+                .field(&Path::dotted("spec.identityRef.name"))
+                .help("name an AzureClusterIdentity, or remove identityRef to use ASO's own credential");
+            vec![finding]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// V04: Azure refuses names with these words.
+pub(super) fn name_allowed(object: &Object) -> Vec<Finding> {
+    let name = object.id.name.to_lowercase();
+    let refused = ["microsoft", "windows"]
+        .iter()
+        .any(|word| name.contains(word));
+    if !refused || !object.id.is(CONTROL_PLANE, "AROControlPlane") {
+        return Vec::new();
+    }
+    let message = "cluster name is invalid because 'MICROSOFT' and 'WINDOWS' can't be used as either a whole word or a substring in the name";
+    let finding = Finding::error("V04", message)
+        .at(object.origin.span())
+        .of(&object.id);
+    vec![
+        finding
+            .field(&Path::dotted("metadata.name"))
+            .help("choose another name"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::said;
+
+    const NONE: [&str; 0] = [];
+
+    fn control_plane(spec: &str) -> String {
+        format!(
+            "apiVersion: controlplane.cluster.x-k8s.io/v1beta2\nkind: AROControlPlane\nmetadata: {{name: c}}\nspec: {spec}\n"
+        )
+    }
+
+    #[test]
+    fn a_control_plane_needs_resources() {
+        let message =
+            "resources mode is required; field-based configuration is no longer supported";
+        assert_eq!(
+            said(resources_present, &control_plane("{}")),
+            [format!("V01 4:7 {message}")]
+        );
+        assert_eq!(
+            said(resources_present, &control_plane("{resources: []}")),
+            [format!("V01 4:19 {message}")]
+        );
+        assert_eq!(
+            said(
+                resources_present,
+                &control_plane("{resources: [{kind: A}]}")
+            ),
+            NONE
+        );
+    }
+
+    #[test]
+    fn an_embedded_resource_says_what_it_is() {
+        let cases = [
+            ("null", "resource cannot be empty"),
+            (
+                "{kind: A, metadata: {name: a}}",
+                "resource must have apiVersion",
+            ),
+            (
+                "{apiVersion: v1, metadata: {name: a}}",
+                "resource must have kind",
+            ),
+            ("{apiVersion: v1, kind: A}", "resource must have metadata"),
+            (
+                "{apiVersion: v1, kind: A, metadata: {}}",
+                "resource must have metadata.name",
+            ),
+        ];
+        for (item, message) in cases {
+            let said = said(
+                resources_well_formed,
+                &control_plane(&format!("{{resources: [{item}]}}")),
+            );
+            assert_eq!(said, [format!("V02 4:20 {message}")]);
+        }
+        assert_eq!(
+            said(
+                resources_well_formed,
+                &control_plane("{resources: [{apiVersion: v1, kind: A, metadata: {name: a}}]}")
+            ),
+            NONE
+        );
+    }
+
+    #[test]
+    fn an_identity_ref_has_a_name() {
+        assert_eq!(
+            said(
+                identity_ref_named,
+                &control_plane("{identityRef: {name: ''}}")
+            ),
+            ["V03 4:28 spec.identityRef.name cannot be empty"]
+        );
+        assert_eq!(
+            said(
+                identity_ref_named,
+                &control_plane("{identityRef: {name: a}}")
+            ),
+            NONE
+        );
+        assert_eq!(said(identity_ref_named, &control_plane("{}")), NONE);
+    }
+
+    #[test]
+    fn azure_refuses_two_words_in_names() {
+        for (name, count) in [("my-Windows-1", 1), ("microsoft", 1), ("prod-uks-1", 0)] {
+            let yaml = control_plane("{}").replace("name: c", &format!("name: {name}"));
+            assert_eq!(said(name_allowed, &yaml).len(), count, "{name}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! V05: without Azure credentials of its own, nobody but the author can say which version of the
+//! encryption key a cluster uses (the proposal, "Encryption key version validation"; both the
+//! proposal's field shape and today's).
+
+use crate::api::kinds::{CONTROL_PLANE, RED_HAT_OPENSHIFT};
+use crate::model::{Finding, Node, Object, Path};
+
+const WHY: &str = "is required when identityRef is not set - CAPZ cannot auto-create or propagate the encryption key without Azure credentials";
+const KMS: [&str; 6] = [
+    "spec",
+    "properties",
+    "etcd",
+    "dataEncryption",
+    "customerManaged",
+    "kms",
+];
+
+/// V05: `kms.activeKey.version` (or the older `kms.keyVersion`) is given when identityRef is not.
+pub(super) fn key_version_given(object: &Object) -> Vec<Finding> {
+    let with_identity = object.node.at(&["spec", "identityRef"]).is_some();
+    if with_identity || !object.id.is(CONTROL_PLANE, "AROControlPlane") {
+        return Vec::new();
+    }
+    let path = Path::dotted("spec.resources");
+    let items = object
+        .node
+        .lookup(&path)
+        .and_then(Node::as_list)
+        .unwrap_or_default();
+    let fault = |(index, item): (usize, &Node)| {
+        let is_hcp = item.text(&["kind"]) == Some("HcpOpenShiftCluster")
+            && item
+                .text(&["apiVersion"])
+                .is_some_and(|version| version.contains(RED_HAT_OPENSHIFT));
+        let kms = item.at(&KMS).filter(|_| is_hcp)?;
+        let (field, at, message) = missing(kms)?;
+        let path = KMS
+            .iter()
+            .fold(path.index(index), |path, key| path.key(*key));
+        let path = field.iter().fold(path, |path, key| path.key(*key));
+        let help = "set etcd.encryption.keyVersion in the definition (kms.activeKey.version by hand), or identityRef";
+        Some(
+            Finding::error("V05", message)
+                .at(at.span())
+                .of(&object.id)
+                .field(&path)
+                .help(help),
+        )
+    };
+    items.iter().enumerate().filter_map(fault).collect()
+}
+
+/// The field that is missing, where to point, and what to say.
+fn missing(kms: &Node) -> Option<(&'static [&'static str], &Node, String)> {
+    let given = |path: &[&str]| kms.text(path).is_some_and(|text| !text.is_empty());
+    if let Some(key) = kms.get("activeKey") {
+        let absent = !given(&["activeKey", "version"]);
+        return absent.then(|| {
+            (
+                &["activeKey", "version"][..],
+                key,
+                format!("activeKey.version {WHY}"),
+            )
+        });
+    }
+    if given(&["keyVersion"]) {
+        return None;
+    }
+    let older = ["keyName", "keyVaultResourceId", "keyVersion"]
+        .iter()
+        .any(|field| kms.get(field).is_some());
+    if older {
+        return Some((&["keyVersion"], kms, format!("keyVersion {WHY}")));
+    }
+    Some((
+        &["activeKey"],
+        kms,
+        "activeKey is required when KMS encryption is configured".to_owned(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::said;
+
+    fn control_plane(identity: &str, kms: &str) -> String {
+        format!(
+            "apiVersion: controlplane.cluster.x-k8s.io/v1beta2\nkind: AROControlPlane\nmetadata: {{name: c}}\nspec:\n  {identity}\n  resources:\n  - apiVersion: redhatopenshift.azure.com/v1api20251223preview\n    kind: HcpOpenShiftCluster\n    metadata: {{name: c}}\n    spec: {{properties: {{etcd: {{dataEncryption: {{customerManaged: {{kms: {kms}}}}}}}}}}}\n"
+        )
+    }
+
+    #[test]
+    fn without_identity_the_version_is_required_in_either_shape() {
+        let cases = [
+            (
+                "{vaultName: v, activeKey: {name: k}}",
+                Some(format!("activeKey.version {WHY}")),
+            ),
+            (
+                "{activeKey: {name: k, version: ''}}",
+                Some(format!("activeKey.version {WHY}")),
+            ),
+            (
+                "{keyVaultResourceId: /x, keyName: k}",
+                Some(format!("keyVersion {WHY}")),
+            ),
+            (
+                "{vaultName: v}",
+                Some("activeKey is required when KMS encryption is configured".to_owned()),
+            ),
+            ("{activeKey: {name: k, version: abc}}", None),
+            ("{keyName: k, keyVersion: abc}", None),
+        ];
+        for (kms, expected) in cases {
+            let said = said(key_version_given, &control_plane("subscriptionID: s", kms));
+            let messages: Vec<&str> = said
+                .iter()
+                .map(|line| line.splitn(3, ' ').nth(2).unwrap_or_default())
+                .collect();
+            assert_eq!(
+                messages,
+                expected.as_deref().into_iter().collect::<Vec<_>>(),
+                "{kms}"
+            );
+        }
+    }
+
+    #[test]
+    fn with_identity_the_controller_supplies_the_version() {
+        let said = said(
+            key_version_given,
+            &control_plane("identityRef: {name: i}", "{activeKey: {name: k}}"),
+        );
+        assert!(said.is_empty(), "{said:?}");
+    }
+}

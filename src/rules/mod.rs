@@ -1,0 +1,54 @@
+//! What must hold for an object before it is applied, whoever asks: a pull request, admission, a
+//! reconcile.
+//!
+//! In: objects, expanded or written by hand. Out: findings with the id of the rule. One file per
+//! family; each rule is a function of one object.
+//!
+//! It does not know: files, clusters, what is done with the findings.
+
+mod admission;
+mod identity;
+mod key_version;
+
+use crate::model::{Finding, Object};
+
+/// One rule: looks at an object and says what is wrong with it.
+type Rule = fn(&Object) -> Vec<Finding>;
+
+/// Every rule, in order of id.
+const RULES: &[Rule] = &[
+    admission::resources_present,
+    admission::resources_well_formed,
+    admission::identity_ref_named,
+    admission::name_allowed,
+    key_version::key_version_given,
+    identity::fields_fit_the_type,
+];
+
+/// What the rules say of `objects`.
+#[must_use]
+pub fn check(objects: &[Object]) -> Vec<Finding> {
+    objects
+        .iter()
+        .flat_map(|object| RULES.iter().flat_map(move |rule| rule(object)))
+        .collect()
+}
+
+/// Runs one rule on a YAML object and shows its findings as `id line:column message`.
+#[cfg(test)]
+pub(crate) fn said(rule: Rule, yaml: &str) -> Vec<String> {
+    let path = std::sync::Arc::from("test.yaml");
+    let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
+    assert_eq!(findings, [], "the test's YAML is sound");
+    let objects = documents
+        .into_iter()
+        .filter_map(|document| Object::from_node(document, "default"));
+    let say = |finding: Finding| {
+        let span = finding.span.expect("a rule points somewhere");
+        format!(
+            "{} {}:{} {}",
+            finding.id, span.start.line, span.start.column, finding.message
+        )
+    };
+    objects.flat_map(|object| rule(&object)).map(say).collect()
+}

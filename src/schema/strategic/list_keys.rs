@@ -1,0 +1,220 @@
+//! Which lists merge by which keys.
+//!
+//! In: where a list stands. Out: the keys that identify its elements, or nothing for a list that is
+//! replaced as a whole. It does not know the lists themselves.
+
+use std::collections::HashMap;
+
+use crate::model::{Node, Value};
+
+/// Where a value stands: what the rules for lists look at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct At<'a> {
+    /// The kind of the innermost object, or empty.
+    pub(super) kind: &'a str,
+    /// The key of the map that holds the value; that of the list if the map is an element of one.
+    pub(super) parent: &'a str,
+    /// The key of the value.
+    pub(super) field: &'a str,
+}
+
+impl<'a> At<'a> {
+    /// The place of the value under `field` of the map that stands here.
+    pub(super) fn child(self, field: &'a str) -> Self {
+        Self {
+            kind: self.kind,
+            parent: self.field,
+            field,
+        }
+    }
+
+    /// The place of `element` of the list that stands here: objects in lists have their own kind.
+    pub(super) fn element(self, element: &'a Node) -> Self {
+        match (element.text(&["kind"]), element.get("metadata")) {
+            (Some(kind), Some(_)) => Self {
+                kind,
+                ..Self::default()
+            },
+            _ => self,
+        }
+    }
+}
+
+/// The lists that merge by key. The default holds those of Kubernetes, Cluster API, the ARO kinds
+/// and our definition; those of CRDs in a tree are added.
+#[derive(Clone, Debug)]
+pub struct ListKeys(HashMap<String, Vec<Rule>>);
+
+#[derive(Clone, Debug)]
+struct Rule {
+    /// The kind it holds for; empty for every kind.
+    kind: String,
+    /// The key above the list; empty for every place.
+    parent: String,
+    keys: Keys,
+}
+
+/// What identifies an element: chains of field names, some with a default.
+#[derive(Clone, Debug)]
+pub(super) struct Keys(Vec<(Vec<String>, Option<&'static str>)>);
+
+impl ListKeys {
+    /// Adds the list `field` below `parent` of objects of `kind`, as a CRD's
+    /// `x-kubernetes-list-map-keys` names its keys. Empty `kind` or `parent` mean any.
+    pub fn add(&mut self, kind: &str, parent: &str, field: &str, keys: &[&str]) {
+        let rule = Rule {
+            kind: kind.to_owned(),
+            parent: parent.to_owned(),
+            keys: Keys(keys.iter().map(|key| parse(key)).collect()),
+        };
+        self.0.entry(field.to_owned()).or_default().push(rule);
+    }
+
+    /// The keys of the list that stands at `at`.
+    pub(super) fn of(&self, at: At<'_>) -> Option<&Keys> {
+        let fits = |wanted: &str, given: &str| wanted.is_empty() || wanted == given;
+        let rules = self.0.get(at.field)?;
+        let rule = rules
+            .iter()
+            .find(|rule| fits(&rule.kind, at.kind) && fits(&rule.parent, at.parent))?;
+        Some(&rule.keys)
+    }
+}
+
+impl Default for ListKeys {
+    fn default() -> Self {
+        let mut lists = Self(HashMap::new());
+        for (kind, parent, fields, keys) in TABLE {
+            for field in fields.split(' ') {
+                let keys: Vec<&str> = keys.split(' ').collect();
+                lists.add(kind, parent, field, &keys);
+            }
+        }
+        lists
+    }
+}
+
+/// A key of the table: names joined by dots. A port without a protocol is a TCP port.
+fn parse(key: &str) -> (Vec<String>, Option<&'static str>) {
+    let default = (key == "protocol").then_some("TCP");
+    (key.split('.').map(str::to_owned).collect(), default)
+}
+
+impl Keys {
+    /// What `element` is called among its siblings; nothing when a key is missing.
+    pub(super) fn identity(&self, element: &Node) -> Option<String> {
+        let mut identity = String::new();
+        for (names, default) in &self.0 {
+            let mut chain = names.iter();
+            let found = chain.try_fold(element, |node, name| node.get(name));
+            let text = match found {
+                Some(node) => scalar(node)?,
+                None => (*default)?.to_owned(),
+            };
+            identity.push_str(&text);
+            identity.push('\0');
+        }
+        Some(identity)
+    }
+
+    /// The values that identify `element`; nothing for a key that is missing.
+    pub(super) fn values(&self, element: &Node) -> Vec<Option<Node>> {
+        let find = |(names, _): &(Vec<String>, _)| {
+            let mut names = names.iter();
+            names
+                .try_fold(element, |node, name| node.get(name))
+                .cloned()
+        };
+        self.0.iter().map(find).collect()
+    }
+
+    /// Puts `values` of the same identity in the place of those in `element`.
+    pub(super) fn put_back(&self, element: &mut Node, values: Vec<Option<Node>>) {
+        for ((names, _), value) in self.0.iter().zip(values) {
+            let slot = names
+                .iter()
+                .try_fold(&mut *element, |node, name| match &mut node.value {
+                    Value::Map(map) => map.get_mut(name),
+                    _ => None,
+                });
+            if let (Some(slot), Some(value)) = (slot, value) {
+                *slot = value;
+            }
+        }
+    }
+
+    /// The keys in words.
+    pub(super) fn names(&self) -> String {
+        let names: Vec<String> = self.0.iter().map(|(names, _)| names.join(".")).collect();
+        names.join("` and `")
+    }
+}
+
+/// The text of a value that can tell elements apart.
+pub(super) fn scalar(node: &Node) -> Option<String> {
+    match &node.value {
+        Value::String(text) => Some(text.to_string()),
+        Value::Int(int) => Some(int.to_string()),
+        Value::Bool(bool) => Some(bool.to_string()),
+        Value::Float(_, text) => Some(text.to_string()),
+        Value::Null | Value::List(_) | Value::Map(_) => None,
+    }
+}
+
+/// Kind, parent, fields, keys; empty is any. Sources: the `patchMergeKey` and list-map keys of
+/// Kubernetes' core types, the list-map keys of the CRDs of Cluster API and HyperShift, and for the
+/// lists of the ARO kinds and of definitions DESIGN §3 (their CRDs name none).
+const TABLE: &[(&str, &str, &str, &str)] = &[
+    ("", "", "nodePools", "name"),
+    ("", "", "taints", "key effect"),
+    ("", "", "labels", "key"),
+    ("AROCluster", "spec", "resources", "kind metadata.name"),
+    ("AROControlPlane", "spec", "resources", "kind metadata.name"),
+    ("AROMachinePool", "spec", "resources", "kind metadata.name"),
+    (
+        "",
+        "",
+        "containers initContainers ephemeralContainers",
+        "name",
+    ),
+    (
+        "",
+        "",
+        "env volumes imagePullSecrets resourceClaims schedulingGates",
+        "name",
+    ),
+    ("", "", "volumeMounts", "mountPath"),
+    ("", "", "volumeDevices", "devicePath"),
+    ("", "", "hostAliases", "ip"),
+    (
+        "",
+        "",
+        "topologySpreadConstraints",
+        "topologyKey whenUnsatisfiable",
+    ),
+    ("", "", "readinessGates availabilityGates", "conditionType"),
+    ("", "containers", "ports", "containerPort protocol"),
+    ("", "initContainers", "ports", "containerPort protocol"),
+    ("", "ephemeralContainers", "ports", "containerPort protocol"),
+    ("Service", "spec", "ports", "port protocol"),
+    ("ServiceAccount", "", "secrets", "name"),
+    ("ValidatingWebhookConfiguration", "", "webhooks", "name"),
+    ("MutatingWebhookConfiguration", "", "webhooks", "name"),
+    ("", "metadata", "ownerReferences", "uid"),
+    ("", "status", "conditions", "type"),
+    ("Cluster", "topology", "variables", "name"),
+    (
+        "Cluster",
+        "workers",
+        "machineDeployments machinePools",
+        "name",
+    ),
+    ("Cluster", "variables", "overrides", "name"),
+    ("HostedCluster", "audit", "customRules", "group"),
+    (
+        "HostedCluster",
+        "ingress",
+        "componentRoutes",
+        "namespace name",
+    ),
+];

@@ -1,0 +1,378 @@
+//! Flags, environment and file, resolved once. The only reader of the environment.
+//!
+//! In: a Fleet document and `CAPSTAN_*`. Out: small values that the rooms take. It does not know:
+//! what the rooms do with them.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::api::fleet::{self, FleetSpec, GitReference, Provider};
+use crate::api::timeline;
+use crate::model::{Finding, Severity};
+use crate::yaml;
+
+/// What the environment says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// Whether output may be coloured (`NO_COLOR` is not set).
+    pub colour: bool,
+    /// What to log (`CAPSTAN_LOG`), in the syntax of tracing's filters.
+    pub log: Option<String>,
+    /// Where a fleet's ConfigMap lives when no Fleet document says so (`CAPSTAN_NAMESPACE`).
+    pub namespace: String,
+    /// Where the daemon keeps its mirrors of repositories (`CAPSTAN_CACHE`, else the user's cache).
+    pub cache: PathBuf,
+}
+
+impl Environment {
+    /// Reads it.
+    #[must_use]
+    pub fn read() -> Self {
+        Self::from(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn from(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let user_cache = || {
+            let base = variable("XDG_CACHE_HOME").map(PathBuf::from);
+            base.or_else(|| Some(Path::new(&variable("HOME")?).join(".cache")))
+                .unwrap_or_else(env::temp_dir)
+                .join("capstan")
+        };
+        Self {
+            colour: variable("NO_COLOR").is_none(),
+            log: variable("CAPSTAN_LOG"),
+            namespace: variable("CAPSTAN_NAMESPACE").unwrap_or_else(|| "capstan-system".to_owned()),
+            cache: variable("CAPSTAN_CACHE").map_or_else(user_cache, PathBuf::from),
+        }
+    }
+}
+
+/// What the daemon follows and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Following {
+    /// The fleet's name: part of the checks' contexts and of the ApplySet.
+    pub fleet: String,
+    /// The namespace of the ApplySet's parent.
+    pub namespace: String,
+    /// The repository.
+    pub url: String,
+    /// What to follow in it; `None` is its default branch.
+    pub reference: Option<GitReference>,
+    /// The fleet's directory in the repository; empty for its root.
+    pub path: String,
+    /// Directories of overlays in the repository.
+    pub overlays: Vec<String>,
+    /// Directories of overlays on this machine.
+    pub local_overlays: Vec<PathBuf>,
+    /// How often to look for new commits.
+    pub interval: Duration,
+    /// Refs whose commits get a plan check.
+    pub candidates: Vec<String>,
+    /// How many requests to the cluster may be under way at once.
+    pub concurrency: usize,
+    /// How long role assignments need to come into force.
+    pub settle: Duration,
+    /// Whether new revisions are judged but not applied.
+    pub suspend: bool,
+    /// Where the mirror of the repository is kept.
+    pub mirror: PathBuf,
+}
+
+/// A Fleet document that cannot be used, in words for people.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {cause}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// The file is not a Fleet document, or has mistakes.
+    #[error("{0}")]
+    Mistaken(String),
+    /// A setting that this version does not carry out. Passing over it could be unsafe.
+    #[error("{path}: {setting} is not supported by this version; remove it to go on without")]
+    Unsupported {
+        /// The file.
+        path: String,
+        /// The setting.
+        setting: &'static str,
+    },
+}
+
+impl Following {
+    /// Follows the default branch, or `branch`, of `url`; the fleet is called after the repository.
+    #[must_use]
+    pub fn source(url: &str, branch: Option<String>, environment: &Environment) -> Self {
+        let fleet = name_of(url);
+        let reference = branch.map(|branch| GitReference {
+            branch: Some(branch),
+            tag: None,
+            commit: None,
+        });
+        let apply = fleet::Apply::default();
+        Self {
+            mirror: environment.cache.join(mirror_name(&fleet, url)),
+            fleet,
+            namespace: environment.namespace.clone(),
+            url: url.to_owned(),
+            reference,
+            path: String::new(),
+            overlays: Vec::new(),
+            local_overlays: Vec::new(),
+            interval: Duration::from_secs(1),
+            candidates: fleet::PullRequests::default().refs,
+            concurrency: usize::try_from(apply.concurrency).unwrap_or(1),
+            settle: timeline::SETTLE,
+            suspend: false,
+        }
+    }
+
+    /// Follows what the Fleet document in `file` says.
+    ///
+    /// # Errors
+    /// When the file is no Fleet document, has mistakes, or asks for what this version cannot do.
+    pub fn file(file: &Path, environment: &Environment) -> Result<Self, Error> {
+        let path = file.display().to_string();
+        let text = std::fs::read(file).map_err(|cause| Error::Unreadable {
+            path: path.clone(),
+            cause,
+        })?;
+        Self::document(&path, &text, environment)
+    }
+
+    fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
+        let (documents, mut findings) = yaml::read(&Arc::from(path), text);
+        let [document] = documents.as_slice() else {
+            let said = findings
+                .first()
+                .map_or_else(|| format!("{path}: one Fleet document is expected"), said);
+            return Err(Error::Mistaken(said));
+        };
+        let (fleet, more) = fleet::read(document);
+        findings.extend(more);
+        let errors: Vec<String> = findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .map(said)
+            .collect();
+        let fleet = fleet
+            .filter(|_| errors.is_empty())
+            .ok_or_else(|| Error::Mistaken(errors.join("\n")))?;
+        if let Some(setting) = unsupported(&fleet.spec) {
+            return Err(Error::Unsupported {
+                path: path.to_owned(),
+                setting,
+            });
+        }
+        let missing = || Error::Unsupported {
+            path: path.to_owned(),
+            setting: "a source without spec.source.git",
+        };
+        let git = fleet.spec.source.git.ok_or_else(missing)?;
+        let name = fleet.metadata.name.unwrap_or_default();
+        let pulls = fleet.spec.checks.pull_requests;
+        Ok(Self {
+            mirror: environment.cache.join(mirror_name(&name, &git.url)),
+            fleet: name,
+            namespace: fleet
+                .metadata
+                .namespace
+                .unwrap_or_else(|| environment.namespace.clone()),
+            url: git.url,
+            reference: Some(git.reference),
+            path: git.path,
+            overlays: git.overlays,
+            local_overlays: Vec::new(),
+            interval: git.interval.0.max(Duration::from_millis(100)),
+            candidates: if pulls.enabled {
+                pulls.refs
+            } else {
+                Vec::new()
+            },
+            concurrency: usize::try_from(fleet.spec.apply.concurrency).unwrap_or(1),
+            settle: fleet.spec.apply.settle.0,
+            suspend: fleet.spec.apply.suspend,
+        })
+    }
+}
+
+/// The first setting that this version would have to pass over.
+fn unsupported(spec: &FleetSpec) -> Option<&'static str> {
+    let git = spec.source.git.as_ref();
+    let asked = [
+        (spec.source.directory.is_some(), "spec.source.directory"),
+        (
+            git.is_some_and(|git| git.secret_ref.is_some()),
+            "spec.source.git.secretRef",
+        ),
+        (
+            git.is_some_and(|git| git.verify.is_some()),
+            "spec.source.git.verify",
+        ),
+        (
+            spec.cluster.kubeconfig_secret_ref.is_some(),
+            "spec.cluster.kubeconfigSecretRef",
+        ),
+        (
+            spec.checks.provider != Provider::GitNotes,
+            "spec.checks.provider other than GitNotes",
+        ),
+        (!spec.tenancy.is_empty(), "spec.tenancy"),
+        (spec.serve.admission.is_some(), "spec.serve.admission"),
+        (
+            spec.serve.service_provider.is_some(),
+            "spec.serve.serviceProvider",
+        ),
+    ];
+    asked
+        .into_iter()
+        .find(|(asked, _)| *asked)
+        .map(|(_, setting)| setting)
+}
+
+fn said(finding: &Finding) -> String {
+    let place = finding
+        .span
+        .as_ref()
+        .map(|span| format!("{span}: "))
+        .unwrap_or_default();
+    let help = finding
+        .help
+        .as_ref()
+        .map(|help| format!(" ({help})"))
+        .unwrap_or_default();
+    format!("{place}{}{help}", finding.message)
+}
+
+/// The last part of a URL, as a name in a cluster: `https://x/config.git` is `config`.
+fn name_of(url: &str) -> String {
+    let last = url
+        .trim_end_matches('/')
+        .rsplit(['/', ':'])
+        .next()
+        .unwrap_or_default();
+    let last = last.strip_suffix(".git").unwrap_or(last).to_lowercase();
+    let name: String = last
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    match name.trim_matches('-') {
+        "" => "fleet".to_owned(),
+        name => name.chars().take(40).collect(),
+    }
+}
+
+/// A directory name that differs between repositories of the same name.
+fn mirror_name(fleet: &str, url: &str) -> String {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(url);
+    let short: String = digest
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("{fleet}-{short}.git")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment() -> Environment {
+        Environment::from(|name| (name == "HOME").then(|| "/home/me".to_owned()))
+    }
+
+    #[test]
+    fn the_environment_has_defaults() {
+        let environment = environment();
+        assert!(environment.colour && environment.log.is_none());
+        assert_eq!(environment.namespace, "capstan-system");
+        assert_eq!(environment.cache, Path::new("/home/me/.cache/capstan"));
+        let set = Environment::from(|name| Some(format!("{name}!")));
+        assert!(!set.colour);
+        assert_eq!(set.namespace, "CAPSTAN_NAMESPACE!");
+    }
+
+    #[test]
+    fn a_source_is_called_after_its_repository() {
+        for (url, name) in [
+            ("/srv/Config.git", "config"),
+            ("file:///a/b/", "b"),
+            ("https://x/y_z.git", "y-z"),
+            ("/", "fleet"),
+        ] {
+            assert_eq!(Following::source(url, None, &environment()).fleet, name);
+        }
+        assert_ne!(
+            Following::source("/a/x", None, &environment()).mirror,
+            Following::source("/b/x", None, &environment()).mirror
+        );
+    }
+
+    fn document(spec: &str) -> Result<Following, String> {
+        let text = format!(
+            "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: prod, namespace: fleets}}\nspec: {spec}\n"
+        );
+        Following::document("fleet.yaml", text.as_bytes(), &environment())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_fleet_document_is_resolved_with_its_defaults() {
+        let following =
+            document("{source: {git: {url: /srv/config.git, path: fleet, interval: 5s}}}")
+                .expect("it is sound");
+        assert_eq!(
+            (following.fleet.as_str(), following.namespace.as_str()),
+            ("prod", "fleets")
+        );
+        assert_eq!(
+            (following.path.as_str(), following.interval),
+            ("fleet", Duration::from_secs(5))
+        );
+        assert_eq!(
+            following
+                .reference
+                .and_then(|reference| reference.branch)
+                .as_deref(),
+            Some("main")
+        );
+        assert_eq!(
+            following.candidates,
+            ["refs/pull/*/head", "refs/heads/pr/*"]
+        );
+        assert_eq!(
+            (following.concurrency, following.settle),
+            (32, Duration::from_secs(120))
+        );
+    }
+
+    #[test]
+    fn mistakes_and_what_cannot_be_done_yet_are_said() {
+        let cases = [
+            ("{source: {git: {url: /x, brnch: main}}}", "fleet.yaml:4:"),
+            (
+                "{source: {git: {url: /x, verify: {keys: [k]}}}}",
+                "spec.source.git.verify is not supported",
+            ),
+            (
+                "{source: {git: {url: /x}}, tenancy: [{path: a}]}",
+                "spec.tenancy is not supported",
+            ),
+            (
+                "{source: {directory: {path: /x}}}",
+                "spec.source.directory is not supported",
+            ),
+        ];
+        for (spec, expected) in cases {
+            let said = document(spec).expect_err(spec);
+            assert!(said.contains(expected), "{spec}: {said}");
+        }
+        assert!(Following::document("f", b"a: [", &environment()).is_err());
+    }
+}

@@ -1,0 +1,228 @@
+//! Puts keys, values, maps and lists together to documents.
+//!
+//! In: what the parser met, in order. Out: nodes, and findings for what a text may say in YAML and
+//! we do not take: duplicate keys, too much depth, too many copies. It does not know the text.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use super::entries::Entries;
+use crate::model::{Finding, Node, Origin, Value};
+
+/// How deep maps and lists may nest.
+pub const MAX_DEPTH: usize = 64;
+/// How many values the anchors and aliases of one file may copy.
+pub const MAX_COPIES: usize = 100_000;
+/// How many findings one file gets; whoever has this many will run the check again anyway.
+const MAX_FINDINGS: usize = 100;
+
+/// The documents of one file in the making.
+#[derive(Default)]
+pub(super) struct Builder {
+    open: Vec<Frame>,
+    root: Option<Node>,
+    anchors: HashMap<usize, Node>,
+    copies: usize,
+    documents: Vec<Node>,
+    findings: Vec<Finding>,
+}
+
+/// A map or list that is not closed yet.
+struct Frame {
+    origin: Origin,
+    anchor: usize,
+    content: Content,
+}
+
+enum Content {
+    List(Vec<Node>),
+    Map(Entries),
+}
+
+impl Builder {
+    /// The documents, and what is wrong with the file.
+    pub(super) fn done(self) -> (Vec<Node>, Vec<Finding>) {
+        (self.documents, self.findings)
+    }
+
+    pub(super) fn report(&mut self, finding: Finding) {
+        if self.findings.len() < MAX_FINDINGS {
+            self.findings.push(finding);
+        }
+    }
+
+    /// Forgets the document that is being read.
+    pub(super) fn abandon(&mut self) {
+        self.open.clear();
+        self.anchors.clear();
+        self.root = None;
+    }
+
+    /// Takes the document over, unless it is empty.
+    pub(super) fn end_document(&mut self) {
+        let document = self.root.take().filter(|root| root.value != Value::Null);
+        self.documents.extend(document);
+        self.abandon();
+    }
+
+    /// The innermost open collection, when it is a map.
+    pub(super) fn open_entries(&mut self) -> Option<&mut Entries> {
+        match &mut self.open.last_mut()?.content {
+            Content::Map(entries) => Some(entries),
+            Content::List(_) => None,
+        }
+    }
+
+    pub(super) fn open_map(&mut self, origin: Origin, anchor: usize) -> ControlFlow<()> {
+        self.push(origin, anchor, Content::Map(Entries::default()))
+    }
+
+    pub(super) fn open_list(&mut self, origin: Origin, anchor: usize) -> ControlFlow<()> {
+        self.push(origin, anchor, Content::List(Vec::new()))
+    }
+
+    pub(super) fn scalar(
+        &mut self,
+        value: Value,
+        origin: Origin,
+        anchor: usize,
+    ) -> ControlFlow<()> {
+        // Nothing is written after the colon, so the key is what a person can point at.
+        let key = self
+            .open_entries()
+            .and_then(|entries| entries.pending_key());
+        let origin = match key {
+            Some(key) if is_empty(&origin) => key.origin.clone(),
+            _ => origin,
+        };
+        self.place(Node { value, origin }, anchor)
+    }
+
+    pub(super) fn alias(&mut self, anchor: usize, origin: &Origin) -> ControlFlow<()> {
+        let Some(target) = self.anchors.get(&anchor) else {
+            self.report(contains_itself(origin));
+            return self.put(Node::new(Value::Null, origin));
+        };
+        let (values, height) = measure(target);
+        if self.open.len() + height > MAX_DEPTH {
+            self.report(too_deep(origin));
+            return ControlFlow::Break(());
+        }
+        self.count(values, origin)?;
+        let copy = self.anchors[&anchor].clone();
+        self.put(copy)
+    }
+
+    /// Closes the innermost map or list.
+    pub(super) fn close(&mut self) -> ControlFlow<()> {
+        let Some(frame) = self.open.pop() else {
+            return ControlFlow::Continue(());
+        };
+        let (value, first) = match frame.content {
+            Content::List(items) => {
+                let first = items.first().map(|item| item.origin.clone());
+                (Value::List(items), first)
+            }
+            Content::Map(entries) => {
+                let first = entries.first_key().map(|key| key.origin.clone());
+                let (map, findings) = entries.finish(MAX_FINDINGS);
+                findings
+                    .into_iter()
+                    .for_each(|finding| self.report(finding));
+                (Value::Map(map), first)
+            }
+        };
+        // A block has no opening bracket: what stands first in it opens it.
+        let origin = match first {
+            Some(first) if is_empty(&frame.origin) => first,
+            _ => frame.origin,
+        };
+        self.place(Node { value, origin }, frame.anchor)
+    }
+
+    fn push(&mut self, origin: Origin, anchor: usize, content: Content) -> ControlFlow<()> {
+        if self.open.len() == MAX_DEPTH {
+            self.report(too_deep(&origin));
+            return ControlFlow::Break(());
+        }
+        self.open.push(Frame {
+            origin,
+            anchor,
+            content,
+        });
+        ControlFlow::Continue(())
+    }
+
+    /// Puts a value where it belongs, and keeps a copy for the aliases of its anchor.
+    fn place(&mut self, node: Node, anchor: usize) -> ControlFlow<()> {
+        if anchor != 0 {
+            let (values, _) = measure(&node);
+            self.count(values, &node.origin)?;
+            self.anchors.insert(anchor, node.clone());
+        }
+        self.put(node)
+    }
+
+    fn put(&mut self, node: Node) -> ControlFlow<()> {
+        match self.open.last_mut().map(|frame| &mut frame.content) {
+            None => self.root = Some(node),
+            Some(Content::List(items)) => items.push(node),
+            Some(Content::Map(entries)) => {
+                if let Some(finding) = entries.put(node) {
+                    self.report(finding);
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn count(&mut self, values: usize, origin: &Origin) -> ControlFlow<()> {
+        self.copies += values;
+        if self.copies <= MAX_COPIES {
+            return ControlFlow::Continue(());
+        }
+        self.report(too_many(origin));
+        ControlFlow::Break(())
+    }
+}
+
+/// How many values there are, and how deep they nest.
+fn measure(node: &Node) -> (usize, usize) {
+    let inner = |(values, height): (usize, usize), node| {
+        let (more, higher) = measure(node);
+        (values + more, height.max(higher + 1))
+    };
+    match &node.value {
+        Value::List(items) => items.iter().fold((1, 1), inner),
+        Value::Map(map) => map.iter().map(|(_, node)| node).fold((1, 1), inner),
+        _ => (1, 0),
+    }
+}
+
+fn is_empty(origin: &Origin) -> bool {
+    origin.span().start == origin.span().end
+}
+
+fn contains_itself(origin: &Origin) -> Finding {
+    Finding::error("Y01", "the alias stands inside the value that it repeats")
+        .at(origin.span())
+        .help("write the inner value out")
+}
+
+fn too_deep(origin: &Origin) -> Finding {
+    Finding::error(
+        "Y05",
+        format!("more than {MAX_DEPTH} maps and lists are nested here"),
+    )
+    .at(origin.span())
+    .help("no Kubernetes object nests this deep; the document is not read")
+}
+
+fn too_many(origin: &Origin) -> Finding {
+    Finding::error(
+        "Y06",
+        format!("anchors and aliases repeat more than {MAX_COPIES} values in this file"),
+    )
+    .at(origin.span())
+    .help("write the values out, or use an overlay; the document is not read")
+}

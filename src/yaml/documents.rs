@@ -1,0 +1,176 @@
+//! One file's text to its documents: follows the parser's events and survives its errors.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use serde_saphyr::granit_parser as events;
+use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, ScanError, StrInput, Tag};
+
+use super::builder::Builder;
+use super::entries::Entries;
+use super::scalar;
+use super::syntax::{self, number};
+use crate::model::{Finding, Node, Origin, Position, Span, Value};
+
+/// Reads the documents of a file, YAML or JSON. A document that cannot be read becomes a finding
+/// (Y01, Y02, Y05, Y06, Y08) and the others are still here; empty ones are dropped.
+///
+/// A value that came through an alias or a merge key points at the place where it is written.
+#[must_use]
+pub fn read(path: &Arc<str>, text: &[u8]) -> (Vec<Node>, Vec<Finding>) {
+    match std::str::from_utf8(text) {
+        Ok(text) => Reader::new(path, text).read(),
+        Err(error) => (Vec::new(), vec![not_utf8(path, text, error.valid_up_to())]),
+    }
+}
+
+fn not_utf8(path: &Arc<str>, text: &[u8], valid: usize) -> Finding {
+    let Position { line, column } = syntax::end_of(&String::from_utf8_lossy(&text[..valid]));
+    Finding::error(
+        "Y08",
+        format!("byte {} of the file is not UTF-8", valid + 1),
+    )
+    .at(&Span::new(path, line, column, 1))
+    .help("save the file in the encoding UTF-8")
+}
+
+struct Reader<'t> {
+    path: &'t Arc<str>,
+    text: &'t str,
+    parser: Parser<'t, StrInput<'t>>,
+    /// Where the last event ended, in bytes: what an error is about lies behind it.
+    read_up_to: usize,
+    builder: Builder,
+}
+
+impl<'t> Reader<'t> {
+    fn new(path: &'t Arc<str>, text: &'t str) -> Self {
+        // Editors do not count a byte order mark as a column.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let options = events::options! { emit_comments: false, emit_unresolved_aliases: true };
+        Self {
+            path,
+            text,
+            parser: Parser::new_from_str_with_options(text, options),
+            read_up_to: 0,
+            builder: Builder::default(),
+        }
+    }
+
+    fn read(mut self) -> (Vec<Node>, Vec<Finding>) {
+        while let Some(next) = self.parser.next_event() {
+            let taken = match next {
+                Ok((event, range)) => self.event(event, range),
+                Err(error) => self.syntax_error(&error),
+            };
+            if taken.is_break() && !self.next_document() {
+                break;
+            }
+        }
+        self.builder.done()
+    }
+
+    /// Abandons the document; false at the end of the file.
+    fn next_document(&mut self) -> bool {
+        self.builder.abandon();
+        self.parser.proceed_next_document().unwrap_or(false)
+    }
+
+    /// Takes in an event; breaks when the document must be abandoned.
+    fn event(&mut self, event: Event<'t>, range: events::Span) -> ControlFlow<()> {
+        let origin = Origin::new(self.span(range));
+        self.read_up_to = range.end.byte_offset().unwrap_or(self.read_up_to);
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                if style == ScalarStyle::Plain && text == "<<" && self.merges() {
+                    return ControlFlow::Continue(());
+                }
+                let value = self.value(&text, style, tag.as_deref(), &origin);
+                self.builder.scalar(value, origin, anchor)
+            }
+            Event::MappingStart(_, anchor, _) => self.builder.open_map(origin, anchor),
+            Event::SequenceStart(_, anchor, _) => self.builder.open_list(origin, anchor),
+            Event::MappingEnd | Event::SequenceEnd => self.builder.close(),
+            Event::Alias(anchor) => self.builder.alias(anchor, &origin),
+            Event::UnresolvedAlias(name) => {
+                self.builder.report(unknown_anchor(&name, &origin));
+                self.builder.scalar(Value::Null, origin, 0)
+            }
+            Event::DocumentEnd => {
+                self.builder.end_document();
+                ControlFlow::Continue(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Takes a `<<` as a merge key when it stands where a key may stand.
+    fn merges(&mut self) -> bool {
+        let at_key = |entries: &&mut Entries| entries.at_key();
+        let entries = self.builder.open_entries().filter(at_key);
+        entries.map(Entries::merge_key).is_some()
+    }
+
+    fn value(
+        &mut self,
+        text: &str,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        origin: &Origin,
+    ) -> Value {
+        let resolves = match tag.map(Tag::core_suffix) {
+            None => style == ScalarStyle::Plain,
+            Some(Some("null" | "bool" | "int" | "float")) => true,
+            Some(_) => false,
+        };
+        if !resolves {
+            return scalar::string(text);
+        }
+        if scalar::is_beyond_json(text) {
+            self.builder.report(beyond_json(text, origin));
+        }
+        scalar::resolve(text)
+    }
+
+    fn syntax_error(&mut self, error: &ScanError) -> ControlFlow<()> {
+        let start = Position {
+            line: number(error.marker().line()),
+            column: number(error.marker().col() + 1),
+        };
+        let unread = self.text.get(self.read_up_to..).unwrap_or_default();
+        let fault = syntax::explain(error.kind(), start, self.text, unread);
+        let span = Span::new(self.path, fault.start.line, fault.start.column, 1);
+        let finding = Finding::error(fault.id, fault.message).at(&span);
+        self.builder.report(finding.help(fault.help));
+        ControlFlow::Break(())
+    }
+
+    fn span(&self, range: events::Span) -> Span {
+        let position = |marker: events::Marker| Position {
+            line: number(marker.line()),
+            column: number(marker.col() + 1),
+        };
+        Span {
+            path: Arc::clone(self.path),
+            start: position(range.start),
+            end: position(range.end),
+        }
+    }
+}
+
+fn unknown_anchor(name: &str, origin: &Origin) -> Finding {
+    Finding::error(
+        "Y01",
+        format!("`*{name}` refers to an anchor that is not defined above"),
+    )
+    .at(origin.span())
+    .help(format!(
+        "mark a value with `&{name}` earlier in the same document, or quote the text if it is text"
+    ))
+}
+
+fn beyond_json(text: &str, origin: &Origin) -> Finding {
+    Finding::error("Y01", format!("`{text}` is not a number that JSON knows"))
+        .at(origin.span())
+        .help("quote it if it is text, else write a finite number")
+}

@@ -1,0 +1,23 @@
+//! Text to nodes and back, and never a failure on the way.
+//!
+//! In: the bytes of one file. Out: its documents as [`Node`](crate::model::Node)s in which every key
+//! and value knows its line and column, and findings for what could not be read. The other way: JSON
+//! values to a YAML stream that Kubernetes tools read back as the same values.
+//!
+//! It does not know: what a document means, or what other files hold.
+
+mod builder;
+mod documents;
+mod entries;
+mod problems;
+mod scalar;
+mod syntax;
+mod write;
+
+pub use builder::{MAX_COPIES, MAX_DEPTH};
+pub use documents::read;
+pub use problems::problems;
+pub use write::write;
+
+#[cfg(test)]
+mod tests;

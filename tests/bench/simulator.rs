@@ -1,0 +1,75 @@
+//! 1,000 sets of 4 objects (ServiceAccount, Service, Ingress, Deployment), applied by the real runner
+//! to the simulated cluster.
+
+use std::sync::Arc;
+
+use capstan::adapters::kubernetes::{Options, Target, run};
+use capstan::adapters::sim::{api::Server, clock::SimClock};
+use capstan::daemon::wall_time;
+use capstan::graph;
+use capstan::model::{Clock, Object};
+use capstan::plan::{ApplySet, Plan, State, against_none};
+use divan::Bencher;
+use tokio::sync::mpsc::unbounded_channel;
+
+const SET: &str = "\
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: NAME, namespace: default}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: NAME, namespace: default}, spec: {selector: {app: NAME}, ports: [{port: 80, targetPort: 8080}]}}
+---
+{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: NAME, namespace: default}, spec: {defaultBackend: {service: {name: NAME, port: {number: 80}}}}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: NAME, namespace: default}, spec: {replicas: 0, selector: {matchLabels: {app: NAME}}, template: {metadata: {labels: {app: NAME}}, spec: {containers: [{name: main, image: example.invalid/app}]}}}}
+";
+
+fn plan(sets: usize, set: &ApplySet) -> Arc<Plan> {
+    let read = |index: usize| {
+        let text = SET.replace("NAME", &format!("app-{index}"));
+        capstan::yaml::read(&Arc::from("set.yaml"), text.as_bytes()).0
+    };
+    let objects: Vec<Object> = (0..sets)
+        .flat_map(read)
+        .filter_map(|node| Object::from_node(node, "default"))
+        .collect();
+    let (graph, _) = graph::build(&objects);
+    Arc::new(against_none(&objects, &graph, set))
+}
+
+#[divan::bench(args = [100, 1000], sample_count = 5, sample_size = 1)]
+fn apply_sets_of_four(bencher: Bencher<'_, '_>, sets: usize) {
+    let set = ApplySet::new("bench", "default");
+    let plan = plan(sets, &set);
+    bencher.bench(|| {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(apply(Arc::clone(&plan), &set));
+    });
+}
+
+async fn apply(plan: Arc<Plan>, set: &ApplySet) {
+    let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), 1));
+    let client = Server::new(Arc::clone(&clock)).client("default");
+    let (sender, mut progress) = unbounded_channel();
+    let options = Options {
+        concurrency: 32,
+        part_of: set.id(),
+    };
+    let count = plan.steps.len();
+    let runner = tokio::spawn(run(
+        Target { client, clock },
+        plan,
+        Vec::new(),
+        options,
+        sender,
+    ));
+    let mut applied = 0;
+    while applied < count {
+        let next = progress.recv().await.expect("the runner goes on");
+        assert_ne!(next.state, State::Failed, "{}", next.message);
+        applied += usize::from(next.state == State::Applied);
+    }
+    runner.abort();
+}

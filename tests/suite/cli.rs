@@ -1,0 +1,295 @@
+//! The commands as a person runs them.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+/// The program, without the person's environment, in the project's directory.
+fn capstan(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
+    command
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .env_remove("CAPSTAN_LOG");
+    command
+}
+
+fn stdout(arguments: &[&str], code: i32) -> String {
+    let output = capstan(arguments)
+        .assert()
+        .code(code)
+        .get_output()
+        .stdout
+        .clone();
+    String::from_utf8(output).expect("UTF-8")
+}
+
+fn stderr(arguments: &[&str], code: i32) -> String {
+    let output = capstan(arguments)
+        .assert()
+        .code(code)
+        .get_output()
+        .stderr
+        .clone();
+    String::from_utf8(output).expect("UTF-8")
+}
+
+const FLEET: [&str; 3] = ["examples/fleet", "--overlays", "overlays"];
+
+fn with_fleet<'a>(command: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
+    std::iter::once(command)
+        .chain(FLEET)
+        .chain(rest.iter().copied())
+        .collect()
+}
+
+#[test]
+fn the_example_fleet_is_sound() {
+    let said = stdout(&with_fleet("validate", &[]), 0);
+    assert_eq!(
+        said,
+        "0 errors, 0 warnings in 5 definitions (32 objects, 301 embedded)\n"
+    );
+}
+
+#[test]
+fn a_mistake_is_shown_with_its_line_and_a_caret() {
+    let said = stdout(&["validate", "tests/corpus/unknown-field"], 1);
+    assert!(said.contains("error[S01]: unknown field"), "{said}");
+    assert!(
+        said.contains("tests/corpus/unknown-field/fleet.yaml:15:5"),
+        "{said}"
+    );
+    assert!(
+        said.contains("15 |     vmsize: Standard_D4s_v3\n") && said.contains("^^^^^^"),
+        "{said}"
+    );
+    assert!(said.contains("did you mean `vmSize`?"), "{said}");
+}
+
+#[test]
+fn findings_as_json_have_positions_and_a_summary() {
+    let said = stdout(
+        &[
+            "validate",
+            "--format",
+            "json",
+            "tests/corpus/version-as-number",
+        ],
+        1,
+    );
+    let report: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    let finding = &report["findings"][0];
+    assert_eq!(finding["id"], "Y11");
+    assert_eq!(
+        (&finding["line"], &finding["column"], &finding["endColumn"]),
+        (&11.into(), &17.into(), &21.into())
+    );
+    assert_eq!(report["summary"]["errors"], 1);
+}
+
+#[test]
+fn render_prints_nothing_when_there_is_an_error() {
+    assert_eq!(stdout(&["render", "tests/corpus/unknown-field"], 1), "");
+    assert!(stderr(&["render", "tests/corpus/unknown-field"], 1).contains("error[S01]"));
+}
+
+/// What is rendered from what was rendered is the same, but for where it came from. (The first time,
+/// the parts of a cluster become objects of their own, with a deletion policy each.)
+#[test]
+fn render_is_a_fixed_point() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let again = |round: &str, text: &str| {
+        let place = dir.path().join(round);
+        std::fs::create_dir(&place).expect("made");
+        std::fs::write(place.join("all.yaml"), text).expect("written");
+        stdout(&["render", place.to_str().expect("UTF-8")], 0)
+    };
+    let plain = |text: &str| {
+        let ours = |line: &&str| {
+            line.contains("capstan.dev/source") || line.contains("capstan.dev/deletion-policy")
+        };
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !ours(line) && !line.ends_with("annotations:"))
+            .collect();
+        lines.join("\n")
+    };
+    let first = stdout(&with_fleet("render", &[]), 0);
+    let second = again("second", &first);
+    assert_eq!(plain(&second), plain(&first));
+    assert_eq!(again("third", &second), second);
+}
+
+#[test]
+fn render_can_pick_one_cluster_and_write_json() {
+    let said = stdout(
+        &with_fleet("render", &["--cluster", "dev-uks-1", "-o", "json"]),
+        0,
+    );
+    let objects: Vec<serde_json::Value> = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(objects.len(), 5);
+    assert!(
+        stderr(&with_fleet("render", &["--cluster", "nobody"]), 2)
+            .contains("no definition of the name `nobody`")
+    );
+}
+
+#[test]
+fn the_quickstart_rehearses_to_ready_the_same_way_twice() {
+    let first = stdout(&["rehearse", "examples/quickstart", "--format", "json"], 0);
+    let report: serde_json::Value = serde_json::from_str(&first).expect("JSON");
+    assert_eq!(report["ready"], true);
+    let seconds = report["virtual_seconds"].as_u64().expect("a number");
+    assert!((19 * 60..=25 * 60).contains(&seconds), "{seconds}");
+    assert_eq!(
+        first,
+        stdout(&["rehearse", "examples/quickstart", "--format", "json"], 0)
+    );
+    assert_eq!(
+        stdout(&["rehearse", "examples/quickstart"], 0),
+        stdout(&["rehearse", "examples/quickstart"], 0)
+    );
+}
+
+#[test]
+fn the_example_fleet_rehearses_to_ready() {
+    let said = stdout(&with_fleet("rehearse", &["--format", "json"]), 0);
+    let report: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(report["ready"], true);
+    let hcp = |event: &serde_json::Value| {
+        event["object"]
+            .as_str()
+            .is_some_and(|object| object.starts_with("HcpOpenShiftCluster/"))
+            && event["state"] == "Ready"
+    };
+    let events = report["events"].as_array().expect("a list");
+    assert_eq!(
+        events.iter().filter(|event| hcp(event)).count(),
+        6,
+        "six clusters"
+    );
+}
+
+#[test]
+fn a_failure_that_is_asked_for_fails_the_rehearsal_and_names_the_object() {
+    let failure = "HcpOpenShiftCluster/quickstart=InvalidRequestContent";
+    let said = stdout(&["rehearse", "examples/quickstart", "--fail", failure], 1);
+    assert!(
+        said.contains("not ready")
+            && said
+                .contains("HcpOpenShiftCluster/clusters/quickstart: Failed InvalidRequestContent"),
+        "{said}"
+    );
+    let stranger = stderr(
+        &[
+            "rehearse",
+            "examples/quickstart",
+            "--fail",
+            "Vault/nobody=Conflict",
+        ],
+        2,
+    );
+    assert!(
+        stranger.contains("the fleet has no such object"),
+        "{stranger}"
+    );
+}
+
+#[test]
+fn a_real_hand_written_cluster_is_taken_as_it_is() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/samples/aro-hcp-2025-12-23");
+    if !sample.is_dir() {
+        eprintln!("skipped: no hand-written cluster at {}", sample.display());
+        return;
+    }
+    let sample = sample.to_str().expect("UTF-8");
+    assert_eq!(
+        stdout(&["render", sample, "-o", "json"], 0)
+            .matches("\"kind\": \"RoleAssignment\"")
+            .count(),
+        29
+    );
+    let report: serde_json::Value =
+        serde_json::from_str(&stdout(&["rehearse", sample, "--format", "json"], 0)).expect("JSON");
+    assert_eq!(report["ready"], true);
+}
+
+#[test]
+fn apply_waits_until_the_embedded_cluster_is_ready() {
+    let said = stderr(
+        &[
+            "apply",
+            "examples/quickstart",
+            "--embedded",
+            "--wait",
+            "--speed",
+            "3000",
+        ],
+        0,
+    );
+    assert!(said.contains("55/55 ready"), "{said}");
+    let said = stderr(&["apply", "examples/quickstart"], 2);
+    assert!(said.contains("--embedded"), "{said}");
+}
+
+#[test]
+fn graph_and_plan_print() {
+    assert!(stdout(&["graph", "examples/quickstart"], 0).contains("critical path,"));
+    assert!(
+        stdout(&["graph", "examples/quickstart", "--format", "dot"], 0)
+            .starts_with("digraph fleet {")
+    );
+    assert!(stdout(&["graph", "tests/corpus/cycle"], 1).contains("ConfigMap/default/a"));
+    assert!(
+        stdout(&["plan", "examples/quickstart", "--against", "none"], 0)
+            .starts_with("plan: 5 to create; 1 clusters, 50 embedded resources")
+    );
+    let plan: serde_json::Value = serde_json::from_str(&stdout(
+        &["plan", "examples/quickstart", "--format", "json"],
+        0,
+    ))
+    .expect("JSON");
+    assert_eq!(plan["steps"].as_array().map(Vec::len), Some(5));
+}
+
+#[test]
+fn schemas_crds_and_completions_print() {
+    assert!(stdout(&["crds"], 0).contains("name: aroclusters.infrastructure.cluster.x-k8s.io"));
+    let schema: serde_json::Value =
+        serde_json::from_str(&stdout(&["schema", "ClusterDefinition"], 0)).expect("JSON");
+    assert!(schema["properties"]["spec"]["properties"]["nodePools"].is_object());
+    assert!(stderr(&["schema", "Nonsense"], 2).contains("there are ClusterDefinition"));
+    assert!(stdout(&["completion", "bash"], 0).contains("_capstan"));
+}
+
+#[test]
+fn usage_and_environment_faults_exit_with_2_and_say_what_to_do() {
+    assert!(stderr(&["validate", "no/such/place"], 2).contains("no/such/place"));
+    assert!(
+        stderr(
+            &[
+                "run",
+                "--source",
+                "https://example.invalid/x.git",
+                "--embedded"
+            ],
+            2
+        )
+        .contains("file://")
+    );
+    assert!(
+        stderr(
+            &[
+                "run",
+                "--config",
+                "tests/corpus/definition/fleet.yaml",
+                "--embedded"
+            ],
+            2
+        )
+        .contains("Fleet")
+    );
+    stderr(&["nonsense"], 2);
+}

@@ -1,0 +1,101 @@
+//! Tiny fleets with what is found in them and what they become: `tests/corpus/<case>/`.
+//!
+//! A case is a directory of fleet files beside `expected.txt`: the findings, then the plan. With
+//! `CAPSTAN_BLESS=1` in the environment the expectations are rewritten; read the diff.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use capstan::compile::{Compiled, compile};
+use capstan::model::Tree;
+use capstan::plan::{ApplySet, against_none};
+
+const EXPECTED: &str = "expected.txt";
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
+}
+
+fn files(dir: &Path, root: &Path, tree: &mut Tree) {
+    let mut paths: Vec<PathBuf> = fs::read_dir(dir)
+        .expect("readable")
+        .map(|entry| entry.expect("entry").path())
+        .collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            files(&path, root, tree);
+        } else if Tree::reads(path.to_str().expect("UTF-8")) {
+            let name = path
+                .strip_prefix(root)
+                .expect("below")
+                .to_str()
+                .expect("UTF-8")
+                .to_owned();
+            tree.files.insert(
+                Arc::from(name),
+                Arc::from(fs::read(&path).expect("readable")),
+            );
+        }
+    }
+}
+
+fn said(compiled: &Compiled) -> String {
+    let mut out = String::new();
+    for finding in &compiled.findings {
+        let place = finding
+            .span
+            .as_ref()
+            .map_or_else(|| "-".to_owned(), ToString::to_string);
+        let _ = writeln!(
+            out,
+            "{:?} {} {place} {}",
+            finding.severity, finding.id, finding.message
+        );
+        if let Some(help) = &finding.help {
+            let _ = writeln!(out, "    help: {help}");
+        }
+    }
+    let _ = writeln!(out, "--");
+    let plan = against_none(
+        &compiled.objects,
+        &compiled.graph,
+        &ApplySet::new("case", "default"),
+    );
+    for step in &plan.steps {
+        let _ = writeln!(out, "{}", step.object);
+    }
+    let _ = writeln!(out, "{} embedded", plan.impact.embedded);
+    out
+}
+
+#[test]
+fn every_case_says_what_is_expected() {
+    let bless = std::env::var_os("CAPSTAN_BLESS").is_some();
+    let mut cases: Vec<PathBuf> = fs::read_dir(corpus())
+        .expect("readable")
+        .map(|entry| entry.expect("entry").path())
+        .collect();
+    cases.sort();
+    assert!(cases.len() >= 12, "the corpus has lost cases");
+    let mut faults = Vec::new();
+    for case in cases {
+        let mut tree = Tree::default();
+        files(&case, &case, &mut tree);
+        let said = said(&compile(&tree, &[]));
+        let expected = case.join(EXPECTED);
+        if bless {
+            fs::write(&expected, &said).expect("writable");
+        }
+        let wanted = fs::read_to_string(&expected).unwrap_or_default();
+        if wanted != said {
+            faults.push(format!(
+                "== {}\n-- expected\n{wanted}-- said\n{said}",
+                case.display()
+            ));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}

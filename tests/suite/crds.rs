@@ -1,0 +1,97 @@
+//! The CRDs we own: as files, and beside the real ones.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use capstan::{api, yaml};
+use serde_json::Value as Json;
+
+use crate::real;
+
+/// `CAPSTAN_WRITE=1 cargo test` writes the files anew.
+#[test]
+fn the_files_in_crds_are_what_is_generated() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
+    let mut expected = BTreeSet::new();
+    for crd in api::crds::crds() {
+        let name = format!("{}.yaml", crd["metadata"]["name"].as_str().expect("name"));
+        let text = yaml::write(std::slice::from_ref(&crd));
+        let file = directory.join(&name);
+        if std::env::var_os("CAPSTAN_WRITE").is_some() {
+            std::fs::write(&file, &text).expect("crds is writable");
+        }
+        let on_disk = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(on_disk == text, "crds/{name} is old: CAPSTAN_WRITE=1");
+        expected.insert(name);
+    }
+    let entries = std::fs::read_dir(directory).expect("crds is readable");
+    let names = entries.map(|entry| entry.expect("entry").file_name().into_string());
+    let found: BTreeSet<String> = names.map(|name| name.expect("UTF-8")).collect();
+    assert_eq!(found, expected);
+}
+
+/// Every field with its type, and whether it is required.
+fn fields(schema: &Json, at: &str, found: &mut BTreeSet<String>) {
+    let kind = schema["type"].as_str().unwrap_or("-");
+    let kept = match schema["x-kubernetes-preserve-unknown-fields"].as_bool() {
+        Some(true) => " open",
+        _ => "",
+    };
+    found.insert(format!("{at}: {kind}{kept}"));
+    for required in schema["required"].as_array().into_iter().flatten() {
+        found.insert(format!("{at}.{}!", required.as_str().expect("text")));
+    }
+    let properties = schema["properties"].as_object();
+    for (name, below) in properties.into_iter().flatten() {
+        fields(below, &format!("{at}.{name}"), found);
+    }
+    if schema["items"].is_object() {
+        fields(&schema["items"], &format!("{at}[]"), found);
+    }
+}
+
+fn shape(crd: &Json) -> BTreeSet<String> {
+    let version = &crd["spec"]["versions"][0];
+    let mut found = BTreeSet::new();
+    for part in ["spec", "status"] {
+        let schema = &version["schema"]["openAPIV3Schema"]["properties"][part];
+        fields(schema, part, &mut found);
+    }
+    for column in version["additionalPrinterColumns"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        found.insert(format!("column {} {}", column["name"], column["jsonPath"]));
+    }
+    let names = &crd["spec"]["names"];
+    for label in ["cluster.x-k8s.io/v1beta1", "cluster.x-k8s.io/v1beta2"] {
+        found.insert(format!("{label}: {}", crd["metadata"]["labels"][label]));
+    }
+    found.insert(format!("{} {}", names["shortNames"], names["categories"]));
+    found.insert(format!(
+        "{} {}",
+        crd["spec"]["scope"], version["subresources"]
+    ));
+    found
+}
+
+#[test]
+fn our_aro_kinds_have_the_shape_of_the_real_ones() {
+    let Some(real) = real::crds("capz") else {
+        return;
+    };
+    assert_eq!(real.len(), 4);
+    let ours = api::crds::crds();
+    for crd in real {
+        let name = &crd["metadata"]["name"];
+        let of_ours = ours.iter().find(|ours| ours["metadata"]["name"] == *name);
+        let (theirs, ours) = (shape(&crd), shape(of_ours.expect("we have it")));
+        let missing: Vec<_> = theirs.difference(&ours).collect();
+        let more: Vec<_> = ours.difference(&theirs).collect();
+        assert!(
+            missing.is_empty() && more.is_empty(),
+            "{name}: -{missing:#?} +{more:#?}"
+        );
+    }
+}

@@ -1,0 +1,279 @@
+//! The daemon as a process: pushes, notes, kills. Time in the embedded cluster passes 3,000 times
+//! faster than outside, so that a cluster takes half a second.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use capstan::adapters::checks::{self, NOTES_REF};
+use capstan::adapters::git::{Author, Files};
+use capstan::model::{Check, CheckState};
+use jiff::Timestamp;
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const DEFINITION: &str = "\
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata:
+  name: one
+  namespace: clusters
+spec:
+  location: uksouth
+  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
+  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
+  identityRef: {name: cluster-identity}
+  version: {id: \"4.20\"}
+  nodePools:
+  - name: mp1
+    version: 4.20.17
+    vmSize: Standard_D4s_v3
+";
+
+/// A bare repository and the daemon that follows it. The daemon is killed when this is dropped.
+struct World {
+    dir: TempDir,
+    author: Author,
+    daemon: Option<Child>,
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let author = Author::init(&dir.path().join("config.git")).expect("a bare repository");
+        Self {
+            dir,
+            author,
+            daemon: None,
+        }
+    }
+
+    fn push(&self, branch: &str, onto: Option<&str>, text: &str) -> String {
+        let files = Files::from([("clusters/one.yaml".to_owned(), text.to_owned())]);
+        self.author
+            .push(branch, onto, &files, "change it", Timestamp::UNIX_EPOCH)
+            .expect("pushed")
+    }
+
+    fn start(&mut self, speed: u32) {
+        let daemon = Command::new(env!("CARGO_BIN_EXE_capstan"))
+            .args([
+                "run",
+                "--embedded",
+                "--interval",
+                "100ms",
+                "--speed",
+                &speed.to_string(),
+                "--source",
+            ])
+            .arg(self.author.dir())
+            .env("CAPSTAN_CACHE", self.dir.path().join("cache"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        self.daemon = Some(daemon.expect("the daemon starts"));
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut daemon) = self.daemon.take() {
+            daemon
+                .kill()
+                .and_then(|()| daemon.wait())
+                .expect("it can be killed");
+        }
+    }
+
+    fn check(&self, revision: &str, context: &str) -> Option<Check> {
+        let note = self.author.note(NOTES_REF, revision).expect("readable")?;
+        checks::read(&note)
+            .into_iter()
+            .find(|check| check.context == context)
+    }
+
+    fn wait(&self, revision: &str, context: &str, state: CheckState) -> Check {
+        let start = Instant::now();
+        loop {
+            let check = self.check(revision, context);
+            if let Some(check) = check.clone().filter(|check| check.state == state) {
+                return check;
+            }
+            assert!(
+                start.elapsed() < PATIENCE,
+                "{context} on {revision} is {check:#?}, not {state:?}"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if let Some(mut daemon) = self.daemon.take() {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+    }
+}
+
+const SYNC: &str = "capstan/config/sync";
+const PLAN: &str = "capstan/config/plan";
+
+#[test]
+fn a_push_goes_from_pending_to_success_and_a_broken_one_to_failure_with_its_line() {
+    let mut world = World::new();
+    let first = world.push("main", None, DEFINITION);
+    world.start(200);
+    let pending = world.wait(&first, SYNC, CheckState::Pending);
+    assert!(pending.title.contains("/55 ready"), "{}", pending.title);
+    let success = world.wait(&first, SYNC, CheckState::Success);
+    assert_eq!(success.title, "55/55 ready");
+
+    let broken = world.push(
+        "main",
+        Some(&first),
+        &DEFINITION.replace("vmSize", "vmsize"),
+    );
+    let failure = world.wait(&broken, SYNC, CheckState::Failure);
+    assert!(
+        failure
+            .summary
+            .contains(&format!("The last good revision {first} stays")),
+        "{}",
+        failure.summary
+    );
+    let annotation = failure
+        .annotations
+        .iter()
+        .find(|annotation| annotation.message.contains("vmsize"));
+    let annotation = annotation.expect("the mistake is annotated");
+    assert_eq!(
+        (annotation.path.as_str(), annotation.line),
+        ("clusters/one.yaml", 15)
+    );
+    assert_eq!(
+        world.check(&first, SYNC).map(|check| check.state),
+        Some(CheckState::Success),
+        "what was applied stays"
+    );
+
+    let mended = world.push(
+        "main",
+        Some(&broken),
+        &format!("{DEFINITION}    replicas: 3\n"),
+    );
+    world.wait(&mended, SYNC, CheckState::Success);
+}
+
+#[test]
+fn after_a_kill_in_the_middle_the_newest_good_commit_reaches_success() {
+    let mut world = World::new();
+    let first = world.push("main", None, DEFINITION);
+    world.start(60);
+    world.wait(&first, SYNC, CheckState::Pending);
+    std::thread::sleep(Duration::from_millis(1500));
+    world.kill();
+    assert_eq!(
+        world.check(&first, SYNC).map(|check| check.state),
+        Some(CheckState::Pending),
+        "it was killed in the middle"
+    );
+    let broken = world.push("main", Some(&first), "kind: [");
+    world.start(3000);
+    world.wait(&broken, SYNC, CheckState::Failure);
+    world.wait(&first, SYNC, CheckState::Success);
+}
+
+#[test]
+fn a_pull_request_is_planned_merged_onto_main_and_main_stays_as_it_is() {
+    let mut world = World::new();
+    let first = world.push("main", None, DEFINITION);
+    world.start(3000);
+    world.wait(&first, SYNC, CheckState::Success);
+    let good = world.push(
+        "pr/good",
+        Some(&first),
+        &format!("{DEFINITION}    replicas: 4\n"),
+    );
+    let plan = world.wait(&good, PLAN, CheckState::Success);
+    assert_eq!(plan.title, "0 to create, 2 to change, 0 removed");
+    let bad = world.push(
+        "pr/bad",
+        Some(&first),
+        &DEFINITION.replace("uksouth", "[uksouth]"),
+    );
+    let plan = world.wait(&bad, PLAN, CheckState::Failure);
+    assert_eq!(
+        plan.annotations.first().map(|annotation| annotation.line),
+        Some(7)
+    );
+    assert_eq!(
+        world.check(&bad, SYNC),
+        None,
+        "a pull request is never applied"
+    );
+}
+
+#[test]
+fn a_repository_that_is_away_for_a_while_is_followed_again() {
+    let mut world = World::new();
+    let first = world.push("main", None, DEFINITION);
+    world.start(3000);
+    world.wait(&first, SYNC, CheckState::Success);
+    let (here, away) = (
+        world.author.dir().to_owned(),
+        world.dir.path().join("away.git"),
+    );
+    std::fs::rename(&here, &away).expect("moved away");
+    std::thread::sleep(Duration::from_millis(600));
+    std::fs::rename(&away, &here).expect("moved back");
+    let second = world.push(
+        "main",
+        Some(&first),
+        &format!("{DEFINITION}    replicas: 3\n"),
+    );
+    world.wait(&second, SYNC, CheckState::Success);
+}
+
+#[test]
+fn a_refused_push_of_notes_does_not_keep_the_fleet_from_going_on() {
+    let mut world = World::new();
+    let hook = world.author.dir().join("hooks/pre-receive");
+    std::fs::create_dir_all(hook.parent().expect("a parent")).expect("made");
+    std::fs::write(&hook, "#!/bin/sh\necho read only >&2\nexit 1\n").expect("written");
+    make_executable(&hook);
+    let first = world.push("main", None, DEFINITION);
+    world.start(3000);
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(world.check(&first, SYNC), None);
+    std::fs::remove_file(&hook).expect("removed");
+    // Tried again after a while: by then everything is ready.
+    world.wait(&first, SYNC, CheckState::Success);
+}
+
+fn make_executable(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+        .expect("its mode can be set");
+}
+
+#[test]
+fn it_stops_when_asked_to() {
+    let mut world = World::new();
+    world.push("main", None, DEFINITION);
+    world.start(60);
+    std::thread::sleep(Duration::from_millis(800));
+    let mut daemon = world.daemon.take().expect("it runs");
+    let asked = Command::new("kill")
+        .args(["-TERM", &daemon.id().to_string()])
+        .status();
+    assert!(asked.expect("kill is there").success());
+    let start = Instant::now();
+    let ended = loop {
+        if let Some(status) = daemon.try_wait().expect("it can be waited for") {
+            break status;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "it did not stop");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(ended.success(), "{ended}");
+}

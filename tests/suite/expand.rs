@@ -1,0 +1,312 @@
+//! Expansion beside the real things: a cluster as people write it by hand, and the real CRDs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capstan::api::cluster_definition::{self, ClusterDefinition};
+use capstan::api::embedded;
+use capstan::expand::expand;
+use capstan::model::{Node, Object};
+use capstan::schema::{Unknown, validate};
+use capstan::yaml;
+use serde_json::{Value as Json, json};
+
+use crate::real::{self, Schemas};
+
+/// The hand-written cluster, as a definition.
+const SAMPLE: &str = r#"
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata: {name: stage-uks-1, namespace: clusters}
+spec:
+  location: uksouth
+  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
+  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
+  identityRef: {name: cluster-identity}
+  version: {id: "4.20"}
+  nameSuffix: a1b2c3
+  externalAuth: {clientID: c1d5b0a2-7e4f-4a35-b6a8-0d9e2f3c4b5a}
+  nodePools:
+  - name: mp1
+    version: 4.20.17
+    vmSize: Standard_D4s_v3
+    autoscaling: {min: 2, max: 10}
+    osDisk: {sizeGiB: 128, storageAccountType: Standard_LRS}
+    properties: {labels: [{key: region, value: uksouth}]}
+"#;
+
+fn definition(text: &str) -> ClusterDefinition {
+    let (nodes, findings) = yaml::read(&Arc::from("cluster.yaml"), text.as_bytes());
+    assert_eq!(findings, []);
+    let (definition, findings) = cluster_definition::read(&nodes[0]);
+    definition.unwrap_or_else(|| panic!("{findings:?}"))
+}
+
+fn objects(definition: &ClusterDefinition) -> Vec<Object> {
+    let (objects, findings) = expand(definition);
+    assert_eq!(findings, []);
+    objects
+}
+
+/// Objects and embedded resources by `Kind/name`, embedded ones apart from what carries them.
+fn by_name(objects: &[Object]) -> BTreeMap<String, Json> {
+    let mut found = BTreeMap::new();
+    let mut add = |object: &Object| {
+        let name = format!("{}/{}", object.id.kind, object.id.name);
+        let before = found.insert(name.clone(), object.node.to_json());
+        assert_eq!(before, None, "{name} is there twice");
+    };
+    for object in objects {
+        add(object);
+        for (_, resource) in embedded::resources(object) {
+            add(&resource);
+        }
+    }
+    for object in found.values_mut() {
+        if let Some(carried) = object.pointer_mut("/spec/resources") {
+            *carried = carried.as_array().map_or(0, Vec::len).into();
+        }
+    }
+    found
+}
+
+fn remove(json: &mut Json, parent: &str, name: &str) {
+    if let Some(Json::Object(fields)) = json.pointer_mut(parent) {
+        fields.remove(name);
+    }
+}
+
+/// Where the hand-written cluster may differ. Whatever is not here must be the same.
+fn allow_for(name: &str, written: &mut Json, made: &mut Json) {
+    // We mark what we make.
+    remove(made, "/metadata", "annotations");
+    remove(made, "/metadata/labels", "app.kubernetes.io/managed-by");
+    // We label all objects of a cluster; people leave it to Cluster API.
+    if name.starts_with("AROControlPlane/") || name.starts_with("AROMachinePool/") {
+        let labels = json!({"cluster.x-k8s.io/cluster-name": "stage-uks-1"});
+        assert_eq!(made["metadata"]["labels"], labels);
+        remove(made, "/metadata", "labels");
+    }
+    if made["metadata"]["labels"] == json!({}) {
+        remove(made, "/metadata", "labels");
+    }
+    // People tag three of the resources, each with other tags; we tag all alike, here with none.
+    remove(written, "/spec", "tags");
+    // People wrote a pod range into Cluster that is not the cluster's.
+    if name.starts_with("Cluster/") {
+        let blocks = json!(["192.168.0.0/16"]);
+        assert_eq!(
+            written["spec"]["clusterNetwork"]["pods"]["cidrBlocks"],
+            blocks
+        );
+        written["spec"]["clusterNetwork"]["pods"]["cidrBlocks"] = json!(["10.128.0.0/14"]);
+    }
+    // People wrote replicas that the autoscaler overrules.
+    if name.starts_with("MachinePool/") {
+        assert_eq!(written["spec"]["replicas"], 2);
+        remove(written, "/spec", "replicas");
+    }
+    // The order of the cluster's identities means nothing.
+    for json in [written, made] {
+        let identities = json.pointer_mut("/spec/identity/userAssignedIdentities");
+        if let Some(Json::Array(identities)) = identities {
+            identities.sort_by_key(ToString::to_string);
+        }
+    }
+}
+
+#[test]
+fn it_is_the_cluster_that_people_write_by_hand() {
+    let Some(file) = real::shared("samples/aro-hcp-2025-12-23/aro.yaml") else {
+        return;
+    };
+    let text = std::fs::read_to_string(file).expect("the sample is readable");
+    // People put their own name before the names of identities.
+    let text = text.replace("platform-stage-uks-1-", "stage-uks-1-");
+    let (nodes, findings) = yaml::read(&Arc::from("aro.yaml"), text.as_bytes());
+    assert_eq!(findings, []);
+    let read = |node: Node| Object::from_node(node, "").expect("an object");
+    let written: Vec<Object> = nodes.into_iter().map(read).collect();
+    let (mut written, mut made) = (by_name(&written), by_name(&objects(&definition(SAMPLE))));
+    let names = |objects: &BTreeMap<String, Json>| objects.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&made), names(&written));
+    assert_eq!(made.len(), 5 + 48 + 2 + 1);
+    for (name, made) in &mut made {
+        let written = written.get_mut(name).expect("the names are the same");
+        allow_for(name, written, made);
+        assert_eq!(made, written, "{name}");
+    }
+}
+
+/// What a definition may ask for, beside the version of the API.
+const MODES: &[(&str, &str)] = &[
+    ("with an identity", "identityRef: {name: cluster-identity}"),
+    (
+        "with ASO's credential",
+        "{credentialFrom: aso-credential, etcd: {encryption: {keyVersion: 0123456789abcdef0123456789abcdef}}}",
+    ),
+    (
+        "with a vault that exists",
+        "{identityRef: {name: id}, etcd: {encryption: {vault: {name: shared-kv, resourceGroup: vaults}, keyOfficerPrincipalID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31}}}",
+    ),
+    (
+        "private, with external auth and tags",
+        "{identityRef: {name: id, namespace: identities}, api: {visibility: Private, authorizedCIDRs: [10.0.0.0/8]}, externalAuth: {clientID: app}, tags: {team: sre}, azureEnvironment: AzureUSGovernmentCloud}",
+    ),
+    (
+        "with a fixed size",
+        "{identityRef: {name: id}, nodePools: [{name: a, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 3}, {name: b, version: 4.20.17, vmSize: Standard_D8s_v3}]}",
+    ),
+    (
+        "in its first phase",
+        "{phase: Infrastructure, identityRef: {name: id}}",
+    ),
+];
+
+const BASE: &str = r#"
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata: {name: prod-uks-1, namespace: clusters, labels: {env: prod}}
+spec:
+  location: uksouth
+  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
+  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
+  version: {id: "4.20"}
+  nodePools:
+  - name: mp1
+    version: 4.20.17
+    vmSize: Standard_D4s_v3
+    autoscaling: {min: 2, max: 10}
+    osDisk: {sizeGiB: 128, storageAccountType: Standard_LRS}
+"#;
+
+fn in_mode(spec: &str, arm: &str) -> ClusterDefinition {
+    let one = |text: &str| {
+        let (mut nodes, findings) = yaml::read(&Arc::from("cluster.yaml"), text.as_bytes());
+        assert_eq!(findings, []);
+        nodes.remove(0)
+    };
+    let spec = match spec.strip_prefix('{') {
+        Some(inner) => format!("{{armAPIVersion: {arm}, {inner}"),
+        None => format!("{{armAPIVersion: {arm}, {spec}}}"),
+    };
+    let node = one(BASE).merge(one(&format!("spec: {spec}")));
+    let (definition, findings) = cluster_definition::read(&node);
+    definition.unwrap_or_else(|| panic!("{findings:?}"))
+}
+
+/// What the schemas have against an object and what it carries, one line each.
+fn faults(object: &Object, schemas: &Schemas) -> Vec<String> {
+    let carried = embedded::resources(object).into_iter().map(|(_, one)| one);
+    let whole = |one: &Object| -> Vec<String> {
+        let Some(schema) = schemas.of(&one.id, &one.version) else {
+            return vec![format!("{}: no schema at {}", one.id, one.version)];
+        };
+        validate(schema, &one.node.to_json(), Unknown::Reject)
+            .into_iter()
+            .filter(|found| !embedded::is_injected(object, &one.id.kind, &found.path))
+            .map(|found| format!("{}: {found}", one.id))
+            .collect()
+    };
+    let mut faults = whole(object);
+    faults.extend(carried.flat_map(|one| whole(&one)));
+    faults
+}
+
+#[track_caller]
+fn fits(arm: &str, aso: &str) {
+    let Some(schemas) = Schemas::read(&[aso, "capz", "cluster-api"]) else {
+        return;
+    };
+    for (mode, spec) in MODES {
+        for object in objects(&in_mode(spec, arm)) {
+            let faults = faults(&object, &schemas);
+            assert!(faults.is_empty(), "{arm} {mode}: {faults:#?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_written_for_2024_06_10_fits_the_real_crds() {
+    fits("2024-06-10-preview", "aso-2.13");
+}
+
+#[test]
+fn what_is_written_for_2025_12_23_fits_the_real_crds() {
+    fits("2025-12-23-preview", "aso-2.13");
+    fits("2025-12-23-preview", "aso-2.19");
+}
+
+#[test]
+fn what_is_written_for_2026_06_30_fits_the_real_crds() {
+    fits("2026-06-30-preview", "aso-2.19");
+}
+
+#[test]
+fn a_key_version_that_nobody_fills_in_is_missed() {
+    let Some(schemas) = Schemas::read(&["aso-2.13", "capz", "cluster-api"]) else {
+        return;
+    };
+    let objects = objects(&in_mode(
+        "credentialFrom: aso-credential",
+        "2025-12-23-preview",
+    ));
+    let all: Vec<_> = objects
+        .iter()
+        .flat_map(|object| faults(object, &schemas))
+        .collect();
+    assert_eq!(all.len(), 1, "{all:#?}");
+    assert!(all[0].contains("activeKey.version"), "{all:#?}");
+}
+
+/// `line:column` of a value in the first resource that an object of `kind` carries.
+fn place(objects: &[Object], kind: &str, path: &[&str]) -> String {
+    let carrier = objects.iter().find(|object| object.id.kind == kind);
+    let resources = embedded::resources(carrier.expect(kind));
+    let node = resources[0].1.node.at(path).expect("the value is there");
+    let start = node.span().start;
+    format!("{}:{}", start.line, start.column)
+}
+
+#[test]
+fn a_value_points_at_its_own_line_and_a_default_at_the_name() {
+    let made = objects(&definition(SAMPLE));
+    let of_cluster = |path: &[&str]| place(&made, "AROControlPlane", path);
+    let of_pool = |path: &[&str]| place(&made, "AROMachinePool", path);
+    let name = "4:18";
+    assert_eq!(of_cluster(&["metadata", "name"]), name);
+    assert_eq!(of_cluster(&["spec", "location"]), "6:13");
+    assert_eq!(
+        of_cluster(&["spec", "properties", "version", "id"]),
+        "10:17"
+    );
+    assert_eq!(
+        of_cluster(&["spec", "properties", "network", "podCidr"]),
+        name
+    );
+    assert_eq!(
+        of_pool(&["spec", "properties", "platform", "osDisk", "sizeGiB"]),
+        "18:23"
+    );
+    assert_eq!(of_pool(&["spec", "properties", "labels"]), "19:26");
+    assert_eq!(of_pool(&["spec", "properties", "autoRepair"]), name);
+}
+
+#[test]
+fn every_reference_leads_to_something_or_to_what_stands_outside() {
+    for arm in [
+        "2024-06-10-preview",
+        "2025-12-23-preview",
+        "2026-06-30-preview",
+    ] {
+        for (mode, spec) in MODES {
+            let (_, findings) = capstan::graph::build(&objects(&in_mode(spec, arm)));
+            let outside = ["Namespace/", "AzureClusterIdentity/", "Secret/"];
+            for found in findings {
+                let told =
+                    found.id == "R04" && outside.iter().any(|kind| found.message.starts_with(kind));
+                assert!(told, "{arm} {mode}: {} {}", found.id, found.message);
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! All integration tests in one binary: a module per topic.
+
+#![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
+
+mod cli;
+mod corpus;
+mod crds;
+mod daemon;
+mod expand;
+mod real;
+mod shipped;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+#[test]
+fn every_file_here_is_a_module() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite");
+    let on_disk: BTreeSet<String> = std::fs::read_dir(here)
+        .expect("tests/suite is readable")
+        .map(|entry| entry.expect("entry").path())
+        .filter(|path| path.is_dir() || path.extension().is_some_and(|ending| ending == "rs"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .filter(|name| name != "main")
+        .collect();
+    let listed: BTreeSet<String> = include_str!("main.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(on_disk, listed);
+}
