@@ -8,6 +8,7 @@ mod crds;
 mod daemon;
 mod expand;
 mod real;
+mod robust;
 mod shipped;
 
 use std::collections::BTreeSet;
