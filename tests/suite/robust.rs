@@ -148,7 +148,7 @@ fn is_sound(compiled: &Compiled, text: &[u8]) {
         let says = |word: &&str| finding.message.contains(*word);
         let wanted = ["must", "should", "supported values"]
             .iter()
-            .any(|word| says(&word));
+            .any(|word| says(word));
         let told = finding.severity == Severity::Info || finding.help.is_some() || wanted;
         assert!(told, "{}", shown());
         let placed = finding
