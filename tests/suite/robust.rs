@@ -146,9 +146,7 @@ fn is_sound(compiled: &Compiled, text: &[u8]) {
     for finding in &compiled.findings {
         let shown = || format!("{finding:?}\n{}", String::from_utf8_lossy(text));
         let says = |word: &&str| finding.message.contains(*word);
-        let wanted = ["must", "should", "supported values"]
-            .iter()
-            .any(|word| says(word));
+        let wanted = ["must", "should", "supported values"].iter().any(says);
         let told = finding.severity == Severity::Info || finding.help.is_some() || wanted;
         assert!(told, "{}", shown());
         let placed = finding
