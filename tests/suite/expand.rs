@@ -294,6 +294,18 @@ fn a_value_points_at_its_own_line_and_a_default_at_the_name() {
 }
 
 #[test]
+fn null_below_properties_removes_what_is_made() {
+    let text = format!(
+        "{SAMPLE}  properties: {{clusterImageRegistry: null, network: {{hostPrefix: null}}}}\n"
+    );
+    let made = by_name(&objects(&definition(&text)));
+    let properties = &made["HcpOpenShiftCluster/stage-uks-1"]["spec"]["properties"];
+    assert_eq!(properties.get("clusterImageRegistry"), None);
+    assert_eq!(properties["network"].get("hostPrefix"), None);
+    assert_eq!(properties["network"]["podCidr"], "10.128.0.0/14");
+}
+
+#[test]
 fn every_reference_leads_to_something_or_to_what_stands_outside() {
     for arm in [
         "2024-06-10-preview",

@@ -7,6 +7,7 @@ mod corpus;
 mod crds;
 mod daemon;
 mod expand;
+mod provenance;
 mod real;
 mod robust;
 mod shipped;

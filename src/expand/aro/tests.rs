@@ -355,15 +355,6 @@ fn what_has_no_field_of_its_own_is_merged_with_its_origin() {
 }
 
 #[test]
-fn null_removes_what_expansion_makes() {
-    let mut definition = definition(json!({}));
-    let nothing = serde_json::Map::from_iter([("clusterImageRegistry".to_owned(), Json::Null)]);
-    definition.spec.properties = Some(nothing);
-    let hcp = embedded_of(&expand(&definition).0, "HcpOpenShiftCluster").remove(0);
-    assert!(at(&hcp, "spec.properties.clusterImageRegistry").is_none());
-}
-
-#[test]
 fn a_written_value_points_at_its_line_and_a_default_at_the_name() {
     let objects = expanded(json!({"network": {"podCIDR": "10.132.0.0/14"}, "tags": {"a": "b"}}));
     let hcp = embedded_of(&objects, "HcpOpenShiftCluster").remove(0);
