@@ -227,7 +227,7 @@ fn apply_waits_until_the_embedded_cluster_is_ready() {
             "--timeout",
             "10h",
             "--speed",
-            "3000",
+            "1000",
         ],
         0,
     );
