@@ -29,14 +29,6 @@
 //! - [`cli`]: the commands.
 //!
 //! `tests/architecture.rs` holds the arrows between the rooms.
-
-//! - [`adapters`]: everything that touches the world, one folder per outside system.
-//! - [`model`]: the values everybody may hold.
-//! - [`health`]: what a live object says of itself.
-//! - [`model`]: the values everybody may hold.
-//! - [`schema`]: what a value may be, and what an apply makes of it.
-//! - [`health`]: what a live object says of itself.
-//! - [`adapters`]: everything that touches the world; [`adapters::sim`] is a world of our own.
 pub mod adapters;
 pub mod api;
 pub mod cli;

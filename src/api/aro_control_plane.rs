@@ -9,7 +9,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::embedded::{LongRunningOperation, ResourceStatus};
+use super::kinds::CONTROL_PLANE;
 use super::structural::{Properties, any_objects};
+use crate::model::{Node, Object, Value};
+
+/// The `identityRef` of an AROControlPlane that has one.
+#[must_use]
+pub fn identity_ref(object: &Object) -> Option<&Node> {
+    let written = object.node.at(&["spec", "identityRef"]);
+    written
+        .filter(|node| object.id.is(CONTROL_PLANE, "AROControlPlane") && node.value != Value::Null)
+}
 
 /// The ARO HCP cluster itself.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -36,6 +36,16 @@ pub fn resources(object: &Object) -> Vec<(Path, Object)> {
     items.iter().enumerate().filter_map(read).collect()
 }
 
+/// Where an HcpOpenShiftCluster says which key encrypts its data.
+pub const KMS: [&str; 6] = [
+    "spec",
+    "properties",
+    "etcd",
+    "dataEncryption",
+    "customerManaged",
+    "kms",
+];
+
 /// Fields that a controller fills in, so that they may be missing in a tree: kind, path, and whether
 /// only an AROControlPlane with an identityRef has them filled in. Source: facts/aro-controllers.md
 /// §3.2 (5, 6) and §3.3 (2). Schema checks and rules honour it.
@@ -52,7 +62,7 @@ const INJECTED: &[(&str, &str, bool)] = &[
 /// Whether a controller fills in `path` of a resource of this `kind` that `carrier` carries.
 #[must_use]
 pub fn is_injected(carrier: &Object, kind: &str, path: &Path) -> bool {
-    let identity = carrier.node.at(&["spec", "identityRef"]).is_some();
+    let identity = super::aro_control_plane::identity_ref(carrier).is_some();
     carries(&carrier.id)
         && INJECTED.iter().any(|(of, field, needs_identity)| {
             *of == kind && Path::dotted(field) == *path && (identity || !needs_identity)

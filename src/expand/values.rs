@@ -2,6 +2,7 @@
 
 use crate::api::cluster_definition::ClusterDefinition;
 use crate::model::{Finding, Key, Node, Origin, Path, Value};
+use crate::overlay;
 
 /// A part of a definition's spec: what was written keeps its origin, a default comes from the
 /// definition's name.
@@ -45,8 +46,8 @@ impl Values {
 
     /// What was `made`, with the value at `path` merged onto it.
     pub(super) fn onto(&self, made: Node, path: &str) -> Node {
-        match self.get(path) {
-            Some(over) => made.merge(over),
+        match self.node.lookup(&Path::dotted(path)) {
+            Some(over) => overlay::onto(made, over),
             None => made,
         }
     }

@@ -12,7 +12,6 @@ mod clock;
 mod error;
 mod finding;
 mod health;
-mod merge;
 mod node;
 mod object;
 mod path;

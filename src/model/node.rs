@@ -168,6 +168,25 @@ impl IntoIterator for Map {
 }
 
 impl Node {
+    /// How deep maps and lists may nest in a file, and after a patch.
+    pub const MAX_DEPTH: usize = 64;
+    /// How many values the anchors and aliases of one file may copy, and one patch.
+    pub const MAX_COPIES: usize = 100_000;
+
+    /// How many values there are, and how deep they nest.
+    #[must_use]
+    pub fn measure(&self) -> (usize, usize) {
+        let inner = |(values, depth): (usize, usize), node: &Self| {
+            let (more, deeper) = node.measure();
+            (values + more, depth.max(deeper + 1))
+        };
+        match &self.value {
+            Value::List(items) => items.iter().fold((1, 1), inner),
+            Value::Map(map) => map.iter().map(|(_, node)| node).fold((1, 1), inner),
+            _ => (1, 0),
+        }
+    }
+
     /// A value that came from `origin`.
     #[must_use]
     pub fn new(value: Value, origin: &Origin) -> Self {

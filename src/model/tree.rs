@@ -12,7 +12,7 @@ pub enum Problem {
     LinkLeavesTree,
     /// It could not be read; what the system said.
     Unreadable(String),
-    /// The tree holds more files than the limit; this is the first that was left out.
+    /// The tree holds more files than this many; this is the first that was left out.
     TooManyFiles(usize),
 }
 

@@ -9,19 +9,18 @@ use std::collections::HashSet;
 
 use super::{Overlays, select};
 use crate::api::overlay::Precedence;
-use crate::model::{Finding, Key, Map, Node, Value};
+use crate::model::{Finding, Key, Map, Node, Origin, Value};
 use crate::schema::strategic::{self, ListKeys};
 
 const SPEC: &str = "spec";
 const POOLS: &str = "nodePools";
 /// The name that means every pool.
 const EVERY_POOL: &str = "*";
-/// What lies below this key is merged onto what expansion makes, and there `null` still removes.
-const PROPERTIES: &str = "properties";
 
 impl Overlays {
-    /// Merges the overlays that select a definition into its `spec`. A `null` removes what lies
-    /// beneath and is then gone itself, except below `properties`, where expansion heeds it.
+    /// Merges the overlays that select a definition into its `spec`. Directives are followed and
+    /// gone, with overlays or without. A `null` takes the place of what lies beneath and stays: who
+    /// reads the definition takes it as absent, and below `properties` expansion heeds it.
     #[must_use]
     pub fn merge(&mut self, mut definition: Node) -> (Node, Vec<Finding>) {
         for entry in &mut self.entries {
@@ -31,9 +30,9 @@ impl Overlays {
         if let Some(spec) = take_spec(&mut definition) {
             let beneath = self.layers(&definition, Precedence::Default);
             let above = self.layers(&definition, Precedence::Enforced);
-            let spec = lay_under(spec, &beneath, &self.lists, &mut findings);
+            let spec = lay_under(&spec, &beneath, &self.lists, &mut findings);
             let spec = lay_over(spec, &above, &self.lists, &mut findings);
-            put_spec(&mut definition, without_nulls(spec));
+            put_spec(&mut definition, spec);
         }
         (definition, findings)
     }
@@ -51,16 +50,16 @@ impl Overlays {
     }
 }
 
-fn lay_under(spec: Node, layers: &[&Node], lists: &ListKeys, findings: &mut Vec<Finding>) -> Node {
+fn lay_under(spec: &Node, layers: &[&Node], lists: &ListKeys, findings: &mut Vec<Finding>) -> Node {
     let Some(lowest) = layers.first() else {
-        return spec;
+        return strategic::lay_over(empty(&spec.origin), spec, lists, findings);
     };
-    let pools = pool_names(std::iter::once(&spec).chain(layers.iter().copied()));
-    let mut lower = Node::new(Value::Map(Map::default()), &lowest.origin);
+    let pools = pool_names(std::iter::once(spec).chain(layers.iter().copied()));
+    let mut lower = empty(&lowest.origin);
     for sheet in layers.iter().flat_map(|layer| sheets(layer, &pools)) {
         lower = strategic::lay_over(lower, &sheet, lists, findings);
     }
-    strategic::lay_under(&spec, lower, lists, findings)
+    strategic::lay_under(spec, lower, lists, findings)
 }
 
 fn lay_over(
@@ -133,13 +132,16 @@ fn renamed(pool: &Node, name: &Node) -> Node {
     pool
 }
 
+fn empty(origin: &Origin) -> Node {
+    Node::new(Value::Map(Map::default()), origin)
+}
+
 /// The spec, empty when it is missing; nothing when it is no map, which reading it will say.
 fn take_spec(definition: &mut Node) -> Option<Node> {
     let origin = definition.origin.clone();
     let Value::Map(map) = &mut definition.value else {
         return None;
     };
-    let empty = |origin| Node::new(Value::Map(Map::default()), origin);
     match map.get_mut(SPEC) {
         None => Some(empty(&origin)),
         Some(node) => match node.value {
@@ -169,23 +171,4 @@ fn put_spec(definition: &mut Node, spec: Node) {
             map.insert(key, spec);
         }
     }
-}
-
-fn without_nulls(node: Node) -> Node {
-    let Node { value, origin } = node;
-    let value = match value {
-        Value::List(items) => Value::List(items.into_iter().map(without_nulls).collect()),
-        Value::Map(map) => {
-            let entries = map
-                .into_iter()
-                .filter(|(_, node)| node.value != Value::Null);
-            let settled = entries.map(|(key, node)| match key.name.as_ref() {
-                PROPERTIES => (key, node),
-                _ => (key, without_nulls(node)),
-            });
-            Value::Map(settled.collect())
-        }
-        scalar => scalar,
-    };
-    Node { value, origin }
 }

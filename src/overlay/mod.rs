@@ -4,15 +4,19 @@
 //! patched objects, and findings: O01 for what was for nothing, O02 for patches that cannot be
 //! applied. Every value still says where it is written and what it overrode.
 //!
+//! [`onto`] lays the parts of a definition that Azure's API defines on what was made.
+//!
 //! It does not know: what fields of a definition mean, or how a definition becomes objects.
 
 mod layers;
 mod patches;
 mod select;
 
+use std::sync::LazyLock;
+
 use crate::api::overlay::Overlay;
-use crate::model::Finding;
-use crate::schema::strategic::ListKeys;
+use crate::model::{Finding, Node};
+use crate::schema::strategic::{self, ListKeys};
 
 /// The overlays of a fleet. They are applied to all of its definitions, then to all of its objects,
 /// and can tell at the end which of them were for nothing.
@@ -55,6 +59,14 @@ impl Overlays {
     pub fn unused(&self) -> Vec<Finding> {
         self.entries.iter().flat_map(Entry::unused).collect()
     }
+}
+
+/// Lays `over` on what expansion `made`, by the rules of patches: `null` removes. Its directives were
+/// followed where the definition was merged, so there is nothing to find any more.
+#[must_use]
+pub fn onto(made: Node, over: &Node) -> Node {
+    static LISTS: LazyLock<ListKeys> = LazyLock::new(ListKeys::default);
+    strategic::merge(made, over, &LISTS, &mut Vec::new())
 }
 
 impl Entry {

@@ -204,10 +204,10 @@ fn overlays_apply_in_order_and_ties_are_settled_by_path() {
 }
 
 #[test]
-fn null_removes_what_lies_beneath_and_is_gone_at_the_end() {
+fn null_takes_the_place_of_what_lies_beneath_and_stays_for_the_reader() {
     let low = overlay(
         "low.yaml",
-        "order: 1\nmerge: {a: 1, b: {c: 1, d: 1}, n: null, t: 1}",
+        "order: 1\nmerge: {a: 1, b: {c: 1, d: 1}, o: null, t: 1}",
     );
     let mid = overlay("mid.yaml", "order: 2\nmerge: {t: null}");
     let high = overlay(
@@ -217,18 +217,32 @@ fn null_removes_what_lies_beneath_and_is_gone_at_the_end() {
     let mut overlays = overlays([low, mid, high]);
     let spec = merged(
         &mut overlays,
-        "a: null\nb: {c: null}\ne: 1\nf: {g: 1}\nl: [{x: null, w: 1}]",
+        "a: null\nb: {c: null}\ne: 1\nf: {g: 1}\nl: [{x: null, w: 1}]\no: 1",
     );
     assert_eq!(
         spec.to_json(),
-        json!({"b": {"d": 1}, "l": [{"w": 1}], "h": {}})
+        json!({
+            "a": null, "b": {"c": null, "d": 1}, "e": null, "f": null, "h": {"i": null},
+            "l": [{"x": null, "w": 1}], "o": 1, "t": null,
+        })
     );
-    let alone = "a: null\nproperties: {b: null}\nnodePools: [{name: p, properties: {c: null}}]";
-    let spec = merged(&mut super::tests::overlays([]), alone);
+}
+
+#[test]
+fn directives_are_followed_with_overlays_or_without() {
+    let definition = "m: {$patch: replace, a: 1}\nnodePools: [{name: infra, $patch: delete}, {name: p}]\nproperties: {x: {$retainKeys: [w], w: 1}}";
     let expected = json!({
-        "properties": {"b": null}, "nodePools": [{"name": "p", "properties": {"c": null}}]
+        "m": {"a": 1}, "nodePools": [{"name": "p"}], "properties": {"x": {"w": 1}}
     });
-    assert_eq!(spec.to_json(), expected, "expansion needs to know");
+    assert_eq!(merged(&mut overlays([]), definition).to_json(), expected);
+    let low = "merge: {m: {b: 2}, nodePools: [{name: infra}], properties: {x: {z: 1}}}";
+    let mut with = overlays([overlay("low.yaml", low)]);
+    assert_eq!(merged(&mut with, definition).to_json(), expected);
+    let (_, findings) = overlays([]).merge(super::tests::definition("m: {$patch: away}"));
+    assert_eq!(
+        said(&findings),
+        ["O02 definition.yaml:4 the directive `$patch` cannot be followed"]
+    );
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The admission rules of AROControlPlane, AROMachinePool and AROCluster (V01–V04), worded as the
 //! provider's webhooks word them (facts/aro-controllers.md §2).
 
-use crate::api::embedded;
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
-use crate::model::{Finding, Node, Object, Path};
+use crate::api::{aro_control_plane, embedded};
+use crate::model::{Finding, Node, Object, Path, Value};
 
 /// V01: a control plane and a machine pool carry at least one resource.
 pub(super) fn resources_present(object: &Object) -> Vec<Finding> {
@@ -38,53 +38,60 @@ pub(super) fn resources_well_formed(object: &Object) -> Vec<Finding> {
         .lookup(&path)
         .and_then(Node::as_list)
         .unwrap_or_default();
-    let fault = |(index, item): (usize, &Node)| {
-        let (message, help) = malformed(item)?;
+    let faults = |(index, item): (usize, &Node)| {
         let at = path.index(index);
-        Some(
+        let finding = |(message, help)| {
             Finding::error("V02", message)
                 .at(item.span())
                 .of(&object.id)
                 .field(&at)
-                .help(help),
-        )
+                .help(help)
+        };
+        malformed(item).into_iter().map(finding).collect::<Vec<_>>()
     };
-    items.iter().enumerate().filter_map(fault).collect()
+    items.iter().enumerate().flat_map(faults).collect()
 }
 
-fn malformed(item: &Node) -> Option<(&'static str, &'static str)> {
+/// What is wrong with an embedded resource, and what to do about it.
+fn malformed(item: &Node) -> Vec<(&'static str, &'static str)> {
+    const WHOLE: &str = "write a whole Azure Service Operator resource, or remove the item";
     let blank = |path: &[&str]| item.text(path).is_none_or(str::is_empty);
-    if item.as_map().is_none() {
-        return Some((
-            "resource cannot be empty",
-            "write a whole Azure Service Operator resource, or remove the item",
-        ));
+    match &item.value {
+        Value::Null => return vec![("resource cannot be empty", WHOLE)],
+        Value::Map(_) => {}
+        _ => return vec![("resource must be valid JSON: it must be a map", WHOLE)],
     }
-    if blank(&["apiVersion"]) {
-        return Some((
+    let no_metadata = item.get("metadata").and_then(Node::as_map).is_none();
+    let faults = [
+        (
+            blank(&["apiVersion"]),
             "resource must have apiVersion",
             "for example `apiVersion: network.azure.com/v1api20201101`",
-        ));
-    }
-    if blank(&["kind"]) {
-        return Some((
+        ),
+        (
+            blank(&["kind"]),
             "resource must have kind",
             "for example `kind: VirtualNetwork`",
-        ));
-    }
-    if item.get("metadata").is_none() {
-        return Some(("resource must have metadata", "add `metadata: {name: ...}`"));
-    }
-    blank(&["metadata", "name"]).then_some((
-        "resource must have metadata.name",
-        "add `name` under metadata",
-    ))
+        ),
+        (
+            no_metadata,
+            "resource must have metadata",
+            "add `metadata: {name: ...}`",
+        ),
+        (
+            !no_metadata && blank(&["metadata", "name"]),
+            "resource must have metadata.name",
+            "add `name` under metadata",
+        ),
+    ];
+    let wrong = faults.into_iter().filter(|(wrong, ..)| *wrong);
+    wrong.map(|(_, message, help)| (message, help)).collect()
 }
 
 /// V03: an identityRef names somebody.
 pub(super) fn identity_ref_named(object: &Object) -> Vec<Finding> {
-    let reference = object.node.at(&["spec", "identityRef"]);
-    match reference.filter(|_| object.id.is(CONTROL_PLANE, "AROControlPlane")) {
+    let reference = aro_control_plane::identity_ref(object);
+    match reference {
         Some(node) if node.text(&["name"]).is_none_or(str::is_empty) => {
             let finding = Finding::error("V03", "spec.identityRef.name cannot be empty")
                 .at(node.get("name").unwrap_or(node).span())
@@ -130,10 +137,22 @@ mod tests {
         )
     }
 
+    fn machine_pool(spec: &str) -> String {
+        control_plane(spec)
+            .replace("controlplane.", "infrastructure.")
+            .replace("AROControlPlane", "AROMachinePool")
+    }
+
     #[test]
-    fn a_control_plane_needs_resources() {
+    fn a_control_plane_and_a_machine_pool_need_resources() {
         let message =
             "resources mode is required; field-based configuration is no longer supported";
+        assert_eq!(
+            said(resources_present, &machine_pool("{resources: null}")),
+            [format!("V01 4:19 {message}")]
+        );
+        let cluster = machine_pool("{}").replace("AROMachinePool", "AROCluster");
+        assert_eq!(said(resources_present, &cluster), NONE);
         assert_eq!(
             said(resources_present, &control_plane("{}")),
             [format!("V01 4:7 {message}")]
@@ -155,6 +174,7 @@ mod tests {
     fn an_embedded_resource_says_what_it_is() {
         let cases = [
             ("null", "resource cannot be empty"),
+            ("text", "resource must be valid JSON: it must be a map"),
             (
                 "{kind: A, metadata: {name: a}}",
                 "resource must have apiVersion",
@@ -170,19 +190,16 @@ mod tests {
             ),
         ];
         for (item, message) in cases {
-            let said = said(
-                resources_well_formed,
-                &control_plane(&format!("{{resources: [{item}]}}")),
-            );
-            assert_eq!(said, [format!("V02 4:20 {message}")]);
+            for object in [control_plane, machine_pool] {
+                let yaml = object(&format!("{{resources: [{item}]}}"));
+                let said = said(resources_well_formed, &yaml);
+                assert_eq!(said, [format!("V02 4:20 {message}")]);
+            }
         }
-        assert_eq!(
-            said(
-                resources_well_formed,
-                &control_plane("{resources: [{apiVersion: v1, kind: A, metadata: {name: a}}]}")
-            ),
-            NONE
-        );
+        let several = said(resources_well_formed, &control_plane("{resources: [{}]}"));
+        assert_eq!(several.len(), 3, "{several:?}");
+        let sound = "{resources: [{apiVersion: v1, kind: A, metadata: {name: a}}]}";
+        assert_eq!(said(resources_well_formed, &machine_pool(sound)), NONE);
     }
 
     #[test]
@@ -201,7 +218,9 @@ mod tests {
             ),
             NONE
         );
-        assert_eq!(said(identity_ref_named, &control_plane("{}")), NONE);
+        for none in ["{}", "{identityRef: null}"] {
+            assert_eq!(said(identity_ref_named, &control_plane(none)), NONE);
+        }
     }
 
     #[test]

@@ -1,9 +1,20 @@
 //! V06: the fields of an AzureClusterIdentity fit its type (facts/aro-controllers.md §1, §2).
 
 use crate::api::kinds::INFRASTRUCTURE;
-use crate::model::{Finding, Object, Path};
+use crate::model::{Finding, Node, Object, Path, Value};
 
-const USER_ASSIGNED_CREDENTIAL: &str = "UserAssignedIdentityCredential";
+/// Fields of one type only, with that type.
+const ONLY_OF: &[(&str, &str)] = &[
+    ("resourceID", "UserAssignedMSI"),
+    (
+        "userAssignedIdentityCredentialsPath",
+        "UserAssignedIdentityCredential",
+    ),
+    (
+        "userAssignedIdentityCredentialsCloudType",
+        "UserAssignedIdentityCredential",
+    ),
+];
 
 /// V06: each field is set only for the types that use it, and a type that needs a secret has one.
 pub(super) fn fields_fit_the_type(object: &Object) -> Vec<Finding> {
@@ -15,7 +26,7 @@ pub(super) fn fields_fit_the_type(object: &Object) -> Vec<Finding> {
         object
             .node
             .at(&["spec", field])
-            .filter(|node| node.as_str() != Some(""))
+            .filter(|node| node.as_str() != Some("") && node.value != Value::Null)
     };
     let finding = |field: &str, message: String, help: &str| {
         let path = Path::dotted("spec").key(field);
@@ -26,25 +37,13 @@ pub(super) fn fields_fit_the_type(object: &Object) -> Vec<Finding> {
             .help(help)
     };
     let mut found = Vec::new();
-    if value("resourceID").is_some() && kind != "UserAssignedMSI" {
-        let message =
-            "resourceID can only be set when AzureClusterIdentity is of type UserAssignedMSI"
-                .to_owned();
-        found.push(finding("resourceID", message, "remove resourceID"));
-    }
-    for field in [
-        "userAssignedIdentityCredentialsPath",
-        "userAssignedIdentityCredentialsCloudType",
-    ] {
-        if value(field).is_some() && kind != USER_ASSIGNED_CREDENTIAL {
-            let message = format!(
-                "{field} can only be set when AzureClusterIdentity is of type {USER_ASSIGNED_CREDENTIAL}"
-            );
-            found.push(finding(
-                field,
-                message,
-                "remove the field, or change the type",
-            ));
+    for (field, of) in ONLY_OF {
+        let given = value(field).filter(|_| kind != *of).and_then(Node::as_str);
+        if let Some(given) = given {
+            let message =
+                format!("{given} can only be set when AzureClusterIdentity is of type {of}");
+            let help = format!("remove {field}, or write `type: {of}`");
+            found.push(finding(field, message, &help));
         }
     }
     let secret = value("clientSecret").is_some();
@@ -68,10 +67,22 @@ mod tests {
     use crate::rules::said;
 
     #[test]
+    fn the_words_are_those_of_the_providers_webhook() {
+        let yaml = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: AzureClusterIdentity\nmetadata: {name: i}\nspec:\n  type: WorkloadIdentity\n  userAssignedIdentityCredentialsPath: /p\n";
+        assert_eq!(
+            said(fields_fit_the_type, yaml),
+            [
+                "V06 6:40 /p can only be set when AzureClusterIdentity is of type UserAssignedIdentityCredential"
+            ]
+        );
+    }
+
+    #[test]
     fn fields_are_set_only_where_the_type_uses_them() {
         let cases = [
             ("type: ServicePrincipal, clientSecret: {name: s}", 0),
             ("type: ServicePrincipal", 1),
+            ("type: ServicePrincipal, clientSecret: null", 1),
             (
                 "type: ServicePrincipal, clientSecret: {name: s}, resourceID: /r",
                 1,

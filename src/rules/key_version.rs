@@ -2,23 +2,16 @@
 //! encryption key a cluster uses (the proposal, "Encryption key version validation"; both the
 //! proposal's field shape and today's).
 
+use crate::api::aro_control_plane::identity_ref;
+use crate::api::embedded::KMS;
 use crate::api::kinds::{CONTROL_PLANE, RED_HAT_OPENSHIFT};
 use crate::model::{Finding, Node, Object, Path};
 
 const WHY: &str = "is required when identityRef is not set - CAPZ cannot auto-create or propagate the encryption key without Azure credentials";
-const KMS: [&str; 6] = [
-    "spec",
-    "properties",
-    "etcd",
-    "dataEncryption",
-    "customerManaged",
-    "kms",
-];
 
 /// V05: `kms.activeKey.version` (or the older `kms.keyVersion`) is given when identityRef is not.
 pub(super) fn key_version_given(object: &Object) -> Vec<Finding> {
-    let with_identity = object.node.at(&["spec", "identityRef"]).is_some();
-    if with_identity || !object.id.is(CONTROL_PLANE, "AROControlPlane") {
+    if identity_ref(object).is_some() || !object.id.is(CONTROL_PLANE, "AROControlPlane") {
         return Vec::new();
     }
     let path = Path::dotted("spec.resources");
@@ -124,6 +117,13 @@ mod tests {
                 "{kms}"
             );
         }
+    }
+
+    #[test]
+    fn an_identity_that_is_null_is_none() {
+        let kms = "{activeKey: {name: k}}";
+        let said = said(key_version_given, &control_plane("identityRef: null", kms));
+        assert_eq!(said.len(), 1, "{said:?}");
     }
 
     #[test]

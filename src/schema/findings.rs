@@ -10,7 +10,7 @@ use super::defaults::apply_defaults;
 use super::nearest::nearest;
 use super::overflow::overflows;
 use super::prune::unknown_fields;
-use super::structural::{Schema, Type};
+use super::structural::{ListKind, Schema, Type};
 use super::validate::{Unknown, validate};
 use super::violation::{Violation, ViolationKind};
 
@@ -98,22 +98,25 @@ impl Teller<'_> {
         match &violation.kind {
             ViolationKind::UnknownField { nearest } => match nearest {
                 Some(name) => Some(format!("did you mean `{name}`?")),
-                None => self.known_fields(path),
+                None => self.known_fields(&Path(parent(&path.0).to_vec())),
             },
-            ViolationKind::WrongType { expected } => rewrite(expected, self.node.nearest(path)),
+            ViolationKind::WrongType { expected } => {
+                rewrite(expected, self.node.nearest(path)).or_else(|| self.known_fields(path))
+            }
             ViolationKind::Missing => {
                 let wanted = self.schema.at(path)?;
                 let name = path.0.last().and_then(name)?;
                 let kind = (!wanted.types.is_empty()).then(|| either(&wanted.types))?;
                 Some(format!("add `{name}`, {kind}"))
             }
-            ViolationKind::NotAllowed => self.nearest_allowed(path),
-            ViolationKind::Other => None,
+            ViolationKind::NotAllowed => self.nearest_allowed(path).or_else(|| self.in_words(path)),
+            ViolationKind::Other => self.own_key(path),
         }
     }
 
+    /// The fields of the map at `path`.
     fn known_fields(&self, path: &Path) -> Option<String> {
-        let above = self.schema.at(&Path(parent(&path.0).to_vec()))?;
+        let above = self.schema.at(path)?;
         let names: Vec<&str> = above.properties.keys().map(String::as_str).collect();
         let rest = names.len().saturating_sub(MOST_NAMES);
         let shown = names[..names.len() - rest].join(", ");
@@ -130,7 +133,41 @@ impl Teller<'_> {
         let names = allowed.iter().filter_map(serde_json::Value::as_str);
         nearest(found, names).map(|name| format!("did you mean `{name}`?"))
     }
+
+    /// What a value's pattern asks for, where people know it by another name.
+    fn in_words(&self, path: &Path) -> Option<String> {
+        let pattern = self.schema.at(path)?.checks.as_ref()?.pattern.as_ref()?;
+        let known = PATTERNS.iter().find(|(text, _)| *text == pattern.text())?;
+        Some(known.1.to_owned())
+    }
+
+    /// By what the items of the list around `path` must differ.
+    fn own_key(&self, path: &Path) -> Option<String> {
+        match &self.schema.at(&Path(parent(&path.0).to_vec()))?.list {
+            ListKind::Map(keys) => {
+                let keys = keys.join("` and `");
+                Some(format!("give each item of the list a `{keys}` of its own"))
+            }
+            _ => None,
+        }
+    }
 }
+
+/// Patterns of names and ids, in words.
+const PATTERNS: &[(&str, &str)] = &[
+    (
+        "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+        "write the id as Azure shows it, such as 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10",
+    ),
+    (
+        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        "use lower-case letters, digits and `-`, which may not stand first or last",
+    ),
+    (
+        "^[a-z]([-a-z0-9]*[a-z0-9])?$",
+        "use lower-case letters, digits and `-`, a letter first and no `-` last",
+    ),
+];
 
 fn parent(path: &[Segment]) -> &[Segment] {
     path.split_last().map_or(&[], |(_, above)| above)

@@ -6,11 +6,6 @@
 
 use crate::model::{Finding, Key, Node, Value};
 
-/// How deep maps and lists may nest after an operation: as deep as in a file.
-const MAX_DEPTH: usize = 64;
-/// How many values one patch may copy: as many as aliases may in a file.
-const MAX_COPIES: usize = 100_000;
-
 /// Follows the operations in order. If one cannot be followed none is, and a finding says which.
 #[must_use]
 pub fn apply(node: Node, operations: &[Node], findings: &mut Vec<Finding>) -> Node {
@@ -49,8 +44,8 @@ fn follow(root: &mut Node, operation: &Node, copies: &mut usize) -> Result<(), F
         Some("copy") => {
             let from = pointer(operation, "from")?;
             let node = find(root, &from).ok_or_else(|| nothing(operation, "from"))?;
-            *copies += measure(node).0;
-            if *copies > MAX_COPIES {
+            *copies += node.measure().0;
+            if *copies > Node::MAX_COPIES {
                 return Err(too_many());
             }
             let node = node.clone();
@@ -172,29 +167,19 @@ fn over(new: Node, old: &Node) -> Node {
     Node { origin, ..new }
 }
 
-/// How many values there are, and how deep they nest.
-fn measure(node: &Node) -> (usize, usize) {
-    let inner = |(values, height): (usize, usize), node| {
-        let (more, higher) = measure(node);
-        (values + more, height.max(higher + 1))
-    };
-    match &node.value {
-        Value::List(items) => items.iter().fold((1, 1), inner),
-        Value::Map(map) => map.iter().map(|(_, node)| node).fold((1, 1), inner),
-        _ => (1, 0),
-    }
-}
-
 fn deep_enough(path: &[String], node: &Node) -> Result<(), Fault> {
-    if path.len() + measure(node).1 <= MAX_DEPTH {
+    if path.len() + node.measure().1 <= Node::MAX_DEPTH {
         return Ok(());
     }
-    let message = format!("the operation nests more than {MAX_DEPTH} maps and lists");
+    let message = format!(
+        "the operation nests more than {} maps and lists",
+        Node::MAX_DEPTH
+    );
     Err(Fault(message, "no Kubernetes object nests this deep"))
 }
 
 fn too_many() -> Fault {
-    let message = format!("the patch copies more than {MAX_COPIES} values");
+    let message = format!("the patch copies more than {} values", Node::MAX_COPIES);
     Fault(message, "write the values out")
 }
 

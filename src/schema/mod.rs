@@ -1,17 +1,12 @@
-//! What a value may be, what belongs to whom, and what an apply makes of it.
+//! What a value may be, what belongs to whom, and what a merge or an apply makes of it.
 //!
 //! - [`Schema`] says what a value may be: [`validate()`], [`apply_defaults()`] and [`prune()`] do with a
-//!   value what the API server does.
-//! - [`FieldSet`] is a set of fields as managedFields keeps it.
-//! - [`strategic`] and [`json_patch`] change values that know where they came from.
-//!
-//! In: values and schemas. Out: values, violations, field sets. It does not know
-//! kinds, clusters, files, or how anything reaches an API server.
 //!   value what the API server does (it prunes, then defaults, then validates); [`findings()`] says what
 //!   is wrong with a written document, at the line to edit.
 //! - [`FieldSet`] is a set of fields as managedFields keeps it; [`Types`] says how the lists and maps
 //!   of a kind merge; [`compare`], [`remove`] and [`project`] work on values by fields.
 //! - [`apply()`] and [`update()`] are server-side apply as a function.
+//! - [`strategic`] and [`json_patch`] change values that know where they came from.
 //!
 //! In: plain JSON values, schemas, nodes. Out: plain values, violations, findings, field sets. It does
 //! not know kinds, clusters, files, or how anything reaches an API server.

@@ -9,10 +9,6 @@ use std::ops::ControlFlow;
 use super::entries::Entries;
 use crate::model::{Finding, Node, Origin, Value};
 
-/// How deep maps and lists may nest.
-pub const MAX_DEPTH: usize = 64;
-/// How many values the anchors and aliases of one file may copy.
-pub const MAX_COPIES: usize = 100_000;
 /// How many findings one file gets; whoever has this many will run the check again anyway.
 const MAX_FINDINGS: usize = 100;
 
@@ -103,8 +99,8 @@ impl Builder {
             self.report(contains_itself(origin));
             return self.put(Node::new(Value::Null, origin));
         };
-        let (values, height) = measure(target);
-        if self.open.len() + height > MAX_DEPTH {
+        let (values, height) = target.measure();
+        if self.open.len() + height > Node::MAX_DEPTH {
             self.report(too_deep(origin));
             return ControlFlow::Break(());
         }
@@ -141,7 +137,7 @@ impl Builder {
     }
 
     fn push(&mut self, origin: Origin, anchor: usize, content: Content) -> ControlFlow<()> {
-        if self.open.len() == MAX_DEPTH {
+        if self.open.len() == Node::MAX_DEPTH {
             self.report(too_deep(&origin));
             return ControlFlow::Break(());
         }
@@ -156,7 +152,7 @@ impl Builder {
     /// Puts a value where it belongs, and keeps a copy for the aliases of its anchor.
     fn place(&mut self, node: Node, anchor: usize) -> ControlFlow<()> {
         if anchor != 0 {
-            let (values, _) = measure(&node);
+            let (values, _) = node.measure();
             self.count(values, &node.origin)?;
             self.anchors.insert(anchor, node.clone());
         }
@@ -178,24 +174,11 @@ impl Builder {
 
     fn count(&mut self, values: usize, origin: &Origin) -> ControlFlow<()> {
         self.copies += values;
-        if self.copies <= MAX_COPIES {
+        if self.copies <= Node::MAX_COPIES {
             return ControlFlow::Continue(());
         }
         self.report(too_many(origin));
         ControlFlow::Break(())
-    }
-}
-
-/// How many values there are, and how deep they nest.
-fn measure(node: &Node) -> (usize, usize) {
-    let inner = |(values, height): (usize, usize), node| {
-        let (more, higher) = measure(node);
-        (values + more, height.max(higher + 1))
-    };
-    match &node.value {
-        Value::List(items) => items.iter().fold((1, 1), inner),
-        Value::Map(map) => map.iter().map(|(_, node)| node).fold((1, 1), inner),
-        _ => (1, 0),
     }
 }
 
@@ -212,7 +195,10 @@ fn contains_itself(origin: &Origin) -> Finding {
 fn too_deep(origin: &Origin) -> Finding {
     Finding::error(
         "Y05",
-        format!("more than {MAX_DEPTH} maps and lists are nested here"),
+        format!(
+            "more than {} maps and lists are nested here",
+            Node::MAX_DEPTH
+        ),
     )
     .at(origin.span())
     .help("no Kubernetes object nests this deep; the document is not read")
@@ -221,7 +207,10 @@ fn too_deep(origin: &Origin) -> Finding {
 fn too_many(origin: &Origin) -> Finding {
     Finding::error(
         "Y06",
-        format!("anchors and aliases repeat more than {MAX_COPIES} values in this file"),
+        format!(
+            "anchors and aliases repeat more than {} values in this file",
+            Node::MAX_COPIES
+        ),
     )
     .at(origin.span())
     .help("write the values out, or use an overlay; the document is not read")

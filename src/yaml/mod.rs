@@ -14,7 +14,6 @@ mod scalar;
 mod syntax;
 mod write;
 
-pub use builder::{MAX_COPIES, MAX_DEPTH};
 pub use documents::read;
 pub use problems::problems;
 pub use write::write;

@@ -25,10 +25,7 @@ fn describe(path: &str, problem: &Problem) -> Finding {
         }
         Problem::TooManyFiles(files) => Finding::error(
             "Y04",
-            format!(
-                "the tree holds {files} files, {} are allowed; this one and the next are not read",
-                Tree::MAX_FILES
-            ),
+            format!("the tree holds more than {files} files: this one and the next are not read"),
         )
         .help("list folders that hold no Kubernetes objects in `.capstanignore`"),
         Problem::LinkLeavesTree => Finding::error(
@@ -57,7 +54,7 @@ mod tests {
         };
         let tree = problems_of([
             ("a.yaml", Problem::TooLarge(2_000_000)),
-            ("b.yaml", Problem::TooManyFiles(20_001)),
+            ("b.yaml", Problem::TooManyFiles(20_000)),
             ("c.yaml", Problem::LinkLeavesTree),
             ("d.yaml", Problem::Unreadable("permission denied".into())),
         ]);
@@ -69,7 +66,7 @@ mod tests {
             said,
             [
                 "Y03 a.yaml:1:1 the file has 2000000 bytes, 1048576 are allowed",
-                "Y04 b.yaml:1:1 the tree holds 20001 files, 20000 are allowed; this one and the next are not read",
+                "Y04 b.yaml:1:1 the tree holds more than 20000 files: this one and the next are not read",
                 "Y07 c.yaml:1:1 `c.yaml` is a link that leads out of the tree",
                 "Y08 d.yaml:1:1 the file cannot be read: permission denied",
             ]

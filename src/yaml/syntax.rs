@@ -5,8 +5,7 @@
 
 use serde_saphyr::granit_parser::ErrorKind;
 
-use super::builder::MAX_DEPTH;
-use crate::model::Position;
+use crate::model::{Node, Position};
 
 /// A syntax error as a person can use it.
 pub(super) struct Fault {
@@ -113,7 +112,10 @@ fn too_deep(start: Position) -> Fault {
     Fault {
         id: "Y05",
         start,
-        message: format!("more than {MAX_DEPTH} maps and lists are nested here"),
+        message: format!(
+            "more than {} maps and lists are nested here",
+            Node::MAX_DEPTH
+        ),
         help: "no Kubernetes object nests this deep; the document is not read",
     }
 }

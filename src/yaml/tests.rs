@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use super::{MAX_COPIES, MAX_DEPTH, read, write};
+use super::{read, write};
 use crate::model::{Finding, Node, Value};
 
 fn parse(text: &str) -> (Vec<Node>, Vec<Finding>) {
@@ -285,8 +285,8 @@ fn text_that_is_not_utf8_is_a_finding() {
 #[test]
 fn depth_has_a_limit_whatever_it_is_made_of() {
     let lists = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    assert_eq!(said(&lists(MAX_DEPTH)), [""; 0]);
-    assert!(said(&lists(MAX_DEPTH + 1))[0].starts_with("Y05 1:65 "));
+    assert_eq!(said(&lists(Node::MAX_DEPTH)), [""; 0]);
+    assert!(said(&lists(Node::MAX_DEPTH + 1))[0].starts_with("Y05 1:65 "));
     let chain = format!(
         "- &a {}\n- {}*a{}\n",
         lists(40),
@@ -319,7 +319,7 @@ fn an_alias_bomb_is_refused_before_it_is_built() {
     let (documents, findings) = parse(&text);
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].id, "Y06");
-    assert!(findings[0].message.contains(&MAX_COPIES.to_string()));
+    assert!(findings[0].message.contains(&Node::MAX_COPIES.to_string()));
     assert_eq!(documents.len(), 1);
 }
 

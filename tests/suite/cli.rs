@@ -224,6 +224,8 @@ fn apply_waits_until_the_embedded_cluster_is_ready() {
             "examples/quickstart",
             "--embedded",
             "--wait",
+            "--timeout",
+            "10h",
             "--speed",
             "1000",
         ],

@@ -7,6 +7,7 @@ use capstan::api::cluster_definition::{self, ClusterDefinition};
 use capstan::api::embedded;
 use capstan::expand::expand;
 use capstan::model::{Node, Object};
+use capstan::overlay;
 use capstan::schema::{Unknown, validate};
 use capstan::yaml;
 use serde_json::{Value as Json, json};
@@ -155,7 +156,7 @@ const MODES: &[(&str, &str)] = &[
     ),
     (
         "with a fixed size",
-        "{identityRef: {name: id}, nodePools: [{name: a, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 3}, {name: b, version: 4.20.17, vmSize: Standard_D8s_v3}]}",
+        "{identityRef: {name: id}, nodePools: [{$patch: replace}, {name: a, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 3}, {name: b, version: 4.20.17, vmSize: Standard_D8s_v3}]}",
     ),
     (
         "in its first phase",
@@ -190,7 +191,7 @@ fn in_mode(spec: &str, arm: &str) -> ClusterDefinition {
         Some(inner) => format!("{{armAPIVersion: {arm}, {inner}"),
         None => format!("{{armAPIVersion: {arm}, {spec}}}"),
     };
-    let node = one(BASE).merge(one(&format!("spec: {spec}")));
+    let node = overlay::onto(one(BASE), &one(&format!("spec: {spec}")));
     let (definition, findings) = cluster_definition::read(&node);
     definition.unwrap_or_else(|| panic!("{findings:?}"))
 }
@@ -290,6 +291,18 @@ fn a_value_points_at_its_own_line_and_a_default_at_the_name() {
     );
     assert_eq!(of_pool(&["spec", "properties", "labels"]), "19:26");
     assert_eq!(of_pool(&["spec", "properties", "autoRepair"]), name);
+}
+
+#[test]
+fn null_below_properties_removes_what_is_made() {
+    let text = format!(
+        "{SAMPLE}  properties: {{clusterImageRegistry: null, network: {{hostPrefix: null}}}}\n"
+    );
+    let made = by_name(&objects(&definition(&text)));
+    let properties = &made["HcpOpenShiftCluster/stage-uks-1"]["spec"]["properties"];
+    assert_eq!(properties.get("clusterImageRegistry"), None);
+    assert_eq!(properties["network"].get("hostPrefix"), None);
+    assert_eq!(properties["network"]["podCidr"], "10.128.0.0/14");
 }
 
 #[test]

@@ -8,7 +8,9 @@ mod corpus;
 mod crds;
 mod daemon;
 mod expand;
+mod provenance;
 mod real;
+mod robust;
 mod shipped;
 
 use std::collections::BTreeSet;

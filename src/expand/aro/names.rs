@@ -259,6 +259,7 @@ mod tests {
         let definition = definition(json!({
             "metadata": {"name": "prod-uks-1234"},
             "spec": {"externalAuth": {"clientID": "x"}, "nodePools": [
+                {"$patch": "replace"},
                 {"name": "a", "version": "4.20.17", "vmSize": "Standard_D4s_v3"}
             ]},
         }));

@@ -163,11 +163,28 @@ fn a_value_that_is_not_allowed_is_told_without_jargon() {
 }
 
 #[test]
+fn patterns_that_people_know_are_told_in_words() {
+    let pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}});
+    let found = findings(
+        &Schema::from_json(&schema).unwrap(),
+        &node("a: A_b"),
+        &Path::default(),
+        None,
+    );
+    let help = "use lower-case letters, digits and `-`, which may not stand first or last";
+    assert_eq!(found[0].help.as_deref(), Some(help));
+}
+
+#[test]
 fn other_violations_point_at_the_value() {
     let text = "spec:\n  location: a\n  pools:\n    -\n      name: a\n    -\n      name: a";
     assert_eq!(
         told(text),
-        ["7:7 S05 `spec.pools[1]`: duplicate value: {\"name\":\"a\"} | -"]
+        [
+            "7:7 S05 `spec.pools[1]`: duplicate value: {\"name\":\"a\"} | give each item of the list a `name` of its own"
+        ]
     );
 }
 
