@@ -14,8 +14,8 @@ use crate::model::{Finding, Needed, Object, ObjectId};
 #[must_use]
 pub fn build(objects: &[Object]) -> (Graph, Vec<Finding>) {
     let mut builder = Builder::new(objects);
-    for at in 0..builder.objects.len() {
-        builder.link(at);
+    for (at, object) in std::mem::take(&mut builder.objects).iter().enumerate() {
+        builder.link(at, object);
     }
     builder.clusters();
     let Builder {
@@ -78,14 +78,13 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds what the object at `from` names.
-    fn link(&mut self, from: usize) {
-        let object = self.objects[from].clone();
+    fn link(&mut self, from: usize, object: &Object) {
         let custom = (object.id.group.clone(), object.id.kind.clone());
         if let Some(&crd) = self.crds.get(&custom) {
             self.edge(from, crd, Needed::Ready, "CustomResourceDefinition");
         }
         let embedded = matches!(self.graph.vertices[from].place, Place::Embedded(_));
-        for reference in references::of(&object) {
+        for reference in references::of(object) {
             // An embedded resource lives where its carrier lives.
             if embedded && reference.to.is("", "Namespace") {
                 continue;
@@ -108,7 +107,7 @@ impl<'a> Builder<'a> {
             } else if !(ranked && object.definition.is_some()) {
                 // A definition in `phase: Infrastructure` names a control plane that comes with a
                 // later commit.
-                self.dangling(&object, &reference);
+                self.dangling(object, &reference);
             }
         }
     }
