@@ -19,7 +19,7 @@ impl Live {
         if ui.can_redraw() {
             let lines = lines(title, clusters);
             ui.take_back(self.drawn);
-            lines.iter().for_each(|line| ui.say(line));
+            lines.iter().for_each(|line| ui.say(&cut(line)));
             self.drawn = lines.len();
         } else if self.said != title {
             ui.say(&format!("  {title}"));
@@ -61,12 +61,21 @@ fn lines(title: &str, clusters: &[ClusterSummary]) -> Vec<String> {
             summary.ready,
             summary.total,
             state(summary),
-            minutes(cluster.elapsed),
+            elapsed(cluster),
             rest(summary),
         );
         lines.push(line.trim_end().to_owned());
     }
     lines
+}
+
+/// A line that wraps could not be drawn over: 79 characters fit every terminal.
+fn cut(line: &str) -> String {
+    const WIDTH: usize = 79;
+    if line.chars().count() <= WIDTH {
+        return line.to_owned();
+    }
+    line.chars().take(WIDTH - 1).chain(['…']).collect()
 }
 
 fn bar(summary: &Summary) -> String {
@@ -86,6 +95,14 @@ fn state(summary: &Summary) -> &'static str {
     }
 }
 
+/// How long it has taken; nothing for a cluster that this revision left alone.
+fn elapsed(cluster: &ClusterSummary) -> String {
+    match cluster.elapsed {
+        Duration::ZERO => String::new(),
+        elapsed => minutes(elapsed),
+    }
+}
+
 fn rest(summary: &Summary) -> String {
     if let Some((id, message)) = summary.failed.first() {
         return format!("{id}: {message}");
@@ -100,4 +117,59 @@ fn rest(summary: &Summary) -> String {
 pub(super) fn minutes(duration: Duration) -> String {
     let seconds = duration.as_secs();
     format!("{}m{:02}s", seconds / 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ObjectId;
+
+    fn cluster(ready: usize, failed: &[&str]) -> ClusterSummary {
+        let id = |name: &str| ObjectId::new("keyvault.azure.com", "Vault", "clusters", name);
+        let failed = failed
+            .iter()
+            .map(|name| (id(name), "QuotaExceeded".to_owned()))
+            .collect();
+        let left = Duration::from_secs(60);
+        let summary = Summary {
+            ready,
+            total: 4,
+            stage: "HCP cluster".to_owned(),
+            left,
+            failed,
+            terminal: false,
+        };
+        ClusterSummary {
+            id: id("one"),
+            summary,
+            elapsed: Duration::from_secs(75),
+        }
+    }
+
+    #[test]
+    fn a_cluster_is_one_line_with_its_state() {
+        let line = |cluster| lines("title", &[cluster]).remove(1);
+        assert_eq!(
+            line(cluster(2, &[])),
+            "  └─ one  ██████░░░░░░   2/4   Provisioning    1m15s  HCP cluster, 1m00s left"
+        );
+        assert_eq!(
+            line(cluster(4, &[])),
+            "  └─ one  ████████████   4/4   Ready           1m15s"
+        );
+        assert_eq!(
+            line(cluster(0, &[])),
+            "  └─ one  ░░░░░░░░░░░░   0/4   Waiting         1m15s  HCP cluster, 1m00s left"
+        );
+        assert!(
+            line(cluster(2, &["kv"]))
+                .ends_with("Failed          1m15s  Vault/clusters/kv: QuotaExceeded")
+        );
+    }
+
+    #[test]
+    fn a_line_that_would_wrap_is_cut() {
+        assert_eq!(cut(&"ü".repeat(79)), "ü".repeat(79));
+        assert_eq!(cut(&"ü".repeat(80)).chars().count(), 79);
+    }
 }

@@ -38,7 +38,7 @@ fn definition(index: usize) -> String {
 apiVersion: capstan.dev/v1alpha1
 kind: ClusterDefinition
 metadata:
-  name: c{index}
+  name: fleet-{index}
   namespace: clusters
   labels: {{env: prod, region: uksouth}}
 spec:

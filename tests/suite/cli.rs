@@ -224,8 +224,10 @@ fn apply_waits_until_the_embedded_cluster_is_ready() {
             "examples/quickstart",
             "--embedded",
             "--wait",
+            "--timeout",
+            "10h",
             "--speed",
-            "3000",
+            "1000",
         ],
         0,
     );

@@ -1,10 +1,12 @@
 //! Which URL a kind has.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use kube::Client;
 use kube::core::{ApiResource, GroupVersionKind};
+use tokio::sync::OnceCell;
 
 use super::Error;
 use crate::model::ObjectId;
@@ -16,52 +18,75 @@ pub(super) struct Served {
     pub(super) namespaced: bool,
 }
 
-/// The kinds that the cluster serves, asked for once per group and version.
+/// What one group and version serves, once it was asked for.
+type Resources = Arc<OnceCell<Vec<APIResource>>>;
+
+/// The kinds that the cluster serves, asked for once per group and version. Clones share what they
+/// learn; whoever asks while the answer is on its way waits for it.
+#[derive(Clone)]
 pub(super) struct Discovery {
     client: Client,
-    known: BTreeMap<String, Vec<APIResource>>,
+    known: Arc<Mutex<BTreeMap<String, Resources>>>,
 }
 
 impl Discovery {
     pub(super) fn new(client: Client) -> Self {
         Self {
             client,
-            known: BTreeMap::new(),
+            known: Arc::default(),
         }
     }
 
-    /// How the cluster serves `object` at `version`. A kind that is missing is asked for again the
-    /// next time: its definition may have been applied meanwhile.
-    pub(super) async fn resolve(
-        &mut self,
-        object: &ObjectId,
-        version: &str,
-    ) -> Result<Served, Error> {
+    /// How the cluster serves `object` at `version`. A group that lacks the kind is asked for again
+    /// the next time: its definition may have been applied meanwhile.
+    pub(super) async fn resolve(&self, object: &ObjectId, version: &str) -> Result<Served, Error> {
         let gvk = GroupVersionKind::gvk(&object.group, version, &object.kind);
         let api_version = gvk.api_version();
-        if let Some(served) = self
-            .known
-            .get(&api_version)
-            .and_then(|list| find(list, &gvk))
-        {
-            return Ok(served);
-        }
+        let cell = self.cell(&api_version);
+        let resources = cell
+            .get_or_try_init(|| self.ask(object, version, &api_version))
+            .await?;
+        find(resources, &gvk).ok_or_else(|| {
+            self.forget(&api_version, &cell);
+            Error::NotServed {
+                object: object.clone(),
+                kind: object.kind.clone(),
+                api_version,
+            }
+        })
+    }
+
+    async fn ask(
+        &self,
+        object: &ObjectId,
+        version: &str,
+        api_version: &str,
+    ) -> Result<Vec<APIResource>, Error> {
         let answer = match object.group.as_str() {
             "" => self.client.list_core_api_resources(version).await,
-            _ => self.client.list_api_group_resources(&api_version).await,
+            _ => self.client.list_api_group_resources(api_version).await,
         };
-        let resources = match answer {
-            Ok(list) => list.resources,
-            Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
-            Err(error) => return Err(Error::new(object, error)),
-        };
-        let served = find(&resources, &gvk);
-        self.known.insert(api_version.clone(), resources);
-        served.ok_or_else(|| Error::NotServed {
-            object: object.clone(),
-            kind: object.kind.clone(),
-            api_version,
-        })
+        match answer {
+            Ok(list) => Ok(list.resources),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
+            Err(error) => Err(Error::new(object, error)),
+        }
+    }
+
+    fn cell(&self, api_version: &str) -> Resources {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(api_version.to_owned()).or_default())
+    }
+
+    /// Forgets `cell`, unless somebody has asked anew meanwhile.
+    fn forget(&self, api_version: &str, cell: &Resources) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known
+            .get(api_version)
+            .is_some_and(|now| Arc::ptr_eq(now, cell))
+        {
+            known.remove(api_version);
+        }
     }
 }
 

@@ -13,7 +13,10 @@
 //! arrives. It does not know: where the plan came from, who reads the progress.
 
 mod discovery;
+mod embedded;
 mod error;
+mod request;
+mod rest;
 mod runner;
 mod watch;
 

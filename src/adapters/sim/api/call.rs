@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::address::Address;
 use super::builtin::Trait;
+use super::commit::{Write, Written};
 use super::delete::{self, Deleted};
 use super::gc;
 use super::list;
@@ -28,7 +29,7 @@ use super::status::{self, Refusal};
 use super::store::State;
 use super::strategy::Part;
 use super::watch;
-use super::write::{self, Patch, Write, Written};
+use super::write::{self, Patch};
 
 /// What a request is answered with.
 pub(super) type Answer = Result<Response<Body>, Refusal>;
@@ -52,18 +53,18 @@ impl Call<'_> {
     pub(super) async fn answer(&self, parts: &Parts, body: Body) -> Answer {
         let form = request::form(self.accept.as_deref())?;
         let named = self.target.name.is_some();
-        let collective = named || !self.resource.namespaced || self.target.namespace.is_some();
+        let placed = !self.resource.namespaced || self.target.namespace.is_some();
         match (&parts.method, named, self.part) {
             (&Method::GET, ..) if options::flag(&self.query, "watch") => self.watch(form),
             (&Method::GET, false, _) => self.list(form),
             (&Method::GET, true, _) => self.get(form),
             (&Method::DELETE, true, Part::Main) => self.delete(&read(body).await?, form),
             (&Method::DELETE, false, _)
-                if collective && !self.resource.has(Trait::NoDeleteCollection) =>
+                if placed && !self.resource.has(Trait::NoDeleteCollection) =>
             {
                 self.delete_all(&read(body).await?, form)
             }
-            (&Method::POST, false, _) if collective => self.create(parts, &read(body).await?, form),
+            (&Method::POST, false, _) if placed => self.create(parts, &read(body).await?, form),
             (&Method::PUT, true, _) => self.update(parts, &read(body).await?, form),
             (&Method::PATCH, true, _) => self.patch(parts, body, form).await,
             _ => Err(Refusal::method_not_allowed()),

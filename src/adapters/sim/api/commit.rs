@@ -3,18 +3,66 @@
 //! In: an object that its kind and its managers have had their say on. Out: the object as it is now
 //! stored, or the refusal. A dry run goes all the way but for the storing.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::address::{Address, definition_address, namespace_address};
+use super::delete;
+use super::managers::Hand;
 use super::metadata;
 use super::object::Stored;
+use super::options::WriteOptions;
+use super::resources::Resource;
 use super::status::{Cause, Refusal};
 use super::store::State;
-use super::strategy;
-use super::write::{Write, Written};
+use super::strategy::{self, Part};
 
 /// The largest object that is stored, in bytes (etcd's request limit).
 const OBJECT_LIMIT: usize = 1_536 * 1024;
+
+/// Which object is written, which part of it, how and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Write<'a> {
+    pub(super) resource: &'a Arc<Resource>,
+    pub(super) namespace: &'a str,
+    /// The name in the URL, empty for creates.
+    pub(super) name: &'a str,
+    pub(super) part: Part,
+    pub(super) options: &'a WriteOptions,
+    /// RFC 3339, whole seconds.
+    pub(super) now: &'a str,
+}
+
+impl Write<'_> {
+    /// The hand that writes.
+    pub(super) fn hand(&self) -> Hand<'_> {
+        Hand {
+            resource: self.resource,
+            part: self.part,
+            manager: &self.options.manager,
+            now: self.now,
+        }
+    }
+
+    /// Where the named object is kept.
+    pub(super) fn address(&self) -> Address {
+        Address::of(self.resource, self.namespace, self.name)
+    }
+
+    /// That the named object is not there.
+    pub(super) fn not_found(&self) -> Refusal {
+        Refusal::not_found(self.resource, self.name)
+    }
+}
+
+/// What a write came to.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) object: Stored,
+    pub(super) created: bool,
+    pub(super) warnings: Vec<String>,
+}
 
 /// Checks and stores a new object.
 ///
@@ -110,7 +158,7 @@ pub(super) fn change(
     }
     keep_managers_of_no_change(&mut object, old);
     let address = write.address();
-    let ends = ends_deletion(&object, old);
+    let ends = metadata::is_deleting(old) && !delete::is_held(write.resource, &object);
     let draft = draft(state, write, object)?;
     let version = state.get(&address).map_or(0, |live| live.version);
     let object = match (write.options.dry_run, ends) {
@@ -126,13 +174,6 @@ pub(super) fn change(
         created: false,
         warnings,
     })
-}
-
-/// Whether the object goes because the last thing that kept it is gone.
-fn ends_deletion(object: &Value, old: &Value) -> bool {
-    let kept = object["spec"]["finalizers"].as_array();
-    let kept = object["kind"] == "Namespace" && kept.is_some_and(|list| !list.is_empty());
-    metadata::is_deleting(old) && metadata::finalizers(object).is_empty() && !kept
 }
 
 /// Times of managers alone are no change: with nothing else new, they stay.

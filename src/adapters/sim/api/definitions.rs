@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::address::Address;
 use super::custom;
 use super::delete::{self, CLEANUP};
-use super::gc;
 use super::metadata;
 use super::options::DeleteOptions;
 use super::resources::{Resource, collection};
@@ -153,7 +152,7 @@ fn finalize(
     if !metadata::finalizers(definition).contains(&CLEANUP) {
         return;
     }
-    gc::edit(state, definitions, address, |definition| {
+    delete::edit(state, definitions, address, |definition| {
         let message = "CustomResource deletion is in progress";
         let going = condition("Terminating", "True", "InstanceDeletionInProgress", message);
         set_condition(definition, going, now);
@@ -161,16 +160,11 @@ fn finalize(
     if delete_objects(state, address.name(), now) > 0 {
         return;
     }
-    gc::edit(state, definitions, address, |definition| {
+    delete::edit(state, definitions, address, |definition| {
         let message = "removed all instances";
         let done = condition("Terminating", "False", "InstanceDeletionCompleted", message);
         set_condition(definition, done, now);
-        let kept: Vec<String> = metadata::finalizers(definition)
-            .into_iter()
-            .filter(|finalizer| *finalizer != CLEANUP)
-            .map(ToOwned::to_owned)
-            .collect();
-        metadata::set_finalizers(definition, &kept);
+        metadata::remove_finalizer(definition, CLEANUP);
     });
 }
 

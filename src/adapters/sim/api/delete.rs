@@ -19,6 +19,9 @@ use super::store::State;
 /// The finalizer of definitions: their objects go first.
 pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
+/// The namespaces that are there from the start and cannot be deleted.
+pub(super) const IMMORTAL: [&str; 2] = ["default", "kube-system"];
+
 /// What a deletion came to.
 #[derive(Debug)]
 pub(super) struct Deleted {
@@ -31,7 +34,7 @@ pub(super) struct Deleted {
 /// DELETE of one object.
 ///
 /// # Errors
-/// 404 when it is not there, 409 when it is not the one that was meant.
+/// 404 when it is not there, 409 when it is not the one that was meant, 403 when it has to stay.
 pub(super) fn delete(
     state: &mut State,
     resource: &Arc<Resource>,
@@ -41,21 +44,22 @@ pub(super) fn delete(
 ) -> Result<Deleted, Refusal> {
     let live = state.get(address).cloned();
     let live = live.ok_or_else(|| Refusal::not_found(resource, address.name()))?;
+    if resource.is("", "namespaces") && IMMORTAL.contains(&address.name()) {
+        let why = "this namespace may not be deleted";
+        return Err(Refusal::forbidden(resource, address.name(), why));
+    }
     check_preconditions(resource, address, &live, options)?;
     if live.is_deleting() {
         let gone = false;
         return Ok(Deleted { object: live, gone });
     }
-    let object = marked(live.value(resource), resource, options.propagation, now);
-    let gone = metadata::finalizers(&object).is_empty() && !is_kept(resource, &object);
+    let object = marked(live.stored_value(), resource, options.propagation, now);
+    let gone = !is_held(resource, &object);
     let object = match (gone, options.dry_run) {
         (true, false) => state.remove(address).unwrap_or(live),
         (true, true) => live,
-        (false, true) => state.draft(resource, object).at(live.version),
-        (false, false) => {
-            let draft = state.draft(resource, object);
-            state.put(address, draft)
-        }
+        (false, true) => live.changed(&object, live.version),
+        (false, false) => state.put(address, state.redraft(&live, &object)),
     };
     Ok(Deleted { object, gone })
 }
@@ -120,10 +124,32 @@ fn marked(
     object
 }
 
-/// A namespace stays until its content is gone.
-fn is_kept(resource: &Resource, object: &Value) -> bool {
-    let finalizers = object["spec"]["finalizers"].as_array();
-    resource.is("", "namespaces") && finalizers.is_some_and(|list| !list.is_empty())
+/// Whether something has to be done before the object can go: by those who put its finalizers, or, in
+/// a namespace, with its content.
+pub(super) fn is_held(resource: &Resource, object: &Value) -> bool {
+    let content = object["spec"]["finalizers"].as_array();
+    let content = content.is_some_and(|list| !list.is_empty());
+    !metadata::finalizers(object).is_empty() || (resource.is("", "namespaces") && content)
+}
+
+/// Changes an object on behalf of the server itself, or removes it if the change takes away the last
+/// thing that held it.
+pub(super) fn edit(
+    state: &mut State,
+    resource: &Resource,
+    address: &Address,
+    change: impl FnOnce(&mut Value),
+) {
+    let Some(stored) = state.get(address).cloned() else {
+        return;
+    };
+    let mut object = stored.stored_value();
+    change(&mut object);
+    if metadata::is_deleting(&object) && !is_held(resource, &object) {
+        state.remove(address);
+    } else {
+        state.put(address, state.redraft(&stored, &object));
+    }
 }
 
 /// DELETE of a collection. Gives the objects that were meant.

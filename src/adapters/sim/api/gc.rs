@@ -13,7 +13,7 @@ use super::address::{Address, DEFINITIONS, namespace_address};
 use super::definitions;
 use super::delete;
 use super::metadata::{self, FOREGROUND, ORPHAN};
-use super::object::Owner;
+use super::object::{Owner, Stored};
 use super::options::{DeleteOptions, Propagation};
 use super::resources::Resource;
 use super::store::State;
@@ -39,15 +39,17 @@ fn look(state: &mut State, address: &Address, now: &str) {
         }
         return;
     }
-    let object = stored.value(&resource);
+    let object = stored.stored_value();
     let finalizers = metadata::finalizers(&object);
     if finalizers.contains(&ORPHAN) {
         orphan(state, stored.uid());
-        drop_finalizer(state, &resource, address, ORPHAN);
+        delete::edit(state, &resource, address, |object| {
+            metadata::remove_finalizer(object, ORPHAN);
+        });
     } else if finalizers.contains(&FOREGROUND) {
         wait_for_dependents(state, &resource, address, stored.uid());
     } else if *address == namespace_address(address.name()) {
-        terminate(state, &resource, address, object, now);
+        terminate(state, &resource, address, now);
     }
 }
 
@@ -69,26 +71,21 @@ fn owners(state: &State, address: &Address) -> Owners {
         let place = state.owner_address(address, &owner);
         let live = place.as_ref().and_then(|place| state.get(place));
         let live = live.filter(|live| live.uid() == &*owner.uid);
-        let waits = |resource: &Arc<Resource>| {
-            live.is_some_and(|live| {
-                live.is_deleting()
-                    && metadata::finalizers(&live.value(resource)).contains(&FOREGROUND)
-            })
-        };
         match (&place, live) {
             // Of a kind that is not served nobody can say whether it is there.
             (None, _) => found.solid.push(owner),
             (Some(_), None) => found.dangling.push(owner),
-            (Some(place), Some(_)) => {
-                let resource = state.registry.of_collection(&place.collection);
-                match resource.is_some_and(waits) {
-                    true => found.waiting.push(owner),
-                    false => found.solid.push(owner),
-                }
-            }
+            (Some(_), Some(live)) if waits_for_dependents(live) => found.waiting.push(owner),
+            (Some(_), Some(_)) => found.solid.push(owner),
         }
     }
     found
+}
+
+/// Whether an object goes once its dependents are gone.
+fn waits_for_dependents(stored: &Stored) -> bool {
+    let finalizers = |object: &Value| metadata::finalizers(object).contains(&FOREGROUND);
+    stored.is_deleting() && finalizers(&stored.stored_value())
 }
 
 /// Decides whether an object that has owners goes with them.
@@ -106,6 +103,11 @@ fn judge(state: &mut State, resource: &Arc<Resource>, address: &Address, now: &s
         return;
     };
     let dependents = state.dependents(stored.uid());
+    let waits = |dependent: &Address| state.get(dependent).is_some_and(waits_for_dependents);
+    if !owners.waiting.is_empty() && dependents.iter().any(waits) {
+        // Owners in a circle would wait for each other.
+        unblock(state, resource, address);
+    }
     let propagation = match owners.waiting.is_empty() || dependents.is_empty() {
         false => Some(Propagation::Foreground),
         true => None,
@@ -121,7 +123,7 @@ fn judge(state: &mut State, resource: &Arc<Resource>, address: &Address, now: &s
 
 /// Takes the owners with these uids off an object.
 fn release(state: &mut State, resource: &Resource, address: &Address, uids: &[&str]) {
-    edit(state, resource, address, |object| {
+    delete::edit(state, resource, address, |object| {
         let owners = &mut object["metadata"]["ownerReferences"];
         let Some(list) = owners.as_array_mut() else {
             return;
@@ -129,6 +131,16 @@ fn release(state: &mut State, resource: &Resource, address: &Address, uids: &[&s
         list.retain(|owner| !uids.contains(&owner["uid"].as_str().unwrap_or_default()));
         if list.is_empty() {
             metadata::of(object).remove("ownerReferences");
+        }
+    });
+}
+
+/// Lets the owners of an object go before it.
+fn unblock(state: &mut State, resource: &Resource, address: &Address) {
+    delete::edit(state, resource, address, |object| {
+        let owners = object["metadata"]["ownerReferences"].as_array_mut();
+        for owner in owners.into_iter().flatten() {
+            owner["blockOwnerDeletion"] = json!(false);
         }
     });
 }
@@ -151,7 +163,9 @@ fn wait_for_dependents(state: &mut State, resource: &Resource, address: &Address
     };
     let blocking: Vec<Address> = state.dependents(uid).into_iter().filter(blocks).collect();
     if blocking.is_empty() {
-        drop_finalizer(state, resource, address, FOREGROUND);
+        delete::edit(state, resource, address, |object| {
+            metadata::remove_finalizer(object, FOREGROUND);
+        });
     }
     for dependent in blocking {
         let going = state
@@ -164,13 +178,7 @@ fn wait_for_dependents(state: &mut State, resource: &Resource, address: &Address
 }
 
 /// Deletes what is in a namespace, and the namespace once it is empty.
-fn terminate(
-    state: &mut State,
-    resource: &Resource,
-    address: &Address,
-    mut namespace: Value,
-    now: &str,
-) {
+fn terminate(state: &mut State, resource: &Resource, address: &Address, now: &str) {
     let mut left = 0;
     for resource in state.registry.all().cloned().collect::<Vec<_>>() {
         if !resource.namespaced {
@@ -188,42 +196,7 @@ fn terminate(
     if left > 0 {
         return;
     }
-    namespace["spec"]["finalizers"] = json!([]);
-    store_or_remove(state, resource, address, namespace);
-}
-
-fn drop_finalizer(state: &mut State, resource: &Resource, address: &Address, finalizer: &str) {
-    edit(state, resource, address, |object| {
-        let kept: Vec<String> = metadata::finalizers(object)
-            .into_iter()
-            .filter(|one| *one != finalizer)
-            .map(ToOwned::to_owned)
-            .collect();
-        metadata::set_finalizers(object, &kept);
+    delete::edit(state, resource, address, |namespace| {
+        namespace["spec"]["finalizers"] = json!([]);
     });
-}
-
-/// Changes an object, or removes it if the change takes away what kept it.
-pub(super) fn edit(
-    state: &mut State,
-    resource: &Resource,
-    address: &Address,
-    change: impl FnOnce(&mut Value),
-) {
-    if let Some(stored) = state.get(address) {
-        let mut object = stored.value(resource);
-        change(&mut object);
-        store_or_remove(state, resource, address, object);
-    }
-}
-
-fn store_or_remove(state: &mut State, resource: &Resource, address: &Address, object: Value) {
-    let kept = object["spec"]["finalizers"].as_array();
-    let kept = resource.is("", "namespaces") && kept.is_some_and(|list| !list.is_empty());
-    if metadata::is_deleting(&object) && metadata::finalizers(&object).is_empty() && !kept {
-        state.remove(address);
-        return;
-    }
-    let draft = state.draft(resource, object);
-    state.put(address, draft);
 }

@@ -47,6 +47,16 @@ pub(super) fn set_finalizers(object: &mut Value, finalizers: &[String]) {
     };
 }
 
+/// Takes a finalizer off.
+pub(super) fn remove_finalizer(object: &mut Value, finalizer: &str) {
+    let kept: Vec<String> = finalizers(object)
+        .into_iter()
+        .filter(|one| *one != finalizer)
+        .map(ToOwned::to_owned)
+        .collect();
+    set_finalizers(object, &kept);
+}
+
 /// Drops empty lists and maps: an object without labels has no labels.
 pub(super) fn drop_empty(object: &mut Value) {
     of(object).retain(|_, value| match value {

@@ -75,6 +75,11 @@ impl Stored {
         }
     }
 
+    /// Another content under the edition of this one.
+    pub(super) fn changed(&self, object: &Value, version: u64) -> Self {
+        Self::new(object, version, self.content.edition)
+    }
+
     /// The same object under another resource version, as its deletion shows it.
     pub(super) fn at(&self, version: u64) -> Self {
         Self {

@@ -116,6 +116,11 @@ impl Resource {
         self.custom().map_or(0, |custom| custom.edition)
     }
 
+    /// Whether it is the version in which its objects are stored.
+    pub(super) fn is_stored(&self) -> bool {
+        self.stores_as_it_serves(self.edition())
+    }
+
     /// Whether the stored text of an object written under `edition` is what clients get to see.
     pub(super) fn stores_as_it_serves(&self, edition: u32) -> bool {
         match &self.nature {
@@ -235,17 +240,21 @@ impl Registry {
             .find(|resource| resource.kind == kind)
     }
 
-    /// Any version of the resource whose objects are kept in `collection`.
+    /// The resource whose objects are kept in `collection`, at the version that is stored if that is
+    /// served.
     pub(super) fn of_collection(&self, collection: &str) -> Option<&Arc<Resource>> {
-        let start = match collection.split_once('/') {
-            Some((group, _)) => format!("{group}/"),
-            None => return None,
+        let (group, _) = collection.split_once('/')?;
+        let start = format!("{group}/");
+        let versions = || {
+            self.resources
+                .range(start.clone()..)
+                .take_while(|(key, _)| key.starts_with(&start))
+                .map(|(_, resource)| resource)
+                .filter(|resource| &*resource.collection == collection)
         };
-        self.resources
-            .range(start.clone()..)
-            .take_while(|(key, _)| key.starts_with(&start))
-            .map(|(_, resource)| resource)
-            .find(|resource| &*resource.collection == collection)
+        versions()
+            .find(|resource| resource.is_stored())
+            .or_else(|| versions().next())
     }
 
     /// Every resource, by group, version and plural.

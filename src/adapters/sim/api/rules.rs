@@ -66,8 +66,7 @@ fn immutable(key: &str, object: &Value, old: Option<&Value>, causes: &mut Vec<Ca
         key.split('.')
             .fold(object.clone(), |value, key| value[key].clone())
     };
-    if let Some(old) = old.filter(|old| place(old) != place(object)) {
-        let _ = old;
+    if old.is_some_and(|old| place(old) != place(object)) {
         causes.push(Cause::invalid(key, &place(object), "field is immutable"));
     }
 }

@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 use super::address::Address;
 use super::builtin::Trait;
 use super::call::{Answer, Call, header_text};
+use super::commit::Write;
+use super::delete;
 use super::discovery;
 use super::object::Stored;
 use super::options::{FieldValidation, WriteOptions};
@@ -23,7 +25,7 @@ use super::respond::{json_response, page, refused};
 use super::status::Refusal;
 use super::store::State;
 use super::strategy::Part;
-use super::write::{self, Write};
+use super::write;
 use crate::model::Clock;
 
 /// A Kubernetes API server in this process. Clones are handles to the same one.
@@ -65,7 +67,7 @@ impl Server {
         let mut state = server.0.lock();
         let namespaces = state.registry.find("", "v1", "namespaces");
         let namespaces = namespaces.expect("namespaces are in the table");
-        for name in ["default", "kube-system"] {
+        for name in delete::IMMORTAL {
             let write = Write {
                 resource: &namespaces,
                 namespace: "",

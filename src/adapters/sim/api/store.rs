@@ -151,6 +151,12 @@ impl State {
         Stored::new(&object, self.version + 1, resource.edition())
     }
 
+    /// As [`Self::draft`], for a stored object that the server itself changed: whatever version of its
+    /// resource it was written as, it stays that.
+    pub(super) fn redraft(&self, stored: &Stored, object: &Value) -> Stored {
+        stored.changed(object, self.version + 1)
+    }
+
     /// Stores what [`Self::draft`] made. An object that says what the stored one says is left alone.
     pub(super) fn put(&mut self, address: &Address, after: Stored) -> Stored {
         let before = self.get(address).cloned();

@@ -4,63 +4,19 @@
 //! path for all: make the new object from what was sent, let its kind and its managers have their
 //! say, check it, store it. It does not know HTTP, nor what else the change sets off.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::address::Address;
 use super::builtin::Trait;
-use super::commit;
-use super::managers::{self, Hand};
+use super::commit::{self, Write, Written};
+use super::managers;
 use super::metadata;
 use super::object::Stored;
-use super::options::WriteOptions;
 use super::patch;
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
 use super::store::State;
 use super::strategy::{self, Part};
-
-/// Which object is written, which part of it, how and when.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Write<'a> {
-    pub(super) resource: &'a Arc<Resource>,
-    pub(super) namespace: &'a str,
-    /// The name in the URL, empty for creates.
-    pub(super) name: &'a str,
-    pub(super) part: Part,
-    pub(super) options: &'a WriteOptions,
-    /// RFC 3339, whole seconds.
-    pub(super) now: &'a str,
-}
-
-impl Write<'_> {
-    fn hand(&self) -> Hand<'_> {
-        Hand {
-            resource: self.resource,
-            part: self.part,
-            manager: &self.options.manager,
-            now: self.now,
-        }
-    }
-
-    /// Where the named object is kept.
-    pub(super) fn address(&self) -> Address {
-        Address::of(self.resource, self.namespace, self.name)
-    }
-
-    fn not_found(&self) -> Refusal {
-        Refusal::not_found(self.resource, self.name)
-    }
-}
-
-/// What a write came to.
-#[derive(Debug)]
-pub(super) struct Written {
-    pub(super) object: Stored,
-    pub(super) created: bool,
-    pub(super) warnings: Vec<String>,
-}
 
 /// The three ways to patch.
 #[derive(Clone, Debug)]
@@ -88,7 +44,6 @@ pub(super) fn create(
             "resourceVersion should not be set on objects to be created",
         ));
     }
-    metadata::wipe(&mut object);
     metadata::place(&mut object, write.resource, write.namespace)?;
     generate_name(state, write, &mut object);
     insert(state, write, object)
@@ -112,7 +67,8 @@ fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
 }
 
 /// Stores a new object that somebody sent as a whole.
-fn insert(state: &mut State, write: Write<'_>, object: Value) -> Result<Written, Refusal> {
+fn insert(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Written, Refusal> {
+    metadata::wipe(&mut object);
     let (mut object, warnings) =
         strategy::decode(write.resource, object, write.options.validation)?;
     strategy::prepare_create(write.resource, &mut object);
@@ -220,6 +176,11 @@ fn check_applied_type(resource: &Resource, config: &Value) -> Result<(), Refusal
     }
     let version = config["apiVersion"].as_str().unwrap_or_default();
     let expected = resource.api_version();
+    if config["kind"].as_str().is_none_or(str::is_empty) {
+        return Err(Refusal::bad_request(format!(
+            "Object 'Kind' is missing in '{config}'"
+        )));
+    }
     if version != expected {
         return Err(Refusal::bad_request(format!(
             "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {expected}"

@@ -146,6 +146,7 @@ async fn what_cannot_be_applied_is_refused() {
         (400, "metadata.managedFields must be nil")
     );
     assert_eq!(code(json!({"apiVersion": "v2"})).await.0, 400);
+    assert_eq!(code(json!({"kind": null})).await.0, 400);
     assert_eq!(code(json!({"kind": "Secret"})).await.0, 400);
     assert_eq!(code(json!({"metadata": {"name": "b"}})).await.0, 400);
     assert_eq!(code(json!({"metadata": {"namespace": "b"}})).await.0, 400);

@@ -122,6 +122,21 @@ async fn a_foreground_deletion_waits_for_dependents_that_block_it() {
 }
 
 #[tokio::test]
+async fn owners_in_a_circle_do_not_wait_for_each_other() {
+    let (_, api) = config_maps();
+    let a = make(&api, "a", json!({})).await;
+    let b = make(&api, "b", owned_by(&a, true)).await;
+    let back = Patch::Merge(json!({"metadata": owned_by(&b, true)}));
+    api.patch("a", &PatchParams::default(), &back)
+        .await
+        .unwrap();
+    assert!(is_there(&api, "a").await && is_there(&api, "b").await);
+    api.delete("a", &DeleteParams::foreground()).await.unwrap();
+    assert!(!is_there(&api, "a").await);
+    assert!(!is_there(&api, "b").await);
+}
+
+#[tokio::test]
 async fn orphans_lose_their_owner_and_stay() {
     let (_, api) = config_maps();
     let owner = make(&api, "owner", json!({})).await;
@@ -194,6 +209,11 @@ async fn a_namespace_takes_its_content_along() {
     assert!(namespaces.get_opt("team").await.unwrap().is_some());
     set_finalizers(&inside, "b", Value::Null).await.unwrap();
     assert!(namespaces.get_opt("team").await.unwrap().is_none());
+    let immortal = namespaces.delete("default", &DeleteParams::default()).await;
+    assert_eq!(
+        refusal(immortal).message,
+        "namespaces \"default\" is forbidden: this namespace may not be deleted"
+    );
 }
 
 #[tokio::test]

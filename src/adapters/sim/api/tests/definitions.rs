@@ -170,6 +170,20 @@ async fn versions_show_one_object_each_in_its_own_way() {
 }
 
 #[tokio::test]
+async fn a_deletion_by_another_version_loses_nothing() {
+    let server = server();
+    let one = install(&server).await;
+    let two = dynamic(&server, "example.com", "v2", "Widget");
+    let mut kept = widget("a", json!({"size": 2, "colour": "blue"}));
+    kept["metadata"]["finalizers"] = json!(["example.com/x"]);
+    create(&one, kept).await.unwrap();
+    two.delete("a", &DeleteParams::foreground()).await.unwrap();
+    let going = one.get("a").await.unwrap();
+    assert!(going.metadata.deletion_timestamp.is_some());
+    assert_eq!(going.data["spec"]["colour"], "blue");
+}
+
+#[tokio::test]
 async fn generation_counts_all_but_metadata_and_status() {
     let server = server();
     let widgets = install(&server).await;

@@ -4,6 +4,7 @@
 
 mod apply;
 mod collect;
+mod controllers;
 mod definitions;
 mod lists;
 mod objects;

@@ -1,0 +1,103 @@
+//! Which step is sent when.
+
+use std::time::Duration;
+
+use capstan::plan::State;
+use serde_json::json;
+
+use super::stage::{Stage, crd};
+
+#[tokio::test(start_paused = true)]
+async fn a_step_is_sent_after_what_it_needs_and_else_in_the_order_of_the_fleet() {
+    let stage = Stage::new();
+    let mut run = stage.run(
+        "\
+{apiVersion: v1, kind: ConfigMap, metadata: {name: last, namespace: here, annotations: {config.kubernetes.io/depends-on: /namespaces/here/ConfigMap/middle}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: middle, namespace: here}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: here}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: free, namespace: default}}
+",
+    );
+    run.until_ready().await;
+    assert_eq!(stage.made(), ["here", "free", "middle", "last"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_raw_vault_is_sent_the_moment_its_resource_group_is_ready() {
+    let stage = Stage::with_azure().await;
+    let mut run = stage.run(
+        "\
+{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: kv, namespace: default}, spec: {location: uksouth, owner: {name: rg}, properties: {}}}
+---
+{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg, namespace: default}, spec: {location: uksouth}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: free, namespace: default}}
+",
+    );
+    run.until_ready().await;
+    let ready = run.when("rg", State::Ready);
+    assert!(
+        ready > run.when("rg", State::Applied),
+        "Azure takes a while"
+    );
+    assert_eq!(
+        run.when("kv", State::Applied),
+        ready,
+        "no earlier and no later"
+    );
+    assert!(
+        run.when("free", State::Applied) < ready,
+        "nobody else waits"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_and_a_resource_of_its_kind_stand_in_one_plan() {
+    let stage = Stage::new();
+    let widget = "{apiVersion: test.dev/v1, kind: Widget, metadata: {name: w, namespace: default}}";
+    let mut run = stage.run(&format!("{widget}\n---\n{}\n", crd("Widget", "Namespaced")));
+    run.until_ready().await;
+    assert_eq!(stage.made(), ["widgets.test.dev", "w"]);
+    assert!(
+        run.seen.iter().all(|told| told.state != State::Failed),
+        "{:#?}",
+        run.seen
+    );
+}
+
+/// Files may name a namespace where the kind has none, or leave it to us to guess.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_scoped_custom_resource_is_followed_too() {
+    let stage = Stage::new();
+    stage.apply("somebody", &crd("Realm", "Cluster")).await;
+    let mut run =
+        stage.run("{apiVersion: test.dev/v1, kind: Realm, metadata: {name: r}, spec: {size: 1}}");
+    run.until("r", State::Ready).await;
+    let realm = json!({"apiVersion": "test.dev/v1", "kind": "Realm", "metadata": {"name": "r"}});
+    stage.delete(&realm).await;
+    let told = run.until("r", State::Progressing).await;
+    assert!(told.message.starts_with("it was deleted"), "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_sent_any_more_once_the_run_is_dropped() {
+    let stage = Stage::with_azure().await;
+    let mut run = stage.run(
+        "\
+{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: kv, namespace: default}, spec: {location: uksouth, owner: {name: rg}, properties: {}}}
+---
+{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg, namespace: default}, spec: {location: uksouth}}
+",
+    );
+    run.until("rg", State::Applied).await;
+    drop(run);
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(
+        stage.live("ResourceGroup", "rg")["status"]["conditions"][0]["status"],
+        "True"
+    );
+    assert_eq!(stage.made(), ["rg"]);
+}

@@ -1,0 +1,254 @@
+//! A cluster in this process and a plan that is carried out on it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use capstan::adapters::kubernetes::{Options, Target, run};
+use capstan::adapters::sim::actors::{self, Actors};
+use capstan::adapters::sim::api::Server;
+use capstan::adapters::sim::clock::SimClock;
+use capstan::adapters::sim::crds::foreign;
+use capstan::compile::{Compiled, compile};
+use capstan::model::{Clock, ObjectId, Tree};
+use capstan::plan::{ApplySet, Plan, Progress, State, against_none};
+use jiff::Timestamp;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::{Api, Client};
+use serde_json::{Value as Json, json};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_util::task::AbortOnDropHandle;
+
+/// Longer than any back-off.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+pub(super) struct Stage {
+    pub(super) server: Server,
+    pub(super) clock: Arc<dyn Clock>,
+    actors: Option<Actors>,
+}
+
+impl Stage {
+    /// An API server with nothing but what it is born with.
+    pub(super) fn new() -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1));
+        Self {
+            server: Server::new(Arc::clone(&clock)),
+            clock,
+            actors: None,
+        }
+    }
+
+    /// With the kinds of Cluster API and ASO, and their controllers at work.
+    pub(super) async fn with_azure() -> Self {
+        let mut stage = Self::new();
+        for crd in foreign().into_iter().chain(capstan::api::crds::crds()) {
+            stage.apply("somebody", &crd).await;
+        }
+        let options = actors::Options::default();
+        let actors = actors::spawn(stage.client(), Arc::clone(&stage.clock), options);
+        stage.actors = Some(actors);
+        stage
+    }
+
+    pub(super) fn client(&self) -> Client {
+        self.server.client("default")
+    }
+
+    /// Writes an object as another manager.
+    pub(super) async fn apply(&self, manager: &str, object: &Json) {
+        let params = PatchParams::apply(manager).force();
+        let name = text(object, &["metadata", "name"]);
+        let patch = Patch::Apply(object);
+        self.api(object)
+            .patch(&name, &params, &patch)
+            .await
+            .expect("the server takes it");
+    }
+
+    pub(super) async fn delete(&self, object: &Json) {
+        let name = text(object, &["metadata", "name"]);
+        self.api(object)
+            .delete(&name, &kube::api::DeleteParams::default())
+            .await
+            .expect("it is there");
+    }
+
+    fn api(&self, object: &Json) -> Api<DynamicObject> {
+        let api_version = text(object, &["apiVersion"]);
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", &api_version));
+        let kind = GroupVersionKind::gvk(group, version, &text(object, &["kind"]));
+        let resource = ApiResource::from_gvk(&kind);
+        match object["metadata"]["namespace"].as_str() {
+            Some(namespace) => Api::namespaced_with(self.client(), namespace, &resource),
+            None => Api::all_with(self.client(), &resource),
+        }
+    }
+
+    /// The live object.
+    pub(super) fn live(&self, kind: &str, name: &str) -> Json {
+        let all = self.server.snapshot();
+        let found = all
+            .into_iter()
+            .find(|live| live["kind"] == kind && live["metadata"]["name"] == name);
+        found.unwrap_or_else(|| panic!("no {kind} {name}"))
+    }
+
+    /// The names of what the fleet made, in the order it was made.
+    pub(super) fn made(&self) -> Vec<String> {
+        let mut made: BTreeMap<u64, String> = BTreeMap::new();
+        for live in self.server.snapshot() {
+            if live["metadata"]["labels"]["applyset.kubernetes.io/part-of"].is_string() {
+                made.insert(version(&live), text(&live, &["metadata", "name"]));
+            }
+        }
+        made.into_values().collect()
+    }
+
+    /// Carries out the fleet in `yaml`.
+    pub(super) fn run(&self, yaml: &str) -> Run {
+        self.run_through(self.server.router(), yaml, 32)
+    }
+
+    /// Carries out the fleet in `yaml` through `router`, which stands before the server.
+    pub(super) fn run_through(&self, router: Router, yaml: &str, concurrency: usize) -> Run {
+        let compiled = fleet(yaml);
+        let plan = Arc::new(against_none(&compiled.objects, &compiled.graph, &set()));
+        self.start(router, plan, compiled.embedded(), concurrency)
+    }
+
+    /// Carries out `plan` and watches `embedded`.
+    pub(super) fn start(
+        &self,
+        router: Router,
+        plan: Arc<Plan>,
+        embedded: Vec<(ObjectId, String)>,
+        concurrency: usize,
+    ) -> Run {
+        let target = Target {
+            client: Client::new(router, "default"),
+            clock: Arc::clone(&self.clock),
+        };
+        let options = Options {
+            concurrency,
+            part_of: set().id(),
+        };
+        let (sender, progress) = unbounded_channel();
+        let steps = plan.steps.len();
+        let task = tokio::spawn(run(target, plan, embedded, options, sender));
+        Run {
+            steps,
+            progress,
+            seen: Vec::new(),
+            task: AbortOnDropHandle::new(task),
+        }
+    }
+}
+
+/// The set of the test's fleet.
+pub(super) fn set() -> ApplySet {
+    ApplySet::new("test", "default")
+}
+
+/// The fleet in one file.
+pub(super) fn fleet(yaml: &str) -> Compiled {
+    let tree = Tree {
+        files: [(Arc::from("fleet.yaml"), Arc::from(yaml.as_bytes()))].into(),
+        ..Tree::default()
+    };
+    let compiled = compile(&tree, &[]);
+    assert!(!compiled.has_errors(), "{:#?}", compiled.findings);
+    compiled
+}
+
+/// A plan that is being carried out.
+pub(super) struct Run {
+    pub(super) steps: usize,
+    progress: UnboundedReceiver<Progress>,
+    /// Everything that was told.
+    pub(super) seen: Vec<Progress>,
+    pub(super) task: AbortOnDropHandle<()>,
+}
+
+impl Run {
+    /// Waits until `name` reaches `state`.
+    pub(super) async fn until(&mut self, name: &str, state: State) -> Progress {
+        self.until_told(|told| told.object.name == name && told.state == state)
+            .await
+    }
+
+    /// Waits until something is told.
+    pub(super) async fn until_told(&mut self, is_it: impl Fn(&Progress) -> bool) -> Progress {
+        loop {
+            let told = tokio::time::timeout(PATIENCE, self.progress.recv()).await;
+            let Ok(Some(told)) = told else {
+                panic!("it was never told; but this was: {:#?}", self.seen);
+            };
+            self.seen.push(told.clone());
+            if is_it(&told) {
+                return told;
+            }
+        }
+    }
+
+    /// Waits until every step is ready.
+    pub(super) async fn until_ready(&mut self) {
+        while self.ready().len() < self.steps {
+            self.until_told(|told| told.state == State::Ready).await;
+        }
+    }
+
+    /// The names of what was told to be ready.
+    pub(super) fn ready(&self) -> Vec<&str> {
+        let ready = self.seen.iter().filter(|told| told.state == State::Ready);
+        let mut names: Vec<&str> = ready.map(|told| told.object.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// When `name` first reached `state`.
+    pub(super) fn when(&self, name: &str, state: State) -> Timestamp {
+        let first = self
+            .seen
+            .iter()
+            .find(|told| told.object.name == name && told.state == state);
+        first
+            .unwrap_or_else(|| panic!("{name} was never {state:?}"))
+            .at
+    }
+}
+
+/// The definition of a custom kind; its `spec.size` is a number.
+pub(super) fn crd(kind: &str, scope: &str) -> Json {
+    let plural = format!("{}s", kind.to_lowercase());
+    let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.test.dev")},
+        "spec": {
+            "group": "test.dev",
+            "names": {"kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": kind.to_lowercase()},
+            "scope": scope,
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+        },
+    })
+}
+
+pub(super) fn namespace(name: &str) -> Json {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+}
+
+pub(super) fn text(object: &Json, path: &[&str]) -> String {
+    let found = path.iter().fold(object, |value, key| &value[*key]);
+    found.as_str().unwrap_or_default().to_owned()
+}
+
+pub(super) fn version(live: &Json) -> u64 {
+    text(live, &["metadata", "resourceVersion"])
+        .parse()
+        .expect("a number")
+}
