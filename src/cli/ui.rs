@@ -26,7 +26,11 @@ impl Ui {
     /// Sends logs to stderr: what happens, or errors only when `quiet`, or as CAPSTAN_LOG says. On a
     /// terminal progress is drawn instead: other lines would come between.
     pub(super) fn log(&self, environment: &Environment, quiet: bool) {
-        let default = if quiet || self.terminal { "error" } else { "warn,capstan=info" };
+        let default = if quiet || self.terminal {
+            "error"
+        } else {
+            "warn,capstan=info"
+        };
         let filter = environment.log.as_deref().unwrap_or(default);
         let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new(default));
         tracing_subscriber::fmt()
