@@ -72,17 +72,17 @@ async fn apply(
     tokio::pin!(deadline);
     let mut live = Live::default();
     loop {
-        let summary = tracker.summary(clock.now());
+        let (summary, clusters) = tracker.overview(clock.now());
         let done = if args.wait {
             tracker.is_ready()
         } else {
             open == 0
         };
         if done || summary.terminal {
-            live.finish(ui, &summary.title(), &tracker.clusters(clock.now()));
+            live.finish(ui, &summary.title(), &clusters);
             return Ok(Exit::failed_if(!done));
         }
-        live.draw(ui, &summary.title(), &tracker.clusters(clock.now()));
+        live.draw(ui, &summary.title(), &clusters);
         tokio::select! {
             biased;
             Some(next) = progress.recv() => {

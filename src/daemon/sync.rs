@@ -138,7 +138,7 @@ impl Daemon {
         if let Some(before) = &self.sync {
             tracker = tracker.carrying(&before.tracker);
         }
-        let (summary, clusters) = (tracker.summary(now), tracker.clusters(now));
+        let (summary, clusters) = tracker.overview(now);
         let fleet = &self.following.fleet;
         let check = report::progress(
             fleet,
@@ -258,7 +258,7 @@ impl Daemon {
             return;
         };
         run.gathering = false;
-        let (summary, clusters) = (sync.tracker.summary(now), sync.tracker.clusters(now));
+        let (summary, clusters) = sync.tracker.overview(now);
         let ready = sync.tracker.is_ready();
         let wait = run.judge(ready, summary.terminal, now);
         let fleet = &self.following.fleet;

@@ -17,6 +17,7 @@ pub fn build(objects: &[Object]) -> (Graph, Vec<Finding>) {
     for (at, object) in std::mem::take(&mut builder.objects).iter().enumerate() {
         builder.link(at, object);
     }
+    builder.graph.edges.sort();
     builder.clusters();
     let Builder {
         mut graph,
@@ -40,6 +41,8 @@ struct Builder<'a> {
     made: HashMap<ObjectId, usize>,
     /// Definitions of custom kinds in the fleet.
     crds: HashMap<(String, String), usize>,
+    /// The names there are, by group, kind and namespace.
+    names: HashMap<[String; 3], Vec<String>>,
     findings: Vec<Finding>,
 }
 
@@ -51,6 +54,7 @@ impl<'a> Builder<'a> {
             by_id: HashMap::new(),
             made: HashMap::new(),
             crds: HashMap::new(),
+            names: HashMap::new(),
             findings: Vec::new(),
         };
         for (index, object) in objects.iter().enumerate() {
@@ -72,6 +76,8 @@ impl<'a> Builder<'a> {
             self.crds.insert(custom, at);
         }
         self.by_id.entry(id.clone()).or_insert(at);
+        let names = self.names.entry(family(&id)).or_default();
+        names.push(id.name.clone());
         self.graph.vertices.push(Vertex { id, place, origin });
         self.objects.push(object);
         at
@@ -107,7 +113,7 @@ impl<'a> Builder<'a> {
             } else if !(ranked && object.definition.is_some()) {
                 // A definition in `phase: Infrastructure` names a control plane that comes with a
                 // later commit.
-                self.dangling(object, &reference);
+                self.dangling(&object.id, &reference);
             }
         }
     }
@@ -167,23 +173,17 @@ impl<'a> Builder<'a> {
         self.edge(from, to, Needed::Applied, &reference.why);
     }
 
-    fn dangling(&mut self, object: &Object, reference: &Reference) {
+    fn dangling(&mut self, object: &ObjectId, reference: &Reference) {
         let Reference {
             to, why, origin, ..
         } = reference;
-        let same_kind = |id: &&ObjectId| {
-            id.group == to.group && id.kind == to.kind && id.namespace == to.namespace
-        };
-        let near = self
-            .by_id
-            .keys()
-            .filter(same_kind)
-            .map(|id| (strsim::jaro(&id.name, &to.name), id));
+        let names = self.names.get(&family(to)).into_iter().flatten();
+        let near = names.map(|name| (strsim::jaro(name, &to.name), name));
         let near = near.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)));
         let help = match near {
-            Some((_, id)) => format!(
-                "did you mean `{}`? It is the nearest {} in namespace {}",
-                id.name, id.kind, id.namespace
+            Some((_, name)) => format!(
+                "did you mean `{name}`? It is the nearest {} in namespace {}",
+                to.kind, to.namespace
             ),
             None => format!("add {to} to the fleet, or correct the name"),
         };
@@ -192,14 +192,14 @@ impl<'a> Builder<'a> {
             format!("{why} names {to}, which is not in the fleet"),
         );
         self.findings
-            .push(finding.at(origin.span()).of(&object.id).help(help));
+            .push(finding.at(origin.span()).of(object).help(help));
     }
 
     /// The order within each Cluster API cluster, and the gates between its embedded resources.
     fn clusters(&mut self) {
-        for cluster in self.graph.clusters() {
+        self.graph.clusters = self.graph.find_clusters();
+        for mut members in self.graph.clusters.clone() {
             let rank = |at: &usize| references::sync_rank(&self.graph.vertices[*at].id);
-            let mut members = cluster;
             members.sort_by_key(|at| (rank(at), *at));
             let mut order = Vec::new();
             for &from in &members {
@@ -254,6 +254,11 @@ impl<'a> Builder<'a> {
 
 /// The `why` of the edges that open `settle` after their target is ready.
 pub(super) const ROLES_GATE: &str = "role assignments in force";
+
+/// What objects share that one could be mistaken for the other.
+fn family(id: &ObjectId) -> [String; 3] {
+    [id.group.clone(), id.kind.clone(), id.namespace.clone()]
+}
 
 fn custom_kind(object: &Object) -> Option<(String, String)> {
     if !object

@@ -6,9 +6,8 @@ use super::{Executor, Graph, Place, references};
 use crate::api::kinds::CAPI;
 
 impl Graph {
-    /// Per Cluster, in order: the top-level vertices that belong to it, itself included, sorted.
-    #[must_use]
-    pub fn clusters(&self) -> Vec<Vec<usize>> {
+    /// Finds the clusters. The edges are sorted.
+    pub(super) fn find_clusters(&self) -> Vec<Vec<usize>> {
         let mut clusters: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for edge in &self.edges {
             let (from, to) = (&self.vertices[edge.from].id, &self.vertices[edge.to].id);
@@ -32,11 +31,7 @@ impl Graph {
 
     /// What a MachinePool names that belongs to the same cluster: its AROMachinePool.
     fn pool_parts(&self, pool: usize) -> impl Iterator<Item = usize> {
-        let named = self
-            .edges
-            .iter()
-            .filter(move |edge| edge.from == pool)
-            .map(|edge| edge.to);
+        let named = self.needs(pool).map(|edge| edge.to);
         named.filter(|to| references::sync_rank(&self.vertices[*to].id).is_some())
     }
 

@@ -1,6 +1,7 @@
 //! Cycles: things that wait for each other for ever.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Graph, Place};
 use crate::model::Finding;
@@ -33,23 +34,70 @@ fn finding(graph: &Graph, knot: &[usize]) -> Finding {
     .help("none of these can become ready before the others: remove one of the references")
 }
 
-/// The strongly connected components with a cycle, each sorted, in order of their first vertex.
-/// What cannot be peeled off from either end, walked forward and backward from each vertex.
+/// The strongly connected components with a cycle, each sorted, in order of their first vertex: what
+/// cannot be peeled off from either end, sorted by when a walk leaves it, then walked backward.
 fn knots(graph: &Graph) -> Vec<Vec<usize>> {
     let mut left = core(graph);
+    let within = |at: usize| left.contains(&at);
+    let (forward, backward) = (links(graph, within, false), links(graph, within, true));
     let mut knots = Vec::new();
-    while let Some(&start) = left.first() {
-        let forward = reach(graph, start, &left, |edge| (edge.from, edge.to));
-        let backward = reach(graph, start, &left, |edge| (edge.to, edge.from));
-        let knot: Vec<usize> = forward.intersection(&backward).copied().collect();
-        if knot.is_empty() {
-            left.remove(&start);
-        } else {
-            left.retain(|at| !knot.contains(at));
+    for start in finished(&left, &forward).into_iter().rev() {
+        if !left.contains(&start) {
+            continue;
+        }
+        let mut knot = Vec::new();
+        let mut open = vec![start];
+        left.remove(&start);
+        while let Some(at) = open.pop() {
+            knot.push(at);
+            let more = backward[at].iter().filter(|next| left.remove(next));
+            open.extend(more);
+        }
+        knot.sort_unstable();
+        if knot.len() > 1 || forward[start].contains(&start) {
             knots.push(knot);
         }
     }
+    knots.sort();
     knots
+}
+
+/// Per vertex: where its edges lead, or come from, within the vertices asked for.
+fn links(graph: &Graph, within: impl Fn(usize) -> bool, backward: bool) -> Vec<Vec<usize>> {
+    let mut links = vec![Vec::new(); graph.vertices.len()];
+    for edge in &graph.edges {
+        if within(edge.from) && within(edge.to) {
+            match backward {
+                true => links[edge.to].push(edge.from),
+                false => links[edge.from].push(edge.to),
+            }
+        }
+    }
+    links
+}
+
+/// The vertices in the order in which a walk, depth first, is done with them.
+fn finished(starts: &BTreeSet<usize>, links: &[Vec<usize>]) -> Vec<usize> {
+    let (mut seen, mut order) = (BTreeSet::new(), Vec::new());
+    for &start in starts {
+        if !seen.insert(start) {
+            continue;
+        }
+        // Each vertex on the way with how many of its links were followed.
+        let mut way = vec![(start, 0)];
+        while let Some((at, next)) = way.pop() {
+            match links[at].get(next) {
+                Some(&to) => {
+                    way.push((at, next + 1));
+                    if seen.insert(to) {
+                        way.push((to, 0));
+                    }
+                }
+                None => order.push(at),
+            }
+        }
+    }
+    order
 }
 
 /// The vertices that remain when those without a remaining need, and those nobody remaining needs,
@@ -93,44 +141,23 @@ fn peel(graph: &Graph, left: &mut BTreeSet<usize>, reverse: bool) {
     }
 }
 
-/// What can be reached from `start` in one or more steps within `allowed`.
-fn reach(
-    graph: &Graph,
-    start: usize,
-    allowed: &BTreeSet<usize>,
-    ends: impl Fn(&super::Edge) -> (usize, usize),
-) -> BTreeSet<usize> {
-    let edges: Vec<(usize, usize)> = graph
-        .edges
-        .iter()
-        .map(ends)
-        .filter(|(a, b)| allowed.contains(a) && allowed.contains(b))
-        .collect();
-    let mut found = BTreeSet::new();
-    let mut open = vec![start];
-    while let Some(at) = open.pop() {
-        for &(_, to) in edges.iter().filter(|(from, _)| *from == at) {
-            if found.insert(to) {
-                open.push(to);
-            }
-        }
-    }
-    found
-}
-
 /// The shortest cycle through the first vertex of a knot.
 fn ring(graph: &Graph, knot: &[usize]) -> Vec<usize> {
     let start = knot[0];
-    let mut paths = std::collections::VecDeque::from([vec![start]]);
-    let mut seen = BTreeSet::new();
-    while let Some(path) = paths.pop_front() {
-        let at = path[path.len() - 1];
-        for edge in graph.needs(at).filter(|edge| knot.contains(&edge.to)) {
+    let within: BTreeSet<usize> = knot.iter().copied().collect();
+    let mut came_from: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut open = VecDeque::from([start]);
+    while let Some(at) = open.pop_front() {
+        for edge in graph.needs(at).filter(|edge| within.contains(&edge.to)) {
             if edge.to == start {
-                return path;
+                let back = |at: &usize| came_from.get(at).copied();
+                let mut ring: Vec<usize> = std::iter::successors(Some(at), back).collect();
+                ring.reverse();
+                return ring;
             }
-            if seen.insert(edge.to) {
-                paths.push_back(path.iter().copied().chain([edge.to]).collect());
+            if let Entry::Vacant(first) = came_from.entry(edge.to) {
+                first.insert(at);
+                open.push_back(edge.to);
             }
         }
     }

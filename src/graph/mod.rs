@@ -78,6 +78,7 @@ pub struct Graph {
     pub vertices: Vec<Vertex>,
     /// What needs what.
     pub edges: Vec<Edge>,
+    clusters: Vec<Vec<usize>>,
 }
 
 impl Graph {
@@ -87,6 +88,12 @@ impl Graph {
         self.edges[start..]
             .iter()
             .take_while(move |edge| edge.from == vertex)
+    }
+
+    /// Per Cluster, in order: the top-level vertices that belong to it, itself included, sorted.
+    #[must_use]
+    pub fn clusters(&self) -> &[Vec<usize>] {
+        &self.clusters
     }
 
     /// The vertices embedded in `vertex`.

@@ -268,3 +268,50 @@ fn text_and_dot_show_every_object_and_mark_the_path() {
     assert_eq!(dot.matches(" [label=\"").count(), graph.vertices.len());
     assert!(dot.contains("style=bold") && dot.contains("style=dashed"));
 }
+
+/// `name` depends on `on`.
+fn link(name: &str, on: &str) -> String {
+    format!(
+        "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, annotations: {{config.kubernetes.io/depends-on: /namespaces/ns/ConfigMap/{on}}}}}}}\n"
+    )
+}
+
+#[test]
+fn each_knot_is_told_once_and_the_way_between_them_is_none() {
+    let pairs = [
+        ("a", "b"),
+        ("b", "a"),
+        ("way", "a"),
+        ("c", "d"),
+        ("d", "c"),
+        ("self", "self"),
+    ];
+    let fleet: String = pairs.map(|(name, on)| link(name, on)).concat();
+    let (_, findings) = built(&fleet);
+    let told: Vec<String> = said(&findings);
+    assert_eq!(
+        told,
+        [
+            "R02 2: a cycle of dependencies: ConfigMap/ns/a -> ConfigMap/ns/b -> ConfigMap/ns/a",
+            "R02 8: a cycle of dependencies: ConfigMap/ns/c -> ConfigMap/ns/d -> ConfigMap/ns/c",
+            "R02 12: a cycle of dependencies: ConfigMap/ns/self -> ConfigMap/ns/self",
+        ]
+    );
+}
+
+#[test]
+fn thousands_of_cycles_and_of_references_to_nothing_take_no_time() {
+    let pair = |at: usize| {
+        let (one, two) = (format!("a{at}"), format!("b{at}"));
+        let lost = link(&format!("c{at}"), "none");
+        let lost = lost.replace("/namespaces/ns/ConfigMap/", "x.dev/namespaces/ns/Thing/");
+        link(&one, &two) + &link(&two, &one) + &lost
+    };
+    let fleet: String = (0..2000).map(pair).collect();
+    let objects = objects(&fleet);
+    let start = std::time::Instant::now();
+    let (_, findings) = build(&objects);
+    let count = |id| findings.iter().filter(|finding| finding.id == id).count();
+    assert_eq!((count("R01"), count("R02")), (2000, 2000));
+    assert!(start.elapsed() < Duration::from_secs(20));
+}

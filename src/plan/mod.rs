@@ -114,13 +114,34 @@ fn apply(object: &Object, set: &ApplySet) -> Action {
 /// (DESIGN §4, §7).
 fn payload(object: &Object, set: &ApplySet) -> Json {
     let mut payload = object.node.to_json();
-    payload["metadata"]["labels"][labels::PART_OF] = json!(set.id());
-    if !object.id.namespace.is_empty() {
-        payload["metadata"]["namespace"] = json!(object.id.namespace);
-    }
+    let namespace = object.id.namespace.as_str();
+    let namespace = (!namespace.is_empty()).then(|| json!(namespace));
+    set_in(&mut payload, &["metadata", "namespace"], namespace);
+    let label = ["metadata", "labels", labels::PART_OF];
+    set_in(&mut payload, &label, Some(json!(set.id())));
     let hash = hex(&Sha256::digest(payload.to_string()));
-    payload["metadata"]["annotations"][labels::APPLIED] = json!(hash);
+    let annotation = ["metadata", "annotations", labels::APPLIED];
+    set_in(&mut payload, &annotation, Some(json!(hash)));
     payload
+}
+
+/// Sets or removes the value under a chain of keys. What is no map is left as it is: the API server
+/// will say so.
+fn set_in(json: &mut Json, keys: &[&str], value: Option<Json>) {
+    let Some((key, rest)) = keys.split_first() else {
+        return;
+    };
+    if json.is_null() {
+        *json = json!({});
+    }
+    let Some(map) = json.as_object_mut() else {
+        return;
+    };
+    match (rest, value) {
+        ([], Some(value)) => drop(map.insert((*key).to_owned(), value)),
+        ([], None) => drop(map.remove(*key)),
+        (rest, value) => set_in(map.entry(*key).or_insert(Json::Null), rest, value),
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -151,5 +172,63 @@ impl Plan {
     #[must_use]
     pub fn step(&self, id: &ObjectId) -> Option<usize> {
         self.steps.iter().position(|step| step.object == *id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn sent(yaml: &str) -> Json {
+        let (documents, _) = crate::yaml::read(&Arc::from("a.yaml"), yaml.as_bytes());
+        let object = documents
+            .into_iter()
+            .find_map(|node| Object::from_node(node, ""));
+        let object = object.expect("one object");
+        payload(&object, &ApplySet::new("test", "default"))
+    }
+
+    #[test]
+    fn marks_are_added_to_what_is_there() {
+        let sent = sent(
+            "{apiVersion: v1, kind: X, metadata: {name: a, labels: {l: v}, annotations: null}}",
+        );
+        assert_eq!(sent["metadata"]["labels"]["l"], "v");
+        assert!(sent["metadata"]["labels"][labels::PART_OF].is_string());
+        assert!(sent["metadata"]["annotations"][labels::APPLIED].is_string());
+        assert_eq!(sent["metadata"].get("namespace"), None);
+    }
+
+    #[test]
+    fn labels_that_are_no_map_are_sent_as_they_are() {
+        let sent = sent("{apiVersion: v1, kind: X, metadata: {name: a, labels: hello}}");
+        assert_eq!(sent["metadata"]["labels"], "hello");
+    }
+
+    #[test]
+    fn waves_are_for_reading() {
+        let step = |after: &[usize]| Step {
+            object: ObjectId::new("", "ConfigMap", "", ""),
+            action: Action::Apply {
+                payload: Json::Null,
+                manager: String::new(),
+                force: false,
+            },
+            change: Change::Create,
+            after: after
+                .iter()
+                .map(|step| Predecessor {
+                    step: *step,
+                    until: crate::model::Needed::Applied,
+                })
+                .collect(),
+        };
+        let plan = Plan {
+            steps: vec![step(&[]), step(&[0]), step(&[]), step(&[1, 2])],
+            ..Plan::default()
+        };
+        assert_eq!(plan.waves(), [vec![0, 2], vec![1], vec![3]]);
     }
 }

@@ -79,13 +79,32 @@ struct Row {
     seen: bool,
 }
 
+impl Row {
+    /// Takes in one event; `false` when it says nothing new.
+    fn note(&mut self, progress: &Progress) -> bool {
+        // An apply that changes nothing does not unmake what was ready.
+        if progress.state == State::Applied && self.state.is_some() {
+            return false;
+        }
+        let same = self.state == Some(progress.state);
+        let news = !same || !self.seen || self.message != progress.message;
+        if !same {
+            self.since = progress.at;
+        }
+        (self.state, self.seen, self.terminal) = (Some(progress.state), true, progress.terminal);
+        self.message.clone_from(&progress.message);
+        news
+    }
+}
+
 /// Follows the objects of a fleet to ready.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     graph: Arc<Graph>,
     settle: Duration,
     rows: Vec<Row>,
-    by_id: HashMap<ObjectId, usize>,
+    /// One object may stand in the fleet twice, embedded in two others.
+    by_id: HashMap<ObjectId, Vec<usize>>,
     start: Timestamp,
 }
 
@@ -129,12 +148,12 @@ impl Tracker {
             seen: false,
         };
         let rows = graph.vertices.iter().map(|_| row()).collect();
-        let inside = graph
-            .vertices
-            .iter()
-            .enumerate()
-            .filter(|(_, vertex)| vertex.place != Place::Outside);
-        let by_id = inside.map(|(at, vertex)| (vertex.id.clone(), at)).collect();
+        let mut by_id: HashMap<ObjectId, Vec<usize>> = HashMap::new();
+        for (at, vertex) in graph.vertices.iter().enumerate() {
+            if vertex.place != Place::Outside {
+                by_id.entry(vertex.id.clone()).or_default().push(at);
+            }
+        }
         Self {
             graph: Arc::clone(graph),
             settle,
@@ -149,8 +168,12 @@ impl Tracker {
     #[must_use]
     pub fn carrying(mut self, earlier: &Self) -> Self {
         for (id, at) in &self.by_id {
-            let known = earlier.by_id.get(id).map(|known| &earlier.rows[*known]);
-            if let Some(row) = known.filter(|row| row.state != Some(State::Failed)) {
+            let known = earlier.by_id.get(id).and_then(|known| known.first());
+            let known = known.map(|known| &earlier.rows[*known]);
+            let Some(row) = known.filter(|row| row.state != Some(State::Failed)) else {
+                continue;
+            };
+            for at in at {
                 self.rows[*at] = Row {
                     seen: false,
                     ..row.clone()
@@ -162,21 +185,13 @@ impl Tracker {
 
     /// Takes in one event; `false` when it says nothing new or is about no object of the fleet.
     pub fn note(&mut self, progress: &Progress) -> bool {
-        let Some(&at) = self.by_id.get(&progress.object) else {
+        let Some(all) = self.by_id.get(&progress.object) else {
             return false;
         };
-        let row = &mut self.rows[at];
-        // An apply that changes nothing does not unmake what was ready.
-        if progress.state == State::Applied && row.state.is_some() {
-            return false;
+        let mut news = false;
+        for at in all {
+            news |= self.rows[*at].note(progress);
         }
-        let same = row.state == Some(progress.state);
-        let news = !same || !row.seen || row.message != progress.message;
-        if !same {
-            row.since = progress.at;
-        }
-        (row.state, row.seen, row.terminal) = (Some(progress.state), true, progress.terminal);
-        row.message.clone_from(&progress.message);
         news
     }
 
@@ -184,42 +199,50 @@ impl Tracker {
     #[must_use]
     pub fn is_ready(&self) -> bool {
         let ready = |row: &Row| row.seen && row.state == Some(State::Ready);
-        self.by_id.values().all(|at| ready(&self.rows[*at]))
+        let mut all = self.by_id.values().flatten();
+        all.all(|at| ready(&self.rows[*at]))
     }
 
     /// The whole fleet at `now`.
     #[must_use]
     pub fn summary(&self, now: Timestamp) -> Summary {
-        let all: Vec<usize> = (0..self.rows.len())
-            .filter(|at| self.graph.vertices[*at].place != Place::Outside)
-            .collect();
-        self.summarise(&all, &self.schedule(now))
+        self.whole(&self.schedule(now))
     }
 
-    /// Each cluster at `now`, in the order of the fleet.
+    /// The whole fleet at `now`, and each of its clusters in the order of the fleet.
     #[must_use]
-    pub fn clusters(&self, now: Timestamp) -> Vec<ClusterSummary> {
+    pub fn overview(&self, now: Timestamp) -> (Summary, Vec<ClusterSummary>) {
         let schedule = self.schedule(now);
-        let one = |members: Vec<usize>| {
-            let root = members
-                .iter()
-                .copied()
-                .find(|at| self.graph.vertices[*at].id.is(CAPI, "Cluster"))?;
-            let parts = members
-                .iter()
-                .flat_map(|at| std::iter::once(*at).chain(self.graph.carried(*at)));
-            let parts: Vec<usize> = parts.collect();
-            let summary = self.summarise(&parts, &schedule);
-            let ready = summary.ready == summary.total;
-            let ended = if ready { self.last_change(&parts) } else { now };
-            let elapsed = span(self.start, ended);
-            Some(ClusterSummary {
-                id: self.graph.vertices[root].id.clone(),
-                summary,
-                elapsed,
-            })
-        };
-        self.graph.clusters().into_iter().filter_map(one).collect()
+        let clusters = self.graph.clusters().iter();
+        let clusters = clusters.filter_map(|members| self.cluster(members, &schedule, now));
+        (self.whole(&schedule), clusters.collect())
+    }
+
+    fn whole(&self, schedule: &Schedule) -> Summary {
+        let inside = |at: &usize| self.graph.vertices[*at].place != Place::Outside;
+        let all: Vec<usize> = (0..self.rows.len()).filter(inside).collect();
+        self.summarise(&all, schedule)
+    }
+
+    fn cluster(
+        &self,
+        members: &[usize],
+        schedule: &Schedule,
+        now: Timestamp,
+    ) -> Option<ClusterSummary> {
+        let id = |at: &usize| &self.graph.vertices[*at].id;
+        let root = members.iter().find(|at| id(at).is(CAPI, "Cluster"))?;
+        let parts = members.iter();
+        let parts = parts.flat_map(|at| std::iter::once(*at).chain(self.graph.carried(*at)));
+        let parts: Vec<usize> = parts.collect();
+        let summary = self.summarise(&parts, schedule);
+        let ready = summary.ready == summary.total;
+        let ended = if ready { self.last_change(&parts) } else { now };
+        Some(ClusterSummary {
+            id: id(root).clone(),
+            summary,
+            elapsed: span(self.start, ended),
+        })
     }
 
     fn last_change(&self, parts: &[usize]) -> Timestamp {
@@ -292,12 +315,13 @@ impl Tracker {
 }
 
 impl Summary {
-    /// `31/54 ready, HCP cluster, about 9 min left`.
+    /// `31/54 ready, HCP cluster, about 9 min left`. One line, whatever objects say.
     #[must_use]
     pub fn title(&self) -> String {
         let mut title = format!("{}/{} ready", self.ready, self.total);
         if let Some((id, message)) = self.failed.first() {
-            return format!("{title}, {id} failed: {message}");
+            let words: Vec<&str> = message.split_whitespace().collect();
+            return format!("{title}, {id} failed: {}", words.join(" "));
         }
         if self.ready < self.total {
             title.push_str(&format!(", {}, {}", self.stage, about(self.left)));
@@ -426,7 +450,7 @@ mod tests {
         let mut tracker = tracker();
         let failed = Progress {
             terminal: true,
-            message: "QuotaExceeded".to_owned(),
+            message: "QuotaExceeded:\n  none left".to_owned(),
             ..progress(1, "Vault", State::Failed)
         };
         tracker.note(&failed);
@@ -434,7 +458,7 @@ mod tests {
         assert!(summary.terminal);
         assert_eq!(
             summary.title(),
-            "0/2 ready, Vault/default/v failed: QuotaExceeded"
+            "0/2 ready, Vault/default/v failed: QuotaExceeded: none left"
         );
     }
 

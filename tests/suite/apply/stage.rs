@@ -142,7 +142,7 @@ impl Stage {
             steps,
             progress,
             seen: Vec::new(),
-            task: AbortOnDropHandle::new(task),
+            _task: AbortOnDropHandle::new(task),
         }
     }
 }
@@ -169,7 +169,7 @@ pub(super) struct Run {
     progress: UnboundedReceiver<Progress>,
     /// Everything that was told.
     pub(super) seen: Vec<Progress>,
-    pub(super) task: AbortOnDropHandle<()>,
+    _task: AbortOnDropHandle<()>,
 }
 
 impl Run {

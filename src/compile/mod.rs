@@ -9,7 +9,9 @@
 //! In: the fleet's [`Tree`] and those of overlay directories. Out: [`Compiled`]. A broken file gives
 //! findings and never hides the others. It does not know: where the trees came from.
 
-use std::collections::HashMap;
+mod metadata;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::api::kinds::{self, CAPSTAN};
@@ -171,8 +173,9 @@ impl Documents {
         {
             return self.findings.push(not_an_object(&document));
         }
-        let mut object =
-            Object::from_node(document, "").expect("apiVersion and kind are there too");
+        let Some(mut object) = Object::from_node(document, "") else {
+            return;
+        };
         if kinds::is_cluster_scoped(&object.id) {
             object.id.namespace.clear();
         } else if object.id.namespace.is_empty() {
@@ -182,7 +185,18 @@ impl Documents {
         self.raw.push(object);
     }
 
+    /// Custom kinds that the fleet itself defines for the whole cluster have no namespace.
+    fn clear_namespaces(&mut self) {
+        let wide: HashSet<(String, String)> = self.raw.iter().filter_map(cluster_wide).collect();
+        for object in &mut self.raw {
+            if wide.contains(&(object.id.group.clone(), object.id.kind.clone())) {
+                object.id.namespace.clear();
+            }
+        }
+    }
+
     fn compile(mut self) -> Compiled {
+        self.clear_namespaces();
         let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), ListKeys::default());
         let mut objects = Vec::new();
         let mut definitions: HashMap<ObjectId, Span> = HashMap::new();
@@ -209,6 +223,8 @@ impl Documents {
         self.findings.extend(overlays.patch(&mut objects));
         self.findings.extend(overlays.unused());
         let objects = self.unique(objects);
+        let metadata = objects.iter().flat_map(metadata::findings);
+        self.findings.extend(metadata);
         let (graph, findings) = graph::build(&objects);
         self.findings.extend(findings);
         self.findings.extend(rules::check(&objects));
@@ -238,6 +254,17 @@ impl Documents {
         }
         kept
     }
+}
+
+/// The group and kind that a definition makes for the whole cluster.
+fn cluster_wide(object: &Object) -> Option<(String, String)> {
+    let definition = object
+        .id
+        .is("apiextensions.k8s.io", "CustomResourceDefinition");
+    let spec = object.node.get("spec").filter(|_| definition)?;
+    let wide = spec.text(&["scope"]) == Some("Cluster");
+    let (group, kind) = (spec.text(&["group"])?, spec.text(&["names", "kind"])?);
+    wide.then(|| (group.to_owned(), kind.to_owned()))
 }
 
 fn not_an_object(document: &Node) -> Finding {
@@ -337,5 +364,39 @@ fn set(node: &mut Node, [outer, inner, name]: [&'static str; 3], value: Node, or
     }
     if let Value::Map(map) = &mut at.value {
         map.insert(key(name), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_that_the_fleet_defines_for_the_whole_cluster_has_no_namespace() {
+        let text = "\
+{apiVersion: x.dev/v1, kind: Realm, metadata: {name: r}}
+---
+{apiVersion: x.dev/v1, kind: Other, metadata: {name: o}}
+---
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: realms.x.dev}, spec: {group: x.dev, scope: Cluster, names: {kind: Realm}}}
+";
+        let tree = Tree {
+            files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+            ..Tree::default()
+        };
+        let compiled = compile(&tree, &[]);
+        let ids: Vec<String> = compiled
+            .objects
+            .iter()
+            .map(|object| object.id.to_string())
+            .collect();
+        assert_eq!(
+            ids,
+            [
+                "Realm//r",
+                "Other/default/o",
+                "CustomResourceDefinition//realms.x.dev"
+            ]
+        );
     }
 }
