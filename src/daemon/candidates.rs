@@ -31,8 +31,9 @@ struct Entry {
     seen: Option<String>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Candidates {
+    globs: GlobSet,
     entries: BTreeMap<String, Entry>,
     base: Option<String>,
     moves: u64,
@@ -40,17 +41,31 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
+    /// Of the refs that match one of `globs`.
+    pub(super) fn new(globs: &[String]) -> Self {
+        Self {
+            globs: set(globs),
+            entries: BTreeMap::new(),
+            base: None,
+            moves: 0,
+            busy: false,
+        }
+    }
+
     /// Takes in where the refs lead now and where the base is.
-    pub(super) fn update(&mut self, refs: &Refs, globs: &[String], base: &str) {
+    pub(super) fn update(&mut self, refs: &Refs, base: &str) {
         let first = self.base.is_none();
         let base_moved = self.base.as_deref() != Some(base);
         self.base = Some(base.to_owned());
-        let globs = set(globs);
-        self.entries.retain(|name, _| refs.contains_key(name));
-        for (name, commit) in refs
-            .iter()
-            .filter(|(name, commit)| globs.is_match(name) && *commit != base)
-        {
+        // What is gone, or was merged, is no candidate any more.
+        self.entries
+            .retain(|name, _| refs.get(name).is_some_and(|commit| commit != base));
+        let Self { globs, .. } = self;
+        let matching = |(name, commit): &(&String, &String)| {
+            globs.is_match(name.as_str()) && commit.as_str() != base
+        };
+        let matching: Vec<(&String, &String)> = refs.iter().filter(matching).collect();
+        for (name, commit) in matching {
             let known = self
                 .entries
                 .get(name)
@@ -153,8 +168,8 @@ mod tests {
 
     #[test]
     fn what_was_there_at_the_start_is_left_alone_and_news_come_newest_first() {
-        let mut candidates = Candidates::default();
-        candidates.update(&refs(&[("refs/heads/pr/old", "1")]), &globs(), "base");
+        let mut candidates = Candidates::new(&globs());
+        candidates.update(&refs(&[("refs/heads/pr/old", "1")]), "base");
         assert_eq!(candidates.next(), None);
         candidates.update(
             &refs(&[
@@ -162,12 +177,10 @@ mod tests {
                 ("refs/heads/pr/a", "2"),
                 ("refs/heads/other", "9"),
             ]),
-            &globs(),
             "base",
         );
         candidates.update(
             &refs(&[("refs/heads/pr/old", "3"), ("refs/heads/pr/a", "2")]),
-            &globs(),
             "base",
         );
         let first = candidates.next().expect("one waits");
@@ -179,24 +192,36 @@ mod tests {
 
     #[test]
     fn a_moved_base_plans_again_and_the_same_files_are_no_news() {
-        let mut candidates = Candidates::default();
-        candidates.update(&refs(&[]), &globs(), "base");
-        candidates.update(&refs(&[("refs/heads/pr/a", "1")]), &globs(), "base");
+        let mut candidates = Candidates::new(&globs());
+        candidates.update(&refs(&[]), "base");
+        candidates.update(&refs(&[("refs/heads/pr/a", "1")]), "base");
         let first = candidates.next().expect("one waits");
         candidates.planned(&done(first, "m1"));
-        candidates.update(&refs(&[("refs/heads/pr/a", "1")]), &globs(), "base2");
+        candidates.update(&refs(&[("refs/heads/pr/a", "1")]), "base2");
         let again = candidates.next().expect("again");
         assert_eq!(again.seen.as_deref(), Some("m1"));
         assert!(!candidates.planned(&done(again, "m1")));
     }
 
     #[test]
-    fn a_ref_that_moved_on_meanwhile_is_not_told_about_its_old_commit() {
-        let mut candidates = Candidates::default();
-        candidates.update(&refs(&[]), &globs(), "base");
-        candidates.update(&refs(&[("refs/heads/pr/a", "1")]), &globs(), "base");
+    fn a_candidate_that_was_merged_is_no_candidate_any_more() {
+        let mut candidates = Candidates::new(&globs());
+        candidates.update(&refs(&[]), "base");
+        candidates.update(&refs(&[("refs/heads/pr/a", "1")]), "base");
         let first = candidates.next().expect("one waits");
-        candidates.update(&refs(&[("refs/heads/pr/a", "2")]), &globs(), "base");
+        candidates.planned(&done(first, "m1"));
+        candidates.update(&refs(&[("refs/heads/pr/a", "2")]), "2");
+        assert_eq!(candidates.next(), None);
+        assert_eq!(candidates.commits().count(), 0);
+    }
+
+    #[test]
+    fn a_ref_that_moved_on_meanwhile_is_not_told_about_its_old_commit() {
+        let mut candidates = Candidates::new(&globs());
+        candidates.update(&refs(&[]), "base");
+        candidates.update(&refs(&[("refs/heads/pr/a", "1")]), "base");
+        let first = candidates.next().expect("one waits");
+        candidates.update(&refs(&[("refs/heads/pr/a", "2")]), "base");
         assert!(!candidates.planned(&done(first, "m1")));
         assert_eq!(candidates.next().expect("the new one").commit, "2");
     }

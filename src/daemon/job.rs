@@ -1,5 +1,6 @@
-//! What takes time: reading revisions and compiling them. Runs on a thread of its own.
+//! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
+use std::any::Any;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -7,13 +8,66 @@ use jiff::Timestamp;
 use super::candidates::Candidate;
 use super::report;
 use crate::adapters::checks::{self, NOTES_REF};
-use crate::adapters::git::{Error, Merged, Mirror, NoteEdit, Ref, directory};
+use crate::adapters::git::{Error, Merged, Mirror, NoteEdit, Ref, Refs, directory};
 use crate::compile::{Compiled, compile};
-use crate::model::{Check, CheckState, Tree};
+use crate::model::{Check, CheckState, ErrorClass, ObjectId, Tree};
+use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Following;
 
 /// How far back a good revision is looked for when the newest is broken.
 const LOOK_BACK: usize = 50;
+
+/// A job that did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error(transparent)]
+    Git(#[from] Error),
+    #[error("a bug in capstan: {0}; please report it")]
+    Panic(String),
+}
+
+impl Failure {
+    /// What `catch_unwind` caught.
+    pub(super) fn caught(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Self::Panic(text.unwrap_or("it panicked").to_owned())
+    }
+
+    pub(super) fn class(&self) -> ErrorClass {
+        match self {
+            Self::Git(error) => error.class(),
+            Self::Panic(_) => ErrorClass::Bug,
+        }
+    }
+
+    /// Whether the commit itself is at fault.
+    pub(super) fn is_of_the_commit(&self) -> bool {
+        matches!(self, Self::Git(Error::NoSuchPath { .. }))
+    }
+}
+
+/// Where the refs of the repository lead.
+pub(super) struct Looked {
+    pub(super) refs: Refs,
+    /// The commit that is followed now.
+    pub(super) head: String,
+}
+
+/// What is applied for a revision, and what becomes of it in the hands of controllers.
+pub(super) struct Prepared {
+    pub(super) plan: Plan,
+    pub(super) embedded: Vec<(ObjectId, String)>,
+}
+
+impl Prepared {
+    pub(super) fn new(compiled: &Compiled, set: &ApplySet) -> Self {
+        Self {
+            plan: plan::against_none(&compiled.objects, &compiled.graph, set),
+            embedded: compiled.embedded(),
+        }
+    }
+}
 
 /// The followed repository.
 pub(super) struct Source {
@@ -30,7 +84,7 @@ pub(super) struct Examined {
     pub(super) revision: String,
     /// The first line of its message.
     pub(super) title: String,
-    pub(super) outcome: Result<Compiled, Error>,
+    pub(super) outcome: Result<Compiled, Failure>,
     /// The newest good revision before it, when this one is broken and that was asked for.
     pub(super) fallback: Option<(String, Compiled)>,
 }
@@ -38,10 +92,34 @@ pub(super) struct Examined {
 /// A candidate, judged.
 pub(super) struct Planned {
     pub(super) candidate: Candidate,
-    /// The id of the merged files.
+    /// The ids of the merged files.
     pub(super) merged: Option<String>,
     /// What to tell; `None` when the files are those already told about.
     pub(super) check: Option<Check>,
+}
+
+impl Examined {
+    /// A commit that could not be examined.
+    pub(super) fn failed(revision: String, failure: Failure) -> Self {
+        Self {
+            revision,
+            title: String::new(),
+            outcome: Err(failure),
+            fallback: None,
+        }
+    }
+}
+
+impl Planned {
+    /// A candidate that could not be planned.
+    pub(super) fn failed(fleet: &str, candidate: Candidate, failure: &Failure) -> Self {
+        let check = report::broken_plan(fleet, &candidate.commit, failure);
+        Self {
+            candidate,
+            merged: None,
+            check: Some(check),
+        }
+    }
 }
 
 impl Source {
@@ -56,9 +134,16 @@ impl Source {
         }
     }
 
+    /// Brings what is new.
+    pub(super) fn look(&self) -> Result<Looked, Error> {
+        let refs = self.mirror.fetch()?;
+        let head = self.head()?;
+        Ok(Looked { refs, head })
+    }
+
     /// The commit that is followed now. A bare repository whose default branch was never pushed to is
     /// common (its HEAD says `master`): then it is `main`.
-    pub(super) fn head(&self) -> Result<String, Error> {
+    fn head(&self) -> Result<String, Error> {
         let head = self.mirror.resolve(&self.reference);
         head.or_else(|error| match self.reference {
             Ref::Head => self
@@ -84,6 +169,7 @@ impl Source {
             .commit(&revision)
             .map(|commit| commit.title)
             .unwrap_or_default();
+        let outcome = outcome.map_err(Failure::Git);
         Examined {
             revision,
             title,
@@ -102,9 +188,11 @@ impl Source {
             .overlays
             .iter()
             .map(|path| self.mirror.tree(revision, path));
-        inside
-            .chain(self.local_overlays.iter().map(|path| directory::read(path)))
-            .collect()
+        inside.chain(self.local_trees()).collect()
+    }
+
+    fn local_trees(&self) -> impl Iterator<Item = Result<Tree, Error>> {
+        self.local_overlays.iter().map(|path| directory::read(path))
     }
 
     /// The newest revision before `revision` whose sync check succeeded, else the newest valid one.
@@ -141,35 +229,17 @@ impl Source {
         candidate: Candidate,
         applied: Option<&Compiled>,
     ) -> Planned {
-        let (merged, check) = match self.mirror.merged(base, &candidate.commit, &self.path) {
-            Ok(Merged::Clean { id, .. }) if candidate.seen.as_ref() == Some(&id) => {
-                (Some(id), None)
+        let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
+        let (merged, check) = match self.merged(base, commit) {
+            Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
+            Ok(Ok((ids, trees))) => {
+                let (tree, overlays) = (&trees[0], &trees[1..]);
+                let compiled = compile(tree, overlays);
+                let check = report::plan(fleet, commit, &compiled, applied);
+                (Some(ids), Some(check))
             }
-            Ok(Merged::Clean { tree, id }) => {
-                let overlays = self.overlay_trees(base).unwrap_or_default();
-                let compiled = compile(&tree, &overlays);
-                (
-                    Some(id),
-                    Some(report::plan(
-                        &self.fleet,
-                        &candidate.commit,
-                        &compiled,
-                        applied,
-                    )),
-                )
-            }
-            Ok(Merged::Conflicts(paths)) => (
-                None,
-                Some(report::conflicts(&self.fleet, &candidate.commit, &paths)),
-            ),
-            Err(error) => (
-                None,
-                Some(report::broken_plan(
-                    &self.fleet,
-                    &candidate.commit,
-                    &error.to_string(),
-                )),
-            ),
+            Ok(Err(paths)) => (None, Some(report::conflicts(fleet, commit, &paths))),
+            Err(error) => return Planned::failed(fleet, candidate.clone(), &Failure::Git(error)),
         };
         Planned {
             candidate,
@@ -178,8 +248,38 @@ impl Source {
         }
     }
 
-    /// Writes checks into the notes of their commits, in one push.
+    /// The fleet and its overlays as the merge of two commits has them, with the ids of their files;
+    /// or the paths in conflict.
+    #[allow(clippy::type_complexity)]
+    fn merged(
+        &self,
+        base: &str,
+        commit: &str,
+    ) -> Result<Result<(String, Vec<Tree>), Vec<String>>, Error> {
+        let (mut ids, mut trees) = (Vec::new(), Vec::new());
+        for path in std::iter::once(&self.path).chain(&self.overlays) {
+            match self.mirror.merged(base, commit, path)? {
+                Merged::Clean { tree, id } => {
+                    ids.push(id);
+                    trees.push(tree);
+                }
+                Merged::Conflicts(paths) => return Ok(Err(paths)),
+            }
+        }
+        for tree in self.local_trees() {
+            trees.push(tree?);
+        }
+        Ok(Ok((ids.join(" "), trees)))
+    }
+
+    /// Writes checks into the notes of their commits, in one push. Commits that are gone, since
+    /// somebody rewrote history, are passed over.
     pub(super) fn publish(&self, told: &[Check], now: Timestamp) -> Result<(), Error> {
+        let here = |check: &&Check| match self.mirror.commit(&check.revision) {
+            Err(error) if error.class() == ErrorClass::Gone => false,
+            Ok(_) | Err(_) => true,
+        };
+        let told: Vec<&Check> = told.iter().filter(here).collect();
         let rewrites: Vec<_> = told
             .iter()
             .map(|check| move |old: Option<&str>| checks::rewrite(old, check))

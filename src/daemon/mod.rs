@@ -16,9 +16,12 @@ mod job;
 mod notes;
 mod report;
 mod sync;
+mod verdict;
 mod view;
 mod wall;
 
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,14 +31,14 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::adapters::git::{self, Mirror, Refs};
+use crate::adapters::git::{self, Mirror};
 use crate::adapters::kubernetes::Target;
 use crate::graph::Graph;
 use crate::plan::{ApplySet, Progress};
 use crate::settings::Following;
 
 use candidates::Candidates;
-use job::{Examined, Planned, Source};
+use job::{Examined, Failure, Looked, Planned, Prepared, Source};
 use notes::Notes;
 use sync::Sync;
 pub use view::View;
@@ -59,17 +62,23 @@ enum Event {
     /// It is time to look for new commits.
     Poll,
     /// The repository answered, or did not.
-    Fetched(Box<Result<Refs, git::Error>>),
+    Fetched(Box<Result<Looked, Failure>>),
     /// A commit of the followed ref was read and compiled.
     Examined(Box<Examined>),
+    /// A commit that could not be read may be tried again.
+    Again(String),
     /// A candidate was merged onto the followed ref and compiled.
     Planned(Box<Planned>),
-    /// The cluster has what the revision expects of it.
-    Prepared(String),
-    /// An object of the run with this number reached a state.
+    /// The cluster has what the sync with this number expects of it, and its plan is made.
+    Prepared(u64, Box<Result<Prepared, Failure>>),
+    /// An object of the sync with this number reached a state.
     Progress(u64, Progress),
+    /// The run of the sync with this number ended, which it never should.
+    Ended(u64),
+    /// The sync with this number may be prepared again.
+    Restart(u64),
     /// Checks were written, or could not be.
-    Published(Box<Result<(), git::Error>>),
+    Published(Box<Result<(), Failure>>),
     /// Checks that could not be written may be tried again.
     Retry,
     /// A time that somebody asked for has come.
@@ -88,13 +97,13 @@ pub async fn run(
     stop: CancellationToken,
 ) -> Result<(), git::Error> {
     let mirror = Mirror::open(&following.mirror, &following.url, &following.candidates)?;
-    let (mut daemon, mut progress) = Daemon::new(following, engine, mirror, view);
+    let (mut daemon, mut events) = Daemon::new(following, engine, mirror, view);
     daemon.jobs.spawn(async { Event::Poll });
     loop {
         let event = tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            Some((run, progress)) = progress.recv() => Event::Progress(run, progress),
+            Some(event) = events.recv() => event,
             Some(done) = daemon.jobs.join_next() => match done {
                 Ok(event) => event,
                 Err(error) => {
@@ -115,16 +124,19 @@ struct Daemon {
     engine: Engine,
     set: ApplySet,
     jobs: JoinSet<Event>,
-    progress: UnboundedSender<(u64, Progress)>,
-    /// The newest commit of the followed ref that was looked at.
+    events: UnboundedSender<Event>,
+    /// Where the followed ref leads.
     head: Option<String>,
+    /// The commit that was examined last, or is being examined.
+    examined: Option<String>,
+    examining: bool,
     /// How often the repository did not answer, in a row.
     silent: u32,
     candidates: Candidates,
     /// What is being applied, or about to be.
     sync: Option<Sync>,
-    /// Counts runs, so that what an old one still says can be told apart.
-    runs: u64,
+    /// Counts syncs, so that what an old one still says can be told apart.
+    syncs: u64,
     notes: Notes,
     view: watch::Sender<View>,
 }
@@ -135,20 +147,22 @@ impl Daemon {
         engine: Engine,
         mirror: Mirror,
         view: watch::Sender<View>,
-    ) -> (Self, UnboundedReceiver<(u64, Progress)>) {
-        let (progress, received) = unbounded_channel();
+    ) -> (Self, UnboundedReceiver<Event>) {
+        let (events, received) = unbounded_channel();
         let daemon = Self {
             source: Arc::new(Source::new(mirror, &following)),
             set: ApplySet::new(following.fleet.as_str(), following.namespace.as_str()),
+            candidates: Candidates::new(&following.candidates),
             following,
             engine,
             jobs: JoinSet::new(),
-            progress,
+            events,
             head: None,
+            examined: None,
+            examining: false,
             silent: 0,
-            candidates: Candidates::default(),
             sync: None,
-            runs: 0,
+            syncs: 0,
             notes: Notes::default(),
             view,
         };
@@ -160,20 +174,32 @@ impl Daemon {
             Event::Poll => self.fetch(),
             Event::Fetched(answer) => self.fetched(*answer),
             Event::Examined(examined) => self.examined(*examined),
+            Event::Again(revision) => self.again(&revision),
             Event::Planned(planned) => self.planned(*planned),
-            Event::Prepared(revision) => self.prepared(&revision),
-            Event::Progress(run, progress) => self.progressed(run, &progress),
+            Event::Prepared(sync, prepared) => self.prepared(sync, *prepared),
+            Event::Progress(sync, progress) => self.progressed(sync, &progress),
+            Event::Ended(sync) => self.ended(sync),
+            Event::Restart(sync) => self.restart(sync),
             Event::Published(answer) => self.published(&answer),
             Event::Retry => self.notes.retry(),
             Event::Tick => self.report(),
         }
         self.publish();
+        self.advance();
     }
 
-    /// Runs `work` on a thread of its own.
-    fn blocking(&mut self, work: impl FnOnce(&Source) -> Event + Send + 'static) {
+    /// Runs `work` on a thread of its own. Should it panic, `failed` says what that comes to: nobody
+    /// waits for ever.
+    fn blocking(
+        &mut self,
+        work: impl FnOnce(&Source) -> Event + Send + 'static,
+        failed: impl FnOnce(Failure) -> Event + Send + 'static,
+    ) {
         let source = Arc::clone(&self.source);
-        self.jobs.spawn_blocking(move || work(&source));
+        self.jobs.spawn_blocking(move || {
+            let done = catch_unwind(AssertUnwindSafe(|| work(&source)));
+            done.unwrap_or_else(|panic| failed(Failure::caught(&*panic)))
+        });
     }
 
     fn after(&mut self, wait: Duration, event: Event) {
@@ -184,12 +210,16 @@ impl Daemon {
     }
 
     fn fetch(&mut self) {
-        self.blocking(|source| Event::Fetched(Box::new(source.mirror.fetch())));
+        let fetched = |answer| Event::Fetched(Box::new(answer));
+        self.blocking(
+            move |source| fetched(source.look().map_err(Failure::Git)),
+            move |failure| fetched(Err(failure)),
+        );
     }
 
-    fn fetched(&mut self, answer: Result<Refs, git::Error>) {
+    fn fetched(&mut self, answer: Result<Looked, Failure>) {
         match answer {
-            Ok(refs) => self.moved(&refs),
+            Ok(looked) => self.moved(&looked),
             Err(error) => self.unreachable(&error),
         }
         let wait = self
@@ -203,13 +233,17 @@ impl Daemon {
     }
 
     /// The repository, or what is followed in it, cannot be reached: said once.
-    fn unreachable(&mut self, error: &git::Error) {
+    fn unreachable(&mut self, error: &dyn Display) {
         if self.silent == 0 {
             tracing::warn!(%error, "the last good revision stays; trying again");
         }
-        self.silent += 1;
-        self.view
-            .send_if_modified(|view| view.source_error.replace(error.to_string()).is_none());
+        self.silent = self.silent.saturating_add(1);
+        let error = error.to_string();
+        self.view.send_if_modified(|view| {
+            let news = view.source_error.as_ref() != Some(&error);
+            view.source_error = Some(error);
+            news
+        });
     }
 
     fn reachable(&mut self) {
@@ -222,24 +256,39 @@ impl Daemon {
     }
 
     /// Looks at what the refs lead to now.
-    fn moved(&mut self, refs: &Refs) {
-        let head = match self.source.head() {
-            Ok(head) => head,
-            Err(error) => return self.unreachable(&error),
-        };
+    fn moved(&mut self, looked: &Looked) {
         self.reachable();
-        if self.head.as_ref() != Some(&head) {
-            let with_fallback = self.sync.is_none();
-            let revision = head.clone();
-            self.blocking(move |source| {
-                Event::Examined(Box::new(source.examine(revision, with_fallback)))
-            });
-            self.head = Some(head.clone());
-        }
-        self.candidates
-            .update(refs, &self.following.candidates, &head);
+        self.head = Some(looked.head.clone());
+        self.examine_next();
+        self.candidates.update(&looked.refs, &looked.head);
         self.forget();
         self.plan_next();
+    }
+
+    /// Examines the newest commit, unless it was, or another is being examined: who pushes often is
+    /// not examined twice at a time, and what was examined last is what came last.
+    fn examine_next(&mut self) {
+        if self.examining || self.head == self.examined {
+            return;
+        }
+        let Some(revision) = self.head.clone() else {
+            return;
+        };
+        (self.examining, self.examined) = (true, self.head.clone());
+        let with_fallback = self.sync.is_none();
+        let unread = revision.clone();
+        self.blocking(
+            move |source| Event::Examined(Box::new(source.examine(revision, with_fallback))),
+            move |failure| Event::Examined(Box::new(Examined::failed(unread, failure))),
+        );
+    }
+
+    /// Examines a commit again that could not be read, if it is still the newest.
+    fn again(&mut self, revision: &str) {
+        if !self.examining && self.examined.as_deref() == Some(revision) {
+            self.examined = None;
+            self.examine_next();
+        }
     }
 
     /// Starts the next plan, if one waits and none is being made.
@@ -249,9 +298,13 @@ impl Daemon {
         };
         if let Some(candidate) = self.candidates.next() {
             let base = self.sync.as_ref().map(Sync::compiled);
-            self.blocking(move |source| {
-                Event::Planned(Box::new(source.plan(&head, candidate, base.as_deref())))
-            });
+            let (fleet, unread) = (self.following.fleet.clone(), candidate.clone());
+            self.blocking(
+                move |source| {
+                    Event::Planned(Box::new(source.plan(&head, candidate, base.as_deref())))
+                },
+                move |failure| Event::Planned(Box::new(Planned::failed(&fleet, unread, &failure))),
+            );
         }
     }
 

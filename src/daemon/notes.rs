@@ -5,12 +5,17 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::job::Failure;
 use super::{Daemon, Event};
 use crate::adapters::checks::{Due, Throttle};
 use crate::model::Check;
 
-/// How long checks that could not be written wait before they are tried again.
-pub(super) const RETRY: Duration = Duration::from_secs(15);
+/// How long checks that could not be written wait before they are tried again, at first; each time
+/// twice as long, up to [`MOST_RETRY`].
+const RETRY: Duration = Duration::from_secs(15);
+const MOST_RETRY: Duration = Duration::from_secs(300);
+/// How many checks are kept for a repository that takes none.
+const MOST_UNWRITTEN: usize = 500;
 
 /// Checks on their way to the repository. One push at a time carries all that is due.
 #[derive(Debug, Default)]
@@ -20,10 +25,10 @@ pub(super) struct Notes {
     throttle: Throttle,
     /// What the push under way carries.
     sent: Vec<Check>,
-    /// What the last push carried, whether or not it arrived.
-    tried: Vec<Check>,
     /// The last push failed, and its time to be tried again has not come.
     held: bool,
+    /// How often pushes failed, in a row.
+    failures: u32,
     /// When somebody will look again.
     alarm: Option<Timestamp>,
 }
@@ -56,13 +61,20 @@ impl Notes {
         !self.sent.is_empty()
     }
 
-    /// The push under way has ended at `now`.
-    pub(super) fn published(&mut self, arrived: bool, now: Timestamp) {
-        self.tried = std::mem::take(&mut self.sent);
+    /// The push under way has ended at `now`. Returns when to try again what did not arrive.
+    fn ended(&mut self, arrived: bool, now: Timestamp) -> Option<Duration> {
+        let sent = std::mem::take(&mut self.sent);
         self.held = !arrived;
-        for check in self.tried.iter().filter(|_| arrived) {
-            self.throttle.written(check.clone(), now);
+        if arrived {
+            self.failures = 0;
+            for check in sent {
+                self.throttle.written(check, now);
+            }
+            return None;
         }
+        let wait = RETRY.saturating_mul(1 << self.failures.min(8));
+        self.failures = self.failures.saturating_add(1);
+        Some(wait.min(MOST_RETRY))
     }
 
     /// What could not be written may be tried again.
@@ -70,19 +82,28 @@ impl Notes {
         self.held = false;
     }
 
-    /// Whether the last push carried word of `revision`.
-    pub(super) fn was_tried(&self, revision: &str) -> bool {
-        self.tried.iter().any(|check| check.revision == revision)
+    /// Whether `revision` is still to be told something that can be told now.
+    pub(super) fn owes(&self, revision: &str, now: Timestamp) -> bool {
+        let under_way = self.sent.iter().any(|check| check.revision == revision);
+        let due = |check: &Check| self.throttle.due(check, now) == Due::Now;
+        let mut newest = self.newest.values();
+        under_way || !self.held && newest.any(|check| check.revision == revision && due(check))
     }
 
-    /// Forgets all revisions but those that somebody may still speak of.
+    /// Forgets all revisions but those that somebody may still speak of, and what is not written yet,
+    /// unless that is too much.
     fn forget(&mut self, keep: impl Fn(&str) -> bool) {
         let throttle = &self.throttle;
-        // What was not written yet is kept.
-        let unwritten = |check: &Check| !matches!(throttle.due(check, Timestamp::MAX), Due::Never);
+        let unwritten = |check: &Check| throttle.due(check, Timestamp::MAX) != Due::Never;
+        let room = self.newest.len() <= MOST_UNWRITTEN;
         self.newest
-            .retain(|(_, revision), check| keep(revision) || unwritten(check));
+            .retain(|(_, revision), check| keep(revision) || room && unwritten(check));
         self.throttle.retain(keep);
+    }
+
+    /// Whether there is word on this revision.
+    fn knows(&self, key: &(String, String)) -> bool {
+        self.newest.contains_key(key)
     }
 }
 
@@ -117,7 +138,28 @@ impl Daemon {
             return;
         }
         self.notes.sent.clone_from(&checks);
-        self.blocking(move |source| Event::Published(Box::new(source.publish(&checks, now))));
+        let published = |answer| Event::Published(Box::new(answer));
+        self.blocking(
+            move |source| published(source.publish(&checks, now).map_err(Failure::Git)),
+            move |failure| published(Err(failure)),
+        );
+    }
+
+    /// Checks were written, or could not be, which is said once.
+    pub(super) fn published(&mut self, answer: &Result<(), Failure>) {
+        let first = self.notes.failures == 0;
+        match answer {
+            Err(error) if first => {
+                tracing::warn!(%error, "checks could not be written; the fleet goes on");
+            }
+            Err(error) => tracing::debug!(%error, "checks could still not be written"),
+            Ok(()) if !first => tracing::info!("checks can be written again"),
+            Ok(()) => {}
+        }
+        let now = self.engine.target.clock.now();
+        if let Some(wait) = self.notes.ended(answer.is_ok(), now) {
+            self.after(wait, Event::Retry);
+        }
     }
 
     /// Lets go of revisions that no ref leads to any more.
@@ -126,6 +168,11 @@ impl Daemon {
         let keep: Vec<String> = current.chain(self.candidates.commits()).collect();
         self.notes
             .forget(|revision| keep.iter().any(|kept| kept == revision));
+        let notes = &self.notes;
+        self.view.send_if_modified(|view| {
+            view.checks.retain(|key, _| notes.knows(key));
+            false
+        });
     }
 }
 
@@ -150,28 +197,60 @@ mod tests {
         Timestamp::from_second(second).expect("in range")
     }
 
-    #[test]
-    fn what_failed_to_arrive_is_due_again_after_a_while() {
+    /// Notes that have sent what was due.
+    fn sending(check: Check) -> Notes {
         let mut notes = Notes::default();
-        notes.offer(check("a", CheckState::Pending));
-        assert_eq!(notes.due(at(0)).0.len(), 1);
+        notes.offer(check);
         notes.sent = notes.due(at(0)).0;
-        notes.published(false, at(0));
-        assert!(notes.was_tried("a") && !notes.is_busy());
+        assert!(notes.is_busy());
+        notes
+    }
+
+    #[test]
+    fn what_failed_to_arrive_is_due_again_after_a_while_and_holds_nobody_up() {
+        let mut notes = sending(check("a", CheckState::Pending));
+        assert!(notes.owes("a", at(0)), "it is under way");
+        assert_eq!(notes.ended(false, at(0)), Some(RETRY));
+        assert!(!notes.is_busy() && !notes.owes("a", at(1)));
         assert_eq!(notes.due(at(1)), (Vec::new(), None));
         notes.retry();
         assert_eq!(notes.due(at(1)).0.len(), 1);
     }
 
     #[test]
-    fn what_arrived_is_not_due_until_it_changes() {
+    fn a_repository_that_takes_nothing_is_tried_less_and_less() {
         let mut notes = Notes::default();
-        notes.offer(check("a", CheckState::Pending));
-        notes.sent = notes.due(at(0)).0;
-        notes.published(true, at(0));
+        let waits: Vec<u64> = (0..7)
+            .filter_map(|_| notes.ended(false, at(0)))
+            .map(|wait| wait.as_secs())
+            .collect();
+        assert_eq!(waits, [15, 30, 60, 120, 240, 300, 300]);
+        assert_eq!(notes.ended(true, at(0)), None);
+        assert_eq!(notes.ended(false, at(0)), Some(RETRY));
+    }
+
+    #[test]
+    fn what_arrived_is_not_due_until_it_changes() {
+        let mut notes = sending(check("a", CheckState::Pending));
+        notes.ended(true, at(0));
         assert_eq!(notes.due(at(1)), (Vec::new(), None));
         notes.offer(check("a", CheckState::Success));
         assert_eq!(notes.due(at(1)).0, [check("a", CheckState::Success)]);
+    }
+
+    /// Else a revision that is taken up again would wait for a push that never comes.
+    #[test]
+    fn nothing_is_owed_when_the_same_was_written_or_its_time_has_not_come() {
+        let mut notes = sending(check("a", CheckState::Pending));
+        notes.ended(true, at(0));
+        notes.offer(check("a", CheckState::Pending));
+        assert!(!notes.owes("a", at(1)), "it was written");
+        let mut more = check("a", CheckState::Pending);
+        more.title = "1/2".to_owned();
+        notes.offer(more);
+        assert!(!notes.owes("a", at(1)), "it waits for its minute");
+        assert!(notes.owes("a", at(61)));
+        assert!(!notes.owes("b", at(61)));
     }
 
     #[test]
@@ -181,8 +260,18 @@ mod tests {
         notes.forget(|_| false);
         assert_eq!(notes.newest.len(), 1, "it was not written yet");
         notes.sent = notes.due(at(0)).0;
-        notes.published(true, at(0));
+        notes.ended(true, at(0));
         notes.forget(|revision| revision != "old");
         assert!(notes.newest.is_empty());
+    }
+
+    #[test]
+    fn a_repository_that_takes_nothing_does_not_fill_the_memory() {
+        let mut notes = Notes::default();
+        for revision in 0..=MOST_UNWRITTEN {
+            notes.offer(check(&revision.to_string(), CheckState::Failure));
+        }
+        notes.forget(|revision| revision == "7");
+        assert_eq!(notes.newest.len(), 1);
     }
 }

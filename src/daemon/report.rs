@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::job::Failure;
 use crate::compile::Compiled;
-use crate::model::{Annotation, Check, CheckState, Finding, ObjectId, Severity};
+use crate::model::{Annotation, Check, CheckState, Finding, Object, ObjectId, Severity};
 use crate::plan::{ClusterSummary, Summary};
 
 /// The most annotations a check carries.
 const MOST_ANNOTATIONS: usize = 50;
+/// The most lines of one list in a summary. A note is kept for as long as the repository is.
+const MOST_LINES: usize = 100;
 
 pub(super) fn sync_context(fleet: &str) -> String {
     format!("capstan/{fleet}/sync")
@@ -57,15 +60,16 @@ pub(super) fn progress(
             cluster.id.name, part.ready, part.total, part.stage
         );
     }
-    for (id, message) in &summary.failed {
-        let _ = writeln!(text, "\n{id} failed: {message}");
+    let failed = summary.failed.iter();
+    let failed = failed.map(|(id, message)| format!("{id} failed: {}", one_line(message)));
+    if !summary.failed.is_empty() {
+        let _ = write!(text, "\n{}", list(failed));
     }
     if !removed.is_empty() {
-        let names: Vec<String> = removed.iter().map(|id| format!("- {id}\n")).collect();
         let _ = write!(
             text,
             "\nno longer in the fleet, left in the cluster (nothing is deleted yet):\n{}",
-            names.concat()
+            list(removed.iter().map(ToString::to_string))
         );
     }
     check(sync_context(fleet), revision, state, summary.title(), text)
@@ -82,11 +86,7 @@ pub(super) fn refused(
         "not applied: {}",
         counted(compiled.count(Severity::Error), "error")
     );
-    let stays = good.map_or_else(
-        || "Nothing is applied: no good revision is known.".to_owned(),
-        |good| format!("The last good revision {good} stays."),
-    );
-    let text = format!("{stays}\n\n{}", findings(compiled));
+    let text = format!("{}\n\n{}", stays(good), findings(compiled));
     let check = check(
         sync_context(fleet),
         revision,
@@ -101,15 +101,70 @@ pub(super) fn refused(
 }
 
 /// The sync check of a revision that could not be read.
-pub(super) fn unreadable(fleet: &str, revision: &str, error: &str) -> Check {
+pub(super) fn unreadable(
+    fleet: &str,
+    revision: &str,
+    failure: &Failure,
+    good: Option<&str>,
+) -> Check {
     let title = "not applied: the revision cannot be read".to_owned();
+    let text = format!("{}\n\n{failure}", stays(good));
+    let context = sync_context(fleet);
+    check(context, revision, fault_of(failure), title, text)
+}
+
+/// The sync check of a sound revision that no plan could be made of.
+pub(super) fn unplanned(fleet: &str, revision: &str, failure: &Failure) -> Check {
+    let title = "not applied: no plan can be made".to_owned();
+    let context = sync_context(fleet);
     check(
-        sync_context(fleet),
+        context,
         revision,
-        CheckState::Failure,
+        CheckState::Error,
         title,
-        error.to_owned(),
+        failure.to_string(),
     )
+}
+
+/// The sync check of a revision that gave way to `newer` before it was ready.
+pub(super) fn superseded(fleet: &str, revision: &str, newer: &str, title: &str) -> Check {
+    let short = newer.get(..10).unwrap_or(newer);
+    let title = format!("superseded by {short} at {title}");
+    let text = format!("The fleet goes on with {newer}; see the check there.");
+    let context = sync_context(fleet);
+    check(context, revision, CheckState::Pending, title, text)
+}
+
+fn fault_of(failure: &Failure) -> CheckState {
+    match failure.is_of_the_commit() {
+        true => CheckState::Failure,
+        false => CheckState::Error,
+    }
+}
+
+/// What stays in the cluster instead.
+fn stays(good: Option<&str>) -> String {
+    good.map_or_else(
+        || "Nothing is applied: no good revision is known.".to_owned(),
+        |good| format!("The last good revision {good} stays."),
+    )
+}
+
+/// A Markdown list that does not grow without end.
+fn list(items: impl ExactSizeIterator<Item = String>) -> String {
+    let more = items.len().saturating_sub(MOST_LINES);
+    let mut text: String = items
+        .take(MOST_LINES)
+        .map(|item| format!("- {item}\n"))
+        .collect();
+    if more > 0 {
+        let _ = writeln!(text, "- and {more} more");
+    }
+    text
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The sync check of a sound revision of a fleet that is suspended.
@@ -132,18 +187,13 @@ pub(super) fn plan(
     compiled: &Compiled,
     applied: Option<&Compiled>,
 ) -> Check {
-    let (state, title) = if compiled.has_errors() {
-        (
-            CheckState::Failure,
-            counted(compiled.count(Severity::Error), "error"),
-        )
+    let (state, title, mut text) = if compiled.has_errors() {
+        let title = counted(compiled.count(Severity::Error), "error");
+        (CheckState::Failure, title, String::new())
     } else {
-        (CheckState::Success, differences(compiled, applied).title())
+        let differences = differences(compiled, applied);
+        (CheckState::Success, differences.title(), differences.text())
     };
-    let mut text = String::new();
-    if !compiled.has_errors() {
-        text.push_str(&differences(compiled, applied).text());
-    }
     text.push_str(&findings(compiled));
     Check {
         annotations: annotations(compiled),
@@ -153,13 +203,7 @@ pub(super) fn plan(
 
 /// The plan check of a candidate that does not merge.
 pub(super) fn conflicts(fleet: &str, revision: &str, paths: &[String]) -> Check {
-    let text = format!(
-        "Both sides changed:\n\n{}",
-        paths
-            .iter()
-            .map(|path| format!("- {path}\n"))
-            .collect::<String>()
-    );
+    let text = format!("Both sides changed:\n\n{}", list(paths.iter().cloned()));
     let title = format!(
         "does not merge: {} in conflict",
         counted(paths.len(), "file")
@@ -174,14 +218,10 @@ pub(super) fn conflicts(fleet: &str, revision: &str, paths: &[String]) -> Check 
 }
 
 /// The plan check of a candidate that could not be read.
-pub(super) fn broken_plan(fleet: &str, revision: &str, error: &str) -> Check {
-    check(
-        plan_context(fleet),
-        revision,
-        CheckState::Failure,
-        "cannot be read".to_owned(),
-        error.to_owned(),
-    )
+pub(super) fn broken_plan(fleet: &str, revision: &str, failure: &Failure) -> Check {
+    let (context, state) = (plan_context(fleet), fault_of(failure));
+    let title = "it cannot be read".to_owned();
+    check(context, revision, state, title, failure.to_string())
 }
 
 fn counted(count: usize, word: &str) -> String {
@@ -190,12 +230,11 @@ fn counted(count: usize, word: &str) -> String {
 
 /// Errors and warnings as a Markdown list, with their lines.
 fn findings(compiled: &Compiled) -> String {
-    let told = compiled
-        .findings
-        .iter()
-        .filter(|finding| finding.severity != Severity::Info);
-    told.map(|finding| format!("- {}\n", line(finding)))
-        .collect()
+    let told = compiled.findings.iter();
+    let told: Vec<&Finding> = told
+        .filter(|finding| finding.severity != Severity::Info)
+        .collect();
+    list(told.into_iter().map(line))
 }
 
 fn line(finding: &Finding) -> String {
@@ -237,32 +276,35 @@ fn annotations(compiled: &Compiled) -> Vec<Annotation> {
 }
 
 /// Objects that one revision has and another has not, or has otherwise.
-pub(super) struct Differences {
+struct Differences {
     created: Vec<ObjectId>,
     changed: Vec<ObjectId>,
-    pub(super) removed: Vec<ObjectId>,
+    removed: Vec<ObjectId>,
 }
 
 /// What `new` changes against `old`.
-pub(super) fn differences(new: &Compiled, old: Option<&Compiled>) -> Differences {
-    let index = |compiled: &Compiled| -> BTreeMap<ObjectId, serde_json::Value> {
-        compiled
-            .objects
-            .iter()
-            .map(|object| (object.id.clone(), object.node.to_json()))
-            .collect()
-    };
-    let (before, after) = (old.map(index).unwrap_or_default(), index(new));
-    let ids = |test: &dyn Fn(&ObjectId) -> bool,
-               of: &BTreeMap<ObjectId, serde_json::Value>|
-     -> Vec<ObjectId> { of.keys().filter(|id| test(id)).cloned().collect() };
+fn differences(new: &Compiled, old: Option<&Compiled>) -> Differences {
+    let mut before: BTreeMap<&ObjectId, &Object> = old
+        .into_iter()
+        .flat_map(|old| &old.objects)
+        .map(|object| (&object.id, object))
+        .collect();
+    let (mut created, mut changed) = (Vec::new(), Vec::new());
+    for object in &new.objects {
+        match before.remove(&object.id) {
+            None => created.push(object.id.clone()),
+            Some(old) if old.node.to_json() != object.node.to_json() => {
+                changed.push(object.id.clone());
+            }
+            Some(_) => {}
+        }
+    }
+    created.sort();
+    changed.sort();
     Differences {
-        created: ids(&|id| !before.contains_key(id), &after),
-        changed: ids(
-            &|id| before.get(id).is_some_and(|old| Some(old) != after.get(id)),
-            &after,
-        ),
-        removed: ids(&|id| !after.contains_key(id), &before),
+        created,
+        changed,
+        removed: before.into_keys().cloned().collect(),
     }
 }
 
@@ -282,14 +324,184 @@ impl Differences {
             ("change", &self.changed),
             ("removed (left in the cluster)", &self.removed),
         ];
-        let list = |(word, ids): (&str, &Vec<ObjectId>)| -> String {
-            ids.iter().map(|id| format!("- {word} {id}\n")).collect()
+        let part = |(word, ids): (&str, &Vec<ObjectId>)| -> String {
+            list(ids.iter().map(|id| format!("{word} {id}")))
         };
-        let text: String = parts.into_iter().map(list).collect();
+        let text: String = parts.into_iter().map(part).collect();
         if text.is_empty() {
             text
         } else {
             format!("{text}\n")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::adapters::git;
+    use crate::compile::compile;
+    use crate::model::Tree;
+
+    fn compiled(text: &str) -> Compiled {
+        let tree = Tree {
+            files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+            ..Tree::default()
+        };
+        compile(&tree, &[])
+    }
+
+    fn config_map(name: &str, data: &str) -> String {
+        format!(
+            "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, data: {{k: {data}}}}}\n"
+        )
+    }
+
+    fn id(name: &str) -> ObjectId {
+        ObjectId::new("", "ConfigMap", "default", name)
+    }
+
+    fn summary(failed: Vec<(ObjectId, String)>) -> Summary {
+        Summary {
+            ready: 1,
+            total: 3,
+            stage: "Vault".to_owned(),
+            left: Duration::from_secs(90),
+            failed,
+            terminal: false,
+        }
+    }
+
+    #[test]
+    fn a_plan_says_what_is_created_changed_and_removed() {
+        let old = compiled(
+            &(config_map("same", "x") + &config_map("other", "x") + &config_map("gone", "x")),
+        );
+        let new = compiled(
+            &(config_map("new", "x") + &config_map("same", "x") + &config_map("other", "y")),
+        );
+        let check = plan("f", "r", &new, Some(&old));
+        assert_eq!(
+            (check.state, check.context.as_str()),
+            (CheckState::Success, "capstan/f/plan")
+        );
+        assert_eq!(check.title, "1 to create, 1 to change, 1 removed");
+        assert_eq!(
+            check.summary,
+            "- create ConfigMap/default/new\n- change ConfigMap/default/other\n- removed (left in the cluster) ConfigMap/default/gone\n\n"
+        );
+        assert_eq!(plan("f", "r", &old, Some(&old)).title, "changes nothing");
+        assert_eq!(
+            plan("f", "r", &old, None).title,
+            "3 to create, 0 to change, 0 removed"
+        );
+    }
+
+    #[test]
+    fn a_plan_with_errors_says_only_those_with_their_lines() {
+        let broken = compiled("kind: ConfigMap\n");
+        let check = plan("f", "r", &broken, None);
+        assert_eq!(
+            (check.state, check.title.as_str()),
+            (CheckState::Failure, "1 error")
+        );
+        assert!(
+            check.summary.starts_with("- a.yaml:1:1: Y09 "),
+            "{}",
+            check.summary
+        );
+        assert_eq!(check.annotations.len(), 1);
+        let refused = refused("f", "r", &broken, Some("abc"));
+        assert_eq!(refused.title, "not applied: 1 error");
+        assert!(
+            refused
+                .summary
+                .starts_with("The last good revision abc stays.")
+        );
+    }
+
+    #[test]
+    fn progress_lists_clusters_failures_and_what_is_left_behind() {
+        let cluster = ClusterSummary {
+            id: ObjectId::new("cluster.x-k8s.io", "Cluster", "ns", "one"),
+            summary: summary(Vec::new()),
+            elapsed: Duration::ZERO,
+        };
+        let failed = vec![(id("a"), "Bad:\n  |very| bad".to_owned())];
+        let (state, summary) = (CheckState::Pending, summary(failed));
+        let check = progress("f", "r", state, &summary, &[cluster], &[id("gone")]);
+        assert_eq!(
+            check.title,
+            "1/3 ready, ConfigMap/default/a failed: Bad: |very| bad"
+        );
+        assert_eq!(
+            check.summary,
+            "\
+| cluster | ready | waits for |
+|---|---|---|
+| one | 1/3 | Vault |
+
+- ConfigMap/default/a failed: Bad: |very| bad
+
+no longer in the fleet, left in the cluster (nothing is deleted yet):
+- ConfigMap/default/gone
+"
+        );
+    }
+
+    #[test]
+    fn lists_do_not_grow_without_end() {
+        let removed: Vec<ObjectId> = (0..MOST_LINES + 7)
+            .map(|at| id(&format!("c{at}")))
+            .collect();
+        let check = progress(
+            "f",
+            "r",
+            CheckState::Success,
+            &summary(Vec::new()),
+            &[],
+            &removed,
+        );
+        assert!(
+            check.summary.ends_with("- and 7 more\n"),
+            "{}",
+            check.summary
+        );
+        assert_eq!(check.summary.matches("- ").count(), MOST_LINES + 1);
+    }
+
+    #[test]
+    fn only_the_commit_s_own_faults_are_failures() {
+        let path = git::Error::NoSuchPath {
+            commit: "r".to_owned(),
+            path: "fleet".to_owned(),
+        };
+        let check = unreadable("f", "r", &Failure::Git(path), None);
+        assert_eq!(check.state, CheckState::Failure);
+        assert!(
+            check
+                .summary
+                .starts_with("Nothing is applied: no good revision is known.")
+        );
+        assert!(
+            check.summary.contains("no directory \"fleet\""),
+            "{}",
+            check.summary
+        );
+        let bug = broken_plan("f", "r", &Failure::Panic("index out of bounds".to_owned()));
+        assert_eq!(bug.state, CheckState::Error);
+        assert_eq!(
+            bug.summary,
+            "a bug in capstan: index out of bounds; please report it"
+        );
+    }
+
+    #[test]
+    fn what_was_superseded_says_by_what() {
+        let check = superseded("f", "r", "0123456789abcdef", "1/3 ready");
+        assert_eq!(check.title, "superseded by 0123456789 at 1/3 ready");
     }
 }

@@ -1,29 +1,32 @@
 //! The followed ref: a good revision is announced, prepared, applied and watched; a broken one is
 //! told about and the last good one stays.
 
+use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use futures::FutureExt as _;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::job::Examined;
-use super::notes::RETRY;
+use super::job::{Examined, Failure, Prepared};
+use super::verdict::Verdict;
 use super::{Daemon, Event, report};
-use crate::adapters::git;
 use crate::adapters::kubernetes;
 use crate::compile::Compiled;
-use crate::model::{CheckState, ObjectId};
-use crate::plan::{self, Progress, Tracker};
+use crate::model::{Check, CheckState, ErrorClass, ObjectId};
+use crate::plan::{Progress, Tracker};
 
-/// A check goes from success back to pending only after this long without being ready (DESIGN §8).
-const GRACE: Duration = Duration::from_secs(60);
 /// Events that come within this time are reported together.
 const GATHER: Duration = Duration::from_millis(100);
+/// How long what failed for no fault of the commit waits before it is tried again.
+const AGAIN: Duration = Duration::from_secs(15);
 
 /// A revision on its way into the cluster.
 pub(super) struct Sync {
+    /// Tells it from others, also of the same revision.
+    number: u64,
     revision: String,
     compiled: Arc<Compiled>,
     /// What the revision before had and this one has not.
@@ -33,27 +36,32 @@ pub(super) struct Sync {
 }
 
 enum Stage {
-    /// Its pending check is being published.
+    /// Its pending check is to be published first.
     Announced,
-    /// The cluster is being made ready for it.
+    /// The cluster is being made ready for it, and its plan is made.
     Preparing,
     /// It is being applied, or was, and is watched.
-    Running(Box<Run>),
+    Running(Run),
 }
 
 struct Run {
-    number: u64,
     /// Whether a report is due already.
     gathering: bool,
-    /// Since when it is not ready any more; `None` before it was ready for the first time.
-    lost: Option<Timestamp>,
-    told: CheckState,
+    verdict: Verdict,
     _task: AbortOnDropHandle<()>,
 }
 
 impl Sync {
     pub(super) fn compiled(&self) -> Arc<Compiled> {
         Arc::clone(&self.compiled)
+    }
+
+    /// Whether its check is still pending.
+    fn is_undecided(&self) -> bool {
+        match &self.stage {
+            Stage::Announced | Stage::Preparing => true,
+            Stage::Running(run) => run.verdict.told == CheckState::Pending,
+        }
     }
 }
 
@@ -64,63 +72,76 @@ impl Daemon {
     }
 
     pub(super) fn examined(&mut self, examined: Examined) {
+        self.examining = false;
         let Examined {
             revision,
             title,
             outcome,
             fallback,
         } = examined;
-        let newest = self.head.as_ref() == Some(&revision);
-        let good = self.sync.as_ref().map(|sync| sync.revision.clone());
+        let good = self.applied();
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
         match outcome {
-            Ok(compiled) if !compiled.has_errors() && self.following.suspend => {
-                tracing::info!(
-                    revision,
-                    title,
-                    objects = compiled.objects.len(),
-                    "sound, but the fleet is suspended"
-                );
-                self.tell(report::suspended(&self.following.fleet, &revision));
-                return;
-            }
-            Ok(compiled) if !compiled.has_errors() => {
-                if newest {
-                    tracing::info!(
-                        revision,
-                        title,
-                        objects = compiled.objects.len(),
-                        "applying"
-                    );
-                    self.begin(revision, compiled);
-                }
-                return;
-            }
+            Ok(compiled) if !compiled.has_errors() => self.sound(revision, &title, compiled),
             Ok(compiled) => {
                 tracing::warn!(
                     revision,
                     title,
                     "not applied: it has errors; the last good revision stays"
                 );
+                let fleet = &self.following.fleet;
                 self.tell(report::refused(
-                    &self.following.fleet,
+                    fleet,
                     &revision,
                     &compiled,
                     good.as_deref(),
                 ));
+                self.fall_back(fallback);
             }
-            Err(error) => {
-                tracing::warn!(revision, title, %error, "not applied: it cannot be read");
-                self.tell(report::unreadable(
-                    &self.following.fleet,
-                    &revision,
-                    &error.to_string(),
-                ));
+            Err(failure) => {
+                self.unread(&revision, &title, &failure, good.as_deref());
+                self.fall_back(fallback);
             }
         }
-        if let Some((revision, compiled)) =
-            fallback.filter(|_| newest && self.sync.is_none() && !self.following.suspend)
-        {
+        self.examine_next();
+    }
+
+    /// A revision without errors: it is applied, if it still is the newest.
+    fn sound(&mut self, revision: String, title: &str, compiled: Compiled) {
+        let objects = compiled.objects.len();
+        if self.following.suspend {
+            tracing::info!(
+                revision,
+                title,
+                objects,
+                "sound, but the fleet is suspended"
+            );
+            self.tell(report::suspended(&self.following.fleet, &revision));
+        } else if self.applied().as_ref() == Some(&revision) {
+            tracing::info!(revision, title, objects, "it is applied already");
+        } else if self.head.as_ref() == Some(&revision) {
+            tracing::info!(revision, title, objects, "applying");
+            self.begin(revision, compiled);
+        }
+    }
+
+    fn unread(&mut self, revision: &str, title: &str, failure: &Failure, good: Option<&str>) {
+        tracing::warn!(revision, title, error = %failure, "not applied: it cannot be read");
+        let fleet = &self.following.fleet;
+        self.tell(report::unreadable(fleet, revision, failure, good));
+        // What a bug does once it does again.
+        if failure.class() == ErrorClass::Transient {
+            self.after(AGAIN, Event::Again(revision.to_owned()));
+        }
+    }
+
+    /// Applies an older good revision, when nothing is applied yet.
+    fn fall_back(&mut self, fallback: Option<(String, Compiled)>) {
+        if self.sync.is_some() || self.following.suspend {
+            return;
+        }
+        // A newer commit that waits to be examined is looked at first.
+        if let Some((revision, compiled)) = fallback.filter(|_| self.head == self.examined) {
             tracing::info!(revision, "applying the last good revision");
             self.begin(revision, compiled);
         }
@@ -128,119 +149,142 @@ impl Daemon {
 
     /// Takes a good revision up: first its pending check goes out.
     fn begin(&mut self, revision: String, compiled: Compiled) {
-        let before = self.sync.as_ref().map(|sync| Arc::clone(&sync.compiled));
-        let removed = report::differences(&compiled, before.as_deref()).removed;
-        for id in &removed {
-            tracing::warn!(object = %id, "no longer in the fleet; it stays in the cluster, since nothing is deleted yet");
-        }
         let now = self.engine.target.clock.now();
+        let fleet = self.following.fleet.clone();
         let mut tracker = Tracker::new(&compiled.graph, self.following.settle, now);
-        if let Some(before) = &self.sync {
+        let mut gone = Vec::new();
+        if let Some(before) = self.sync.take() {
+            if before.is_undecided() {
+                let title = before.tracker.summary(now).title();
+                self.tell(report::superseded(
+                    &fleet,
+                    &before.revision,
+                    &revision,
+                    &title,
+                ));
+            }
+            gone = removed(&compiled, &before.compiled);
             tracker = tracker.carrying(&before.tracker);
         }
-        let (summary, clusters) = tracker.overview(now);
-        let fleet = &self.following.fleet;
-        let check = report::progress(
-            fleet,
-            &revision,
-            CheckState::Pending,
-            &summary,
-            &clusters,
-            &removed,
-        );
+        for id in &gone {
+            tracing::warn!(object = %id, "no longer in the fleet; it stays in the cluster, since nothing is deleted yet");
+        }
+        self.syncs += 1;
+        let sync = Sync {
+            number: self.syncs,
+            revision,
+            compiled: Arc::new(compiled),
+            removed: gone,
+            tracker,
+            stage: Stage::Announced,
+        };
+        let check = self.say(&sync, CheckState::Pending);
+        self.sync = Some(sync);
+        self.tell(check);
+    }
+
+    /// The check of `sync` as it is now, which is also shown to whoever looks on.
+    fn say(&self, sync: &Sync, state: CheckState) -> Check {
+        let now = self.engine.target.clock.now();
+        let (summary, clusters) = sync.tracker.overview(now);
+        let (fleet, revision) = (&self.following.fleet, &sync.revision);
+        let removed = &sync.removed;
+        let check = report::progress(fleet, revision, state, &summary, &clusters, removed);
         self.view.send_modify(|view| {
             view.revision = Some(revision.clone());
             view.title = summary.title();
             view.clusters = clusters;
         });
-        self.sync = Some(Sync {
-            revision,
-            compiled: Arc::new(compiled),
-            removed,
-            tracker,
-            stage: Stage::Announced,
-        });
-        self.tell(check);
+        check
     }
 
-    /// Checks were written, or could not be: the announced revision goes on either way.
-    pub(super) fn published(&mut self, answer: &Result<(), git::Error>) {
-        if let Err(error) = answer {
-            tracing::warn!(%error, "checks could not be written; the fleet goes on");
-            self.after(RETRY, Event::Retry);
-        }
-        self.notes
-            .published(answer.is_ok(), self.engine.target.clock.now());
+    /// Goes on with a revision whose announcement is out, or could not be brought out.
+    pub(super) fn advance(&mut self) {
+        let now = self.engine.target.clock.now();
         let Some(sync) = &mut self.sync else { return };
-        if matches!(sync.stage, Stage::Announced) && self.notes.was_tried(&sync.revision) {
-            sync.stage = Stage::Preparing;
-            let (prepare, graph) = (
-                Arc::clone(&self.engine.prepare),
-                Arc::clone(&sync.compiled.graph),
-            );
-            let revision = sync.revision.clone();
-            self.jobs.spawn(async move {
-                prepare(graph).await;
-                Event::Prepared(revision)
-            });
+        if !matches!(sync.stage, Stage::Announced) || self.notes.owes(&sync.revision, now) {
+            return;
         }
+        sync.stage = Stage::Preparing;
+        let (number, compiled) = (sync.number, Arc::clone(&sync.compiled));
+        let (prepare, set) = (Arc::clone(&self.engine.prepare), self.set.clone());
+        self.jobs.spawn(async move {
+            let cluster = prepare(Arc::clone(&compiled.graph));
+            let _ = AssertUnwindSafe(cluster).catch_unwind().await;
+            let plan = tokio::task::spawn_blocking(move || Prepared::new(&compiled, &set));
+            let plan = plan
+                .await
+                .map_err(|error| Failure::Panic(error.to_string()));
+            Event::Prepared(number, Box::new(plan))
+        });
     }
 
-    pub(super) fn prepared(&mut self, revision: &str) {
-        let Some(sync) = self.sync.as_mut().filter(|sync| sync.revision == revision) else {
+    pub(super) fn prepared(&mut self, number: u64, prepared: Result<Prepared, Failure>) {
+        let Some(sync) = self.sync.as_ref().filter(|sync| sync.number == number) else {
             return;
         };
-        let compiled = &sync.compiled;
-        let plan = Arc::new(plan::against_none(
-            &compiled.objects,
-            &compiled.graph,
-            &self.set,
-        ));
+        match prepared {
+            Ok(prepared) => self.start(number, prepared),
+            Err(failure) => {
+                tracing::error!(error = %failure, "no plan could be made");
+                let (fleet, revision) = (&self.following.fleet, &sync.revision);
+                self.tell(report::unplanned(fleet, revision, &failure));
+            }
+        }
+    }
+
+    /// Starts to apply what was prepared.
+    fn start(&mut self, number: u64, prepared: Prepared) {
+        let Prepared { plan, embedded } = prepared;
         let options = kubernetes::Options {
             concurrency: self.following.concurrency,
             part_of: self.set.id(),
         };
-        self.runs += 1;
-        let (number, progress) = (self.runs, self.progress.clone());
         let (sender, mut received) = unbounded_channel();
-        let run = kubernetes::run(
-            self.engine.target.clone(),
-            plan,
-            compiled.embedded(),
-            options,
-            sender,
-        );
+        let target = self.engine.target.clone();
+        let run = kubernetes::run(target, Arc::new(plan), embedded, options, sender);
+        let events = self.events.clone();
         let task = tokio::spawn(async move {
             let forward = async {
                 while let Some(next) = received.recv().await {
-                    if progress.send((number, next)).is_err() {
-                        break;
-                    }
+                    let _ = events.send(Event::Progress(number, next));
                 }
             };
-            futures::future::join(run, forward).await;
+            let both = futures::future::join(run, forward);
+            let _ = AssertUnwindSafe(both).catch_unwind().await;
+            let _ = events.send(Event::Ended(number));
         });
-        let (told, task) = (CheckState::Pending, AbortOnDropHandle::new(task));
-        let run = Run {
-            number,
-            gathering: false,
-            lost: None,
-            told,
-            _task: task,
-        };
-        sync.stage = Stage::Running(Box::new(run));
+        if let Some(sync) = &mut self.sync {
+            sync.stage = Stage::Running(Run {
+                gathering: false,
+                verdict: Verdict::pending(),
+                _task: AbortOnDropHandle::new(task),
+            });
+        }
+        // A fleet without objects is ready as it is.
+        self.report();
+    }
+
+    /// A run ends only when something in it panicked. It is begun again after a while.
+    pub(super) fn ended(&mut self, number: u64) {
+        tracing::error!("applying ended by a bug in capstan; please report it. It begins again");
+        self.after(AGAIN, Event::Restart(number));
+    }
+
+    pub(super) fn restart(&mut self, number: u64) {
+        if let Some(sync) = self.sync.as_mut().filter(|sync| sync.number == number) {
+            sync.stage = Stage::Announced;
+        }
     }
 
     pub(super) fn progressed(&mut self, number: u64, progress: &Progress) {
-        let Some(Sync {
-            tracker,
-            stage: Stage::Running(run),
-            ..
-        }) = &mut self.sync
-        else {
+        let Some(sync) = self.sync.as_mut().filter(|sync| sync.number == number) else {
             return;
         };
-        if run.number != number || !tracker.note(progress) {
+        let Stage::Running(run) = &mut sync.stage else {
+            return;
+        };
+        if !sync.tracker.note(progress) {
             return;
         }
         tracing::debug!(object = %progress.object, state = ?progress.state, why = progress.message, "seen");
@@ -253,53 +297,29 @@ impl Daemon {
     /// Says how far the revision has come.
     pub(super) fn report(&mut self) {
         let now = self.engine.target.clock.now();
-        let Some(sync) = &mut self.sync else { return };
-        let Stage::Running(run) = &mut sync.stage else {
+        let Some(mut sync) = self.sync.take() else {
             return;
         };
-        run.gathering = false;
-        let (summary, clusters) = sync.tracker.overview(now);
-        let ready = sync.tracker.is_ready();
-        let wait = run.judge(ready, summary.terminal, now);
-        let fleet = &self.following.fleet;
-        let check = report::progress(
-            fleet,
-            &sync.revision,
-            run.told,
-            &summary,
-            &clusters,
-            &sync.removed,
-        );
-        self.view.send_modify(|view| {
-            view.title = summary.title();
-            view.clusters = clusters;
-        });
-        self.tell(check);
-        if let Some(wait) = wait {
-            self.after(self.engine.target.clock.real(wait), Event::Tick);
+        if let Stage::Running(run) = &mut sync.stage {
+            run.gathering = false;
+            let (ready, terminal) = (sync.tracker.is_ready(), sync.tracker.is_terminal());
+            let wait = run.verdict.judge(ready, terminal, now);
+            let told = run.verdict.told;
+            let check = self.say(&sync, told);
+            self.tell(check);
+            if let Some(wait) = wait {
+                self.after(self.engine.target.clock.real(wait), Event::Tick);
+            }
         }
+        self.sync = Some(sync);
     }
 }
 
-impl Run {
-    /// What to tell now; and after how long to look again, when success is kept for a while although
-    /// something is not ready.
-    fn judge(&mut self, ready: bool, terminal: bool, now: Timestamp) -> Option<Duration> {
-        let was_ready = self.told == CheckState::Success;
-        if ready {
-            (self.told, self.lost) = (CheckState::Success, None);
-        } else if terminal {
-            (self.told, self.lost) = (CheckState::Failure, None);
-        } else if was_ready {
-            let since = *self.lost.get_or_insert(now);
-            let gone = Duration::try_from(now.duration_since(since)).unwrap_or_default();
-            if gone < GRACE {
-                return Some(GRACE - gone);
-            }
-            self.told = CheckState::Pending;
-        } else {
-            self.told = CheckState::Pending;
-        }
-        None
-    }
+/// What `old` has and `new` has not.
+fn removed(new: &Compiled, old: &Compiled) -> Vec<ObjectId> {
+    let kept: HashSet<&ObjectId> = new.objects.iter().map(|object| &object.id).collect();
+    let ids = old.objects.iter().map(|object| &object.id);
+    let mut removed: Vec<ObjectId> = ids.filter(|id| !kept.contains(id)).cloned().collect();
+    removed.sort();
+    removed
 }

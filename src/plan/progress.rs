@@ -203,6 +203,13 @@ impl Tracker {
         all.all(|at| ready(&self.rows[*at]))
     }
 
+    /// Whether an object failed so that waiting is in vain.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        let failed = |row: &Row| row.terminal && row.state == Some(State::Failed);
+        self.rows.iter().any(failed)
+    }
+
     /// The whole fleet at `now`.
     #[must_use]
     pub fn summary(&self, now: Timestamp) -> Summary {
