@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
-use crate::model::{Object, ObjectId, Path};
+use crate::model::{Node, Object, ObjectId, Path};
 
 /// Whether objects of this id carry embedded resources.
 #[must_use]
@@ -18,22 +18,31 @@ pub fn carries(id: &ObjectId) -> bool {
 /// namespace of the object that carries them, whatever they say (facts/aro-controllers.md §6.4).
 #[must_use]
 pub fn resources(object: &Object) -> Vec<(Path, Object)> {
-    if !carries(&object.id) {
-        return Vec::new();
-    }
     let path = Path::dotted("spec.resources");
-    let items = object
-        .node
-        .lookup(&path)
-        .and_then(|list| list.as_list())
-        .unwrap_or_default();
-    let read = |(index, node): (usize, &crate::model::Node)| {
+    let read = |(index, node): (usize, &Node)| {
         let mut embedded = Object::from_node(node.clone(), &object.id.namespace)?;
         embedded.id.namespace.clone_from(&object.id.namespace);
         embedded.definition.clone_from(&object.definition);
         Some((path.index(index), embedded))
     };
-    items.iter().enumerate().filter_map(read).collect()
+    items(object).iter().enumerate().filter_map(read).collect()
+}
+
+/// What the [`resources`] of `object` are called, each with its version.
+pub fn ids(object: &Object) -> impl Iterator<Item = (ObjectId, String)> {
+    items(object).iter().filter_map(|node| {
+        let (id, version) = ObjectId::read(node, "")?;
+        let namespace = object.id.namespace.clone();
+        Some((ObjectId { namespace, ..id }, version))
+    })
+}
+
+/// The items of `spec.resources`, with an identity or without.
+#[must_use]
+pub fn items(object: &Object) -> &[Node] {
+    let list = object.node.at(&["spec", "resources"]);
+    let list = list.filter(|_| carries(&object.id));
+    list.and_then(Node::as_list).unwrap_or_default()
 }
 
 /// Where an HcpOpenShiftCluster says which key encrypts its data.
@@ -118,7 +127,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::model::{Node, Origin, Span};
+    use crate::model::{Origin, Span};
 
     fn control_plane(spec: &Json) -> Object {
         let document = json!({
@@ -160,5 +169,7 @@ mod tests {
             ids,
             [("spec.resources[0]".to_owned(), "A/clusters/a".to_owned())]
         );
+        let (id, version) = super::ids(&carrier).next().unwrap();
+        assert_eq!((id, version.as_str()), (found[0].1.id.clone(), "v1"));
     }
 }

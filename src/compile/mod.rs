@@ -16,9 +16,11 @@ use std::sync::Arc;
 
 use crate::api::kinds::{self, CAPSTAN};
 use crate::api::overlay::Overlay;
-use crate::api::{cluster_definition, labels};
+use crate::api::{cluster_definition, embedded, labels};
 use crate::graph::{self, Graph};
-use crate::model::{Finding, Key, Map, Node, Object, ObjectId, Path, Severity, Tree, Value};
+use crate::model::{
+    Finding, Key, Map, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value,
+};
 use crate::overlay::Overlays;
 use crate::schema::strategic::ListKeys;
 use crate::{expand, rules, yaml};
@@ -55,13 +57,7 @@ impl Compiled {
     /// The resources embedded in the objects, each with the version it is written in.
     #[must_use]
     pub fn embedded(&self) -> Vec<(ObjectId, String)> {
-        let resources = self
-            .objects
-            .iter()
-            .flat_map(crate::api::embedded::resources);
-        resources
-            .map(|(_, object)| (object.id, object.version))
-            .collect()
+        self.objects.iter().flat_map(embedded::ids).collect()
     }
 }
 
@@ -109,7 +105,7 @@ impl Documents {
         let strangers = strangers
             .chain(self.raw.drain(raw..).map(|object| object.origin))
             .collect::<Vec<_>>();
-        let finding = |origin: crate::model::Origin| {
+        let finding = |origin: Origin| {
             Finding::error(
                 "Y12",
                 "a directory of overlays may hold only documents of kind Overlay",
@@ -171,7 +167,10 @@ impl Documents {
     }
 
     fn raw_object(&mut self, document: Node) {
-        if document.text(&["metadata", "name"]).is_none() {
+        if document
+            .text(&["metadata", "name"])
+            .is_none_or(str::is_empty)
+        {
             return self.findings.push(not_an_object(&document));
         }
         let Some(mut object) = Object::from_node(document, "") else {
@@ -200,29 +199,25 @@ impl Documents {
         self.clear_namespaces();
         let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), ListKeys::default());
         let mut objects = Vec::new();
-        let mut definitions: HashMap<ObjectId, Node> = HashMap::new();
+        let mut definitions: HashMap<ObjectId, Span> = HashMap::new();
         let count = self.definitions.len();
         for node in std::mem::take(&mut self.definitions) {
-            let (merged, findings) = overlays.merge(node.clone());
+            let (merged, findings) = overlays.merge(node);
             self.findings.extend(findings);
             let (definition, findings) = cluster_definition::read(&merged);
             self.findings.extend(findings);
             let Some(definition) = definition else {
                 continue;
             };
+            let here = definition.origin.span();
             if let Some(first) = definitions.get(&definition.id) {
-                let first = first.at(&["metadata", "name"]).unwrap_or(first);
-                self.findings.push(duplicate(
-                    &definition.id,
-                    definition.origin.span(),
-                    first.span(),
-                ));
+                self.findings.push(duplicate(&definition.id, here, first));
                 continue;
             }
             let (expanded, findings) = expand::expand(&definition);
             self.findings.extend(findings);
             objects.extend(expanded);
-            definitions.insert(definition.id.clone(), node);
+            definitions.insert(definition.id.clone(), here.clone());
         }
         objects.append(&mut self.raw);
         self.findings.extend(overlays.patch(&mut objects));
@@ -246,7 +241,7 @@ impl Documents {
 
     /// Keeps the first of objects with the same id.
     fn unique(&mut self, objects: Vec<Object>) -> Vec<Object> {
-        let mut first: HashMap<ObjectId, crate::model::Span> = HashMap::new();
+        let mut first: HashMap<ObjectId, Span> = HashMap::new();
         let mut kept = Vec::with_capacity(objects.len());
         for object in objects {
             if let Some(span) = first.get(&object.id) {
@@ -273,20 +268,13 @@ fn cluster_wide(object: &Object) -> Option<(String, String)> {
 }
 
 fn not_an_object(document: &Node) -> Finding {
-    let missing: Vec<&str> = [
-        ("apiVersion", "apiVersion"),
-        ("kind", "kind"),
-        ("metadata.name", "metadata.name"),
-    ]
-    .into_iter()
-    .filter(|(path, _)| {
-        document
-            .lookup(&Path::dotted(path))
-            .and_then(Node::as_str)
-            .is_none()
-    })
-    .map(|(_, name)| name)
-    .collect();
+    let missing: Vec<&str> = ["apiVersion", "kind", "metadata.name"]
+        .into_iter()
+        .filter(|field| {
+            let text = document.lookup(&Path::dotted(field)).and_then(Node::as_str);
+            text.is_none_or(str::is_empty)
+        })
+        .collect();
     Finding::error(
         "Y09",
         format!(
@@ -308,7 +296,7 @@ fn may_not_stand_here(document: &Node, kind: &str) -> Finding {
     Finding::error("Y12", message).at(at.span()).help(help)
 }
 
-fn duplicate(id: &ObjectId, second: &crate::model::Span, first: &crate::model::Span) -> Finding {
+fn duplicate(id: &ObjectId, second: &Span, first: &Span) -> Finding {
     Finding::error("R03", format!("{id} is defined twice: here and at {first}"))
         .at(second)
         .of(id)
@@ -353,12 +341,7 @@ fn default_policy(id: &ObjectId) -> &'static str {
     if kept { "Orphan" } else { "Delete" }
 }
 
-fn set(
-    node: &mut Node,
-    [outer, inner, name]: [&'static str; 3],
-    value: Node,
-    origin: &crate::model::Origin,
-) {
+fn set(node: &mut Node, [outer, inner, name]: [&'static str; 3], value: Node, origin: &Origin) {
     let key = |name: &'static str| Key {
         name: name.into(),
         origin: origin.clone(),

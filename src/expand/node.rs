@@ -4,6 +4,7 @@
 //! `origin`. What stands for a value is a [`Leaf`]: a plain value, a [`Node`] that brings its own
 //! origin, or an `Option` of either, whose absence leaves the field out.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::model::{Key, Map, Node, Origin, Value};
@@ -20,15 +21,15 @@ impl Leaf for Node {
     }
 }
 
-impl Leaf for &str {
+impl Leaf for &'static str {
     fn node(self, origin: &Origin) -> Option<Node> {
-        self.to_owned().node(origin)
+        Some(Node::new(Value::String(self.into()), origin))
     }
 }
 
 impl Leaf for &String {
     fn node(self, origin: &Origin) -> Option<Node> {
-        self.as_str().node(origin)
+        self.clone().node(origin)
     }
 }
 
@@ -67,17 +68,22 @@ impl<L: Leaf> Leaf for BTreeMap<&str, L> {
     fn node(self, origin: &Origin) -> Option<Node> {
         let mut map = Map::default();
         for (name, leaf) in self {
-            put(&mut map, name, leaf.node(origin), origin);
+            put(&mut map, name.to_owned(), leaf.node(origin), origin);
         }
         Some(Node::new(Value::Map(map), origin))
     }
 }
 
 /// Sets a field that is there.
-pub(super) fn put(map: &mut Map, name: &str, value: Option<Node>, origin: &Origin) {
+pub(super) fn put(
+    map: &mut Map,
+    name: impl Into<Cow<'static, str>>,
+    value: Option<Node>,
+    origin: &Origin,
+) {
     if let Some(value) = value {
         let key = Key {
-            name: name.to_owned().into(),
+            name: name.into(),
             origin: origin.clone(),
         };
         map.insert(key, value);

@@ -14,8 +14,8 @@ use crate::model::{Finding, Needed, Object, ObjectId};
 #[must_use]
 pub fn build(objects: &[Object]) -> (Graph, Vec<Finding>) {
     let mut builder = Builder::new(objects);
-    for at in 0..builder.objects.len() {
-        builder.link(at);
+    for (at, object) in std::mem::take(&mut builder.objects).iter().enumerate() {
+        builder.link(at, object);
     }
     builder.graph.edges.sort();
     builder.clusters();
@@ -84,16 +84,13 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds what the object at `from` names.
-    fn link(&mut self, from: usize) {
-        let object = &self.objects[from];
-        let (id, expanded) = (object.id.clone(), object.definition.is_some());
-        let references = references::of(object);
-        let custom = (id.group.clone(), id.kind.clone());
+    fn link(&mut self, from: usize, object: &Object) {
+        let custom = (object.id.group.clone(), object.id.kind.clone());
         if let Some(&crd) = self.crds.get(&custom) {
             self.edge(from, crd, Needed::Ready, "CustomResourceDefinition");
         }
         let embedded = matches!(self.graph.vertices[from].place, Place::Embedded(_));
-        for reference in references {
+        for reference in references::of(object) {
             // An embedded resource lives where its carrier lives.
             if embedded && reference.to.is("", "Namespace") {
                 continue;
@@ -113,10 +110,10 @@ impl<'a> Builder<'a> {
                 self.edge(from, maker, Needed::Ready, &reference.why);
             } else if references::may_be_outside(&reference.to) {
                 self.outside(from, &reference);
-            } else if !(ranked && expanded) {
+            } else if !(ranked && object.definition.is_some()) {
                 // A definition in `phase: Infrastructure` names a control plane that comes with a
                 // later commit.
-                self.dangling(&id, &reference);
+                self.dangling(&object.id, &reference);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Cycles: things that wait for each other for ever.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Graph, Place};
@@ -154,8 +155,8 @@ fn ring(graph: &Graph, knot: &[usize]) -> Vec<usize> {
                 ring.reverse();
                 return ring;
             }
-            if !came_from.contains_key(&edge.to) {
-                came_from.insert(edge.to, at);
+            if let Entry::Vacant(first) = came_from.entry(edge.to) {
+                first.insert(at);
                 open.push_back(edge.to);
             }
         }

@@ -34,6 +34,24 @@ impl ObjectId {
         }
     }
 
+    /// What a document is called, and the version in its `apiVersion`; `None` without `apiVersion`,
+    /// `kind` or `metadata.name`. `namespace` is used when the document names none.
+    #[must_use]
+    pub fn read(document: &Node, namespace: &str) -> Option<(Self, String)> {
+        let api_version = document.text(&["apiVersion"])?;
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let namespace = document
+            .text(&["metadata", "namespace"])
+            .unwrap_or(namespace);
+        let id = Self::new(
+            group,
+            document.text(&["kind"])?,
+            namespace,
+            document.text(&["metadata", "name"])?,
+        );
+        Some((id, version.to_owned()))
+    }
+
     /// Whether this is the kind `kind` of `group`.
     #[must_use]
     pub fn is(&self, group: &str, kind: &str) -> bool {
@@ -66,17 +84,11 @@ pub struct Object {
 }
 
 impl Object {
-    /// Reads the identity out of a document; `None` without `apiVersion`, `kind` or
-    /// `metadata.name`. `namespace` is used when the document names none.
+    /// A document that says what it is called, as [`ObjectId::read`] has it.
     #[must_use]
     pub fn from_node(node: Node, namespace: &str) -> Option<Self> {
-        let api_version = node.text(&["apiVersion"])?;
-        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-        let kind = node.text(&["kind"])?;
-        let name = node.at(&["metadata", "name"])?;
-        let namespace = node.text(&["metadata", "namespace"]).unwrap_or(namespace);
-        let id = ObjectId::new(group, kind, namespace, name.as_str()?);
-        let (version, origin) = (version.to_owned(), name.origin.clone());
+        let (id, version) = ObjectId::read(&node, namespace)?;
+        let origin = node.at(&["metadata", "name"])?.origin.clone();
         Some(Self {
             id,
             version,

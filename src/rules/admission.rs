@@ -9,15 +9,10 @@ use crate::model::{Finding, Node, Object, Path, Value};
 pub(super) fn resources_present(object: &Object) -> Vec<Finding> {
     let required = object.id.is(CONTROL_PLANE, "AROControlPlane")
         || object.id.is(INFRASTRUCTURE, "AROMachinePool");
-    let path = Path::dotted("spec.resources");
-    let count = object
-        .node
-        .lookup(&path)
-        .and_then(Node::as_list)
-        .map_or(0, <[Node]>::len);
-    if !required || count > 0 {
+    if !required || !embedded::items(object).is_empty() {
         return Vec::new();
     }
+    let path = Path::dotted("spec.resources");
     let message = "resources mode is required; field-based configuration is no longer supported";
     let finding = Finding::error("V01", message)
         .at(object.node.nearest(&path).span())
@@ -29,15 +24,7 @@ pub(super) fn resources_present(object: &Object) -> Vec<Finding> {
 
 /// V02: each embedded resource says what it is.
 pub(super) fn resources_well_formed(object: &Object) -> Vec<Finding> {
-    if !embedded::carries(&object.id) {
-        return Vec::new();
-    }
     let path = Path::dotted("spec.resources");
-    let items = object
-        .node
-        .lookup(&path)
-        .and_then(Node::as_list)
-        .unwrap_or_default();
     let faults = |(index, item): (usize, &Node)| {
         let at = path.index(index);
         let finding = |(message, help)| {
@@ -49,7 +36,8 @@ pub(super) fn resources_well_formed(object: &Object) -> Vec<Finding> {
         };
         malformed(item).into_iter().map(finding).collect::<Vec<_>>()
     };
-    items.iter().enumerate().flat_map(faults).collect()
+    let items = embedded::items(object).iter().enumerate();
+    items.flat_map(faults).collect()
 }
 
 /// What is wrong with an embedded resource, and what to do about it.

@@ -21,44 +21,50 @@ pub(super) fn fields_fit_the_type(object: &Object) -> Vec<Finding> {
     if !object.id.is(INFRASTRUCTURE, "AzureClusterIdentity") {
         return Vec::new();
     }
-    let kind = object.node.text(&["spec", "type"]).unwrap_or_default();
-    let value = |field: &str| {
-        object
-            .node
-            .at(&["spec", field])
-            .filter(|node| node.as_str() != Some("") && node.value != Value::Null)
-    };
-    let finding = |field: &str, message: String, help: &str| {
-        let path = Path::dotted("spec").key(field);
-        Finding::error("V06", message)
-            .at(object.node.nearest(&path).span())
-            .of(&object.id)
-            .field(&path)
-            .help(help)
-    };
-    let mut found = Vec::new();
-    for (field, of) in ONLY_OF {
-        let given = value(field).filter(|_| kind != *of).and_then(Node::as_str);
-        if let Some(given) = given {
-            let message =
-                format!("{given} can only be set when AzureClusterIdentity is of type {of}");
-            let help = format!("remove {field}, or write `type: {of}`");
-            found.push(finding(field, message, &help));
-        }
-    }
-    let secret = value("clientSecret").is_some();
-    let certificate = value("certPath").is_some();
-    let needs_secret = match kind {
-        "ServicePrincipal" | "ManualServicePrincipal" => !secret,
-        "ServicePrincipalCertificate" => !secret && !certificate,
+    let of_another = ONLY_OF
+        .iter()
+        .filter_map(|(field, of)| of_another_type(object, field, of));
+    of_another.chain(without_secret(object)).collect()
+}
+
+/// The field is set, and the identity is not of the type that it is for.
+fn of_another_type(object: &Object, field: &str, of: &str) -> Option<Finding> {
+    let given = value(object, field)?.as_str()?;
+    let message = format!("{given} can only be set when AzureClusterIdentity is of type {of}");
+    let help = format!("remove {field}, or write `type: {of}`");
+    (kind(object) != of).then(|| finding(object, field, message).help(help))
+}
+
+fn without_secret(object: &Object) -> Option<Finding> {
+    let given = |field| value(object, field).is_some();
+    let kind = kind(object);
+    let needed = match kind {
+        "ServicePrincipal" | "ManualServicePrincipal" => !given("clientSecret"),
+        "ServicePrincipalCertificate" => !given("clientSecret") && !given("certPath"),
         _ => false,
     };
-    if needs_secret {
-        let message =
-            format!("clientSecret is required when AzureClusterIdentity is of type {kind}");
-        found.push(finding("clientSecret", message, "name the Secret that holds the credential: `clientSecret: {name: ..., namespace: ...}`"));
-    }
-    found
+    let message = format!("clientSecret is required when AzureClusterIdentity is of type {kind}");
+    let help =
+        "name the Secret that holds the credential: `clientSecret: {name: ..., namespace: ...}`";
+    needed.then(|| finding(object, "clientSecret", message).help(help))
+}
+
+fn kind(object: &Object) -> &str {
+    object.node.text(&["spec", "type"]).unwrap_or_default()
+}
+
+/// A field of the spec that says something.
+fn value<'o>(object: &'o Object, field: &str) -> Option<&'o Node> {
+    let written = object.node.at(&["spec", field]);
+    written.filter(|node| node.as_str() != Some("") && node.value != Value::Null)
+}
+
+fn finding(object: &Object, field: &str, message: String) -> Finding {
+    let path = Path::dotted("spec").key(field);
+    Finding::error("V06", message)
+        .at(object.node.nearest(&path).span())
+        .of(&object.id)
+        .field(&path)
 }
 
 #[cfg(test)]

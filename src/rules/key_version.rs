@@ -3,7 +3,7 @@
 //! proposal's field shape and today's).
 
 use crate::api::aro_control_plane::identity_ref;
-use crate::api::embedded::KMS;
+use crate::api::embedded::{self, KMS};
 use crate::api::kinds::{CONTROL_PLANE, RED_HAT_OPENSHIFT};
 use crate::model::{Finding, Node, Object, Path};
 
@@ -15,11 +15,6 @@ pub(super) fn key_version_given(object: &Object) -> Vec<Finding> {
         return Vec::new();
     }
     let path = Path::dotted("spec.resources");
-    let items = object
-        .node
-        .lookup(&path)
-        .and_then(Node::as_list)
-        .unwrap_or_default();
     let fault = |(index, item): (usize, &Node)| {
         let is_hcp = item.text(&["kind"]) == Some("HcpOpenShiftCluster")
             && item
@@ -40,7 +35,8 @@ pub(super) fn key_version_given(object: &Object) -> Vec<Finding> {
                 .help(help),
         )
     };
-    items.iter().enumerate().filter_map(fault).collect()
+    let items = embedded::items(object).iter().enumerate();
+    items.filter_map(fault).collect()
 }
 
 /// The field that is missing, where to point, and what to say.

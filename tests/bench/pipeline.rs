@@ -50,25 +50,25 @@ fn definitions(tree: &Tree) -> Vec<ClusterDefinition> {
         .collect()
 }
 
-#[divan::bench(args = COUNTS)]
+#[divan::bench(args = COUNTS, sample_count = 20)]
 fn a_read(bencher: Bencher<'_, '_>, count: usize) {
     let tree = fleet(count);
     bencher.bench(|| documents(black_box(&tree)));
 }
 
-#[divan::bench(args = COUNTS)]
+#[divan::bench(args = COUNTS, sample_count = 20)]
 fn b_merge(bencher: Bencher<'_, '_>, count: usize) {
     let parts = split(&fleet(count));
     bencher.with_inputs(|| parts.clone()).bench_values(merged);
 }
 
-#[divan::bench(args = COUNTS)]
+#[divan::bench(args = COUNTS, sample_count = 20)]
 fn c_expand(bencher: Bencher<'_, '_>, count: usize) {
     let definitions = definitions(&fleet(count));
     bencher.bench(|| definitions.iter().map(expand::expand).collect::<Vec<_>>());
 }
 
-#[divan::bench(args = COUNTS)]
+#[divan::bench(args = COUNTS, sample_count = 20)]
 fn d_validate(bencher: Bencher<'_, '_>, count: usize) {
     let tree = fleet(count);
     bencher.bench(|| {
@@ -78,7 +78,7 @@ fn d_validate(bencher: Bencher<'_, '_>, count: usize) {
     });
 }
 
-#[divan::bench(args = COUNTS)]
+#[divan::bench(args = COUNTS, sample_count = 20)]
 fn e_render(bencher: Bencher<'_, '_>, count: usize) {
     let tree: Arc<Tree> = Arc::new(fleet(count));
     bencher.bench(|| {

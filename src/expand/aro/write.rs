@@ -8,7 +8,13 @@ use crate::expand::node::node;
 use crate::model::{Node, Object};
 
 /// An embedded resource. Its namespace is written, since CAPZ reads it there.
-pub(super) fn embedded(b: &Blueprint, group: &str, kind: &str, name: &str, spec: Node) -> Node {
+pub(super) fn embedded(
+    b: &Blueprint,
+    group: &str,
+    kind: &'static str,
+    name: &str,
+    spec: Node,
+) -> Node {
     let credential = b.value("credentialFrom");
     let annotations =
         credential.map(|secret| node!(b.origin(), {(labels::CREDENTIAL_FROM): secret}));
@@ -16,8 +22,8 @@ pub(super) fn embedded(b: &Blueprint, group: &str, kind: &str, name: &str, spec:
         "apiVersion": api_version(b, group),
         "kind": kind,
         "metadata": {
-            "name": name,
-            "namespace": b.namespace(),
+            "name": name.to_owned(),
+            "namespace": b.namespace().to_owned(),
             "annotations": annotations,
         },
         "spec": spec,
@@ -44,8 +50,13 @@ fn api_version(b: &Blueprint, group: &str) -> Node {
 }
 
 /// A reference to an embedded resource.
-pub(super) fn reference(b: &Blueprint, group: &str, kind: &str, name: &str) -> Node {
-    node!(b.origin(), {"group": group, "kind": kind, "name": name})
+pub(super) fn reference(
+    b: &Blueprint,
+    group: &'static str,
+    kind: &'static str,
+    name: &str,
+) -> Node {
+    node!(b.origin(), {"group": group, "kind": kind, "name": name.to_owned()})
 }
 
 /// A top-level object, about to be written.
@@ -104,8 +115,8 @@ impl<'a> Top<'a> {
             "apiVersion": format!("{}/{version}", self.group),
             "kind": self.kind,
             "metadata": {
-                "name": self.name,
-                "namespace": b.namespace(),
+                "name": self.name.to_owned(),
+                "namespace": b.namespace().to_owned(),
                 "labels": self.labels,
                 "annotations": self.annotations,
             },

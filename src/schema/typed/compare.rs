@@ -23,12 +23,6 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether nothing differs.
-    #[must_use]
-    pub fn is_same(&self) -> bool {
-        self.removed.is_empty() && self.modified.is_empty() && self.added.is_empty()
-    }
-
     /// The comparison without these fields and all below them.
     pub(crate) fn without(&self, fields: &FieldSet) -> Self {
         Self {
