@@ -4,13 +4,13 @@
 //! what the rooms do with them.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api::fleet::{self, FleetSpec, GitReference, Provider};
+use crate::api::fleet::{self, GitReference};
 use crate::api::timeline;
-use crate::model::{Finding, Severity};
+use crate::model::{Finding, Node, Path, Severity, Value};
 use crate::yaml;
 
 /// What the environment says.
@@ -36,7 +36,7 @@ impl Environment {
     fn from(variable: impl Fn(&str) -> Option<String>) -> Self {
         let user_cache = || {
             let base = variable("XDG_CACHE_HOME").map(PathBuf::from);
-            base.or_else(|| Some(Path::new(&variable("HOME")?).join(".cache")))
+            base.or_else(|| Some(std::path::Path::new(&variable("HOME")?).join(".cache")))
                 .unwrap_or_else(env::temp_dir)
                 .join("capstan")
         };
@@ -95,12 +95,12 @@ pub enum Error {
     #[error("{0}")]
     Mistaken(String),
     /// A setting that this version does not carry out. Passing over it could be unsafe.
-    #[error("{path}: {setting} is not supported by this version; remove it to go on without")]
+    #[error("{place}: {setting} is not supported by this version; remove it to go on without")]
     Unsupported {
-        /// The file.
-        path: String,
+        /// Where it stands.
+        place: String,
         /// The setting.
-        setting: &'static str,
+        setting: String,
     },
 }
 
@@ -136,7 +136,7 @@ impl Following {
     ///
     /// # Errors
     /// When the file is no Fleet document, has mistakes, or asks for what this version cannot do.
-    pub fn file(file: &Path, environment: &Environment) -> Result<Self, Error> {
+    pub fn file(file: &std::path::Path, environment: &Environment) -> Result<Self, Error> {
         let path = file.display().to_string();
         let text = std::fs::read(file).map_err(|cause| Error::Unreadable {
             path: path.clone(),
@@ -163,16 +163,10 @@ impl Following {
         let fleet = fleet
             .filter(|_| errors.is_empty())
             .ok_or_else(|| Error::Mistaken(errors.join("\n")))?;
-        if let Some(setting) = unsupported(&fleet.spec) {
-            return Err(Error::Unsupported {
-                path: path.to_owned(),
-                setting,
-            });
+        if let Some(spec) = document.get("spec") {
+            refuse(spec, &Path::default())?;
         }
-        let missing = || Error::Unsupported {
-            path: path.to_owned(),
-            setting: "a source without spec.source.git",
-        };
+        let missing = || Error::Mistaken(format!("{path}: spec.source.git is missing"));
         let git = fleet.spec.source.git.ok_or_else(missing)?;
         let name = fleet.metadata.name.unwrap_or_default();
         let pulls = fleet.spec.checks.pull_requests;
@@ -188,7 +182,7 @@ impl Following {
             path: git.path,
             overlays: git.overlays,
             local_overlays: Vec::new(),
-            interval: git.interval.0.max(Duration::from_millis(100)),
+            interval: git.interval.0.max(Duration::from_secs(1)),
             candidates: if pulls.enabled {
                 pulls.refs
             } else {
@@ -201,38 +195,46 @@ impl Following {
     }
 }
 
-/// The first setting that this version would have to pass over.
-fn unsupported(spec: &FleetSpec) -> Option<&'static str> {
-    let git = spec.source.git.as_ref();
-    let asked = [
-        (spec.source.directory.is_some(), "spec.source.directory"),
-        (
-            git.is_some_and(|git| git.secret_ref.is_some()),
-            "spec.source.git.secretRef",
-        ),
-        (
-            git.is_some_and(|git| git.verify.is_some()),
-            "spec.source.git.verify",
-        ),
-        (
-            spec.cluster.kubeconfig_secret_ref.is_some(),
-            "spec.cluster.kubeconfigSecretRef",
-        ),
-        (
-            spec.checks.provider != Provider::GitNotes,
-            "spec.checks.provider other than GitNotes",
-        ),
-        (!spec.tenancy.is_empty(), "spec.tenancy"),
-        (spec.serve.admission.is_some(), "spec.serve.admission"),
-        (
-            spec.serve.service_provider.is_some(),
-            "spec.serve.serviceProvider",
-        ),
-    ];
-    asked
-        .into_iter()
-        .find(|(asked, _)| *asked)
-        .map(|(_, setting)| setting)
+/// The settings that this version carries out.
+const CARRIED_OUT: [&str; 9] = [
+    "source.git.url",
+    "source.git.ref",
+    "source.git.path",
+    "source.git.interval",
+    "source.git.overlays",
+    "checks.pullRequests",
+    "apply.suspend",
+    "apply.concurrency",
+    "apply.settle",
+];
+
+/// Refuses the first setting of `spec` below `at` that this version would have to pass over: that
+/// could be unsafe. What asks for nothing more than this version does is let through.
+fn refuse(node: &Node, at: &Path) -> Result<(), Error> {
+    let fields = node.as_map().into_iter().flat_map(|map| map.iter());
+    for (key, value) in fields {
+        let (path, here) = (
+            at.key(key.name.as_ref()),
+            at.key(key.name.as_ref()).to_string(),
+        );
+        let harmless = match here.as_str() {
+            "checks.provider" => value.as_str() == Some("GitNotes"),
+            "apply.prune" => value.value == Value::Bool(false),
+            _ => value.value == Value::Null || CARRIED_OUT.contains(&here.as_str()),
+        };
+        let below = format!("{here}.");
+        if harmless {
+            continue;
+        }
+        if !CARRIED_OUT.iter().any(|name| name.starts_with(&below)) {
+            return Err(Error::Unsupported {
+                place: key.origin.span().to_string(),
+                setting: format!("spec.{here}"),
+            });
+        }
+        refuse(value, &path)?;
+    }
+    Ok(())
 }
 
 fn said(finding: &Finding) -> String {
@@ -292,7 +294,10 @@ mod tests {
         let environment = environment();
         assert!(environment.colour && environment.log.is_none());
         assert_eq!(environment.namespace, "capstan-system");
-        assert_eq!(environment.cache, Path::new("/home/me/.cache/capstan"));
+        assert_eq!(
+            environment.cache,
+            std::path::Path::new("/home/me/.cache/capstan")
+        );
         let set = Environment::from(|name| Some(format!("{name}!")));
         assert!(!set.colour);
         assert_eq!(set.namespace, "CAPSTAN_NAMESPACE!");
@@ -363,6 +368,14 @@ mod tests {
             (
                 "{source: {git: {url: /x}}, tenancy: [{path: a}]}",
                 "spec.tenancy is not supported",
+            ),
+            (
+                "{source: {git: {url: /x}}, apply: {prune: true}}",
+                "spec.apply.prune is not supported",
+            ),
+            (
+                "{source: {git: {url: /x}}, serve: {address: ':8080'}}",
+                "fleet.yaml:4:34: spec.serve is not supported",
             ),
             (
                 "{source: {directory: {path: /x}}}",
