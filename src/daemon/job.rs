@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::candidates::Candidate;
 use super::report;
 use crate::adapters::checks::{self, NOTES_REF};
-use crate::adapters::git::{Error, Merged, Mirror, NoteEdit, Ref, Refs, directory};
+use crate::adapters::git::{Commit, Error, Merged, Mirror, NoteEdit, Ref, Refs, directory};
 use crate::compile::{Compiled, compile};
 use crate::model::{Check, CheckState, ErrorClass, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
@@ -85,8 +85,11 @@ pub(super) struct Examined {
     /// The first line of its message.
     pub(super) title: String,
     pub(super) outcome: Result<Compiled, Failure>,
-    /// The newest good revision before it, when this one is broken and that was asked for.
+    /// The newest good revision before it, when this one is broken and nothing is applied.
     pub(super) fallback: Option<(String, Compiled)>,
+    /// Revisions before it whose sync check an earlier daemon left pending, and its title, when
+    /// nothing is applied.
+    pub(super) undecided: Vec<(String, String)>,
 }
 
 /// A candidate, judged.
@@ -106,6 +109,7 @@ impl Examined {
             title: String::new(),
             outcome: Err(failure),
             fallback: None,
+            undecided: Vec::new(),
         }
     }
 }
@@ -154,15 +158,20 @@ impl Source {
         })
     }
 
-    /// Reads and compiles `revision`; when it is broken and `with_fallback`, also looks for the newest
-    /// good revision before it.
-    pub(super) fn examine(&self, revision: String, with_fallback: bool) -> Examined {
+    /// Reads and compiles `revision`. The `first` time also looks back: for what an earlier daemon left
+    /// undecided, and, when `revision` is broken, for the newest good one before it.
+    pub(super) fn examine(&self, revision: String, first: bool) -> Examined {
         let outcome = self.compile(&revision);
         let broken = outcome.as_ref().map_or(true, Compiled::has_errors);
-        let fallback = if broken && with_fallback {
+        let fallback = if broken && first {
             self.last_good(&revision)
         } else {
             None
+        };
+        let undecided = if first {
+            self.undecided(&revision)
+        } else {
+            Vec::new()
         };
         let title = self
             .mirror
@@ -175,7 +184,30 @@ impl Source {
             title,
             outcome,
             fallback,
+            undecided,
         }
+    }
+
+    fn undecided(&self, revision: &str) -> Vec<(String, String)> {
+        let context = report::sync_context(&self.fleet);
+        let log = self
+            .mirror
+            .log(None, revision, LOOK_BACK)
+            .unwrap_or_default();
+        let pending = |commit: Commit| {
+            let note = self.mirror.note(NOTES_REF, &commit.id).ok().flatten()?;
+            let checks = checks::read(&note).into_iter();
+            let pending =
+                |check: &Check| check.context == context && check.state == CheckState::Pending;
+            Some((
+                commit.id,
+                checks.filter(pending).map(|check| check.title).next()?,
+            ))
+        };
+        log.into_iter()
+            .filter(|commit| commit.id != revision)
+            .filter_map(pending)
+            .collect()
     }
 
     fn compile(&self, revision: &str) -> Result<Compiled, Error> {
@@ -195,31 +227,16 @@ impl Source {
         self.local_overlays.iter().map(|path| directory::read(path))
     }
 
-    /// The newest revision before `revision` whose sync check succeeded, else the newest valid one.
+    /// The newest valid revision before `revision`. It need not have succeeded: what was on its way
+    /// into the cluster is not taken back by a restart.
     fn last_good(&self, revision: &str) -> Option<(String, Compiled)> {
         let log = self.mirror.log(None, revision, LOOK_BACK).ok()?;
-        let earlier: Vec<String> = log
-            .into_iter()
-            .map(|commit| commit.id)
-            .filter(|id| id != revision)
-            .collect();
-        let proven = earlier.iter().filter(|id| self.succeeded(id));
-        proven.chain(&earlier).find_map(|id| {
-            let compiled = self
-                .compile(id)
-                .ok()
-                .filter(|compiled| !compiled.has_errors())?;
-            Some((id.clone(), compiled))
+        let earlier = log.into_iter().map(|commit| commit.id);
+        earlier.filter(|id| id != revision).find_map(|id| {
+            let compiled = self.compile(&id).ok();
+            let compiled = compiled.filter(|compiled| !compiled.has_errors())?;
+            Some((id, compiled))
         })
-    }
-
-    fn succeeded(&self, revision: &str) -> bool {
-        let context = report::sync_context(&self.fleet);
-        let note = self.mirror.note(NOTES_REF, revision).ok().flatten();
-        let checks = note.map(|text| checks::read(&text)).unwrap_or_default();
-        checks
-            .iter()
-            .any(|check| check.context == context && check.state == CheckState::Success)
     }
 
     /// Merges `candidate` onto `base` and judges the result against what is applied.

@@ -135,6 +135,8 @@ struct Daemon {
     candidates: Candidates,
     /// What is being applied, or about to be.
     sync: Option<Sync>,
+    /// What an earlier daemon left pending: (revision, title).
+    undecided: Vec<(String, String)>,
     /// Counts syncs, so that what an old one still says can be told apart.
     syncs: u64,
     notes: Notes,
@@ -159,6 +161,7 @@ impl Daemon {
             events,
             head: None,
             examined: None,
+            undecided: Vec::new(),
             examining: false,
             silent: 0,
             sync: None,
@@ -275,10 +278,10 @@ impl Daemon {
             return;
         };
         (self.examining, self.examined) = (true, self.head.clone());
-        let with_fallback = self.sync.is_none();
+        let first = self.sync.is_none();
         let unread = revision.clone();
         self.blocking(
-            move |source| Event::Examined(Box::new(source.examine(revision, with_fallback))),
+            move |source| Event::Examined(Box::new(source.examine(revision, first))),
             move |failure| Event::Examined(Box::new(Examined::failed(unread, failure))),
         );
     }

@@ -132,7 +132,7 @@ pub(super) fn superseded(fleet: &str, revision: &str, newer: &str, title: &str) 
     let title = format!("superseded by {short} at {title}");
     let text = format!("The fleet goes on with {newer}; see the check there.");
     let context = sync_context(fleet);
-    check(context, revision, CheckState::Pending, title, text)
+    check(context, revision, CheckState::Error, title, text)
 }
 
 fn fault_of(failure: &Failure) -> CheckState {

@@ -78,7 +78,9 @@ impl Daemon {
             title,
             outcome,
             fallback,
+            undecided,
         } = examined;
+        self.undecided.extend(undecided);
         let good = self.applied();
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
         match outcome {
@@ -163,8 +165,13 @@ impl Daemon {
                     &title,
                 ));
             }
-            gone = removed(&compiled, &before.compiled);
+            gone = removed(&compiled, &before);
             tracker = tracker.carrying(&before.tracker);
+        }
+        for (left, title) in std::mem::take(&mut self.undecided) {
+            if left != revision {
+                self.tell(report::superseded(&fleet, &left, &revision, &title));
+            }
         }
         for id in &gone {
             tracing::warn!(object = %id, "no longer in the fleet; it stays in the cluster, since nothing is deleted yet");
@@ -315,10 +322,11 @@ impl Daemon {
     }
 }
 
-/// What `old` has and `new` has not.
-fn removed(new: &Compiled, old: &Compiled) -> Vec<ObjectId> {
+/// What the revision before left in the cluster, its own objects or earlier ones, that `new` has not.
+fn removed(new: &Compiled, before: &Sync) -> Vec<ObjectId> {
     let kept: HashSet<&ObjectId> = new.objects.iter().map(|object| &object.id).collect();
-    let ids = old.objects.iter().map(|object| &object.id);
+    let ids = before.compiled.objects.iter().map(|object| &object.id);
+    let ids = ids.chain(&before.removed);
     let mut removed: Vec<ObjectId> = ids.filter(|id| !kept.contains(id)).cloned().collect();
     removed.sort();
     removed

@@ -199,6 +199,29 @@ fn after_a_kill_in_the_middle_the_newest_good_commit_reaches_success() {
 }
 
 #[test]
+fn what_was_pending_when_it_was_killed_is_told_that_it_was_superseded() {
+    let mut world = World::new();
+    let first = world.push("main", None, DEFINITION);
+    world.start(60);
+    world.wait(&first, SYNC, CheckState::Pending);
+    world.kill();
+    let second = world.push(
+        "main",
+        Some(&first),
+        &format!("{DEFINITION}    replicas: 3\n"),
+    );
+    world.start(3000);
+    world.wait(&second, SYNC, CheckState::Success);
+    let told = world.wait(&first, SYNC, CheckState::Error);
+    assert!(
+        told.title
+            .starts_with(&format!("superseded by {}", &second[..10])),
+        "{}",
+        told.title
+    );
+}
+
+#[test]
 fn a_pull_request_is_planned_merged_onto_main_and_main_stays_as_it_is() {
     let mut world = World::new();
     let first = world.push("main", None, DEFINITION);
