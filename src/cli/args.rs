@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::adapters::sim::actors::Failure;
 use crate::api::period::{NotAPeriod, Period};
@@ -177,12 +177,13 @@ pub(super) struct RehearseArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("from").required(true).args(["config", "source"]))]
 pub(super) struct RunArgs {
     /// A Fleet document
-    #[arg(long, value_name = "FILE", required_unless_present = "source")]
+    #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// A git repository: a path or a file:// URL
-    #[arg(long, value_name = "URL", conflicts_with = "config")]
+    #[arg(long, value_name = "URL")]
     pub(super) source: Option<String>,
     /// The branch to follow, with --source [default: the repository's own]
     #[arg(long, conflicts_with = "config")]
@@ -190,11 +191,12 @@ pub(super) struct RunArgs {
     /// The fleet's path in the repository, with --source
     #[arg(long, default_value = "", conflicts_with = "config")]
     pub(super) path: String,
-    /// A further directory of Overlay documents; may be given more than once
+    /// A directory of Overlay documents on this machine; may be given more than once. Those in the
+    /// repository are named in a Fleet document
     #[arg(long, value_name = "DIR")]
     pub(super) overlays: Vec<PathBuf>,
     /// How often to look for new commits, with --source
-    #[arg(long, default_value = "1s", value_parser = duration, conflicts_with = "config")]
+    #[arg(long, default_value = "1s", value_parser = interval, conflicts_with = "config")]
     pub(super) interval: Duration,
     /// Refs whose commits get a plan check, with --source; may be given more than once
     #[arg(long, value_name = "GLOB", default_values = ["refs/pull/*/head", "refs/heads/pr/*"], conflicts_with = "config")]
@@ -221,6 +223,18 @@ fn duration(text: &str) -> Result<Duration, String> {
         .map_err(|error: NotAPeriod| error.to_string())
 }
 
+/// A duration that does not keep a processor busy with looking.
+fn interval(text: &str) -> Result<Duration, String> {
+    let least = Duration::from_millis(100);
+    duration(text).and_then(|interval| {
+        if interval < least {
+            Err("100ms is the least".to_owned())
+        } else {
+            Ok(interval)
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,5 +250,6 @@ mod tests {
         assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("1h"), Ok(Duration::from_secs(3600)));
         assert!(duration("5").is_err() && duration("-5s").is_err());
+        assert!(interval("0s").is_err() && interval("100ms").is_ok());
     }
 }

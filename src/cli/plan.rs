@@ -25,7 +25,7 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
     ui.data(&match args.format {
         DataFormat::Text => plan::text(&plan),
         DataFormat::Json => format!("{}\n", serde_json::to_string_pretty(&json(&plan))?),
-    });
+    })?;
     Ok(Exit::Fine)
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
+use tokio::time::Instant;
 
 use super::Exit;
 use super::args::{DataFormat, RehearseArgs};
@@ -19,7 +20,7 @@ use super::ui::Ui;
 use crate::adapters::kubernetes;
 use crate::adapters::sim::actors::Failure;
 use crate::adapters::sim::clock::SimClock;
-use crate::api::kinds::CAPI;
+use crate::api::kinds::{CAPI, KINDS, is_aso};
 use crate::api::timeline;
 use crate::compile::Compiled;
 use crate::model::ObjectId;
@@ -52,6 +53,13 @@ pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> an
         return Ok(Exit::Failed);
     }
     let set = ApplySet::new(LOCAL, environment.namespace.as_str());
+    if let Some(failure) = args.fail.iter().find(|failure| !is_azures(failure)) {
+        anyhow::bail!(
+            "--fail {}/{}: only Azure resources can be made to fail, such as HcpOpenShiftCluster",
+            failure.kind,
+            failure.name
+        );
+    }
     if let Some(stranger) = args
         .fail
         .iter()
@@ -71,8 +79,13 @@ pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> an
     ui.data(&match args.format {
         DataFormat::Text => text(&fleet.compiled, &rehearsal),
         DataFormat::Json => format!("{}\n", serde_json::to_string_pretty(&json(&rehearsal))?),
-    });
+    })?;
     Ok(Exit::failed_if(!rehearsal.ready))
+}
+
+fn is_azures(failure: &Failure) -> bool {
+    let kinds = KINDS.iter().filter(|kind| is_aso(kind.group));
+    kinds.into_iter().any(|kind| kind.kind == failure.kind)
 }
 
 fn names_an_object(compiled: &Compiled, failure: &Failure) -> bool {
@@ -117,12 +130,15 @@ async fn rehearse(
         sender,
     ));
     let mut events: Vec<Event> = blocked(&plan).collect();
+    // Retries that fail again are no news.
+    let mut news = Instant::now();
     while !tracker.is_ready() {
-        let Ok(Some(next)) = tokio::time::timeout(IDLE, progress.recv()).await else {
+        let Ok(Some(next)) = tokio::time::timeout_at(news + IDLE, progress.recv()).await else {
             break;
         };
         if tracker.note(&next) {
             events.push(Event::new(&next, start));
+            news = Instant::now();
         }
     }
     runner.abort();

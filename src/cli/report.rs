@@ -1,5 +1,6 @@
 //! Findings as people and programs read them.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use annotate_snippets::renderer::DecorStyle;
@@ -12,7 +13,10 @@ use crate::model::{Finding, Position, Severity, Span, Tree};
 /// rustc-like: message, place, source line with a caret, help. `trees` hold the sources.
 pub(super) fn text(compiled: &Compiled, trees: &[&Tree], colour: bool) -> String {
     let mut out = String::new();
-    for finding in &compiled.findings {
+    // The worst stand last, where a person looks first.
+    let mut findings: Vec<&Finding> = compiled.findings.iter().collect();
+    findings.sort_by_key(|finding| Reverse(finding.severity));
+    for finding in findings {
         let _ = writeln!(out, "{}\n", one(finding, trees, colour));
     }
     let _ = writeln!(out, "{}", tally(compiled));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use futures::FutureExt as _;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -12,6 +13,7 @@ use super::args::RunArgs;
 use super::embedded::{Embedded, supply};
 use super::live::Live;
 use super::ui::Ui;
+use crate::adapters::git::directory;
 use crate::adapters::sim::clock::SimClock;
 use crate::daemon::{self, Engine, View, wall_time};
 use crate::settings::{Environment, Following};
@@ -44,6 +46,9 @@ fn following(args: &RunArgs, environment: &Environment) -> anyhow::Result<Follow
             }
         }
     };
+    for dir in &args.overlays {
+        directory::read(dir).context("--overlays")?;
+    }
     following.local_overlays.clone_from(&args.overlays);
     Ok(following)
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use anyhow::Context as _;
 use tracing_subscriber::EnvFilter;
 
 use crate::settings::Environment;
@@ -51,12 +52,18 @@ impl Ui {
         self.colour && io::stdout().is_terminal()
     }
 
-    /// Writes data. A reader that went away (a closed pipe) is no error.
-    pub(super) fn data(&self, text: &str) {
+    /// Writes data. A reader that went away (a closed pipe) is no error; a full disk is.
+    pub(super) fn data(&self, text: &str) -> anyhow::Result<()> {
         let mut stdout = io::stdout().lock();
-        let _ = stdout
+        let written = stdout
             .write_all(text.as_bytes())
             .and_then(|()| stdout.flush());
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(error).context("cannot write to stdout")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Says something.

@@ -198,6 +198,48 @@ fn a_failure_that_is_asked_for_fails_the_rehearsal_and_names_the_object() {
 }
 
 #[test]
+fn only_what_azure_makes_can_be_made_to_fail() {
+    let said = stderr(
+        &[
+            "rehearse",
+            "examples/quickstart",
+            "--fail",
+            "AROControlPlane/quickstart=Conflict",
+        ],
+        2,
+    );
+    assert!(
+        said.contains("only Azure resources can be made to fail"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_rehearsal_ends_when_an_object_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let text = "apiVersion: unknown.io/v1\nkind: Thing\nmetadata: {name: t, namespace: default}\n";
+    std::fs::write(dir.path().join("a.yaml"), text).expect("written");
+    let said = stdout(&["rehearse", dir.path().to_str().expect("UTF-8")], 1);
+    assert!(
+        said.contains("Thing/default/t: Failed") && said.contains("does not serve"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = std::fs::File::create("/dev/full");
+    let Ok(full) = full else { return };
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_capstan"))
+        .args(["render", "examples/quickstart"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdout(full)
+        .stderr(std::process::Stdio::null())
+        .status();
+    assert_eq!(status.expect("it runs").code(), Some(2));
+}
+
+#[test]
 fn a_real_hand_written_cluster_is_taken_as_it_is() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/samples/aro-hcp-2025-12-23");
     if !sample.is_dir() {
