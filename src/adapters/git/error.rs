@@ -114,6 +114,12 @@ pub enum Error {
         /// The path as it was given.
         path: PathBuf,
     },
+    /// A pipe, a socket or a device: reading one may never end.
+    #[error("{path} is neither a file nor a directory; name one that is")]
+    NotAFile {
+        /// The path as it was given.
+        path: PathBuf,
+    },
     /// Another process, or another mirror in this one, works in the directory.
     #[error(
         "the mirror {dir} is in use by another process; stop that one or give this one a state \
@@ -156,7 +162,8 @@ impl Error {
             Self::Scheme { .. }
             | Self::Pattern { .. }
             | Self::NoSuchPath { .. }
-            | Self::NoSuchFile { .. } => ErrorClass::Invalid,
+            | Self::NoSuchFile { .. }
+            | Self::NotAFile { .. } => ErrorClass::Invalid,
             Self::NoSuchRevision { .. } => ErrorClass::Gone,
         }
     }
