@@ -33,6 +33,17 @@ pub enum Error {
         /// What git said.
         cause: String,
     },
+    /// Nothing is at the address, or no repository. It may come (back), as after a mount.
+    #[error(
+        "there is no repository at {url}: {cause}; put it there or correct the address; the last \
+         good revision stays, retrying"
+    )]
+    NoRepository {
+        /// The address.
+        url: String,
+        /// What is there instead.
+        cause: String,
+    },
     /// The repository may not be read.
     #[error(
         "may not read {url}: {cause}; give the daemon's user the right to read it (a repository of \
@@ -153,6 +164,7 @@ impl Error {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Unreachable { .. }
+            | Self::NoRepository { .. }
             | Self::Download { .. }
             | Self::Push { .. }
             | Self::Damaged { .. }
