@@ -119,6 +119,17 @@ pub enum Error {
         /// The path, from the repository's root.
         path: String,
     },
+    /// Two commits that cannot be merged, since neither they nor their ancestors meet.
+    #[error(
+        "commit {head} has no history in common with {base}; begin its branch anew from the one it \
+         is to be merged into"
+    )]
+    Unrelated {
+        /// What was to be merged.
+        head: String,
+        /// What it was to be merged onto.
+        base: String,
+    },
     /// A file or directory on this machine that is not there.
     #[error("there is no {path}; correct the path")]
     NoSuchFile {
@@ -175,7 +186,8 @@ impl Error {
             | Self::Pattern { .. }
             | Self::NoSuchPath { .. }
             | Self::NoSuchFile { .. }
-            | Self::NotAFile { .. } => ErrorClass::Invalid,
+            | Self::NotAFile { .. }
+            | Self::Unrelated { .. } => ErrorClass::Invalid,
             Self::NoSuchRevision { .. } => ErrorClass::Gone,
         }
     }
