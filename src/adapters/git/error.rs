@@ -144,8 +144,8 @@ pub enum Error {
     },
     /// Another process, or another mirror in this one, works in the directory.
     #[error(
-        "the mirror {dir} is in use by another process; stop that one or give this one a state \
-         directory of its own"
+        "the mirror {dir} is in use by another process; stop that one, or set CAPSTAN_CACHE to \
+         another directory for this one"
     )]
     Busy {
         /// The mirror's directory.

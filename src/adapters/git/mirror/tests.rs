@@ -242,10 +242,9 @@ fn one_directory_serves_one_mirror_at_a_time() {
     let mirror = origin.mirror(&[]);
     let error = Mirror::open(mirror.dir.path(), &origin.url(), &[]).unwrap_err();
     assert_eq!(error.class(), ErrorClass::Conflict);
-    assert!(
-        error.to_string().contains("in use by another process"),
-        "{error}"
-    );
+    let text = error.to_string();
+    assert!(text.contains("in use by another process"), "{text}");
+    assert!(text.contains("set CAPSTAN_CACHE to"), "{text}");
 }
 
 #[test]
