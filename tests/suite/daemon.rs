@@ -49,24 +49,39 @@ impl World {
     }
 
     fn push(&self, branch: &str, onto: Option<&str>, text: &str) -> String {
-        let files = Files::from([("clusters/one.yaml".to_owned(), text.to_owned())]);
+        self.push_files(branch, onto, &[("clusters/one.yaml", text)])
+    }
+
+    fn push_files(&self, branch: &str, onto: Option<&str>, files: &[(&str, &str)]) -> String {
+        let files = files.iter();
+        let files: Files = files
+            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+            .collect();
         self.author
             .push(branch, onto, &files, "change it", Timestamp::UNIX_EPOCH)
             .expect("pushed")
     }
 
     fn start(&mut self, speed: u32) {
+        let source = self.author.dir().display().to_string();
+        self.run(speed, &["--interval", "100ms", "--source", &source]);
+    }
+
+    /// Follows what a Fleet document of the name `prod` with this `git` source says.
+    fn start_with(&mut self, git: &str) {
+        let url = self.author.dir().display();
+        let fleet = format!(
+            "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: prod}}\nspec: {{source: {{git: {{url: \"{url}\", interval: 100ms, {git}}}}}}}\n"
+        );
+        let file = self.dir.path().join("fleet.yaml");
+        std::fs::write(&file, fleet).expect("written");
+        self.run(3000, &["--config", file.to_str().expect("UTF-8")]);
+    }
+
+    fn run(&mut self, speed: u32, arguments: &[&str]) {
         let daemon = Command::new(env!("CARGO_BIN_EXE_capstan"))
-            .args([
-                "run",
-                "--embedded",
-                "--interval",
-                "100ms",
-                "--speed",
-                &speed.to_string(),
-                "--source",
-            ])
-            .arg(self.author.dir())
+            .args(["run", "--embedded", "--speed", &speed.to_string()])
+            .args(arguments)
             .env("CAPSTAN_CACHE", self.dir.path().join("cache"))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -211,6 +226,67 @@ fn a_pull_request_is_planned_merged_onto_main_and_main_stays_as_it_is() {
         None,
         "a pull request is never applied"
     );
+}
+
+#[test]
+fn a_fleet_document_names_a_path_a_ref_and_overlays() {
+    let mut world = World::new();
+    let identity = "  identityRef: {name: cluster-identity}\n";
+    let short = DEFINITION.replace(identity, "");
+    let overlay = "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {name: identity}\nspec: {selector: {}, merge: {identityRef: {name: cluster-identity}}}\n";
+    let files = |overlay| {
+        [
+            ("fleet/one.yaml", short.as_str()),
+            ("overlays/identity.yaml", overlay),
+            ("elsewhere.yaml", "kind: ["),
+        ]
+    };
+    world.push("main", None, "kind: [");
+    let first = world.push_files("release", None, &files(overlay));
+    world.start_with("ref: {branch: release}, path: fleet, overlays: [overlays]");
+    world.wait(&first, "capstan/prod/sync", CheckState::Success);
+
+    // What a pull request does to the overlays counts as well.
+    let worse = overlay.replace("identityRef", "identityref");
+    let bad = world.push_files("pr/worse", Some(&first), &files(&worse));
+    let plan = world.wait(&bad, "capstan/prod/plan", CheckState::Failure);
+    assert!(
+        plan.summary.contains("overlays/identity.yaml:4:"),
+        "{}",
+        plan.summary
+    );
+}
+
+#[test]
+fn a_path_that_is_not_in_the_commit_is_named() {
+    let mut world = World::new();
+    let first = world.push("main", None, DEFINITION);
+    world.start_with("path: flete");
+    let check = world.wait(&first, "capstan/prod/sync", CheckState::Failure);
+    assert!(
+        check.summary.contains("no directory \"flete\""),
+        "{check:#?}"
+    );
+    let mended = world.push_files("main", Some(&first), &[("flete/one.yaml", DEFINITION)]);
+    world.wait(&mended, "capstan/prod/sync", CheckState::Success);
+}
+
+#[test]
+fn a_pull_request_that_does_not_merge_is_told_which_file_is_in_the_way() {
+    let mut world = World::new();
+    let first = world.push("main", None, DEFINITION);
+    let second = world.push(
+        "main",
+        Some(&first),
+        &DEFINITION.replace("uksouth", "westeurope"),
+    );
+    world.start(3000);
+    world.wait(&second, SYNC, CheckState::Success);
+    let theirs = DEFINITION.replace("uksouth", "northeurope");
+    let pull = world.push("pr/late", Some(&first), &theirs);
+    let plan = world.wait(&pull, PLAN, CheckState::Failure);
+    assert_eq!(plan.title, "does not merge: 1 file in conflict");
+    assert!(plan.summary.contains("- clusters/one.yaml"), "{plan:#?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod corpus;
 mod crds;
 mod daemon;
 mod expand;
+mod follow;
 mod provenance;
 mod real;
 mod robust;

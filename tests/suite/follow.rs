@@ -1,0 +1,239 @@
+//! The daemon in this process, on a cluster that the test can look into. Plain objects only: they
+//! are ready at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use capstan::adapters::checks::{self, NOTES_REF};
+use capstan::adapters::git::{Author, Files};
+use capstan::adapters::kubernetes::Target;
+use capstan::adapters::sim::api::Server;
+use capstan::adapters::sim::clock::SimClock;
+use capstan::daemon::{self, Engine, Prepare, View, wall_time};
+use capstan::model::{Check, CheckState, Clock};
+use capstan::settings::{Environment, Following};
+use futures::FutureExt as _;
+use jiff::Timestamp;
+use tempfile::TempDir;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct World {
+    dir: TempDir,
+    author: Author,
+    server: Server,
+    clock: Arc<dyn Clock>,
+}
+
+/// A daemon; it ends when this is dropped.
+struct Daemon {
+    context: String,
+    view: watch::Receiver<View>,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let author = Author::init(&dir.path().join("config.git")).expect("a bare repository");
+        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), 100));
+        Self {
+            server: Server::new(Arc::clone(&clock)),
+            dir,
+            author,
+            clock,
+        }
+    }
+
+    fn push(&self, branch: &str, onto: Option<&str>, files: &[(&str, &str)]) -> String {
+        let files: Files = files
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+            .collect();
+        self.author
+            .push(branch, onto, &files, "change it", Timestamp::UNIX_EPOCH)
+            .expect("pushed")
+    }
+
+    fn start(&self, fleet: &str) -> Daemon {
+        self.start_with(fleet, "", Arc::new(|_| async {}.boxed()))
+    }
+
+    fn start_with(&self, fleet: &str, path: &str, prepare: Prepare) -> Daemon {
+        let url = self.author.dir().display().to_string();
+        let following = Following {
+            fleet: fleet.to_owned(),
+            path: path.to_owned(),
+            interval: Duration::from_millis(50),
+            mirror: self.dir.path().join(fleet),
+            ..Following::source(&url, None, &Environment::default())
+        };
+        let target = Target {
+            client: self.server.client("default"),
+            clock: Arc::clone(&self.clock),
+        };
+        let (sender, view) = watch::channel(View::default());
+        let engine = Engine { target, prepare };
+        let task = tokio::spawn(async move {
+            daemon::run(following, engine, sender, CancellationToken::new())
+                .await
+                .expect("the settings are sound");
+        });
+        Daemon {
+            context: format!("capstan/{fleet}/sync"),
+            view,
+            _task: AbortOnDropHandle::new(task),
+        }
+    }
+
+    /// Every check in the note of `revision`.
+    fn noted(&self, revision: &str) -> Vec<Check> {
+        let note = self.author.note(NOTES_REF, revision).expect("readable");
+        note.map(|note| checks::read(&note)).unwrap_or_default()
+    }
+
+    fn config_maps(&self) -> Vec<String> {
+        let all = self.server.snapshot();
+        let all = all.iter().filter(|live| live["kind"] == "ConfigMap");
+        let names = all.filter_map(|live| live["metadata"]["name"].as_str());
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Daemon {
+    async fn until(&mut self, revision: &str, done: impl Fn(&Check) -> bool) -> Check {
+        let context = self.context.clone();
+        let found = self
+            .view
+            .wait_for(|view| view.check(&context, revision).is_some_and(&done));
+        let view = tokio::time::timeout(PATIENCE, found).await;
+        let view = view.unwrap_or_else(|_| panic!("{revision} was never told so"));
+        let view = view.expect("the daemon runs").clone();
+        view.check(&context, revision).expect("it is there").clone()
+    }
+
+    async fn succeeds(&mut self, revision: &str) -> Check {
+        self.until(revision, |check| check.state == CheckState::Success)
+            .await
+    }
+}
+
+fn config_map(name: &str) -> String {
+    format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: default}}}}\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_removed_from_the_fleet_is_told_and_stays_in_the_cluster() {
+    let world = World::new();
+    let (a, b) = (config_map("a"), config_map("b"));
+    let first = world.push("main", None, &[("a.yaml", &a), ("b.yaml", &b)]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&first).await;
+    let second = world.push("main", Some(&first), &[("a.yaml", &a)]);
+    let check = daemon.succeeds(&second).await;
+    assert_eq!(check.title, "1/1 ready");
+    assert_eq!(
+        check.summary.trim(),
+        "no longer in the fleet, left in the cluster (nothing is deleted yet):\n- ConfigMap/default/b"
+    );
+    assert_eq!(world.config_maps(), ["a", "b"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_fleet_is_ready_as_it_is() {
+    let world = World::new();
+    let first = world.push("main", None, &[("README.md", "nothing yet")]);
+    let check = world.start("test").succeeds(&first).await;
+    assert_eq!(check.title, "0/0 ready");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revision_that_comes_back_after_a_broken_one_goes_on_as_it_was() {
+    let world = World::new();
+    let a = config_map("a");
+    let first = world.push("main", None, &[("a.yaml", &a)]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&first).await;
+    let broken = world.push("main", Some(&first), &[("a.yaml", "kind: [")]);
+    daemon
+        .until(&broken, |check| check.state == CheckState::Failure)
+        .await;
+    // Somebody resets the branch, and then goes on from there.
+    let same = world.push("main", None, &[("a.yaml", &a)]);
+    assert_eq!(same, first, "the same commit");
+    let next = world.push("main", Some(&first), &[("a.yaml", &config_map("z"))]);
+    daemon.succeeds(&next).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revision_that_gives_way_before_it_is_ready_says_to_which() {
+    let world = World::new();
+    // Nobody here runs Deployments.
+    let stuck = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: default}, spec: {selector: {matchLabels: {a: d}}, template: {metadata: {labels: {a: d}}, spec: {containers: [{name: main, image: example.invalid/app}]}}}}\n";
+    let first = world.push("main", None, &[("a.yaml", stuck)]);
+    let mut daemon = world.start("test");
+    daemon
+        .until(&first, |check| check.title.contains("Deployment"))
+        .await;
+    let second = world.push("main", Some(&first), &[("a.yaml", &config_map("a"))]);
+    let told = daemon
+        .until(&first, |check| check.title.starts_with("superseded"))
+        .await;
+    assert!(told.title.contains(&second[..10]), "{}", told.title);
+    daemon.succeeds(&second).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_fleets_on_one_repository_tell_the_same_commit() {
+    let world = World::new();
+    let (a, b) = (config_map("a"), config_map("b"));
+    let first = world.push("main", None, &[("x/a.yaml", &a), ("y/b.yaml", &b)]);
+    let start = |fleet, path| world.start_with(fleet, path, Arc::new(|_| async {}.boxed()));
+    let (mut one, mut two) = (start("one", "x"), start("two", "y"));
+    one.succeeds(&first).await;
+    two.succeeds(&first).await;
+    let start = std::time::Instant::now();
+    let contexts = || -> Vec<(String, CheckState)> {
+        let noted = world.noted(&first).into_iter();
+        noted.map(|check| (check.context, check.state)).collect()
+    };
+    let both = [
+        ("capstan/one/sync".to_owned(), CheckState::Success),
+        ("capstan/two/sync".to_owned(), CheckState::Success),
+    ];
+    while contexts() != both {
+        assert!(start.elapsed() < PATIENCE, "{:?}", contexts());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_cannot_be_prepared_is_no_reason_to_stop() {
+    let world = World::new();
+    let first = world.push("main", None, &[("a.yaml", &config_map("a"))]);
+    let prepare: Prepare = Arc::new(|_| async { panic!("no cluster today") }.boxed());
+    world.start_with("test", "", prepare).succeeds(&first).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metadata_that_makes_no_sense_is_a_finding_and_no_panic() {
+    let world = World::new();
+    let odd = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: hello}}\n";
+    let first = world.push("main", None, &[("a.yaml", odd)]);
+    let mut daemon = world.start("test");
+    let check = daemon
+        .until(&first, |check| check.state == CheckState::Failure)
+        .await;
+    assert!(
+        check.summary.contains("a.yaml:1:63: S02"),
+        "{}",
+        check.summary
+    );
+    let second = world.push("main", Some(&first), &[("a.yaml", &config_map("a"))]);
+    daemon.succeeds(&second).await;
+}
