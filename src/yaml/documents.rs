@@ -18,10 +18,21 @@ use crate::model::{Finding, Node, Origin, Position, Span, Value};
 /// A value that came through an alias or a merge key points at the place where it is written.
 #[must_use]
 pub fn read(path: &Arc<str>, text: &[u8]) -> (Vec<Node>, Vec<Finding>) {
+    if let Some(at) = text.iter().position(|byte| *byte == 0) {
+        return (Vec::new(), vec![holds_nul(path, &text[..at])]);
+    }
     match std::str::from_utf8(text) {
         Ok(text) => Reader::new(path, text).read(),
         Err(error) => (Vec::new(), vec![not_utf8(path, text, error.valid_up_to())]),
     }
+}
+
+/// No text of UTF-8 has this byte, and hardly one of UTF-16 is without.
+fn holds_nul(path: &Arc<str>, before: &[u8]) -> Finding {
+    let Position { line, column } = syntax::end_of(&String::from_utf8_lossy(before));
+    Finding::error("Y08", "this file holds a NUL byte; is it UTF-16?")
+        .at(&Span::new(path, line, column, 1))
+        .help("save it as UTF-8")
 }
 
 fn not_utf8(path: &Arc<str>, text: &[u8], valid: usize) -> Finding {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::model::{Finding, Problem, Span, Tree};
 
-/// Why files of `tree` are absent: Y03 (too large), Y04 (too many), Y07 (a link leads out of the
-/// tree), Y08 (unreadable). In order of path.
+/// Why files of `tree` are absent: Y03 (too large), Y04 (too many), Y07 (a link leads to no file of
+/// the tree), Y08 (unreadable). In order of path.
 #[must_use]
 pub fn problems(tree: &Tree) -> Vec<Finding> {
     let finding =
@@ -30,10 +30,11 @@ fn describe(path: &str, problem: &Problem) -> Finding {
         .help("list folders that hold no Kubernetes objects in `.capstanignore`"),
         Problem::LinkLeavesTree => Finding::error(
             "Y07",
-            format!("`{path}` is a link that leads out of the tree"),
+            format!("`{path}` is a link that leads out of the tree, nowhere or in a circle"),
         )
         .help(
-            "put the file itself here: what a commit means may not depend on anything outside it",
+            "put the file itself here, or a relative link to a file of this tree: what a commit \
+             means may not depend on anything outside it",
         ),
         Problem::Unreadable(reason) => {
             Finding::error("Y08", format!("the file cannot be read: {reason}"))
@@ -67,7 +68,7 @@ mod tests {
             [
                 "Y03 a.yaml:1:1 the file has 2000000 bytes, 1048576 are allowed",
                 "Y04 b.yaml:1:1 the tree holds more than 20000 files: this one and the next are not read",
-                "Y07 c.yaml:1:1 `c.yaml` is a link that leads out of the tree",
+                "Y07 c.yaml:1:1 `c.yaml` is a link that leads out of the tree, nowhere or in a circle",
                 "Y08 d.yaml:1:1 the file cannot be read: permission denied",
             ]
         );

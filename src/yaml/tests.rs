@@ -450,3 +450,27 @@ fn input_free_of_traps_is_read_as_serde_yaml_reads_it() {
         value(text, &expected);
     }
 }
+
+#[test]
+fn a_nul_byte_is_one_finding_that_thinks_of_utf_16() {
+    let text = "a: 1\nb: 'x'\n";
+    let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let files = [
+        ([b"\xff\xfe", &*little].concat(), "f.yaml:1:4"),
+        ([b"\xfe\xff", &*big].concat(), "f.yaml:1:3"),
+        (little, "f.yaml:1:2"),
+        (big, "f.yaml:1:1"),
+        (b"a: 1\nb: \"x\0y\"\n".to_vec(), "f.yaml:2:6"),
+    ];
+    for (bytes, place) in files {
+        let (documents, findings) = read(&Arc::from("f.yaml"), &bytes);
+        assert_eq!(documents, []);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert_eq!(findings[0].id, "Y08");
+        let said = "this file holds a NUL byte; is it UTF-16?";
+        assert_eq!(findings[0].message, said);
+        assert_eq!(findings[0].help.as_deref(), Some("save it as UTF-8"));
+        assert_eq!(findings[0].span.as_ref().unwrap().to_string(), place);
+    }
+}

@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{Check, CheckState};
+use crate::model::{Annotation, Check, CheckState};
 
 /// The ref the notes are kept under. `git log --notes=capstan` shows them.
 pub const NOTES_REF: &str = "refs/notes/capstan";
@@ -83,7 +83,7 @@ fn understood(check: &Value) -> Option<Check> {
     serde_json::from_value(check.clone()).ok()
 }
 
-/// What people read of one check.
+/// What people read of one check: its summary, which lists the annotations too, or these alone.
 fn section(check: &Check) -> String {
     let mut text = format!(
         "## {}: {}\n\n{}\n\n",
@@ -91,25 +91,28 @@ fn section(check: &Check) -> String {
         word(check.state),
         one_line(&check.title)
     );
-    let summary = check.summary.trim();
-    if !summary.is_empty() {
-        text.push_str(&block(summary));
-        text.push('\n');
-    }
-    for annotation in &check.annotations {
-        let line = format!(
-            "{}:{}: {}",
-            annotation.path, annotation.line, annotation.message
-        );
-        text.push_str(&format!("- {}\n", one_line(&line)));
-    }
-    if !check.annotations.is_empty() {
+    let details = match check.summary.trim() {
+        "" => check.annotations.iter().map(item).collect(),
+        summary => block(summary),
+    };
+    if !details.is_empty() {
+        text.push_str(&details);
         text.push('\n');
     }
     if let Some(url) = &check.target_url {
         text.push_str(&format!("{}\n\n", one_line(url)));
     }
     text
+}
+
+fn item(annotation: &Annotation) -> String {
+    let Annotation {
+        path,
+        line,
+        message,
+        ..
+    } = annotation;
+    format!("- {}\n", one_line(&format!("{path}:{line}: {message}")))
 }
 
 /// As the JSON says it.
@@ -141,7 +144,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::Annotation;
 
     fn check(context: &str, state: CheckState) -> Check {
         Check {
@@ -177,8 +179,6 @@ mod tests {
 
 about **9 min** left
 
-- fleet/a.yaml:3: no such field (did you mean x?)
-
 https://example.com/1
 
 <!-- capstan: end -->
@@ -189,6 +189,21 @@ https://example.com/1
         assert_eq!(header["v"], 1);
         assert_eq!(header["checks"][0]["state"], "failure");
         assert_eq!(read(&note), [failed]);
+    }
+
+    #[test]
+    fn people_read_the_annotations_only_where_no_summary_lists_them() {
+        let mut failed = check("capstan/prod/plan", CheckState::Failure);
+        failed.annotations.push(Annotation {
+            path: "fleet/a.yaml".into(),
+            line: 3,
+            level: "error".into(),
+            message: "no such field\n(did you mean x?)".into(),
+        });
+        let line = "\n\n- fleet/a.yaml:3: no such field (did you mean x?)\n\n";
+        assert!(!rewrite(None, &failed).contains(line));
+        failed.summary = " \n".into();
+        assert!(rewrite(None, &failed).contains(line));
     }
 
     #[test]

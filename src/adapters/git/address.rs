@@ -4,8 +4,11 @@
 //! served yet.
 
 use std::ffi::OsString;
+use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+use git2::{ErrorCode, Repository};
 
 use super::Error;
 
@@ -42,21 +45,35 @@ impl Address {
         Ok(Self { shown, path })
     }
 
-    /// The trouble `cause` is, when this repository was to be read.
+    /// The trouble `cause` is, when this repository was to be read. To libgit2 a path that is no
+    /// directory is an address of a protocol it does not know.
     pub(super) fn unreachable(&self, cause: &git2::Error) -> Error {
-        let (url, said) = (self.shown.clone(), cause.message().to_owned());
-        if cause.code() == git2::ErrorCode::Owner || is_denial(&said) {
+        let url = self.shown.clone();
+        let said = match fs::metadata(&self.path) {
+            Ok(found) if found.is_dir() => cause.message().to_owned(),
+            Ok(_) => "it is not a directory".to_owned(),
+            Err(cause) => cause.to_string(),
+        };
+        if cause.code() == ErrorCode::Owner || is_denial(&said) {
             Error::Denied { url, cause: said }
+        } else if self.is_vacant() {
+            Error::NoRepository { url, cause: said }
         } else {
             Error::Unreachable { url, cause: said }
         }
+    }
+
+    /// Whether there is nothing that git takes for a repository, broken or not.
+    fn is_vacant(&self) -> bool {
+        let opened = Repository::open(&self.path).map(drop);
+        opened.is_err_and(|cause| cause.code() == ErrorCode::NotFound)
     }
 
     /// The trouble `cause` is, when `reference` was to be changed there.
     pub(super) fn unpushed(&self, reference: &str, cause: &git2::Error) -> Error {
         let (url, said) = (self.shown.clone(), cause.message().to_owned());
         let reference = reference.to_owned();
-        if cause.code() == git2::ErrorCode::Owner || is_denial(&said) {
+        if cause.code() == ErrorCode::Owner || is_denial(&said) {
             Error::Refused {
                 url,
                 reference,

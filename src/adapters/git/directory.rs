@@ -15,10 +15,14 @@ use crate::model::{Problem, Tree};
 /// Reads the files below `path`, or the one file it names (whatever its ending).
 ///
 /// # Errors
-/// When there is nothing at `path`. What cannot be read below it is a [`Problem`] of the tree.
+/// When there is nothing at `path`, or neither a file nor a directory. What cannot be read below it is a [`Problem`] of the tree.
 pub fn read(path: &Path) -> Result<Tree, Error> {
+    let found = fs::metadata(path).map_err(|cause| absent(path, &cause))?;
+    if !found.is_file() && !found.is_dir() {
+        return Err(Error::NotAFile { path: path.into() });
+    }
     let real = fs::canonicalize(path).map_err(|cause| absent(path, &cause))?;
-    if real.is_dir() {
+    if found.is_dir() {
         let root = enclosing_repository(&real).unwrap_or(&real);
         return collect(
             &Directory { root: real.clone() },
@@ -269,6 +273,21 @@ mod tests {
             error.to_string(),
             "there is no /nowhere/at/all; correct the path"
         );
+    }
+
+    #[test]
+    fn what_is_neither_a_file_nor_a_directory_is_refused_unopened() {
+        let place = directory(&[]);
+        let (socket, pipe) = (place.path().join("socket"), place.path().join("pipe"));
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.is_ok_and(|status| status.success()));
+        for path in [Path::new("/dev/null"), &socket, &pipe] {
+            let error = read(path).unwrap_err();
+            assert_eq!(error.class(), ErrorClass::Invalid);
+            let said = format!("{} is neither a file nor a directory;", path.display());
+            assert!(error.to_string().starts_with(&said), "{error}");
+        }
     }
 
     #[test]

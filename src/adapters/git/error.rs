@@ -33,6 +33,17 @@ pub enum Error {
         /// What git said.
         cause: String,
     },
+    /// Nothing is at the address, or no repository. It may come (back), as after a mount.
+    #[error(
+        "there is no repository at {url}: {cause}; put it there or correct the address; the last \
+         good revision stays, retrying"
+    )]
+    NoRepository {
+        /// The address.
+        url: String,
+        /// What is there instead.
+        cause: String,
+    },
     /// The repository may not be read.
     #[error(
         "may not read {url}: {cause}; give the daemon's user the right to read it (a repository of \
@@ -108,16 +119,33 @@ pub enum Error {
         /// The path, from the repository's root.
         path: String,
     },
+    /// Two commits that cannot be merged, since neither they nor their ancestors meet.
+    #[error(
+        "commit {head} has no history in common with {base}; begin its branch anew from the one it \
+         is to be merged into"
+    )]
+    Unrelated {
+        /// What was to be merged.
+        head: String,
+        /// What it was to be merged onto.
+        base: String,
+    },
     /// A file or directory on this machine that is not there.
     #[error("there is no {path}; correct the path")]
     NoSuchFile {
         /// The path as it was given.
         path: PathBuf,
     },
+    /// A pipe, a socket or a device: reading one may never end.
+    #[error("{path} is neither a file nor a directory; name one that is")]
+    NotAFile {
+        /// The path as it was given.
+        path: PathBuf,
+    },
     /// Another process, or another mirror in this one, works in the directory.
     #[error(
-        "the mirror {dir} is in use by another process; stop that one or give this one a state \
-         directory of its own"
+        "the mirror {dir} is in use by another process; stop that one, or set CAPSTAN_CACHE to \
+         another directory for this one"
     )]
     Busy {
         /// The mirror's directory.
@@ -147,6 +175,7 @@ impl Error {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Unreachable { .. }
+            | Self::NoRepository { .. }
             | Self::Download { .. }
             | Self::Push { .. }
             | Self::Damaged { .. }
@@ -156,7 +185,9 @@ impl Error {
             Self::Scheme { .. }
             | Self::Pattern { .. }
             | Self::NoSuchPath { .. }
-            | Self::NoSuchFile { .. } => ErrorClass::Invalid,
+            | Self::NoSuchFile { .. }
+            | Self::NotAFile { .. }
+            | Self::Unrelated { .. } => ErrorClass::Invalid,
             Self::NoSuchRevision { .. } => ErrorClass::Gone,
         }
     }

@@ -6,7 +6,7 @@ use git2::{Index, Oid, Repository};
 
 use super::Error;
 use super::history::no_such_path;
-use super::mirror::Mirror;
+use super::mirror::{Mirror, is_missing};
 use super::objects::Objects;
 use crate::model::Tree;
 
@@ -31,11 +31,13 @@ impl Mirror {
     /// Merges `head` onto `base` and reads the fleet at `path`. Nothing is written.
     ///
     /// # Errors
-    /// When one of the commits was not fetched, or the result has no directory at `path`.
+    /// When one of the commits was not fetched, they have no ancestor in common, or the result has
+    /// no directory at `path`.
     pub fn merged(&self, base: &str, head: &str, path: &str) -> Result<Merged, Error> {
         self.reading(|repository| {
             let ours = self.find(repository, base)?;
             let theirs = self.find(repository, head)?;
+            related(repository, ours.id(), theirs.id())?;
             let merged = merge(repository, &ours, &theirs);
             match merged.map_err(|cause| Error::damaged(repository, &cause))? {
                 Err(paths) => Ok(Merged::Conflicts(paths)),
@@ -48,6 +50,18 @@ impl Mirror {
                 },
             }
         })
+    }
+}
+
+/// Refuses, as git does, what libgit2 would merge as if both began with no files.
+fn related(repository: &Repository, base: Oid, head: Oid) -> Result<(), Error> {
+    match repository.merge_base(base, head) {
+        Ok(_) => Ok(()),
+        Err(cause) if is_missing(&cause) => Err(Error::Unrelated {
+            head: head.to_string(),
+            base: base.to_string(),
+        }),
+        Err(cause) => Err(Error::damaged(repository, &cause)),
     }
 }
 
@@ -82,6 +96,7 @@ mod tests {
 
     use super::*;
     use crate::adapters::git::fixture::{Copied, FILE, Origin};
+    use crate::model::ErrorClass;
 
     /// A base and a head that both grew from one commit.
     fn forked(start: &[u8], base: &[u8], head: &[u8]) -> (Copied, String, String) {
@@ -135,6 +150,23 @@ mod tests {
             Merged::Conflicts(paths) => assert_eq!(paths, ["fleet/a.yaml"]),
             Merged::Clean { .. } => panic!("no conflict"),
         }
+    }
+
+    #[test]
+    fn commits_without_a_common_ancestor_are_not_merged() {
+        let origin = Origin::new();
+        let alone = |text: &[u8]| origin.commit(&[(b"fleet/a.yaml", FILE, text)], None);
+        let (base, head) = (alone(b"base"), alone(b"head"));
+        origin.point("refs/heads/main", base);
+        origin.point("refs/heads/other", head);
+        let mirror = origin.mirror(&[]);
+        mirror.fetch().unwrap();
+        let (base, head) = (base.to_string(), head.to_string());
+        let error = mirror.merged(&base, &head, "fleet").unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Invalid);
+        let said = format!("commit {head} has no history in common with {base};");
+        assert!(error.to_string().starts_with(&said), "{error}");
+        assert!(mirror.tree(&head, "fleet").is_ok());
     }
 
     #[test]

@@ -178,7 +178,7 @@ fn patterns_that_cannot_match_are_refused() {
 }
 
 #[test]
-fn an_unreachable_repository_says_so_and_the_last_revision_stays() {
+fn a_repository_that_is_gone_is_said_to_be_and_the_last_revision_stays() {
     let origin = Origin::new();
     let commit = origin.push("main", &[("a.yaml", "1")]);
     let (url, mirror) = (origin.url(), origin.mirror(&[]));
@@ -187,13 +187,34 @@ fn an_unreachable_repository_says_so_and_the_last_revision_stays() {
     let error = mirror.fetch().unwrap_err();
     assert_eq!(error.class(), ErrorClass::Transient);
     let text = error.to_string();
-    assert!(text.starts_with(&format!("cannot reach {url}: ")), "{text}");
+    let said = format!("there is no repository at {url}: ");
+    assert!(text.starts_with(&said), "{text}");
     assert!(
         text.ends_with("the last good revision stays, retrying"),
         "{text}"
     );
     assert_eq!(mirror.resolve(&Ref::Branch("main".into())).unwrap(), commit);
     assert!(mirror.tree(&commit, "").is_ok());
+}
+
+#[test]
+fn a_path_without_a_repository_is_tried_again_until_there_is_one() {
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    fs::write(path("file"), "").unwrap();
+    fs::create_dir(path("empty")).unwrap();
+    for name in ["nothing", "file", "file/inside", "empty"] {
+        let url = path(name);
+        let mirror = open(&place.path().join("mirror"), &url, &[]);
+        let error = mirror.fetch().unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Transient, "{error}");
+        let said = format!("there is no repository at {url}: ");
+        assert!(error.to_string().starts_with(&said), "{error}");
+    }
+    let mirror = open(&place.path().join("mirror"), &path("nothing"), &[]);
+    mirror.fetch().unwrap_err();
+    git2::Repository::init_bare(path("nothing")).unwrap();
+    assert!(mirror.fetch().is_ok());
 }
 
 #[test]
@@ -221,10 +242,9 @@ fn one_directory_serves_one_mirror_at_a_time() {
     let mirror = origin.mirror(&[]);
     let error = Mirror::open(mirror.dir.path(), &origin.url(), &[]).unwrap_err();
     assert_eq!(error.class(), ErrorClass::Conflict);
-    assert!(
-        error.to_string().contains("in use by another process"),
-        "{error}"
-    );
+    let text = error.to_string();
+    assert!(text.contains("in use by another process"), "{text}");
+    assert!(text.contains("set CAPSTAN_CACHE to"), "{text}");
 }
 
 #[test]
@@ -297,6 +317,6 @@ fn a_damaged_mirror_keeps_what_it_has_until_the_repository_answers() {
     assert!(matches!(error, Error::Damaged { .. }), "{error}");
     drop(origin);
     let error = mirror.fetch().unwrap_err();
-    assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+    assert!(matches!(error, Error::NoRepository { .. }), "{error}");
     assert!(mirror.tree(&commit, "").is_ok());
 }

@@ -21,6 +21,10 @@ const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
 /// Who sets the replicas of a MachinePool whose node pool scales itself.
 const AUTOSCALER: &str = "aro-hcp";
 
+/// The most nodes that are made up for one pool: as many as Azure allows a whole cluster
+/// (facts/aro-rules.md N25).
+const MOST_NODES: i64 = 500;
+
 /// What to do about an AROMachinePool.
 pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
     let mut outcome = Outcome::rest();
@@ -122,14 +126,14 @@ fn take_replicas(pool: Live<'_>, nodes: usize) -> Option<Write> {
     apply(pool, patch)
 }
 
-/// Provider ids of made-up nodes, as many as the ready pool reports.
+/// Provider ids of made-up nodes, as many as the ready pool reports and Azure would give.
 fn nodes(node_pool: Option<Live<'_>>) -> Vec<String> {
     let Some(ready) = node_pool.filter(|pool| pool.holds(c::READY)) else {
         return Vec::new();
     };
     let id = ready.text(&["status", "id"]);
     let count = ready.count(&["status", "properties", "replicas"]);
-    (0..count)
+    (0..count.min(MOST_NODES))
         .map(|n| format!("azure://{id}/nodes/{n:03}"))
         .collect()
 }
@@ -178,4 +182,26 @@ fn status(
         status[field] = json!(value);
     }
     status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes_of(replicas: i64) -> Vec<String> {
+        let ready = json!([{"type": c::READY, "status": "True"}]);
+        let properties = json!({"replicas": replicas});
+        let status = json!({"id": "/pool", "properties": properties, "conditions": ready});
+        nodes(Some(Live(&json!({"status": status}))))
+    }
+
+    #[test]
+    fn no_pool_has_more_nodes_than_azure_would_give() {
+        assert_eq!(
+            nodes_of(2),
+            ["azure:///pool/nodes/000", "azure:///pool/nodes/001"]
+        );
+        assert_eq!(nodes_of(100_000).len(), 500);
+        assert!(nodes_of(-1).is_empty());
+    }
 }
