@@ -21,7 +21,7 @@ const KINDS: [&str; 7] = [
 
 /// The CustomResourceDefinitions of our kinds, as one stream.
 pub(super) fn crds(ui: &Ui) -> anyhow::Result<Exit> {
-    ui.data(&yaml::write(&api::crds::crds()));
+    ui.data(&yaml::write(&api::crds::crds()))?;
     Ok(Exit::Fine)
 }
 
@@ -30,7 +30,7 @@ pub(super) fn schema(kind: &str, ui: &Ui) -> anyhow::Result<Exit> {
     let Some(schema) = api::crds::schema(kind) else {
         anyhow::bail!("no kind `{kind}`; there are {}", KINDS.join(", "));
     };
-    ui.data(&format!("{}\n", serde_json::to_string_pretty(&schema)?));
+    ui.data(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;
     Ok(Exit::Fine)
 }
 
@@ -38,6 +38,6 @@ pub(super) fn schema(kind: &str, ui: &Ui) -> anyhow::Result<Exit> {
 pub(super) fn completion(shell: clap_complete::Shell, ui: &Ui) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "capstan", &mut script);
-    ui.data(&String::from_utf8(script)?);
+    ui.data(&String::from_utf8(script)?)?;
     Ok(Exit::Fine)
 }

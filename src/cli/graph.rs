@@ -20,6 +20,6 @@ pub(super) fn run(args: &GraphArgs, ui: &Ui) -> anyhow::Result<Exit> {
     ui.data(&match args.format {
         GraphFormat::Text => text(graph, &schedule),
         GraphFormat::Dot => dot(graph, &schedule),
-    });
+    })?;
     Ok(Exit::failed_if(refused))
 }

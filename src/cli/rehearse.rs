@@ -71,7 +71,7 @@ pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> an
     ui.data(&match args.format {
         DataFormat::Text => text(&fleet.compiled, &rehearsal),
         DataFormat::Json => format!("{}\n", serde_json::to_string_pretty(&json(&rehearsal))?),
-    });
+    })?;
     Ok(Exit::failed_if(!rehearsal.ready))
 }
 

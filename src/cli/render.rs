@@ -41,6 +41,6 @@ pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
     ui.data(&match args.output {
         Output::Yaml => yaml::write(&objects),
         Output::Json => format!("{}\n", serde_json::to_string_pretty(&objects)?),
-    });
+    })?;
     Ok(Exit::Fine)
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use anyhow::Context as _;
 use tracing_subscriber::EnvFilter;
 
 use crate::settings::Environment;
@@ -51,12 +52,25 @@ impl Ui {
         self.colour && io::stdout().is_terminal()
     }
 
+    /// Whether findings may be coloured on stderr.
+    pub(super) fn colours_talk(&self) -> bool {
+        self.colour
+    }
+
     /// Writes data. A reader that went away (a closed pipe) is no error.
-    pub(super) fn data(&self, text: &str) {
+    ///
+    /// # Errors
+    /// When the data did not arrive for another reason, such as a full disk: what was written then
+    /// is not whole.
+    pub(super) fn data(&self, text: &str) -> anyhow::Result<()> {
         let mut stdout = io::stdout().lock();
-        let _ = stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush());
+        let written = stdout.write_all(text.as_bytes());
+        match written.and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(error).context("cannot write to standard output")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Says something.

@@ -15,6 +15,6 @@ pub(super) fn run(args: &ValidateArgs, ui: &Ui) -> anyhow::Result<Exit> {
             serde_json::to_string_pretty(&report::json(&fleet.compiled))?
         ),
         FindingFormat::Github => report::github(&fleet.compiled),
-    });
+    })?;
     Ok(Exit::failed_if(fleet.compiled.has_errors()))
 }
