@@ -16,7 +16,7 @@ use crate::adapters::sim::clock::SimClock;
 use crate::api::timeline;
 use crate::compile::Compiled;
 use crate::daemon::wall_time;
-use crate::plan::{self, ApplySet, State, Tracker};
+use crate::plan::{self, ApplySet, Progress, State, Tracker};
 use crate::settings::Environment;
 
 /// Exit 0 when everything was applied (with `--wait`: is ready).
@@ -86,11 +86,13 @@ async fn apply(
         tokio::select! {
             biased;
             Some(next) = progress.recv() => {
-                open -= usize::from(next.state == State::Applied);
-                tracker.note(&next);
+                let mut note = |next: &Progress| {
+                    open = open.saturating_sub(usize::from(next.state == State::Applied));
+                    tracker.note(next);
+                };
+                note(&next);
                 while let Ok(next) = progress.try_recv() {
-                    open -= usize::from(next.state == State::Applied);
-                    tracker.note(&next);
+                    note(&next);
                 }
             }
             () = &mut deadline => {

@@ -1,11 +1,14 @@
 //! `capstan plan`: what would be done.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::Exit;
 use super::args::{Against, DataFormat, PlanArgs};
 use super::fleet::Fleet;
 use super::ui::Ui;
+use crate::model::{Needed, Predecessor, Step};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
 
@@ -30,18 +33,27 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
 }
 
 fn json(plan: &Plan) -> serde_json::Value {
-    let step = |step: &crate::model::Step| {
-        let after: Vec<_> = step
-            .after
-            .iter()
-            .map(|before| json!({"object": plan.steps[before.step].object.to_string(), "until": format!("{:?}", before.until)}))
-            .collect();
-        json!({"object": step.object.to_string(), "change": format!("{:?}", step.change), "after": after})
+    let before = |before: &Predecessor| {
+        let until = match before.until {
+            Needed::Applied => "applied",
+            Needed::Ready => "ready",
+        };
+        json!({"object": plan.steps[before.step].object.to_string(), "until": until})
     };
+    let step = |step: &Step| {
+        let after: Vec<_> = step.after.iter().map(before).collect();
+        let object = step.object.to_string();
+        json!({"object": object, "change": plan::word(step.change), "after": after})
+    };
+    let impact = &plan.impact;
+    let changes = impact.changes.iter();
+    let changes: BTreeMap<&str, usize> = changes
+        .map(|(change, count)| (plan::word(*change), *count))
+        .collect();
     json!({
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Plan",
         "steps": plan.steps.iter().map(step).collect::<Vec<_>>(),
-        "impact": {"clusters": plan.impact.clusters, "embedded": plan.impact.embedded},
+        "impact": {"changes": changes, "clusters": impact.clusters, "embedded": impact.embedded},
     })
 }

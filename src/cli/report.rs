@@ -51,12 +51,13 @@ fn one(finding: &Finding, trees: &[&Tree], colour: bool) -> String {
     let source = finding
         .span
         .as_ref()
-        .and_then(|span| Some((span, source(span, trees)?)));
+        .and_then(|span| Some((span, line(span, trees)?)));
     let mut report = match &source {
-        Some((span, text)) => title.element(
-            Snippet::source(text.as_str())
+        Some((span, line)) => title.element(
+            Snippet::source(line.as_str())
+                .line_start(span.start.line as usize)
                 .path(span.path.as_ref())
-                .annotation(AnnotationKind::Primary.span(range(span, text))),
+                .annotation(AnnotationKind::Primary.span(range(span, line))),
         ),
         None => annotate_snippets::Group::with_title(title),
     };
@@ -71,28 +72,29 @@ fn one(finding: &Finding, trees: &[&Tree], colour: bool) -> String {
     renderer.decor_style(DecorStyle::Ascii).render(&[report])
 }
 
-fn source(span: &Span, trees: &[&Tree]) -> Option<String> {
+/// The line where a span begins. One line is enough to show, and cheap for the thousandth finding in
+/// a large file too.
+fn line(span: &Span, trees: &[&Tree]) -> Option<String> {
     let bytes = trees.iter().find_map(|tree| tree.files.get(&span.path))?;
-    Some(String::from_utf8_lossy(bytes).into_owned())
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let line = lines.nth((span.start.line as usize).saturating_sub(1));
+    Some(String::from_utf8_lossy(line.unwrap_or_default()).into_owned())
 }
 
-/// The byte range of a span: on its first line at least one character, and at most that line.
-fn range(span: &Span, text: &str) -> std::ops::Range<usize> {
-    let start = offset(span.start, text);
-    let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
-    let end = offset(span.end, text).min(line_end).max(start);
-    start..end
+/// The byte range of a span on the line where it begins.
+fn range(span: &Span, line: &str) -> std::ops::Range<usize> {
+    let start = offset(span.start, line);
+    let end = match span.end.line == span.start.line {
+        true => offset(span.end, line),
+        false => line.len(),
+    };
+    start..end.max(start)
 }
 
-fn offset(position: Position, text: &str) -> usize {
-    let lines = text.split_inclusive('\n');
-    let before: usize = lines.take(position.line as usize - 1).map(str::len).sum();
-    let line = text[before..].split('\n').next().unwrap_or_default();
-    let column = line
-        .char_indices()
-        .nth(position.column as usize - 1)
-        .map_or(line.len(), |(at, _)| at);
-    before + column
+fn offset(position: Position, line: &str) -> usize {
+    let mut characters = line.char_indices();
+    let found = characters.nth((position.column as usize).saturating_sub(1));
+    found.map_or(line.len(), |(at, _)| at)
 }
 
 /// DESIGN §12's `{"findings": [...], "summary": {...}}`.
@@ -222,7 +224,13 @@ mod tests {
     #[test]
     fn a_span_past_the_end_of_the_text_is_harmless() {
         let path: Arc<str> = Arc::from("a.yaml");
-        assert_eq!(range(&Span::new(&path, 9, 9, 3), "a: b\n"), 5..5);
-        assert_eq!(range(&Span::new(&path, 1, 2, 90), "a: b\nc"), 1..4);
+        let tree = Tree {
+            files: [(Arc::clone(&path), Arc::from(&b"a: b\nc"[..]))].into(),
+            ..Tree::default()
+        };
+        let span = Span::new(&path, 9, 9, 3);
+        assert_eq!(line(&span, &[&tree]).as_deref(), Some(""));
+        assert_eq!(range(&span, ""), 0..0);
+        assert_eq!(range(&Span::new(&path, 1, 2, 90), "a: b"), 1..4);
     }
 }

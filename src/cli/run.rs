@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::Context as _;
 use futures::FutureExt as _;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +13,6 @@ use super::args::RunArgs;
 use super::embedded::{Embedded, supply};
 use super::live::Live;
 use super::ui::Ui;
-use crate::adapters::git::directory;
 use crate::adapters::sim::clock::SimClock;
 use crate::daemon::{self, Engine, View, wall_time};
 use crate::settings::{Environment, Following};
@@ -29,7 +28,10 @@ pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow:
         .worker_threads(2)
         .enable_all()
         .build()?;
-    runtime.block_on(follow(following, args.speed, ui))
+    let exit = runtime.block_on(follow(following, args.speed, ui));
+    // A repository that does not answer must not hold the end up.
+    runtime.shutdown_timeout(Duration::from_secs(2));
+    exit
 }
 
 fn following(args: &RunArgs, environment: &Environment) -> anyhow::Result<Following> {
@@ -47,7 +49,11 @@ fn following(args: &RunArgs, environment: &Environment) -> anyhow::Result<Follow
         }
     };
     for dir in &args.overlays {
-        directory::read(dir).context("--overlays")?;
+        anyhow::ensure!(
+            dir.is_dir(),
+            "--overlays {}: there is no such directory",
+            dir.display()
+        );
     }
     following.local_overlays.clone_from(&args.overlays);
     Ok(following)
@@ -118,6 +124,7 @@ async fn show(mut view: watch::Receiver<View>, ui: &Ui) {
     let mut error = None;
     while view.changed().await.is_ok() {
         let view = view.borrow_and_update().clone();
+        told.retain(|key, _| view.checks.contains_key(key));
         for (key, check) in &view.checks {
             if told.insert(key.clone(), check.state) != Some(check.state) {
                 live.finish(ui, &view.title, &view.clusters);
@@ -134,6 +141,6 @@ async fn show(mut view: watch::Receiver<View>, ui: &Ui) {
             error.clone_from(&view.source_error);
         }
         live.draw(ui, &view.title, &view.clusters);
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

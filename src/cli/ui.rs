@@ -52,15 +52,22 @@ impl Ui {
         self.colour && io::stdout().is_terminal()
     }
 
-    /// Writes data. A reader that went away (a closed pipe) is no error; a full disk is.
+    /// Whether findings may be coloured on stderr.
+    pub(super) fn colours_talk(&self) -> bool {
+        self.colour
+    }
+
+    /// Writes data. A reader that went away (a closed pipe) is no error.
+    ///
+    /// # Errors
+    /// When the data did not arrive for another reason, such as a full disk: what was written then
+    /// is not whole.
     pub(super) fn data(&self, text: &str) -> anyhow::Result<()> {
         let mut stdout = io::stdout().lock();
-        let written = stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush());
-        match written {
+        let written = stdout.write_all(text.as_bytes());
+        match written.and_then(|()| stdout.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(error).context("cannot write to stdout")
+                Err(error).context("cannot write to standard output")
             }
             _ => Ok(()),
         }

@@ -324,3 +324,30 @@ fn reference(following: &Following) -> Ref {
     let branch = || of(|wanted| wanted.branch.as_ref()).map(Ref::Branch);
     commit.or_else(tag).or_else(branch).unwrap_or(Ref::Head)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic)]
+
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_as_a_bug_with_its_words() {
+        let said = |work: fn()| {
+            let panic = catch_unwind(work).expect_err("it panics");
+            Failure::caught(&*panic)
+        };
+        for (failure, words) in [
+            (said(|| panic!("plain")), "plain"),
+            (said(|| panic!("{} bottles", 9)), "9 bottles"),
+            (said(|| std::panic::panic_any(1)), "it panicked"),
+        ] {
+            let expected = format!("a bug in capstan: {words}; please report it");
+            assert_eq!(failure.to_string(), expected);
+            assert_eq!(failure.class(), ErrorClass::Bug);
+            assert!(!failure.is_of_the_commit());
+        }
+    }
+}

@@ -23,7 +23,7 @@ use crate::model::{Action, Change, Object, ObjectId, Predecessor, Step};
 pub use applyset::ApplySet;
 pub use execution::Execution;
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
-pub use text::text;
+pub use text::{text, word};
 
 /// The field manager of a sync.
 pub const MANAGER: &str = "capstan";

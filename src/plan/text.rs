@@ -34,7 +34,9 @@ pub fn text(plan: &Plan) -> String {
     out
 }
 
-fn word(change: Change) -> &'static str {
+/// A change as people and programs read it.
+#[must_use]
+pub fn word(change: Change) -> &'static str {
     match change {
         Change::Create => "create",
     }

@@ -296,6 +296,10 @@ fn graph_and_plan_print() {
     ))
     .expect("JSON");
     assert_eq!(plan["steps"].as_array().map(Vec::len), Some(5));
+    assert_eq!(plan["impact"]["changes"]["create"], 5);
+    let last = &plan["steps"][4];
+    assert_eq!(last["change"], "create");
+    assert_eq!(last["after"][0]["until"], "applied");
 }
 
 #[test]
@@ -336,4 +340,52 @@ fn usage_and_environment_faults_exit_with_2_and_say_what_to_do() {
         .contains("Fleet")
     );
     stderr(&["nonsense"], 2);
+}
+
+#[test]
+fn a_closed_pipe_is_no_fault_and_a_full_disk_is() {
+    use std::process::{Command as Plain, Stdio};
+    let render = || {
+        let mut command = Plain::new(env!("CARGO_BIN_EXE_capstan"));
+        command
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(with_fleet("render", &[]))
+            .stderr(Stdio::piped());
+        command
+    };
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let closed = render().stdout(writer).output().expect("it runs");
+    assert!(closed.status.success(), "{closed:?}");
+    assert_eq!(closed.stderr, b"", "nothing to say");
+
+    let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else {
+        eprintln!("skipped: needs /dev/full");
+        return;
+    };
+    let full = render().stdout(full).output().expect("it runs");
+    assert_eq!(full.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&full.stderr).into_owned();
+    assert!(said.contains("cannot write to standard output"), "{said}");
+}
+
+#[test]
+fn a_directory_of_overlays_that_is_not_there_is_named() {
+    for command in [
+        &["validate", "examples/quickstart", "--overlays", "no/such"][..],
+        &[
+            "run",
+            "--source",
+            ".",
+            "--embedded",
+            "--overlays",
+            "no/such",
+        ],
+    ] {
+        let said = stderr(command, 2);
+        assert!(
+            said.contains("--overlays") && said.contains("no/such"),
+            "{said}"
+        );
+    }
 }

@@ -1,0 +1,166 @@
+//! What commits are told, word for word.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+use crate::adapters::git;
+use crate::compile::compile;
+use crate::model::Tree;
+
+fn compiled(text: &str) -> Compiled {
+    let tree = Tree {
+        files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+        ..Tree::default()
+    };
+    compile(&tree, &[])
+}
+
+fn config_map(name: &str, data: &str) -> String {
+    format!(
+        "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, data: {{k: {data}}}}}\n"
+    )
+}
+
+fn id(name: &str) -> ObjectId {
+    ObjectId::new("", "ConfigMap", "default", name)
+}
+
+fn summary(failed: Vec<(ObjectId, String)>) -> Summary {
+    Summary {
+        ready: 1,
+        total: 3,
+        stage: "Vault".to_owned(),
+        left: Duration::from_secs(90),
+        failed,
+        terminal: false,
+    }
+}
+
+#[test]
+fn a_plan_says_what_is_created_changed_and_removed() {
+    let old =
+        compiled(&(config_map("same", "x") + &config_map("other", "x") + &config_map("gone", "x")));
+    let new =
+        compiled(&(config_map("new", "x") + &config_map("same", "x") + &config_map("other", "y")));
+    let check = plan("f", "r", &new, Some(&old));
+    assert_eq!(
+        (check.state, check.context.as_str()),
+        (CheckState::Success, "capstan/f/plan")
+    );
+    assert_eq!(check.title, "1 to create, 1 to change, 1 removed");
+    assert_eq!(
+        check.summary,
+        "- create ConfigMap/default/new\n- change ConfigMap/default/other\n- removed (left in the cluster) ConfigMap/default/gone\n\n"
+    );
+    assert_eq!(plan("f", "r", &old, Some(&old)).title, "changes nothing");
+    assert_eq!(
+        plan("f", "r", &old, None).title,
+        "3 to create, 0 to change, 0 removed"
+    );
+}
+
+#[test]
+fn a_plan_with_errors_says_only_those_with_their_lines() {
+    let broken = compiled("kind: ConfigMap\n");
+    let check = plan("f", "r", &broken, None);
+    assert_eq!(
+        (check.state, check.title.as_str()),
+        (CheckState::Failure, "1 error")
+    );
+    assert!(
+        check.summary.starts_with("- a.yaml:1:1: Y09 "),
+        "{}",
+        check.summary
+    );
+    assert_eq!(check.annotations.len(), 1);
+    let refused = refused("f", "r", &broken, Some("abc"));
+    assert_eq!(refused.title, "not applied: 1 error");
+    assert!(
+        refused
+            .summary
+            .starts_with("The last good revision abc stays.")
+    );
+}
+
+#[test]
+fn progress_lists_clusters_failures_and_what_is_left_behind() {
+    let cluster = ClusterSummary {
+        id: ObjectId::new("cluster.x-k8s.io", "Cluster", "ns", "one"),
+        summary: summary(Vec::new()),
+        elapsed: Duration::ZERO,
+    };
+    let failed = vec![(id("a"), "Bad:\n  |very| bad".to_owned())];
+    let (state, summary) = (CheckState::Pending, summary(failed));
+    let check = progress("f", "r", state, &summary, &[cluster], &[id("gone")]);
+    assert_eq!(
+        check.title,
+        "1/3 ready, ConfigMap/default/a failed: Bad: |very| bad"
+    );
+    assert_eq!(
+        check.summary,
+        "\
+| cluster | ready | waits for |
+|---|---|---|
+| one | 1/3 | Vault |
+
+- ConfigMap/default/a failed: Bad: |very| bad
+
+no longer in the fleet, left in the cluster (nothing is deleted yet):
+- ConfigMap/default/gone
+"
+    );
+}
+
+#[test]
+fn lists_do_not_grow_without_end() {
+    let removed: Vec<ObjectId> = (0..MOST_LINES + 7)
+        .map(|at| id(&format!("c{at}")))
+        .collect();
+    let check = progress(
+        "f",
+        "r",
+        CheckState::Success,
+        &summary(Vec::new()),
+        &[],
+        &removed,
+    );
+    assert!(
+        check.summary.ends_with("- and 7 more\n"),
+        "{}",
+        check.summary
+    );
+    assert_eq!(check.summary.matches("- ").count(), MOST_LINES + 1);
+}
+
+#[test]
+fn only_the_commit_s_own_faults_are_failures() {
+    let path = git::Error::NoSuchPath {
+        commit: "r".to_owned(),
+        path: "fleet".to_owned(),
+    };
+    let check = unreadable("f", "r", &Failure::Git(path), None);
+    assert_eq!(check.state, CheckState::Failure);
+    assert!(
+        check
+            .summary
+            .starts_with("Nothing is applied: no good revision is known.")
+    );
+    assert!(
+        check.summary.contains("no directory \"fleet\""),
+        "{}",
+        check.summary
+    );
+    let bug = broken_plan("f", "r", &Failure::Panic("index out of bounds".to_owned()));
+    assert_eq!(bug.state, CheckState::Error);
+    assert_eq!(
+        bug.summary,
+        "a bug in capstan: index out of bounds; please report it"
+    );
+}
+
+#[test]
+fn what_was_superseded_says_by_what() {
+    let check = superseded("f", "r", "0123456789abcdef", "1/3 ready");
+    assert_eq!(check.title, "superseded by 0123456789 at 1/3 ready");
+}
