@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::api::fleet::{self, GitReference};
 use crate::api::timeline;
-use crate::model::{Finding, Node, Path, Severity, Value};
+use crate::model::{Node, Path, Severity, Value};
 use crate::yaml;
 
 /// What the environment says.
@@ -148,9 +148,10 @@ impl Following {
     fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
         let (documents, mut findings) = yaml::read(&Arc::from(path), text);
         let [document] = documents.as_slice() else {
-            let said = findings
-                .first()
-                .map_or_else(|| format!("{path}: one Fleet document is expected"), said);
+            let said = findings.first().map_or_else(
+                || format!("{path}: one Fleet document is expected"),
+                ToString::to_string,
+            );
             return Err(Error::Mistaken(said));
         };
         let (fleet, more) = fleet::read(document);
@@ -158,7 +159,7 @@ impl Following {
         let errors: Vec<String> = findings
             .iter()
             .filter(|finding| finding.severity == Severity::Error)
-            .map(said)
+            .map(ToString::to_string)
             .collect();
         let fleet = fleet
             .filter(|_| errors.is_empty())
@@ -235,20 +236,6 @@ fn refuse(node: &Node, at: &Path) -> Result<(), Error> {
         refuse(value, &path)?;
     }
     Ok(())
-}
-
-fn said(finding: &Finding) -> String {
-    let place = finding
-        .span
-        .as_ref()
-        .map(|span| format!("{span}: "))
-        .unwrap_or_default();
-    let help = finding
-        .help
-        .as_ref()
-        .map(|help| format!(" ({help})"))
-        .unwrap_or_default();
-    format!("{place}{}{help}", finding.message)
 }
 
 /// The last part of a URL, as a name in a cluster: `https://x/config.git` is `config`.

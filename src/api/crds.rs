@@ -13,6 +13,17 @@ use super::azure_cluster_identity::AzureClusterIdentity;
 use super::fleet::Fleet;
 use super::{cluster_definition, fleet, overlay, structural};
 
+/// The kinds that have a [`schema`] of ours.
+pub const KINDS: [&str; 7] = [
+    "ClusterDefinition",
+    "Overlay",
+    "Fleet",
+    "AROCluster",
+    "AROControlPlane",
+    "AROMachinePool",
+    "AzureClusterIdentity",
+];
+
 /// The CRDs of Fleet and of the four ARO kinds.
 #[must_use]
 pub fn crds() -> Vec<Json> {
@@ -87,16 +98,7 @@ mod tests {
 
     #[test]
     fn editors_get_schemas_of_all_our_kinds() {
-        let kinds = [
-            "ClusterDefinition",
-            "Overlay",
-            "Fleet",
-            "AROCluster",
-            "AROControlPlane",
-            "AROMachinePool",
-            "AzureClusterIdentity",
-        ];
-        for kind in kinds {
+        for kind in KINDS {
             let schema = schema(kind).unwrap();
             assert_eq!(schema["properties"]["kind"]["enum"][0], kind);
             assert_eq!(schema["additionalProperties"], false);

@@ -8,17 +8,6 @@ use super::ui::Ui;
 use crate::api;
 use crate::yaml;
 
-/// The kinds that have a schema of ours.
-const KINDS: [&str; 7] = [
-    "ClusterDefinition",
-    "Overlay",
-    "Fleet",
-    "AROCluster",
-    "AROControlPlane",
-    "AROMachinePool",
-    "AzureClusterIdentity",
-];
-
 /// The CustomResourceDefinitions of our kinds, as one stream.
 pub(super) fn crds(ui: &Ui) -> anyhow::Result<Exit> {
     ui.data(&yaml::write(&api::crds::crds()))?;
@@ -28,7 +17,10 @@ pub(super) fn crds(ui: &Ui) -> anyhow::Result<Exit> {
 /// The JSON schema of one kind.
 pub(super) fn schema(kind: &str, ui: &Ui) -> anyhow::Result<Exit> {
     let Some(schema) = api::crds::schema(kind) else {
-        anyhow::bail!("no kind `{kind}`; there are {}", KINDS.join(", "));
+        anyhow::bail!(
+            "no kind `{kind}`; there are {}",
+            api::crds::KINDS.join(", ")
+        );
     };
     ui.data(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;
     Ok(Exit::Fine)

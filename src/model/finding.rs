@@ -1,5 +1,7 @@
 //! One thing wrong, said so that a person can mend it.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::{ObjectId, Path, Span};
@@ -89,5 +91,19 @@ impl Finding {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+}
+
+/// One line: `path:line:column: ID message (help)`.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(span) = &self.span {
+            write!(f, "{span}: ")?;
+        }
+        write!(f, "{} {}", self.id, self.message)?;
+        match &self.help {
+            Some(help) => write!(f, " ({help})"),
+            None => Ok(()),
+        }
     }
 }

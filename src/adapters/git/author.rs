@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use git2::{IndexEntry, IndexTime, Oid, Repository, Signature, Time};
 use jiff::Timestamp;
 
+/// The mode of a file in git.
+pub(super) const FILE: u32 = 0o100_644;
+
 /// The files of a commit, by path.
 pub type Files = BTreeMap<String, String>;
 
@@ -79,27 +82,28 @@ impl Author {
     fn tree(&self, files: &Files) -> Result<Oid, git2::Error> {
         let mut index = git2::Index::new()?;
         for (path, text) in files {
-            index.add(&entry(path, self.repository.blob(text.as_bytes())?))?;
+            let id = self.repository.blob(text.as_bytes())?;
+            index.add(&entry(path.as_bytes(), FILE, id))?;
         }
         index.write_tree_to(&self.repository)
     }
 }
 
-/// A regular file. An index that is only written as a tree has no use for the rest.
-fn entry(path: &str, id: Oid) -> IndexEntry {
+/// An entry of an index that is only written as a tree, which has no use for the rest.
+pub(super) fn entry(path: &[u8], mode: u32, id: Oid) -> IndexEntry {
     let never = IndexTime::new(0, 0);
     IndexEntry {
         ctime: never,
         mtime: never,
         dev: 0,
         ino: 0,
-        mode: 0o100_644,
+        mode,
         uid: 0,
         gid: 0,
         file_size: 0,
         id,
         flags: 0,
         flags_extended: 0,
-        path: path.as_bytes().to_vec(),
+        path: path.to_vec(),
     }
 }

@@ -4,13 +4,13 @@
 
 use std::path::Path;
 
-use git2::{Index, IndexEntry, IndexTime, Oid, Repository, Signature, Time};
+use git2::{Index, Oid, Repository, Signature, Time};
 use tempfile::TempDir;
 
 use super::Mirror;
+pub(super) use super::author::FILE;
+use super::author::entry;
 
-/// The mode of a file in git.
-pub(super) const FILE: u32 = 0o100_644;
 /// The mode of a link.
 pub(super) const LINK: u32 = 0o120_000;
 /// The mode of a submodule.
@@ -129,21 +129,4 @@ pub(super) fn open(dir: &Path, url: &str, patterns: &[&str]) -> Mirror {
 
 pub(super) fn somebody() -> Signature<'static> {
     Signature::new("Ada", "ada@example.com", &Time::new(1_760_000_000, 0)).unwrap()
-}
-
-fn entry(path: &[u8], mode: u32, id: Oid) -> IndexEntry {
-    IndexEntry {
-        ctime: IndexTime::new(0, 0),
-        mtime: IndexTime::new(0, 0),
-        dev: 0,
-        ino: 0,
-        mode,
-        uid: 0,
-        gid: 0,
-        file_size: 0,
-        id,
-        flags: 0,
-        flags_extended: 0,
-        path: path.to_vec(),
-    }
 }

@@ -234,21 +234,7 @@ fn findings(compiled: &Compiled) -> String {
     let told: Vec<&Finding> = told
         .filter(|finding| finding.severity != Severity::Info)
         .collect();
-    list(told.into_iter().map(line))
-}
-
-fn line(finding: &Finding) -> String {
-    let place = finding
-        .span
-        .as_ref()
-        .map(|span| format!("{span}: "))
-        .unwrap_or_default();
-    let help = finding
-        .help
-        .as_ref()
-        .map(|help| format!(" ({help})"))
-        .unwrap_or_default();
-    format!("{place}{} {}{help}", finding.id, finding.message)
+    list(told.into_iter().map(ToString::to_string))
 }
 
 fn annotations(compiled: &Compiled) -> Vec<Annotation> {

@@ -16,19 +16,11 @@ use super::super::outcome::Outcome;
 use super::super::world::World;
 use super::resources;
 use crate::api::conditions as c;
+use crate::api::embedded::KMS;
 use crate::api::kinds::{INFRASTRUCTURE, KEYVAULT};
 use crate::health::Live;
 use crate::model::ObjectId;
 
-/// Where an HCP cluster describes its key.
-pub(super) const KMS: &[&str] = &[
-    "spec",
-    "properties",
-    "etcd",
-    "dataEncryption",
-    "customerManaged",
-    "kms",
-];
 /// How long making a key takes.
 const MAKING: Duration = Duration::from_secs(5);
 
@@ -51,7 +43,7 @@ pub(super) fn look(
     now: Timestamp,
     outcome: &mut Outcome,
 ) -> Key {
-    let Some(kms) = hcp.at(KMS).map(Live) else {
+    let Some(kms) = hcp.at(&KMS).map(Live) else {
         return Key::NotAsked;
     };
     let Some(reference) = plane.at(&["spec", "identityRef"]).map(Live) else {

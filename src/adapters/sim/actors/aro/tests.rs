@@ -7,6 +7,7 @@ use super::super::stage::Stage;
 use super::super::{Failure, aso, capi};
 use super::*;
 use crate::api::conditions as c;
+use crate::api::embedded::KMS;
 use crate::api::kinds::CAPI;
 use crate::health::Live;
 use crate::model::HealthState;
@@ -89,7 +90,7 @@ fn the_key_version_is_injected_once_its_vault_is_there() {
     let key = condition(&stage, "AROControlPlane", "c", c::ENCRYPTION_KEY_READY);
     assert_eq!(key, ("True".to_owned(), c::KEY_READY.to_owned()));
     let hcp = stage.live("HcpOpenShiftCluster", "c").unwrap_or_default();
-    let version = [encryption::KMS, &["activeKey", "version"]].concat();
+    let version = [KMS.as_slice(), &["activeKey", "version"]].concat();
     assert_eq!(Live(&hcp).text(&version).len(), 32);
 }
 

@@ -17,6 +17,7 @@ use super::super::world::World;
 use super::encryption::{self, Key};
 use super::resources;
 use crate::api::conditions as c;
+use crate::api::embedded::KMS;
 use crate::api::kinds::{AUTHORIZATION, RED_HAT_OPENSHIFT};
 use crate::health::Live;
 
@@ -166,7 +167,7 @@ fn shape(live: Live<'_>, items: &mut [Value], hcp: usize, version: Option<String
         );
     }
     if let Some(version) = version {
-        let path = [encryption::KMS, &["activeKey", "version"]].concat();
+        let path = [KMS.as_slice(), &["activeKey", "version"]].concat();
         put(&mut items[hcp], &path, json!(version));
     }
     let auths = items
