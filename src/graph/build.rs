@@ -89,6 +89,14 @@ impl<'a> Builder<'a> {
         if let Some(&crd) = self.crds.get(&custom) {
             self.edge(from, crd, Needed::Ready, "CustomResourceDefinition");
         }
+        for (text, origin) in references::unreadable(object) {
+            let message = format!("depends-on names `{text}`, which is no object");
+            let finding = Finding::error("R01", message)
+                .at(origin.span())
+                .of(&object.id);
+            let help = "write group/namespaces/NAMESPACE/Kind/NAME, the group empty for core kinds";
+            self.findings.push(finding.help(help));
+        }
         let embedded = matches!(self.graph.vertices[from].place, Place::Embedded(_));
         for reference in references::of(object) {
             // An embedded resource lives where its carrier lives.

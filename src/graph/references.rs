@@ -221,23 +221,29 @@ fn annotations(object: &Object) -> Vec<Reference> {
             )
         }));
     }
-    if let Some(node) = object
-        .node
-        .at(&["metadata", "annotations", labels::DEPENDS_ON])
-    {
-        let ids = node
-            .as_str()
-            .unwrap_or_default()
-            .split(',')
-            .filter_map(|text| depends_on(text.trim()));
-        found.extend(ids.map(|to| Reference {
-            to,
-            until: Needed::Ready,
-            why: "depends-on".to_owned(),
-            origin: node.origin.clone(),
-        }));
-    }
+    let named = depended_on(object).filter_map(|(text, origin)| Some((depends_on(text)?, origin)));
+    found.extend(named.map(|(to, origin)| Reference {
+        to,
+        until: Needed::Ready,
+        why: "depends-on".to_owned(),
+        origin: origin.clone(),
+    }));
     found
+}
+
+/// The parts of the depends-on annotation, and where it stands.
+fn depended_on(object: &Object) -> impl Iterator<Item = (&str, &Origin)> {
+    let path = ["metadata", "annotations", labels::DEPENDS_ON];
+    let node = object.node.at(&path);
+    node.into_iter().flat_map(|node| {
+        let parts = node.as_str().unwrap_or_default().split(',');
+        parts.map(|part| (part.trim(), &node.origin))
+    })
+}
+
+/// The parts of the depends-on annotation that name nothing.
+pub(super) fn unreadable(object: &Object) -> impl Iterator<Item = (&str, &Origin)> {
+    depended_on(object).filter(|(text, _)| depends_on(text).is_none())
 }
 
 /// `group/namespaces/ns/Kind/name` or `group/Kind/name`; the core group is empty.
@@ -249,6 +255,7 @@ fn depends_on(text: &str) -> Option<ObjectId> {
         [group, kind, name] => Some(ObjectId::new(*group, *kind, "", *name)),
         _ => None,
     }
+    .filter(|id| !id.kind.is_empty() && !id.name.is_empty())
 }
 
 /// The ConfigMaps and Secrets that `object` makes when it is ready: the destinations of its

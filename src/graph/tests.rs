@@ -216,6 +216,18 @@ fn a_reference_to_nothing_is_an_error_that_names_the_nearest() {
 }
 
 #[test]
+fn what_depends_on_cannot_read_is_an_error() {
+    let (_, findings) = built(
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {config.kubernetes.io/depends-on: 'rubbish, //x'}}}\n",
+    );
+    let expected = [
+        "R01 1: depends-on names `rubbish`, which is no object",
+        "R01 1: depends-on names `//x`, which is no object",
+    ];
+    assert_eq!(said(&findings), expected);
+}
+
+#[test]
 fn a_cycle_is_printed_whole() {
     let yaml = ["a", "b", "c"].iter().zip(["b", "c", "a"]).map(|(name, next)| {
         format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, annotations: {{config.kubernetes.io/depends-on: /namespaces/ns/ConfigMap/{next}}}}}}}\n")
