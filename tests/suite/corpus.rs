@@ -1,7 +1,7 @@
 //! Tiny fleets with what is found in them and what they become: `tests/corpus/<case>/`.
 //!
 //! A case is a directory of fleet files beside `expected.txt`: the findings, then the plan. With
-//! `CAPSTAN_BLESS=1` in the environment the expectations are rewritten; read the diff.
+//! `CAPSTAN_WRITE=1` in the environment the expectations are rewritten; read the diff.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -73,7 +73,7 @@ fn said(compiled: &Compiled) -> String {
 
 #[test]
 fn every_case_says_what_is_expected() {
-    let bless = std::env::var_os("CAPSTAN_BLESS").is_some();
+    let bless = std::env::var_os("CAPSTAN_WRITE").is_some();
     let mut cases: Vec<PathBuf> = fs::read_dir(corpus())
         .expect("readable")
         .map(|entry| entry.expect("entry").path())

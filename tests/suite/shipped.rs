@@ -45,3 +45,10 @@ fn the_quickstart_is_one_short_file_that_becomes_a_cluster() {
     assert_eq!(findings, []);
     assert_eq!(objects.len(), 5);
 }
+
+#[test]
+fn the_readme_shows_the_quickstart_as_it_is() {
+    let quickstart = include_str!("../../examples/quickstart/cluster.yaml");
+    let (_, definition) = quickstart.split_once('\n').expect("a comment comes first");
+    assert!(include_str!("../../README.md").contains(definition));
+}
