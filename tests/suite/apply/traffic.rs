@@ -34,6 +34,25 @@ fn refusal(code: StatusCode, retry_after: u32) -> Response {
     response
 }
 
+/// The server, but the first apply is answered by `answer`.
+fn once<F: Future<Output = Response> + Send + 'static>(
+    stage: &Stage,
+    answer: impl Fn() -> F + Clone + Send + Sync + 'static,
+) -> Router {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let layer = from_fn(move |request: Request, next: Next| {
+        let (asked, answer) = (Arc::clone(&asked), answer.clone());
+        async move {
+            let patch = request.method() == Method::PATCH;
+            match patch && asked.fetch_add(1, Ordering::SeqCst) == 0 {
+                true => answer().await,
+                false => next.run(request).await,
+            }
+        }
+    });
+    stage.server.router().layer(layer)
+}
+
 #[tokio::test(start_paused = true)]
 async fn no_more_requests_are_under_way_than_allowed() {
     let stage = Stage::new();
@@ -115,21 +134,9 @@ async fn a_storm_of_503_does_not_hide_what_controllers_make() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_asks_for_time_is_given_it() {
     let stage = Stage::new();
-    let asked = Arc::new(AtomicUsize::new(0));
-    let router = stage
-        .server
-        .router()
-        .layer(from_fn(move |request: Request, next: Next| {
-            let asked = Arc::clone(&asked);
-            async move {
-                let first =
-                    request.method() == Method::PATCH && asked.fetch_add(1, Ordering::SeqCst) == 0;
-                match first {
-                    true => refusal(StatusCode::TOO_MANY_REQUESTS, 30),
-                    false => next.run(request).await,
-                }
-            }
-        }));
+    let router = once(&stage, || async {
+        refusal(StatusCode::TOO_MANY_REQUESTS, 30)
+    });
     let mut run = stage.run_through(router, &config_maps(1), 4);
     run.until_ready().await;
     let failed = run.when("c0", State::Failed);
@@ -140,19 +147,7 @@ async fn a_server_that_asks_for_time_is_given_it() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_is_asked_again() {
     let stage = Stage::new();
-    let asked = Arc::new(AtomicUsize::new(0));
-    let router = stage
-        .server
-        .router()
-        .layer(from_fn(move |request: Request, next: Next| {
-            let asked = Arc::clone(&asked);
-            async move {
-                if request.method() == Method::PATCH && asked.fetch_add(1, Ordering::SeqCst) == 0 {
-                    std::future::pending::<()>().await;
-                }
-                next.run(request).await
-            }
-        }));
+    let router = once(&stage, std::future::pending);
     let mut run = stage.run_through(router, &config_maps(1), 1);
     let told = run.until("c0", State::Failed).await;
     assert!(
