@@ -42,12 +42,8 @@ async fn apply(
     set: &ApplySet,
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
-    let embedded = Embedded::start(
-        SimClock::new(wall_time(), args.speed),
-        timeline::SETTLE,
-        Vec::new(),
-    )
-    .await?;
+    let embedded =
+        Embedded::start(SimClock::new(wall_time(), args.speed), timeline::SETTLE).await?;
     let target = embedded.target.clone();
     for id in supply(&target.client, &compiled.graph).await? {
         ui.say(&format!("supplied {id} (not in the fleet)"));

@@ -20,6 +20,8 @@ mod run;
 mod ui;
 mod validate;
 
+pub use rehearse::Rehearsal;
+
 use std::process::ExitCode;
 
 use clap::Parser;

@@ -60,12 +60,7 @@ fn following(args: &RunArgs, environment: &Environment) -> anyhow::Result<Follow
 }
 
 async fn follow(following: Following, speed: u32, ui: &Ui) -> anyhow::Result<Exit> {
-    let embedded = Embedded::start(
-        SimClock::new(wall_time(), speed),
-        following.settle,
-        Vec::new(),
-    )
-    .await?;
+    let embedded = Embedded::start(SimClock::new(wall_time(), speed), following.settle).await?;
     let stop = CancellationToken::new();
     tokio::spawn(signalled(stop.clone()));
     let (sender, view) = watch::channel(View::default());

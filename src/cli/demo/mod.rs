@@ -48,12 +48,7 @@ async fn tour(speed: u32, ui: &Ui, environment: &Environment) -> anyhow::Result<
     let first = author.push("main", None, &files, "The fleet", wall_time())?;
 
     let following = following(dir.path(), &author, environment);
-    let embedded = Embedded::start(
-        SimClock::new(wall_time(), speed),
-        following.settle,
-        Vec::new(),
-    )
-    .await?;
+    let embedded = Embedded::start(SimClock::new(wall_time(), speed), following.settle).await?;
     let stop = CancellationToken::new();
     let (sender, view) = watch::channel(View::default());
     let daemon = tokio::spawn(daemon::run(
