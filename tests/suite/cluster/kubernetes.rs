@@ -7,7 +7,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
 use hyper_util::client::legacy::Client as Http;
 use hyper_util::rt::TokioExecutor;
@@ -25,7 +25,14 @@ pub(super) struct Kubernetes {
     kubeconfig: PathBuf,
     pipe: Mutex<Pipe>,
     /// Ends when its standard input is closed, that is, with this process.
-    _child: Child,
+    child: Child,
+}
+
+impl Drop for Kubernetes {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 struct Pipe {
@@ -37,21 +44,23 @@ impl Kubernetes {
     /// The server of this process; none when the machine has none.
     pub(super) fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Kubernetes>> = OnceLock::new();
-        let started = SHARED.get_or_init(|| {
-            let program = program();
-            if program.is_none() {
-                let required = std::env::var("CAPSTAN_REQUIRE");
-                let required = required.is_ok_and(|parts| parts.contains("kubernetes"));
-                assert!(!required, "{HELP}");
-                eprintln!("{HELP}");
-            }
-            program.map(|program| Self::start(&program))
-        });
-        started.as_ref()
+        SHARED.get_or_init(Self::own).as_ref()
     }
 
-    /// Starts one more server.
-    pub(super) fn start(program: &Path) -> Self {
+    /// One more server, which ends when it is dropped.
+    pub(super) fn own() -> Option<Self> {
+        static TOLD: Once = Once::new();
+        let program = program();
+        if program.is_none() {
+            let required = std::env::var("CAPSTAN_REQUIRE");
+            let required = required.is_ok_and(|parts| parts.contains("kubernetes"));
+            assert!(!required, "{HELP}");
+            TOLD.call_once(|| eprintln!("{HELP}"));
+        }
+        program.map(|program| Self::start(&program))
+    }
+
+    fn start(program: &Path) -> Self {
         let mut child = Command::new(program)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -65,7 +74,7 @@ impl Kubernetes {
         Self {
             kubeconfig,
             pipe: Mutex::new(pipe),
-            _child: child,
+            child,
         }
     }
 

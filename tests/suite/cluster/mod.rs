@@ -5,6 +5,7 @@
 
 mod conformance;
 mod kubernetes;
+mod pipeline;
 mod reply;
 mod servers;
 mod session;
