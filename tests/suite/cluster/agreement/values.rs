@@ -434,9 +434,7 @@ pub(super) fn place(random: &mut Random) -> (String, Json) {
         (1, ("/spec/items/9", pair)),
         (2, ("/spec/ports/0/name", text)),
         (2, ("/spec/ports/-", |random| ports(random)[0].clone())),
-        (2, ("/spec/set/-", |random| {
-            json!(random.pick(&["x", "y"]))
-        })),
+        (2, ("/spec/set/-", |random| json!(random.pick(&["x", "y"])))),
         (1, ("/spec/set/0", |_| json!("z"))),
         (1, ("/spec/list/0", text)),
         (1, ("/spec/free", free)),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rcgen::{KeyPair, PublicKeyData as _};
+use rcgen::KeyPair;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const UNTIL_INPUT_ENDS: &str = r#""$0" "$@" & cat >/dev/null; kill $!; wait $!"#;
 
 /// Both at work; they end when this is dropped, or with this process.
-pub(super) struct Assets {
+pub(crate) struct Assets {
     pub(super) kubeconfig: PathBuf,
     children: Vec<Child>,
     dir: TempDir,

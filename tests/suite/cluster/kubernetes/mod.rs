@@ -7,7 +7,7 @@
 mod assets;
 mod program;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Once, OnceLock};
 
 use hyper_util::client::legacy::Client as Http;
@@ -26,7 +26,7 @@ const HALF: &str =
     "KUBEBUILDER_ASSETS has no controllers: tests that need them run on the simulator alone";
 
 /// A running server.
-pub(super) enum Kubernetes {
+pub(crate) enum Kubernetes {
     /// Ours: with controllers, and with a history that can be forgotten.
     Program(Program),
     /// The bare server of others.
@@ -60,6 +60,15 @@ impl Kubernetes {
     /// Whether garbage is collected, namespaces end and history can be forgotten.
     pub(super) const fn is_whole(&self) -> bool {
         matches!(self, Self::Program(_))
+    }
+
+    /// The one process that all of it is; none when there are several.
+    #[allow(dead_code, reason = "the benchmark asks for it")]
+    pub(super) fn pid(&self) -> Option<u32> {
+        match self {
+            Self::Program(program) => Some(program.pid()),
+            Self::Assets(_) => None,
+        }
     }
 
     /// The administrator's kubeconfig.

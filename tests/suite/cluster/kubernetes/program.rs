@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use sha2::{Digest, Sha256};
 
 /// A running server and the pipe through which it is told things.
-pub(super) struct Program {
+pub(crate) struct Program {
     pub(super) kubeconfig: PathBuf,
     pipe: Mutex<Pipe>,
     /// Ends when its standard input is closed, that is, with this process at the latest.
@@ -45,6 +45,10 @@ impl Program {
             pipe: Mutex::new(pipe),
             child,
         }
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Forgets all history, in etcd and in the watch caches.
