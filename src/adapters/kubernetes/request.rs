@@ -31,13 +31,13 @@ pub(super) async fn send(
     step: &Step,
 ) -> Result<Answer, Error> {
     let attempt = AssertUnwindSafe(attempt(client, discovery, step)).catch_unwind();
-    let answer = in_time(&step.object, attempt.map(Ok)).await?;
-    answer.unwrap_or_else(|_| {
-        Err(Error::Unsendable {
+    match in_time(&step.object, attempt.map(Ok)).await? {
+        Ok(answer) => answer,
+        Err(_) => Err(Error::Unsendable {
             object: step.object.clone(),
             cause: "a bug in capstan; please report it".to_owned(),
-        })
-    })
+        }),
+    }
 }
 
 /// The answer to a question about `object`, or the error that none came.
@@ -45,13 +45,13 @@ pub(super) async fn in_time<T>(
     object: &ObjectId,
     answer: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Error> {
-    let answer = tokio::time::timeout(PATIENCE, answer).await;
-    answer.unwrap_or_else(|_| {
-        Err(Error::Silent {
+    match tokio::time::timeout(PATIENCE, answer).await {
+        Ok(answer) => answer,
+        Err(_) => Err(Error::Silent {
             object: object.clone(),
             patience: PATIENCE,
-        })
-    })
+        }),
+    }
 }
 
 async fn attempt(client: &Client, discovery: &Discovery, step: &Step) -> Result<Answer, Error> {
