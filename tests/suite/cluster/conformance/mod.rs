@@ -91,6 +91,11 @@ fn compare(who: &str, file: &str, expected: &str, said: &str) {
     if expected == said {
         return;
     }
+    let whole = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(who)
+        .join(file.rsplit('/').next().expect("a file has a name"));
+    std::fs::create_dir_all(whole.parent().expect("it has one")).expect("a directory");
+    std::fs::write(&whole, said).expect("the file can be written");
     let (expected, said): (Vec<_>, Vec<_>) = (expected.lines().collect(), said.lines().collect());
     let same = expected
         .iter()
@@ -104,8 +109,9 @@ fn compare(who: &str, file: &str, expected: &str, said: &str) {
     let excerpt =
         |lines: &[&str]| lines[asked.min(lines.len())..(same + 8).min(lines.len())].join("\n");
     panic!(
-        "{who} differs from {file}, line {}\n--- expected\n{}\n--- {who}\n{}\n",
+        "{who} differs from {file}, line {}; all it said is in {}\n--- expected\n{}\n--- {who}\n{}\n",
         same + 1,
+        whole.display(),
         excerpt(&expected),
         excerpt(&said)
     );
