@@ -11,6 +11,7 @@ use super::builtin::Trait;
 use super::commit::{self, Write, Written};
 use super::managers;
 use super::metadata;
+use super::numbers;
 use super::object::Stored;
 use super::patch;
 use super::resources::Resource;
@@ -38,6 +39,7 @@ pub(super) fn create(
     write: Write<'_>,
     mut object: Value,
 ) -> Result<Written, Refusal> {
+    numbers::settle(&mut object);
     strategy::check_type(write.resource, &object)?;
     if !metadata::text(&object, "resourceVersion").is_empty() {
         return Err(Refusal::internal(
@@ -85,6 +87,7 @@ pub(super) fn update(
     write: Write<'_>,
     mut object: Value,
 ) -> Result<Written, Refusal> {
+    numbers::settle(&mut object);
     strategy::check_type(write.resource, &object)?;
     metadata::check_name(&object, write.name)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
@@ -125,6 +128,7 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
         Patch::Json(operations) => patch::operate(&mut object, &operations)?,
         Patch::Merge(changes) | Patch::Apply(changes) => patch::merge(&mut object, changes),
     }
+    numbers::settle(&mut object);
     strategy::check_type(write.resource, &object)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
@@ -133,6 +137,7 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
 }
 
 fn apply(state: &mut State, write: Write<'_>, mut config: Value) -> Result<Written, Refusal> {
+    numbers::settle(&mut config);
     check_applied_type(write.resource, &config)?;
     if metadata::text(&config, "name").is_empty() {
         metadata::of(&mut config).insert("name".into(), json!(write.name));
