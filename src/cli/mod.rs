@@ -6,6 +6,7 @@
 
 mod apply;
 mod args;
+mod cluster;
 mod crds;
 mod demo;
 mod embedded;

@@ -7,6 +7,8 @@ mod agreement;
 mod conformance;
 mod difference;
 mod kubernetes;
+mod mutations;
+mod pipeline;
 mod reply;
 mod servers;
 mod session;

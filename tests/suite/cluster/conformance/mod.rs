@@ -55,7 +55,7 @@ fn prove(group: &str, name: &str, need: Need, behaviour: impl AsyncFn(&Session))
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
     let namespace = name.replace('_', "-");
     let real = Kubernetes::shared()
-        .filter(|real| need == Need::Api || real.has_controllers())
+        .filter(|real| need == Need::Api || real.is_whole())
         .map(|real| {
             let _alone = (need == Need::Alone).then(|| HISTORY.write());
             let _shared = (need != Need::Alone).then(|| HISTORY.read());
