@@ -72,6 +72,12 @@ impl Ask {
         self.body("application/json", body.to_string())
     }
 
+    /// The causes of a refusal may come in any order.
+    pub(super) const fn sorted(mut self) -> Self {
+        self.detail = Detail::Sorted;
+        self
+    }
+
     /// Only code, reason and fields of a refusal are compared.
     pub(super) const fn gist(mut self) -> Self {
         self.detail = Detail::Gist;
@@ -88,8 +94,14 @@ impl Ask {
 impl Session {
     /// A conversation in a namespace of its own, which is made.
     pub(super) async fn open(server: Server, namespace: &str) -> Self {
+        let client = server.client().await;
+        Self::with(server, client, namespace).await
+    }
+
+    /// As [`Self::open`], through a client that others use, too.
+    pub(super) async fn with(server: Server, client: Client, namespace: &str) -> Self {
         let session = Self {
-            client: server.client().await,
+            client,
             server,
             namespace: namespace.to_owned(),
             written: Mutex::default(),

@@ -11,6 +11,7 @@ use std::sync::RwLock;
 
 use serde_json::Value as Json;
 
+use super::difference::difference;
 use super::kubernetes::Kubernetes;
 use super::servers::Server;
 use super::session::Session;
@@ -88,31 +89,13 @@ fn converse(server: &Server, namespace: &str, behaviour: &impl AsyncFn(&Session)
 /// # Panics
 /// With the first lines that differ.
 fn compare(who: &str, file: &str, expected: &str, said: &str) {
-    if expected == said {
-        return;
+    if let Some(difference) = difference(expected, who, said) {
+        panic!("{who} differs from {file}, {difference}");
     }
-    let (expected, said): (Vec<_>, Vec<_>) = (expected.lines().collect(), said.lines().collect());
-    let same = expected
-        .iter()
-        .zip(&said)
-        .take_while(|(a, b)| a == b)
-        .count();
-    let asked = expected[..same.min(expected.len())]
-        .iter()
-        .rposition(|line| line.starts_with(['>', '#', '<']))
-        .unwrap_or(0);
-    let excerpt =
-        |lines: &[&str]| lines[asked.min(lines.len())..(same + 8).min(lines.len())].join("\n");
-    panic!(
-        "{who} differs from {file}, line {}\n--- expected\n{}\n--- {who}\n{}\n",
-        same + 1,
-        excerpt(&expected),
-        excerpt(&said)
-    );
 }
 
 /// `Thing`: namespaced, with a field of every type and a status.
-fn thing() -> Json {
+pub(super) fn thing() -> Json {
     yaml(include_str!("kinds/thing.yaml"))
 }
 
