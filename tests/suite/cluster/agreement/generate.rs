@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::random::Random;
 use super::sequence::{Step, Verb};
-use super::values;
+use super::{steady, values};
 use crate::cluster::session::GROUP;
 
 const MANAGERS: [&str; 3] = ["ann", "bob", "cyd"];
@@ -22,6 +22,9 @@ const VERBS: &[(usize, Verb)] = &[
 /// The sequence of `seed`.
 pub(super) fn sequence(seed: u64) -> Vec<Step> {
     let random = &mut Random::new(seed);
+    if random.chance(60) {
+        random.be_careful();
+    }
     let objects: &[&str] = if random.chance(80) {
         &["a"]
     } else {
@@ -34,7 +37,9 @@ pub(super) fn sequence(seed: u64) -> Vec<Step> {
             0 => *random.weighed(&[(6, Verb::Apply), (4, Verb::Create)]),
             _ => *random.weighed(VERBS),
         };
-        steps.push(step(random, name, verb));
+        let mut step = step(random, name, verb);
+        steady::make(&mut step, at);
+        steps.push(step);
     }
     steps
 }
@@ -94,14 +99,14 @@ fn whole(random: &mut Random, name: &str, verb: Verb, to_status: bool) -> Json {
     if random.chance(if to_status { 95 } else { 8 }) {
         body["status"] = values::status(random);
     }
-    if verb == Verb::Apply && random.chance(6) {
+    if verb == Verb::Apply && random.slip(6) {
         metadata["resourceVersion"] = json!(random.pick(&["$version", "$stale"]));
     }
-    if verb == Verb::Apply && random.chance(5) {
+    if verb == Verb::Apply && random.slip(5) {
         metadata["uid"] = json!(random.pick(&["$uid", "$uid", UID]));
     }
     body["metadata"] = metadata;
-    if random.chance(4) {
+    if random.slip(8) {
         spoil(random, &mut body);
     }
     body
@@ -143,14 +148,11 @@ fn spoil(random: &mut Random, body: &mut Json) {
 fn edits(random: &mut Random, name: &str, to_status: bool) -> Json {
     let mut edits = replacement(random, name, to_status);
     let metadata = &mut edits["metadata"];
-    match random.below(20) {
-        0 => metadata["resourceVersion"] = json!("$stale"),
-        1 => metadata["resourceVersion"] = Json::Null,
-        _ => {
-            metadata
-                .as_object_mut()
-                .map(|fields| fields.remove("resourceVersion"));
-        }
+    if let Some(fields) = metadata.as_object_mut() {
+        fields.remove("resourceVersion");
+    }
+    if random.slip(10) {
+        metadata["resourceVersion"] = random.pick(&[json!("$stale"), Json::Null]).clone();
     }
     if random.chance(8) {
         metadata["managedFields"] = managers(random);
@@ -176,10 +178,14 @@ fn managers(random: &mut Random) -> Json {
 
 fn replacement(random: &mut Random, name: &str, to_status: bool) -> Json {
     let mut body = whole(random, name, Verb::Replace, to_status);
-    let versions = [(8, "$version"), (1, "$stale"), (1, "")];
-    let version = *random.weighed(&versions);
-    if body["metadata"].is_object() && !version.is_empty() {
-        body["metadata"]["resourceVersion"] = json!(version);
+    let version = match random.slip(30) {
+        true => random
+            .pick(&[json!("$stale"), json!(""), Json::Null])
+            .clone(),
+        false => json!("$version"),
+    };
+    if body["metadata"].is_object() {
+        body["metadata"]["resourceVersion"] = version;
     }
     body
 }
@@ -196,7 +202,7 @@ fn merge(random: &mut Random, to_status: bool) -> Json {
     if !to_status || random.chance(20) {
         body["spec"] = values::spec(random);
     }
-    match random.below(50) {
+    match if random.slip(16) { random.below(8) } else { 8 } {
         0 => body["metadata"]["resourceVersion"] = json!("$version"),
         1 => body["metadata"]["resourceVersion"] = json!("$stale"),
         2 => body["metadata"]["resourceVersion"] = Json::Null,
@@ -230,20 +236,7 @@ fn patch(random: &mut Random) -> Json {
         }
         patch.push(operation);
     }
-    patch.iter_mut().for_each(spare);
     json!(patch)
-}
-
-/// Changes what makes the real server panic (evanphx/json-patch 4.12): to walk through a null that an
-/// operation has put there, and to compare nulls in lists.
-fn spare(operation: &mut Json) {
-    if operation["value"].is_null() && operation["op"] != "remove" {
-        operation["value"] = json!({});
-    }
-    let path = operation["path"].as_str().unwrap_or_default();
-    if operation["op"] == "test" && (path.contains("free") || path == "/spec") {
-        operation["op"] = json!("add");
-    }
 }
 
 fn delete(random: &mut Random) -> Json {
