@@ -186,7 +186,7 @@ mod tests {
 
     fn page(state: &State, options: &ListOptions) -> Result<Page, Refusal> {
         let resource = state.registry.find("", "v1", "configmaps").unwrap();
-        let scope = Scope::read(&resource, Some("a"), None, &Query::default()).unwrap();
+        let scope = Scope::read(&resource, Some("a"), &Query::default()).unwrap();
         list(state, &resource, &scope, options)
     }
 

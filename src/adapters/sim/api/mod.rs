@@ -36,7 +36,6 @@ mod metadata;
 mod names;
 mod object;
 mod options;
-mod owners;
 mod patch;
 mod path;
 mod query;
