@@ -276,8 +276,10 @@ impl Call<'_> {
 
     fn page(&self, page: &Page, form: Form) -> Response<Body> {
         let mut metadata = json!({"resourceVersion": page.version.to_string()});
-        if let Some(next) = &page.next {
-            metadata["continue"] = json!(next);
+        // Lists of custom objects also say that there is no next page.
+        let always = form == Form::Whole && !self.resource.is_builtin();
+        if always || page.next.is_some() {
+            metadata["continue"] = json!(page.next.as_deref().unwrap_or_default());
         }
         if let Some(remaining) = page.remaining {
             metadata["remainingItemCount"] = json!(remaining);
