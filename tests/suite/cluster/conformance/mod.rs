@@ -7,6 +7,7 @@
 mod errors;
 mod lists;
 mod objects;
+mod watches;
 
 use std::path::Path;
 use std::sync::RwLock;
