@@ -5,6 +5,7 @@
 //! there is one. `CAPSTAN_WRITE=1` writes what the real one says, for review.
 
 mod errors;
+mod history;
 mod lists;
 mod objects;
 mod watches;
