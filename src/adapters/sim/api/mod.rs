@@ -34,6 +34,7 @@ mod list;
 mod managers;
 mod metadata;
 mod names;
+mod numbers;
 mod object;
 mod options;
 mod patch;
