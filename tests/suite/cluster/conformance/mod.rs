@@ -4,7 +4,11 @@
 //! kube-apiserver (v1.34). The simulator has to answer the same, and so has a real server where
 //! there is one. `CAPSTAN_WRITE=1` writes what the real one says, for review.
 
+mod errors;
+mod history;
+mod lists;
 mod objects;
+mod watches;
 
 use std::path::Path;
 use std::sync::RwLock;
