@@ -134,9 +134,7 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
 
 fn apply(state: &mut State, write: Write<'_>, mut config: Value) -> Result<Written, Refusal> {
     check_applied_type(write.resource, &config)?;
-    if metadata::text(&config, "name").is_empty() {
-        metadata::of(&mut config).insert("name".into(), json!(write.name));
-    }
+    strategy::whole_numbers(&mut config);
     let live = state.get(&write.address()).cloned();
     if live.is_none() && write.part == Part::Status {
         return Err(write.not_found());
@@ -162,7 +160,10 @@ fn apply_new(state: &mut State, write: Write<'_>, mut object: Value) -> Result<W
         );
         return Err(Refusal::conflict(write.resource, write.name, why));
     }
-    metadata::wipe(&mut object);
+    // A real server would make an object that is going already.
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        metadata::of(&mut object).remove(key);
+    }
     strategy::prepare_create(write.resource, &mut object);
     commit::create(state, write, object, Vec::new())
 }
@@ -174,19 +175,18 @@ fn check_applied_type(resource: &Resource, config: &Value) -> Result<(), Refusal
             "error decoding YAML: an object is expected",
         ));
     }
-    let version = config["apiVersion"].as_str().unwrap_or_default();
-    let expected = resource.api_version();
-    if config["kind"].as_str().is_none_or(str::is_empty) {
-        return Err(Refusal::bad_request(format!(
-            "Object 'Kind' is missing in '{config}'"
-        )));
+    let text = |key: &str| config[key].as_str().unwrap_or_default();
+    if (text("apiVersion"), text("kind")) == (&resource.api_version(), &resource.kind) {
+        return Ok(());
     }
-    if version != expected {
-        return Err(Refusal::bad_request(format!(
-            "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {expected}"
-        )));
-    }
-    strategy::check_type(resource, config)
+    // What has too many parts is read as nothing.
+    let (group, version, kind) = match text("apiVersion").split('/').collect::<Vec<_>>()[..] {
+        [version] => ("", version, text("kind")),
+        [group, version] => (group, version, text("kind")),
+        _ => ("", "", ""),
+    };
+    let said = format!("invalid object type: {group}/{version}, Kind={kind}");
+    Err(Refusal::bad_request(said))
 }
 
 /// Replaces a stored object by one that somebody sent or patched.
