@@ -7,6 +7,7 @@ mod agreement;
 mod conformance;
 mod difference;
 mod kubernetes;
+mod mutations;
 mod pipeline;
 mod reply;
 mod servers;

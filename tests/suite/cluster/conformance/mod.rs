@@ -62,7 +62,7 @@ fn prove(group: &str, name: &str, need: Need, behaviour: impl AsyncFn(&Session))
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
     let namespace = name.replace('_', "-");
     let real = Kubernetes::shared()
-        .filter(|real| need == Need::Api || real.has_controllers())
+        .filter(|real| need == Need::Api || real.is_whole())
         .map(|real| {
             let _alone = (need == Need::Alone).then(|| HISTORY.write());
             let _shared = (need != Need::Alone).then(|| HISTORY.read());
@@ -100,7 +100,13 @@ fn converse(server: &Server, namespace: &str, behaviour: &impl AsyncFn(&Session)
 /// With the first lines that differ.
 fn compare(who: &str, file: &str, expected: &str, said: &str) {
     if let Some(difference) = difference(expected, who, said) {
-        panic!("{who} differs from {file}, {difference}");
+        let whole = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(who)
+            .join(file.rsplit('/').next().expect("a file has a name"));
+        std::fs::create_dir_all(whole.parent().expect("it has one")).expect("a directory");
+        std::fs::write(&whole, said).expect("the file can be written");
+        let whole = whole.display();
+        panic!("{who} differs from {file}, all it said is in {whole}, {difference}");
     }
 }
 
