@@ -238,7 +238,7 @@ impl Session {
         let group = match plural {
             "things" | "rules" => format!("/apis/{GROUP}/v1"),
             "orbits" => return format!("/apis/{GROUP}/v1/{short}"),
-            "deployments" | "replicasets" => "/apis/apps/v1".to_owned(),
+            "deployments" | "replicasets" | "statefulsets" => "/apis/apps/v1".to_owned(),
             "leases" => "/apis/coordination.k8s.io/v1".to_owned(),
             "events" => "/apis/events.k8s.io/v1".to_owned(),
             "customresourcedefinitions" => {
