@@ -39,7 +39,7 @@ impl Cluster {
     /// A simulated one, whose time passes `speed` times faster than outside.
     pub(super) async fn simulated(speed: u32, settle: Duration) -> anyhow::Result<Self> {
         let clock = SimClock::new(wall_time(), speed);
-        let embedded = Embedded::start(clock, settle, Vec::new()).await?;
+        let embedded = Embedded::start(clock, settle).await?;
         Ok(Self::Simulated(embedded))
     }
 

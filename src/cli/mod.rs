@@ -21,6 +21,8 @@ mod run;
 mod ui;
 mod validate;
 
+pub use rehearse::Rehearsal;
+
 use std::process::ExitCode;
 
 use clap::Parser;

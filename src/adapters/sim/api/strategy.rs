@@ -25,38 +25,6 @@ pub(super) enum Part {
     Status,
 }
 
-/// Checks that a document is an object of `resource`; built-in types may leave that out.
-///
-/// # Errors
-/// 400 when it is something else.
-pub(super) fn check_type(resource: &Resource, object: &Value) -> Result<(), Refusal> {
-    let text = |key: &str| object[key].as_str().unwrap_or_default();
-    if !object.is_object() {
-        let shown = kind_in_version(resource);
-        let detail = "cannot unmarshal into an object";
-        return Err(Refusal::bad_request(format!("{shown}: {detail}")));
-    }
-    let (version, kind) = (text("apiVersion"), text("kind"));
-    if kind.is_empty() && !resource.is_builtin() {
-        return Err(Refusal::bad_request(format!(
-            "Object 'Kind' is missing in '{object}'"
-        )));
-    }
-    let expected = resource.api_version();
-    if !version.is_empty() && version != expected {
-        return Err(Refusal::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version ({expected})"
-        )));
-    }
-    if !kind.is_empty() && kind != resource.kind {
-        return Err(Refusal::bad_request(format!(
-            "{kind} in version \"{}\" cannot be handled as a {}: no kind \"{kind}\" is registered for version \"{expected}\"",
-            resource.version, resource.kind
-        )));
-    }
-    Ok(())
-}
-
 fn kind_in_version(resource: &Resource) -> String {
     format!(
         "{} in version {:?} cannot be handled as a {}",

@@ -90,7 +90,13 @@ fn converse(server: &Server, namespace: &str, behaviour: &impl AsyncFn(&Session)
 /// With the first lines that differ.
 fn compare(who: &str, file: &str, expected: &str, said: &str) {
     if let Some(difference) = difference(expected, who, said) {
-        panic!("{who} differs from {file}, {difference}");
+        let whole = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(who)
+            .join(file.rsplit('/').next().expect("a file has a name"));
+        std::fs::create_dir_all(whole.parent().expect("it has one")).expect("a directory");
+        std::fs::write(&whole, said).expect("the file can be written");
+        let whole = whole.display();
+        panic!("{who} differs from {file}, all it said is in {whole}, {difference}");
     }
 }
 
