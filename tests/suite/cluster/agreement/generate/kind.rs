@@ -14,6 +14,8 @@ pub(super) struct Kind {
     pub(super) kind: &'static str,
     /// What every object needs.
     pub(super) base: fn() -> Json,
+    /// How many configurations in a hundred have it.
+    pub(super) based: usize,
     /// A few fields, metadata and status aside.
     pub(super) parts: Make,
     /// A few fields of the status, where that is a subresource.
@@ -45,6 +47,7 @@ const THING: Kind = Kind {
     api_version: || format!("{GROUP}/v1"),
     kind: "Thing",
     base: || json!({}),
+    based: 0,
     parts: |random| json!({"spec": things::spec(random)}),
     status: Some(things::status),
     places: things::PLACES,
@@ -60,6 +63,7 @@ pub(super) const KINDS: &[(usize, Kind)] = &[
             api_version: || "v1".into(),
             kind: "ConfigMap",
             base: || json!({}),
+            based: 0,
             parts: built_in::config_map,
             status: None,
             places: built_in::CONFIG_MAP_PLACES,
@@ -72,6 +76,7 @@ pub(super) const KINDS: &[(usize, Kind)] = &[
             api_version: || "v1".into(),
             kind: "Secret",
             base: || json!({}),
+            based: 0,
             parts: built_in::secret,
             status: None,
             places: built_in::SECRET_PLACES,
@@ -84,6 +89,7 @@ pub(super) const KINDS: &[(usize, Kind)] = &[
             api_version: || "v1".into(),
             kind: "Service",
             base: built_in::service_base,
+            based: 100,
             parts: built_in::service,
             status: Some(built_in::service_status),
             places: built_in::SERVICE_PLACES,
@@ -96,6 +102,7 @@ pub(super) const KINDS: &[(usize, Kind)] = &[
             api_version: || "apps/v1".into(),
             kind: "StatefulSet",
             base: built_in::stateful_set_base,
+            based: 70,
             parts: built_in::stateful_set,
             status: Some(built_in::stateful_set_status),
             places: built_in::STATEFUL_SET_PLACES,
