@@ -80,10 +80,11 @@ impl<'a> Maker<'a> {
     /// A document of an object, as a person writes it.
     fn whole(&mut self, verb: Verb) -> Json {
         let mut body = json!({});
-        if self
-            .random
-            .chance(if verb == Verb::Apply { 70 } else { 100 })
-        {
+        let based = match verb {
+            Verb::Apply => self.kind.based,
+            _ => 100,
+        };
+        if self.random.chance(based) {
             body = (self.kind.base)();
         }
         self.add_parts(&mut body, 92);
