@@ -239,13 +239,17 @@ impl Names {
     }
 }
 
-/// A message less the list of the causes that it ends with.
+/// A message less the list of the causes that it ends with. It tells a cause once, however often it is
+/// among them.
 fn without_causes(message: &str, causes: &[Json]) -> String {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
-    let said: Vec<String> = causes
-        .iter()
-        .map(|cause| format!("{}: {}", text(&cause["field"]), text(&cause["message"])))
-        .collect();
+    let mut said: Vec<String> = Vec::new();
+    for cause in causes {
+        let line = format!("{}: {}", text(&cause["field"]), text(&cause["message"]));
+        if !said.contains(&line) {
+            said.push(line);
+        }
+    }
     let list = format!("[{}]", said.join(", "));
     match message.strip_suffix(&list) {
         Some(opening) => format!("{opening}[(causes)]"),
