@@ -145,7 +145,7 @@ fn apply(state: &mut State, write: Write<'_>, config: &Value) -> Result<Written,
     }
     let old = live.as_ref().map(|live| live.value(write.resource));
     let force = write.options.force;
-    let mut object = managers::applied(write.hand(), old.as_ref(), config, force)?;
+    let mut object = managers::applied(write.hand(), old.as_ref(), &config, force)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
     let (Some(live), Some(old)) = (live, old) else {
@@ -164,7 +164,10 @@ fn apply_new(state: &mut State, write: Write<'_>, mut object: Value) -> Result<W
         );
         return Err(Refusal::conflict(write.resource, write.name, why));
     }
-    metadata::wipe(&mut object);
+    // A real server would make an object that is going already.
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        metadata::of(&mut object).remove(key);
+    }
     strategy::prepare_create(write.resource, &mut object);
     commit::create(state, write, object, Vec::new())
 }
