@@ -7,7 +7,6 @@
 
 use serde_json::Value;
 
-use super::apply::Endpoint;
 use super::at::At;
 use super::cel::{Failures, Unchecked};
 use super::ratchet::Pair;
@@ -16,6 +15,15 @@ use super::validate::by_schema;
 use super::violation::{Violation, ViolationKind};
 use super::{embedded, lists};
 use crate::model::Segment;
+
+/// Which part of an object a write is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// The object; where the status is a subresource, it is what it was.
+    Object,
+    /// The status; all else is what it was.
+    Status,
+}
 
 /// What an API server has to say of a write.
 #[derive(Debug, Default)]
@@ -28,12 +36,12 @@ pub struct Verdict {
     pub unchecked: Vec<Unchecked>,
 }
 
-/// Judges a write of `new` in place of `old` to `endpoint`.
+/// Judges a write of `new` in place of `old`.
 #[must_use]
-pub fn judge(schema: &Schema, new: &Value, old: Option<&Value>, endpoint: Endpoint) -> Verdict {
-    let mut violations = match endpoint {
-        Endpoint::Status => of_status(schema, new, old),
-        Endpoint::Main | Endpoint::Whole => {
+pub fn judge(schema: &Schema, new: &Value, old: Option<&Value>, judged: Judged) -> Verdict {
+    let mut violations = match judged {
+        Judged::Status => of_status(schema, new, old),
+        Judged::Object => {
             let pair = old.map(|old| Pair::new(schema, new, old));
             let mut violations = by_schema(schema, new, pair);
             violations.extend(embedded::violations(schema, new));

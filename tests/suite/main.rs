@@ -4,6 +4,7 @@
 
 mod apply;
 mod cli;
+mod cluster;
 mod corpus;
 mod crds;
 mod daemon;

@@ -26,6 +26,8 @@ pub(super) struct Custom {
     pub(super) status: bool,
     /// The field paths that objects can be selected by.
     pub(super) selectable: Vec<String>,
+    /// All versions of the definition, `group/version`, served or not.
+    pub(super) versions: Vec<String>,
 }
 
 impl Custom {
@@ -70,13 +72,13 @@ pub(super) fn resources(definition: &Value) -> Result<Added, Vec<Cause>> {
     let spec = &definition["spec"];
     let edition = definition["metadata"]["generation"].as_u64().unwrap_or(1);
     let edition = u32::try_from(edition).unwrap_or(u32::MAX);
-    let versions = list(&spec["versions"]);
-    let schemas = schemas::read(versions);
+    let said = list(&spec["versions"]);
+    let schemas = schemas::read(said);
     causes.extend(schemas.causes);
     if !causes.is_empty() {
         return Err(causes);
     }
-    let read: Vec<(&Value, Arc<Schema>)> = versions.iter().zip(schemas.read).collect();
+    let read: Vec<(&Value, Arc<Schema>)> = said.iter().zip(schemas.read).collect();
     let stored = read.iter().find(|(version, _)| version["storage"] == true);
     let stored = stored.map(|(_, schema)| schema.clone());
     let stored = stored.expect("the check found one stored version");
@@ -90,6 +92,7 @@ pub(super) fn resources(definition: &Value) -> Result<Added, Vec<Cause>> {
             edition,
             status: version["subresources"]["status"].is_object(),
             selectable: selectable(version),
+            versions: versions(spec),
         };
         resource(spec, text(&version["name"]), custom)
     };
@@ -117,6 +120,14 @@ fn resource(spec: &Value, version: &str, custom: Custom) -> Resource {
         prefix: prefix(group, version, kind),
         nature: Nature::Custom(custom),
     }
+}
+
+fn versions(spec: &Value) -> Vec<String> {
+    let group = text(&spec["group"]);
+    list(&spec["versions"])
+        .iter()
+        .map(|version| format!("{group}/{}", text(&version["name"])))
+        .collect()
 }
 
 fn selectable(version: &Value) -> Vec<String> {

@@ -18,6 +18,7 @@
 //! It does not know: the controllers that play on it, Azure, our own kinds.
 
 mod address;
+mod blank;
 mod builtin;
 mod call;
 mod commit;
@@ -29,14 +30,19 @@ mod discovery;
 mod events;
 mod gc;
 mod history;
+mod kinds;
+mod labels;
 mod list;
 mod managers;
 mod metadata;
 mod names;
+mod numbers;
 mod object;
 mod options;
 mod patch;
 mod path;
+mod query;
+mod reads;
 mod request;
 mod resources;
 mod respond;
@@ -45,6 +51,7 @@ mod schemas;
 mod scope;
 mod select;
 mod server;
+mod service;
 mod status;
 mod store;
 mod strategy;

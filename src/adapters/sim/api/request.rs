@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::numbers;
 use super::object::Form;
 use super::status::Refusal;
 
@@ -15,30 +16,45 @@ pub(super) const BODY_LIMIT: usize = 3 * 1024 * 1024;
 /// JSON.
 ///
 /// # Errors
-/// 406 when it takes no JSON.
+/// 406 when it takes no JSON, or only in a form that is not known.
 pub(super) fn form(accept: Option<&str>) -> Result<Form, Refusal> {
     let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
         return Ok(Form::Whole);
     };
-    let mut json = false;
+    let json = ["application/json", "application/*", "*/*"];
     for range in accept.split(',') {
         let mut parts = range.split(';').map(str::trim);
-        let media = parts.next().unwrap_or_default();
-        if !matches!(media, "application/json" | "application/*" | "*/*") {
+        if !parts.next().is_some_and(|media| json.contains(&media)) {
             continue;
         }
-        json = true;
-        match parts.find_map(|parameter| parameter.strip_prefix("as=")) {
-            None => return Ok(Form::Whole),
-            Some("PartialObjectMetadata" | "PartialObjectMetadataList") => {
-                return Ok(Form::Metadata);
-            }
-            Some(_) => {}
+        let parameters: Vec<&str> = parts.collect();
+        if let Some(form) = form_of(&parameters) {
+            return Ok(form);
         }
     }
-    match json {
-        true => Ok(Form::Whole),
-        false => Err(Refusal::not_acceptable()),
+    Err(Refusal::not_acceptable())
+}
+
+/// The form that the parameters of a media type name; none when it is not known.
+fn form_of(parameters: &[&str]) -> Option<Form> {
+    let of = |key: &str| {
+        let mut values = parameters.iter().filter_map(|one| one.split_once('='));
+        values
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| value)
+    };
+    let group = (of("g"), of("v"));
+    match of("as") {
+        None if group == (None, None) => Some(Form::Whole),
+        Some(kind) if matches!(group, (Some("meta.k8s.io"), Some("v1" | "v1beta1"))) => {
+            match kind {
+                "PartialObjectMetadata" => Some(Form::Metadata),
+                "PartialObjectMetadataList" => Some(Form::MetadataList),
+                "Table" => Some(Form::Whole),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 
@@ -48,36 +64,109 @@ pub(super) fn media_type(header: Option<&str>) -> &str {
     header.split(';').next().unwrap_or_default().trim()
 }
 
-/// The document of a POST or PUT.
-///
-/// # Errors
-/// 415 for a media type that is neither JSON nor YAML, 400 for a broken body.
-pub(super) fn body(media: &str, bytes: &[u8]) -> Result<Value, Refusal> {
-    match media {
-        "" | "application/json" | "application/yaml" | "*/*" => document(bytes),
-        _ => Err(Refusal::unsupported_media_type(&[
-            "application/json",
-            "application/yaml",
-        ])),
+/// How a body is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Json,
+    Yaml,
+}
+
+impl Format {
+    /// The format of a media type; without one it is JSON.
+    ///
+    /// # Errors
+    /// 415 for all others.
+    pub(super) fn of(media: &str) -> Result<Self, Refusal> {
+        match media {
+            "" | "application/json" => Ok(Self::Json),
+            "application/yaml" => Ok(Self::Yaml),
+            _ => Err(Refusal::unsupported_media_type(&[
+                "application/json",
+                "application/yaml",
+            ])),
+        }
+    }
+
+    /// The document that a body holds, its whole numbers as integers.
+    ///
+    /// # Errors
+    /// Says why there is none.
+    pub(super) fn parse(self, bytes: &[u8]) -> Result<Value, String> {
+        let mut document = self.parse_as_written(bytes)?;
+        numbers::settle(&mut document);
+        Ok(document)
+    }
+
+    fn parse_as_written(self, bytes: &[u8]) -> Result<Value, String> {
+        let json = serde_json::from_slice(bytes);
+        if self == Self::Json || json.is_ok() {
+            return json.map_err(|error| match error.is_eof() {
+                true => "unexpected end of JSON input".to_owned(),
+                false => error.to_string(),
+            });
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| format!("yaml: {error}"))?;
+        let options = serde_saphyr::options! { legacy_octal_numbers: true };
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| format!("yaml: {error}"))
     }
 }
 
-/// A document in JSON or YAML, told apart by how it opens.
+/// The media types of the patches that are known.
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
+pub(super) const MERGE: &str = "application/merge-patch+json";
+pub(super) const JSON_PATCH: &str = "application/json-patch+json";
+
+/// The document of a patch of a known media type.
 ///
 /// # Errors
-/// 400 for what is neither.
-pub(super) fn document(bytes: &[u8]) -> Result<Value, Refusal> {
-    let opening = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-    if matches!(opening, Some(b'{' | b'['))
-        && let Ok(value) = serde_json::from_slice(bytes)
-    {
-        return Ok(value);
+/// 400 for what has not the shape of such a patch.
+pub(super) fn patch(media: &str, bytes: &[u8]) -> Result<Value, Refusal> {
+    let (format, what) = match media {
+        APPLY => (Format::Yaml, "YAML"),
+        _ => (Format::Json, "patch"),
+    };
+    let fault = |why: String| Refusal::bad_request(format!("error decoding {what}: {why}"));
+    let patch = format.parse(bytes).map_err(fault)?;
+    let wrong = |value: &Value, wanted: &str| {
+        let found = match value {
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+            Value::String(_) => "string",
+            Value::Number(_) => "number",
+            Value::Bool(_) | Value::Null => "bool",
+        };
+        let why = format!("json: cannot unmarshal {found} into Go value of type {wanted}");
+        Err(fault(why))
+    };
+    match (media, &patch) {
+        (MERGE, Value::Null) => Err(Refusal::bad_request("Invalid JSON Patch")),
+        (MERGE, other) if !other.is_object() => wrong(other, "map[string]interface {}"),
+        (JSON_PATCH, Value::Array(operations)) => {
+            match operations.iter().find(|one| !one.is_object()) {
+                Some(other) => wrong(other, "handlers.jsonPatchOp"),
+                None => Ok(patch),
+            }
+        }
+        (JSON_PATCH, other) => wrong(other, "[]handlers.jsonPatchOp"),
+        _ => Ok(patch),
     }
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| Refusal::bad_request(format!("error decoding YAML: {error}")))?;
-    let options = serde_saphyr::options! { legacy_octal_numbers: true };
-    serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| Refusal::bad_request(format!("error decoding YAML: {error}")))
+}
+
+/// The beginning of a body that could not be read, for the refusal: as text if it may be JSON.
+pub(super) fn summary(bytes: &[u8]) -> String {
+    const SHOWN: usize = 30;
+    let (start, more) = match bytes.len() > SHOWN {
+        true => (&bytes[..SHOWN], " ..."),
+        false => (bytes, ""),
+    };
+    match start {
+        [] => "<empty>".to_owned(),
+        [b'{', ..] => format!("{}{more}", String::from_utf8_lossy(start)),
+        _ => {
+            let hex: String = start.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{hex}{more}")
+        }
+    }
 }
 
 #[cfg(test)]
@@ -96,25 +185,68 @@ mod tests {
         assert_eq!(form(Some(partial)).unwrap(), Form::Metadata);
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
         assert_eq!(form(Some(table)).unwrap(), Form::Whole);
-        let only_table = "application/json;as=Table;v=v1;g=meta.k8s.io";
-        assert_eq!(form(Some(only_table)).unwrap(), Form::Whole);
-        assert_eq!(
-            form(Some("application/vnd.kubernetes.protobuf"))
-                .unwrap_err()
-                .code,
-            406
-        );
+        let unheard = "application/json;as=Poem;g=meta.k8s.io;v=v1";
+        assert_eq!(form(Some(unheard)).unwrap_err().code, 406);
+        let or_plain = format!("{unheard},application/json");
+        assert_eq!(form(Some(&or_plain)).unwrap(), Form::Whole);
+        let no_group = "application/json;as=PartialObjectMetadata";
+        assert_eq!(form(Some(no_group)).unwrap_err().code, 406);
+        let protobuf = form(Some("application/vnd.kubernetes.protobuf"));
+        assert_eq!(protobuf.unwrap_err().code, 406);
     }
 
     #[test]
     fn a_body_is_json_or_yaml() {
-        assert_eq!(body("", b" {\"a\": 1}").unwrap(), json!({"a": 1}));
+        let read = |media: &str, bytes: &[u8]| Format::of(media).unwrap().parse(bytes);
+        assert_eq!(read("", b" {\"a\": 1}"), Ok(json!({"a": 1})));
+        assert_eq!(read("application/yaml", b"a: 0644"), Ok(json!({"a": 420})));
+        assert_eq!(read("application/yaml", b"{\"a\": 1}"), Ok(json!({"a": 1})));
+        assert!(read("application/json", b"a: 1").is_err());
         assert_eq!(
-            body("application/yaml", b"a: 0644").unwrap(),
-            json!({"a": 420})
+            read("application/json", b"{\"a\"").unwrap_err(),
+            "unexpected end of JSON input"
         );
-        assert_eq!(body("application/json", b"{a").unwrap_err().code, 400);
-        let protobuf = body("application/vnd.kubernetes.protobuf", b"k8s");
+        let protobuf = Format::of("application/vnd.kubernetes.protobuf");
         assert_eq!(protobuf.unwrap_err().code, 415);
+    }
+
+    #[test]
+    fn a_patch_has_the_shape_of_its_kind() {
+        assert!(patch(MERGE, b"{}").is_ok());
+        assert!(patch(JSON_PATCH, b"[{}]").is_ok());
+        assert_eq!(patch(APPLY, b"a: b").unwrap(), json!({"a": "b"}));
+        for (media, body, why) in [
+            (
+                MERGE,
+                "[]",
+                "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}",
+            ),
+            (MERGE, "null", "Invalid JSON Patch"),
+            (
+                MERGE,
+                "",
+                "error decoding patch: unexpected end of JSON input",
+            ),
+            (
+                JSON_PATCH,
+                "{}",
+                "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
+            ),
+            (
+                JSON_PATCH,
+                "[1]",
+                "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp",
+            ),
+        ] {
+            assert_eq!(patch(media, body.as_bytes()).unwrap_err().message, why);
+        }
+    }
+
+    #[test]
+    fn a_body_is_summed_up_in_thirty_bytes() {
+        assert_eq!(summary(b""), "<empty>");
+        assert_eq!(summary(b"[]"), "5b5d");
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(40));
+        assert_eq!(summary(long.as_bytes()), format!("{} ...", &long[..30]));
     }
 }

@@ -1,0 +1,15 @@
+//! What is proved on two servers: the simulator, and a real kube-apiserver where there is one.
+//!
+//! A behaviour is a conversation with a server. What the real server answered is kept beside the
+//! test, so that the simulator is held to it on every machine, and both are where both are there.
+
+mod agreement;
+mod chance;
+mod conformance;
+mod difference;
+mod kubernetes;
+mod mutations;
+mod pipeline;
+mod reply;
+mod servers;
+mod session;
