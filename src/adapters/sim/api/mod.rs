@@ -16,7 +16,9 @@
 //!
 //! It does not know: the controllers that play on it, Azure, our own kinds.
 
+mod accept;
 mod address;
+mod aggregate;
 mod builtin;
 mod call;
 mod commit;

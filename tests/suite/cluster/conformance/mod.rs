@@ -4,6 +4,7 @@
 //! kube-apiserver (v1.34). The simulator has to answer the same, and so has a real server where
 //! there is one. `CAPSTAN_WRITE=1` writes what the real one says, for review.
 
+mod discovery;
 mod errors;
 mod history;
 mod lists;
