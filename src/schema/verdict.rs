@@ -7,7 +7,6 @@
 
 use serde_json::Value;
 
-use super::apply::Endpoint;
 use super::at::At;
 use super::cel::{Failures, Unchecked};
 use super::ratchet::Pair;
@@ -28,12 +27,13 @@ pub struct Verdict {
     pub unchecked: Vec<Unchecked>,
 }
 
-/// Judges a write of `new` in place of `old` to `endpoint`.
+/// Judges a write of `new` in place of `old` to `subresource`, or to the object itself if that is
+/// empty.
 #[must_use]
-pub fn judge(schema: &Schema, new: &Value, old: Option<&Value>, endpoint: Endpoint) -> Verdict {
-    let mut violations = match endpoint {
-        Endpoint::Status => of_status(schema, new, old),
-        Endpoint::Main | Endpoint::Whole => {
+pub fn judge(schema: &Schema, new: &Value, old: Option<&Value>, subresource: &str) -> Verdict {
+    let mut violations = match subresource {
+        "status" => of_status(schema, new, old),
+        _ => {
             let pair = old.map(|old| Pair::new(schema, new, old));
             let mut violations = by_schema(schema, new, pair);
             violations.extend(embedded::violations(schema, new));
