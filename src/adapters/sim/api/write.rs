@@ -144,7 +144,6 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
 fn apply(state: &mut State, write: Write<'_>, mut config: Value) -> Result<Written, Refusal> {
     numbers::settle(&mut config);
     check_applied_type(write.resource, &config)?;
-    strategy::whole_numbers(&mut config);
     let live = state.get(&write.address()).cloned();
     if live.is_none() && write.part == Part::Status {
         return Err(write.not_found());
