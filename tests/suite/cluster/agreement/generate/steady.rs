@@ -27,6 +27,9 @@ pub(super) fn make(step: &mut Step, at: usize) {
             if let Some(metadata) = body.pointer_mut("/spec/inner/metadata") {
                 drop_empty(metadata);
             }
+            if let Some(Json::Object(known)) = body.pointer_mut("/spec/typed/known") {
+                known.retain(|key, _| key == "a");
+            }
             if to_status {
                 set(body, "status", "phase", &mark);
             } else if !body["status"].is_null() {
@@ -38,7 +41,8 @@ pub(super) fn make(step: &mut Step, at: usize) {
     }
 }
 
-/// Metadata is stored without what is empty, and without what the server decides.
+/// Metadata is stored without what is empty, and without what the server decides; below what keeps
+/// unknown fields, what does not is stored without them.
 fn drop_empty(value: &mut Json) {
     match value {
         Json::Object(fields) => {
