@@ -38,7 +38,6 @@ mod names;
 mod numbers;
 mod object;
 mod options;
-mod owners;
 mod patch;
 mod path;
 mod query;

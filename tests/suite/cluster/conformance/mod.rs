@@ -8,10 +8,14 @@ mod apply;
 mod apply_built_in;
 mod apply_configurations;
 mod apply_lists;
+mod errors;
+mod history;
+mod lists;
 mod managed_entries;
 mod managers;
 mod objects;
 mod script;
+mod watches;
 
 use std::path::Path;
 use std::sync::RwLock;
