@@ -19,6 +19,7 @@
 mod accept;
 mod address;
 mod aggregate;
+mod blank;
 mod builtin;
 mod call;
 mod commit;
@@ -50,6 +51,7 @@ mod rules;
 mod scope;
 mod select;
 mod server;
+mod service;
 mod status;
 mod store;
 mod strategy;

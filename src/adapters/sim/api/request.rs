@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::numbers;
 use super::status::Refusal;
 
 /// The longest body that is read, in bytes (k8s.io/apiserver `MaxRequestBodyBytes`).
@@ -39,11 +40,17 @@ impl Format {
         }
     }
 
-    /// The document that a body holds.
+    /// The document that a body holds, its whole numbers as integers.
     ///
     /// # Errors
     /// Says why there is none.
     pub(super) fn parse(self, bytes: &[u8]) -> Result<Value, String> {
+        let mut document = self.parse_as_written(bytes)?;
+        numbers::settle(&mut document);
+        Ok(document)
+    }
+
+    fn parse_as_written(self, bytes: &[u8]) -> Result<Value, String> {
         let json = serde_json::from_slice(bytes);
         if self == Self::Json || json.is_ok() {
             return json.map_err(|error| match error.is_eof() {
