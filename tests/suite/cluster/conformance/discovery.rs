@@ -1,9 +1,12 @@
 //! What is served, as clients learn it.
 
+use std::time::Duration;
+
 use http::header::ACCEPT;
 use serde_json::{Value as Json, json};
 
 use super::{behaviours, orbit, thing};
+use crate::cluster::reply::Reply;
 use crate::cluster::session::{Ask, Session};
 
 /// The forms in which kubectl asks, the first it knows first.
@@ -15,7 +18,7 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 fn note(s: &Session, of: &str, entries: &Json, key: &str, names: &[&str]) {
     for name in names {
         let entries = entries.as_array().into_iter().flatten();
-        let mut entry = entries.filter(|entry| entry[key] == *name).cloned().next();
+        let mut entry = entries.clone().find(|entry| entry[key] == *name).cloned();
         if let Some(fields) = entry.as_mut().and_then(Json::as_object_mut) {
             // A digest for the server's own use.
             fields.remove("storageVersionHash");
@@ -24,8 +27,24 @@ fn note(s: &Session, of: &str, entries: &Json, key: &str, names: &[&str]) {
     }
 }
 
+/// The answer that names all of these, which new definitions take a moment to get into.
+async fn naming(s: &Session, ask: &Ask, names: &[&str]) -> Reply {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+    loop {
+        let reply = s.send(ask.clone().silent()).await;
+        if names
+            .iter()
+            .all(|name| reply.text.contains(&format!("{name:?}")))
+        {
+            return reply;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{}", reply.text);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 async fn resources(s: &Session, path: &str, names: &[&str]) {
-    let reply = s.send(Ask::new("GET", path).silent()).await;
+    let reply = naming(s, &Ask::new("GET", path), &names[..1]).await;
     s.note(&format!("{path}: {} {}", reply.status, reply.body["kind"]));
     s.note(&format!("{path}: {}", reply.body["groupVersion"]));
     note(s, path, &reply.body["resources"], "name", names);
@@ -202,7 +221,7 @@ async fn a_definition_is_announced(s: &Session) {
         .await;
     }
     s.get(&format!("{path}/v1alpha1")).await;
-    let groups = s.send(Ask::new("GET", "/apis").silent()).await;
+    let groups = naming(s, &Ask::new("GET", "/apis"), &[group]).await;
     note(s, "/apis", &groups.body["groups"], "name", &[group]);
     let definition = format!("customresourcedefinitions/things.{group}");
     s.send(Ask::new("DELETE", &definition).silent()).await;
@@ -230,8 +249,12 @@ async fn all_is_told_at_once_to_who_asks(s: &Session) {
             ],
         ),
     ] {
-        let ask = Ask::new("GET", path).header(ACCEPT, AGGREGATED).silent();
-        let reply = s.send(ask).await;
+        let ask = Ask::new("GET", path).header(ACCEPT, AGGREGATED);
+        let names: Vec<&str> = groups
+            .iter()
+            .flat_map(|(.., names)| names.clone())
+            .collect();
+        let reply = naming(s, &ask, &names).await;
         let (kind, version) = (&reply.body["kind"], &reply.body["apiVersion"]);
         s.note(&format!("{path}: {} {kind} {version}", reply.status));
         for (group, version, names) in groups {
@@ -289,6 +312,8 @@ async fn the_server_says_how_it_is(s: &Session) {
 async fn kinds_are_found_by_their_types(s: &Session) {
     s.install(&thing()).await;
     s.install(&orbit()).await;
+    let served = Ask::new("GET", "/apis/conformance.capstan.dev/v1");
+    naming(s, &served, &["orbits", "things"]).await;
     for (group, version, kind) in [
         ("", "v1", "ConfigMap"),
         ("", "v1", "Namespace"),
