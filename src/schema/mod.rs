@@ -61,8 +61,9 @@ pub use structural::{Additional, Bound, Checks, Count, ListKind, Pattern, Schema
 pub use typed::{Comparison, compare, project, remove, zero_nulls};
 pub use types::Types;
 pub use validate::{Unknown, validate};
-pub use verdict::{Judged, Verdict, judge};
+pub use verdict::{Verdict, judge};
 pub use violation::{Violation, ViolationKind};
+pub use wording::value as shown;
 
 #[cfg(test)]
 mod tests;

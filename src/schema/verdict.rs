@@ -16,15 +16,6 @@ use super::violation::{Violation, ViolationKind};
 use super::{embedded, lists};
 use crate::model::Segment;
 
-/// Which part of an object a write is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judged {
-    /// The object; where the status is a subresource, it is what it was.
-    Object,
-    /// The status; all else is what it was.
-    Status,
-}
-
 /// What an API server has to say of a write.
 #[derive(Debug, Default)]
 pub struct Verdict {
@@ -36,12 +27,13 @@ pub struct Verdict {
     pub unchecked: Vec<Unchecked>,
 }
 
-/// Judges a write of `new` in place of `old`.
+/// Judges a write of `new` in place of `old` to `subresource`, or to the object itself if that is
+/// empty.
 #[must_use]
-pub fn judge(schema: &Schema, new: &Value, old: Option<&Value>, judged: Judged) -> Verdict {
-    let mut violations = match judged {
-        Judged::Status => of_status(schema, new, old),
-        Judged::Object => {
+pub fn judge(schema: &Schema, new: &Value, old: Option<&Value>, subresource: &str) -> Verdict {
+    let mut violations = match subresource {
+        "status" => of_status(schema, new, old),
+        _ => {
             let pair = old.map(|old| Pair::new(schema, new, old));
             let mut violations = by_schema(schema, new, pair);
             violations.extend(embedded::violations(schema, new));

@@ -92,7 +92,7 @@ pub(super) fn resources(definition: &Value) -> Result<Added, Vec<Cause>> {
             edition,
             status: version["subresources"]["status"].is_object(),
             selectable: selectable(version),
-            versions: versions(spec),
+            versions: api_versions(spec),
         };
         resource(spec, text(&version["name"]), custom)
     };
@@ -122,7 +122,8 @@ fn resource(spec: &Value, version: &str, custom: Custom) -> Resource {
     }
 }
 
-fn versions(spec: &Value) -> Vec<String> {
+/// `group/version` of each.
+fn api_versions(spec: &Value) -> Vec<String> {
     let group = text(&spec["group"]);
     list(&spec["versions"])
         .iter()

@@ -17,7 +17,9 @@
 //!
 //! It does not know: the controllers that play on it, Azure, our own kinds.
 
+mod accept;
 mod address;
+mod aggregate;
 mod blank;
 mod builtin;
 mod call;

@@ -18,8 +18,8 @@ use super::service;
 use super::status::{Cause, Refusal};
 use crate::model::Path;
 use crate::schema::{
-    Judged, Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta,
-    prune, zero_nulls,
+    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta, prune,
+    zero_nulls,
 };
 
 /// Which part of an object a write is about.
@@ -29,6 +29,16 @@ pub(super) enum Part {
     Main,
     /// The status.
     Status,
+}
+
+impl Part {
+    /// The subresource's name; empty for the object itself.
+    pub(super) const fn subresource(self) -> &'static str {
+        match self {
+            Self::Main => "",
+            Self::Status => "status",
+        }
+    }
 }
 
 fn kind_in_version(resource: &Resource) -> String {
@@ -317,11 +327,7 @@ pub(super) fn check(
             checked
         }
         Nature::Custom(custom) => {
-            let judged = match part {
-                Part::Main => Judged::Object,
-                Part::Status => Judged::Status,
-            };
-            let verdict = judge(&custom.schema, object, old, judged);
+            let verdict = judge(&custom.schema, object, old, part.subresource());
             let tolerated = verdict.tolerated.iter().map(ToString::to_string);
             let unchecked = verdict.unchecked.iter().map(ToString::to_string);
             Checked {
