@@ -13,6 +13,7 @@
 
 mod apply;
 mod at;
+mod codes;
 mod defaults;
 mod embedded;
 mod faults;

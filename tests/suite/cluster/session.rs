@@ -72,6 +72,12 @@ impl Ask {
         self.body("application/json", body.to_string())
     }
 
+    /// The causes of a refusal may come in any order.
+    pub(super) const fn sorted(mut self) -> Self {
+        self.detail = Detail::Sorted;
+        self
+    }
+
     /// Only code, reason and fields of a refusal are compared.
     pub(super) const fn gist(mut self) -> Self {
         self.detail = Detail::Gist;
@@ -217,6 +223,11 @@ impl Session {
         format!("{method} {path}{mark}{}", parts.join("&"))
     }
 
+    /// The API group of the kind that the behaviour has for itself, `Widget`.
+    pub(super) fn group(&self) -> String {
+        format!("{}.capstan.dev", self.namespace)
+    }
+
     /// The whole path for a short one.
     pub(super) fn path(&self, short: &str) -> String {
         if short.starts_with('/') {
@@ -232,6 +243,7 @@ impl Session {
             "customresourcedefinitions" => {
                 return format!("/apis/apiextensions.k8s.io/v1/{short}");
             }
+            "widgets" => format!("/apis/{}/v1", self.group()),
             "namespaces" => return format!("/api/v1/{short}"),
             _ => "/api/v1".to_owned(),
         };

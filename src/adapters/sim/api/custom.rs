@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::names;
 use super::resources::{Nature, Resource, collection, prefix};
 use super::status::Cause;
-use crate::schema::{Schema, apply_defaults, prune, structural_faults};
+use crate::schema::{Schema, apply_defaults, prune};
 
 /// The definition's part of a resource at one version.
 #[derive(Debug)]
@@ -56,10 +55,6 @@ impl Custom {
 /// # Errors
 /// Names the fields that are wrong.
 pub(super) fn resources(definition: &Value) -> Result<Vec<Resource>, Vec<Cause>> {
-    let causes = check(definition);
-    if !causes.is_empty() {
-        return Err(causes);
-    }
     let spec = &definition["spec"];
     let edition = definition["metadata"]["generation"].as_u64().unwrap_or(1);
     let edition = u32::try_from(edition).unwrap_or(u32::MAX);
@@ -73,8 +68,14 @@ pub(super) fn resources(definition: &Value) -> Result<Vec<Resource>, Vec<Cause>>
         read.push((version, Arc::new(schema)));
     }
     let stored = read.iter().find(|(version, _)| version["storage"] == true);
-    let stored = stored.map(|(_, schema)| schema.clone());
-    let stored = stored.expect("the check found one stored version");
+    let Some(stored) = stored.map(|(_, schema)| schema.clone()) else {
+        let detail = "must have exactly one version marked as storage version";
+        return Err(vec![Cause::invalid(
+            "spec.versions",
+            &spec["versions"],
+            detail,
+        )]);
+    };
     let served = read
         .into_iter()
         .filter(|(version, _)| version["served"] == true);
@@ -116,92 +117,6 @@ fn selectable(version: &Value) -> Vec<String> {
         .iter()
         .map(|field| text(&field["jsonPath"]).trim_start_matches('.').to_owned())
         .collect()
-}
-
-/// What is wrong with a definition beside its schemas (apiextensions `validation.go`).
-fn check(definition: &Value) -> Vec<Cause> {
-    let spec = &definition["spec"];
-    let (group, names) = (text(&spec["group"]), &spec["names"]);
-    let mut causes = Vec::new();
-    let name = text(&definition["metadata"]["name"]);
-    if name != format!("{}.{group}", text(&names["plural"])) {
-        let detail = r#"must be spec.names.plural+"."+spec.group"#;
-        causes.push(Cause::invalid("metadata.name", &json!(name), detail));
-    }
-    if group.is_empty() {
-        causes.push(Cause::required("spec.group", ""));
-    } else if !names::subdomain(group).is_empty() {
-        let said = names::subdomain(group).join(",");
-        causes.push(Cause::invalid("spec.group", &json!(group), &said));
-    } else if !group.contains('.') {
-        let detail = "should be a domain with at least one dot";
-        causes.push(Cause::invalid("spec.group", &json!(group), detail));
-    }
-    match text(&spec["scope"]) {
-        "Namespaced" | "Cluster" => {}
-        "" => causes.push(Cause::required("spec.scope", "")),
-        other => {
-            let known = &["Cluster", "Namespaced"];
-            causes.push(Cause::unsupported("spec.scope", &json!(other), known));
-        }
-    }
-    check_names(names, &mut causes);
-    check_versions(&spec["versions"], &mut causes);
-    causes
-}
-
-fn check_names(names: &Value, causes: &mut Vec<Cause>) {
-    for key in ["plural", "singular", "kind", "listKind"] {
-        let (field, name) = (format!("spec.names.{key}"), text(&names[key]));
-        if name.is_empty() {
-            causes.push(Cause::required(field, ""));
-            continue;
-        }
-        for complaint in names::NameRule::Label1035.complaints(&name.to_lowercase()) {
-            causes.push(Cause::invalid(field.clone(), &json!(name), &complaint));
-        }
-    }
-    if !text(&names["kind"]).is_empty() && names["kind"] == names["listKind"] {
-        let detail = "kind and listKind may not be the same";
-        causes.push(Cause::invalid(
-            "spec.names.listKind",
-            &names["listKind"],
-            detail,
-        ));
-    }
-}
-
-fn check_versions(versions: &Value, causes: &mut Vec<Cause>) {
-    let stored = list(versions)
-        .iter()
-        .filter(|version| version["storage"] == true);
-    if stored.count() != 1 {
-        let detail = "must have exactly one version marked as storage version";
-        causes.push(Cause::invalid("spec.versions", versions, detail));
-    }
-    for (at, version) in list(versions).iter().enumerate() {
-        let field = |rest: &str| format!("spec.versions[{at}].{rest}");
-        for complaint in names::NameRule::Label1035.complaints(text(&version["name"])) {
-            causes.push(Cause::invalid(field("name"), &version["name"], &complaint));
-        }
-        let again = list(versions)[..at]
-            .iter()
-            .any(|v| v["name"] == version["name"]);
-        if again {
-            let detail = "must contain unique version names";
-            causes.push(Cause::invalid("spec.versions", versions, detail));
-        }
-        let schema = &version["schema"]["openAPIV3Schema"];
-        let field = field("schema.openAPIV3Schema");
-        if !schema.is_object() {
-            causes.push(Cause::required(field, "schemas are required"));
-            continue;
-        }
-        for fault in structural_faults(schema) {
-            let (path, message) = fault.split_once(": ").unwrap_or(("", &fault));
-            causes.push(Cause::said(format!("{field}.{path}"), message.to_owned()));
-        }
-    }
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -257,32 +172,5 @@ mod tests {
         assert_eq!(shown["spec"]["n"], 1);
         let shown = resources[1].present(json!({"spec": {"m": 2}}), 3);
         assert_eq!(shown["spec"], json!({"m": 2}));
-    }
-
-    #[test]
-    fn a_broken_definition_is_refused_with_its_fields() {
-        let mut definition = definition();
-        definition["metadata"]["name"] = json!("widget.example.com");
-        definition["spec"]["group"] = json!("example");
-        definition["spec"]["scope"] = json!("World");
-        definition["spec"]["names"]["kind"] = json!("");
-        definition["spec"]["versions"][1]["storage"] = json!(true);
-        definition["spec"]["versions"][2]["schema"] = json!({});
-        definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["x"] =
-            json!({});
-        let causes = resources(&definition).unwrap_err();
-        let fields: Vec<&str> = causes.iter().map(|cause| cause.field.as_str()).collect();
-        assert_eq!(
-            fields,
-            [
-                "metadata.name",
-                "spec.group",
-                "spec.scope",
-                "spec.names.kind",
-                "spec.versions",
-                "spec.versions[0].schema.openAPIV3Schema.properties[x].type",
-                "spec.versions[2].schema.openAPIV3Schema"
-            ]
-        );
     }
 }

@@ -76,7 +76,7 @@ impl Cause {
         Self::new(reason, field, message)
     }
 
-    /// A cause whose reason is told by the opening words of its message.
+    /// A cause whose reason is told by the words of its message, most often the first.
     pub(super) fn said(field: String, message: String) -> Self {
         const OPENINGS: &[(&str, &str)] = &[
             ("Unsupported value", "FieldValueNotSupported"),
@@ -89,11 +89,12 @@ impl Cause {
         let known = OPENINGS
             .iter()
             .find(|(words, _)| message.starts_with(words));
-        Self::new(
-            known.map_or("FieldValueInvalid", |(_, reason)| reason),
-            field,
-            message,
-        )
+        let reason = match known {
+            Some((_, reason)) => reason,
+            None if message.contains(" in body must be of type ") => "FieldValueTypeInvalid",
+            None => "FieldValueInvalid",
+        };
+        Self::new(reason, field, message)
     }
 
     fn value(&self) -> Value {

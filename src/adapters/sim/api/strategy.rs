@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::builtin::Trait;
 use super::custom;
+use super::definition_rules;
 use super::metadata;
 use super::options::FieldValidation;
 use super::resources::{Nature, Resource};
@@ -251,7 +252,10 @@ pub(super) fn check(resource: &Resource, object: &Value, old: Option<&Value>) ->
         Nature::Builtin(row) => {
             let mut causes = rules::check(row, object, old);
             if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
-                causes.extend(custom::resources(object).err().into_iter().flatten());
+                causes.extend(definition_rules::check(object, old));
+                if causes.is_empty() {
+                    causes.extend(custom::resources(object).err().into_iter().flatten());
+                }
             }
             causes
         }

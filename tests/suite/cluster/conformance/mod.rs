@@ -5,11 +5,14 @@
 //! there is one. `CAPSTAN_WRITE=1` writes what the real one says, for review.
 
 mod objects;
+mod refused_definitions;
+mod refused_schemas;
+mod stricter;
 
 use std::path::Path;
 use std::sync::RwLock;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::kubernetes::Kubernetes;
 use super::servers::Server;
@@ -119,6 +122,28 @@ fn thing() -> Json {
 /// `Orbit`: without a namespace, of any content.
 fn orbit() -> Json {
     yaml(include_str!("kinds/orbit.yaml"))
+}
+
+/// `Widget`: a kind of the behaviour's own, with one version of this schema.
+fn widget(s: &Session, schema: &Json) -> Json {
+    let version = json!({
+        "name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": schema},
+    });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("widgets.{}", s.group())},
+        "spec": {
+            "group": s.group(), "scope": "Namespaced", "versions": [version],
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+        },
+    })
+}
+
+/// The schema of an object with these fields in its spec.
+fn with_spec(fields: &Json) -> Json {
+    let spec = json!({"type": "object", "properties": fields});
+    json!({"type": "object", "properties": {"spec": spec}})
 }
 
 fn yaml(text: &str) -> Json {
