@@ -6,25 +6,19 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use super::Exit;
 use super::args::ApplyArgs;
-use super::embedded::{Embedded, supply};
+use super::cluster::Cluster;
 use super::fleet::Fleet;
 use super::live::Live;
 use super::plan::LOCAL;
 use super::ui::Ui;
 use crate::adapters::kubernetes;
-use crate::adapters::sim::clock::SimClock;
 use crate::api::timeline;
 use crate::compile::Compiled;
-use crate::daemon::wall_time;
 use crate::plan::{self, ApplySet, Progress, State, Tracker};
 use crate::settings::Environment;
 
 /// Exit 0 when everything was applied (with `--wait`: is ready).
 pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    anyhow::ensure!(
-        args.embedded,
-        "applying to a real cluster comes with a later version; use --embedded for a simulated one"
-    );
     let fleet = Fleet::read(&args.fleet)?;
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
@@ -42,14 +36,10 @@ async fn apply(
     set: &ApplySet,
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
-    let embedded = Embedded::start(
-        SimClock::new(wall_time(), args.speed),
-        timeline::SETTLE,
-        Vec::new(),
-    )
-    .await?;
-    let target = embedded.target.clone();
-    for id in supply(&target.client, &compiled.graph).await? {
+    let cluster = Cluster::open(&args.cluster, timeline::SETTLE).await?;
+    cluster.check().await?;
+    let target = cluster.target().clone();
+    for id in cluster.supply(&compiled.graph).await? {
         ui.say(&format!("supplied {id} (not in the fleet)"));
     }
     let plan = Arc::new(plan::against_none(&compiled.objects, &compiled.graph, set));

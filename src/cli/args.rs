@@ -146,22 +146,36 @@ pub(super) enum DataFormat {
     Json,
 }
 
+/// Which cluster. By default the one this process runs in, else the current one of KUBECONFIG or
+/// `~/.kube/config`.
+#[derive(Debug, Args)]
+pub(super) struct ClusterArgs {
+    /// A kubeconfig file
+    #[arg(long, value_name = "FILE", conflicts_with = "embedded")]
+    pub(super) kubeconfig: Option<PathBuf>,
+    /// A context of the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME", conflicts_with = "embedded")]
+    pub(super) context: Option<String>,
+    /// A simulated cluster in this process
+    #[arg(long)]
+    pub(super) embedded: bool,
+    /// How much faster than outside time passes in the simulated cluster
+    #[arg(long, default_value_t = 60, requires = "embedded", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) speed: u32,
+}
+
 #[derive(Debug, Args)]
 pub(super) struct ApplyArgs {
     #[command(flatten)]
     pub(super) fleet: FleetArgs,
-    /// Apply to a simulated cluster in this process
-    #[arg(long)]
-    pub(super) embedded: bool,
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
     /// Wait until everything is ready
     #[arg(long)]
     pub(super) wait: bool,
     /// How long to wait, in the cluster's time
     #[arg(long, default_value = "60m", value_parser = duration)]
     pub(super) timeout: Duration,
-    /// How much faster than outside time passes in the simulated cluster
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(super) speed: u32,
 }
 
 #[derive(Debug, Args)]
@@ -201,12 +215,8 @@ pub(super) struct RunArgs {
     /// Refs whose commits get a plan check, with --source; may be given more than once
     #[arg(long, value_name = "GLOB", default_values = ["refs/pull/*/head", "refs/heads/pr/*"], conflicts_with = "config")]
     pub(super) candidates: Vec<String>,
-    /// Apply to a simulated cluster in this process
-    #[arg(long)]
-    pub(super) embedded: bool,
-    /// How much faster than outside time passes in the simulated cluster
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(super) speed: u32,
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
 }
 
 #[derive(Debug, Args)]

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use axum::Router;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
 use crate::adapters::kubernetes::Target;
-use crate::adapters::sim::actors::{self, Actors, Failure};
+use crate::adapters::sim::actors::{self, Actors};
 use crate::adapters::sim::api::Server;
 use crate::adapters::sim::clock::SimClock;
 use crate::adapters::sim::crds::foreign;
@@ -25,14 +26,25 @@ pub(super) struct Embedded {
 }
 
 impl Embedded {
-    /// Starts one on `clock`, with the kinds of Cluster API, ASO and the ARO provider installed.
-    pub(super) async fn start(
+    /// Starts one on `clock`, with the kinds of Cluster API, ASO and the ARO provider installed, in
+    /// which nothing fails and role assignments settle for `settle`.
+    pub(super) async fn start(clock: SimClock, settle: Duration) -> anyhow::Result<Self> {
+        let options = actors::Options {
+            settle,
+            ..actors::Options::default()
+        };
+        Self::behind(clock, options, |server| server).await
+    }
+
+    /// The same, played as `options` say, behind what `front` puts before its API server.
+    pub(super) async fn behind(
         clock: SimClock,
-        settle: Duration,
-        failures: Vec<Failure>,
+        options: actors::Options,
+        front: impl FnOnce(Router) -> Router,
     ) -> anyhow::Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(clock);
-        let client = Server::new(Arc::clone(&clock)).client("default");
+        let server = Server::new(Arc::clone(&clock));
+        let client = Client::new(front(server.router()), "default");
         for crd in foreign().into_iter().chain(crds()) {
             let name = crd["metadata"]["name"]
                 .as_str()
@@ -41,11 +53,6 @@ impl Embedded {
             let id = ObjectId::new("apiextensions.k8s.io", "CustomResourceDefinition", "", name);
             apply(&client, "customresourcedefinitions", "v1", &id, &crd).await?;
         }
-        let options = actors::Options {
-            settle,
-            failures,
-            ..actors::Options::default()
-        };
         let actors = actors::spawn(client.clone(), Arc::clone(&clock), options);
         Ok(Self {
             target: Target { client, clock },

@@ -6,6 +6,7 @@
 
 mod apply;
 mod args;
+mod cluster;
 mod crds;
 mod demo;
 mod embedded;
@@ -19,6 +20,8 @@ mod report;
 mod run;
 mod ui;
 mod validate;
+
+pub use rehearse::Rehearsal;
 
 use std::process::ExitCode;
 

@@ -1,34 +1,27 @@
 //! `capstan run`: the daemon.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt as _;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::Exit;
-use super::args::RunArgs;
-use super::embedded::{Embedded, supply};
+use super::args::{ClusterArgs, RunArgs};
+use super::cluster::Cluster;
 use super::live::Live;
 use super::ui::Ui;
-use crate::adapters::sim::clock::SimClock;
-use crate::daemon::{self, Engine, View, wall_time};
+use crate::daemon::{self, View};
 use crate::settings::{Environment, Following};
 
 /// Runs until SIGTERM or SIGINT.
 pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     let following = following(args, environment)?;
-    anyhow::ensure!(
-        args.embedded,
-        "driving a real cluster comes with a later version; use --embedded for a simulated one"
-    );
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let exit = runtime.block_on(follow(following, args.speed, ui));
+    let exit = runtime.block_on(follow(following, &args.cluster, ui));
     // A repository that does not answer must not hold the end up.
     runtime.shutdown_timeout(Duration::from_secs(2));
     exit
@@ -59,46 +52,29 @@ fn following(args: &RunArgs, environment: &Environment) -> anyhow::Result<Follow
     Ok(following)
 }
 
-async fn follow(following: Following, speed: u32, ui: &Ui) -> anyhow::Result<Exit> {
-    let embedded = Embedded::start(
-        SimClock::new(wall_time(), speed),
-        following.settle,
-        Vec::new(),
-    )
-    .await?;
+async fn follow(following: Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Exit> {
+    let cluster = Cluster::open(args, following.settle).await?;
     let stop = CancellationToken::new();
     tokio::spawn(signalled(stop.clone()));
     let (sender, view) = watch::channel(View::default());
+    let time = match &cluster {
+        Cluster::Real(_) => String::new(),
+        Cluster::Simulated(_) => format!(
+            "; time in the simulated cluster passes {} times faster",
+            args.speed
+        ),
+    };
     ui.say(&format!(
-        "fleet {}: following {}; time in the simulated cluster passes {speed} times faster",
+        "fleet {}: following {}{time}",
         following.fleet, following.url
     ));
     let shown = show(view, ui);
-    let daemon = daemon::run(following, engine(&embedded), sender, stop);
+    let daemon = daemon::run(following, cluster.engine(), sender, stop);
     // The view ends with the daemon.
     let (ended, ()) = tokio::join!(daemon, shown);
     ended?;
     ui.say("stopped");
     Ok(Exit::Fine)
-}
-
-/// The embedded engine as the daemon drives it.
-pub(super) fn engine(embedded: &Embedded) -> Engine {
-    let target = embedded.target.clone();
-    let client = target.client.clone();
-    let prepare: daemon::Prepare = Arc::new(move |graph| {
-        let client = client.clone();
-        async move {
-            match supply(&client, &graph).await {
-                Ok(supplied) => supplied
-                    .iter()
-                    .for_each(|id| tracing::info!(object = %id, "supplied; not in the fleet")),
-                Err(error) => tracing::error!(%error, "the simulated cluster lacks something"),
-            }
-        }
-        .boxed()
-    });
-    Engine { target, prepare }
 }
 
 /// Ends when the process is asked to stop.

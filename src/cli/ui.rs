@@ -25,12 +25,13 @@ impl Ui {
     }
 
     /// Sends logs to stderr: what happens, or errors only when `quiet`, or as CAPSTAN_LOG says. On a
-    /// terminal progress is drawn instead: other lines would come between.
+    /// terminal progress is drawn instead: other lines would come between. What a request failed of
+    /// is told by whoever made it.
     pub(super) fn log(&self, environment: &Environment, quiet: bool) {
         let default = if quiet || self.terminal {
-            "error"
+            "error,kube_client=off"
         } else {
-            "warn,capstan=info"
+            "warn,capstan=info,kube_client=off"
         };
         let filter = environment.log.as_deref().unwrap_or(default);
         let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new(default));

@@ -1,6 +1,7 @@
 //! The daemon as a process: pushes, notes, kills. Time in the embedded cluster passes 3,000 times
 //! faster than outside, so that a cluster takes half a second.
 
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-const DEFINITION: &str = "\
+pub(crate) const DEFINITION: &str = "\
 apiVersion: capstan.dev/v1alpha1
 kind: ClusterDefinition
 metadata:
@@ -31,24 +32,32 @@ spec:
 ";
 
 /// A bare repository and the daemon that follows it. The daemon is killed when this is dropped.
-struct World {
+pub(crate) struct World {
     dir: TempDir,
     author: Author,
+    /// The kubeconfig of the cluster; none for the embedded one.
+    kubeconfig: Option<PathBuf>,
     daemon: Option<Child>,
 }
 
 impl World {
     fn new() -> Self {
+        Self::on(None)
+    }
+
+    /// On the cluster of this kubeconfig, else on the embedded one.
+    pub(crate) fn on(kubeconfig: Option<&Path>) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let author = Author::init(&dir.path().join("config.git")).expect("a bare repository");
         Self {
             dir,
             author,
+            kubeconfig: kubeconfig.map(Path::to_owned),
             daemon: None,
         }
     }
 
-    fn push(&self, branch: &str, onto: Option<&str>, text: &str) -> String {
+    pub(crate) fn push(&self, branch: &str, onto: Option<&str>, text: &str) -> String {
         self.push_files(branch, onto, &[("clusters/one.yaml", text)])
     }
 
@@ -62,7 +71,7 @@ impl World {
             .expect("pushed")
     }
 
-    fn start(&mut self, speed: u32) {
+    pub(crate) fn start(&mut self, speed: u32) {
         let source = self.author.dir().display().to_string();
         self.run(speed, &["--interval", "100ms", "--source", &source]);
     }
@@ -79,8 +88,13 @@ impl World {
     }
 
     fn run(&mut self, speed: u32, arguments: &[&str]) {
-        let daemon = Command::new(env!("CARGO_BIN_EXE_capstan"))
-            .args(["run", "--embedded", "--speed", &speed.to_string()])
+        let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
+        command.arg("run");
+        match &self.kubeconfig {
+            Some(kubeconfig) => command.arg("--kubeconfig").arg(kubeconfig),
+            None => command.args(["--embedded", "--speed", &speed.to_string()]),
+        };
+        let daemon = command
             .args(arguments)
             .env("CAPSTAN_CACHE", self.dir.path().join("cache"))
             .stdout(Stdio::null())
@@ -89,7 +103,7 @@ impl World {
         self.daemon = Some(daemon.expect("the daemon starts"));
     }
 
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         if let Some(mut daemon) = self.daemon.take() {
             daemon
                 .kill()
@@ -98,14 +112,14 @@ impl World {
         }
     }
 
-    fn check(&self, revision: &str, context: &str) -> Option<Check> {
+    pub(crate) fn check(&self, revision: &str, context: &str) -> Option<Check> {
         let note = self.author.note(NOTES_REF, revision).expect("readable")?;
         checks::read(&note)
             .into_iter()
             .find(|check| check.context == context)
     }
 
-    fn wait(&self, revision: &str, context: &str, state: CheckState) -> Check {
+    pub(crate) fn wait(&self, revision: &str, context: &str, state: CheckState) -> Check {
         let start = Instant::now();
         loop {
             let check = self.check(revision, context);
@@ -130,7 +144,7 @@ impl Drop for World {
     }
 }
 
-const SYNC: &str = "capstan/config/sync";
+pub(crate) const SYNC: &str = "capstan/config/sync";
 const PLAN: &str = "capstan/config/plan";
 
 #[test]

@@ -12,6 +12,7 @@
 //! Nothing is polled: a step starts when the watch event that satisfies its last predecessor
 //! arrives. It does not know: where the plan came from, who reads the progress.
 
+mod connect;
 mod discovery;
 mod embedded;
 mod error;
@@ -20,5 +21,6 @@ mod rest;
 mod runner;
 mod watch;
 
+pub use connect::{Access, ConnectError, connect};
 pub use error::Error;
 pub use runner::{Options, Target, run};

@@ -1,17 +1,28 @@
 //! What the cluster says of objects, as it changes.
+//!
+//! In: a client and a kind. Out: news of its objects, for ever: a watch that breaks rests and is
+//! taken up again. It does not know what follows from the news.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, PartialObjectMeta, TypeMeta};
+use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::Value as Json;
+use tokio::time::Instant;
 
 use super::discovery::Served;
 use crate::model::ObjectId;
+
+/// How long a watch rests that breaks for the first time, about.
+const FIRST_REST: Duration = Duration::from_secs(1);
+/// How long it rests at most, about. A watch that held for longer counts as whole again.
+const LONGEST_REST: Duration = Duration::from_secs(32);
 
 /// News from the cluster.
 pub(super) enum News {
@@ -24,7 +35,8 @@ pub(super) enum News {
 /// News of all definitions of custom kinds. Their content, which is large, is not asked for.
 pub(super) fn definitions(client: &Client) -> BoxStream<'static, News> {
     let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client.clone());
-    let events = watcher(api, watcher::Config::default()).default_backoff();
+    let events = watcher(api, watcher::Config::default());
+    let events = events.backoff(Rests::of("CustomResourceDefinition"));
     let news = events.filter_map(async |event| match event {
         Ok(watcher::Event::Apply(crd) | watcher::Event::InitApply(crd)) => {
             let name = crd.name_any();
@@ -51,11 +63,8 @@ pub(super) fn objects(
     let config = labels.map_or_else(watcher::Config::default, |labels| {
         watcher::Config::default().labels(labels)
     });
-    news(
-        watcher(api, config).default_backoff(),
-        served.resource.clone(),
-    )
-    .boxed()
+    let events = watcher(api, config).backoff(Rests::of(&served.resource.kind));
+    news(events, served.resource.clone()).boxed()
 }
 
 fn news<E: std::fmt::Display + Send + 'static>(
@@ -115,4 +124,104 @@ fn present(mut live: DynamicObject, resource: &ApiResource) -> News {
     });
     // A dynamic object is made of JSON, so it always turns into JSON again.
     News::Object(id, serde_json::to_value(live).ok())
+}
+
+/// The rests of a watch that breaks again and again: each twice as long as the one before. They
+/// differ from kind to kind, so that not all come back at once after the API server was away, and
+/// are the same in every run, as a rehearsal must be.
+struct Rests {
+    /// So many 512ths of a rest are added to it.
+    share: u8,
+    failures: u32,
+    /// When the last rest ends.
+    resumes: Instant,
+}
+
+impl Rests {
+    fn of(kind: &str) -> Self {
+        let mixed = |sum: u8, byte: u8| sum.wrapping_mul(31).wrapping_add(byte);
+        Self {
+            share: kind.bytes().fold(0, mixed),
+            failures: 0,
+            resumes: Instant::now(),
+        }
+    }
+}
+
+impl Iterator for Rests {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        let now = Instant::now();
+        if now > self.resumes + LONGEST_REST {
+            self.failures = 0;
+        }
+        let whole = FIRST_REST.saturating_mul(1 << self.failures.min(8));
+        let whole = whole.min(LONGEST_REST);
+        let rest = whole + whole * u32::from(self.share) / 512;
+        self.failures = self.failures.saturating_add(1);
+        self.resumes = now + rest;
+        Some(rest)
+    }
+}
+
+impl Backoff for Rests {
+    /// Asked for with every event, also that a list begins, which is said before anything was asked:
+    /// only time shows that a watch holds.
+    fn reset(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::{Arc, Mutex};
+
+    use http::{Request, Response, StatusCode};
+    use kube::client::Body;
+    use kube::core::GroupVersionKind;
+
+    use super::*;
+
+    /// The milliseconds between the requests of a watch to a cluster that turns all of them away.
+    async fn turned_away(kind: &str, seconds: u64) -> Vec<u128> {
+        let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
+        let asked = Arc::clone(&times);
+        let service = tower::service_fn(move |_: Request<Body>| {
+            asked.lock().unwrap().push(start.elapsed().as_millis());
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            std::future::ready(Ok::<_, std::convert::Infallible>(response))
+        });
+        let served = Served {
+            resource: ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", kind)),
+            namespaced: true,
+        };
+        let client = Client::new(service, "default");
+        let watching = objects(&client, &served, None).for_each(async |_| {});
+        let limit = Duration::from_secs(seconds);
+        assert!(tokio::time::timeout(limit, watching).await.is_err());
+        let times = times.lock().unwrap();
+        times.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cluster_that_turns_a_watch_away_is_asked_less_and_less() {
+        let rests = turned_away("ConfigMap", 150).await;
+        assert_eq!(rests, [1301, 2602, 5204, 10407, 20813, 41625, 41625]);
+        let others = turned_away("Secret", 10).await;
+        assert_eq!(others, [1407, 2813, 5625]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_held_for_longer_than_it_ever_rests_starts_anew() {
+        let mut rests = Rests::of("");
+        let mut rest = || rests.next().unwrap().as_secs();
+        for (held, expected) in [(0, 1), (32, 2), (0, 4), (33, 1), (0, 2)] {
+            tokio::time::advance(Duration::from_secs(held)).await;
+            let rest = rest();
+            assert_eq!(rest, expected);
+            tokio::time::advance(Duration::from_secs(rest)).await;
+        }
+    }
 }

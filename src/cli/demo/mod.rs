@@ -15,12 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::Exit;
 use super::args::DemoArgs;
-use super::embedded::Embedded;
+use super::cluster::Cluster;
 use super::live::Live;
-use super::run::engine;
 use super::ui::Ui;
 use crate::adapters::git::Author;
-use crate::adapters::sim::clock::SimClock;
 use crate::daemon::{self, View, wall_time};
 use crate::model::{Check, CheckState};
 use crate::settings::{Environment, Following};
@@ -48,17 +46,12 @@ async fn tour(speed: u32, ui: &Ui, environment: &Environment) -> anyhow::Result<
     let first = author.push("main", None, &files, "The fleet", wall_time())?;
 
     let following = following(dir.path(), &author, environment);
-    let embedded = Embedded::start(
-        SimClock::new(wall_time(), speed),
-        following.settle,
-        Vec::new(),
-    )
-    .await?;
+    let cluster = Cluster::simulated(speed, following.settle).await?;
     let stop = CancellationToken::new();
     let (sender, view) = watch::channel(View::default());
     let daemon = tokio::spawn(daemon::run(
         following,
-        engine(&embedded),
+        cluster.engine(),
         sender,
         stop.clone(),
     ));

@@ -3,8 +3,12 @@
 //! A behaviour is a conversation with a server. What the real server answered is kept beside the
 //! test, so that the simulator is held to it on every machine, and both are where both are there.
 
+mod agreement;
 mod conformance;
+mod difference;
 mod kubernetes;
+mod mutations;
+mod pipeline;
 mod reply;
 mod servers;
 mod session;

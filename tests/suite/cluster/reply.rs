@@ -132,7 +132,7 @@ impl Names {
                 out,
                 "  {} {}",
                 text(&cause["reason"]),
-                text(&cause["field"])
+                self.named(&text(&cause["field"]))
             );
             if detail != Detail::Gist {
                 let _ = write!(out, ": {}", self.named(&text(&cause["message"])));
@@ -217,7 +217,7 @@ impl Names {
             .collect();
         lines.sort();
         for line in lines {
-            out.push_str(&line);
+            out.push_str(&self.named(&line));
             out.push('\n');
         }
     }

@@ -94,8 +94,14 @@ impl Ask {
 impl Session {
     /// A conversation in a namespace of its own, which is made.
     pub(super) async fn open(server: Server, namespace: &str) -> Self {
+        let client = server.client().await;
+        Self::with(server, client, namespace).await
+    }
+
+    /// As [`Self::open`], through a client that others use, too.
+    pub(super) async fn with(server: Server, client: Client, namespace: &str) -> Self {
         let session = Self {
-            client: server.client().await,
+            client,
             server,
             namespace: namespace.to_owned(),
             written: Mutex::default(),

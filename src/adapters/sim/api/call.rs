@@ -16,10 +16,13 @@ use super::builtin::Trait;
 use super::commit::{Write, Written};
 use super::delete::{self, Deleted};
 use super::gc;
-use super::list;
+use super::kinds;
+use super::list::{self, Page};
 use super::object::{Form, Stored};
-use super::options::{self, DeleteOptions, ListOptions, Query, WatchOptions, WriteOptions};
+use super::options::{DeleteOptions, WriteOptions};
 use super::path::Target;
+use super::query::Query;
+use super::reads::{ListOptions, WatchOptions};
 use super::request::{self, BODY_LIMIT};
 use super::resources::Resource;
 use super::respond::{json_response, response};
@@ -52,23 +55,44 @@ impl Call<'_> {
     /// The refusal.
     pub(super) async fn answer(&self, parts: &Parts, body: Body) -> Answer {
         let form = request::form(self.accept.as_deref())?;
-        let named = self.target.name.is_some();
-        let placed = !self.resource.namespaced || self.target.namespace.is_some();
-        match (&parts.method, named, self.part) {
-            (&Method::GET, ..) if options::flag(&self.query, "watch") => self.watch(form),
+        let media = media_type(parts);
+        match (&parts.method, self.target.name.is_some(), self.part) {
+            (&Method::GET, false, _) if self.query.flag("watch") => self.watch(form),
             (&Method::GET, false, _) => self.list(form),
             (&Method::GET, true, _) => self.get(form),
-            (&Method::DELETE, true, Part::Main) => self.delete(&read(body).await?, form),
-            (&Method::DELETE, false, _)
-                if placed && !self.resource.has(Trait::NoDeleteCollection) =>
-            {
-                self.delete_all(&read(body).await?, form)
+            (&Method::DELETE, true, Part::Main) => self.delete(media, &read(body).await?, form),
+            (&Method::DELETE, false, _) if self.deletes_together() => {
+                self.delete_all(media, &read(body).await?, form)
             }
-            (&Method::POST, false, _) if placed => self.create(parts, &read(body).await?, form),
+            (&Method::POST, false, _) if self.is_placed() => {
+                self.create(parts, &read(body).await?, form)
+            }
             (&Method::PUT, true, _) => self.update(parts, &read(body).await?, form),
             (&Method::PATCH, true, _) => self.patch(parts, body, form).await,
-            _ => Err(Refusal::method_not_allowed()),
+            (method, ..) => Err(self.no_such_verb(method)),
         }
+    }
+
+    /// Whether the path says in which namespace objects lie, if they lie in one.
+    fn is_placed(&self) -> bool {
+        !self.resource.namespaced || self.target.namespace.is_some()
+    }
+
+    fn deletes_together(&self) -> bool {
+        self.is_placed() && !self.resource.has(Trait::NoDeleteCollection)
+    }
+
+    /// That the resource has no such verb: built-in ones have no route for it, those of definitions
+    /// look at the verb.
+    fn no_such_verb(&self, method: &Method) -> Refusal {
+        let verb = match *method {
+            _ if self.resource.is_builtin() => return Refusal::method_not_allowed(),
+            Method::PUT | Method::PATCH => return Refusal::bad_request("name must be provided"),
+            Method::POST => "create",
+            Method::DELETE => "delete",
+            _ => "",
+        };
+        Refusal::unsupported(&self.resource, verb)
     }
 
     fn namespace(&self) -> &str {
@@ -92,6 +116,7 @@ impl Call<'_> {
     }
 
     fn get(&self, form: Form) -> Answer {
+        self.check_form(form, Form::MetadataList)?;
         let object = {
             let state = self.shared.lock();
             list::check_version(&state, &self.query)?;
@@ -102,25 +127,34 @@ impl Call<'_> {
     }
 
     fn list(&self, form: Form) -> Answer {
-        let scope = self.scope()?;
         let options = ListOptions::read(&self.query)?;
+        let scope = self.scope()?;
+        self.check_form(form, Form::Metadata)?;
         let page = list::list(&self.shared.lock(), &self.resource, &scope, &options)?;
-        let mut metadata = json!({"resourceVersion": page.version.to_string()});
-        if let Some(next) = &page.next {
-            metadata["continue"] = json!(next);
-        }
-        if let Some(remaining) = page.remaining {
-            metadata["remainingItemCount"] = json!(remaining);
-        }
-        Ok(self.objects(&metadata, &page.items, form))
+        Ok(self.page(&page, form))
     }
 
     fn watch(&self, form: Form) -> Answer {
-        let scope = self.scope()?;
         let options = WatchOptions::read(&self.query)?;
+        let scope = self.scope()?;
         let state = self.shared.lock();
         let stream = watch::open(self.shared, &state, &self.resource, scope, options, form)?;
         Ok(response(StatusCode::OK, Body::from_stream(stream)))
+    }
+
+    /// Refuses the form that is not for what is answered with.
+    fn check_form(&self, form: Form, wrong: Form) -> Result<(), Refusal> {
+        let (wanted, what) = match (form == wrong, form) {
+            (true, Form::Metadata) => ("PartialObjectMetadata", "a list"),
+            (true, Form::MetadataList) => ("PartialObjectMetadataList", "not a list"),
+            _ => return Ok(()),
+        };
+        let list = if form == Form::Metadata { "List" } else { "" };
+        let go_type = match self.resource.is_builtin() {
+            true => format!("{}{list}", kinds::go_type(&self.resource)),
+            false => format!("unstructured.Unstructured{list}"),
+        };
+        Err(Refusal::wrong_form(wanted, &format!("{what} (*{go_type})")))
     }
 
     fn write<'a>(&'a self, options: &'a WriteOptions, now: &'a str) -> Write<'a> {
@@ -136,7 +170,7 @@ impl Call<'_> {
 
     fn create(&self, parts: &Parts, body: &[u8], form: Form) -> Answer {
         let options = WriteOptions::read(&self.query, agent(parts), "CreateOptions")?;
-        let object = request::body(media_type(parts), body)?;
+        let object = kinds::sent(&self.resource, media_type(parts), body)?;
         self.do_write(form, |state, now| {
             write::create(state, self.write(&options, now), object)
         })
@@ -144,7 +178,7 @@ impl Call<'_> {
 
     fn update(&self, parts: &Parts, body: &[u8], form: Form) -> Answer {
         let options = WriteOptions::read(&self.query, agent(parts), "UpdateOptions")?;
-        let object = request::body(media_type(parts), body)?;
+        let object = kinds::sent(&self.resource, media_type(parts), body)?;
         self.do_write(form, |state, now| {
             write::update(state, self.write(&options, now), object)
         })
@@ -163,9 +197,10 @@ impl Call<'_> {
                 ]));
             }
         };
-        let options = WriteOptions::read(&self.query, agent(parts), "PatchOptions")?;
-        let patch = kind(request::document(&read(body).await?)?);
-        WriteOptions::check_patch(&self.query, matches!(patch, Patch::Apply(_)))?;
+        let body = read(body).await?;
+        let is_apply = media_type(parts) == "application/apply-patch+yaml";
+        let options = WriteOptions::read_patch(&self.query, agent(parts), is_apply)?;
+        let patch = kind(request::patch(is_apply, &body)?);
         self.do_write(form, |state, now| {
             write::patch(state, self.write(&options, now), patch)
         })
@@ -198,8 +233,8 @@ impl Call<'_> {
         Ok(response)
     }
 
-    fn delete(&self, body: &[u8], form: Form) -> Answer {
-        let options = DeleteOptions::read(&self.query, body)?;
+    fn delete(&self, media: &str, body: &[u8], form: Form) -> Answer {
+        let options = DeleteOptions::read(&self.query, media, body)?;
         let now = self.shared.now();
         let Deleted { object, gone } = {
             let mut state = self.shared.lock();
@@ -215,18 +250,21 @@ impl Call<'_> {
         Ok(self.object(StatusCode::OK, &object, form))
     }
 
-    fn delete_all(&self, body: &[u8], form: Form) -> Answer {
+    fn delete_all(&self, media: &str, body: &[u8], form: Form) -> Answer {
+        let listed = ListOptions::read(&self.query)?;
         let scope = self.scope()?;
-        let options = DeleteOptions::read(&self.query, body)?;
+        let options = DeleteOptions::read(&self.query, media, body)?;
+        self.check_form(form, Form::Metadata)?;
         let now = self.shared.now();
-        let (deleted, version) = {
+        let page = {
             let mut state = self.shared.lock();
-            let deleted = delete::delete_all(&mut state, &self.resource, &scope, &options, &now);
+            let page = list::list(&state, &self.resource, &scope, &listed)?;
+            let keys = page.items.iter().map(|(key, _)| key);
+            let deleted = delete::delete_all(&mut state, &self.resource, keys, &options, &now);
             gc::settle(&mut state, &now);
-            (deleted?, state.version)
+            deleted.map(|()| page)?
         };
-        let metadata = json!({"resourceVersion": version.to_string()});
-        Ok(self.objects(&metadata, &deleted, form))
+        Ok(self.page(&page, form))
     }
 
     fn object(&self, status: StatusCode, object: &Stored, form: Form) -> Response<Body> {
@@ -235,29 +273,40 @@ impl Call<'_> {
         response(status, text.into())
     }
 
-    fn objects(&self, metadata: &Value, items: &[Stored], form: Form) -> Response<Body> {
+    fn page(&self, page: &Page, form: Form) -> Response<Body> {
+        let mut metadata = json!({"resourceVersion": page.version.to_string()});
+        if let Some(next) = &page.next {
+            metadata["continue"] = json!(next);
+        }
+        if let Some(remaining) = page.remaining {
+            metadata["remainingItemCount"] = json!(remaining);
+        }
         let (api_version, kind) = match form {
             Form::Whole => (
                 self.resource.api_version(),
                 self.resource.list_kind.as_str(),
             ),
-            Form::Metadata => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList"),
+            _ => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList"),
         };
-        let size: usize = items.iter().map(|object| object.size() + 128).sum();
-        let mut text = Vec::with_capacity(size + 256);
+        let sizes = page.items.iter().map(|(_, object)| object.size() + 128);
+        let mut text = Vec::with_capacity(sizes.sum::<usize>() + 256);
         let opening = format!(
-            "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{metadata},\"items\":[",
+            "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{metadata},\"items\":",
             json!(kind),
             json!(api_version)
         );
         text.extend_from_slice(opening.as_bytes());
-        for (at, object) in items.iter().enumerate() {
-            if at > 0 {
-                text.push(b',');
-            }
+        if page.items.is_empty() && form != Form::Whole {
+            // So it is on a real server.
+            text.extend_from_slice(b"null}");
+            return response(StatusCode::OK, text.into());
+        }
+        for (at, (_, object)) in page.items.iter().enumerate() {
+            text.push(if at == 0 { b'[' } else { b',' });
             object.render_item(&self.resource, form, &mut text);
         }
-        text.extend_from_slice(b"]}");
+        let closing: &[u8] = if page.items.is_empty() { b"[]}" } else { b"]}" };
+        text.extend_from_slice(closing);
         response(StatusCode::OK, text.into())
     }
 }

@@ -90,7 +90,10 @@ pub(super) fn create(
     }
     let draft = draft(state, write, object)?;
     let object = match write.options.dry_run {
-        true => draft.at(0),
+        true => {
+            state.skip_uid();
+            draft.at(0)
+        }
         false => state.put(&address, draft),
     };
     Ok(Written {

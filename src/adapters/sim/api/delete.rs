@@ -12,7 +12,6 @@ use super::metadata::{self, FOREGROUND, ORPHAN};
 use super::object::Stored;
 use super::options::{DeleteOptions, Propagation};
 use super::resources::Resource;
-use super::scope::Scope;
 use super::status::Refusal;
 use super::store::State;
 
@@ -76,10 +75,12 @@ fn check_preconditions(
         ("ResourceVersion", &options.version, &version),
     ] {
         if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
-            let why = format!(
-                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
-            );
-            return Err(Refusal::conflict(resource, address.name(), why));
+            return Err(Refusal::precondition(
+                resource,
+                address,
+                what,
+                (wanted, found),
+            ));
         }
     }
     Ok(())
@@ -152,26 +153,25 @@ pub(super) fn edit(
     }
 }
 
-/// DELETE of a collection. Gives the objects that were meant.
+/// DELETE of the objects of a collection that have these keys.
 ///
 /// # Errors
 /// As [`delete`]; an object that is gone already is no error.
-pub(super) fn delete_all(
+pub(super) fn delete_all<'a>(
     state: &mut State,
     resource: &Arc<Resource>,
-    scope: &Scope,
+    keys: impl Iterator<Item = &'a Arc<str>>,
     options: &DeleteOptions,
     now: &str,
-) -> Result<Vec<Stored>, Refusal> {
-    let namespace = scope.prefix.trim_end_matches('/').to_owned();
-    let mut deleted = Vec::new();
-    for address in state.addresses(&resource.collection, &namespace) {
-        let meant = state
-            .get(&address)
-            .filter(|object| scope.has(&address.key, object));
-        if meant.is_some() {
-            deleted.push(delete(state, resource, &address, options, now)?.object);
+) -> Result<(), Refusal> {
+    for key in keys {
+        let address = Address {
+            collection: resource.collection.clone(),
+            key: key.clone(),
+        };
+        if state.get(&address).is_some() {
+            delete(state, resource, &address, options, now)?;
         }
     }
-    Ok(deleted)
+    Ok(())
 }

@@ -3,9 +3,12 @@
 //! In: a collection, a scope and options. Out: a page and where the next one starts. Later pages show
 //! the collection as it was when the first was read, by undoing what happened since.
 
+use std::sync::Arc;
+
 use super::history::Forgotten;
 use super::object::Stored;
-use super::options::{At, ListOptions, Query};
+use super::query::Query;
+use super::reads::{self, At, ListOptions};
 use super::resources::Resource;
 use super::scope::Scope;
 use super::status::Refusal;
@@ -16,7 +19,8 @@ use super::store::{Collection, State};
 pub(super) struct Page {
     /// The version that it shows.
     pub(super) version: u64,
-    pub(super) items: Vec<Stored>,
+    /// By their keys, which sort them.
+    pub(super) items: Vec<(Arc<str>, Stored)>,
     /// What to ask for next; none when this was the last page.
     pub(super) next: Option<String>,
     /// How many objects are left, if that can be told.
@@ -66,7 +70,7 @@ pub(super) fn list(
     }
     Ok(Page {
         version,
-        items: found.into_iter().map(|(_, object)| object).collect(),
+        items: found,
         next,
         remaining,
     })
@@ -79,7 +83,12 @@ const CONTINUE_EXPIRED: &str = "The provided continue parameter is too old to di
 /// # Errors
 /// 504 when it is.
 pub(super) fn check_version(state: &State, query: &Query) -> Result<(), Refusal> {
-    start(state, ListOptions::read(query)?.at).map(|_| ())
+    match reads::bare_version(query)? {
+        Some(version) if version > state.version => {
+            Err(Refusal::version_too_large(version, state.version))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn start(state: &State, at: At) -> Result<Cursor, Refusal> {
@@ -103,20 +112,20 @@ fn objects(
     resource: &Resource,
     scope: &Scope,
     cursor: &Cursor,
-) -> Result<Vec<(String, Stored)>, Forgotten> {
+) -> Result<Vec<(Arc<str>, Stored)>, Forgotten> {
     let meant = |key: &str, object: &Stored| scope.has(key, object);
     let then = match cursor.version {
         Some(version) => collection.history.undo(version)?,
         None => Default::default(),
     };
-    let keyed = |(key, object): (&std::sync::Arc<str>, &Stored)| {
-        meant(key, object).then(|| (key.to_string(), object.clone()))
+    let keyed = |(key, object): (&Arc<str>, &Stored)| {
+        meant(key, object).then(|| (key.clone(), object.clone()))
     };
     if let (Some(key), true) = (scope.only_key(resource), then.is_empty()) {
         let object = collection.get(&key).filter(|object| meant(&key, object));
         let object = object.filter(|_| key > cursor.after);
         return Ok(object
-            .map(|object| (key, object.clone()))
+            .map(|object| (key.into(), object.clone()))
             .into_iter()
             .collect());
     }
@@ -144,7 +153,7 @@ fn token(version: Option<u64>, after: &str) -> String {
 }
 
 fn read_token(token: &str) -> Result<Cursor, Refusal> {
-    let broken = || Refusal::bad_request("continue key is not valid");
+    let broken = || Refusal::bad_request("invalid continue token: continue key is not valid");
     let (version, hex) = token.split_once('.').ok_or_else(broken)?;
     let version = match version {
         "-" => None,
@@ -177,7 +186,7 @@ mod tests {
 
     fn page(state: &State, options: &ListOptions) -> Result<Page, Refusal> {
         let resource = state.registry.find("", "v1", "configmaps").unwrap();
-        let scope = Scope::read(&resource, Some("a"), None, &Query::new()).unwrap();
+        let scope = Scope::read(&resource, Some("a"), None, &Query::default()).unwrap();
         list(state, &resource, &scope, options)
     }
 
@@ -190,7 +199,7 @@ mod tests {
     }
 
     fn shown(page: &Page) -> Vec<String> {
-        let show = |object: &Stored| {
+        let show = |(_, object): &(Arc<str>, Stored)| {
             let value = object.stored_value();
             let name = value["metadata"]["name"].as_str().unwrap().to_owned();
             format!("{name}={}", value["data"]["v"])

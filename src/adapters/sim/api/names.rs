@@ -31,10 +31,15 @@ impl NameRule {
     pub(super) fn prefix_complaints(self, prefix: &str) -> Vec<String> {
         match self {
             Self::PathSegment => path_segment(prefix),
-            rule if prefix.ends_with('-') => {
-                rule.complaints(&format!("{}a", &prefix[..prefix.len() - 1]))
-            }
-            rule => rule.complaints(prefix),
+            rule => match prefix.strip_suffix('-') {
+                // A real server looks neither at the dash nor at what is before it.
+                Some(start) if !start.is_empty() => {
+                    let mut start = start.to_owned();
+                    start.pop();
+                    rule.complaints(&format!("{start}a"))
+                }
+                _ => rule.complaints(prefix),
+            },
         }
     }
 }

@@ -51,8 +51,10 @@ struct Content {
 pub(super) enum Form {
     /// As they are.
     Whole,
-    /// `PartialObjectMetadata`.
+    /// `PartialObjectMetadata`, for one object or for events of a watch.
     Metadata,
+    /// `PartialObjectMetadataList`, for lists.
+    MetadataList,
 }
 
 impl Stored {
@@ -140,7 +142,7 @@ impl Stored {
 
     /// Writes the object as the JSON of `resource` in `form`.
     pub(super) fn render(&self, resource: &Resource, form: Form, out: &mut Vec<u8>) {
-        if form == Form::Metadata {
+        if form != Form::Whole {
             return self.write(METADATA_PREFIX, form, out);
         }
         if resource.stores_as_it_serves(self.content.edition) {
@@ -170,7 +172,7 @@ impl Stored {
         }
         match form {
             Form::Whole => out.extend_from_slice(text),
-            Form::Metadata => {
+            Form::Metadata | Form::MetadataList => {
                 out.extend_from_slice(&text[..*split]);
                 out.push(b'}');
             }

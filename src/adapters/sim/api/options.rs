@@ -1,17 +1,15 @@
-//! Options of requests, as their queries and bodies say them.
+//! Options of writes and deletions, as their queries and bodies say them.
 //!
 //! In: parameters. Out: options, or the refusal of those that make no sense (k8s.io/apimachinery
 //! `meta/v1/validation`). It does not know resources, nor what the options do.
 
-use std::collections::BTreeMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::DeleteOptions as Said;
+use serde_json::json;
 
-use serde_json::{Value, json};
-
-use super::request::document;
+use super::kinds;
+use super::query::Query;
+use super::request::Format;
 use super::status::{Cause, Refusal};
-
-/// The parameters of a request.
-pub(super) type Query = BTreeMap<String, String>;
 
 /// What to do about fields that the schema does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,71 +40,80 @@ impl WriteOptions {
     /// # Errors
     /// 422 for values that are not known.
     pub(super) fn read(query: &Query, agent: &str, kind: &str) -> Result<Self, Refusal> {
-        let mut causes = Vec::new();
-        let manager = query.get("fieldManager").map_or("", String::as_str);
-        if manager.len() > 128 {
-            causes.push(Cause::too_long("fieldManager", 128));
-        }
-        if manager.chars().any(char::is_control) {
-            let detail = "should only contain printable characters";
-            causes.push(Cause::invalid("fieldManager", &json!(manager), detail));
-        }
-        let dry_run = dry_run(query, &mut causes);
-        let validation = match query.get("fieldValidation").map_or("", String::as_str) {
-            "" | "Warn" => FieldValidation::Warn,
-            "Ignore" => FieldValidation::Ignore,
-            "Strict" => FieldValidation::Strict,
-            other => {
-                let known = &["", "Ignore", "Strict", "Warn"];
-                causes.push(Cause::unsupported("fieldValidation", &json!(other), known));
-                FieldValidation::Warn
+        let causes = write_causes(query);
+        Refusal::of_options(kind, &causes)?;
+        Ok(Self::known(query, agent))
+    }
+
+    /// Reads those of a patch: an apply needs a manager, and only an apply can be forced.
+    ///
+    /// # Errors
+    /// 422 for values that are not known, or are for other patches.
+    pub(super) fn read_patch(query: &Query, agent: &str, apply: bool) -> Result<Self, Refusal> {
+        let mut causes = match apply {
+            true if query.text("fieldManager").is_empty() => {
+                vec![Cause::required(
+                    "fieldManager",
+                    "is required for apply patch",
+                )]
             }
+            false if query.get("force").is_some() => {
+                let detail = "may not be specified for non-apply patch";
+                vec![Cause::forbidden("force", detail)]
+            }
+            _ => Vec::new(),
         };
-        refuse(kind, &causes)?;
-        let manager = match manager {
+        causes.extend(write_causes(query));
+        Refusal::of_options("PatchOptions", &causes)?;
+        Ok(Self::known(query, agent))
+    }
+
+    /// From a query in which nothing is wrong.
+    fn known(query: &Query, agent: &str) -> Self {
+        let manager = match query.text("fieldManager") {
             "" => agent.split('/').next().unwrap_or_default(),
             manager => manager,
         };
-        Ok(Self {
-            dry_run,
-            manager: manager.chars().take(128).collect(),
-            validation,
-            force: flag(query, "force"),
-        })
-    }
-
-    /// Checks what only patches say: an apply needs a manager, and only an apply can be forced.
-    ///
-    /// # Errors
-    /// 422 when that is not so.
-    pub(super) fn check_patch(query: &Query, apply: bool) -> Result<(), Refusal> {
-        let unnamed = query.get("fieldManager").is_none_or(String::is_empty);
-        let cause = match apply {
-            true if unnamed => Cause::required("fieldManager", "is required for apply patch"),
-            false if query.contains_key("force") => {
-                Cause::forbidden("force", "may not be specified for non-apply patch")
-            }
-            _ => return Ok(()),
-        };
-        refuse("PatchOptions", &[cause])
-    }
-}
-
-fn refuse(kind: &str, causes: &[Cause]) -> Result<(), Refusal> {
-    match causes {
-        [] => Ok(()),
-        causes => Err(Refusal::invalid_options(kind, causes)),
-    }
-}
-
-fn dry_run(query: &Query, causes: &mut Vec<Cause>) -> bool {
-    match query.get("dryRun").map(String::as_str) {
-        None | Some("") => false,
-        Some("All") => true,
-        Some(other) => {
-            causes.push(Cause::unsupported("dryRun", &json!([other]), &["All"]));
-            false
+        Self {
+            dry_run: query.get("dryRun").is_some(),
+            manager: manager.chars().take(MANAGER_LIMIT).collect(),
+            validation: match query.text("fieldValidation") {
+                "Ignore" => FieldValidation::Ignore,
+                "Strict" => FieldValidation::Strict,
+                _ => FieldValidation::Warn,
+            },
+            force: query.flag("force"),
         }
+    }
+}
+
+/// How long the name of a manager may be, in bytes.
+const MANAGER_LIMIT: usize = 128;
+
+fn write_causes(query: &Query) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let manager = query.text("fieldManager");
+    if manager.len() > MANAGER_LIMIT {
+        causes.push(Cause::too_long("fieldManager", MANAGER_LIMIT));
+    }
+    if manager.chars().any(char::is_control) {
+        let detail = "should only contain printable characters";
+        causes.push(Cause::invalid("fieldManager", &json!(manager), detail));
+    }
+    check_dry_run(&query.all("dryRun"), &mut causes);
+    let validation = query.text("fieldValidation");
+    if !matches!(validation, "" | "Ignore" | "Strict" | "Warn") {
+        let known = ["", "Ignore", "Strict", "Warn"];
+        let said = json!(validation);
+        causes.push(Cause::unsupported("fieldValidation", &said, &known));
+    }
+    causes
+}
+
+fn check_dry_run<T: AsRef<str>>(said: &[T], causes: &mut Vec<Cause>) {
+    let said: Vec<&str> = said.iter().map(AsRef::as_ref).collect();
+    if said.iter().any(|run| *run != "All") {
+        causes.push(Cause::unsupported("dryRun", &json!(said), &["All"]));
     }
 }
 
@@ -134,259 +141,134 @@ pub(super) struct DeleteOptions {
 }
 
 impl DeleteOptions {
-    /// Reads them from the body, else from the parameters.
+    /// Reads them from the body; without one, from the parameters.
     ///
     /// # Errors
-    /// 400 for a body that is none, 422 for values that are not known.
-    pub(super) fn read(query: &Query, body: &[u8]) -> Result<Self, Refusal> {
-        let body = match body {
-            [] => Value::Null,
-            body => document(body)?,
+    /// 415 or 500 for a body that is none, 400 or 422 for values that are not known.
+    pub(super) fn read(query: &Query, media: &str, body: &[u8]) -> Result<Self, Refusal> {
+        let said = match body {
+            [] => from_query(query)?,
+            body => from_body(media, body)?,
         };
-        let mut query = query.clone();
-        if let Some(run) = body["dryRun"].get(0).and_then(Value::as_str) {
-            query.insert("dryRun".into(), run.to_owned());
-        }
         let mut causes = Vec::new();
-        let dry_run = dry_run(&query, &mut causes);
-        let said = body["propagationPolicy"].as_str();
-        let said = said.or(query.get("propagationPolicy").map(String::as_str));
-        let propagation = match said {
-            None | Some("") => None,
-            Some("Background") => Some(Propagation::Background),
-            Some("Foreground") => Some(Propagation::Foreground),
-            Some("Orphan") => Some(Propagation::Orphan),
-            Some(other) => {
-                let known = &["Background", "Foreground", "Orphan"];
-                causes.push(Cause::unsupported(
-                    "propagationPolicy",
-                    &json!(other),
-                    known,
-                ));
+        let (policy, orphan) = (said.propagation_policy.as_deref(), said.orphan_dependents);
+        if let (Some(policy), Some(_)) = (policy, orphan) {
+            let detail = "orphanDependents and deletionPropagation cannot be both set";
+            causes.push(Cause::invalid("propagationPolicy", &json!(policy), detail));
+        }
+        let propagation = match (policy, orphan) {
+            (Some("Background"), _) | (None, Some(false)) => Some(Propagation::Background),
+            (Some("Foreground"), _) => Some(Propagation::Foreground),
+            (Some("Orphan"), _) | (None, Some(true)) => Some(Propagation::Orphan),
+            (None, None) => None,
+            (Some(other), _) => {
+                let known = ["Foreground", "Background", "Orphan", "nil"];
+                let other = json!(other);
+                causes.push(Cause::unsupported("propagationPolicy", &other, &known));
                 None
             }
         };
-        refuse("DeleteOptions", &causes)?;
-        let condition = |key: &str| body["preconditions"][key].as_str().map(ToOwned::to_owned);
+        let dry_run = said.dry_run.unwrap_or_default();
+        check_dry_run(&dry_run, &mut causes);
+        Refusal::of_options("DeleteOptions", &causes)?;
+        let conditions = said.preconditions.unwrap_or_default();
         Ok(Self {
-            dry_run,
+            dry_run: !dry_run.is_empty(),
             propagation,
-            uid: condition("uid"),
-            version: condition("resourceVersion"),
+            uid: conditions.uid,
+            version: conditions.resource_version,
         })
     }
 }
 
-/// Which state a list shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum At {
-    /// The newest.
-    Now,
-    /// One that is not older than this.
-    NotOlderThan(u64),
-    /// This one.
-    Exactly(u64),
+fn from_query(query: &Query) -> Result<Said, Refusal> {
+    let flag = |key: &str| query.get(key).map(|_| query.flag(key));
+    let dry_run = query.all("dryRun").into_iter().map(ToOwned::to_owned);
+    Ok(Said {
+        dry_run: Some(dry_run.collect()),
+        grace_period_seconds: query.number("gracePeriodSeconds")?,
+        orphan_dependents: flag("orphanDependents"),
+        propagation_policy: query.get("propagationPolicy").map(ToOwned::to_owned),
+        ..Said::default()
+    })
 }
 
-/// Options of lists.
-#[derive(Clone, Debug)]
-pub(super) struct ListOptions {
-    /// How many objects a page may have; 0 for all.
-    pub(super) limit: usize,
-    /// Where the last page ended.
-    pub(super) continue_token: Option<String>,
-    pub(super) at: At,
-}
-
-impl ListOptions {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// 400 or 422 for what contradicts itself.
-    pub(super) fn read(query: &Query) -> Result<Self, Refusal> {
-        let text = |key: &str| query.get(key).filter(|text| !text.is_empty());
-        let limit: usize = number(query, "limit")?.unwrap_or_default();
-        let version: Option<u64> = number(query, "resourceVersion")?;
-        let matching = text("resourceVersionMatch").map(String::as_str);
-        let continue_token = text("continue").cloned();
-        version_match(version, matching, continue_token.is_some())?;
-        if continue_token.is_some() && version.unwrap_or_default() != 0 {
-            return Err(Refusal::bad_request(
-                "specifying resource version is not allowed when using continue",
-            ));
-        }
-        let at = match (version, matching) {
-            (None | Some(0), _) => At::Now,
-            (Some(version), Some("Exact")) => At::Exactly(version),
-            // Older clients ask for a page of an exact version in this way.
-            (Some(version), None) if limit > 0 => At::Exactly(version),
-            (Some(version), _) => At::NotOlderThan(version),
-        };
-        Ok(Self {
-            limit,
-            continue_token,
-            at,
-        })
+/// A body that cannot be read is a bare error on a real server as well.
+fn from_body(media: &str, body: &[u8]) -> Result<Said, Refusal> {
+    let parsed = Format::of(media)?.parse(body);
+    let said =
+        parsed.map_err(|why| Refusal::internal(format!("couldn't get version/kind; {why}")))?;
+    let text = |key: &str| said[key].as_str().unwrap_or_default();
+    if !matches!(text("kind"), "" | "DeleteOptions") {
+        let why = kinds::not_registered(text("kind"), text("apiVersion"));
+        return Err(Refusal::internal(why));
     }
-}
-
-fn version_match(
-    version: Option<u64>,
-    matching: Option<&str>,
-    continues: bool,
-) -> Result<(), Refusal> {
-    let forbidden = |detail: &str| Cause::forbidden("resourceVersionMatch", detail);
-    let cause = match (matching, version) {
-        (None, _) => return Ok(()),
-        (Some(_), _) if continues => {
-            forbidden("resourceVersionMatch is forbidden when continue is provided")
-        }
-        (Some(_), None) => {
-            forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided")
-        }
-        (Some("Exact"), Some(0)) => {
-            forbidden("resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"")
-        }
-        (Some("Exact" | "NotOlderThan"), _) => return Ok(()),
-        (Some(other), _) => Cause::unsupported(
-            "resourceVersionMatch",
-            &json!(other),
-            &["Exact", "NotOlderThan", ""],
-        ),
-    };
-    refuse("ListOptions", &[cause])
-}
-
-/// Where a watch starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
-    /// With the objects that are there.
-    Present,
-    /// With the objects that are there, and a bookmark after the last of them.
-    Announced,
-    /// With the first change after this version.
-    After(u64),
-}
-
-/// Options of watches.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct WatchOptions {
-    pub(super) start: Start,
-    pub(super) bookmarks: bool,
-    /// How long it lasts, in seconds.
-    pub(super) seconds: u64,
-}
-
-/// How long a watch lasts when nothing is said, in seconds (the least that a real server draws).
-const WATCH_SECONDS: u64 = 1800;
-
-impl WatchOptions {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// 400 or 422 for what contradicts itself.
-    pub(super) fn read(query: &Query) -> Result<Self, Refusal> {
-        let bookmarks = flag(query, "allowWatchBookmarks");
-        let version = number(query, "resourceVersion")?.unwrap_or_default();
-        let matching = query.get("resourceVersionMatch").map_or("", String::as_str);
-        let announced = flag(query, "sendInitialEvents");
-        let cause = match (announced, matching) {
-            (true, "NotOlderThan") if bookmarks => None,
-            (true, _) => Some(Cause::forbidden(
-                "sendInitialEvents",
-                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan and allowWatchBookmarks",
-            )),
-            (false, "") => None,
-            (false, _) if query.contains_key("sendInitialEvents") => None,
-            (false, _) => Some(Cause::forbidden(
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            )),
-        };
-        refuse("ListOptions", cause.as_slice())?;
-        let seconds = number(query, "timeoutSeconds")?.unwrap_or_default();
-        Ok(Self {
-            start: match version {
-                _ if announced => Start::Announced,
-                0 => Start::Present,
-                version => Start::After(version),
-            },
-            bookmarks,
-            seconds: if seconds == 0 { WATCH_SECONDS } else { seconds },
-        })
-    }
-}
-
-/// Whether a parameter is given and not false.
-pub(super) fn flag(query: &Query, key: &str) -> bool {
-    query
-        .get(key)
-        .is_some_and(|value| value != "false" && value != "0")
-}
-
-fn number<N: std::str::FromStr>(query: &Query, key: &str) -> Result<Option<N>, Refusal> {
-    let Some(text) = query.get(key).filter(|text| !text.is_empty()) else {
-        return Ok(None);
-    };
-    let parsed = text.parse().map(Some);
-    parsed
-        .map_err(|_| Refusal::bad_request(format!("{key}: Invalid value: {text:?}: not a number")))
+    serde_json::from_value(said).map_err(|error| Refusal::internal(format!("json: {error}")))
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::adapters::sim::api::path;
+
+    fn query(text: &str) -> Query {
+        Query::read(text)
+    }
 
     #[test]
     fn the_manager_is_named_or_taken_from_the_program() {
-        let options = WriteOptions::read(&Query::new(), "kube-rs/5.0 (linux)", "x").unwrap();
+        let options = WriteOptions::read(&query(""), "kube-rs/5.0 (linux)", "x").unwrap();
         assert_eq!(options.manager, "kube-rs");
-        let query = path::query("fieldManager=me&dryRun=All&fieldValidation=Strict&force=true");
-        let options = WriteOptions::read(&query, "kube-rs", "x").unwrap();
+        let said = query("fieldManager=me&dryRun=All&fieldValidation=Strict&force=true");
+        let options = WriteOptions::read(&said, "kube-rs", "x").unwrap();
         assert_eq!(options.manager, "me");
         assert!(options.dry_run && options.force);
-        let refusal = WriteOptions::read(&path::query("dryRun=x"), "", "CreateOptions");
+        let refusal = WriteOptions::read(&query("dryRun=All&dryRun=x"), "", "CreateOptions");
         assert_eq!(
             refusal.unwrap_err().message,
-            r#"CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["x"]: supported values: "All""#
+            r#"CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["All","x"]: supported values: "All""#
         );
     }
 
     #[test]
     fn an_apply_needs_a_manager_and_nothing_else_can_be_forced() {
-        let refused = WriteOptions::check_patch(&Query::new(), true).unwrap_err();
+        let refused = WriteOptions::read_patch(&query(""), "x", true).unwrap_err();
         assert_eq!(
             refused.message,
             r#"PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch"#
         );
-        assert!(WriteOptions::check_patch(&path::query("force=true"), false).is_err());
-        assert!(WriteOptions::check_patch(&path::query("fieldManager=a&force=true"), true).is_ok());
+        assert!(WriteOptions::read_patch(&query("force=true"), "x", false).is_err());
+        let said = query("fieldManager=a&force=true");
+        assert!(WriteOptions::read_patch(&said, "x", true).is_ok());
     }
 
     #[test]
-    fn versions_of_lists_are_exact_or_lower_bounds() {
-        let at = |text: &str| ListOptions::read(&path::query(text)).map(|options| options.at);
-        assert_eq!(at("").unwrap(), At::Now);
-        assert_eq!(at("resourceVersion=0").unwrap(), At::Now);
-        assert_eq!(at("resourceVersion=7").unwrap(), At::NotOlderThan(7));
-        assert_eq!(at("resourceVersion=7&limit=2").unwrap(), At::Exactly(7));
-        let exact = "resourceVersion=7&resourceVersionMatch=Exact";
-        assert_eq!(at(exact).unwrap(), At::Exactly(7));
-        assert_eq!(at("resourceVersionMatch=Exact").unwrap_err().code, 422);
-        assert_eq!(at("continue=a&resourceVersion=7").unwrap_err().code, 400);
-        assert_eq!(at("limit=x").unwrap_err().code, 400);
-    }
-
-    #[test]
-    fn delete_options_come_from_the_body_first() {
+    fn delete_options_come_from_the_body_alone_if_there_is_one() {
         let body = br#"{"propagationPolicy":"Orphan","preconditions":{"uid":"u"}}"#;
-        let query = path::query("propagationPolicy=Foreground");
-        let options = DeleteOptions::read(&query, body).unwrap();
+        let said = query("propagationPolicy=Foreground&dryRun=All");
+        let options = DeleteOptions::read(&said, "", body).unwrap();
         assert_eq!(options.propagation, Some(Propagation::Orphan));
         assert_eq!(options.uid.as_deref(), Some("u"));
-        let options = DeleteOptions::read(&query, b"").unwrap();
+        assert!(!options.dry_run);
+        let options = DeleteOptions::read(&said, "", b"").unwrap();
         assert_eq!(options.propagation, Some(Propagation::Foreground));
+        assert!(options.dry_run);
+        let old = DeleteOptions::read(&query("orphanDependents=true"), "", b"").unwrap();
+        assert_eq!(old.propagation, Some(Propagation::Orphan));
+    }
+
+    #[test]
+    fn what_is_no_delete_option_is_refused() {
+        for (text, body, code) in [
+            ("propagationPolicy=x", "", 422),
+            ("gracePeriodSeconds=x", "", 400),
+            ("orphanDependents=true&propagationPolicy=Orphan", "", 422),
+            ("", "{", 500),
+            ("", r#"{"kind":"ConfigMap","apiVersion":"v1"}"#, 500),
+            ("", r#"{"gracePeriodSeconds":"x"}"#, 500),
+        ] {
+            let refusal = DeleteOptions::read(&query(text), "", body.as_bytes()).unwrap_err();
+            assert_eq!(refusal.code, code, "{text} {body}");
+        }
     }
 }

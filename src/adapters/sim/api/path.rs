@@ -1,9 +1,7 @@
 //! URLs of the API.
 //!
-//! In: the path and query of a request. Out: which document or object it names, and its parameters.
-//! It does not know which groups, versions and resources exist.
-
-use std::collections::BTreeMap;
+//! In: the path of a request. Out: which document or object it names. It does not know which groups,
+//! versions and resources exist.
 
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,20 +125,8 @@ fn target(group: &str, version: &str, rest: &[&str]) -> Route {
     Route::Target(target)
 }
 
-/// Reads a query; of equal keys the first counts.
-pub(super) fn query(text: &str) -> BTreeMap<String, String> {
-    let mut parameters = BTreeMap::new();
-    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        parameters
-            .entry(decode(&key.replace('+', " ")))
-            .or_insert_with(|| decode(&value.replace('+', " ")));
-    }
-    parameters
-}
-
 /// Undoes percent-encoding; what is no valid escape stays.
-fn decode(text: &str) -> String {
+pub(super) fn decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
     while at < bytes.len() {
@@ -194,12 +180,9 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_undone_in_paths_and_queries() {
+    fn escapes_are_undone() {
         let role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode";
         assert_eq!(named(role).name.as_deref(), Some("system:node"));
-        let query = query("&force=true&labelSelector=a%20in+%28b%2Cc%29&watch");
-        assert_eq!(query["labelSelector"], "a in (b,c)");
-        assert_eq!(query["watch"], "");
         assert_eq!(decode("100%"), "100%");
         assert_eq!(decode("%zz%é"), "%zz%é");
     }

@@ -15,30 +15,45 @@ pub(super) const BODY_LIMIT: usize = 3 * 1024 * 1024;
 /// JSON.
 ///
 /// # Errors
-/// 406 when it takes no JSON.
+/// 406 when it takes no JSON, or only in a form that is not known.
 pub(super) fn form(accept: Option<&str>) -> Result<Form, Refusal> {
     let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
         return Ok(Form::Whole);
     };
-    let mut json = false;
+    let json = ["application/json", "application/*", "*/*"];
     for range in accept.split(',') {
         let mut parts = range.split(';').map(str::trim);
-        let media = parts.next().unwrap_or_default();
-        if !matches!(media, "application/json" | "application/*" | "*/*") {
+        if !parts.next().is_some_and(|media| json.contains(&media)) {
             continue;
         }
-        json = true;
-        match parts.find_map(|parameter| parameter.strip_prefix("as=")) {
-            None => return Ok(Form::Whole),
-            Some("PartialObjectMetadata" | "PartialObjectMetadataList") => {
-                return Ok(Form::Metadata);
-            }
-            Some(_) => {}
+        let parameters: Vec<&str> = parts.collect();
+        if let Some(form) = form_of(&parameters) {
+            return Ok(form);
         }
     }
-    match json {
-        true => Ok(Form::Whole),
-        false => Err(Refusal::not_acceptable()),
+    Err(Refusal::not_acceptable())
+}
+
+/// The form that the parameters of a media type name; none when it is not known.
+fn form_of(parameters: &[&str]) -> Option<Form> {
+    let of = |key: &str| {
+        let mut values = parameters.iter().filter_map(|one| one.split_once('='));
+        values
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| value)
+    };
+    let group = (of("g"), of("v"));
+    match of("as") {
+        None if group == (None, None) => Some(Form::Whole),
+        Some(kind) if matches!(group, (Some("meta.k8s.io"), Some("v1" | "v1beta1"))) => {
+            match kind {
+                "PartialObjectMetadata" => Some(Form::Metadata),
+                "PartialObjectMetadataList" => Some(Form::MetadataList),
+                "Table" => Some(Form::Whole),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 
@@ -48,36 +63,75 @@ pub(super) fn media_type(header: Option<&str>) -> &str {
     header.split(';').next().unwrap_or_default().trim()
 }
 
-/// The document of a POST or PUT.
-///
-/// # Errors
-/// 415 for a media type that is neither JSON nor YAML, 400 for a broken body.
-pub(super) fn body(media: &str, bytes: &[u8]) -> Result<Value, Refusal> {
-    match media {
-        "" | "application/json" | "application/yaml" | "*/*" => document(bytes),
-        _ => Err(Refusal::unsupported_media_type(&[
-            "application/json",
-            "application/yaml",
-        ])),
+/// How a body is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Json,
+    Yaml,
+}
+
+impl Format {
+    /// The format of a media type; without one it is JSON.
+    ///
+    /// # Errors
+    /// 415 for all others.
+    pub(super) fn of(media: &str) -> Result<Self, Refusal> {
+        match media {
+            "" | "application/json" => Ok(Self::Json),
+            "application/yaml" => Ok(Self::Yaml),
+            _ => Err(Refusal::unsupported_media_type(&[
+                "application/json",
+                "application/yaml",
+            ])),
+        }
+    }
+
+    /// The document that a body holds.
+    ///
+    /// # Errors
+    /// Says why there is none.
+    pub(super) fn parse(self, bytes: &[u8]) -> Result<Value, String> {
+        let json = serde_json::from_slice(bytes);
+        if self == Self::Json || json.is_ok() {
+            return json.map_err(|error| match error.is_eof() {
+                true => "unexpected end of JSON input".to_owned(),
+                false => error.to_string(),
+            });
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| format!("yaml: {error}"))?;
+        let options = serde_saphyr::options! { legacy_octal_numbers: true };
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| format!("yaml: {error}"))
     }
 }
 
-/// A document in JSON or YAML, told apart by how it opens.
+/// The document of a patch: an apply may be YAML.
 ///
 /// # Errors
 /// 400 for what is neither.
-pub(super) fn document(bytes: &[u8]) -> Result<Value, Refusal> {
-    let opening = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-    if matches!(opening, Some(b'{' | b'['))
-        && let Ok(value) = serde_json::from_slice(bytes)
-    {
-        return Ok(value);
+pub(super) fn patch(apply: bool, bytes: &[u8]) -> Result<Value, Refusal> {
+    let (format, what) = match apply {
+        true => (Format::Yaml, "YAML"),
+        false => (Format::Json, "patch"),
+    };
+    let parsed = format.parse(bytes);
+    parsed.map_err(|why| Refusal::bad_request(format!("error decoding {what}: {why}")))
+}
+
+/// The beginning of a body that could not be read, for the refusal: as text if it may be JSON.
+pub(super) fn summary(bytes: &[u8]) -> String {
+    const SHOWN: usize = 30;
+    let (start, more) = match bytes.len() > SHOWN {
+        true => (&bytes[..SHOWN], " ..."),
+        false => (bytes, ""),
+    };
+    match start {
+        [] => "<empty>".to_owned(),
+        [b'{', ..] => format!("{}{more}", String::from_utf8_lossy(start)),
+        _ => {
+            let hex: String = start.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{hex}{more}")
+        }
     }
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| Refusal::bad_request(format!("error decoding YAML: {error}")))?;
-    let options = serde_saphyr::options! { legacy_octal_numbers: true };
-    serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| Refusal::bad_request(format!("error decoding YAML: {error}")))
 }
 
 #[cfg(test)]
@@ -96,25 +150,36 @@ mod tests {
         assert_eq!(form(Some(partial)).unwrap(), Form::Metadata);
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
         assert_eq!(form(Some(table)).unwrap(), Form::Whole);
-        let only_table = "application/json;as=Table;v=v1;g=meta.k8s.io";
-        assert_eq!(form(Some(only_table)).unwrap(), Form::Whole);
-        assert_eq!(
-            form(Some("application/vnd.kubernetes.protobuf"))
-                .unwrap_err()
-                .code,
-            406
-        );
+        let unheard = "application/json;as=Poem;g=meta.k8s.io;v=v1";
+        assert_eq!(form(Some(unheard)).unwrap_err().code, 406);
+        let or_plain = format!("{unheard},application/json");
+        assert_eq!(form(Some(&or_plain)).unwrap(), Form::Whole);
+        let no_group = "application/json;as=PartialObjectMetadata";
+        assert_eq!(form(Some(no_group)).unwrap_err().code, 406);
+        let protobuf = form(Some("application/vnd.kubernetes.protobuf"));
+        assert_eq!(protobuf.unwrap_err().code, 406);
     }
 
     #[test]
     fn a_body_is_json_or_yaml() {
-        assert_eq!(body("", b" {\"a\": 1}").unwrap(), json!({"a": 1}));
+        let read = |media: &str, bytes: &[u8]| Format::of(media).unwrap().parse(bytes);
+        assert_eq!(read("", b" {\"a\": 1}"), Ok(json!({"a": 1})));
+        assert_eq!(read("application/yaml", b"a: 0644"), Ok(json!({"a": 420})));
+        assert_eq!(read("application/yaml", b"{\"a\": 1}"), Ok(json!({"a": 1})));
+        assert!(read("application/json", b"a: 1").is_err());
         assert_eq!(
-            body("application/yaml", b"a: 0644").unwrap(),
-            json!({"a": 420})
+            read("application/json", b"{\"a\"").unwrap_err(),
+            "unexpected end of JSON input"
         );
-        assert_eq!(body("application/json", b"{a").unwrap_err().code, 400);
-        let protobuf = body("application/vnd.kubernetes.protobuf", b"k8s");
+        let protobuf = Format::of("application/vnd.kubernetes.protobuf");
         assert_eq!(protobuf.unwrap_err().code, 415);
+    }
+
+    #[test]
+    fn a_body_is_summed_up_in_thirty_bytes() {
+        assert_eq!(summary(b""), "<empty>");
+        assert_eq!(summary(b"[]"), "5b5d");
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(40));
+        assert_eq!(summary(long.as_bytes()), format!("{} ...", &long[..30]));
     }
 }

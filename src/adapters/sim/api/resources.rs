@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::address::Address;
 use super::builtin::{BUILTINS, Builtin, Trait};
 use super::custom::Custom;
 use super::events;
@@ -75,6 +76,17 @@ impl Resource {
             "" => self.plural.clone(),
             group => format!("{}.{group}", self.plural),
         }
+    }
+
+    /// Where a real server keeps an object in etcd, as some of its refusals say.
+    pub(super) fn storage_key(&self, address: &Address) -> String {
+        let place = match (self.is_builtin(), self.group.as_str(), self.plural.as_str()) {
+            (true, "", "services") => "services/specs",
+            (true, "networking.k8s.io", "ingresses") => "ingress",
+            (true, "apiextensions.k8s.io", _) | (false, ..) => &self.collection,
+            (true, _, plural) => plural,
+        };
+        format!("/registry/{place}/{}", address.key)
     }
 
     /// Whether it is the resource `plural` of `group`.

@@ -6,8 +6,9 @@
 use serde_json::Value;
 
 use super::address;
+use super::labels;
 use super::object::Stored;
-use super::options::Query;
+use super::query::Query;
 use super::resources::Resource;
 use super::select::{self, Selector};
 use super::status::Refusal;
@@ -32,8 +33,8 @@ impl Scope {
         name: Option<&str>,
         query: &Query,
     ) -> Result<Self, Refusal> {
-        let text = |key: &str| query.get(key).map_or("", String::as_str);
-        let mut fields = select::fields(text("fieldSelector"))?;
+        let mut fields =
+            select::fields(query.text("fieldSelector")).map_err(Refusal::bad_request)?;
         check_fields(resource, &fields)?;
         if let Some(name) = name {
             fields = fields.and("metadata.name", name);
@@ -41,7 +42,7 @@ impl Scope {
         let prefix = namespace.map_or_else(String::new, |namespace| format!("{namespace}/"));
         Ok(Self {
             prefix,
-            labels: select::labels(text("labelSelector"))?,
+            labels: labels::read(query.text("labelSelector")).map_err(Refusal::bad_request)?,
             fields,
         })
     }

@@ -13,7 +13,7 @@ use http::{Method, Request, Response, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::address::Address;
-use super::builtin::Trait;
+use super::builtin::{BUILTINS, Trait};
 use super::call::{Answer, Call, header_text};
 use super::commit::Write;
 use super::delete;
@@ -21,6 +21,7 @@ use super::discovery;
 use super::object::Stored;
 use super::options::{FieldValidation, WriteOptions};
 use super::path::{self, Route, Target};
+use super::query::Query;
 use super::respond::{json_response, page, refused};
 use super::status::Refusal;
 use super::store::State;
@@ -125,6 +126,7 @@ impl Server {
         match answer {
             Some(Ok(response)) => response,
             Some(Err(refusal)) => refused(&refusal),
+            None if is_built_in(parts.uri.path()) => refused(&Refusal::no_such_resource()),
             None => page(StatusCode::NOT_FOUND, "404 page not found\n"),
         }
     }
@@ -157,25 +159,42 @@ impl Server {
             registry.find(&target.group, &target.version, &target.plural)
         };
         let resource = found?;
+        let (placed, named) = (target.namespace.is_some(), target.name.is_some());
+        let reads = parts.method == Method::GET;
+        match resource.namespaced {
+            false if placed => return None,
+            true if !placed && named => return None,
+            // Objects of definitions are written in their namespace or nowhere.
+            true if !placed && !reads && !resource.is_builtin() => return None,
+            _ => {}
+        }
         let part = match target.subresource.as_deref() {
             None => Part::Main,
             Some("status") if resource.has(Trait::Status) => Part::Status,
-            Some(_) => return None,
+            Some(_) if resource.is_builtin() => return None,
+            Some(_) => {
+                let name = target.name.as_deref().unwrap_or_default();
+                return Some(Err(Refusal::not_found(&resource, name)));
+            }
         };
-        let somewhere = target.namespace.is_some();
-        if somewhere && !resource.namespaced
-            || !somewhere && resource.namespaced && target.name.is_some()
-        {
-            return None;
-        }
         let call = Call {
             shared: &self.0,
             resource,
             target,
             part,
-            query: path::query(parts.uri.query().unwrap_or_default()),
+            query: Query::read(parts.uri.query().unwrap_or_default()),
             accept: header_text(parts, header::ACCEPT).map(ToOwned::to_owned),
         };
         Some(call.answer(parts, body).await)
+    }
+}
+
+/// Whether a path lies where only built-in resources are, which say in JSON that they are not there.
+fn is_built_in(path: &str) -> bool {
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    match (parts.next(), parts.next()) {
+        (Some("api"), _) => true,
+        (Some("apis"), Some(group)) => BUILTINS.iter().any(|row| row.group == group),
+        _ => false,
     }
 }

@@ -8,6 +8,7 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
 
+use super::address::Address;
 use super::resources::Resource;
 
 /// One field that is wrong, or one conflict.
@@ -204,12 +205,19 @@ impl Refusal {
         Self::invalid_kind(&resource.group, &resource.kind, name, causes)
     }
 
-    /// Options of the request are wrong.
-    pub(super) fn invalid_options(kind: &str, causes: &[Cause]) -> Self {
-        Self::invalid_kind("meta.k8s.io", kind, "", causes)
+    /// Refuses the options of a request if there is something wrong with them.
+    ///
+    /// # Errors
+    /// 422 when there is.
+    pub(super) fn of_options(kind: &str, causes: &[Cause]) -> Result<(), Self> {
+        match causes {
+            [] => Ok(()),
+            causes => Err(Self::invalid_kind("meta.k8s.io", kind, "", causes)),
+        }
     }
 
-    fn invalid_kind(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
+    /// As [`Self::invalid`], for an object that says itself what it is.
+    pub(super) fn invalid_kind(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
         let qualified = match group {
             "" => kind.to_owned(),
             group => format!("{kind}.{group}"),
@@ -232,10 +240,42 @@ impl Refusal {
     }
 
     /// The patch cannot be carried out on the object. The real server does not say why.
-    pub(super) fn unprocessable(why: String) -> Self {
+    pub(super) fn unprocessable() -> Self {
         let message = "the server rejected our request due to an error in our request";
-        let cause = Cause::worded("UnexpectedServerResponse", String::new(), why);
-        Self::new(422, "Invalid", message).with_cause(&cause)
+        Self::new(422, "Invalid", message)
+    }
+
+    /// What the patch made of the object is none of its kind.
+    pub(super) fn patch_failed(patched: &Value, why: &str) -> Self {
+        let cause = Cause::invalid("patch", &json!(patched.to_string()), why);
+        Self::invalid_kind("", "", "", &[cause])
+    }
+
+    /// Nothing of the kind is served, in a group that is.
+    pub(super) fn no_such_resource() -> Self {
+        let message = "the server could not find the requested resource";
+        Self::new(404, "NotFound", message)
+    }
+
+    /// The custom resource is there, but not this verb.
+    pub(super) fn unsupported(resource: &Resource, verb: &str) -> Self {
+        let qualified = resource.qualified();
+        let message = format!("{verb} is not supported on resources of kind {qualified:?}");
+        Self::new(405, "MethodNotAllowed", message).of(resource, "")
+    }
+
+    /// The object is not the one that the caller means.
+    pub(super) fn precondition(
+        resource: &Resource,
+        address: &Address,
+        what: &str,
+        (wanted, found): (&str, &str),
+    ) -> Self {
+        let key = resource.storage_key(address);
+        let why = format!(
+            "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+        );
+        Self::conflict(resource, address.name(), why)
     }
 
     /// The resource is there, but not this verb.
@@ -258,11 +298,14 @@ impl Refusal {
 
     /// The caller takes nothing we can give.
     pub(super) fn not_acceptable() -> Self {
-        Self::new(
-            406,
-            "NotAcceptable",
-            "only the following media types are accepted: application/json",
-        )
+        let message = "only the following media types are accepted: application/json";
+        Self::new(406, "NotAcceptable", message)
+    }
+
+    /// The caller wants a form of one object for a list, or the other way round.
+    pub(super) fn wrong_form(wanted: &str, what: &str) -> Self {
+        let message = format!("you requested {wanted}, but the requested object is {what}");
+        Self::new(406, "NotAcceptable", message)
     }
 
     /// The wanted past is forgotten.

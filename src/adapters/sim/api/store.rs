@@ -131,6 +131,11 @@ impl State {
         format!("00000000-0000-4000-8000-{:012x}", self.uids + 1)
     }
 
+    /// Leaves out a uid that was given to an object of a dry run.
+    pub(super) fn skip_uid(&mut self) {
+        self.uids += 1;
+    }
+
     /// Five characters that the next generated name ends in.
     pub(super) fn next_suffix(&mut self) -> String {
         const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";

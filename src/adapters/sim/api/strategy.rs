@@ -4,8 +4,6 @@
 //! or the fields that are wrong. This is where built-in and custom kinds differ; it does not know
 //! metadata, managers or storage.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::builtin::Trait;
@@ -17,7 +15,7 @@ use super::resources::{Nature, Resource};
 use super::rules;
 use super::status::{Cause, Refusal};
 use crate::model::Path;
-use crate::schema::{Unknown, ViolationKind, apply_defaults, prune, validate};
+use crate::schema::{Unknown, ViolationKind, apply_defaults, object_meta, prune, validate};
 
 /// Which part of an object a write is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,38 +24,6 @@ pub(super) enum Part {
     Main,
     /// The status.
     Status,
-}
-
-/// Checks that a document is an object of `resource`; built-in types may leave that out.
-///
-/// # Errors
-/// 400 when it is something else.
-pub(super) fn check_type(resource: &Resource, object: &Value) -> Result<(), Refusal> {
-    let text = |key: &str| object[key].as_str().unwrap_or_default();
-    if !object.is_object() {
-        let shown = kind_in_version(resource);
-        let detail = "cannot unmarshal into an object";
-        return Err(Refusal::bad_request(format!("{shown}: {detail}")));
-    }
-    let (version, kind) = (text("apiVersion"), text("kind"));
-    if kind.is_empty() && !resource.is_builtin() {
-        return Err(Refusal::bad_request(format!(
-            "Object 'Kind' is missing in '{object}'"
-        )));
-    }
-    let expected = resource.api_version();
-    if !version.is_empty() && version != expected {
-        return Err(Refusal::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version ({expected})"
-        )));
-    }
-    if !kind.is_empty() && kind != resource.kind {
-        return Err(Refusal::bad_request(format!(
-            "{kind} in version \"{}\" cannot be handled as a {}: no kind \"{kind}\" is registered for version \"{expected}\"",
-            resource.version, resource.kind
-        )));
-    }
-    Ok(())
 }
 
 fn kind_in_version(resource: &Resource) -> String {
@@ -119,13 +85,14 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
 
 /// Passes the metadata of a custom object through its type. Says where it had unknown fields.
 fn type_metadata(object: &mut Value) -> Result<Vec<Path>, String> {
-    let said = Value::Object(metadata::of(object).clone());
-    let known = ObjectMeta::deserialize(&said)
-        .and_then(serde_json::to_value)
-        .map_err(|error| error.to_string())?;
-    let unknown = lost(&said, &known, &Path::default().key("metadata"));
+    let (known, unknown) = object_meta(&object["metadata"])?;
     object["metadata"] = known;
-    Ok(unknown)
+    let below = |path: Path| {
+        let mut whole = Path::default().key("metadata");
+        whole.0.extend(path.0);
+        whole
+    };
+    Ok(unknown.into_iter().map(below).collect())
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::history::Event;
 use super::object::{Form, Stored};
-use super::options::{Start, WatchOptions};
+use super::reads::{Start, WatchOptions};
 use super::resources::Resource;
 use super::scope::Scope;
 use super::server::Shared;
@@ -40,6 +40,8 @@ struct Watch {
     news: Receiver<u64>,
     /// Objects that were there at the start and are still to be told.
     present: std::vec::IntoIter<Stored>,
+    /// Why the watch ends before it began.
+    fault: Option<Refusal>,
     /// Whether a bookmark has to say that the objects that were there have been told.
     announce: bool,
     /// Everything up to this version has been told.
@@ -65,12 +67,18 @@ pub(super) fn open(
     let collection = state.collection(&resource.collection);
     let collection = collection.ok_or_else(|| Refusal::not_found(resource, ""))?;
     let present: Vec<Stored> = match options.start {
-        Start::After(_) => Vec::new(),
-        Start::Present | Start::Announced => collection
+        Start::After(_) | Start::Next => Vec::new(),
+        Start::Present(_) => collection
             .from(&scope.prefix, "")
             .filter(|(key, object)| scope.has(key, object))
             .map(|(_, object)| object.clone())
             .collect(),
+    };
+    let fault = match options.start {
+        Start::Present(version) if version > state.version => {
+            Some(Refusal::version_too_large(version, state.version))
+        }
+        _ => None,
     };
     let now = Instant::now();
     let outside = |duration| shared.clock.real(duration);
@@ -83,10 +91,11 @@ pub(super) fn open(
         form,
         news: collection.history.subscribe(),
         present: present.into_iter(),
-        announce: options.start == Start::Announced,
+        fault,
+        announce: options.bookmarks && matches!(options.start, Start::Present(_)),
         told: match options.start {
             Start::After(version) => version,
-            Start::Present | Start::Announced => state.version,
+            Start::Present(_) | Start::Next => state.version,
         },
         bookmarks: options.bookmarks,
         next_bookmark: options.bookmarks.then(|| now + outside(first)),
@@ -126,6 +135,11 @@ impl Watch {
     /// What was there at the start.
     fn opening(&mut self) -> Option<Bytes> {
         let mut lines = Lines::new(&self.resource, self.form);
+        if let Some(fault) = self.fault.take() {
+            self.over = true;
+            lines.error(&fault);
+            return lines.finish();
+        }
         for object in self.present.by_ref().take(BATCH) {
             lines.object("ADDED", &object);
         }
@@ -245,14 +259,13 @@ impl<'a> Lines<'a> {
     }
 
     fn bookmark(&mut self, version: u64, end_of_start: bool) {
-        let mut metadata =
-            json!({"resourceVersion": version.to_string(), "creationTimestamp": null});
+        let mut metadata = json!({"resourceVersion": version.to_string()});
         if end_of_start {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
         let (api_version, kind) = match self.form {
             Form::Whole => (self.resource.api_version(), self.resource.kind.as_str()),
-            Form::Metadata => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata"),
+            _ => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata"),
         };
         let object = json!({"apiVersion": api_version, "kind": kind, "metadata": metadata});
         self.line(&json!({"type": "BOOKMARK", "object": object}));

@@ -9,10 +9,13 @@ use serde_json::{Value, json};
 use super::address::Address;
 use super::builtin::Trait;
 use super::commit::{self, Write, Written};
+use super::kinds;
 use super::managers;
 use super::metadata;
+use super::numbers;
 use super::object::Stored;
 use super::patch;
+use super::query;
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
 use super::store::State;
@@ -38,12 +41,8 @@ pub(super) fn create(
     write: Write<'_>,
     mut object: Value,
 ) -> Result<Written, Refusal> {
-    strategy::check_type(write.resource, &object)?;
-    if !metadata::text(&object, "resourceVersion").is_empty() {
-        return Err(Refusal::internal(
-            "resourceVersion should not be set on objects to be created",
-        ));
-    }
+    numbers::settle(&mut object);
+    check_no_version(&object)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     generate_name(state, write, &mut object);
     insert(state, write, object)
@@ -71,8 +70,8 @@ fn insert(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Writ
     metadata::wipe(&mut object);
     let (mut object, warnings) =
         strategy::decode(write.resource, object, write.options.validation)?;
+    object = managers::updated(write.hand(), None, object);
     strategy::prepare_create(write.resource, &mut object);
-    let object = managers::updated(write.hand(), None, object);
     commit::create(state, write, object, warnings)
 }
 
@@ -85,9 +84,9 @@ pub(super) fn update(
     write: Write<'_>,
     mut object: Value,
 ) -> Result<Written, Refusal> {
-    strategy::check_type(write.resource, &object)?;
-    metadata::check_name(&object, write.name)?;
+    numbers::settle(&mut object);
     metadata::place(&mut object, write.resource, write.namespace)?;
+    metadata::check_name(&object, write.name)?;
     let uid = metadata::text(&object, "uid").to_owned();
     let Some(live) = state.get(&write.address()).cloned() else {
         let creates = write.resource.has(Trait::CreateOnPut) && write.part == Part::Main;
@@ -105,9 +104,18 @@ pub(super) fn update(
 }
 
 fn uid_conflict(write: Write<'_>, wanted: &str, found: &str) -> Refusal {
-    let why =
-        format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
-    Refusal::conflict(write.resource, write.name, why)
+    Refusal::precondition(write.resource, &write.address(), "UID", (wanted, found))
+}
+
+/// What is posted has no version; the storage does not mind one that is no number.
+fn check_no_version(object: &Value) -> Result<(), Refusal> {
+    let said = metadata::text(object, "resourceVersion").parse::<u64>();
+    match said {
+        Ok(version) if version > 0 => Err(Refusal::internal(
+            "resourceVersion should not be set on objects to be created",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// PATCH.
@@ -125,7 +133,8 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
         Patch::Json(operations) => patch::operate(&mut object, &operations)?,
         Patch::Merge(changes) | Patch::Apply(changes) => patch::merge(&mut object, changes),
     }
-    strategy::check_type(write.resource, &object)?;
+    numbers::settle(&mut object);
+    kinds::check_patched(write.resource, &object)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
     let decoded = strategy::decode(write.resource, object, write.options.validation)?;
@@ -133,6 +142,7 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
 }
 
 fn apply(state: &mut State, write: Write<'_>, mut config: Value) -> Result<Written, Refusal> {
+    numbers::settle(&mut config);
     check_applied_type(write.resource, &config)?;
     if metadata::text(&config, "name").is_empty() {
         metadata::of(&mut config).insert("name".into(), json!(write.name));
@@ -174,19 +184,18 @@ fn check_applied_type(resource: &Resource, config: &Value) -> Result<(), Refusal
             "error decoding YAML: an object is expected",
         ));
     }
-    let version = config["apiVersion"].as_str().unwrap_or_default();
-    let expected = resource.api_version();
-    if config["kind"].as_str().is_none_or(str::is_empty) {
-        return Err(Refusal::bad_request(format!(
-            "Object 'Kind' is missing in '{config}'"
-        )));
+    let text = |key: &str| config[key].as_str().unwrap_or_default();
+    if (text("apiVersion"), text("kind")) == (&resource.api_version(), &resource.kind) {
+        return Ok(());
     }
-    if version != expected {
-        return Err(Refusal::bad_request(format!(
-            "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {expected}"
-        )));
-    }
-    strategy::check_type(resource, config)
+    // What has too many parts is read as nothing.
+    let (group, version, kind) = match text("apiVersion").split('/').collect::<Vec<_>>()[..] {
+        [version] => ("", version, text("kind")),
+        [group, version] => (group, version, text("kind")),
+        _ => ("", "", ""),
+    };
+    let said = format!("invalid object type: {group}/{version}, Kind={kind}");
+    Err(Refusal::bad_request(said))
 }
 
 /// Replaces a stored object by one that somebody sent or patched.
@@ -194,26 +203,29 @@ fn replace(
     state: &mut State,
     write: Write<'_>,
     live: &Stored,
-    (mut object, warnings): (Value, Vec<String>),
+    (object, warnings): (Value, Vec<String>),
 ) -> Result<Written, Refusal> {
     check_version(write, live, &object)?;
     let old = live.value(write.resource);
+    let mut object = managers::updated(write.hand(), Some(&old), object);
     strategy::prepare_update(write.resource, write.part, &mut object, &old);
-    let object = managers::updated(write.hand(), Some(&old), object);
     commit::change(state, write, &old, object, warnings)
 }
 
 /// An update has to be based on the stored version; most built-in kinds let that be left open.
 fn check_version(write: Write<'_>, live: &Stored, object: &Value) -> Result<(), Refusal> {
     let resource = write.resource;
-    match metadata::text(object, "resourceVersion") {
-        "" if resource.is_builtin() && !resource.has(Trait::Conditional) => Ok(()),
-        "" => {
+    let said = query::version(metadata::text(object, "resourceVersion"));
+    match said.map_err(Refusal::internal)?.unwrap_or_default() {
+        0 if resource.is_builtin() && !resource.has(Trait::Conditional) => Ok(()),
+        0 => {
             let detail = "must be specified for an update";
             let cause = Cause::invalid("metadata.resourceVersion", &json!(0), detail);
-            Err(Refusal::invalid(resource, write.name, &[cause]))
+            // Here the plural stands for the kind.
+            let (group, plural) = (&resource.group, &resource.plural);
+            Err(Refusal::invalid_kind(group, plural, write.name, &[cause]))
         }
-        version if version == live.version.to_string() => Ok(()),
+        version if version == live.version => Ok(()),
         _ => Err(Refusal::modified(resource, write.name)),
     }
 }

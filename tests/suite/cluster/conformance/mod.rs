@@ -14,6 +14,7 @@ use std::sync::RwLock;
 
 use serde_json::{Value as Json, json};
 
+use super::difference::difference;
 use super::kubernetes::Kubernetes;
 use super::servers::Server;
 use super::session::Session;
@@ -57,7 +58,7 @@ fn prove(group: &str, name: &str, need: Need, behaviour: impl AsyncFn(&Session))
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
     let namespace = name.replace('_', "-");
     let real = Kubernetes::shared()
-        .filter(|real| need == Need::Api || real.has_controllers())
+        .filter(|real| need == Need::Api || real.is_whole())
         .map(|real| {
             let _alone = (need == Need::Alone).then(|| HISTORY.write());
             let _shared = (need != Need::Alone).then(|| HISTORY.read());
@@ -91,31 +92,19 @@ fn converse(server: &Server, namespace: &str, behaviour: &impl AsyncFn(&Session)
 /// # Panics
 /// With the first lines that differ.
 fn compare(who: &str, file: &str, expected: &str, said: &str) {
-    if expected == said {
-        return;
+    if let Some(difference) = difference(expected, who, said) {
+        let whole = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(who)
+            .join(file.rsplit('/').next().expect("a file has a name"));
+        std::fs::create_dir_all(whole.parent().expect("it has one")).expect("a directory");
+        std::fs::write(&whole, said).expect("the file can be written");
+        let whole = whole.display();
+        panic!("{who} differs from {file}, all it said is in {whole}, {difference}");
     }
-    let (expected, said): (Vec<_>, Vec<_>) = (expected.lines().collect(), said.lines().collect());
-    let same = expected
-        .iter()
-        .zip(&said)
-        .take_while(|(a, b)| a == b)
-        .count();
-    let asked = expected[..same.min(expected.len())]
-        .iter()
-        .rposition(|line| line.starts_with(['>', '#', '<']))
-        .unwrap_or(0);
-    let excerpt =
-        |lines: &[&str]| lines[asked.min(lines.len())..(same + 8).min(lines.len())].join("\n");
-    panic!(
-        "{who} differs from {file}, line {}\n--- expected\n{}\n--- {who}\n{}\n",
-        same + 1,
-        excerpt(&expected),
-        excerpt(&said)
-    );
 }
 
 /// `Thing`: namespaced, with a field of every type and a status.
-fn thing() -> Json {
+pub(super) fn thing() -> Json {
     yaml(include_str!("kinds/thing.yaml"))
 }
 

@@ -40,15 +40,7 @@ async fn value(response: Response<Body>) -> Value {
 #[tokio::test]
 async fn an_unknown_path_is_a_plain_page() {
     let server = server();
-    for path in [
-        "/api/v1/unheard",
-        "/apis/example.com/v1/widgets",
-        "/api/v1/configmaps/a",
-        "/api/v1/namespaces/default/namespaces/a",
-        "/api/v1/namespaces/default/configmaps/a/status",
-        "/openapi/v2",
-        "/",
-    ] {
+    for path in ["/apis/example.com/v1/widgets", "/openapi/v2", "/"] {
         let response = send(&server, "GET", path, "", "").await;
         assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
         assert_eq!(text(response).await, "404 page not found\n", "{path}");

@@ -1,0 +1,150 @@
+//! The way to a real cluster.
+//!
+//! In: what the user says of it. Out: a client, which repeats requests that an overloaded server
+//! turned away (429, 503, 504) and honours its `Retry-After`. It does not know: what the client is for.
+
+use std::path::PathBuf;
+
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Client, Config};
+
+/// Which cluster is meant. With neither field: the one this process runs in, else the one that
+/// `KUBECONFIG` or `~/.kube/config` names, as with kubectl.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// A kubeconfig file.
+    pub kubeconfig: Option<PathBuf>,
+    /// A context in it, other than its current one.
+    pub context: Option<String>,
+}
+
+/// No client can be made, in words for people.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Nothing says where a cluster is.
+    #[error(
+        "there is no cluster to talk to: this process runs in none, and {}; give --kubeconfig FILE, or --embedded for a simulated cluster",
+        plain(.0)
+    )]
+    Nowhere(KubeconfigError),
+    /// The file cannot be used.
+    #[error("the kubeconfig cannot be read: {}", plain(.0))]
+    File(Box<KubeconfigError>),
+    /// The context is not there.
+    #[error("the kubeconfig has no context {wanted:?}; it has {known}")]
+    Context {
+        /// What was asked for.
+        wanted: String,
+        /// What there is.
+        known: String,
+    },
+    /// What the kubeconfig says does not work, such as its certificates.
+    #[error("the kubeconfig cannot be used: {0}")]
+    Credentials(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// The library's wording quotes paths as Rust does.
+fn plain(error: &KubeconfigError) -> String {
+    match error {
+        KubeconfigError::ReadConfig(cause, path) => format!("{}: {cause}", path.display()),
+        other => other.to_string(),
+    }
+}
+
+/// A client for the cluster that is meant. Nothing is sent yet.
+///
+/// # Errors
+/// When there is no kubeconfig, or it cannot be used.
+pub async fn connect(access: &Access) -> Result<Client, ConnectError> {
+    let config = match (&access.kubeconfig, &access.context) {
+        (None, None) => match Config::incluster() {
+            Ok(config) => config,
+            Err(_) => from_file(access).await?,
+        },
+        _ => from_file(access).await?,
+    };
+    Client::try_from(config).map_err(|error| ConnectError::Credentials(Box::new(error)))
+}
+
+async fn from_file(access: &Access) -> Result<Config, ConnectError> {
+    let file = match &access.kubeconfig {
+        Some(file) => {
+            Kubeconfig::read_from(file).map_err(|cause| ConnectError::File(Box::new(cause)))?
+        }
+        None => Kubeconfig::read().map_err(ConnectError::Nowhere)?,
+    };
+    if let Some(wanted) = &access.context
+        && !file.contexts.iter().any(|context| context.name == *wanted)
+    {
+        let known: Vec<&str> = file.contexts.iter().map(|one| one.name.as_str()).collect();
+        return Err(ConnectError::Context {
+            wanted: wanted.clone(),
+            known: match known.as_slice() {
+                [] => "none".to_owned(),
+                known => known.join(", "),
+            },
+        });
+    }
+    let options = KubeConfigOptions {
+        context: access.context.clone(),
+        ..KubeConfigOptions::default()
+    };
+    let config = Config::from_custom_kubeconfig(file, &options).await;
+    config.map_err(|error| ConnectError::Credentials(Box::new(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::Write as _;
+
+    use super::*;
+
+    const KUBECONFIG: &str = "\
+apiVersion: v1
+kind: Config
+current-context: one
+clusters: [{name: one, cluster: {server: \"http://127.0.0.1:1\"}}]
+users: [{name: me, user: {}}]
+contexts: [{name: one, context: {cluster: one, user: me, namespace: here}}, {name: two, context: {cluster: gone, user: me}}]
+";
+
+    async fn connected(text: &str, context: Option<&str>) -> Result<Client, String> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let access = Access {
+            kubeconfig: Some(file.path().to_owned()),
+            context: context.map(ToOwned::to_owned),
+        };
+        connect(&access).await.map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn the_current_context_is_meant_unless_another_is_named() {
+        let client = connected(KUBECONFIG, None).await.unwrap();
+        assert_eq!(client.default_namespace(), "here");
+        let refused = |result: Result<Client, String>| result.err().unwrap_or_default();
+        let missing = refused(connected(KUBECONFIG, Some("three")).await);
+        assert_eq!(
+            missing,
+            "the kubeconfig has no context \"three\"; it has one, two"
+        );
+        let broken = refused(connected(KUBECONFIG, Some("two")).await);
+        assert!(broken.contains("gone"), "{broken}");
+        let broken = refused(connected("{", None).await);
+        assert!(broken.contains("YAML"), "{broken}");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_not_there_is_named() {
+        let access = Access {
+            kubeconfig: Some("no/such/file".into()),
+            context: None,
+        };
+        let error = connect(&access).await.err().unwrap().to_string();
+        assert!(
+            error.starts_with("the kubeconfig cannot be read: no/such/file: "),
+            "{error}"
+        );
+    }
+}

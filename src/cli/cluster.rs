@@ -1,0 +1,105 @@
+//! The cluster that a command works on: a real one, or a simulated one in this process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+
+use super::args::ClusterArgs;
+use super::embedded::{Embedded, supply};
+use crate::adapters::kubernetes::{Access, Target, connect};
+use crate::adapters::sim::clock::SimClock;
+use crate::daemon::{self, Engine, WallClock, wall_time};
+use crate::graph::Graph;
+use crate::model::ObjectId;
+
+/// A cluster to work on; a simulated one ends when this is dropped.
+pub(super) enum Cluster {
+    Real(Target),
+    Simulated(Embedded),
+}
+
+impl Cluster {
+    /// The cluster that the flags mean. `settle` is how long simulated role assignments need to come
+    /// into force.
+    pub(super) async fn open(args: &ClusterArgs, settle: Duration) -> anyhow::Result<Self> {
+        if args.embedded {
+            return Self::simulated(args.speed, settle).await;
+        }
+        let access = Access {
+            kubeconfig: args.kubeconfig.clone(),
+            context: args.context.clone(),
+        };
+        Ok(Self::Real(Target {
+            client: connect(&access).await?,
+            clock: Arc::new(WallClock::start()),
+        }))
+    }
+
+    /// A simulated one, whose time passes `speed` times faster than outside.
+    pub(super) async fn simulated(speed: u32, settle: Duration) -> anyhow::Result<Self> {
+        let clock = SimClock::new(wall_time(), speed);
+        let embedded = Embedded::start(clock, settle).await?;
+        Ok(Self::Simulated(embedded))
+    }
+
+    /// Fails when nobody answers there. A daemon has the time to wait; one shot has not.
+    pub(super) async fn check(&self) -> anyhow::Result<()> {
+        let answer = self.target().client.apiserver_version().await;
+        answer.map(|_| ()).map_err(|error| {
+            let error = anyhow::Error::from(error);
+            anyhow::anyhow!(
+                "the cluster does not answer: {}; is it up, and are the credentials valid?",
+                error.root_cause()
+            )
+        })
+    }
+
+    pub(super) const fn target(&self) -> &Target {
+        match self {
+            Self::Real(target) => target,
+            Self::Simulated(embedded) => &embedded.target,
+        }
+    }
+
+    /// What a fleet expects of its cluster is made on a simulated one, and named.
+    pub(super) async fn supply(&self, graph: &Graph) -> anyhow::Result<Vec<ObjectId>> {
+        match self {
+            Self::Real(_) => Ok(Vec::new()),
+            Self::Simulated(embedded) => supply(&embedded.target.client, graph).await,
+        }
+    }
+
+    /// The cluster as the daemon drives it.
+    pub(super) fn engine(&self) -> Engine {
+        let prepare = match self {
+            Self::Real(_) => nothing(),
+            Self::Simulated(embedded) => supplies(embedded),
+        };
+        Engine {
+            target: self.target().clone(),
+            prepare,
+        }
+    }
+}
+
+fn nothing() -> daemon::Prepare {
+    Arc::new(|_| async {}.boxed())
+}
+
+/// Makes what the fleet expects of its cluster.
+fn supplies(embedded: &Embedded) -> daemon::Prepare {
+    let client = embedded.target.client.clone();
+    Arc::new(move |graph| {
+        let client = client.clone();
+        async move {
+            match supply(&client, &graph).await {
+                Ok(supplied) => supplied
+                    .iter()
+                    .for_each(|id| tracing::info!(object = %id, "supplied; not in the fleet")),
+                Err(error) => tracing::error!(%error, "the simulated cluster lacks something"),
+            }
+        }
+        .boxed()
+    })
+}

@@ -1,0 +1,79 @@
+//! `capstan rehearse`: the whole provisioning on a virtual clock.
+//!
+//! In: a fleet, and what should fail. Out: what became of it and when, as text or JSON.
+
+mod events;
+mod output;
+mod rehearsal;
+
+use super::Exit;
+use super::args::{DataFormat, RehearseArgs};
+use super::fleet::Fleet;
+use super::plan::LOCAL;
+use super::ui::Ui;
+use crate::adapters::sim::actors::{Failure, Options};
+use crate::api::kinds::{KINDS, is_aso};
+use crate::compile::Compiled;
+use crate::model::ObjectId;
+use crate::plan::ApplySet;
+use crate::settings::Environment;
+
+pub use rehearsal::Rehearsal;
+
+/// Exit 0 when everything became ready.
+pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    let fleet = Fleet::read(&args.fleet)?;
+    if fleet.is_refused(ui) {
+        return Ok(Exit::Failed);
+    }
+    let set = ApplySet::new(LOCAL, environment.namespace.as_str());
+    if let Some(failure) = args.fail.iter().find(|failure| !is_azures(failure)) {
+        anyhow::bail!(
+            "--fail {}/{}: only Azure resources can be made to fail, such as HcpOpenShiftCluster",
+            failure.kind,
+            failure.name
+        );
+    }
+    if let Some(stranger) = args
+        .fail
+        .iter()
+        .find(|failure| !names_an_object(&fleet.compiled, failure))
+    {
+        anyhow::bail!(
+            "--fail {}/{}: the fleet has no such object",
+            stranger.kind,
+            stranger.name
+        );
+    }
+    let options = Options {
+        failures: args.fail.clone(),
+        ..Options::default()
+    };
+    let rehearsal = Rehearsal::hold(&fleet.compiled, &set, options, |server| server)?;
+    ui.data(&match args.format {
+        DataFormat::Text => rehearsal.text(&fleet.compiled),
+        DataFormat::Json => rehearsal.json(),
+    })?;
+    Ok(Exit::failed_if(!rehearsal.is_ready()))
+}
+
+fn is_azures(failure: &Failure) -> bool {
+    let kinds = KINDS.iter().filter(|kind| is_aso(kind.group));
+    kinds.into_iter().any(|kind| kind.kind == failure.kind)
+}
+
+fn names_an_object(compiled: &Compiled, failure: &Failure) -> bool {
+    compiled
+        .graph
+        .vertices
+        .iter()
+        .any(|vertex| is_meant(&vertex.id, failure))
+}
+
+fn is_meant(id: &ObjectId, failure: &Failure) -> bool {
+    let here = failure
+        .namespace
+        .as_ref()
+        .is_none_or(|namespace| *namespace == id.namespace);
+    here && id.kind == failure.kind && id.name == failure.name
+}

@@ -1,0 +1,133 @@
+//! A rehearsal as people and programs read it.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::super::live::minutes;
+use super::rehearsal::Rehearsal;
+use crate::api::kinds::CAPI;
+use crate::compile::Compiled;
+use crate::plan::State;
+
+impl Rehearsal {
+    /// Every change of state, as JSON (DESIGN §12).
+    #[must_use]
+    pub fn json(&self) -> String {
+        let events = self
+            .changes
+            .iter()
+            .map(|event| json!({"at": event.at, "object": event.object, "state": event.state}));
+        let report = json!({
+            "apiVersion": "capstan.dev/v1alpha1",
+            "kind": "Rehearsal",
+            "ready": self.ready,
+            "virtual_seconds": self.seconds(),
+            "supplied": self.supplied.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "events": events.collect::<Vec<_>>(),
+        });
+        format!("{report:#}\n")
+    }
+
+    /// What became ready or failed and when, the critical path of `compiled`, and how it ended.
+    #[must_use]
+    pub fn text(&self, compiled: &Compiled) -> String {
+        let mut out = String::new();
+        for id in &self.supplied {
+            let _ = writeln!(
+                out,
+                "supplied  {id} (not in the fleet; the real cluster must have it)"
+            );
+        }
+        for event in self
+            .changes
+            .iter()
+            .filter(|event| matches!(event.state, State::Ready | State::Failed))
+        {
+            let message = if event.state == State::Failed {
+                format!("  {}", event.message)
+            } else {
+                String::new()
+            };
+            let _ = writeln!(
+                out,
+                "{:>8}  {:?}  {}{message}",
+                clock(event.at),
+                event.state,
+                event.object
+            );
+        }
+        out.push_str(&critical_path(compiled, self));
+        let end = clock(self.seconds());
+        let total = compiled.objects.len() + compiled.embedded().len();
+        let _ = match self.ready {
+            true => writeln!(out, "\nready after {end} (virtual): {total} objects"),
+            false => writeln!(
+                out,
+                "\nnot ready: nothing more happened after {end} (virtual)\n{}",
+                unready(compiled, self)
+            ),
+        };
+        out
+    }
+}
+
+fn clock(seconds: u64) -> String {
+    minutes(Duration::from_secs(seconds))
+}
+
+/// From the object that was ready last, back by the need that was ready last.
+fn critical_path(compiled: &Compiled, rehearsal: &Rehearsal) -> String {
+    let ready: HashMap<&str, u64> = rehearsal
+        .changes
+        .iter()
+        .filter(|event| event.state == State::Ready)
+        .map(|event| (event.object.as_str(), event.at))
+        .collect();
+    let graph = &compiled.graph;
+    let when = |vertex: &usize| {
+        ready
+            .get(graph.vertices[*vertex].id.to_string().as_str())
+            .copied()
+    };
+    // Of two that were ready in the same second, the same one is told however the files are ordered.
+    let latest = |at: &usize| (when(at), &graph.vertices[*at].id);
+    // What Cluster API and the carriers say only mirrors the resources behind them.
+    let own =
+        |at: &usize| graph.carried(*at).next().is_none() && graph.vertices[*at].id.group != CAPI;
+    let last = (0..graph.vertices.len()).filter(own).max_by_key(latest);
+    let before = |at: &usize| {
+        let needs = graph.needs(*at).map(|edge| edge.to);
+        needs
+            .filter(|to| own(to) && when(to).is_some())
+            .max_by_key(latest)
+    };
+    let mut path: Vec<usize> = std::iter::successors(last, before)
+        .take(graph.vertices.len())
+        .collect();
+    path.reverse();
+    let mut out = String::from("\ncritical path:\n");
+    for at in path {
+        let _ = writeln!(
+            out,
+            "{:>8}  {}",
+            when(&at).map_or_else(String::new, clock),
+            graph.vertices[at].id
+        );
+    }
+    out
+}
+
+/// The last word on each object that is not ready, in the order of the fleet.
+fn unready(compiled: &Compiled, rehearsal: &Rehearsal) -> String {
+    let mut out = String::new();
+    for vertex in &compiled.graph.vertices {
+        let last = rehearsal.events.last(&vertex.id.to_string());
+        if let Some(event) = last.filter(|event| event.state != State::Ready) {
+            let _ = writeln!(out, "  {}: {:?} {}", vertex.id, event.state, event.message);
+        }
+    }
+    out
+}

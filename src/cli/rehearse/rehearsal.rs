@@ -1,0 +1,149 @@
+//! One rehearsal.
+//!
+//! In: a compiled fleet, what should fail, and what stands in front of the simulated API server. Out:
+//! what happened and when, the same each time, whatever the order in which tasks had their turn. It
+//! does not know how that is shown.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use jiff::Timestamp;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::time::Instant;
+
+use super::super::embedded::{Embedded, supply};
+use super::events::{Event, Events};
+use crate::adapters::kubernetes;
+use crate::adapters::sim::actors;
+use crate::adapters::sim::clock::SimClock;
+use crate::compile::Compiled;
+use crate::model::ObjectId;
+use crate::plan::{self, ApplySet, Plan, Progress, State, Tracker};
+
+/// When nothing has happened for this long on the virtual clock, nothing will.
+const IDLE: Duration = Duration::from_secs(60 * 60);
+/// The moment in which everything became ready is over when it is quiet for this long: others may
+/// still have to say something.
+const CALM: Duration = Duration::from_millis(1);
+
+/// What a rehearsal came to.
+#[derive(Debug)]
+pub struct Rehearsal {
+    pub(super) ready: bool,
+    pub(super) changes: Vec<Event>,
+    pub(super) events: Events,
+    pub(super) supplied: Vec<ObjectId>,
+}
+
+impl Rehearsal {
+    /// Provisions `compiled` from nothing as the members of `set`, in a runtime of its own on a
+    /// paused clock. Every request to the simulated API server goes through what `front` puts before
+    /// it, which is nothing but in tests.
+    ///
+    /// # Errors
+    /// When the runtime cannot be made, or the simulated cluster lacks something.
+    pub fn hold(
+        compiled: &Compiled,
+        set: &ApplySet,
+        options: actors::Options,
+        front: impl FnOnce(Router) -> Router,
+    ) -> anyhow::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()?;
+        runtime.block_on(rehearse(compiled, set, options, front))
+    }
+
+    /// Whether everything became ready.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// The second of the last event.
+    pub(super) fn seconds(&self) -> u64 {
+        self.changes.last().map_or(0, |event| event.at)
+    }
+}
+
+async fn rehearse(
+    compiled: &Compiled,
+    set: &ApplySet,
+    options: actors::Options,
+    front: impl FnOnce(Router) -> Router,
+) -> anyhow::Result<Rehearsal> {
+    // A fixed start, so that every run prints the same.
+    let clock = SimClock::new(Timestamp::UNIX_EPOCH, 1);
+    let settle = options.settle;
+    let embedded = Embedded::behind(clock, options, front).await?;
+    let target = embedded.target.clone();
+    let supplied = supply(&target.client, &compiled.graph).await?;
+    let plan = Arc::new(plan::against_none(&compiled.objects, &compiled.graph, set));
+    let (sender, mut progress) = unbounded_channel();
+    let options = kubernetes::Options {
+        concurrency: 32,
+        part_of: set.id(),
+    };
+    let start = target.clock.now();
+    let mut tracker = Tracker::new(&compiled.graph, settle, start);
+    let runner = tokio::spawn(kubernetes::run(
+        target,
+        Arc::clone(&plan),
+        compiled.embedded(),
+        options,
+        sender,
+    ));
+    let mut events = Events::default();
+    blocked(&plan).for_each(|event| events.note(event));
+    // Retries that fail again are no news.
+    let mut news = Instant::now();
+    loop {
+        let end = match tracker.is_ready() {
+            true => Instant::now() + CALM,
+            false => news + IDLE,
+        };
+        let Ok(Some(next)) = tokio::time::timeout_at(end, progress.recv()).await else {
+            break;
+        };
+        let tells = tracker.note(&next);
+        if tells || next.state == State::Applied {
+            events.note(Event::new(&next, start));
+        }
+        if tells {
+            news = Instant::now();
+        }
+    }
+    runner.abort();
+    Ok(Rehearsal {
+        ready: tracker.is_ready(),
+        changes: events.changes(),
+        events,
+        supplied,
+    })
+}
+
+/// The steps that wait for others from the start.
+fn blocked(plan: &Plan) -> impl Iterator<Item = Event> {
+    let blocked = plan.steps.iter().filter(|step| !step.after.is_empty());
+    blocked.map(|step| Event {
+        at: 0,
+        object: step.object.to_string(),
+        state: State::Waiting,
+        message: "waits for what comes before it".to_owned(),
+    })
+}
+
+impl Event {
+    fn new(progress: &Progress, start: Timestamp) -> Self {
+        let at = progress.at.duration_since(start).as_secs();
+        let at = u64::try_from(at).unwrap_or_default();
+        Self {
+            at,
+            object: progress.object.to_string(),
+            state: progress.state,
+            message: progress.message.clone(),
+        }
+    }
+}

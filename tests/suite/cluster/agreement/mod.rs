@@ -1,0 +1,207 @@
+//! Requests at random: what the simulator and a real kube-apiserver make of the same sequences.
+//!
+//! [`generate`] makes a sequence of a seed, [`run`] holds it with a server, [`shrink`] cuts one down
+//! on which both differ. `cases/` keeps such sequences, each with what the real server answered
+//! beside it, so that the simulator is held to them on every machine.
+//!
+//! `CAPSTAN_SEQUENCES=n` says how many are tried, `CAPSTAN_SEED=n` from which seed on.
+
+mod generate;
+mod random;
+mod run;
+mod sequence;
+mod shrink;
+mod steady;
+mod values;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use futures::StreamExt as _;
+use kube::Client;
+use tokio::runtime::Runtime;
+
+use super::conformance::thing;
+use super::difference::{difference, sort};
+use super::kubernetes::Kubernetes;
+use super::servers::Server;
+use super::session::Session;
+use sequence::Step;
+
+/// How many sequences are tried when nothing is said.
+const SEQUENCES: u64 = 500;
+/// How many are held with a server at once.
+const AT_ONCE: usize = 8;
+/// How many are compared before the next are begun.
+const ROUND: u64 = 250;
+/// How many differences are shrunk and told.
+const TOLD: usize = 3;
+
+/// One of the two servers, with the kinds installed.
+struct Side {
+    server: Server,
+    client: Client,
+    runtime: Runtime,
+}
+
+impl Side {
+    fn new(server: Server, namespace: &str) -> Self {
+        let runtime = server.runtime();
+        let client = runtime.block_on(async {
+            let client = server.client().await;
+            let session = Session::with(server.clone(), client.clone(), namespace).await;
+            session.install(&thing()).await;
+            client
+        });
+        Self {
+            server,
+            client,
+            runtime,
+        }
+    }
+
+    /// How these sequences go, each in a namespace of its own.
+    fn converse(&self, sequences: &[(String, Vec<Step>)]) -> Vec<String> {
+        let talks = sequences.iter().map(async |(namespace, steps)| {
+            let client = self.client.clone();
+            let session = Session::with(self.server.clone(), client, namespace).await;
+            run::converse(&session, steps).await
+        });
+        let talks = futures::stream::iter(talks).buffered(AT_ONCE);
+        self.runtime.block_on(talks.collect())
+    }
+
+    fn one(&self, namespace: &str, steps: &[Step]) -> String {
+        let mut talks = self.converse(&[(namespace.to_owned(), steps.to_vec())]);
+        talks.pop().expect("one went in")
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().expect("a number"))
+}
+
+/// Past the capture of test output: which seeds were tried is told whatever becomes of them.
+fn say(line: &str) {
+    writeln!(std::io::stderr(), "agreement: {line}").expect("stderr is open");
+}
+
+#[test]
+#[ignore = "the simulator is being mended"]
+fn sequences_at_random_go_the_same_on_both_servers() {
+    let Some(real) = Kubernetes::shared() else {
+        return;
+    };
+    let count = number("CAPSTAN_SEQUENCES").unwrap_or(SEQUENCES);
+    let first = number("CAPSTAN_SEED").unwrap_or_else(|| {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        since.unwrap_or(Duration::ZERO).as_secs() % 100_000_000 * 1000
+    });
+    say(&format!(
+        "{count} sequences; CAPSTAN_SEED={first} repeats them"
+    ));
+    let began = Instant::now();
+    let real = Side::new(Server::Real(real), "agreement");
+    let mut told = Vec::new();
+    for round in (0..count).step_by(ROUND as usize) {
+        let seeds = first + round..first + (round + ROUND).min(count);
+        let simulator = Side::new(Server::simulator(), "agreement");
+        told.extend(differences(&real, &simulator, seeds));
+        assert!(told.len() < TOLD, "{}", told.join("\n"));
+    }
+    assert!(told.is_empty(), "{}", told.join("\n"));
+    say(&format!(
+        "{count} sequences agree after {:.1?}",
+        began.elapsed()
+    ));
+}
+
+/// What is to be told of the sequences of these seeds that differ.
+fn differences(real: &Side, simulator: &Side, seeds: std::ops::Range<u64>) -> Vec<String> {
+    let sequences: Vec<(String, Vec<Step>)> = seeds
+        .clone()
+        .map(|seed| (format!("agreement-{seed}"), generate::sequence(seed)))
+        .collect();
+    let (expected, said) = std::thread::scope(|scope| {
+        let expected = scope.spawn(|| real.converse(&sequences));
+        let said = simulator.converse(&sequences);
+        (expected.join().expect("the real server answers"), said)
+    });
+    let differ = expected.iter().zip(&said).zip(seeds);
+    let differ: Vec<u64> = differ
+        .filter(|((expected, said), _)| expected != said)
+        .map(|(_, seed)| seed)
+        .collect();
+    if !differ.is_empty() {
+        say(&format!("{} differ: {differ:?}", differ.len()));
+    }
+    let told = differ.iter().take(TOLD);
+    told.map(|seed| tell(real, simulator, *seed)).collect()
+}
+
+/// The smallest sequence found below that of `seed`, and where the servers part on it.
+fn tell(real: &Side, simulator: &Side, seed: u64) -> String {
+    let mut tries = 0;
+    let mut both = |steps: &[Step]| {
+        tries += 1;
+        let namespace = format!("agreement-{seed}-{tries}");
+        let expected = real.one(&namespace, steps);
+        (expected, simulator.one(&namespace, steps))
+    };
+    let whole = generate::sequence(seed);
+    let (expected, said) = both(&whole);
+    let wanted = sort(&expected, &said);
+    let small = shrink::shrink(whole, |steps| {
+        let (expected, said) = both(steps);
+        expected != said && sort(&expected, &said) == wanted
+    });
+    let json = serde_json::to_string_pretty(&small).expect("steps are JSON");
+    let (expected, said) = both(&small);
+    let difference = difference(&expected, "simulator", &said);
+    let difference = difference.unwrap_or_else(|| "not seen again\n".into());
+    format!(
+        "CAPSTAN_SEED={seed} CAPSTAN_SEQUENCES=1 repeats this one; for agreement/cases:\n{json}\n\
+         transcripts differ from {difference}"
+    )
+}
+
+/// The kept sequences, by name.
+fn cases() -> Vec<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/cluster/agreement/cases");
+    let files = std::fs::read_dir(here).expect("a directory");
+    let files = files.map(|entry| entry.expect("an entry").path());
+    let mut cases: Vec<PathBuf> = files
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .collect();
+    cases.sort();
+    cases
+}
+
+#[test]
+fn kept_sequences_go_as_they_went() {
+    let real = Kubernetes::shared().map(|real| Side::new(Server::Real(real), "cases"));
+    let simulator = Side::new(Server::simulator(), "cases");
+    let mut wrong = Vec::new();
+    for path in cases() {
+        let text = std::fs::read_to_string(&path).expect("a case is text");
+        let steps: Vec<Step> = serde_json::from_str(&text).expect("a case is a list of steps");
+        let name = path.file_stem().and_then(|stem| stem.to_str());
+        let name = name.expect("a case has a name");
+        let namespace = name.replace('_', "-");
+        let kept = path.with_extension("txt");
+        let answered = real.as_ref().map(|real| real.one(&namespace, &steps));
+        if let (Some(answered), Some(_)) = (&answered, std::env::var_os("CAPSTAN_WRITE")) {
+            std::fs::write(&kept, answered).expect("the transcript can be written");
+        }
+        let expected = std::fs::read_to_string(&kept).unwrap_or_default();
+        let said = simulator.one(&namespace, &steps);
+        let sides = [("kube-apiserver", answered), ("the simulator", Some(said))];
+        for (who, said) in sides {
+            let found = said.and_then(|said| difference(&expected, who, &said));
+            wrong.extend(found.map(|found| format!("{who} differs from {name}.txt, {found}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,125 @@
+//! A real API server on loopback, which ends with whoever started it.
+//!
+//! The program is `tests/kubernetes`, as `tests/kubernetes/build` left it in the cache, or what
+//! `KUBEBUILDER_ASSETS` names. Without either the tests run on the simulator alone and say so in one
+//! line; `CAPSTAN_REQUIRE=kubernetes` makes that a failure, as CI does.
+
+mod assets;
+mod program;
+
+use std::path::Path;
+use std::sync::{Once, OnceLock};
+
+use hyper_util::client::legacy::Client as Http;
+use hyper_util::rt::TokioExecutor;
+use kube::client::ConfigExt;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use tower::{BoxError, ServiceBuilder};
+
+use assets::Assets;
+use program::Program;
+
+const HELP: &str = "kube-apiserver is not built: tests run on the simulator alone; \
+                    `tests/kubernetes/build` builds it (needs Go, about ten minutes the first time)";
+const HALF: &str =
+    "KUBEBUILDER_ASSETS has no controllers: tests that need them run on the simulator alone";
+
+/// A running server.
+pub(crate) enum Kubernetes {
+    /// Ours: with controllers, and with a history that can be forgotten.
+    Program(Program),
+    /// The bare server of others.
+    Assets(Assets),
+}
+
+impl Kubernetes {
+    /// The server of this process; none when the machine has none.
+    pub(super) fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<Kubernetes>> = OnceLock::new();
+        SHARED.get_or_init(Self::own).as_ref()
+    }
+
+    /// One more server, which ends when it is dropped.
+    pub(super) fn own() -> Option<Self> {
+        static TOLD: Once = Once::new();
+        if let Some(assets) = std::env::var_os("KUBEBUILDER_ASSETS") {
+            TOLD.call_once(|| eprintln!("{HALF}"));
+            return Some(Self::Assets(Assets::start(Path::new(&assets))));
+        }
+        let built = program::built();
+        if built.is_none() {
+            let required = std::env::var("CAPSTAN_REQUIRE");
+            let required = required.is_ok_and(|parts| parts.contains("kubernetes"));
+            assert!(!required, "{HELP}");
+            TOLD.call_once(|| eprintln!("{HELP}"));
+        }
+        built.map(|path| Self::Program(Program::start(&path)))
+    }
+
+    /// Whether garbage is collected, namespaces end and history can be forgotten.
+    pub(super) const fn is_whole(&self) -> bool {
+        matches!(self, Self::Program(_))
+    }
+
+    /// The one process that all of it is; none when there are several.
+    #[allow(dead_code, reason = "the benchmark asks for it")]
+    pub(super) fn pid(&self) -> Option<u32> {
+        match self {
+            Self::Program(program) => Some(program.pid()),
+            Self::Assets(_) => None,
+        }
+    }
+
+    /// The administrator's kubeconfig.
+    pub(super) fn kubeconfig(&self) -> &Path {
+        match self {
+            Self::Program(program) => &program.kubeconfig,
+            Self::Assets(assets) => &assets.kubeconfig,
+        }
+    }
+
+    /// A client without the retries that hide what a server answers.
+    pub(super) async fn client(&self) -> Client {
+        plain_client(self.kubeconfig()).await
+    }
+
+    /// Forgets all history, in etcd and in the watch caches.
+    pub(super) fn compact(&self) {
+        match self {
+            Self::Program(program) => program.compact(),
+            Self::Assets(_) => unreachable!("only a whole server is asked to"),
+        }
+    }
+}
+
+async fn plain_client(kubeconfig: &Path) -> Client {
+    let file = Kubeconfig::read_from(kubeconfig).expect("the kubeconfig can be read");
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(file, &options).await;
+    let config = config.expect("the kubeconfig is whole");
+    let https = config.rustls_https_connector().expect("TLS is set up");
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer().expect("a token"))
+        .map_err(BoxError::from)
+        .service(Http::builder(TokioExecutor::new()).build(https));
+    Client::new(service, "default")
+}
+
+/// Whether the server of a kubeconfig has made the namespace `default`, among the last of what it
+/// makes when it starts.
+fn answers(kubeconfig: &Path) -> bool {
+    let asked = async {
+        let request = http::Request::get("/api/v1/namespaces/default");
+        let request = request
+            .body(kube::client::Body::empty())
+            .expect("a request");
+        let answer = plain_client(kubeconfig).await.send(request).await;
+        answer.is_ok_and(|answer| answer.status() == 200)
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.expect("a runtime").block_on(asked)
+}

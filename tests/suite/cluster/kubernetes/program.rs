@@ -1,0 +1,96 @@
+//! The program of `tests/kubernetes`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+/// A running server and the pipe through which it is told things.
+pub(crate) struct Program {
+    pub(super) kubeconfig: PathBuf,
+    pipe: Mutex<Pipe>,
+    /// Ends when its standard input is closed, that is, with this process at the latest.
+    child: Child,
+}
+
+struct Pipe {
+    commands: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Program {
+    /// Starts it and waits until it is ready.
+    pub(super) fn start(program: &Path) -> Self {
+        let mut child = Command::new(program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server's program can be run");
+        let commands = child.stdin.take().expect("stdin is a pipe");
+        let answers = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
+        let mut pipe = Pipe { commands, answers };
+        let kubeconfig = PathBuf::from(pipe.line());
+        assert!(kubeconfig.is_file(), "kube-apiserver did not start");
+        Self {
+            kubeconfig,
+            pipe: Mutex::new(pipe),
+            child,
+        }
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Forgets all history, in etcd and in the watch caches.
+    pub(super) fn compact(&self) {
+        let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
+        writeln!(pipe.commands, "compact").expect("the server reads");
+        assert_eq!(pipe.line(), "compacted");
+    }
+}
+
+impl Pipe {
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        let read = self.answers.read_line(&mut line);
+        read.expect("the server answers");
+        line.trim_end().to_owned()
+    }
+}
+
+/// Where `tests/kubernetes/build` leaves the program, if it was run for these sources.
+pub(super) fn built() -> Option<PathBuf> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubernetes");
+    let mut names: Vec<PathBuf> = std::fs::read_dir(sources)
+        .expect("tests/kubernetes is there")
+        .map(|entry| entry.expect("entry").path())
+        .filter(|path| {
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            matches!(ending, Some("go" | "mod" | "sum"))
+        })
+        .collect();
+    names.sort();
+    let mut digest = Sha256::new();
+    for name in names {
+        digest.update(std::fs::read(name).expect("a source can be read"));
+    }
+    let key: String = digest.finalize()[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let program = cache.or_else(home)?;
+    let program = program.join(format!("capstan/kubernetes-{key}/server"));
+    program.is_file().then_some(program)
+}

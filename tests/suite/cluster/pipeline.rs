@@ -1,0 +1,277 @@
+//! The main job on both servers: the shipped program, a kubeconfig, and the actors at work on the
+//! other side, whose twenty minutes take seconds.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use capstan::adapters::kubernetes::{Access, connect};
+use capstan::adapters::sim::actors::{self, Actors};
+use capstan::adapters::sim::api;
+use capstan::adapters::sim::clock::SimClock;
+use capstan::adapters::sim::crds::foreign;
+use capstan::daemon::wall_time;
+use capstan::model::{CheckState, Clock};
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::kubernetes::Kubernetes;
+use crate::daemon::{DEFINITION, SYNC, World};
+
+/// How much faster than outside time passes for the actors.
+const SPEED: u32 = 600;
+
+/// A management cluster whose systems are played, and the kubeconfig to reach it.
+struct Management {
+    kubeconfig: PathBuf,
+    client: Client,
+    runtime: Runtime,
+    _actors: Actors,
+    _dir: TempDir,
+    _real: Option<Kubernetes>,
+}
+
+impl Management {
+    fn simulated() -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), SPEED));
+        let runtime = runtime();
+        let dir = tempfile::tempdir().expect("a directory");
+        let kubeconfig = dir.path().join("kubeconfig");
+        let server = api::Server::new(Arc::clone(&clock));
+        let address = runtime.block_on(serve(server));
+        std::fs::write(&kubeconfig, anonymous(&address)).expect("written");
+        Self::open(runtime, dir, kubeconfig, clock, None)
+    }
+
+    /// None when the machine has no real server.
+    fn real() -> Option<Self> {
+        let real = Kubernetes::own()?;
+        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), SPEED));
+        let dir = tempfile::tempdir().expect("a directory");
+        let kubeconfig = real.kubeconfig().to_owned();
+        Some(Self::open(runtime(), dir, kubeconfig, clock, Some(real)))
+    }
+
+    /// Installs the kinds and what a fleet expects, and lets the actors play.
+    fn open(
+        runtime: Runtime,
+        dir: TempDir,
+        kubeconfig: PathBuf,
+        clock: Arc<dyn Clock>,
+        real: Option<Kubernetes>,
+    ) -> Self {
+        let (client, actors) = runtime.block_on(async {
+            let access = Access {
+                kubeconfig: Some(kubeconfig.clone()),
+                context: None,
+            };
+            let client = connect(&access).await.expect("the kubeconfig is whole");
+            for definition in foreign().into_iter().chain(capstan::api::crds::crds()) {
+                apply(&client, &definition).await;
+            }
+            established(&client).await;
+            apply(
+                &client,
+                &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "clusters"}}),
+            )
+            .await;
+            apply(&client, &identity()).await;
+            let actors = actors::spawn(client.clone(), clock, actors::Options::default());
+            (client, actors)
+        });
+        Self {
+            kubeconfig,
+            client,
+            runtime,
+            _actors: actors,
+            _dir: dir,
+            _real: real,
+        }
+    }
+
+    fn capstan(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
+        command
+            .args(arguments)
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig);
+        command.current_dir(env!("CARGO_MANIFEST_DIR"));
+        command.output().expect("it runs")
+    }
+
+    /// The versions of all objects of a kind, by name.
+    fn versions(&self, group: &str, version: &str, kind: &str) -> Vec<(String, String)> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+        let listed = self.runtime.block_on(api.list(&ListParams::default()));
+        let pair = |object: DynamicObject| {
+            let metadata = object.metadata;
+            Some((metadata.name?, metadata.resource_version?))
+        };
+        listed
+            .expect("the kind is served")
+            .into_iter()
+            .filter_map(pair)
+            .collect()
+    }
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+/// Serves it on loopback until the runtime ends.
+async fn serve(server: api::Server) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    tokio::spawn(async move { axum::serve(listener, server.router()).await });
+    address
+}
+
+fn anonymous(address: &str) -> String {
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "test",
+        "clusters": [{"name": "test", "cluster": {"server": format!("http://{address}")}}],
+        "users": [{"name": "test", "user": {}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+    });
+    config.to_string()
+}
+
+fn identity() -> Json {
+    let id = "00000000-0000-0000-0000-000000000000";
+    json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "AzureClusterIdentity",
+        "metadata": {"name": "cluster-identity", "namespace": "clusters"},
+        "spec": {"type": "WorkloadIdentity", "clientID": id, "tenantID": id, "allowedNamespaces": {}},
+    })
+}
+
+async fn apply(client: &Client, object: &Json) {
+    let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+    let api_version = text(&object["apiVersion"]);
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", &api_version));
+    let kind = GroupVersionKind::gvk(group, version, &text(&object["kind"]));
+    let resource = ApiResource::from_gvk(&kind);
+    let api: Api<DynamicObject> = match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    };
+    let (name, params) = (
+        text(&object["metadata"]["name"]),
+        PatchParams::apply("suite").force(),
+    );
+    let applied = api.patch(&name, &params, &Patch::Apply(object)).await;
+    applied.unwrap_or_else(|error| panic!("{name}: {error}"));
+}
+
+/// Waits until every definition is served.
+async fn established(client: &Client) {
+    let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
+    let is_served = |definition: &DynamicObject| {
+        let conditions = definition.data["status"]["conditions"].as_array().cloned();
+        let mut conditions = conditions.unwrap_or_default().into_iter();
+        conditions.any(|one| one["type"] == "Established" && one["status"] == "True")
+    };
+    for _ in 0..600 {
+        let all = api.list(&ListParams::default()).await.expect("definitions");
+        if all.items.iter().all(is_served) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("the definitions were never served");
+}
+
+/// Nothing is lost on the way, and a second time nothing is written.
+fn a_fleet_becomes_ready(cluster: &Management) {
+    let said = cluster.capstan(&["apply", "examples/quickstart", "--wait", "--timeout", "5m"]);
+    let talk = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(said.status.success(), "{talk}");
+    assert!(talk.contains("55/55 ready"), "{talk}");
+    let kinds = [
+        ("cluster.x-k8s.io", "v1beta2", "Cluster"),
+        ("infrastructure.cluster.x-k8s.io", "v1beta2", "AROCluster"),
+        (
+            "controlplane.cluster.x-k8s.io",
+            "v1beta2",
+            "AROControlPlane",
+        ),
+        (
+            "infrastructure.cluster.x-k8s.io",
+            "v1beta2",
+            "AROMachinePool",
+        ),
+    ];
+    let versions = || kinds.map(|(group, version, kind)| cluster.versions(group, version, kind));
+    let before = versions();
+    assert!(
+        before.iter().all(|objects| objects.len() == 1),
+        "{before:?}"
+    );
+    let again = cluster.capstan(&["apply", "examples/quickstart", "--wait", "--timeout", "1m"]);
+    assert!(
+        again.status.success(),
+        "{}",
+        String::from_utf8_lossy(&again.stderr)
+    );
+    assert_eq!(
+        before,
+        versions(),
+        "an unchanged fleet is not written again"
+    );
+}
+
+/// A push, a broken push, and a kill in the middle of the next.
+fn a_repository_is_followed(cluster: &Management) {
+    let mut world = World::on(Some(&cluster.kubeconfig));
+    let first = world.push("main", None, DEFINITION);
+    world.start(SPEED);
+    let success = world.wait(&first, SYNC, CheckState::Success);
+    assert_eq!(success.title, "55/55 ready");
+    let broken = world.push(
+        "main",
+        Some(&first),
+        &DEFINITION.replace("vmSize", "vmsize"),
+    );
+    world.wait(&broken, SYNC, CheckState::Failure);
+    assert_eq!(
+        world.check(&first, SYNC).map(|check| check.state),
+        Some(CheckState::Success),
+        "what was applied stays"
+    );
+    let more =
+        format!("{DEFINITION}  - name: mp2\n    version: 4.20.17\n    vmSize: Standard_D4s_v3\n");
+    let second = world.push("main", Some(&broken), &more);
+    world.wait(&second, SYNC, CheckState::Pending);
+    world.kill();
+    world.start(SPEED);
+    let success = world.wait(&second, SYNC, CheckState::Success);
+    assert_eq!(success.title, "58/58 ready");
+}
+
+#[test]
+fn the_main_job_is_done_on_the_simulator() {
+    let cluster = Management::simulated();
+    a_fleet_becomes_ready(&cluster);
+    a_repository_is_followed(&cluster);
+}
+
+#[test]
+fn the_main_job_is_done_on_kube_apiserver() {
+    if let Some(cluster) = Management::real() {
+        a_fleet_becomes_ready(&cluster);
+        a_repository_is_followed(&cluster);
+    }
+}
