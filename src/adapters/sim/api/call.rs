@@ -23,7 +23,7 @@ use super::options::{DeleteOptions, WriteOptions};
 use super::path::Target;
 use super::query::Query;
 use super::reads::{ListOptions, WatchOptions};
-use super::request::{self, BODY_LIMIT};
+use super::request::{self, APPLY, BODY_LIMIT, JSON_PATCH, MERGE};
 use super::resources::Resource;
 use super::respond::{json_response, response};
 use super::scope::Scope;
@@ -108,11 +108,11 @@ impl Call<'_> {
     }
 
     fn scope(&self) -> Result<Scope, Refusal> {
-        let (namespace, name) = (
+        Scope::read(
+            &self.resource,
             self.target.namespace.as_deref(),
-            self.target.name.as_deref(),
-        );
-        Scope::read(&self.resource, namespace, name, &self.query)
+            &self.query,
+        )
     }
 
     fn get(&self, form: Form) -> Answer {
@@ -185,24 +185,25 @@ impl Call<'_> {
     }
 
     async fn patch(&self, parts: &Parts, body: Body, form: Form) -> Answer {
-        let kind: fn(Value) -> Patch = match media_type(parts) {
-            "application/apply-patch+yaml" => Patch::Apply,
-            "application/merge-patch+json" => Patch::Merge,
-            "application/json-patch+json" => Patch::Json,
+        let media = media_type(parts);
+        let kind: fn(Value) -> Patch = match media {
+            APPLY => Patch::Apply,
+            MERGE => Patch::Merge,
+            JSON_PATCH => Patch::Json,
             _ => {
-                return Err(Refusal::unsupported_media_type(&[
-                    "application/json-patch+json",
-                    "application/merge-patch+json",
-                    "application/apply-patch+yaml",
-                ]));
+                let known = [JSON_PATCH, MERGE, APPLY];
+                return Err(Refusal::unsupported_media_type(&known));
             }
         };
         let body = read(body).await?;
-        let is_apply = media_type(parts) == "application/apply-patch+yaml";
-        let options = WriteOptions::read_patch(&self.query, agent(parts), is_apply)?;
-        let patch = kind(request::patch(is_apply, &body)?);
+        let options = WriteOptions::read_patch(&self.query, agent(parts), media == APPLY)?;
+        let patch = request::patch(media, &body).map(kind);
         self.do_write(form, |state, now| {
-            write::patch(state, self.write(&options, now), patch)
+            let write = self.write(&options, now);
+            if patch.is_err() && media != APPLY && state.get(&write.address()).is_none() {
+                return Err(write.not_found());
+            }
+            write::patch(state, write, patch?)
         })
     }
 
@@ -275,8 +276,10 @@ impl Call<'_> {
 
     fn page(&self, page: &Page, form: Form) -> Response<Body> {
         let mut metadata = json!({"resourceVersion": page.version.to_string()});
-        if let Some(next) = &page.next {
-            metadata["continue"] = json!(next);
+        // Lists of custom objects also say that there is no next page.
+        let always = form == Form::Whole && !self.resource.is_builtin();
+        if always || page.next.is_some() {
+            metadata["continue"] = json!(page.next.as_deref().unwrap_or_default());
         }
         if let Some(remaining) = page.remaining {
             metadata["remainingItemCount"] = json!(remaining);
@@ -313,7 +316,7 @@ impl Call<'_> {
 
 async fn read(body: Body) -> Result<Bytes, Refusal> {
     let read = to_bytes(body, BODY_LIMIT).await;
-    read.map_err(|_| Refusal::body_too_large(BODY_LIMIT))
+    read.map_err(|_| Refusal::too_large(format!("limit is {BODY_LIMIT}")))
 }
 
 /// The text of a header.

@@ -40,7 +40,6 @@ mod naming;
 mod numbers;
 mod object;
 mod options;
-mod owners;
 mod patch;
 mod path;
 mod query;

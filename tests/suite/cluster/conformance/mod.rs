@@ -4,6 +4,8 @@
 //! kube-apiserver (v1.34). The simulator has to answer the same, and so has a real server where
 //! there is one. `CAPSTAN_WRITE=1` writes what the real one says, for review.
 
+mod errors;
+mod lists;
 mod objects;
 mod refused_definitions;
 mod refused_schemas;
