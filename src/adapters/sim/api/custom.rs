@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::embedded;
 use super::resources::{Nature, Resource, collection, prefix};
 use super::status::Cause;
 use crate::schema::{Schema, apply_defaults, prune};
@@ -24,6 +25,12 @@ pub(super) struct Custom {
     pub(super) status: bool,
     /// The field paths that objects can be selected by.
     pub(super) selectable: Vec<String>,
+    /// Whether there may be whole objects within its objects.
+    pub(super) embeds: bool,
+    /// What everybody is told who uses this version.
+    pub(super) warning: Option<String>,
+    /// Which version is stored.
+    pub(super) storage_version: String,
 }
 
 impl Custom {
@@ -68,7 +75,9 @@ pub(super) fn resources(definition: &Value) -> Result<Vec<Resource>, Vec<Cause>>
         read.push((version, Arc::new(schema)));
     }
     let stored = read.iter().find(|(version, _)| version["storage"] == true);
-    let Some(stored) = stored.map(|(_, schema)| schema.clone()) else {
+    let stored =
+        stored.map(|(version, schema)| (text(&version["name"]).to_owned(), schema.clone()));
+    let Some((storage_version, stored)) = stored else {
         let detail = "must have exactly one version marked as storage version";
         return Err(vec![Cause::invalid(
             "spec.versions",
@@ -81,6 +90,9 @@ pub(super) fn resources(definition: &Value) -> Result<Vec<Resource>, Vec<Cause>>
         .filter(|(version, _)| version["served"] == true);
     let resource = |(version, schema): (&Value, Arc<Schema>)| {
         let custom = Custom {
+            embeds: embedded::has_place(&schema),
+            warning: deprecation(spec, version),
+            storage_version: storage_version.clone(),
             schema,
             stored: stored.clone(),
             edition,
@@ -110,6 +122,17 @@ fn resource(spec: &Value, version: &str, custom: Custom) -> Resource {
         prefix: prefix(group, version, kind),
         nature: Nature::Custom(custom),
     }
+}
+
+fn deprecation(spec: &Value, version: &Value) -> Option<String> {
+    let said = version["deprecationWarning"]
+        .as_str()
+        .map(ToOwned::to_owned);
+    let usual = || {
+        let (group, kind) = (text(&spec["group"]), text(&spec["names"]["kind"]));
+        format!("{group}/{} {kind} is deprecated", text(&version["name"]))
+    };
+    (version["deprecated"] == true).then(|| said.unwrap_or_else(usual))
 }
 
 fn selectable(version: &Value) -> Vec<String> {

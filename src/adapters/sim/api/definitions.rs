@@ -10,12 +10,31 @@ use serde_json::{Value, json};
 
 use super::address::Address;
 use super::custom;
-use super::delete::{self, CLEANUP};
+use super::delete;
 use super::metadata;
 use super::naming;
 use super::options::DeleteOptions;
 use super::resources::{Resource, collection};
 use super::store::State;
+
+/// The finalizer of definitions: their objects go first.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Says of a definition that it is being deleted: it waits for its objects, whatever the caller wants for
+/// dependents.
+pub(super) fn mark(definition: &mut Value, now: &str) {
+    metadata::of(definition).insert("deletionTimestamp".into(), json!(now));
+    let known = metadata::finalizers(definition).into_iter();
+    let mut finalizers: Vec<String> = known.map(ToOwned::to_owned).collect();
+    if !finalizers.iter().any(|finalizer| finalizer == CLEANUP) {
+        finalizers.push(CLEANUP.into());
+    }
+    metadata::set_finalizers(definition, &finalizers);
+    let message =
+        "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+    let pending = condition("Terminating", "True", "InstanceDeletionPending", message);
+    set_condition(definition, pending, now);
+}
 
 /// Looks at the definition at `address`, which may be gone.
 pub(super) fn look(state: &mut State, address: &Address, now: &str) {
@@ -177,9 +196,12 @@ fn finalize(
     if delete_objects(state, address.name(), now) > 0 {
         return;
     }
+    let (reason, message) = match is_established(definition) {
+        true => ("InstanceDeletionCompleted", "removed all instances"),
+        false => ("NeverEstablished", "resource was never established"),
+    };
     delete::edit(state, definitions, address, |definition| {
-        let message = "removed all instances";
-        let done = condition("Terminating", "False", "InstanceDeletionCompleted", message);
+        let done = condition("Terminating", "False", reason, message);
         set_condition(definition, done, now);
         metadata::remove_finalizer(definition, CLEANUP);
     });

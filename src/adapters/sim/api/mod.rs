@@ -27,6 +27,8 @@ mod definition_rules;
 mod definitions;
 mod delete;
 mod discovery;
+mod document;
+mod embedded;
 mod events;
 mod gc;
 mod history;
@@ -54,6 +56,7 @@ mod server;
 mod status;
 mod store;
 mod strategy;
+mod strict;
 mod watch;
 mod write;
 

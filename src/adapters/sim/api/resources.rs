@@ -115,6 +115,11 @@ impl Resource {
         }
     }
 
+    /// What everybody is told who uses it.
+    pub(super) fn warning(&self) -> Option<&str> {
+        self.custom()?.warning.as_deref()
+    }
+
     /// Which names its objects may have.
     pub(super) fn name_rule(&self) -> NameRule {
         match &self.nature {
@@ -183,6 +188,19 @@ impl Resource {
 
     /// What can be done with its objects.
     pub(super) fn verbs(&self) -> Vec<&'static str> {
+        if !self.is_builtin() {
+            // So they are announced by a real server.
+            return vec![
+                "delete",
+                "deletecollection",
+                "get",
+                "list",
+                "patch",
+                "create",
+                "update",
+                "watch",
+            ];
+        }
         let all = [
             "create",
             "delete",

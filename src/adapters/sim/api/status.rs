@@ -123,6 +123,8 @@ pub(super) struct Refusal {
     details: Map<String, Value>,
     /// Where an expired list may go on, inconsistently.
     continue_token: Option<String>,
+    /// What is told besides.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Refusal {
@@ -133,7 +135,14 @@ impl Refusal {
             message: message.into(),
             details: Map::new(),
             continue_token: None,
+            warnings: Vec::new(),
         }
+    }
+
+    /// The same with warnings before those it has.
+    pub(super) fn warned(mut self, warnings: Vec<String>) -> Self {
+        self.warnings.splice(..0, warnings);
+        self
     }
 
     fn detail(mut self, key: &str, value: Value) -> Self {
