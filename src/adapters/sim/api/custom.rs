@@ -31,6 +31,8 @@ pub(super) struct Custom {
     pub(super) warning: Option<String>,
     /// Which version is stored.
     pub(super) storage_version: String,
+    /// All versions of the definition, `group/version`, served or not.
+    pub(super) versions: Vec<String>,
 }
 
 impl Custom {
@@ -98,6 +100,7 @@ pub(super) fn resources(definition: &Value) -> Result<Vec<Resource>, Vec<Cause>>
             edition,
             status: version["subresources"]["status"].is_object(),
             selectable: selectable(version),
+            versions: versions(spec),
         };
         resource(spec, text(&version["name"]), custom)
     };
@@ -133,6 +136,14 @@ fn deprecation(spec: &Value, version: &Value) -> Option<String> {
         format!("{group}/{} {kind} is deprecated", text(&version["name"]))
     };
     (version["deprecated"] == true).then(|| said.unwrap_or_else(usual))
+}
+
+fn versions(spec: &Value) -> Vec<String> {
+    let group = text(&spec["group"]);
+    list(&spec["versions"])
+        .iter()
+        .map(|version| format!("{group}/{}", text(&version["name"])))
+        .collect()
 }
 
 fn selectable(version: &Value) -> Vec<String> {

@@ -166,9 +166,7 @@ fn apply_value(
 ) -> Result<Written, Refusal> {
     numbers::settle(&mut config);
     check_applied_type(write.resource, &config)?;
-    if metadata::text(&config, "name").is_empty() {
-        metadata::of(&mut config).insert("name".into(), json!(write.name));
-    }
+    strategy::whole_numbers(&mut config);
     let live = state.get(&write.address()).cloned();
     if live.is_none() && write.part == Part::Status {
         return Err(write.not_found());
@@ -199,7 +197,10 @@ fn apply_new(
         );
         return Err(Refusal::conflict(write.resource, write.name, why));
     }
-    metadata::wipe(&mut object);
+    // A real server would make an object that is going already.
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        metadata::of(&mut object).remove(key);
+    }
     strategy::prepare_create(write.resource, &mut object);
     commit::create(state, write, object, warnings)
 }
