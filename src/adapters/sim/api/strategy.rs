@@ -119,6 +119,9 @@ pub(super) fn completed(resource: &Resource, mut object: Value) -> Result<Value,
             type_metadata(&mut object)?;
             // What an open part took in below a part that is not open.
             prune(&custom.schema, &mut object);
+            if custom.embeds {
+                embedded::coerce(&custom.schema, &mut object)?;
+            }
             fill_defaults(&custom.schema, &mut object);
             metadata::drop_empty(&mut object);
             Ok(object)
