@@ -302,9 +302,14 @@ impl Session {
 
     /// Opens a watch; `path` has its query, less `watch=true`. A refusal is written down at once.
     pub(super) async fn watch(&self, path: &str) -> Watch<'_> {
-        let mark = if path.contains('?') { '&' } else { '?' };
-        let ask = Ask::new("GET", &format!("{path}{mark}watch=true"));
-        self.note(&self.shown("WATCH", path));
+        self.watch_as(Ask::new("GET", path)).await
+    }
+
+    /// As [`Self::watch`], with headers.
+    pub(super) async fn watch_as(&self, mut ask: Ask) -> Watch<'_> {
+        self.note(&self.shown("WATCH", &ask.path));
+        let mark = if ask.path.contains('?') { '&' } else { '?' };
+        ask.path = format!("{}{mark}watch=true", ask.path);
         let response = self.client.send(self.request(ask)).await;
         let response = response.expect("the server can be reached");
         let mut watch = Watch {

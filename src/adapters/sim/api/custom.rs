@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::embedded;
 use super::resources::{Nature, Resource, collection, prefix};
+use super::schemas;
 use super::status::Cause;
 use crate::schema::{Schema, apply_defaults, prune};
 
@@ -59,33 +60,35 @@ impl Custom {
     }
 }
 
-/// The resources that a definition adds, one per served version.
+/// What a definition adds.
+#[derive(Debug)]
+pub(super) struct Added {
+    /// One for each served version.
+    pub(super) resources: Vec<Resource>,
+    /// Of rules that cannot be evaluated here.
+    pub(super) warnings: Vec<String>,
+}
+
+/// The resources that a definition adds.
 ///
 /// # Errors
 /// Names the fields that are wrong.
-pub(super) fn resources(definition: &Value) -> Result<Vec<Resource>, Vec<Cause>> {
+pub(super) fn resources(definition: &Value) -> Result<Added, Vec<Cause>> {
     let spec = &definition["spec"];
     let edition = definition["metadata"]["generation"].as_u64().unwrap_or(1);
     let edition = u32::try_from(edition).unwrap_or(u32::MAX);
-    let mut read = Vec::new();
-    for (at, version) in list(&spec["versions"]).iter().enumerate() {
-        let schema = &version["schema"]["openAPIV3Schema"];
-        let schema = Schema::from_json(schema).map_err(|error| {
-            let field = format!("spec.versions[{at}].schema.openAPIV3Schema");
-            vec![Cause::invalid(field, &json!(""), &error)]
-        })?;
-        read.push((version, Arc::new(schema)));
+    let versions = list(&spec["versions"]);
+    let schemas = schemas::read(versions);
+    if !schemas.causes.is_empty() {
+        return Err(schemas.causes);
     }
+    let read: Vec<(&Value, Arc<Schema>)> = versions.iter().zip(schemas.read).collect();
     let stored = read.iter().find(|(version, _)| version["storage"] == true);
     let stored =
         stored.map(|(version, schema)| (text(&version["name"]).to_owned(), schema.clone()));
     let Some((storage_version, stored)) = stored else {
-        let detail = "must have exactly one version marked as storage version";
-        return Err(vec![Cause::invalid(
-            "spec.versions",
-            &spec["versions"],
-            detail,
-        )]);
+        // So say the rules for definitions.
+        return Err(Vec::new());
     };
     let served = read
         .into_iter()
@@ -100,11 +103,14 @@ pub(super) fn resources(definition: &Value) -> Result<Vec<Resource>, Vec<Cause>>
             edition,
             status: version["subresources"]["status"].is_object(),
             selectable: selectable(version),
-            versions: versions(spec),
+            versions: api_versions(spec),
         };
         resource(spec, text(&version["name"]), custom)
     };
-    Ok(served.map(resource).collect())
+    Ok(Added {
+        resources: served.map(resource).collect(),
+        warnings: schemas.warnings,
+    })
 }
 
 fn resource(spec: &Value, version: &str, custom: Custom) -> Resource {
@@ -138,7 +144,8 @@ fn deprecation(spec: &Value, version: &Value) -> Option<String> {
     (version["deprecated"] == true).then(|| said.unwrap_or_else(usual))
 }
 
-fn versions(spec: &Value) -> Vec<String> {
+/// `group/version` of each.
+fn api_versions(spec: &Value) -> Vec<String> {
     let group = text(&spec["group"]);
     list(&spec["versions"])
         .iter()
@@ -164,6 +171,8 @@ fn text(value: &Value) -> &str {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
     use super::*;
 
     fn definition() -> Value {
@@ -188,7 +197,7 @@ mod tests {
 
     #[test]
     fn each_served_version_is_a_resource_of_one_collection() {
-        let resources = resources(&definition()).unwrap();
+        let resources = resources(&definition()).unwrap().resources;
         let versions: Vec<&str> = resources.iter().map(|r| r.version.as_str()).collect();
         assert_eq!(versions, ["v1", "v2"]);
         assert_eq!(resources[0].collection, resources[1].collection);
@@ -198,7 +207,7 @@ mod tests {
 
     #[test]
     fn objects_of_another_edition_or_version_are_adapted() {
-        let resources = resources(&definition()).unwrap();
+        let resources = resources(&definition()).unwrap().resources;
         assert!(resources[0].stores_as_it_serves(3));
         assert!(!resources[0].stores_as_it_serves(2));
         assert!(!resources[1].stores_as_it_serves(3));

@@ -11,7 +11,6 @@ use super::definition_parts;
 use super::metadata;
 use super::names;
 use super::status::Cause;
-use crate::schema::structural_faults;
 
 /// What is wrong with a definition, its metadata other than the name aside.
 pub(super) fn check(definition: &Value, old: Option<&Value>) -> Vec<Cause> {
@@ -117,10 +116,6 @@ fn check_versions(spec: &Value, causes: &mut Vec<Cause>) {
                 causes.push(Cause::invalid("spec.version", &version["name"], &said));
             }
         }
-        if !version["schema"]["openAPIV3Schema"].is_object() {
-            let field = format!("spec.versions[{at}].schema.openAPIV3Schema");
-            causes.push(Cause::required(field, ""));
-        }
         definition_parts::check_deprecation(version, at, causes);
     }
     for (at, field) in places(versions, "schema", "validation") {
@@ -217,12 +212,6 @@ fn check_schema(schema: &Value, field: &str, with_status: bool, causes: &mut Vec
             "only {BESIDE_STATUS:?} fields are allowed at the root of the schema if the status subresource is enabled"
         );
         causes.push(Cause::invalid(field, schema, &detail));
-    }
-    for fault in structural_faults(schema) {
-        let (path, message) = fault.split_once(": ").unwrap_or(("", &fault));
-        let because = "because it is defined in ";
-        let message = message.replace(because, &format!("{because}{field}."));
-        causes.push(Cause::said(format!("{field}.{path}"), message));
     }
 }
 

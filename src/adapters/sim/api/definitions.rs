@@ -127,14 +127,14 @@ fn serve(state: &mut State, definition: &Value) {
     let mut named = definition.clone();
     named["spec"]["names"] = definition["status"]["acceptedNames"].clone();
     // What is stored passed the same reading.
-    let Ok(resources) = custom::resources(&named) else {
+    let Ok(added) = custom::resources(&named) else {
         return;
     };
     if let Some((plural, group)) = name.split_once('.') {
         state.registry.remove(group, plural);
     }
     state.open(&collection);
-    for resource in resources {
+    for resource in added.resources {
         state.registry.add(resource);
     }
 }

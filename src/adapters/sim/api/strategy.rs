@@ -19,7 +19,7 @@ use super::service;
 use super::status::{Cause, Refusal};
 use crate::model::Path;
 use crate::schema::{
-    Types, Unknown, ViolationKind, apply_defaults, fill_defaults, object_meta, prune, validate,
+    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta, prune,
     zero_nulls,
 };
 
@@ -30,6 +30,16 @@ pub(super) enum Part {
     Main,
     /// The status.
     Status,
+}
+
+impl Part {
+    /// The subresource's name; empty for the object itself.
+    pub(super) const fn subresource(self) -> &'static str {
+        match self {
+            Self::Main => "",
+            Self::Status => "status",
+        }
+    }
 }
 
 fn kind_in_version(resource: &Resource) -> String {
@@ -64,7 +74,6 @@ pub(super) fn decode(resource: &Resource, object: Value) -> Result<(Value, Vec<S
 pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Vec<Path>), String> {
     object["apiVersion"] = json!(resource.api_version());
     object["kind"] = json!(resource.kind);
-    whole_numbers(&mut object);
     let (mut decoded, unknown) = match &resource.nature {
         Nature::Builtin(row) => {
             zero_nulls(&mut object, Types::built_in(row.group, row.kind));
@@ -89,22 +98,6 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
         metadata::of(&mut decoded).insert("managedFields".into(), json!([]));
     }
     Ok((decoded, unknown))
-}
-
-/// Writes numbers without a fraction as whole ones: so Go does.
-pub(super) fn whole_numbers(value: &mut Value) {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            let float = number.as_f64().unwrap_or_default();
-            // Beyond that not every whole number is a float.
-            if float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 {
-                *value = json!(float as i64);
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
-        Value::Object(fields) => fields.values_mut().for_each(whole_numbers),
-        _ => {}
-    }
 }
 
 /// What came of an apply, as its type holds it: with defaults. Of a custom resource what was emptied
@@ -302,29 +295,59 @@ pub(super) fn count_generation(resource: &Resource, object: &mut Value, old: &Va
     }
 }
 
+/// What a kind has to say of an object.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    /// Why it is refused.
+    pub(super) causes: Vec<Cause>,
+    /// What is told when it is not.
+    pub(super) warnings: Vec<String>,
+}
+
 /// What is wrong with an object, its metadata aside.
-pub(super) fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+pub(super) fn check(
+    resource: &Resource,
+    part: Part,
+    object: &Value,
+    old: Option<&Value>,
+) -> Checked {
     match &resource.nature {
         Nature::Builtin(row) => {
-            let mut causes = rules::check(row, object, old);
+            let mut checked = Checked {
+                causes: rules::check(row, object, old),
+                warnings: Vec::new(),
+            };
             if is_definition(resource) {
-                causes.extend(definition_rules::check(object, old));
-                if causes.is_empty() {
-                    causes.extend(custom::resources(object).err().into_iter().flatten());
+                checked.causes.extend(definition_rules::check(object, old));
+                match custom::resources(object) {
+                    Ok(added) => checked.warnings = added.warnings,
+                    Err(causes) => checked.causes.extend(causes),
                 }
             }
-            causes
+            checked
         }
-        Nature::Custom(custom) => validate(&custom.schema, object, Unknown::Ignore)
-            .into_iter()
-            .map(|violation| match violation.kind {
-                ViolationKind::WrongType { .. } => {
-                    Cause::worded("FieldValueTypeInvalid", violation.field, violation.message)
-                }
-                _ => Cause::said(violation.field, violation.message),
-            })
-            .chain(embedded::check(&custom.schema, object))
-            .collect(),
+        Nature::Custom(custom) => {
+            let verdict = judge(&custom.schema, object, old, part.subresource());
+            let tolerated = verdict.tolerated.iter().map(ToString::to_string);
+            let unchecked = verdict.unchecked.iter().map(ToString::to_string);
+            let mut causes: Vec<Cause> = verdict.violations.into_iter().map(cause).collect();
+            if custom.embeds && part == Part::Main {
+                causes.extend(embedded::check(&custom.schema, object));
+            }
+            Checked {
+                causes,
+                warnings: tolerated.chain(unchecked).collect(),
+            }
+        }
+    }
+}
+
+fn cause(violation: Violation) -> Cause {
+    match violation.kind {
+        ViolationKind::WrongType { .. } | ViolationKind::WrongFormat => {
+            Cause::worded("FieldValueTypeInvalid", violation.field, violation.message)
+        }
+        _ => Cause::said(violation.field, violation.message),
     }
 }
 

@@ -13,7 +13,6 @@ use super::document::Document;
 use super::kinds;
 use super::managers;
 use super::metadata;
-use super::numbers;
 use super::object::Stored;
 use super::patch;
 use super::query;
@@ -44,7 +43,6 @@ pub(super) fn create(
     mut sent: Document,
 ) -> Result<Written, Refusal> {
     let object = &mut sent.value;
-    numbers::settle(object);
     check_no_version(object)?;
     metadata::place(object, write.resource, write.namespace)?;
     generate_name(state, write, object);
@@ -88,7 +86,6 @@ pub(super) fn update(
     mut sent: Document,
 ) -> Result<Written, Refusal> {
     let object = &mut sent.value;
-    numbers::settle(object);
     metadata::place(object, write.resource, write.namespace)?;
     metadata::check_name(object, write.name)?;
     let uid = metadata::text(object, "uid").to_owned();
@@ -128,7 +125,7 @@ fn check_no_version(object: &Value) -> Result<(), Refusal> {
 /// The refusal.
 pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result<Written, Refusal> {
     if let Patch::Apply(config) = patch {
-        return apply(state, write, config);
+        return apply(state, write, &config);
     }
     let live = state.get(&write.address()).cloned();
     let live = live.ok_or_else(|| write.not_found())?;
@@ -143,7 +140,6 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
             changes.repeated
         }
     };
-    numbers::settle(&mut object);
     kinds::check_patched(write.resource, &object)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
@@ -152,28 +148,26 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     replace(state, write, &live, decoded)
 }
 
-fn apply(state: &mut State, write: Write<'_>, sent: Document) -> Result<Written, Refusal> {
+fn apply(state: &mut State, write: Write<'_>, sent: &Document) -> Result<Written, Refusal> {
     let warnings = strict::applied(write, &sent.repeated)?;
-    let written = apply_value(state, write, sent.value, warnings.clone());
+    let written = apply_value(state, write, &sent.value, warnings.clone());
     written.map_err(|refusal| refusal.warned(warnings))
 }
 
 fn apply_value(
     state: &mut State,
     write: Write<'_>,
-    mut config: Value,
+    config: &Value,
     warnings: Vec<String>,
 ) -> Result<Written, Refusal> {
-    numbers::settle(&mut config);
-    check_applied_type(write.resource, &config)?;
-    strategy::whole_numbers(&mut config);
+    check_applied_type(write.resource, config)?;
     let live = state.get(&write.address()).cloned();
     if live.is_none() && write.part == Part::Status {
         return Err(write.not_found());
     }
     let old = live.as_ref().map(|live| live.value(write.resource));
     let force = write.options.force;
-    let mut object = managers::applied(write.hand(), old.as_ref(), &config, force)?;
+    let mut object = managers::applied(write.hand(), old.as_ref(), config, force)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
     let (Some(live), Some(old)) = (live, old) else {

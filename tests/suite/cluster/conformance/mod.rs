@@ -10,7 +10,9 @@ mod apply_configurations;
 mod apply_lists;
 mod defaults;
 mod definitions;
+mod discovery;
 mod errors;
+mod history;
 mod keywords;
 mod lists;
 mod managed_entries;
@@ -22,6 +24,7 @@ mod refused_schemas;
 mod script;
 mod stricter;
 mod validation;
+mod watches;
 
 use std::path::Path;
 use std::sync::RwLock;
