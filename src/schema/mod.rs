@@ -55,7 +55,7 @@ pub use typed::{Comparison, compare, project, remove, zero_nulls};
 pub use types::Types;
 pub use validate::{Unknown, validate};
 pub use violation::{Violation, ViolationKind};
-pub use wording::value as shown;
+pub use wording::{printed, value as shown};
 
 #[cfg(test)]
 mod tests;

@@ -52,6 +52,7 @@ mod server;
 mod service;
 mod status;
 mod store;
+mod strategic;
 mod strategy;
 mod watch;
 mod write;

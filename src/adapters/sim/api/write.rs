@@ -18,15 +18,18 @@ use super::query;
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
 use super::store::State;
+use super::strategic;
 use super::strategy::{self, Part};
 
-/// The three ways to patch.
+/// The ways to patch.
 #[derive(Clone, Debug)]
 pub(super) enum Patch {
     /// Server-side apply.
     Apply(Value),
     /// JSON merge patch.
     Merge(Value),
+    /// Strategic merge patch.
+    Strategic(Value),
     /// JSON patch.
     Json(Value),
 }
@@ -128,6 +131,7 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     let mut object = live.value(write.resource);
     match patch {
         Patch::Json(operations) => patch::operate(&mut object, &operations)?,
+        Patch::Strategic(changes) => strategic::merge(&mut object, changes)?,
         Patch::Merge(changes) | Patch::Apply(changes) => patch::merge(&mut object, changes),
     }
     kinds::check_patched(write.resource, &object)?;
