@@ -14,7 +14,9 @@ mod lists;
 mod managed_entries;
 mod managers;
 mod objects;
+mod patches;
 mod script;
+mod strategic;
 mod watches;
 
 use std::path::Path;
