@@ -11,12 +11,15 @@
 //! ```
 //!
 //! Limits: no OpenAPI beyond what tells kubectl that fields are validated here, no tables, no protobuf, no strategic merge patch, no admission webhooks, no
-//! scale and other small subresources, conversion between versions by name only, CEL rules are not
-//! evaluated. Users and rights are not known: whoever asks may.
+//! scale and other small subresources, conversion between versions by name only, the costs of CEL rules
+//! are not counted; a rule that cannot be evaluated here is told in a `Warning` header. Users and
+//! rights are not known: whoever asks may.
 //!
 //! It does not know: the controllers that play on it, Azure, our own kinds.
 
+mod accept;
 mod address;
+mod aggregate;
 mod blank;
 mod builtin;
 mod call;
@@ -46,6 +49,7 @@ mod request;
 mod resources;
 mod respond;
 mod rules;
+mod schemas;
 mod scope;
 mod select;
 mod server;

@@ -18,8 +18,8 @@ use super::service;
 use super::status::{Cause, Refusal};
 use crate::model::Path;
 use crate::schema::{
-    Types, Unknown, ViolationKind, apply_defaults, fill_defaults, object_meta, prune, validate,
-    zero_nulls,
+    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta,
+    prune, zero_nulls,
 };
 
 /// Which part of an object a write is about.
@@ -29,6 +29,16 @@ pub(super) enum Part {
     Main,
     /// The status.
     Status,
+}
+
+impl Part {
+    /// The subresource's name; empty for the object itself.
+    pub(super) const fn subresource(self) -> &'static str {
+        match self {
+            Self::Main => "",
+            Self::Status => "status",
+        }
+    }
 }
 
 fn kind_in_version(resource: &Resource) -> String {
@@ -286,25 +296,54 @@ pub(super) fn count_generation(resource: &Resource, object: &mut Value, old: &Va
     }
 }
 
+/// What a kind has to say of an object.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    /// Why it is refused.
+    pub(super) causes: Vec<Cause>,
+    /// What is told when it is not.
+    pub(super) warnings: Vec<String>,
+}
+
 /// What is wrong with an object, its metadata aside.
-pub(super) fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+pub(super) fn check(
+    resource: &Resource,
+    part: Part,
+    object: &Value,
+    old: Option<&Value>,
+) -> Checked {
     match &resource.nature {
         Nature::Builtin(row) => {
-            let mut causes = rules::check(row, object, old);
+            let mut checked = Checked {
+                causes: rules::check(row, object, old),
+                warnings: Vec::new(),
+            };
             if is_definition(resource) {
-                causes.extend(custom::resources(object).err().into_iter().flatten());
-            }
-            causes
-        }
-        Nature::Custom(custom) => validate(&custom.schema, object, Unknown::Ignore)
-            .into_iter()
-            .map(|violation| match violation.kind {
-                ViolationKind::WrongType { .. } => {
-                    Cause::worded("FieldValueTypeInvalid", violation.field, violation.message)
+                match custom::resources(object) {
+                    Ok(added) => checked.warnings = added.warnings,
+                    Err(causes) => checked.causes.extend(causes),
                 }
-                _ => Cause::said(violation.field, violation.message),
-            })
-            .collect(),
+            }
+            checked
+        }
+        Nature::Custom(custom) => {
+            let verdict = judge(&custom.schema, object, old, part.subresource());
+            let tolerated = verdict.tolerated.iter().map(ToString::to_string);
+            let unchecked = verdict.unchecked.iter().map(ToString::to_string);
+            Checked {
+                causes: verdict.violations.into_iter().map(cause).collect(),
+                warnings: tolerated.chain(unchecked).collect(),
+            }
+        }
+    }
+}
+
+fn cause(violation: Violation) -> Cause {
+    match violation.kind {
+        ViolationKind::WrongType { .. } | ViolationKind::WrongFormat => {
+            Cause::worded("FieldValueTypeInvalid", violation.field, violation.message)
+        }
+        _ => Cause::said(violation.field, violation.message),
     }
 }
 

@@ -8,6 +8,7 @@ mod apply;
 mod apply_built_in;
 mod apply_configurations;
 mod apply_lists;
+mod discovery;
 mod errors;
 mod history;
 mod lists;
