@@ -24,6 +24,9 @@ mod refused_schemas;
 mod script;
 mod stricter;
 mod validation;
+mod patches;
+mod script;
+mod strategic;
 mod watches;
 
 use std::path::Path;
