@@ -18,8 +18,8 @@ use super::service;
 use super::status::{Cause, Refusal};
 use crate::model::Path;
 use crate::schema::{
-    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta,
-    prune, zero_nulls,
+    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta, prune,
+    zero_nulls,
 };
 
 /// Which part of an object a write is about.
