@@ -16,6 +16,7 @@
 mod apply;
 mod at;
 mod cel;
+mod codes;
 mod defaults;
 mod embedded;
 mod faults;

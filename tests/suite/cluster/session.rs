@@ -232,6 +232,11 @@ impl Session {
         format!("{method} {path}{mark}{}", parts.join("&"))
     }
 
+    /// The API group of the kind that the behaviour has for itself, `Widget`.
+    pub(super) fn group(&self) -> String {
+        format!("{}.capstan.dev", self.namespace)
+    }
+
     /// The whole path for a short one.
     pub(super) fn path(&self, short: &str) -> String {
         if short.starts_with('/') {
@@ -247,6 +252,7 @@ impl Session {
             "customresourcedefinitions" => {
                 return format!("/apis/apiextensions.k8s.io/v1/{short}");
             }
+            "widgets" => format!("/apis/{}/v1", self.group()),
             "namespaces" => return format!("/api/v1/{short}"),
             _ => "/api/v1".to_owned(),
         };

@@ -9,13 +9,14 @@ use axum::body::{Body, to_bytes};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Response, StatusCode, header};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::accept;
 use super::address::Address;
 use super::builtin::Trait;
 use super::commit::{Write, Written};
 use super::delete::{self, Deleted};
+use super::document::Document;
 use super::gc;
 use super::kinds;
 use super::list::{self, Page};
@@ -26,7 +27,7 @@ use super::query::Query;
 use super::reads::{ListOptions, WatchOptions};
 use super::request::{self, APPLY, BODY_LIMIT, JSON_PATCH, MERGE};
 use super::resources::Resource;
-use super::respond::{json_response, response};
+use super::respond::{json_response, response, warn};
 use super::scope::Scope;
 use super::server::Shared;
 use super::status::{self, Refusal};
@@ -187,7 +188,7 @@ impl Call<'_> {
 
     async fn patch(&self, parts: &Parts, body: Body, form: Form) -> Answer {
         let media = media_type(parts);
-        let kind: fn(Value) -> Patch = match media {
+        let kind: fn(Document) -> Patch = match media {
             APPLY => Patch::Apply,
             MERGE => Patch::Merge,
             JSON_PATCH => Patch::Json,
@@ -226,12 +227,7 @@ impl Call<'_> {
             false => StatusCode::OK,
         };
         let mut response = self.object(status, &written.object, form);
-        for warning in &written.warnings {
-            let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
-            if let Ok(value) = format!("299 - \"{text}\"").parse() {
-                response.headers_mut().append(header::WARNING, value);
-            }
-        }
+        warn(&mut response, &written.warnings);
         Ok(response)
     }
 

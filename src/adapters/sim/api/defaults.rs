@@ -264,9 +264,11 @@ fn fill_binding(role: &mut RoleRef, subjects: Option<&mut [Subject]>) {
 impl Defaults for CustomResourceDefinition {
     fn fill(&mut self) {
         let names = &mut self.spec.names;
-        let kind = names.kind.clone();
-        names.singular.get_or_insert_with(|| kind.to_lowercase());
-        names.list_kind.get_or_insert_with(|| format!("{kind}List"));
+        if !names.kind.is_empty() {
+            let kind = names.kind.clone();
+            names.singular.get_or_insert_with(|| kind.to_lowercase());
+            names.list_kind.get_or_insert_with(|| format!("{kind}List"));
+        }
         self.spec
             .conversion
             .get_or_insert_with(|| CustomResourceConversion {

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::names;
+use super::names::{self, NameRule};
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
 
@@ -172,12 +172,37 @@ pub(super) fn check(object: &Value, resource: &Resource) -> Vec<Cause> {
         let namespace = text(object, "namespace");
         push(&mut causes, "namespace", namespace, names::label(namespace));
     }
-    let metadata = &object["metadata"];
-    check_labels(&metadata["labels"], &mut causes);
-    check_annotations(&metadata["annotations"], &mut causes);
-    check_owners(&metadata["ownerReferences"], &mut causes);
-    check_finalizers(object, &mut causes);
+    check_rest(object, &mut causes);
     causes
+}
+
+/// What is wrong with the metadata of an object within another, which need not have a name.
+pub(super) fn check_embedded(object: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for key in ["generateName", "name"] {
+        let name = text(object, key);
+        push(
+            &mut causes,
+            key,
+            name,
+            NameRule::PathSegment.complaints(name),
+        );
+    }
+    let namespace = text(object, "namespace");
+    if !namespace.is_empty() {
+        push(&mut causes, "namespace", namespace, names::label(namespace));
+    }
+    check_rest(object, &mut causes);
+    causes
+}
+
+/// What is the same whatever the object is called.
+fn check_rest(object: &Value, causes: &mut Vec<Cause>) {
+    let metadata = &object["metadata"];
+    check_labels(&metadata["labels"], causes);
+    check_annotations(&metadata["annotations"], causes);
+    check_owners(&metadata["ownerReferences"], causes);
+    check_finalizers(object, causes);
 }
 
 fn push(causes: &mut Vec<Cause>, key: &str, value: &str, complaints: Vec<String>) {

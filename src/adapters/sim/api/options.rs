@@ -215,7 +215,9 @@ fn from_query(query: &Query) -> Result<Said, Refusal> {
 /// A body that cannot be read is a bare error on a real server as well.
 fn from_body(media: &str, body: &[u8]) -> Result<Said, Refusal> {
     let parsed = Format::of(media)?.parse(body);
-    let said = parsed.map_err(|why| Refusal::internal(kinds::untyped(&why)))?;
+    let said = parsed
+        .map_err(|why| Refusal::internal(kinds::untyped(&why)))?
+        .value;
     let text = |key: &str| said[key].as_str().unwrap_or_default();
     if !matches!(text("kind"), "" | "DeleteOptions") {
         let why = kinds::not_registered(text("kind"), text("apiVersion"));

@@ -115,6 +115,11 @@ impl Resource {
         }
     }
 
+    /// What everybody is told who uses it.
+    pub(super) fn warning(&self) -> Option<&str> {
+        self.custom()?.warning.as_deref()
+    }
+
     /// Which names its objects may have.
     pub(super) fn name_rule(&self) -> NameRule {
         match &self.nature {

@@ -78,7 +78,7 @@ impl Cause {
         Self::new(reason, field, message)
     }
 
-    /// A cause whose reason is told by the opening words of its message.
+    /// A cause whose reason is told by the words of its message, most often the first.
     pub(super) fn said(field: String, message: String) -> Self {
         const OPENINGS: &[(&str, &str)] = &[
             ("Unsupported value", "FieldValueNotSupported"),
@@ -91,11 +91,12 @@ impl Cause {
         let known = OPENINGS
             .iter()
             .find(|(words, _)| message.starts_with(words));
-        Self::new(
-            known.map_or("FieldValueInvalid", |(_, reason)| reason),
-            field,
-            message,
-        )
+        let reason = match known {
+            Some((_, reason)) => reason,
+            None if message.contains(" in body must be of type ") => "FieldValueTypeInvalid",
+            None => "FieldValueInvalid",
+        };
+        Self::new(reason, field, message)
     }
 
     fn value(&self) -> Value {
@@ -118,6 +119,8 @@ pub(super) struct Refusal {
     details: Map<String, Value>,
     /// Where an expired list may go on, inconsistently.
     continue_token: Option<String>,
+    /// What is told besides.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Refusal {
@@ -128,7 +131,14 @@ impl Refusal {
             message: message.into(),
             details: Map::new(),
             continue_token: None,
+            warnings: Vec::new(),
         }
+    }
+
+    /// The same with warnings before those it has.
+    pub(super) fn warned(mut self, warnings: Vec<String>) -> Self {
+        self.warnings.splice(..0, warnings);
+        self
     }
 
     fn detail(mut self, key: &str, value: Value) -> Self {

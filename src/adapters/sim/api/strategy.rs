@@ -10,8 +10,9 @@ use super::address::DEFINITIONS;
 use super::blank;
 use super::builtin::Trait;
 use super::custom;
+use super::definition_rules;
+use super::embedded;
 use super::metadata;
-use super::options::FieldValidation;
 use super::resources::{Nature, Resource};
 use super::rules;
 use super::service;
@@ -48,30 +49,22 @@ fn kind_in_version(resource: &Resource) -> String {
     )
 }
 
-/// An object as its type holds it: without unknown fields and with defaults. Also what to warn of.
+/// That a document cannot be an object of `resource`.
+pub(super) fn undecodable(resource: &Resource, why: &str) -> Refusal {
+    Refusal::bad_request(format!("{}: {why}", kind_in_version(resource)))
+}
+
+/// An object as its type holds it: without unknown fields and with defaults. Also what a strict reader
+/// says of those that are dropped.
 ///
 /// # Errors
-/// 400 for a value of a wrong type, and under strict validation for unknown fields.
-pub(super) fn decode(
-    resource: &Resource,
-    object: Value,
-    validation: FieldValidation,
-) -> Result<(Value, Vec<String>), Refusal> {
-    let refuse =
-        |error: &str| Refusal::bad_request(format!("{}: {error}", kind_in_version(resource)));
-    let (decoded, unknown) = typed(resource, object).map_err(|error| refuse(&error))?;
-    let said: Vec<String> = unknown
+/// 400 for a value of a wrong type.
+pub(super) fn decode(resource: &Resource, object: Value) -> Result<(Value, Vec<String>), Refusal> {
+    let (decoded, unknown) = typed(resource, object).map_err(|why| undecodable(resource, &why))?;
+    let said = unknown
         .iter()
-        .map(|path| format!("unknown field \"{path}\""))
-        .collect();
-    match (validation, said.as_slice()) {
-        (_, []) | (FieldValidation::Ignore, _) => Ok((decoded, Vec::new())),
-        (FieldValidation::Warn, _) => Ok((decoded, said)),
-        (FieldValidation::Strict, _) => Err(refuse(&format!(
-            "strict decoding error: {}",
-            said.join(", ")
-        ))),
-    }
+        .map(|path| format!("unknown field \"{path}\""));
+    Ok((decoded, said.collect()))
 }
 
 /// An object as its type holds it, and where it had unknown fields.
@@ -91,6 +84,9 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
         Nature::Custom(custom) => {
             let mut unknown = type_metadata(&mut object)?;
             unknown.extend(prune(&custom.schema, &mut object));
+            if custom.embeds {
+                unknown.extend(embedded::coerce(&custom.schema, &mut object)?);
+            }
             apply_defaults(&custom.schema, &mut object);
             (object, unknown)
         }
@@ -116,6 +112,9 @@ pub(super) fn completed(resource: &Resource, mut object: Value) -> Result<Value,
             type_metadata(&mut object)?;
             // What an open part took in below a part that is not open.
             prune(&custom.schema, &mut object);
+            if custom.embeds {
+                embedded::coerce(&custom.schema, &mut object)?;
+            }
             fill_defaults(&custom.schema, &mut object);
             metadata::drop_empty(&mut object);
             Ok(object)
@@ -319,6 +318,7 @@ pub(super) fn check(
                 warnings: Vec::new(),
             };
             if is_definition(resource) {
+                checked.causes.extend(definition_rules::check(object, old));
                 match custom::resources(object) {
                     Ok(added) => checked.warnings = added.warnings,
                     Err(causes) => checked.causes.extend(causes),
@@ -330,8 +330,12 @@ pub(super) fn check(
             let verdict = judge(&custom.schema, object, old, part.subresource());
             let tolerated = verdict.tolerated.iter().map(ToString::to_string);
             let unchecked = verdict.unchecked.iter().map(ToString::to_string);
+            let mut causes: Vec<Cause> = verdict.violations.into_iter().map(cause).collect();
+            if custom.embeds && part == Part::Main {
+                causes.extend(embedded::check(&custom.schema, object));
+            }
             Checked {
-                causes: verdict.violations.into_iter().map(cause).collect(),
+                causes,
                 warnings: tolerated.chain(unchecked).collect(),
             }
         }
@@ -360,31 +364,25 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_dropped_warned_of_or_refused() {
+    fn unknown_fields_are_dropped_and_told() {
         let config_maps = resource("", "configmaps");
         let object = json!({"metadata": {"name": "a", "colour": "red"}, "data": {"k": "v"}, "spec": {"x": 1}});
-        let (decoded, warnings) =
-            decode(&config_maps, object.clone(), FieldValidation::Warn).unwrap();
+        let (decoded, dropped) = decode(&config_maps, object).unwrap();
         assert_eq!(decoded["data"]["k"], "v");
         assert!(decoded.get("spec").is_none());
         assert_eq!(
-            warnings,
+            dropped,
             [
                 "unknown field \"metadata.colour\"",
                 "unknown field \"spec\""
             ]
-        );
-        let refusal = decode(&config_maps, object, FieldValidation::Strict).unwrap_err();
-        assert_eq!(
-            refusal.message,
-            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: unknown field \"metadata.colour\", unknown field \"spec\""
         );
     }
 
     #[test]
     fn a_wrong_type_is_a_bad_request() {
         let object = json!({"metadata": {"name": "a"}, "data": {"k": 1}});
-        let refusal = decode(&resource("", "configmaps"), object, FieldValidation::Warn);
+        let refusal = decode(&resource("", "configmaps"), object);
         assert_eq!(refusal.unwrap_err().code, 400);
     }
 

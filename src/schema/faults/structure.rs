@@ -1,12 +1,13 @@
-//! Why a schema cannot be the schema of a CRD: it is not structural.
+//! Whether a schema is structural.
 //!
-//! In: the JSON of an `openAPIV3Schema`. Out: faults in the API server's words, each with its path.
-//! A structural schema says outside of `allOf`, `anyOf`, `oneOf` and `not` of what type every place is;
-//! within those it only checks values. It does not know whether names and defaults make sense.
+//! In: the JSON of an `openAPIV3Schema`. Out: faults. A structural schema says outside of `allOf`,
+//! `anyOf`, `oneOf` and `not` of what type every place is; within those it only checks values.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-type Fields = Map<String, Value>;
+use super::{Faults, Fields, arms, below, is_set, schemas, text};
+use crate::schema::pattern;
+use crate::schema::wording::quoted;
 
 /// What may not be said within a junctor, and what it must be instead.
 const FORBIDDEN_WITHIN: &[(&str, &str)] = &[
@@ -52,53 +53,13 @@ enum Level {
 }
 
 /// What keeps `json` from being structural; nothing when it is.
-#[must_use]
-pub fn structural_faults(json: &Value) -> Vec<String> {
+pub(super) fn faults(json: &Value) -> Vec<String> {
     let mut faults = Faults::default();
     faults.schema(json, Level::Root, "");
-    faults.found.sort();
-    faults.found
-}
-
-#[derive(Default)]
-struct Faults {
-    found: Vec<String>,
-}
-
-fn below(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
-    }
-}
-
-fn is_set(fields: &Fields, name: &str) -> bool {
-    match fields.get(name) {
-        None | Some(Value::Null | Value::Bool(false)) => {
-            name == "additionalProperties" && fields.contains_key(name)
-        }
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Array(items)) => !items.is_empty(),
-        Some(_) => true,
-    }
-}
-
-fn schemas<'a>(fields: &'a Fields, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    let map = fields.get(name).and_then(Value::as_object);
-    map.into_iter().flatten()
-}
-
-fn arms<'a>(fields: &'a Fields, name: &str) -> &'a [Value] {
-    let list = fields.get(name).and_then(Value::as_array);
-    list.map_or(&[], Vec::as_slice)
+    faults.sorted()
 }
 
 impl Faults {
-    fn add(&mut self, path: &str, name: &str, what: &str) {
-        self.found.push(format!("{}: {what}", below(path, name)));
-    }
-
     fn schema(&mut self, json: &Value, level: Level, path: &str) {
         let Some(fields) = json.as_object() else {
             self.add(path, "", "Invalid value: must be a map");
@@ -113,8 +74,7 @@ impl Faults {
     }
 
     fn own(&mut self, fields: &Fields, level: Level, path: &str) {
-        let kind = fields.get("type").and_then(Value::as_str);
-        let kind = kind.unwrap_or_default();
+        let kind = text(fields, "type");
         let embedded = is_set(fields, "x-kubernetes-embedded-resource");
         if let Some(why) = type_fault(fields, kind, embedded, level) {
             self.add(path, "type", &why);
@@ -134,12 +94,44 @@ impl Faults {
                 "Required value: must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
             );
         }
-        for name in ["$ref", "definitions", "$defs", "dependencies"] {
-            if fields.contains_key(name) {
-                self.add(path, name, "Forbidden: is not supported");
+        self.pattern(fields, path);
+        self.extensions(fields, embedded, open, path);
+        if level == Level::Root || embedded {
+            self.metadata(fields, level, path);
+        }
+    }
+
+    fn pattern(&mut self, fields: &Fields, path: &str) {
+        let pattern = text(fields, "pattern");
+        if let Err(error) = pattern::compile(pattern) {
+            let why = "must be a valid regular expression, but isn't: error parsing regexp";
+            let why = format!("Invalid value: {}: {why}: {error}", quoted(pattern));
+            self.add(path, "pattern", &why);
+        }
+    }
+
+    /// What whole objects say of their type and metadata.
+    fn metadata(&mut self, fields: &Fields, level: Level, path: &str) {
+        for (name, wanted) in [
+            ("kind", "string"),
+            ("apiVersion", "string"),
+            ("metadata", "object"),
+        ] {
+            let known = schemas(fields, "properties").find(|(known, _)| *known == name);
+            let Some(known) = known.and_then(|(_, schema)| schema.as_object()) else {
+                continue;
+            };
+            let at = below(path, &format!("properties[{name}]"));
+            let kind = text(known, "type");
+            if kind != wanted {
+                let why = format!("Invalid value: {kind:?}: must be {wanted}");
+                self.add(&at, "type", &why);
+            }
+            if level == Level::Root && name == "metadata" && !only_names(known) {
+                let why = "Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified";
+                self.add(&at, "", why);
             }
         }
-        self.extensions(fields, embedded, open, path);
     }
 
     fn extensions(&mut self, fields: &Fields, embedded: bool, open: bool, path: &str) {
@@ -159,10 +151,11 @@ impl Faults {
 
     fn parts(&mut self, fields: &Fields, level: Level, path: &str) {
         for (name, schema) in schemas(fields, "properties") {
-            let at = below(path, &format!("properties[{name}]"));
-            if !(level == Level::Root && name == "metadata") {
-                self.schema(schema, Level::Field, &at);
-            }
+            self.schema(
+                schema,
+                Level::Field,
+                &below(path, &format!("properties[{name}]")),
+            );
         }
         if let Some(items) = fields.get("items") {
             self.schema(items, Level::Item, &below(path, "items"));
@@ -176,10 +169,6 @@ impl Faults {
                 "additionalProperties",
                 "Forbidden: must not be used at the root",
             );
-        }
-        if fields.contains_key("properties") {
-            let why = "Forbidden: additionalProperties and properties are mutual exclusive";
-            self.add(path, "additionalProperties", why);
         }
         if additional.is_object() {
             self.schema(
@@ -232,6 +221,7 @@ impl Faults {
                 self.add(path, name, &format!("Forbidden: {why}"));
             }
         }
+        self.pattern(fields, path);
         for (name, schema) in schemas(fields, "properties") {
             let at = below(path, &format!("properties[{name}]"));
             if name == "metadata" {
@@ -287,11 +277,20 @@ impl Faults {
             (Some(known), Some(within)) => self.specified(known, within, at, from),
             (None, _) => {
                 let why = format!("Required value: because it is defined in {from}");
-                self.found.push(format!("{at}: {why}"));
+                self.add(at, "", &why);
             }
             _ => {}
         }
     }
+}
+
+/// Whether a schema for the metadata of objects speaks of nothing but their names.
+fn only_names(metadata: &Fields) -> bool {
+    let silent = |name: &String| {
+        matches!(name.as_str(), "type" | "default" | "properties") || !is_set(metadata, name)
+    };
+    metadata.keys().all(silent)
+        && schemas(metadata, "properties").all(|(name, _)| name == "name" || name == "generateName")
 }
 
 /// What is wrong with the type that is said, or not said.
