@@ -18,15 +18,14 @@ mod lists;
 mod managed_entries;
 mod managers;
 mod objects;
+mod patches;
 mod pruning;
 mod refused_definitions;
 mod refused_schemas;
 mod script;
+mod strategic;
 mod stricter;
 mod validation;
-mod patches;
-mod script;
-mod strategic;
 mod watches;
 
 use std::path::Path;
