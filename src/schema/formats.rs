@@ -1,13 +1,16 @@
 //! String formats that the API server checks.
 //!
 //! In: a format's name and a text. Out: whether the text has it. The API server ignores formats that
-//! it does not know, `int32` and `int64` among them; we also leave `isbn*`, `creditcard`, `ssn`,
-//! `rgbcolor` and the `k8s-*` names (checked from 1.35 on) to it. Dashes in a name do not count: `date-time` is `datetime`.
+//! it does not know, `int32` and `int64` among them, and before 1.35 the `k8s-*` names. Dashes in a
+//! name do not count: `date-time` is `datetime`.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::OnceLock;
 
 use regex::Regex;
+
+use super::codes;
+use super::uri;
 
 /// Formats by name without dashes, and what decides about them.
 type Format = (&'static str, fn(&str) -> bool);
@@ -16,6 +19,7 @@ const FORMATS: &[Format] = &[
     ("bsonobjectid", |text| hex(text, 24)),
     ("byte", is_base64),
     ("cidr", is_cidr),
+    ("creditcard", codes::is_credit_card),
     ("date", is_date),
     ("datetime", is_date_time),
     ("duration", is_duration),
@@ -24,9 +28,14 @@ const FORMATS: &[Format] = &[
     ("hostname", is_hostname),
     ("ipv4", |text| is_ipv4(text)),
     ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok()),
+    ("isbn", codes::is_isbn),
+    ("isbn10", codes::is_isbn10),
+    ("isbn13", codes::is_isbn13),
     ("mac", is_mac),
     ("password", |_| true),
-    ("uri", is_uri),
+    ("rgbcolor", codes::is_rgb_color),
+    ("ssn", codes::is_ssn),
+    ("uri", |text| uri::parse(text).is_some()),
     ("uuid", |text| is_uuid(text, None)),
     ("uuid3", |text| is_uuid(text, Some('3'))),
     ("uuid4", |text| is_uuid(text, Some('4'))),
@@ -169,18 +178,6 @@ fn is_mac(text: &str) -> bool {
         counts.contains(&parts.len()) && parts.iter().all(|part| hex(part, width))
     };
     groups(':', 2, &[6, 8, 20]) || groups('-', 2, &[6, 8, 20]) || groups('.', 4, &[3, 4, 10])
-}
-
-/// Something with a scheme, or an absolute path.
-fn is_uri(text: &str) -> bool {
-    let plain = !text.chars().any(|c| c.is_ascii_control() || c == ' ');
-    let scheme = text.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-    });
-    plain && (scheme || text.starts_with('/'))
 }
 
 /// Dashes may be missing; a version constrains the thirteenth digit, 4 and 5 also the variant.

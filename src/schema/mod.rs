@@ -3,9 +3,11 @@
 //! - [`Schema`] says what a value may be: [`validate()`], [`apply_defaults()`] and [`prune()`] do with a
 //!   value what the API server does (it prunes, then defaults, then validates); [`findings()`] says what
 //!   is wrong with a written document, at the line to edit.
+//! - [`judge()`] is what the API server has to say of a write: all of that, what did not change tolerated,
+//!   and the rules ([`Rule`], in CEL); [`rule_faults()`] says why a definition with rules is refused.
 //! - [`FieldSet`] is a set of fields as managedFields keeps it; [`Types`] says how the lists and maps
 //!   of a kind merge; [`compare`], [`remove`] and [`project`] work on values by fields.
-//! - [`apply()`] and [`update()`] are server-side apply as a function.
+//! - [`apply()`], [`create()`] and [`update()`] are server-side apply as a function.
 //! - [`strategic`] and [`json_patch`] change values that know where they came from.
 //!
 //! In: plain JSON values, schemas, nodes. Out: plain values, violations, findings, field sets. It does
@@ -13,6 +15,8 @@
 
 mod apply;
 mod at;
+mod cel;
+mod codes;
 mod defaults;
 mod embedded;
 mod faults;
@@ -28,19 +32,25 @@ mod order;
 mod overflow;
 mod pattern;
 mod prune;
+mod ratchet;
 mod reading;
 pub mod strategic;
 mod structural;
 mod typed;
 mod types;
 mod unions;
+mod uri;
 mod validate;
+mod verdict;
 mod violation;
 mod walk;
 mod wording;
 
-pub use apply::{Conflict, Endpoint, Managed, Operation, Refusal, Writer, apply, update};
-pub use defaults::apply_defaults;
+pub use apply::{
+    Conflict, Endpoint, Managed, Operation, Refusal, Writer, apply, create, fits, update,
+};
+pub use cel::{Rule, RuleFaults, Unchecked, rule_faults};
+pub use defaults::{apply_defaults, fill_defaults};
 pub use faults::structural_faults;
 pub use fields::{Element, FieldPath, FieldSet};
 pub use findings::findings;
@@ -49,10 +59,12 @@ pub use object_meta::object_meta;
 pub use overflow::overflows;
 pub use prune::prune;
 pub use structural::{Additional, Bound, Checks, Count, ListKind, Pattern, Schema, Type};
-pub use typed::{Comparison, compare, project, remove};
+pub use typed::{Comparison, compare, project, remove, zero_nulls};
 pub use types::Types;
 pub use validate::{Unknown, validate};
+pub use verdict::{Verdict, judge};
 pub use violation::{Violation, ViolationKind};
+pub use wording::{printed, value as shown};
 
 #[cfg(test)]
 mod tests;

@@ -203,8 +203,11 @@ impl Session {
     fn request(&self, ask: Ask) -> Request<Body> {
         let mut request = Request::builder()
             .method(ask.method)
-            .uri(self.path(&ask.path))
-            .header(header::USER_AGENT, "suite/1");
+            .uri(self.path(&ask.path));
+        let of_agent = |(name, _): &(header::HeaderName, String)| *name == header::USER_AGENT;
+        if !ask.headers.iter().any(of_agent) {
+            request = request.header(header::USER_AGENT, "suite/1");
+        }
         for (name, value) in ask.headers {
             request = request.header(name, value);
         }
@@ -219,7 +222,7 @@ impl Session {
             .filter(|part| !part.is_empty())
             .map(|part| match part.split_once('=') {
                 Some(("continue", _)) => "continue=(token)".into(),
-                Some(("resourceVersion", version)) if version.len() > 1 => {
+                Some(("resourceVersion", version)) if !["", "0", "1"].contains(&version) => {
                     "resourceVersion=(version)".into()
                 }
                 _ => part.to_owned(),
@@ -227,6 +230,11 @@ impl Session {
             .collect();
         let mark = if parts.is_empty() { "" } else { "?" };
         format!("{method} {path}{mark}{}", parts.join("&"))
+    }
+
+    /// The API group of the kind that the behaviour has for itself, `Widget`.
+    pub(super) fn group(&self) -> String {
+        format!("{}.capstan.dev", self.namespace)
     }
 
     /// The whole path for a short one.
@@ -238,12 +246,13 @@ impl Session {
         let group = match plural {
             "things" | "rules" => format!("/apis/{GROUP}/v1"),
             "orbits" => return format!("/apis/{GROUP}/v1/{short}"),
-            "deployments" | "replicasets" => "/apis/apps/v1".to_owned(),
+            "deployments" | "replicasets" | "statefulsets" => "/apis/apps/v1".to_owned(),
             "leases" => "/apis/coordination.k8s.io/v1".to_owned(),
             "events" => "/apis/events.k8s.io/v1".to_owned(),
             "customresourcedefinitions" => {
                 return format!("/apis/apiextensions.k8s.io/v1/{short}");
             }
+            "widgets" => format!("/apis/{}/v1", self.group()),
             "namespaces" => return format!("/api/v1/{short}"),
             _ => "/api/v1".to_owned(),
         };
@@ -293,9 +302,14 @@ impl Session {
 
     /// Opens a watch; `path` has its query, less `watch=true`. A refusal is written down at once.
     pub(super) async fn watch(&self, path: &str) -> Watch<'_> {
-        let mark = if path.contains('?') { '&' } else { '?' };
-        let ask = Ask::new("GET", &format!("{path}{mark}watch=true"));
-        self.note(&self.shown("WATCH", path));
+        self.watch_as(Ask::new("GET", path)).await
+    }
+
+    /// As [`Self::watch`], with headers.
+    pub(super) async fn watch_as(&self, mut ask: Ask) -> Watch<'_> {
+        self.note(&self.shown("WATCH", &ask.path));
+        let mark = if ask.path.contains('?') { '&' } else { '?' };
+        ask.path = format!("{}{mark}watch=true", ask.path);
         let response = self.client.send(self.request(ask)).await;
         let response = response.expect("the server can be reached");
         let mut watch = Watch {

@@ -9,12 +9,14 @@ use axum::body::{Body, to_bytes};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Response, StatusCode, header};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::accept;
 use super::address::Address;
 use super::builtin::Trait;
 use super::commit::{Write, Written};
 use super::delete::{self, Deleted};
+use super::document::Document;
 use super::gc;
 use super::kinds;
 use super::list::{self, Page};
@@ -23,9 +25,9 @@ use super::options::{DeleteOptions, WriteOptions};
 use super::path::Target;
 use super::query::Query;
 use super::reads::{ListOptions, WatchOptions};
-use super::request::{self, BODY_LIMIT};
+use super::request::{self, APPLY, BODY_LIMIT, JSON_PATCH, MERGE, STRATEGIC};
 use super::resources::Resource;
-use super::respond::{json_response, response};
+use super::respond::{json_response, response, warn};
 use super::scope::Scope;
 use super::server::Shared;
 use super::status::{self, Refusal};
@@ -54,7 +56,7 @@ impl Call<'_> {
     /// # Errors
     /// The refusal.
     pub(super) async fn answer(&self, parts: &Parts, body: Body) -> Answer {
-        let form = request::form(self.accept.as_deref())?;
+        let form = accept::form(self.accept.as_deref())?;
         let media = media_type(parts);
         match (&parts.method, self.target.name.is_some(), self.part) {
             (&Method::GET, false, _) if self.query.flag("watch") => self.watch(form),
@@ -108,11 +110,11 @@ impl Call<'_> {
     }
 
     fn scope(&self) -> Result<Scope, Refusal> {
-        let (namespace, name) = (
+        Scope::read(
+            &self.resource,
             self.target.namespace.as_deref(),
-            self.target.name.as_deref(),
-        );
-        Scope::read(&self.resource, namespace, name, &self.query)
+            &self.query,
+        )
     }
 
     fn get(&self, form: Form) -> Answer {
@@ -185,24 +187,28 @@ impl Call<'_> {
     }
 
     async fn patch(&self, parts: &Parts, body: Body, form: Form) -> Answer {
-        let kind: fn(Value) -> Patch = match media_type(parts) {
-            "application/apply-patch+yaml" => Patch::Apply,
-            "application/merge-patch+json" => Patch::Merge,
-            "application/json-patch+json" => Patch::Json,
+        let media = media_type(parts);
+        let is_builtin = self.resource.is_builtin();
+        let kind: fn(Document) -> Patch = match media {
+            APPLY => Patch::Apply,
+            MERGE => Patch::Merge,
+            JSON_PATCH => Patch::Json,
+            STRATEGIC if is_builtin => Patch::Strategic,
+            _ if is_builtin => return Err(Refusal::unrouted_media_type()),
             _ => {
-                return Err(Refusal::unsupported_media_type(&[
-                    "application/json-patch+json",
-                    "application/merge-patch+json",
-                    "application/apply-patch+yaml",
-                ]));
+                let known = [JSON_PATCH, MERGE, APPLY];
+                return Err(Refusal::unsupported_media_type(&known));
             }
         };
         let body = read(body).await?;
-        let is_apply = media_type(parts) == "application/apply-patch+yaml";
-        let options = WriteOptions::read_patch(&self.query, agent(parts), is_apply)?;
-        let patch = kind(request::patch(is_apply, &body)?);
+        let options = WriteOptions::read_patch(&self.query, agent(parts), media == APPLY)?;
+        let patch = request::patch(media, &body).map(kind);
         self.do_write(form, |state, now| {
-            write::patch(state, self.write(&options, now), patch)
+            let write = self.write(&options, now);
+            if patch.is_err() && media != APPLY && state.get(&write.address()).is_none() {
+                return Err(write.not_found());
+            }
+            write::patch(state, write, patch?)
         })
     }
 
@@ -224,12 +230,7 @@ impl Call<'_> {
             false => StatusCode::OK,
         };
         let mut response = self.object(status, &written.object, form);
-        for warning in &written.warnings {
-            let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
-            if let Ok(value) = format!("299 - \"{text}\"").parse() {
-                response.headers_mut().append(header::WARNING, value);
-            }
-        }
+        warn(&mut response, &written.warnings);
         Ok(response)
     }
 
@@ -275,8 +276,10 @@ impl Call<'_> {
 
     fn page(&self, page: &Page, form: Form) -> Response<Body> {
         let mut metadata = json!({"resourceVersion": page.version.to_string()});
-        if let Some(next) = &page.next {
-            metadata["continue"] = json!(next);
+        // Lists of custom objects also say that there is no next page.
+        let always = form == Form::Whole && !self.resource.is_builtin();
+        if always || page.next.is_some() {
+            metadata["continue"] = json!(page.next.as_deref().unwrap_or_default());
         }
         if let Some(remaining) = page.remaining {
             metadata["remainingItemCount"] = json!(remaining);
@@ -313,7 +316,7 @@ impl Call<'_> {
 
 async fn read(body: Body) -> Result<Bytes, Refusal> {
     let read = to_bytes(body, BODY_LIMIT).await;
-    read.map_err(|_| Refusal::body_too_large(BODY_LIMIT))
+    read.map_err(|_| Refusal::too_large(format!("limit is {BODY_LIMIT}")))
 }
 
 /// The text of a header.

@@ -72,7 +72,7 @@ pub(super) fn create(
     state: &mut State,
     write: Write<'_>,
     mut object: Value,
-    warnings: Vec<String>,
+    mut warnings: Vec<String>,
 ) -> Result<Written, Refusal> {
     let name = metadata::text(&object, "name").to_owned();
     admit(state, write, &name)?;
@@ -80,7 +80,8 @@ pub(super) fn create(
     fields.insert("uid".into(), json!(state.next_uid()));
     fields.insert("creationTimestamp".into(), json!(write.now));
     let mut causes = metadata::check(&object, write.resource);
-    causes.extend(strategy::check(write.resource, &object, None));
+    let checked = strategy::check(write.resource, write.part, &object, None);
+    causes.extend(checked.causes);
     if !causes.is_empty() {
         return Err(Refusal::invalid(write.resource, &name, &causes));
     }
@@ -88,6 +89,7 @@ pub(super) fn create(
     if state.get(&address).is_some() {
         return Err(Refusal::already_exists(write.resource, &name));
     }
+    warnings.extend(checked.warnings);
     let draft = draft(state, write, object)?;
     let object = match write.options.dry_run {
         true => {
@@ -149,16 +151,18 @@ pub(super) fn change(
     write: Write<'_>,
     old: &Value,
     mut object: Value,
-    warnings: Vec<String>,
+    mut warnings: Vec<String>,
 ) -> Result<Written, Refusal> {
     metadata::carry_over(&mut object, old);
     strategy::count_generation(write.resource, &mut object, old);
     let mut causes = metadata::check(&object, write.resource);
     causes.extend(metadata::check_update(&object, old));
-    causes.extend(strategy::check(write.resource, &object, Some(old)));
+    let checked = strategy::check(write.resource, write.part, &object, Some(old));
+    causes.extend(checked.causes);
     if !causes.is_empty() {
         return Err(Refusal::invalid(write.resource, write.name, &causes));
     }
+    warnings.extend(checked.warnings);
     keep_managers_of_no_change(&mut object, old);
     let address = write.address();
     let ends = metadata::is_deleting(old) && !delete::is_held(write.resource, &object);

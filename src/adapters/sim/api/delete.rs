@@ -8,15 +8,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::address::Address;
+use super::definitions;
 use super::metadata::{self, FOREGROUND, ORPHAN};
 use super::object::Stored;
 use super::options::{DeleteOptions, Propagation};
 use super::resources::Resource;
 use super::status::Refusal;
 use super::store::State;
-
-/// The finalizer of definitions: their objects go first.
-pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// The namespaces that are there from the start and cannot be deleted.
 pub(super) const IMMORTAL: [&str; 2] = ["default", "kube-system"];
@@ -93,6 +91,10 @@ fn marked(
     propagation: Option<Propagation>,
     now: &str,
 ) -> Value {
+    if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        definitions::mark(&mut object, now);
+        return object;
+    }
     let mut finalizers: Vec<String> = metadata::finalizers(&object)
         .into_iter()
         .map(ToOwned::to_owned)
@@ -104,10 +106,6 @@ fn marked(
             Propagation::Foreground => finalizers.push(FOREGROUND.into()),
             Propagation::Background => {}
         }
-    }
-    let definition = resource.is("apiextensions.k8s.io", "customresourcedefinitions");
-    if definition && !finalizers.iter().any(|finalizer| finalizer == CLEANUP) {
-        finalizers.push(CLEANUP.into());
     }
     metadata::set_finalizers(&mut object, &finalizers);
     let generation = object["metadata"]["generation"].as_u64();

@@ -6,8 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::names;
-use super::owners;
+use super::names::{self, NameRule};
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
 
@@ -173,12 +172,37 @@ pub(super) fn check(object: &Value, resource: &Resource) -> Vec<Cause> {
         let namespace = text(object, "namespace");
         push(&mut causes, "namespace", namespace, names::label(namespace));
     }
-    let metadata = &object["metadata"];
-    check_labels(&metadata["labels"], &mut causes);
-    check_annotations(&metadata["annotations"], &mut causes);
-    causes.extend(owners::check(&metadata["ownerReferences"]));
-    check_finalizers(object, resource, &mut causes);
+    check_rest(object, &mut causes);
     causes
+}
+
+/// What is wrong with the metadata of an object within another, which need not have a name.
+pub(super) fn check_embedded(object: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for key in ["generateName", "name"] {
+        let name = text(object, key);
+        push(
+            &mut causes,
+            key,
+            name,
+            NameRule::PathSegment.complaints(name),
+        );
+    }
+    let namespace = text(object, "namespace");
+    if !namespace.is_empty() {
+        push(&mut causes, "namespace", namespace, names::label(namespace));
+    }
+    check_rest(object, &mut causes);
+    causes
+}
+
+/// What is the same whatever the object is called.
+fn check_rest(object: &Value, causes: &mut Vec<Cause>) {
+    let metadata = &object["metadata"];
+    check_labels(&metadata["labels"], causes);
+    check_annotations(&metadata["annotations"], causes);
+    check_owners(&metadata["ownerReferences"], causes);
+    check_finalizers(object, causes);
 }
 
 fn push(causes: &mut Vec<Cause>, key: &str, value: &str, complaints: Vec<String>) {
@@ -216,19 +240,41 @@ fn check_annotations(annotations: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_finalizers(object: &Value, resource: &Resource, causes: &mut Vec<Cause>) {
+fn check_owners(owners: &Value, causes: &mut Vec<Cause>) {
+    let mut controller: Option<String> = None;
+    for owner in owners.as_array().into_iter().flatten() {
+        for key in ["apiVersion", "kind", "name", "uid"] {
+            if owner[key].as_str().unwrap_or_default().is_empty() {
+                let detail = match key {
+                    "apiVersion" => "version must not be empty",
+                    _ => "must not be empty",
+                };
+                let field = format!("metadata.ownerReferences.{key}");
+                causes.push(Cause::invalid(field, &json!(""), detail));
+            }
+        }
+        if owner["apiVersion"] == "v1" && owner["kind"] == "Event" {
+            let detail = "/v1, Kind=Event is disallowed from being an owner";
+            causes.push(Cause::invalid("metadata.ownerReferences", owner, detail));
+        }
+        if owner["controller"] == true {
+            let text = |key: &str| owner[key].as_str().unwrap_or_default();
+            let name = format!("{}/{}", text("kind"), text("name"));
+            if let Some(first) = &controller {
+                let detail = format!(
+                    "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
+                );
+                causes.push(Cause::invalid("metadata.ownerReferences", owners, &detail));
+            }
+            controller.get_or_insert(name);
+        }
+    }
+}
+
+fn check_finalizers(object: &Value, causes: &mut Vec<Cause>) {
     let finalizers = finalizers(object);
     for finalizer in &finalizers {
         push(causes, "finalizers", finalizer, names::qualified(finalizer));
-    }
-    // Built-in kinds take no names without a domain, but for their own.
-    let strict = resource.is_builtin() && resource.group != "apiextensions.k8s.io";
-    for (at, finalizer) in finalizers.iter().enumerate().filter(|_| strict) {
-        if !finalizer.contains('/') && !matches!(*finalizer, ORPHAN | FOREGROUND | "kubernetes") {
-            let detail = "name is neither a standard finalizer name nor is it fully qualified";
-            let field = format!("metadata.finalizers[{at}]");
-            causes.push(Cause::invalid(field, &json!(finalizer), detail));
-        }
     }
     if finalizers.contains(&ORPHAN) && finalizers.contains(&FOREGROUND) {
         let detail = format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set");

@@ -11,20 +11,28 @@
 //! ```
 //!
 //! Limits: no OpenAPI beyond what tells kubectl that fields are validated here, no tables, no protobuf, no strategic merge patch, no admission webhooks, no
-//! scale and other small subresources, conversion between versions by name only, CEL rules are not
-//! evaluated. Users and rights are not known: whoever asks may.
+//! scale and other small subresources, conversion between versions by name only, the costs of CEL rules
+//! are not counted; a rule that cannot be evaluated here is told in a `Warning` header. Users and
+//! rights are not known: whoever asks may.
 //!
 //! It does not know: the controllers that play on it, Azure, our own kinds.
 
+mod accept;
 mod address;
+mod aggregate;
+mod blank;
 mod builtin;
 mod call;
 mod commit;
 mod custom;
 mod defaults;
+mod definition_parts;
+mod definition_rules;
 mod definitions;
 mod delete;
 mod discovery;
+mod document;
+mod embedded;
 mod events;
 mod gc;
 mod history;
@@ -34,10 +42,10 @@ mod list;
 mod managers;
 mod metadata;
 mod names;
+mod naming;
 mod numbers;
 mod object;
 mod options;
-mod owners;
 mod patch;
 mod path;
 mod query;
@@ -46,12 +54,16 @@ mod request;
 mod resources;
 mod respond;
 mod rules;
+mod schemas;
 mod scope;
 mod select;
 mod server;
+mod service;
 mod status;
 mod store;
+mod strategic;
 mod strategy;
+mod strict;
 mod watch;
 mod write;
 

@@ -71,12 +71,12 @@ impl WriteOptions {
     /// From a query in which nothing is wrong.
     fn known(query: &Query, agent: &str) -> Self {
         let manager = match query.text("fieldManager") {
-            "" => agent.split('/').next().unwrap_or_default(),
-            manager => manager,
+            "" => program(agent),
+            manager => manager.to_owned(),
         };
         Self {
             dry_run: query.get("dryRun").is_some(),
-            manager: manager.chars().take(MANAGER_LIMIT).collect(),
+            manager,
             validation: match query.text("fieldValidation") {
                 "Ignore" => FieldValidation::Ignore,
                 "Strict" => FieldValidation::Strict,
@@ -85,6 +85,19 @@ impl WriteOptions {
             force: query.flag("force"),
         }
     }
+}
+
+/// The caller's program as a manager: what stands before the first slash, as far as it fits.
+fn program(agent: &str) -> String {
+    let name = agent.split('/').next().unwrap_or_default();
+    let mut manager = String::new();
+    for character in name.chars().filter(|character| is_printed(*character)) {
+        if manager.len() + character.len_utf8() > MANAGER_LIMIT {
+            break;
+        }
+        manager.push(character);
+    }
+    manager
 }
 
 /// How long the name of a manager may be, in bytes.
@@ -96,9 +109,10 @@ fn write_causes(query: &Query) -> Vec<Cause> {
     if manager.len() > MANAGER_LIMIT {
         causes.push(Cause::too_long("fieldManager", MANAGER_LIMIT));
     }
-    if manager.chars().any(char::is_control) {
-        let detail = "should only contain printable characters";
-        causes.push(Cause::invalid("fieldManager", &json!(manager), detail));
+    for (at, character) in manager.char_indices().filter(|(_, c)| !is_printed(*c)) {
+        let code = u32::from(character);
+        let detail = format!("invalid character U+{code:04X} (at position {at})");
+        causes.push(Cause::invalid("fieldManager", &json!(manager), &detail));
     }
     check_dry_run(&query.all("dryRun"), &mut causes);
     let validation = query.text("fieldValidation");
@@ -108,6 +122,11 @@ fn write_causes(query: &Query) -> Vec<Cause> {
         causes.push(Cause::unsupported("fieldValidation", &said, &known));
     }
     causes
+}
+
+/// Of white space only the plain space is printed.
+fn is_printed(character: char) -> bool {
+    character == ' ' || !(character.is_control() || character.is_whitespace())
 }
 
 fn check_dry_run<T: AsRef<str>>(said: &[T], causes: &mut Vec<Cause>) {
@@ -196,8 +215,9 @@ fn from_query(query: &Query) -> Result<Said, Refusal> {
 /// A body that cannot be read is a bare error on a real server as well.
 fn from_body(media: &str, body: &[u8]) -> Result<Said, Refusal> {
     let parsed = Format::of(media)?.parse(body);
-    let said =
-        parsed.map_err(|why| Refusal::internal(format!("couldn't get version/kind; {why}")))?;
+    let said = parsed
+        .map_err(|why| Refusal::internal(kinds::untyped(&why)))?
+        .value;
     let text = |key: &str| said[key].as_str().unwrap_or_default();
     if !matches!(text("kind"), "" | "DeleteOptions") {
         let why = kinds::not_registered(text("kind"), text("apiVersion"));

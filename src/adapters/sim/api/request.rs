@@ -1,61 +1,16 @@
-//! Headers and bodies of requests.
+//! Bodies of requests.
 //!
-//! In: media types and bytes. Out: documents and the form of the answer, or the refusal of what is
-//! neither JSON nor YAML. It does not know what is asked.
+//! In: media types and bytes. Out: documents, or the refusal of what is neither JSON nor YAML. It does
+//! not know what is asked.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::object::Form;
+use super::document::Document;
+use super::numbers;
 use super::status::Refusal;
 
 /// The longest body that is read, in bytes (k8s.io/apiserver `MaxRequestBodyBytes`).
 pub(super) const BODY_LIMIT: usize = 3 * 1024 * 1024;
-
-/// The form that the `Accept` header asks for. Tables are not drawn: whoever asks for one gets plain
-/// JSON.
-///
-/// # Errors
-/// 406 when it takes no JSON, or only in a form that is not known.
-pub(super) fn form(accept: Option<&str>) -> Result<Form, Refusal> {
-    let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
-        return Ok(Form::Whole);
-    };
-    let json = ["application/json", "application/*", "*/*"];
-    for range in accept.split(',') {
-        let mut parts = range.split(';').map(str::trim);
-        if !parts.next().is_some_and(|media| json.contains(&media)) {
-            continue;
-        }
-        let parameters: Vec<&str> = parts.collect();
-        if let Some(form) = form_of(&parameters) {
-            return Ok(form);
-        }
-    }
-    Err(Refusal::not_acceptable())
-}
-
-/// The form that the parameters of a media type name; none when it is not known.
-fn form_of(parameters: &[&str]) -> Option<Form> {
-    let of = |key: &str| {
-        let mut values = parameters.iter().filter_map(|one| one.split_once('='));
-        values
-            .find(|(name, _)| *name == key)
-            .map(|(_, value)| value)
-    };
-    let group = (of("g"), of("v"));
-    match of("as") {
-        None if group == (None, None) => Some(Form::Whole),
-        Some(kind) if matches!(group, (Some("meta.k8s.io"), Some("v1" | "v1beta1"))) => {
-            match kind {
-                "PartialObjectMetadata" => Some(Form::Metadata),
-                "PartialObjectMetadataList" => Some(Form::MetadataList),
-                "Table" => Some(Form::Whole),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
-}
 
 /// The media type of a body, without its parameters.
 pub(super) fn media_type(header: Option<&str>) -> &str {
@@ -86,35 +41,96 @@ impl Format {
         }
     }
 
-    /// The document that a body holds.
+    /// The document that a body holds, its whole numbers as integers.
     ///
     /// # Errors
     /// Says why there is none.
-    pub(super) fn parse(self, bytes: &[u8]) -> Result<Value, String> {
-        let json = serde_json::from_slice(bytes);
-        if self == Self::Json || json.is_ok() {
+    pub(super) fn parse(self, bytes: &[u8]) -> Result<Document, String> {
+        let mut document = self.parse_as_written(bytes)?;
+        numbers::settle(&mut document.value);
+        Ok(document)
+    }
+
+    fn parse_as_written(self, bytes: &[u8]) -> Result<Document, String> {
+        let json = Document::json(bytes);
+        let is_plain = json.as_ref().is_ok_and(|json| json.repeated.is_empty());
+        if self == Self::Json || is_plain {
             return json.map_err(|error| match error.is_eof() {
                 true => "unexpected end of JSON input".to_owned(),
                 false => error.to_string(),
             });
         }
         let text = std::str::from_utf8(bytes).map_err(|error| format!("yaml: {error}"))?;
-        let options = serde_saphyr::options! { legacy_octal_numbers: true };
-        serde_saphyr::from_str_with_options(text, options).map_err(|error| format!("yaml: {error}"))
+        Document::yaml(text).map_err(|error| format!("yaml: {error}"))
     }
 }
 
-/// The document of a patch: an apply may be YAML.
+/// The media types of the patches that are known.
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
+pub(super) const MERGE: &str = "application/merge-patch+json";
+pub(super) const JSON_PATCH: &str = "application/json-patch+json";
+pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
+
+/// The document of a patch of a known media type.
 ///
 /// # Errors
-/// 400 for what is neither.
-pub(super) fn patch(apply: bool, bytes: &[u8]) -> Result<Value, Refusal> {
-    let (format, what) = match apply {
-        true => (Format::Yaml, "YAML"),
-        false => (Format::Json, "patch"),
+/// 400 for what has not the shape of such a patch.
+pub(super) fn patch(media: &str, bytes: &[u8]) -> Result<Document, Refusal> {
+    let (format, what) = match media {
+        APPLY => (Format::Yaml, "YAML"),
+        _ => (Format::Json, "patch"),
     };
-    let parsed = format.parse(bytes);
-    parsed.map_err(|why| Refusal::bad_request(format!("error decoding {what}: {why}")))
+    let fault = |why: String| match media {
+        STRATEGIC => Refusal::bad_request(why),
+        _ => Refusal::bad_request(format!("error decoding {what}: {why}")),
+    };
+    let patch = format.parse(bytes).map_err(fault)?;
+    let wrong = |value: &Value, wanted: &str| {
+        let found = match value {
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+            Value::String(_) => "string",
+            Value::Number(_) => "number",
+            Value::Bool(_) | Value::Null => "bool",
+        };
+        let why = format!("json: cannot unmarshal {found} into Go {wanted}");
+        Err(fault(why))
+    };
+    match (media, &patch.value) {
+        (MERGE, Value::Null) => Err(Refusal::bad_request("Invalid JSON Patch")),
+        (STRATEGIC, Value::Null) => Ok(patch),
+        (MERGE | STRATEGIC, other) if !other.is_object() => {
+            wrong(other, "value of type map[string]interface {}")
+        }
+        (JSON_PATCH, Value::Array(operations)) => {
+            match operations.iter().find_map(not_an_operation) {
+                Some((found, wanted)) => wrong(found, wanted),
+                None => Ok(patch),
+            }
+        }
+        (JSON_PATCH, Value::Null) => Ok(Document {
+            value: json!([]),
+            ..patch
+        }),
+        (JSON_PATCH, other) => wrong(other, "value of type []handlers.jsonPatchOp"),
+        _ => Ok(patch),
+    }
+}
+
+/// What cannot be read as an operation of a JSON patch, and as what it should be read.
+fn not_an_operation(value: &Value) -> Option<(&Value, &'static str)> {
+    const TEXTS: [(&str, &str); 3] = [
+        ("op", "struct field jsonPatchOp.op of type string"),
+        ("path", "struct field jsonPatchOp.path of type string"),
+        ("from", "struct field jsonPatchOp.from of type string"),
+    ];
+    if !value.is_object() && !value.is_null() {
+        return Some((value, "value of type handlers.jsonPatchOp"));
+    }
+    TEXTS.iter().find_map(|(key, wanted)| {
+        let found = value.get(key)?;
+        (!found.is_string() && !found.is_null()).then_some((found, *wanted))
+    })
 }
 
 /// The beginning of a body that could not be read, for the refusal: as text if it may be JSON.
@@ -137,32 +153,14 @@ pub(super) fn summary(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use serde_json::json;
-
     use super::*;
 
     #[test]
-    fn the_first_form_that_we_can_give_is_given() {
-        assert_eq!(form(None).unwrap(), Form::Whole);
-        assert_eq!(form(Some("*/*")).unwrap(), Form::Whole);
-        let partial =
-            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-        assert_eq!(form(Some(partial)).unwrap(), Form::Metadata);
-        let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-        assert_eq!(form(Some(table)).unwrap(), Form::Whole);
-        let unheard = "application/json;as=Poem;g=meta.k8s.io;v=v1";
-        assert_eq!(form(Some(unheard)).unwrap_err().code, 406);
-        let or_plain = format!("{unheard},application/json");
-        assert_eq!(form(Some(&or_plain)).unwrap(), Form::Whole);
-        let no_group = "application/json;as=PartialObjectMetadata";
-        assert_eq!(form(Some(no_group)).unwrap_err().code, 406);
-        let protobuf = form(Some("application/vnd.kubernetes.protobuf"));
-        assert_eq!(protobuf.unwrap_err().code, 406);
-    }
-
-    #[test]
     fn a_body_is_json_or_yaml() {
-        let read = |media: &str, bytes: &[u8]| Format::of(media).unwrap().parse(bytes);
+        let read = |media: &str, bytes: &[u8]| {
+            let read = Format::of(media).unwrap().parse(bytes);
+            read.map(|document| document.value)
+        };
         assert_eq!(read("", b" {\"a\": 1}"), Ok(json!({"a": 1})));
         assert_eq!(read("application/yaml", b"a: 0644"), Ok(json!({"a": 420})));
         assert_eq!(read("application/yaml", b"{\"a\": 1}"), Ok(json!({"a": 1})));
@@ -173,6 +171,38 @@ mod tests {
         );
         let protobuf = Format::of("application/vnd.kubernetes.protobuf");
         assert_eq!(protobuf.unwrap_err().code, 415);
+    }
+
+    #[test]
+    fn a_patch_has_the_shape_of_its_kind() {
+        assert!(patch(MERGE, b"{}").is_ok());
+        assert!(patch(JSON_PATCH, b"[{}]").is_ok());
+        assert_eq!(patch(APPLY, b"a: b").unwrap().value, json!({"a": "b"}));
+        for (media, body, why) in [
+            (
+                MERGE,
+                "[]",
+                "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}",
+            ),
+            (MERGE, "null", "Invalid JSON Patch"),
+            (
+                MERGE,
+                "",
+                "error decoding patch: unexpected end of JSON input",
+            ),
+            (
+                JSON_PATCH,
+                "{}",
+                "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
+            ),
+            (
+                JSON_PATCH,
+                "[1]",
+                "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp",
+            ),
+        ] {
+            assert_eq!(patch(media, body.as_bytes()).unwrap_err().message, why);
+        }
     }
 
     #[test]

@@ -115,6 +115,11 @@ impl Resource {
         }
     }
 
+    /// What everybody is told who uses it.
+    pub(super) fn warning(&self) -> Option<&str> {
+        self.custom()?.warning.as_deref()
+    }
+
     /// Which names its objects may have.
     pub(super) fn name_rule(&self) -> NameRule {
         match &self.nature {
@@ -161,31 +166,62 @@ impl Resource {
         }
     }
 
-    /// The field paths its objects can be selected by, beside name and namespace.
+    /// The field paths its objects can be selected by.
     pub(super) fn selectable(&self) -> Vec<&str> {
-        match &self.nature {
+        let own: Vec<&str> = match &self.nature {
             Nature::Builtin(row) => row.fields.to_vec(),
             Nature::Custom(custom) => custom.selectable.iter().map(String::as_str).collect(),
+        };
+        // Most built-in kinds do not look whether they lie in a namespace.
+        let placed = self.namespaced || (self.is_builtin() && own.is_empty());
+        let common = METADATA_FIELDS.into_iter().take(if placed { 2 } else { 1 });
+        common.chain(own).collect()
+    }
+
+    /// Where the stored objects have a field that objects of this version can be selected by.
+    pub(super) fn stored_field(&self, path: &str) -> String {
+        match self.group.as_str() {
+            events::GROUP => events::field_in_core(path),
+            _ => path.to_owned(),
         }
     }
 
     /// What can be done with its objects.
     pub(super) fn verbs(&self) -> Vec<&'static str> {
-        let all = [
-            "create",
-            "delete",
-            "deletecollection",
-            "get",
-            "list",
-            "patch",
-            "update",
-            "watch",
-        ];
+        if !self.is_builtin() {
+            return CUSTOM_VERBS.to_vec();
+        }
         let kept =
             |verb: &&str| *verb != "deletecollection" || !self.has(Trait::NoDeleteCollection);
-        all.into_iter().filter(kept).collect()
+        VERBS.into_iter().filter(kept).collect()
     }
 }
+
+/// What can be done with built-in resources, in the order in which a real server tells it.
+const VERBS: [&str; 8] = [
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
+/// The same of custom resources.
+const CUSTOM_VERBS: [&str; 8] = [
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
+
+/// What objects of most kinds can be selected by.
+pub(super) const METADATA_FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];
 
 /// The storage name of a resource.
 pub(super) fn collection(group: &str, plural: &str) -> Arc<str> {

@@ -41,6 +41,10 @@ pub(super) fn check(row: &Builtin, object: &Value, old: Option<&Value>) -> Vec<C
 
 /// Notes the version that is stored in the status of a definition, as its storage does.
 pub(super) fn note_stored_version(definition: &mut Value) {
+    if !definition["status"].is_object() {
+        let names = json!({"kind": "", "plural": ""});
+        definition["status"] = json!({"acceptedNames": names, "conditions": null});
+    }
     let versions = definition["spec"]["versions"].as_array();
     let stored = versions
         .into_iter()

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::address::Address;
 use super::resources::Resource;
+use crate::schema::shown;
 
 /// One field that is wrong, or one conflict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +78,7 @@ impl Cause {
         Self::new(reason, field, message)
     }
 
-    /// A cause whose reason is told by the opening words of its message.
+    /// A cause whose reason is told by the words of its message, most often the first.
     pub(super) fn said(field: String, message: String) -> Self {
         const OPENINGS: &[(&str, &str)] = &[
             ("Unsupported value", "FieldValueNotSupported"),
@@ -90,11 +91,12 @@ impl Cause {
         let known = OPENINGS
             .iter()
             .find(|(words, _)| message.starts_with(words));
-        Self::new(
-            known.map_or("FieldValueInvalid", |(_, reason)| reason),
-            field,
-            message,
-        )
+        let reason = match known {
+            Some((_, reason)) => reason,
+            None if message.contains(" in body must be of type ") => "FieldValueTypeInvalid",
+            None => "FieldValueInvalid",
+        };
+        Self::new(reason, field, message)
     }
 
     fn value(&self) -> Value {
@@ -108,11 +110,6 @@ impl Display for Cause {
     }
 }
 
-/// A value as field errors print it: strings quoted, everything else as JSON.
-fn shown(value: &Value) -> String {
-    value.to_string()
-}
-
 /// Why a request is refused.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
@@ -122,6 +119,8 @@ pub(super) struct Refusal {
     details: Map<String, Value>,
     /// Where an expired list may go on, inconsistently.
     continue_token: Option<String>,
+    /// What is told besides.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Refusal {
@@ -132,7 +131,14 @@ impl Refusal {
             message: message.into(),
             details: Map::new(),
             continue_token: None,
+            warnings: Vec::new(),
         }
+    }
+
+    /// The same with warnings before those it has.
+    pub(super) fn warned(mut self, warnings: Vec<String>) -> Self {
+        self.warnings.splice(..0, warnings);
+        self
     }
 
     fn detail(mut self, key: &str, value: Value) -> Self {
@@ -295,6 +301,11 @@ impl Refusal {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
+    /// No route of a built-in resource takes bodies of this media type.
+    pub(super) fn unrouted_media_type() -> Self {
+        Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+    }
+
     /// The caller takes nothing we can give.
     pub(super) fn not_acceptable() -> Self {
         let message = "only the following media types are accepted: application/json";
@@ -318,13 +329,10 @@ impl Refusal {
         self
     }
 
-    /// The body is longer than `limit` bytes.
-    pub(super) fn body_too_large(limit: usize) -> Self {
-        Self::new(
-            413,
-            "RequestEntityTooLarge",
-            format!("Request entity too large: limit is {limit}"),
-        )
+    /// The body is longer than it may be, or asks for too much.
+    pub(super) fn too_large(why: impl Display) -> Self {
+        let message = format!("Request entity too large: {why}");
+        Self::new(413, "RequestEntityTooLarge", message)
     }
 
     /// The object is longer than the storage takes.

@@ -237,7 +237,11 @@ impl State {
         }
         let resource = self.registry.of_collection(&address.collection);
         if let Some(custom) = resource.filter(|resource| !resource.is_builtin()) {
-            self.chores.push(definition_address(&custom.qualified()));
+            // A definition that is going waits for its last object.
+            let definition = definition_address(&custom.qualified());
+            if self.get(&definition).is_some_and(Stored::is_deleting) {
+                self.chores.push(definition);
+            }
         }
         if *address.collection == *DEFINITIONS {
             self.chores.push(address.clone());

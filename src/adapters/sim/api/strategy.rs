@@ -6,15 +6,22 @@
 
 use serde_json::{Value, json};
 
+use super::address::DEFINITIONS;
+use super::blank;
 use super::builtin::Trait;
 use super::custom;
+use super::definition_rules;
+use super::embedded;
 use super::metadata;
-use super::options::FieldValidation;
 use super::resources::{Nature, Resource};
 use super::rules;
+use super::service;
 use super::status::{Cause, Refusal};
 use crate::model::Path;
-use crate::schema::{Unknown, ViolationKind, apply_defaults, object_meta, prune, validate};
+use crate::schema::{
+    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta, prune,
+    zero_nulls,
+};
 
 /// Which part of an object a write is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +32,16 @@ pub(super) enum Part {
     Status,
 }
 
+impl Part {
+    /// The subresource's name; empty for the object itself.
+    pub(super) const fn subresource(self) -> &'static str {
+        match self {
+            Self::Main => "",
+            Self::Status => "status",
+        }
+    }
+}
+
 fn kind_in_version(resource: &Resource) -> String {
     format!(
         "{} in version {:?} cannot be handled as a {}",
@@ -32,30 +49,22 @@ fn kind_in_version(resource: &Resource) -> String {
     )
 }
 
-/// An object as its type holds it: without unknown fields and with defaults. Also what to warn of.
+/// That a document cannot be an object of `resource`.
+pub(super) fn undecodable(resource: &Resource, why: &str) -> Refusal {
+    Refusal::bad_request(format!("{}: {why}", kind_in_version(resource)))
+}
+
+/// An object as its type holds it: without unknown fields and with defaults. Also what a strict reader
+/// says of those that are dropped.
 ///
 /// # Errors
-/// 400 for a value of a wrong type, and under strict validation for unknown fields.
-pub(super) fn decode(
-    resource: &Resource,
-    object: Value,
-    validation: FieldValidation,
-) -> Result<(Value, Vec<String>), Refusal> {
-    let refuse =
-        |error: &str| Refusal::bad_request(format!("{}: {error}", kind_in_version(resource)));
-    let (decoded, unknown) = typed(resource, object).map_err(|error| refuse(&error))?;
-    let said: Vec<String> = unknown
+/// 400 for a value of a wrong type.
+pub(super) fn decode(resource: &Resource, object: Value) -> Result<(Value, Vec<String>), Refusal> {
+    let (decoded, unknown) = typed(resource, object).map_err(|why| undecodable(resource, &why))?;
+    let said = unknown
         .iter()
-        .map(|path| format!("unknown field \"{path}\""))
-        .collect();
-    match (validation, said.as_slice()) {
-        (_, []) | (FieldValidation::Ignore, _) => Ok((decoded, Vec::new())),
-        (FieldValidation::Warn, _) => Ok((decoded, said)),
-        (FieldValidation::Strict, _) => Err(refuse(&format!(
-            "strict decoding error: {}",
-            said.join(", ")
-        ))),
-    }
+        .map(|path| format!("unknown field \"{path}\""));
+    Ok((decoded, said.collect()))
 }
 
 /// An object as its type holds it, and where it had unknown fields.
@@ -67,6 +76,7 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
     object["kind"] = json!(resource.kind);
     let (mut decoded, unknown) = match &resource.nature {
         Nature::Builtin(row) => {
+            zero_nulls(&mut object, Types::built_in(row.group, row.kind));
             let decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
             let unknown = lost(&object, &decoded, &Path::default());
             (decoded, unknown)
@@ -74,12 +84,42 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
         Nature::Custom(custom) => {
             let mut unknown = type_metadata(&mut object)?;
             unknown.extend(prune(&custom.schema, &mut object));
+            if custom.embeds {
+                unknown.extend(embedded::coerce(&custom.schema, &mut object)?);
+            }
             apply_defaults(&custom.schema, &mut object);
             (object, unknown)
         }
     };
+    let resets = resource.is_builtin() && decoded["metadata"]["managedFields"] == json!([]);
     metadata::drop_empty(&mut decoded);
+    if resets {
+        // Of a built-in kind not the same as none: it takes all managers off.
+        metadata::of(&mut decoded).insert("managedFields".into(), json!([]));
+    }
     Ok((decoded, unknown))
+}
+
+/// What came of an apply, as its type holds it: with defaults. Of a custom resource what was emptied
+/// or applied as null stays null, for the check to see.
+///
+/// # Errors
+/// Says which value is of a wrong type.
+pub(super) fn completed(resource: &Resource, mut object: Value) -> Result<Value, String> {
+    match &resource.nature {
+        Nature::Builtin(_) => typed(resource, object).map(|(object, _)| object),
+        Nature::Custom(custom) => {
+            type_metadata(&mut object)?;
+            // What an open part took in below a part that is not open.
+            prune(&custom.schema, &mut object);
+            if custom.embeds {
+                embedded::coerce(&custom.schema, &mut object)?;
+            }
+            fill_defaults(&custom.schema, &mut object);
+            metadata::drop_empty(&mut object);
+            Ok(object)
+        }
+    }
 }
 
 /// Passes the metadata of a custom object through its type. Says where it had unknown fields.
@@ -125,11 +165,19 @@ fn lost(before: &Value, after: &Value, at: &Path) -> Vec<Path> {
     }
 }
 
+/// What a new object holds before anybody said anything.
+pub(super) fn blank(resource: &Resource) -> Value {
+    match &resource.nature {
+        Nature::Builtin(row) => blank::blank(row.group, row.kind),
+        Nature::Custom(_) => json!({}),
+    }
+}
+
 /// Drops and sets what a creation decides.
 pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
-    let has_status = resource.has(Trait::Status);
-    if let (true, Some(fields)) = (has_status, object.as_object_mut()) {
-        fields.remove("status");
+    if resource.has(Trait::Status) {
+        let status = blank(resource).get("status").cloned();
+        set(object, "status", status);
     }
     if resource.has(Trait::Generation) || !resource.is_builtin() {
         metadata::of(object).insert("generation".into(), json!(1));
@@ -141,39 +189,74 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
     if resource.is("", "pods") {
         object["status"]["phase"] = json!("Pending");
     }
-    if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+    if resource.is("", "services") {
+        service::complete(object, None);
+    }
+    if is_definition(resource) {
         rules::note_stored_version(object);
     }
 }
 
+/// The fields that a write of this part leaves as they are, as paths of names: nobody comes to own
+/// them by it (`GetResetFields` of each kind's strategy).
+pub(super) fn resets(resource: &Resource, part: Part) -> &'static [&'static [&'static str]] {
+    match part {
+        Part::Main if resource.has(Trait::Status) => &[&["status"]],
+        Part::Main => &[],
+        Part::Status if resource.is("apps", "deployments") => &[&["spec"], &["metadata", "labels"]],
+        Part::Status if resource.is("", "pods") => &[
+            &["spec"],
+            &["metadata", "deletionTimestamp"],
+            &["metadata", "ownerReferences"],
+        ],
+        Part::Status if is_definition(resource) => &[&["metadata"], &["spec"]],
+        Part::Status => &[&["spec"]],
+    }
+}
+
+fn is_definition(resource: &Resource) -> bool {
+    *resource.collection == *DEFINITIONS
+}
+
 /// Keeps the part that the write is not about as it was.
 pub(super) fn prepare_update(resource: &Resource, part: Part, object: &mut Value, old: &Value) {
-    match part {
-        Part::Status => {
-            let status = object.get("status").cloned();
-            let managed = object["metadata"].get("managedFields").cloned();
-            let version = object["metadata"].get("resourceVersion").cloned();
-            *object = old.clone();
-            set(object, "status", status);
-            set(&mut object["metadata"], "managedFields", managed);
-            set(&mut object["metadata"], "resourceVersion", version);
+    if part == Part::Status && (is_definition(resource) || !resource.is_builtin()) {
+        keep_all_but_status(object, old);
+    } else {
+        for path in resets(resource, part) {
+            restore(object, old, path);
         }
-        Part::Main if resource.has(Trait::Status) => {
-            set(object, "status", old.get("status").cloned());
-            if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
-                rules::note_stored_version(object);
-            }
-        }
-        Part::Main => {}
+    }
+    if is_definition(resource) {
+        rules::note_stored_version(object);
     }
     if resource.is("", "namespaces") {
         // Only the finalize subresource changes these.
-        set(
-            &mut object["spec"],
-            "finalizers",
-            old["spec"].get("finalizers").cloned(),
-        );
+        restore(object, old, &["spec", "finalizers"]);
     }
+    if resource.is("", "services") {
+        service::complete(object, Some(old));
+    }
+}
+
+/// Also who manages what, and which version the write is based on, is the write's own.
+fn keep_all_but_status(object: &mut Value, old: &Value) {
+    let new = std::mem::replace(object, old.clone());
+    set(object, "status", new.get("status").cloned());
+    for key in ["managedFields", "resourceVersion"] {
+        let value = new["metadata"].get(key).cloned();
+        set(&mut object["metadata"], key, value);
+    }
+}
+
+/// Puts the value at `path` of `old` in the place of the one in `object`.
+fn restore(object: &mut Value, old: &Value, path: &[&str]) {
+    let Some((key, parents)) = path.split_last() else {
+        return;
+    };
+    let there = parents.iter().fold(old, |value, key| &value[*key]).get(key);
+    let place = parents.iter().fold(object, |value, key| &mut value[*key]);
+    set(place, key, there.cloned());
 }
 
 fn set(map: &mut Value, key: &str, value: Option<Value>) {
@@ -212,25 +295,59 @@ pub(super) fn count_generation(resource: &Resource, object: &mut Value, old: &Va
     }
 }
 
+/// What a kind has to say of an object.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    /// Why it is refused.
+    pub(super) causes: Vec<Cause>,
+    /// What is told when it is not.
+    pub(super) warnings: Vec<String>,
+}
+
 /// What is wrong with an object, its metadata aside.
-pub(super) fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+pub(super) fn check(
+    resource: &Resource,
+    part: Part,
+    object: &Value,
+    old: Option<&Value>,
+) -> Checked {
     match &resource.nature {
         Nature::Builtin(row) => {
-            let mut causes = rules::check(row, object, old);
-            if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
-                causes.extend(custom::resources(object).err().into_iter().flatten());
-            }
-            causes
-        }
-        Nature::Custom(custom) => validate(&custom.schema, object, Unknown::Ignore)
-            .into_iter()
-            .map(|violation| match violation.kind {
-                ViolationKind::WrongType { .. } => {
-                    Cause::worded("FieldValueTypeInvalid", violation.field, violation.message)
+            let mut checked = Checked {
+                causes: rules::check(row, object, old),
+                warnings: Vec::new(),
+            };
+            if is_definition(resource) {
+                checked.causes.extend(definition_rules::check(object, old));
+                match custom::resources(object) {
+                    Ok(added) => checked.warnings = added.warnings,
+                    Err(causes) => checked.causes.extend(causes),
                 }
-                _ => Cause::said(violation.field, violation.message),
-            })
-            .collect(),
+            }
+            checked
+        }
+        Nature::Custom(custom) => {
+            let verdict = judge(&custom.schema, object, old, part.subresource());
+            let tolerated = verdict.tolerated.iter().map(ToString::to_string);
+            let unchecked = verdict.unchecked.iter().map(ToString::to_string);
+            let mut causes: Vec<Cause> = verdict.violations.into_iter().map(cause).collect();
+            if custom.embeds && part == Part::Main {
+                causes.extend(embedded::check(&custom.schema, object));
+            }
+            Checked {
+                causes,
+                warnings: tolerated.chain(unchecked).collect(),
+            }
+        }
+    }
+}
+
+fn cause(violation: Violation) -> Cause {
+    match violation.kind {
+        ViolationKind::WrongType { .. } | ViolationKind::WrongFormat => {
+            Cause::worded("FieldValueTypeInvalid", violation.field, violation.message)
+        }
+        _ => Cause::said(violation.field, violation.message),
     }
 }
 
@@ -247,31 +364,25 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_dropped_warned_of_or_refused() {
+    fn unknown_fields_are_dropped_and_told() {
         let config_maps = resource("", "configmaps");
         let object = json!({"metadata": {"name": "a", "colour": "red"}, "data": {"k": "v"}, "spec": {"x": 1}});
-        let (decoded, warnings) =
-            decode(&config_maps, object.clone(), FieldValidation::Warn).unwrap();
+        let (decoded, dropped) = decode(&config_maps, object).unwrap();
         assert_eq!(decoded["data"]["k"], "v");
         assert!(decoded.get("spec").is_none());
         assert_eq!(
-            warnings,
+            dropped,
             [
                 "unknown field \"metadata.colour\"",
                 "unknown field \"spec\""
             ]
-        );
-        let refusal = decode(&config_maps, object, FieldValidation::Strict).unwrap_err();
-        assert_eq!(
-            refusal.message,
-            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: unknown field \"metadata.colour\", unknown field \"spec\""
         );
     }
 
     #[test]
     fn a_wrong_type_is_a_bad_request() {
         let object = json!({"metadata": {"name": "a"}, "data": {"k": 1}});
-        let refusal = decode(&resource("", "configmaps"), object, FieldValidation::Warn);
+        let refusal = decode(&resource("", "configmaps"), object);
         assert_eq!(refusal.unwrap_err().code, 400);
     }
 

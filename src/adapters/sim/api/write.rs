@@ -9,27 +9,31 @@ use serde_json::{Value, json};
 use super::address::Address;
 use super::builtin::Trait;
 use super::commit::{self, Write, Written};
+use super::document::Document;
 use super::kinds;
 use super::managers;
 use super::metadata;
-use super::numbers;
 use super::object::Stored;
 use super::patch;
 use super::query;
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
 use super::store::State;
+use super::strategic;
 use super::strategy::{self, Part};
+use super::strict;
 
-/// The three ways to patch.
+/// The ways to patch.
 #[derive(Clone, Debug)]
 pub(super) enum Patch {
     /// Server-side apply.
-    Apply(Value),
+    Apply(Document),
     /// JSON merge patch.
-    Merge(Value),
+    Merge(Document),
+    /// Strategic merge patch.
+    Strategic(Document),
     /// JSON patch.
-    Json(Value),
+    Json(Document),
 }
 
 /// POST.
@@ -39,13 +43,13 @@ pub(super) enum Patch {
 pub(super) fn create(
     state: &mut State,
     write: Write<'_>,
-    mut object: Value,
+    mut sent: Document,
 ) -> Result<Written, Refusal> {
-    numbers::settle(&mut object);
-    check_no_version(&object)?;
-    metadata::place(&mut object, write.resource, write.namespace)?;
-    generate_name(state, write, &mut object);
-    insert(state, write, object)
+    let object = &mut sent.value;
+    check_no_version(object)?;
+    metadata::place(object, write.resource, write.namespace)?;
+    generate_name(state, write, object);
+    insert(state, write, sent)
 }
 
 fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
@@ -66,13 +70,13 @@ fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
 }
 
 /// Stores a new object that somebody sent as a whole.
-fn insert(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Written, Refusal> {
-    metadata::wipe(&mut object);
-    let (mut object, warnings) =
-        strategy::decode(write.resource, object, write.options.validation)?;
+fn insert(state: &mut State, write: Write<'_>, mut sent: Document) -> Result<Written, Refusal> {
+    metadata::wipe(&mut sent.value);
+    let (mut object, warnings) = strict::decode(write, sent, false)?;
     object = managers::updated(write.hand(), None, object);
     strategy::prepare_create(write.resource, &mut object);
-    commit::create(state, write, object, warnings)
+    let written = commit::create(state, write, object, warnings.clone());
+    written.map_err(|refusal| refusal.warned(warnings))
 }
 
 /// PUT.
@@ -82,24 +86,24 @@ fn insert(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Writ
 pub(super) fn update(
     state: &mut State,
     write: Write<'_>,
-    mut object: Value,
+    mut sent: Document,
 ) -> Result<Written, Refusal> {
-    numbers::settle(&mut object);
-    metadata::place(&mut object, write.resource, write.namespace)?;
-    metadata::check_name(&object, write.name)?;
-    let uid = metadata::text(&object, "uid").to_owned();
+    let object = &mut sent.value;
+    metadata::place(object, write.resource, write.namespace)?;
+    metadata::check_name(object, write.name)?;
+    let uid = metadata::text(object, "uid").to_owned();
     let Some(live) = state.get(&write.address()).cloned() else {
         let creates = write.resource.has(Trait::CreateOnPut) && write.part == Part::Main;
         return match (creates, uid.is_empty()) {
             (false, _) => Err(write.not_found()),
-            (true, true) => insert(state, write, object),
+            (true, true) => insert(state, write, sent),
             (true, false) => Err(uid_conflict(write, &uid, "")),
         };
     };
     if !uid.is_empty() && uid != live.uid() {
         return Err(uid_conflict(write, &uid, live.uid()));
     }
-    let decoded = strategy::decode(write.resource, object, write.options.validation)?;
+    let decoded = strict::decode(write, sent, false)?;
     replace(state, write, &live, decoded)
 }
 
@@ -124,47 +128,69 @@ fn check_no_version(object: &Value) -> Result<(), Refusal> {
 /// The refusal.
 pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result<Written, Refusal> {
     if let Patch::Apply(config) = patch {
-        return apply(state, write, config);
+        return apply(state, write, &config);
     }
     let live = state.get(&write.address()).cloned();
     let live = live.ok_or_else(|| write.not_found())?;
     let mut object = live.value(write.resource);
-    match patch {
-        Patch::Json(operations) => patch::operate(&mut object, &operations)?,
-        Patch::Merge(changes) | Patch::Apply(changes) => patch::merge(&mut object, changes),
-    }
-    numbers::settle(&mut object);
+    let repeated = match patch {
+        Patch::Json(operations) => {
+            patch::operate(&mut object, &operations.value)?;
+            operations.repeated.opening("json patch ")
+        }
+        Patch::Strategic(changes) => {
+            strategic::merge(&mut object, changes.value)?;
+            changes.repeated
+        }
+        Patch::Merge(changes) | Patch::Apply(changes) => {
+            patch::merge(&mut object, changes.value);
+            changes.repeated
+        }
+    };
     kinds::check_patched(write.resource, &object)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
-    let decoded = strategy::decode(write.resource, object, write.options.validation)?;
+    let value = object;
+    let decoded = strict::decode(write, Document { value, repeated }, true)?;
     replace(state, write, &live, decoded)
 }
 
-fn apply(state: &mut State, write: Write<'_>, mut config: Value) -> Result<Written, Refusal> {
-    numbers::settle(&mut config);
-    check_applied_type(write.resource, &config)?;
-    if metadata::text(&config, "name").is_empty() {
-        metadata::of(&mut config).insert("name".into(), json!(write.name));
-    }
+fn apply(state: &mut State, write: Write<'_>, sent: &Document) -> Result<Written, Refusal> {
+    let warnings = strict::applied(write, &sent.repeated)?;
+    let written = apply_value(state, write, &sent.value, warnings.clone());
+    written.map_err(|refusal| refusal.warned(warnings))
+}
+
+fn apply_value(
+    state: &mut State,
+    write: Write<'_>,
+    config: &Value,
+    warnings: Vec<String>,
+) -> Result<Written, Refusal> {
+    check_applied_type(write.resource, config)?;
     let live = state.get(&write.address()).cloned();
     if live.is_none() && write.part == Part::Status {
         return Err(write.not_found());
     }
     let old = live.as_ref().map(|live| live.value(write.resource));
     let force = write.options.force;
-    let mut object = managers::applied(write.hand(), old.as_ref(), &config, force)?;
+    let mut object = managers::applied(write.hand(), old.as_ref(), config, force)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
     let (Some(live), Some(old)) = (live, old) else {
-        return apply_new(state, write, object);
+        return apply_new(state, write, object, warnings);
     };
     check_version(write, &live, &object)?;
     strategy::prepare_update(write.resource, write.part, &mut object, &old);
-    commit::change(state, write, &old, object, Vec::new())
+    commit::change(state, write, &old, object, warnings)
 }
 
-fn apply_new(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Written, Refusal> {
+fn apply_new(
+    state: &mut State,
+    write: Write<'_>,
+    mut object: Value,
+    warnings: Vec<String>,
+) -> Result<Written, Refusal> {
     let uid = metadata::text(&object, "uid");
     if !uid.is_empty() {
         let why = format!(
@@ -172,9 +198,12 @@ fn apply_new(state: &mut State, write: Write<'_>, mut object: Value) -> Result<W
         );
         return Err(Refusal::conflict(write.resource, write.name, why));
     }
-    metadata::wipe(&mut object);
+    // A real server would make an object that is going already.
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        metadata::of(&mut object).remove(key);
+    }
     strategy::prepare_create(write.resource, &mut object);
-    commit::create(state, write, object, Vec::new())
+    commit::create(state, write, object, warnings)
 }
 
 /// What is applied has to say what it is.
@@ -209,7 +238,8 @@ fn replace(
     let old = live.value(write.resource);
     let mut object = managers::updated(write.hand(), Some(&old), object);
     strategy::prepare_update(write.resource, write.part, &mut object, &old);
-    commit::change(state, write, &old, object, warnings)
+    let written = commit::change(state, write, &old, object, warnings.clone());
+    written.map_err(|refusal| refusal.warned(warnings))
 }
 
 /// An update has to be based on the stored version; most built-in kinds let that be left open.

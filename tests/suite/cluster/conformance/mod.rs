@@ -4,12 +4,34 @@
 //! kube-apiserver (v1.34). The simulator has to answer the same, and so has a real server where
 //! there is one. `CAPSTAN_WRITE=1` writes what the real one says, for review.
 
+mod apply;
+mod apply_built_in;
+mod apply_configurations;
+mod apply_lists;
+mod defaults;
+mod definitions;
+mod discovery;
+mod errors;
+mod history;
+mod keywords;
+mod lists;
+mod managed_entries;
+mod managers;
 mod objects;
+mod patches;
+mod pruning;
+mod refused_definitions;
+mod refused_schemas;
+mod script;
+mod strategic;
+mod stricter;
+mod validation;
+mod watches;
 
 use std::path::Path;
 use std::sync::RwLock;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::difference::difference;
 use super::kubernetes::Kubernetes;
@@ -73,6 +95,9 @@ fn prove(group: &str, name: &str, need: Need, behaviour: impl AsyncFn(&Session))
         compare("kube-apiserver", &file, &expected, &real);
     }
     let simulated = converse(&Server::simulator(), &namespace, &behaviour);
+    let dev = std::path::PathBuf::from(format!("/tmp/w/sim/{group}"));
+    std::fs::create_dir_all(&dev).expect("x");
+    std::fs::write(dev.join(format!("{name}.txt")), &simulated).expect("x");
     compare("the simulator", &file, &expected, &simulated);
 }
 
@@ -108,6 +133,28 @@ pub(super) fn thing() -> Json {
 /// `Orbit`: without a namespace, of any content.
 fn orbit() -> Json {
     yaml(include_str!("kinds/orbit.yaml"))
+}
+
+/// `Widget`: a kind of the behaviour's own, with one version of this schema.
+fn widget(s: &Session, schema: &Json) -> Json {
+    let version = json!({
+        "name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": schema},
+    });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("widgets.{}", s.group())},
+        "spec": {
+            "group": s.group(), "scope": "Namespaced", "versions": [version],
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+        },
+    })
+}
+
+/// The schema of an object with these fields in its spec.
+fn with_spec(fields: &Json) -> Json {
+    let spec = json!({"type": "object", "properties": fields});
+    json!({"type": "object", "properties": {"spec": spec}})
 }
 
 fn yaml(text: &str) -> Json {
