@@ -24,3 +24,20 @@ pub(super) fn difference(expected: &str, who: &str, said: &str) -> Option<String
         excerpt(&said)
     ))
 }
+
+/// Of what sort the first difference is: the opening words of both lines.
+pub(super) fn sort(expected: &str, said: &str) -> Option<(String, String)> {
+    let opening = |line: Option<&str>| {
+        let words = line.unwrap_or_default().split(' ').take(6);
+        let plain = words.take_while(|word| !word.contains(['{', '"']));
+        plain.collect::<Vec<_>>().join(" ")
+    };
+    let (mut expected, mut said) = (expected.lines(), said.lines());
+    loop {
+        match (expected.next(), said.next()) {
+            (None, None) => return None,
+            (expected, said) if expected == said => {}
+            (expected, said) => return Some((opening(expected), opening(said))),
+        }
+    }
+}

@@ -45,6 +45,9 @@ impl Reply {
 pub(super) enum Detail {
     /// All of it.
     Whole,
+    /// All of it, but the causes of a refusal in the order of their fields: a server that walks Go's
+    /// maps tells them in any.
+    Sorted,
     /// Of a refusal the code, the reason and the fields: its wording is the server's own affair.
     Gist,
 }
@@ -101,8 +104,17 @@ impl Names {
         if status["code"].is_number() && status["reason"].is_string() {
             let _ = write!(out, " {} {}", status["code"], text(&status["reason"]));
         }
-        if detail == Detail::Whole && status["message"].is_string() {
-            let _ = write!(out, ": {}", self.named(&text(&status["message"])));
+        let mut causes: Vec<Json> = status["details"]["causes"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        let mut message = text(&status["message"]);
+        if detail == Detail::Sorted {
+            message = without_causes(&message, &causes);
+            causes.sort_by_key(|cause| (text(&cause["field"]), text(&cause["message"])));
+        }
+        if detail != Detail::Gist && status["message"].is_string() {
+            let _ = write!(out, ": {}", self.named(&message));
         }
         out.push('\n');
         for key in ["name", "group", "kind", "uid", "retryAfterSeconds"] {
@@ -110,14 +122,14 @@ impl Names {
                 let _ = writeln!(out, "  {key}: {}", self.named(&value.to_string()));
             }
         }
-        for cause in status["details"]["causes"].as_array().into_iter().flatten() {
+        for cause in &causes {
             let _ = write!(
                 out,
                 "  {} {}",
                 text(&cause["reason"]),
-                text(&cause["field"])
+                self.named(&text(&cause["field"]))
             );
-            if detail == Detail::Whole {
+            if detail != Detail::Gist {
                 let _ = write!(out, ": {}", self.named(&text(&cause["message"])));
             }
             out.push('\n');
@@ -190,7 +202,7 @@ impl Names {
             .collect();
         lines.sort();
         for line in lines {
-            out.push_str(&line);
+            out.push_str(&self.named(&line));
             out.push('\n');
         }
     }
@@ -216,6 +228,20 @@ impl Names {
             format!("uid-{}", uids.entry(found[0].to_owned()).or_insert(next))
         });
         NUMBERS.replace_all(&text, "${1}(version)").into_owned()
+    }
+}
+
+/// A message less the list of the causes that it ends with.
+fn without_causes(message: &str, causes: &[Json]) -> String {
+    let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+    let said: Vec<String> = causes
+        .iter()
+        .map(|cause| format!("{}: {}", text(&cause["field"]), text(&cause["message"])))
+        .collect();
+    let list = format!("[{}]", said.join(", "));
+    match message.strip_suffix(&list) {
+        Some(opening) => format!("{opening}[(causes)]"),
+        None => message.to_owned(),
     }
 }
 

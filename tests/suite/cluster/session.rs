@@ -72,6 +72,12 @@ impl Ask {
         self.body("application/json", body.to_string())
     }
 
+    /// The causes of a refusal may come in any order.
+    pub(super) const fn sorted(mut self) -> Self {
+        self.detail = Detail::Sorted;
+        self
+    }
+
     /// Only code, reason and fields of a refusal are compared.
     pub(super) const fn gist(mut self) -> Self {
         self.detail = Detail::Gist;

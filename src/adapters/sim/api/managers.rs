@@ -3,7 +3,7 @@
 //! In: objects with their `managedFields`, who writes, and where. Out: the objects with the
 //! `managedFields` that the write leaves behind, or why an apply is refused.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::builtin::Trait;
 use super::metadata;
@@ -39,16 +39,10 @@ impl Hand<'_> {
     }
 }
 
-/// `object` with the managers that it has after replacing `live`. Managers that the object itself
-/// names count, so that a client can edit them; an empty entry drops them all.
+/// `object`, as somebody sent it, with the managers that it has after replacing `live`. Managers that
+/// the object itself names count, so that a client can edit them.
 pub(super) fn updated(hand: Hand<'_>, live: Option<&Value>, mut object: Value) -> Value {
-    let named = Managed::read(&object).unwrap_or_default();
-    let reset = object["metadata"]["managedFields"] == json!([{}]);
-    let kept = match live {
-        _ if reset || !named.is_empty() => named,
-        Some(live) => Managed::read(live).unwrap_or_default(),
-        None => named,
-    };
+    let kept = Managed::before_update(live, &object, hand.endpoint());
     let api_version = hand.resource.api_version();
     let writer = Writer {
         manager: hand.manager,

@@ -3,31 +3,44 @@
 //! In: a document and a patch. Out: the patched document, or why it cannot be patched. It does not
 //! know what the document is.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::status::Refusal;
 
 /// How many operations a JSON patch may have (k8s.io/apiserver `maxJSONPatchOperations`).
 const OPERATIONS_LIMIT: usize = 10_000;
 
-/// Merges `patch` into `document`: maps deeply, nulls delete, all else replaces.
+/// Merges `patch` into `document`: maps deeply, nulls delete, all else replaces. Of what is put in as a
+/// whole, lists included, the fields that are null are left out.
 pub(super) fn merge(document: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *document = patch;
-        return;
-    };
-    if !document.is_object() {
-        *document = Value::Object(Map::new());
-    }
-    let Some(fields) = document.as_object_mut() else {
-        return;
-    };
-    for (key, value) in patch {
-        if value.is_null() {
-            fields.remove(&key);
-        } else {
-            merge(fields.entry(key).or_insert(Value::Null), value);
+    match (document, patch) {
+        (Value::Object(fields), Value::Object(patch)) => {
+            for (key, value) in patch {
+                if value.is_null() {
+                    fields.remove(&key);
+                } else {
+                    merge(fields.entry(key).or_insert(Value::Null), value);
+                }
+            }
         }
+        // The API server takes a list as it is when it comes in the place of a map.
+        (document @ Value::Object(_), patch) => *document = patch,
+        (document, mut patch) => {
+            drop_nulls(&mut patch);
+            *document = patch;
+        }
+    }
+}
+
+/// Takes out the fields that are null; items of lists stay.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
     }
 }
 
@@ -47,116 +60,136 @@ pub(super) fn operate(document: &mut Value, patch: &Value) -> Result<(), Refusal
             operations.len()
         )));
     }
-    for operation in operations {
-        one(document, operation).map_err(Refusal::unprocessable)?;
-    }
-    Ok(())
+    let done = operations
+        .iter()
+        .try_for_each(|one| carry_out(document, one));
+    done.ok_or_else(Refusal::unprocessable)
 }
 
-fn one(document: &mut Value, operation: &Value) -> Result<(), String> {
-    let text = |key: &str| {
-        let text = operation[key].as_str();
-        text.ok_or_else(|| format!("operation without {key:?}: {operation}"))
-    };
-    let path = pointer(text("path")?)?;
-    let value = || operation.get("value").cloned().unwrap_or(Value::Null);
-    match text("op")? {
-        "add" => add(document, &path, value()),
-        "remove" => remove(document, &path).map(|_| ()),
-        "replace" => {
-            remove(document, &path)?;
-            add(document, &path, value())
+/// None when it cannot be done: the API server does not say why.
+fn carry_out(document: &mut Value, operation: &Value) -> Option<()> {
+    let path = |key: &str| Pointer::parse(operation.get(key)?.as_str()?);
+    let value = || operation.get("value").cloned().unwrap_or_default();
+    match operation.get("op")?.as_str()? {
+        "add" => path("path")?.add(document, value()),
+        "remove" => path("path")?.remove(document).map(|_| ()),
+        "replace" if operation.get("path")? == "" => {
+            // The whole can only be another map or list; else nothing happens.
+            if value().is_object() || value().is_array() {
+                *document = value();
+            }
+            Some(())
         }
+        "replace" => path("path")?.set(document, value()),
         "move" => {
-            let moved = remove(document, &pointer(text("from")?)?)?;
-            add(document, &path, moved)
+            let moved = path("from")?.remove(document)?;
+            path("path")?.add(document, moved)
         }
         "copy" => {
-            let copied = get(document, &pointer(text("from")?)?)?.clone();
-            add(document, &path, copied)
+            // What is not there is copied as null.
+            let copied = path("from")?.get(document)?.cloned().unwrap_or_default();
+            path("path")?.add(document, copied)
         }
-        "test" => match get(document, &path)? == &value() {
-            true => Ok(()),
-            false => Err(format!("testing value {} failed", text("path")?)),
-        },
-        other => Err(format!("unexpected operation {other:?}")),
+        "test" if operation.get("path")? == "" => (*document == value()).then_some(()),
+        "test" => {
+            let found = path("path")?.get(document)?.cloned().unwrap_or_default();
+            (found == value()).then_some(())
+        }
+        _ => None,
     }
 }
 
-fn pointer(text: &str) -> Result<Vec<String>, String> {
-    match text.strip_prefix('/') {
-        None if text.is_empty() => Ok(Vec::new()),
-        None => Err(format!("{text:?} is no JSON pointer")),
-        Some(rest) => Ok(rest
+/// A JSON pointer to a place below the root, as the API server follows it: an index may count from
+/// the end of its list, as -1 does.
+struct Pointer {
+    parents: Vec<String>,
+    key: String,
+}
+
+impl Pointer {
+    /// Whatever stands before the first slash does not count.
+    fn parse(text: &str) -> Option<Self> {
+        let (_, rest) = text.split_once('/')?;
+        let mut parts: Vec<String> = rest
             .split('/')
             .map(|part| part.replace("~1", "/").replace("~0", "~"))
-            .collect()),
+            .collect();
+        let key = parts.pop()?;
+        Some(Self {
+            parents: parts,
+            key,
+        })
     }
-}
 
-fn get<'a>(document: &'a Value, path: &[String]) -> Result<&'a Value, String> {
-    let step = |value: &'a Value, part: &String| match value {
-        Value::Object(fields) => fields.get(part),
-        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
-        _ => None,
-    };
-    path.iter()
-        .try_fold(document, step)
-        .ok_or_else(|| missing(path))
-}
-
-fn missing(path: &[String]) -> String {
-    format!("path /{} does not exist", path.join("/"))
-}
-
-fn parent<'a>(document: &'a mut Value, path: &[String]) -> Result<&'a mut Value, String> {
-    let step = |value: &'a mut Value, part: &String| match value {
-        Value::Object(fields) => fields.get_mut(part),
-        Value::Array(items) => items.get_mut(part.parse::<usize>().ok()?),
-        _ => None,
-    };
-    path.iter()
-        .try_fold(document, step)
-        .ok_or_else(|| missing(path))
-}
-
-fn add(document: &mut Value, path: &[String], value: Value) -> Result<(), String> {
-    let Some((last, parents)) = path.split_last() else {
-        *document = value;
-        return Ok(());
-    };
-    match parent(document, parents)? {
-        Value::Object(fields) => {
-            fields.insert(last.clone(), value);
-        }
-        Value::Array(items) => {
-            let at = match last.as_str() {
-                "-" => items.len(),
-                index => index.parse().map_err(|_| missing(path))?,
-            };
-            if at > items.len() {
-                return Err(missing(path));
+    fn parent<'a>(&self, document: &'a mut Value) -> Option<&'a mut Value> {
+        let step = |value: &'a mut Value, part: &String| match value {
+            Value::Object(fields) => fields.get_mut(part),
+            Value::Array(items) => {
+                let at = index(part, items.len())?;
+                items.get_mut(at)
             }
-            items.insert(at, value);
-        }
-        _ => return Err(missing(path)),
+            _ => None,
+        };
+        self.parents.iter().try_fold(document, step)
     }
-    Ok(())
+
+    /// What stands there: nothing where a map has no such field, but a list has to have the item.
+    fn get<'a>(&self, document: &'a mut Value) -> Option<Option<&'a Value>> {
+        match self.parent(document)? {
+            Value::Object(fields) => Some(fields.get(&self.key)),
+            Value::Array(items) => {
+                let at = index(&self.key, items.len())?;
+                Some(Some(items.get(at)?))
+            }
+            _ => None,
+        }
+    }
+
+    fn add(&self, document: &mut Value, value: Value) -> Option<()> {
+        match self.parent(document)? {
+            Value::Object(fields) => drop(fields.insert(self.key.clone(), value)),
+            Value::Array(items) if self.key == "-" => items.push(value),
+            Value::Array(items) => {
+                let at = index(&self.key, items.len() + 1)?;
+                (at <= items.len()).then(|| items.insert(at, value))?;
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Unlike in a list, in a map it need not be there before.
+    fn set(&self, document: &mut Value, value: Value) -> Option<()> {
+        match self.parent(document)? {
+            Value::Object(fields) => drop(fields.insert(self.key.clone(), value)),
+            Value::Array(items) => {
+                let at = index(&self.key, items.len())?;
+                *items.get_mut(at)? = value;
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn remove(&self, document: &mut Value) -> Option<Value> {
+        match self.parent(document)? {
+            Value::Object(fields) => fields.remove(&self.key),
+            Value::Array(items) => {
+                let at = index(&self.key, items.len())?;
+                (at < items.len()).then(|| items.remove(at))
+            }
+            _ => None,
+        }
+    }
 }
 
-fn remove(document: &mut Value, path: &[String]) -> Result<Value, String> {
-    let Some((last, parents)) = path.split_last() else {
-        return Ok(document.take());
-    };
-    let removed = match parent(document, parents)? {
-        Value::Object(fields) => fields.remove(last),
-        Value::Array(items) => {
-            let at = last.parse().ok().filter(|at: &usize| *at < items.len());
-            at.map(|at| items.remove(at))
-        }
-        _ => None,
-    };
-    removed.ok_or_else(|| missing(path))
+/// The index that `text` means in a list of `length`, which may lie behind its end.
+fn index(text: &str, length: usize) -> Option<usize> {
+    let at: i64 = text.parse().ok()?;
+    match usize::try_from(at) {
+        Ok(at) => Some(at),
+        Err(_) => length.checked_sub(usize::try_from(at.unsigned_abs()).ok()?),
+    }
 }
 
 #[cfg(test)]
@@ -183,6 +216,19 @@ mod tests {
     }
 
     #[test]
+    fn nulls_are_left_out_of_what_is_put_in() {
+        let mut document = json!({"l": [1], "m": {}, "s": "x"});
+        let patch = json!({
+            "l": [{"a": null}, null], "m": [{"a": null}], "s": {"a": null}, "n": [{"a": null}],
+        });
+        merge(&mut document, patch);
+        assert_eq!(
+            document,
+            json!({"l": [{}, null], "m": [{"a": null}], "s": {}, "n": [{}]})
+        );
+    }
+
+    #[test]
     fn every_operation_is_carried_out() {
         let patch = json!([
             {"op": "test", "path": "/a/0", "value": 1},
@@ -192,16 +238,26 @@ mod tests {
             {"op": "replace", "path": "/b~1c", "value": "y"},
             {"op": "copy", "from": "/b~1c", "path": "/d"},
             {"op": "move", "from": "/d", "path": "/e"},
+            {"op": "replace", "path": "/a/-1", "value": 4},
+            {"op": "replace", "path": "/new", "value": 5},
+            {"op": "copy", "from": "/gone", "path": "/null"},
+            {"op": "test", "path": "/gone", "value": null},
         ]);
         let document = operated(json!({"a": [1, 2], "b/c": "x"}), patch).unwrap();
-        assert_eq!(document, json!({"a": [0, 2, 3], "b/c": "y", "e": "y"}));
+        assert_eq!(
+            document,
+            json!({"a": [0, 2, 4], "b/c": "y", "e": "y", "new": 5, "null": null})
+        );
     }
 
     #[test]
     fn what_cannot_be_done_is_refused() {
         for operation in [
             json!({"op": "remove", "path": "/x"}),
-            json!({"op": "replace", "path": "/x", "value": 1}),
+            json!({"op": "replace", "path": "/l/0", "value": 1}),
+            json!({"op": "add", "path": "/l/-2", "value": 1}),
+            json!({"op": "copy", "from": "/l/0", "path": "/x"}),
+            json!({"op": "test", "path": "/x/y", "value": null}),
             json!({"op": "test", "path": "/a", "value": 2}),
             json!({"op": "add", "path": "/l/5", "value": 2}),
             json!({"op": "add", "path": "a", "value": 2}),

@@ -239,10 +239,9 @@ impl Refusal {
     }
 
     /// The patch cannot be carried out on the object. The real server does not say why.
-    pub(super) fn unprocessable(why: String) -> Self {
+    pub(super) fn unprocessable() -> Self {
         let message = "the server rejected our request due to an error in our request";
-        let cause = Cause::worded("UnexpectedServerResponse", String::new(), why);
-        Self::new(422, "Invalid", message).with_cause(&cause)
+        Self::new(422, "Invalid", message)
     }
 
     /// What the patch made of the object is none of its kind.

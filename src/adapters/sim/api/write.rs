@@ -68,8 +68,8 @@ fn insert(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Writ
     metadata::wipe(&mut object);
     let (mut object, warnings) =
         strategy::decode(write.resource, object, write.options.validation)?;
+    object = managers::updated(write.hand(), None, object);
     strategy::prepare_create(write.resource, &mut object);
-    let object = managers::updated(write.hand(), None, object);
     commit::create(state, write, object, warnings)
 }
 
@@ -195,12 +195,12 @@ fn replace(
     state: &mut State,
     write: Write<'_>,
     live: &Stored,
-    (mut object, warnings): (Value, Vec<String>),
+    (object, warnings): (Value, Vec<String>),
 ) -> Result<Written, Refusal> {
     check_version(write, live, &object)?;
     let old = live.value(write.resource);
+    let mut object = managers::updated(write.hand(), Some(&old), object);
     strategy::prepare_update(write.resource, write.part, &mut object, &old);
-    let object = managers::updated(write.hand(), Some(&old), object);
     commit::change(state, write, &old, object, warnings)
 }
 

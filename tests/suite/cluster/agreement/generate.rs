@@ -22,6 +22,12 @@ const VERBS: &[(usize, Verb)] = &[
 /// The sequence of `seed`.
 pub(super) fn sequence(seed: u64) -> Vec<Step> {
     let random = &mut Random::new(seed);
+    if random.chance(60) {
+        random.be_careful();
+    }
+    if std::env::var_os("CALM").is_some() {
+        random.be_careful();
+    }
     let objects: &[&str] = if random.chance(80) {
         &["a"]
     } else {
@@ -94,14 +100,14 @@ fn whole(random: &mut Random, name: &str, verb: Verb, to_status: bool) -> Json {
     if random.chance(if to_status { 95 } else { 8 }) {
         body["status"] = values::status(random);
     }
-    if verb == Verb::Apply && random.chance(6) {
+    if verb == Verb::Apply && random.slip(6) {
         metadata["resourceVersion"] = json!(random.pick(&["$version", "$stale"]));
     }
-    if verb == Verb::Apply && random.chance(5) {
+    if verb == Verb::Apply && random.slip(5) {
         metadata["uid"] = json!(random.pick(&["$uid", "$uid", UID]));
     }
     body["metadata"] = metadata;
-    if random.chance(4) {
+    if random.slip(8) {
         spoil(random, &mut body);
     }
     body
@@ -143,14 +149,11 @@ fn spoil(random: &mut Random, body: &mut Json) {
 fn edits(random: &mut Random, name: &str, to_status: bool) -> Json {
     let mut edits = replacement(random, name, to_status);
     let metadata = &mut edits["metadata"];
-    match random.below(20) {
-        0 => metadata["resourceVersion"] = json!("$stale"),
-        1 => metadata["resourceVersion"] = Json::Null,
-        _ => {
-            metadata
-                .as_object_mut()
-                .map(|fields| fields.remove("resourceVersion"));
-        }
+    if let Some(fields) = metadata.as_object_mut() {
+        fields.remove("resourceVersion");
+    }
+    if random.slip(10) {
+        metadata["resourceVersion"] = random.pick(&[json!("$stale"), Json::Null]).clone();
     }
     if random.chance(8) {
         metadata["managedFields"] = managers(random);
@@ -176,10 +179,14 @@ fn managers(random: &mut Random) -> Json {
 
 fn replacement(random: &mut Random, name: &str, to_status: bool) -> Json {
     let mut body = whole(random, name, Verb::Replace, to_status);
-    let versions = [(8, "$version"), (1, "$stale"), (1, "")];
-    let version = *random.weighed(&versions);
-    if body["metadata"].is_object() && !version.is_empty() {
-        body["metadata"]["resourceVersion"] = json!(version);
+    let version = match random.slip(30) {
+        true => random
+            .pick(&[json!("$stale"), json!(""), Json::Null])
+            .clone(),
+        false => json!("$version"),
+    };
+    if body["metadata"].is_object() {
+        body["metadata"]["resourceVersion"] = version;
     }
     body
 }
@@ -196,7 +203,7 @@ fn merge(random: &mut Random, to_status: bool) -> Json {
     if !to_status || random.chance(20) {
         body["spec"] = values::spec(random);
     }
-    match random.below(50) {
+    match if random.slip(16) { random.below(8) } else { 8 } {
         0 => body["metadata"]["resourceVersion"] = json!("$version"),
         1 => body["metadata"]["resourceVersion"] = json!("$stale"),
         2 => body["metadata"]["resourceVersion"] = Json::Null,

@@ -1,16 +1,27 @@
 //! Numbers that look random and are the same for the same seed, on every machine and for good.
 
-/// SplitMix64.
-pub(super) struct Random(u64);
+/// SplitMix64, and whether slips are made.
+pub(super) struct Random {
+    state: u64,
+    slips: bool,
+}
 
 impl Random {
     pub(super) const fn new(seed: u64) -> Self {
-        Self(seed)
+        Self {
+            state: seed,
+            slips: true,
+        }
+    }
+
+    /// No more slips: what is made from here on makes sense, so that it gets far.
+    pub(super) const fn be_careful(&mut self) {
+        self.slips = false;
     }
 
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
@@ -24,6 +35,12 @@ impl Random {
     /// True in `percent` of a hundred cases.
     pub(super) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
+    }
+
+    /// As [`Self::chance`], of something that goes wrong.
+    pub(super) fn slip(&mut self, percent: usize) -> bool {
+        let slips = self.chance(percent);
+        slips && self.slips
     }
 
     pub(super) fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {

@@ -28,7 +28,7 @@ pub(super) async fn converse(session: &Session, sequence: &[Step]) -> String {
             merge(&mut live, body);
             body = live;
         }
-        let reply = session.send(ask(step, &body)).await;
+        let reply = session.send(ask(step, &body).sorted()).await;
         if matches!(reply.status, 200 | 201) && !step.query.contains("dryRun") {
             note(known, &reply);
         }
@@ -71,7 +71,7 @@ fn note(known: &mut Seen, reply: &Reply) {
 /// The uids of objects that can own others without being collected.
 async fn owners(session: &Session) -> BTreeMap<&'static str, String> {
     let mut uids = BTreeMap::new();
-    for name in ["default", "kube-system"] {
+    for name in ["default"] {
         let path = format!("namespaces/{name}");
         let reply = session.send(Ask::new("GET", &path).silent()).await;
         uids.insert(name, reply.uid().to_owned());

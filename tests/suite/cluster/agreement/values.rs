@@ -30,14 +30,12 @@ const SPEC: &[(usize, (&str, Make))] = &[
     (4, ("free", free)),
     (3, ("typed", typed)),
     (3, ("inner", inner)),
-    (1, ("unknown", free)),
 ];
 
 const STATUS: &[(usize, (&str, Make))] = &[
     (2, ("phase", text)),
     (2, ("observedGeneration", count)),
     (4, ("conditions", conditions)),
-    (1, ("unknown", free)),
 ];
 
 /// A few fields of the spec.
@@ -57,18 +55,21 @@ fn fields(random: &mut Random, among: &[(usize, (&str, Make))]) -> Json {
         let value = value(random, *make);
         fields.insert((*name).to_owned(), value);
     }
+    if random.slip(6) {
+        fields.insert("unknown".into(), free(random));
+    }
     fields.into()
 }
 
 /// Mostly what `make` makes; sometimes null or something that does not fit.
 fn value(random: &mut Random, make: Make) -> Json {
-    match random.below(100) {
-        0..4 => Json::Null,
-        4..6 => odd(random),
-        6..8 => json!({}),
-        8 => json!([]),
-        _ => make(random),
+    if random.slip(4) {
+        return Json::Null;
     }
+    if random.slip(4) {
+        return odd(random);
+    }
+    make(random)
 }
 
 /// Of any type.
@@ -94,22 +95,24 @@ fn one_of(random: &mut Random, among: &[Json]) -> Json {
 
 fn text(random: &mut Random) -> Json {
     let texts = ["a", "b", "c"];
-    match random.below(40) {
-        0 => json!("muchtoolong"),
-        1 => json!("A1"),
-        2 => json!(""),
-        _ => json!(random.pick(&texts)),
+    if random.slip(5) {
+        return json!(random.pick(&["muchtoolong", "A1"]));
     }
+    if random.chance(2) {
+        return json!("");
+    }
+    json!(random.pick(&texts))
 }
 
 fn count(random: &mut Random) -> Json {
     let counts = [json!(0), json!(1), json!(2), json!(3)];
-    match random.below(30) {
-        0 => json!(11),
-        1 => json!(2.0),
-        2 => json!(1.5),
-        _ => one_of(random, &counts),
+    if random.slip(8) {
+        return one_of(random, &[json!(11), json!(1.5), json!(-1)]);
     }
+    if random.chance(3) {
+        return json!(2.0);
+    }
+    one_of(random, &counts)
 }
 
 fn big(random: &mut Random) -> Json {
@@ -126,12 +129,17 @@ fn flag(random: &mut Random) -> Json {
 }
 
 fn mode(random: &mut Random) -> Json {
-    let modes = [(5, "Fast"), (5, "Slow"), (1, "Wild")];
-    json!(random.weighed(&modes))
+    if random.slip(8) {
+        return json!("Wild");
+    }
+    json!(random.pick(&["Fast", "Slow"]))
 }
 
 fn when(random: &mut Random) -> Json {
-    let times = ["2024-01-01T00:00:00Z", "2024-01-01T00:00:00+01:00", "soon"];
+    if random.slip(20) {
+        return json!("soon");
+    }
+    let times = ["2024-01-01T00:00:00Z", "2024-01-01T00:00:00+01:00"];
     json!(random.pick(&times))
 }
 
@@ -166,7 +174,7 @@ fn some(random: &mut Random, percent: usize, known: &[(&str, Make)]) -> Json {
             fields.insert((*name).to_owned(), value);
         }
     }
-    if random.chance(3) {
+    if random.slip(5) {
         fields.insert("extra".into(), json!("x"));
     }
     fields.into()
@@ -193,7 +201,7 @@ fn many(random: &mut Random, make: Make) -> Json {
 /// `many`, of which no two have the same key, but for now and then.
 fn keyed(random: &mut Random, make: Make, keys: &[&str]) -> Json {
     let mut list = many(random, make);
-    if random.chance(92)
+    if !random.slip(15)
         && let Some(items) = list.as_array_mut()
     {
         let mut seen = Vec::new();
@@ -219,7 +227,7 @@ fn items(random: &mut Random) -> Json {
             35,
             &[("value", text), ("port", count), ("tags", set)],
         );
-        if random.chance(96) {
+        if !random.slip(7) {
             item["name"] = json!(random.pick(&["a", "b", "c"]));
         }
         item
@@ -230,7 +238,7 @@ fn items(random: &mut Random) -> Json {
 fn ports(random: &mut Random) -> Json {
     let item: Make = |random| {
         let mut item = some(random, 40, &[("name", text)]);
-        if random.chance(97) {
+        if !random.slip(6) {
             item["port"] = json!(random.pick(&[80, 81]));
         }
         if random.chance(50) {
@@ -252,7 +260,7 @@ fn numbers(random: &mut Random) -> Json {
 
 fn list(random: &mut Random) -> Json {
     let mut list = many(random, text);
-    if random.chance(3) {
+    if random.slip(5) {
         list = json!(["a", "b", "c", "d", "e", "f"]);
     }
     list
@@ -261,7 +269,7 @@ fn list(random: &mut Random) -> Json {
 fn structs(random: &mut Random) -> Json {
     let item: Make = |random| {
         let mut item = some(random, 40, &[("b", text)]);
-        if random.chance(95) {
+        if !random.slip(8) {
             item["a"] = text(random);
         }
         item
@@ -311,7 +319,7 @@ fn inner(random: &mut Random) -> Json {
         some(random, 50, known)
     };
     let mut inner = some(random, 40, &[("metadata", metadata), ("spec", free)]);
-    if random.chance(95) {
+    if !random.slip(8) {
         inner["apiVersion"] = json!("v1");
         inner["kind"] = json!(random.pick(&["Inner", "Other"]));
     }
@@ -321,10 +329,10 @@ fn inner(random: &mut Random) -> Json {
 fn conditions(random: &mut Random) -> Json {
     let item: Make = |random| {
         let mut item = some(random, 40, &[("reason", text)]);
-        if random.chance(97) {
+        if !random.slip(6) {
             item["type"] = json!(random.pick(&["Ready", "Synced"]));
         }
-        if random.chance(95) {
+        if !random.slip(8) {
             item["status"] = json!(random.pick(&["True", "False", "Unknown"]));
         }
         item
@@ -347,7 +355,7 @@ pub(super) fn metadata(random: &mut Random) -> Json {
     if random.chance(8) {
         metadata["ownerReferences"] = owners(random);
     }
-    if random.chance(2) {
+    if random.slip(4) {
         let (key, value) = random
             .pick(&[
                 ("colour", json!("red")),
@@ -366,14 +374,15 @@ fn texts_of_metadata(random: &mut Random) -> Json {
     let mut fields = Map::new();
     for _ in 0..random.below(3) {
         let key = *random.pick(&["k", "l", "capstan.dev/m"]);
-        let value = match random.below(30) {
-            0 => json!("not a label's value"),
-            1 => Json::Null,
-            _ => json!(random.pick(&["a", "b", ""])),
+        let value = match random.slip(8) {
+            true => random
+                .pick(&[json!("not a label's value"), Json::Null])
+                .clone(),
+            false => json!(random.pick(&["a", "b", ""])),
         };
         fields.insert(key.to_owned(), value);
     }
-    if random.chance(2) {
+    if random.slip(3) {
         fields.insert("bad key".into(), json!("a"));
     }
     fields.into()
@@ -381,36 +390,31 @@ fn texts_of_metadata(random: &mut Random) -> Json {
 
 fn finalizers(random: &mut Random) -> Json {
     let finalizer: Make = |random| {
-        let known = [
-            (10, "capstan.dev/one"),
-            (10, "capstan.dev/two"),
-            (1, "bad one"),
-        ];
-        json!(random.weighed(&known))
+        if random.slip(8) {
+            return json!("bad one");
+        }
+        json!(random.pick(&["capstan.dev/one", "capstan.dev/two"]))
     };
     keyed(random, finalizer, &[])
 }
 
+/// A namespace that stays. Only one: of two uids the servers would not agree which comes first.
 fn owners(random: &mut Random) -> Json {
-    let owner: Make = |random| {
-        let name = *random.pick(&["default", "kube-system"]);
-        let mut owner = json!({"apiVersion": "v1", "kind": "Namespace", "name": name, "uid": format!("${name}")});
-        if random.chance(30) {
-            owner["controller"] = json!(random.chance(60));
-        }
-        if random.chance(30) {
-            owner["blockOwnerDeletion"] = json!(random.chance(60));
-        }
-        if random.chance(3) {
-            owner["kind"] = json!("");
-        }
-        owner
-    };
-    let mut list = vec![owner(random)];
-    if random.chance(50) {
-        list.push(owner(random));
+    let mut owner =
+        json!({"apiVersion": "v1", "kind": "Namespace", "name": "default", "uid": "$default"});
+    if random.chance(30) {
+        owner["controller"] = json!(random.chance(60));
     }
-    json!(list)
+    if random.chance(30) {
+        owner["blockOwnerDeletion"] = json!(random.chance(60));
+    }
+    if random.slip(8) {
+        owner["kind"] = json!("");
+    }
+    match random.slip(10) {
+        true => json!([owner, owner]),
+        false => json!([owner]),
+    }
 }
 
 /// A place in a `Thing` and a value for it.
