@@ -11,7 +11,7 @@ use super::structural::Schema;
 /// those that hold them. A default that a filled-in default leaves open is filled in too.
 pub fn apply_defaults(schema: &Schema, value: &mut Value) {
     drop_nulls(Some(schema), value);
-    fill(schema, value);
+    fill_defaults(schema, value);
 }
 
 /// Only map entries are dropped; an item of a list stays and is refused later.
@@ -45,7 +45,9 @@ fn has_default(schema: &Schema) -> bool {
         .is_some_and(|value| !value.is_null())
 }
 
-fn fill(schema: &Schema, value: &mut Value) {
+/// As [`apply_defaults`], but a null that is not allowed and has no default stays, and is refused
+/// later: what the API server does with what came of an apply.
+pub fn fill_defaults(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, wanted) in &schema.properties {
@@ -58,7 +60,7 @@ fn fill(schema: &Schema, value: &mut Value) {
             }
             for (name, value) in fields.iter_mut() {
                 match schema.properties.get(name) {
-                    Some(wanted) => fill(wanted, value),
+                    Some(wanted) => fill_defaults(wanted, value),
                     None => fill_other(schema.field(name), value),
                 }
             }
@@ -79,7 +81,7 @@ fn fill_other(schema: Option<&Schema>, value: &mut Value) {
     {
         *value = default.clone();
     }
-    fill(schema, value);
+    fill_defaults(schema, value);
 }
 
 fn is_forbidden_null(schema: &Schema, value: &Value) -> bool {

@@ -5,7 +5,7 @@
 //!   is wrong with a written document, at the line to edit.
 //! - [`FieldSet`] is a set of fields as managedFields keeps it; [`Types`] says how the lists and maps
 //!   of a kind merge; [`compare`], [`remove`] and [`project`] work on values by fields.
-//! - [`apply()`] and [`update()`] are server-side apply as a function.
+//! - [`apply()`], [`create()`] and [`update()`] are server-side apply as a function.
 //! - [`strategic`] and [`json_patch`] change values that know where they came from.
 //!
 //! In: plain JSON values, schemas, nodes. Out: plain values, violations, findings, field sets. It does
@@ -23,6 +23,7 @@ pub mod json_patch;
 mod limits;
 mod lists;
 mod nearest;
+mod object_meta;
 mod order;
 mod overflow;
 mod pattern;
@@ -38,16 +39,19 @@ mod violation;
 mod walk;
 mod wording;
 
-pub use apply::{Conflict, Endpoint, Managed, Operation, Refusal, Writer, apply, update};
-pub use defaults::apply_defaults;
+pub use apply::{
+    Conflict, Endpoint, Managed, Operation, Refusal, Writer, apply, create, fits, update,
+};
+pub use defaults::{apply_defaults, fill_defaults};
 pub use faults::structural_faults;
 pub use fields::{Element, FieldPath, FieldSet};
 pub use findings::findings;
 pub use nearest::nearest;
+pub use object_meta::object_meta;
 pub use overflow::overflows;
 pub use prune::prune;
 pub use structural::{Additional, Bound, Checks, Count, ListKind, Pattern, Schema, Type};
-pub use typed::{Comparison, compare, project, remove};
+pub use typed::{Comparison, compare, project, remove, zero_nulls};
 pub use types::Types;
 pub use validate::{Unknown, validate};
 pub use violation::{Violation, ViolationKind};

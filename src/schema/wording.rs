@@ -95,6 +95,44 @@ fn escaped(json: &Value) -> String {
         .replace('&', "\\u0026")
 }
 
+/// A value as `%v` prints what Go decoded it to: `map[a:1 b:[x y]]`.
+pub(super) fn printed(json: &Value) -> String {
+    match json {
+        Value::Null => "<nil>".into(),
+        Value::String(text) => text.clone(),
+        Value::Number(number) => float(number.as_f64().unwrap_or_default()),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(printed).collect();
+            format!("[{}]", items.join(" "))
+        }
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| format!("{name}:{}", printed(value));
+            let fields: Vec<String> = fields.iter().map(field).collect();
+            format!("map[{}]", fields.join(" "))
+        }
+        Value::Bool(_) => json.to_string(),
+    }
+}
+
+/// A value as `%#v` writes what Go decoded it to: `map[string]interface {}{"a":1}`.
+pub(super) fn in_go(json: &Value) -> String {
+    match json {
+        Value::Null => "interface {}(nil)".into(),
+        Value::String(text) => quoted(text),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(in_go).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(fields) => {
+            let field =
+                |(name, value): (&String, &Value)| format!("{}:{}", quoted(name), in_go(value));
+            let fields: Vec<String> = fields.iter().map(field).collect();
+            format!("map[string]interface {{}}{{{}}}", fields.join(", "))
+        }
+        Value::Number(_) | Value::Bool(_) => printed(json),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -113,6 +151,17 @@ mod tests {
     #[test]
     fn strings_are_quoted_as_go_quotes_them() {
         assert_eq!(quoted("a\"b\\c\n\u{1}é"), r#""a\"b\\c\n\x01é""#);
+    }
+
+    #[test]
+    fn decoded_values_are_printed_as_go_prints_them() {
+        let json = json!({"b": [1, "x", null], "a": {"c": true}});
+        assert_eq!(printed(&json), "map[a:map[c:true] b:[1 x <nil>]]");
+        assert_eq!(
+            in_go(&json),
+            "map[string]interface {}{\"a\":map[string]interface {}{\"c\":true}, \
+             \"b\":[]interface {}{1, \"x\", interface {}(nil)}}"
+        );
     }
 
     #[test]

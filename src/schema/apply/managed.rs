@@ -54,7 +54,8 @@ impl Managed {
             && (self.operation == Operation::Apply || self.api_version == other.api_version)
     }
 
-    /// Reads `metadata.managedFields` of `object`; none when it has none.
+    /// Reads `metadata.managedFields` of `object`; none when it has none. Of two entries of one
+    /// manager the second counts.
     ///
     /// # Errors
     /// Says which entry is none.
@@ -69,16 +70,26 @@ impl Managed {
         let read = |(at, entry): (usize, &Value)| {
             Self::from_json(entry).map_err(|why| format!("metadata.managedFields[{at}]: {why}"))
         };
-        entries.iter().enumerate().map(read).collect()
+        let mut known: Vec<Self> = Vec::with_capacity(entries.len());
+        for entry in entries.iter().enumerate().map(read) {
+            let entry = entry?;
+            known.retain(|before| !before.is_same_manager(&entry));
+            known.push(entry);
+        }
+        Ok(known)
     }
 
     /// The entries that stand before an update of `live` to `object`: those of the request when it has
     /// any, so that a client can edit or (with `[]` or `[{}]`) drop them, else those of the live
     /// object. What cannot be read counts as none. A write to a subresource has no say in it.
     #[must_use]
-    pub fn before_update(live: Option<&Value>, object: &Value, endpoint: Endpoint) -> Vec<Self> {
+    pub fn before_update(
+        live: Option<&Value>,
+        object: &Value,
+        endpoint: Endpoint<'_>,
+    ) -> Vec<Self> {
         let live = || live.and_then(|live| Self::read(live).ok());
-        if endpoint == Endpoint::Status {
+        if !endpoint.subresource.is_empty() {
             return live().unwrap_or_default();
         }
         let asked = object.pointer("/metadata/managedFields");

@@ -6,10 +6,11 @@
 //! what another manager owns with another value is a conflict.
 //!
 //! It does not know other versions of a kind: all managers' fields are read as if written at the
-//! version at hand. Nor does it default, prune or validate, or keep
-//! `kubectl.kubernetes.io/last-applied-configuration` in step; the caller does what it needs of that.
+//! version at hand. Nor does it default, prune or validate, or undo what may not be written at an
+//! endpoint; the caller does what it needs of that.
 
 mod conflict;
+mod last_applied;
 mod managed;
 mod ownership;
 
@@ -20,53 +21,23 @@ pub use managed::{Managed, Operation};
 use ownership::{Owners, never_managed, shed};
 
 use super::order::same;
-use super::typed::{check, compare, drop_emptied, merge};
+use super::typed::{check, compare, merge};
 use super::{Element, FieldSet, Types};
 
 /// Where a write goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endpoint {
-    /// An object whose kind has no status subresource: everything can be written.
-    Whole,
-    /// An object whose kind has a status subresource: `status` is left as it is.
-    Main,
-    /// The status subresource: `spec` and `metadata` are left as they are.
-    Status,
+pub struct Endpoint<'a> {
+    /// The subresource; empty for the object itself.
+    pub subresource: &'a str,
+    /// The fields that a write here leaves as they are, as paths of names: nobody comes to own them
+    /// or what is below them.
+    pub resets: &'a [&'a [&'a str]],
 }
 
-impl Endpoint {
-    const fn subresource(self) -> &'static str {
-        match self {
-            Self::Whole | Self::Main => "",
-            Self::Status => "status",
-        }
-    }
-
-    /// The fields at the root that a write here leaves as they are.
-    const fn leaves_alone(self) -> &'static [&'static str] {
-        match self {
-            Self::Whole => &[],
-            Self::Main => &["status"],
-            Self::Status => &["metadata", "spec"],
-        }
-    }
-
+impl Endpoint<'_> {
     fn left_alone(self) -> FieldSet {
-        let path = |name: &&str| [Element::field(*name)].into_iter().collect();
-        self.leaves_alone().iter().map(path).collect()
-    }
-
-    /// Undoes in `object` what may not be written here.
-    fn restore(self, object: &mut Value, live: &Value) {
-        let Some(fields) = object.as_object_mut() else {
-            return;
-        };
-        for name in self.leaves_alone() {
-            match live.get(name) {
-                Some(value) => fields.insert((*name).into(), value.clone()),
-                None => fields.remove(*name),
-            };
-        }
+        let path = |names: &&[&str]| names.iter().map(|name| Element::field(*name)).collect();
+        self.resets.iter().map(path).collect()
     }
 }
 
@@ -78,7 +49,7 @@ pub struct Writer<'a> {
     /// `group/version` of what is written.
     pub api_version: &'a str,
     /// Where it is written to.
-    pub endpoint: Endpoint,
+    pub endpoint: Endpoint<'a>,
     /// Now, RFC 3339 in UTC and whole seconds.
     pub time: &'a str,
 }
@@ -89,7 +60,7 @@ impl Writer<'_> {
             manager: self.manager.into(),
             operation,
             api_version: self.api_version.into(),
-            subresource: self.endpoint.subresource().into(),
+            subresource: self.endpoint.subresource.into(),
             fields,
             time: self.time.into(),
         }
@@ -100,8 +71,9 @@ impl Writer<'_> {
 /// live object's managedFields; an object without any is first given to `before-first-apply`. With
 /// `force`, fields are taken from others where there would be conflicts.
 ///
-/// The object comes back without managedFields; [`Managed::write`] puts the entries in. An apply that
-/// changes nothing gives back the live object and keeps the times.
+/// The object comes back without managedFields; [`Managed::write`] puts the entries in. A map or list
+/// that was emptied but belongs to someone is null: the API server refuses that where null may not
+/// stand. An apply that changes nothing gives back the live object and keeps the times.
 ///
 /// # Errors
 /// Conflicts with other managers, or what keeps `config` from being merged.
@@ -113,76 +85,121 @@ pub fn apply(
     force: bool,
     types: Types<'_>,
 ) -> Result<(Value, Vec<Managed>), Refusal> {
-    let faults = check(config, types);
-    if !faults.is_empty() {
-        return Err(Refusal::Unfit(faults));
-    }
-    let mut owners = Owners::of(managers, types);
-    if managers.is_empty() {
-        owners.add_first(live, writer, types);
-    }
-    let live = without_managed_fields(live);
-    let left_alone = writer.endpoint.left_alone();
-    let fields = FieldSet::of(config, types).without_subtrees(&left_alone);
-    let mut mine = writer.entry(Operation::Apply, fields);
-    let last = owners.replace(&mine);
-    let merged = merge(&live, config, types);
-    let mut object = match &last {
-        Some(last) => shed(&merged, &last.fields, &owners.all_fields(), types),
-        None => merged.clone(),
+    fits(config, types)?;
+    let live = live.map(without_managed_fields);
+    let step = Step {
+        live: live.as_ref(),
+        managers,
+        config,
+        writer,
+        types,
     };
-    let changes = compare(&live, &object, types).without(&left_alone);
-    owners.yield_to(&mine, &changes, force)?;
-    mine.fields = mine.fields.difference(&never_managed());
-    if same(&live, &object) {
-        mine.time = last.map(|last| last.time).unwrap_or_default();
+    if writer.manager != last_applied::KUBECTL {
+        return step.run(force);
     }
-    owners.replace(&mine);
-    drop_emptied(&mut object, &merged, types);
-    writer.endpoint.restore(&mut object, &live);
-    let entries = owners.into_entries();
-    let unchanged = same(&live, &object) && same_but_times(&entries, managers);
-    Ok((
-        object,
-        if unchanged {
-            managers.to_vec()
-        } else {
-            entries
-        },
-    ))
+    let (mut object, entries) = match step.run(force) {
+        Err(Refusal::Conflicts(conflicts)) => {
+            let left = match &live {
+                Some(live) => last_applied::without_allowed(conflicts, live, writer, types),
+                None => conflicts,
+            };
+            if !left.is_empty() {
+                return Err(Refusal::Conflicts(left));
+            }
+            step.run(true)
+        }
+        done => done,
+    }?;
+    last_applied::keep_in_step(&mut object, config);
+    Ok((object, entries))
 }
 
-/// Whether nothing but times differs; then nothing is written at all.
-fn same_but_times(a: &[Managed], b: &[Managed]) -> bool {
-    let equal = |a: &Managed, b: &Managed| {
-        a.is_same_manager(b) && a.api_version == b.api_version && a.fields == b.fields
-    };
-    a.len() == b.len() && a.iter().all(|a| b.iter().any(|b| equal(a, b)))
+/// Whether `config` can be merged with anything at all.
+///
+/// # Errors
+/// Says what keeps it from that.
+pub fn fits(config: &Value, types: Types<'_>) -> Result<(), Refusal> {
+    match check(config, types) {
+        faults if faults.is_empty() => Ok(()),
+        faults => Err(Refusal::Unfit(faults)),
+    }
 }
 
-/// Who owns what after a write that is not an apply: a create (no `live`), an update, or a patch that
-/// made `object` of `live`. The writer owns what it changed, the others lose it, and what is gone is
-/// nobody's. Ownership of a live object that nobody has applied yet is not tracked.
+/// An apply whose configuration can be merged.
+struct Step<'a> {
+    /// Without managedFields.
+    live: Option<&'a Value>,
+    managers: &'a [Managed],
+    config: &'a Value,
+    writer: &'a Writer<'a>,
+    types: Types<'a>,
+}
+
+impl Step<'_> {
+    fn run(&self, force: bool) -> Result<(Value, Vec<Managed>), Refusal> {
+        let types = self.types;
+        let mut owners = Owners::of(self.managers, types);
+        if let (Some(live), []) = (self.live, self.managers) {
+            owners.add_first(live, self.writer, types);
+        }
+        let nothing = Value::Object(Map::new());
+        let live = self.live.unwrap_or(&nothing);
+        let left_alone = self.writer.endpoint.left_alone();
+        let fields = FieldSet::of(self.config, types).without_subtrees(&left_alone);
+        let mut mine = self.writer.entry(Operation::Apply, fields);
+        let last = owners.replace(&mine);
+        let merged = merge(live, self.config, types);
+        let object = match &last {
+            Some(last) => shed(merged, &last.fields, &owners.all_fields(), types),
+            None => merged,
+        };
+        let changes = compare(live, &object, types).without(&left_alone);
+        owners.yield_to(&mine, &changes, force)?;
+        mine.fields = mine.fields.difference(&never_managed());
+        if same(live, &object) {
+            mine.time = last.map(|last| last.time).unwrap_or_default();
+        }
+        owners.replace(&mine);
+        Ok((object, owners.into_entries()))
+    }
+}
+
+/// Who owns what of a new object that was not applied: the writer owns all that differs from `blank`,
+/// what an object of the kind holds from the start. `managers` are the entries that came with it.
 #[must_use]
-pub fn update(
-    live: Option<&Value>,
+pub fn create(
+    blank: &Value,
     object: &Value,
     managers: &[Managed],
     writer: &Writer<'_>,
     types: Types<'_>,
 ) -> Vec<Managed> {
-    if managers.is_empty() && live.is_some() {
-        return Vec::new();
-    }
     let mut owners = Owners::of(managers, types);
-    owners.update(live, object, writer, types);
+    owners.update(blank, object, writer, types);
     owners.cap();
     owners.into_entries()
 }
 
-/// The live object as it is compared; an empty one when there is none.
-fn without_managed_fields(object: Option<&Value>) -> Value {
-    let mut object = object.cloned().unwrap_or_else(|| Value::Object(Map::new()));
+/// Who owns what after a write that is not an apply: an update, or a patch that made `object` of
+/// `live`. The writer owns what it changed, the others lose it, and what is gone is nobody's.
+/// Ownership of a live object that nobody has applied yet is not tracked.
+#[must_use]
+pub fn update(
+    live: &Value,
+    object: &Value,
+    managers: &[Managed],
+    writer: &Writer<'_>,
+    types: Types<'_>,
+) -> Vec<Managed> {
+    match managers {
+        [] => Vec::new(),
+        managers => create(live, object, managers, writer, types),
+    }
+}
+
+/// An object as it is compared.
+fn without_managed_fields(object: &Value) -> Value {
+    let mut object = object.clone();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }

@@ -1,6 +1,6 @@
 //! The managers of one object, and how fields pass between them.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::conflict::{Conflict, Refusal};
 use super::managed::{Managed, Operation};
@@ -80,11 +80,13 @@ impl Owners {
     ) -> Result<(), Refusal> {
         let changed = changes.modified.union(&changes.added);
         let mut conflicts = Vec::new();
-        for entry in self.0.iter().filter(|entry| !entry.is_same_manager(mine)) {
+        let mut others: Vec<&Managed> = self.0.iter().collect();
+        others.retain(|entry| !entry.is_same_manager(mine));
+        others.sort_by_key(|entry| entry.rank());
+        for entry in others {
             conflicts.extend(conflicts_with(entry, &changed));
         }
         if !force && !conflicts.is_empty() {
-            conflicts.sort_by(|a, b| a.named.cmp(&b.named));
             return Err(Refusal::Conflicts(conflicts));
         }
         for entry in self.0.iter_mut().filter(|e| !e.is_same_manager(mine)) {
@@ -97,13 +99,13 @@ impl Owners {
     /// The effect of a write that made `object` of `live`.
     pub(super) fn update(
         &mut self,
-        live: Option<&Value>,
+        live: &Value,
         object: &Value,
         writer: &Writer<'_>,
         types: Types<'_>,
     ) {
         let live = without_managed_fields(live);
-        let object = without_managed_fields(Some(object));
+        let object = without_managed_fields(object);
         let changes = compare(&live, &object, types).without(&writer.endpoint.left_alone());
         let changed = changes.modified.union(&changes.added);
         for entry in &mut self.0 {
@@ -122,54 +124,34 @@ impl Owners {
     }
 
     /// Gives all of an object that nobody owns yet to one manager.
-    pub(super) fn add_first(
-        &mut self,
-        live: Option<&Value>,
-        writer: &Writer<'_>,
-        types: Types<'_>,
-    ) {
-        let Some(live) = live else { return };
+    pub(super) fn add_first(&mut self, live: &Value, writer: &Writer<'_>, types: Types<'_>) {
         let first = Writer {
             manager: BEFORE_FIRST_APPLY,
             ..*writer
         };
-        self.update(None, live, &first, types);
+        self.update(&Value::Object(Map::new()), live, &first, types);
     }
 
     /// Puts the oldest updaters of a version together while there are too many.
     pub(super) fn cap(&mut self) {
         self.0.retain(|entry| !entry.fields.is_empty());
-        self.0.sort_by(|a, b| {
-            (&a.time, &a.manager, &a.api_version).cmp(&(&b.time, &b.manager, &b.api_version))
-        });
-        while self.updaters() > MOST_UPDATERS {
-            let Some((first, second)) = self.oldest_pair() else {
-                return;
-            };
-            let older = self.0[first].fields.clone();
-            let bucket = &mut self.0[second];
-            bucket.manager = ANCIENT_CHANGES.into();
-            bucket.subresource = String::new();
-            bucket.fields = bucket.fields.union(&older);
-            self.0.remove(first);
+        let is_updater = |entry: &Managed| entry.operation == Operation::Update;
+        let (mut old, appliers): (Vec<_>, Vec<_>) = self.0.drain(..).partition(is_updater);
+        self.0 = appliers;
+        old.sort_by(|a, b| a.age().cmp(&b.age()));
+        let mut too_many = old.len().saturating_sub(MOST_UPDATERS);
+        let mut kept: Vec<Managed> = Vec::with_capacity(old.len());
+        for entry in old {
+            let same_version = |known: &Managed| known.api_version == entry.api_version;
+            match kept.iter().position(same_version) {
+                Some(first) if too_many > 0 => {
+                    too_many -= 1;
+                    kept[first].absorb(entry);
+                }
+                _ => kept.push(entry),
+            }
         }
-    }
-
-    fn updaters(&self) -> usize {
-        let updaters = self.0.iter().filter(|e| e.operation == Operation::Update);
-        updaters.count()
-    }
-
-    /// The oldest updater that shares its version with an older one, after that one.
-    fn oldest_pair(&self) -> Option<(usize, usize)> {
-        let updater = |at: &usize| self.0[*at].operation == Operation::Update;
-        (0..self.0.len()).filter(updater).find_map(|second| {
-            let version = &self.0[second].api_version;
-            let first = (0..second)
-                .filter(updater)
-                .find(|first| self.0[*first].api_version == *version)?;
-            Some((first, second))
-        })
+        self.0.append(&mut kept);
     }
 
     /// The entries of those that own anything.
@@ -189,19 +171,47 @@ fn conflicts_with(entry: &Managed, changed: &FieldSet) -> Vec<Conflict> {
     paths.into_iter().map(conflict).collect()
 }
 
+impl Managed {
+    /// Where the API server puts the entry among those of the same time.
+    fn rank(&self) -> impl Ord + '_ {
+        let whole_object = self.subresource.is_empty();
+        (
+            &self.manager,
+            self.operation,
+            &self.api_version,
+            whole_object,
+            &self.subresource,
+        )
+    }
+
+    /// Older ones first; of the same time what is of long ago already.
+    fn age(&self) -> impl Ord + '_ {
+        let is_recent = self.manager != ANCIENT_CHANGES;
+        (&self.time, is_recent, self.rank())
+    }
+
+    /// Becomes the entry of long ago, with the fields of `later` as well.
+    fn absorb(&mut self, later: Self) {
+        self.manager = ANCIENT_CHANGES.into();
+        self.subresource = String::new();
+        self.fields = self.fields.union(&later.fields);
+        self.time = later.time;
+    }
+}
+
 /// `merged` without what the applier owned (`last`) and nobody owns now (`owned`, the applier's new
 /// fields included). What is only a part of something still owned stays; what is emptied is null.
-pub(super) fn shed(merged: &Value, last: &FieldSet, owned: &FieldSet, types: Types<'_>) -> Value {
+pub(super) fn shed(merged: Value, last: &FieldSet, owned: &FieldSet, types: Types<'_>) -> Value {
     if last.is_empty() {
-        return merged.clone();
+        return merged;
     }
     let named = |set: &FieldSet| with_named(set, types);
     let fields = |value: &Value| named(&FieldSet::of(value, types));
     let last = named(last);
-    let there = fields(merged);
-    let stripped = strip(merged, &last, types);
+    let there = fields(&merged);
+    let stripped = strip(&merged, &last, types);
     let kept = fields(&stripped).union(&named(owned));
-    let owned_only = strip(merged, &there.difference(&kept), types);
+    let owned_only = strip(&merged, &there.difference(&kept), types);
     let gone = there.difference(&fields(&owned_only));
-    strip(merged, &gone.intersection(&last), types)
+    strip(&merged, &gone.intersection(&last), types)
 }

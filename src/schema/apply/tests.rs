@@ -21,12 +21,21 @@ fn schema() -> Schema {
     .unwrap()
 }
 
+const MAIN: Endpoint<'static> = Endpoint {
+    subresource: "",
+    resets: &[&["status"]],
+};
+const STATUS: Endpoint<'static> = Endpoint {
+    subresource: "status",
+    resets: &[&["metadata"], &["spec"]],
+};
+
 /// An object that several managers write one after the other.
 struct Story {
     schema: Schema,
     object: Option<Value>,
     managers: Vec<Managed>,
-    endpoint: Endpoint,
+    endpoint: Endpoint<'static>,
     hour: u8,
 }
 
@@ -36,7 +45,7 @@ impl Story {
             schema: schema(),
             object: None,
             managers: Vec::new(),
-            endpoint: Endpoint::Main,
+            endpoint: MAIN,
             hour: 0,
         }
     }
@@ -85,13 +94,10 @@ impl Story {
     fn update(&mut self, manager: &str, object: Value) -> &mut Self {
         self.managers = self.write(manager, |story, writer| {
             let types = Types::of_schema(&story.schema);
-            update(
-                story.object.as_ref(),
-                &object,
-                &story.managers,
-                writer,
-                types,
-            )
+            match &story.object {
+                Some(live) => update(live, &object, &story.managers, writer, types),
+                None => create(&json!({}), &object, &story.managers, writer, types),
+            }
         });
         self.object = Some(object);
         self
@@ -292,15 +298,14 @@ fn status_belongs_to_its_subresource() {
     let mut config = Story::object(json!({"replicas": 1}));
     config["status"] = json!({"ready": true});
     story.try_apply("a", &config, false).unwrap();
-    assert!(story.object.as_ref().unwrap().get("status").is_none());
-    story.endpoint = Endpoint::Status;
-    config["spec"]["replicas"] = json!(9);
+    assert_eq!(story.owners(), [r#"a Apply 01: {"f:replicas":{}}"#]);
+    story.endpoint = STATUS;
+    config["status"]["ready"] = json!(false);
     story.try_apply("a", &config, false).unwrap();
     assert_eq!(
         story.object.as_ref().unwrap()["status"],
-        json!({"ready": true})
+        json!({"ready": false})
     );
-    assert_eq!(story.spec()["replicas"], 1);
     let status = story
         .managers
         .iter()
@@ -311,6 +316,37 @@ fn status_belongs_to_its_subresource() {
         json!({"f:status": {"f:ready": {}}})
     );
     assert_eq!(status.to_string(), r#""a" with subresource "status""#);
+}
+
+#[test]
+fn what_is_emptied_but_owned_is_null() {
+    let mut story = Story::new();
+    story.apply("a", json!({"map": {"x": "1"}}));
+    story.apply("a", json!({"map": {}}));
+    assert_eq!(story.spec(), &json!({"map": null}));
+}
+
+#[test]
+fn kubectl_takes_over_what_it_applied_on_the_clients_side() {
+    let mut story = Story::new();
+    let key = "kubectl.kubernetes.io/last-applied-configuration";
+    let mut first = Story::object(json!({"image": "1", "replicas": 1}));
+    first["metadata"]["annotations"][key] = first.to_string().into();
+    story.update("client", first);
+    let with_image = |image: &str| Story::object(json!({"image": image}));
+    assert!(story.try_apply("other", &with_image("2"), false).is_err());
+    story.try_apply("kubectl", &with_image("2"), false).unwrap();
+    assert_eq!(story.spec(), &json!({"image": "2", "replicas": 1}));
+    let annotation = &story.object.as_ref().unwrap()["metadata"]["annotations"][key];
+    assert_eq!(*annotation, json!(format!("{}\n", with_image("2"))));
+    let mut edited = story.object.clone().unwrap();
+    edited["spec"]["image"] = json!("3");
+    story.update("editor", edited);
+    let left = story.try_apply("kubectl", &with_image("4"), false);
+    assert_eq!(
+        left.unwrap_err().to_string(),
+        "Apply failed with 1 conflict: conflict with \"editor\" using g/v1: .spec.image"
+    );
 }
 
 #[test]
@@ -393,12 +429,9 @@ fn an_update_may_bring_its_own_entries_or_drop_them() {
         let entries = Managed::before_update(Some(&live), &object, endpoint);
         entries.into_iter().map(|entry| entry.manager).collect()
     };
-    let main = Endpoint::Main;
+    let main = MAIN;
     assert_eq!(before(with(json!([entry("own")])), main), ["own"]);
-    assert_eq!(
-        before(with(json!([entry("own")])), Endpoint::Status),
-        ["live"]
-    );
+    assert_eq!(before(with(json!([entry("own")])), STATUS), ["live"]);
     assert_eq!(before(with(json!([])), main), [""; 0]);
     assert_eq!(before(with(json!([{}])), main), [""; 0]);
     assert_eq!(

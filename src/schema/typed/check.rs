@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::schema::Element;
-use crate::schema::types::{Form, Types};
+use crate::schema::types::{Form, Scalar, Types};
 use crate::schema::wording;
 
 /// What keeps `config` from being merged, each with its path, in the API server's words: fields that
@@ -39,12 +39,12 @@ impl Walk {
             (Form::Map, Value::Object(fields)) => self.fields(types, fields),
             (Form::List, Value::Array(items)) => self.items(types, items),
             (Form::Scalar, scalar) => {
-                if let Some(wanted) = types.scalar_fault(scalar) {
-                    self.fault(&format!("expected {wanted}, got {}", kind(scalar)));
+                if let Some(wanted) = types.scalar_wanted(scalar) {
+                    self.fault(&format!("expected {wanted}, got {}", told(wanted, scalar)));
                 }
             }
-            (Form::Map, other) => self.fault(&format!("expected map, got {}", shown(other))),
-            (Form::List, other) => self.fault(&format!("expected list, got {}", shown(other))),
+            (Form::Map, other) => self.fault(&format!("expected map, got {}", held(other))),
+            (Form::List, other) => self.fault(&format!("expected list, got {}", held(other))),
         }
     }
 
@@ -78,12 +78,23 @@ impl Walk {
     }
 }
 
+/// A value that is no scalar of the wanted type, as the API server happens to tell it.
+fn told(wanted: Scalar, value: &Value) -> String {
+    match wanted {
+        Scalar::Number => kind(value).to_owned(),
+        Scalar::Text => format!(
+            "&value.valueUnstructured{{Value:{}}}",
+            wording::in_go(value)
+        ),
+        Scalar::Boolean | Scalar::Any => held(value),
+    }
+}
+
 /// Go's name of the type.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "string",
         Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_i64() => "int64",
         Value::Number(_) => "float64",
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",
@@ -91,6 +102,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn shown(value: &Value) -> String {
-    wording::encoded(value)
+/// A value in the struct that holds it on the API server.
+fn held(value: &Value) -> String {
+    format!("&{{{}}}", wording::printed(value))
 }

@@ -15,14 +15,17 @@ mod compare;
 mod leaves;
 mod merge;
 mod named;
+mod nulls;
 mod remove;
 
 pub(super) use check::check;
 pub use compare::{Comparison, compare};
 pub(super) use merge::merge;
 pub(super) use named::{reconciled, with_named};
-pub(super) use remove::{drop_emptied, strip};
+pub use nulls::zero_nulls;
+pub(super) use remove::strip;
 pub use remove::{project, remove};
+
 /// The items of a list by what names them. Items that nothing names are left out.
 fn by_element<'a>(types: Types<'_>, items: &'a [Value]) -> BTreeMap<Element, Vec<&'a Value>> {
     let mut by_element: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();

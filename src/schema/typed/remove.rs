@@ -66,7 +66,7 @@ fn left(value: &Value, element: &Element, fields: &FieldSet, types: Types<'_>) -
 
 /// Takes the nulls out that [`strip`] put in and that may not stand there. `before` is what was
 /// stripped.
-pub(crate) fn drop_emptied(stripped: &mut Value, before: &Value, types: Types<'_>) {
+fn drop_emptied(stripped: &mut Value, before: &Value, types: Types<'_>) {
     match (stripped, before) {
         (Value::Object(members), Value::Object(before)) => members.retain(|name, member| {
             let below = types.member(name).types.unwrap_or_else(Types::unknown);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Comparison, check, compare, merge, project, remove};
+use super::{Comparison, check, compare, merge, project, remove, zero_nulls};
 use crate::schema::{FieldSet, Schema, Types};
 
 /// A kind with a field of every sort.
@@ -86,6 +86,15 @@ fn built_in_kinds_are_known() {
                 ".": {}, "f:containerPort": {}}}}}}}}});
     let types = Types::built_in("apps", "Deployment");
     assert_eq!(FieldSet::of(&object, types).to_json(), expected);
+}
+
+#[test]
+fn a_null_among_texts_is_an_empty_text() {
+    let mut map = json!({"data": {"a": null, "b": "x"}, "metadata": {"labels": {"c": null}}, "immutable": null});
+    zero_nulls(&mut map, Types::built_in("", "ConfigMap"));
+    let expected =
+        json!({"data": {"a": "", "b": "x"}, "metadata": {"labels": {"c": ""}}, "immutable": null});
+    assert_eq!(map, expected);
 }
 
 #[test]
@@ -210,11 +219,11 @@ fn what_cannot_be_merged_is_said_with_its_path() {
     );
     assert_eq!(
         faults(json!({"map": {"a": 1}})),
-        [".spec.map.a: expected string, got int64"]
+        [".spec.map.a: expected string, got &value.valueUnstructured{Value:1}"]
     );
     assert_eq!(
         faults(json!({"list": "a"})),
-        [".spec.list: expected list, got \"a\""]
+        [".spec.list: expected list, got &{a}"]
     );
     assert_eq!(
         faults(json!({"keyed": [{"name": "a"}, {"name": "a", "port": 80}]})),

@@ -4,7 +4,9 @@
 //! Only what differs from the rule stands here. The rule: a map is a struct whose members merge one
 //! by one, a list is one value, anything else is a scalar.
 
-use super::Shape::{self, Atomic, Keyed, Map, Plain, Set, Struct, Untyped};
+use serde_json::Value;
+
+use super::Shape::{self, Atomic, Closed, Keyed, Map, Plain, Set, Struct, Text, Untyped};
 
 /// The kinds we know, by group and kind.
 const KINDS: &[(&str, &str, &Shape)] = &[
@@ -72,8 +74,14 @@ const KINDS: &[(&str, &str, &Shape)] = &[
     ),
 ];
 
-/// What key fields hold where an item leaves them out.
-pub(super) const KEY_DEFAULTS: &[(&str, &str)] = &[("protocol", "TCP")];
+/// What a key field holds where an item leaves it out.
+pub(super) fn key_default(name: &str) -> Value {
+    match name {
+        "protocol" => "TCP".into(),
+        "port" | "containerPort" => 0.into(),
+        _ => "".into(),
+    }
+}
 
 /// The shape of a whole object of this kind.
 pub(super) fn find(group: &str, kind: &str) -> Option<&'static Shape> {
@@ -85,23 +93,36 @@ pub(super) fn find(group: &str, kind: &str) -> Option<&'static Shape> {
 
 /// A map with free keys and plain values.
 const MAP: Shape = Map(&Plain);
+/// A map with free keys and strings.
+const TEXTS: Shape = Map(&Text);
 
 /// `metadata` of every object.
-pub(super) static OBJECT_META: Shape = Struct(&[
-    ("annotations", &MAP),
+pub(super) static OBJECT_META: Shape = Closed(&[
+    ("annotations", &TEXTS),
+    ("creationTimestamp", &Plain),
+    ("deletionGracePeriodSeconds", &Plain),
+    ("deletionTimestamp", &Plain),
     ("finalizers", &Set),
-    ("labels", &MAP),
+    ("generateName", &Text),
+    ("generation", &Plain),
+    ("labels", &TEXTS),
+    ("managedFields", &Plain),
+    ("name", &Text),
+    ("namespace", &Text),
     ("ownerReferences", &Keyed(&["uid"], &Atomic)),
+    ("resourceVersion", &Text),
+    ("selfLink", &Text),
+    ("uid", &Text),
 ]);
 static CONFIG_MAP: Shape = Struct(&[
-    ("binaryData", &MAP),
-    ("data", &MAP),
+    ("binaryData", &TEXTS),
+    ("data", &TEXTS),
     ("metadata", &OBJECT_META),
 ]);
 static SECRET: Shape = Struct(&[
-    ("data", &MAP),
+    ("data", &TEXTS),
     ("metadata", &OBJECT_META),
-    ("stringData", &MAP),
+    ("stringData", &TEXTS),
 ]);
 static SERVICE_SPEC: Shape = Struct(&[
     ("ports", &Keyed(&["port", "protocol"], &Plain)),

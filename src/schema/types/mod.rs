@@ -6,11 +6,14 @@
 
 mod built_in;
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 use super::Element;
 use super::structural::{Additional, ListKind, Schema, Type};
 use super::wording;
+use crate::model::{Path, Segment};
 
 /// What is known of one place of an object.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +36,12 @@ enum Place<'a> {
 enum Shape {
     /// A scalar, a list that is one value, or a struct of plain fields.
     Plain,
+    /// A string.
+    Text,
     /// A struct; fields that are not named are plain.
     Struct(&'static [(&'static str, &'static Self)]),
+    /// A struct that has the named fields only.
+    Closed(&'static [(&'static str, &'static Self)]),
     /// A map with free keys.
     Map(&'static Self),
     /// A map that is one value.
@@ -49,6 +56,27 @@ enum Shape {
     Deduced,
     /// Anything, as one value.
     Untyped,
+}
+
+/// The types of scalars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scalar {
+    Number,
+    Boolean,
+    Text,
+    Any,
+}
+
+/// In the API server's words.
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Number => "numeric (int or float)",
+            Self::Boolean => "boolean",
+            Self::Text => "string",
+            Self::Any => "any scalar",
+        })
+    }
 }
 
 /// Which of the three a place may hold.
@@ -150,9 +178,10 @@ impl<'a> Types<'a> {
                 Forms::only(map, scalars, list)
             }
             Place::Shape(Shape::Plain | Shape::Deduced | Shape::Untyped) => Forms::ANY,
-            Place::Shape(Shape::Struct(_) | Shape::Object | Shape::Map(_) | Shape::Atomic) => {
-                Forms::only(true, false, false)
-            }
+            Place::Shape(Shape::Text) => Forms::only(false, true, false),
+            Place::Shape(
+                Shape::Struct(_) | Shape::Closed(_) | Shape::Object | Shape::Map(_) | Shape::Atomic,
+            ) => Forms::only(true, false, false),
             Place::Shape(Shape::Set | Shape::Keyed(..)) => Forms::only(false, false, true),
         }
     }
@@ -192,6 +221,11 @@ impl<'a> Types<'a> {
         }
     }
 
+    /// Whether a map with free keys and texts stands here.
+    pub(super) const fn is_map_of_texts(self) -> bool {
+        matches!(self.0, Place::Shape(Shape::Map(Shape::Text)))
+    }
+
     /// Whether null may stand here.
     pub(super) const fn is_nullable(self) -> bool {
         match self.0 {
@@ -220,7 +254,7 @@ impl<'a> Types<'a> {
                 None => Self::shape(&Shape::Untyped),
             },
             Place::Shape(Shape::Keyed(_, item)) => Self::shape(item),
-            Place::Shape(Shape::Set) => Self::shape(&Shape::Plain),
+            Place::Shape(Shape::Set) => Self::shape(&Shape::Text),
             Place::Shape(_) => Self::shape(&Shape::Untyped),
         }
     }
@@ -238,6 +272,31 @@ impl<'a> Types<'a> {
                 scalar => Ok(Element::Value(scalar.clone())),
             },
         }
+    }
+
+    /// `path` into `value` as the API server names it: items of lists that have keys by these.
+    #[must_use]
+    pub fn name(self, value: &Value, path: &Path) -> String {
+        let mut at = Some((self, value));
+        let mut name = String::new();
+        for segment in &path.0 {
+            let element = match (segment, at) {
+                (Segment::Index(index), Some((types, list))) if !types.list_is_atomic() => {
+                    types.element(&list[*index]).ok()
+                }
+                _ => None,
+            };
+            let element = element.unwrap_or_else(|| match segment {
+                Segment::Key(key) => Element::field(key.as_str()),
+                Segment::Index(index) => Element::Index(*index as i64),
+            });
+            name += &element.to_string();
+            at = at.and_then(|(types, value)| match segment {
+                Segment::Key(key) => Some((types.member(key).types?, value.get(key)?)),
+                Segment::Index(index) => Some((types.item(), value.get(index)?)),
+            });
+        }
+        name
     }
 
     /// The names of the key fields; none for a set.
@@ -287,29 +346,27 @@ impl<'a> Types<'a> {
                 let items = schema.items.as_deref()?;
                 items.properties.get(name)?.default.clone()
             }
-            Place::Shape(_) => built_in::KEY_DEFAULTS
-                .iter()
-                .find(|(known, _)| *known == name)
-                .map(|(_, default)| Value::from(*default)),
+            Place::Shape(_) => Some(built_in::key_default(name)),
         }
     }
 
-    /// What the scalar `value` should be and is not, in the API server's words.
-    pub(super) fn scalar_fault(self, value: &Value) -> Option<&'static str> {
-        let Place::Schema { schema, .. } = self.0 else {
-            return (value.is_object() || value.is_array()).then_some("any scalar");
+    /// What the scalar `value` should be and is not.
+    pub(super) fn scalar_wanted(self, value: &Value) -> Option<Scalar> {
+        let wanted = match self.0 {
+            Place::Schema { schema, .. } => match schema.types.as_slice() {
+                [Type::Integer | Type::Number] => Scalar::Number,
+                [Type::Boolean] => Scalar::Boolean,
+                [Type::String] if schema.has_plain_text() => Scalar::Text,
+                _ => Scalar::Any,
+            },
+            Place::Shape(Shape::Text) => Scalar::Text,
+            Place::Shape(_) => Scalar::Any,
         };
-        let fits = match schema.types.as_slice() {
-            [Type::Integer | Type::Number] => value.is_number(),
-            [Type::Boolean] => value.is_boolean(),
-            [Type::String] if schema.has_plain_text() => value.is_string(),
-            _ => !value.is_object() && !value.is_array(),
-        };
-        let wanted = match schema.types.as_slice() {
-            [Type::Integer | Type::Number] => "numeric (int or float)",
-            [Type::Boolean] => "boolean",
-            [Type::String] if schema.has_plain_text() => "string",
-            _ => "any scalar",
+        let fits = match wanted {
+            Scalar::Number => value.is_number(),
+            Scalar::Boolean => value.is_boolean(),
+            Scalar::Text => value.is_string(),
+            Scalar::Any => !value.is_object() && !value.is_array(),
         };
         (!fits && !value.is_null()).then_some(wanted)
     }
@@ -365,17 +422,25 @@ fn free_keys(schema: &Schema, open: bool, object: bool) -> Option<Types<'_>> {
 }
 
 fn of_shape(shape: &'static Shape, name: &str) -> Member<'static> {
+    let named = |fields: &[(&str, &'static Shape)]| {
+        let named = fields.iter().find(|(known, _)| *known == name);
+        named.map(|(_, shape)| *shape)
+    };
     let (types, declared) = match shape {
-        Shape::Struct(fields) => {
-            let named = fields.iter().find(|(known, _)| *known == name);
-            (named.map_or(&Shape::Plain, |(_, shape)| *shape), true)
+        Shape::Struct(fields) => (named(fields).unwrap_or(&Shape::Plain), true),
+        Shape::Closed(fields) => {
+            let types = named(fields).map(Types::shape);
+            return Member {
+                declared: types.is_some(),
+                types,
+            };
         }
         Shape::Object if name == "metadata" => (&built_in::OBJECT_META, true),
         Shape::Object => (&Shape::Deduced, matches!(name, "apiVersion" | "kind")),
         Shape::Map(values) => (*values, false),
         Shape::Deduced => (&Shape::Deduced, false),
         Shape::Atomic | Shape::Untyped => (&Shape::Untyped, false),
-        Shape::Plain | Shape::Set | Shape::Keyed(..) => (&Shape::Plain, true),
+        Shape::Plain | Shape::Text | Shape::Set | Shape::Keyed(..) => (&Shape::Plain, true),
     };
     Member {
         types: Some(Types::shape(types)),

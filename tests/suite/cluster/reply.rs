@@ -196,7 +196,7 @@ impl Names {
                 format!(
                     "{margin}| {manager} {}{time} {}",
                     words.trim_end(),
-                    entry["fieldsV1"]
+                    self.named(&entry["fieldsV1"].to_string())
                 )
             })
             .collect();

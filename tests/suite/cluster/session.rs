@@ -203,8 +203,11 @@ impl Session {
     fn request(&self, ask: Ask) -> Request<Body> {
         let mut request = Request::builder()
             .method(ask.method)
-            .uri(self.path(&ask.path))
-            .header(header::USER_AGENT, "suite/1");
+            .uri(self.path(&ask.path));
+        let of_agent = |(name, _): &(header::HeaderName, String)| *name == header::USER_AGENT;
+        if !ask.headers.iter().any(of_agent) {
+            request = request.header(header::USER_AGENT, "suite/1");
+        }
         for (name, value) in ask.headers {
             request = request.header(name, value);
         }
@@ -238,7 +241,7 @@ impl Session {
         let group = match plural {
             "things" | "rules" => format!("/apis/{GROUP}/v1"),
             "orbits" => return format!("/apis/{GROUP}/v1/{short}"),
-            "deployments" | "replicasets" => "/apis/apps/v1".to_owned(),
+            "deployments" | "replicasets" | "statefulsets" => "/apis/apps/v1".to_owned(),
             "leases" => "/apis/coordination.k8s.io/v1".to_owned(),
             "events" => "/apis/events.k8s.io/v1".to_owned(),
             "customresourcedefinitions" => {

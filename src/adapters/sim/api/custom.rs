@@ -25,6 +25,8 @@ pub(super) struct Custom {
     pub(super) status: bool,
     /// The field paths that objects can be selected by.
     pub(super) selectable: Vec<String>,
+    /// All versions of the definition, `group/version`, served or not.
+    pub(super) versions: Vec<String>,
 }
 
 impl Custom {
@@ -85,6 +87,7 @@ pub(super) fn resources(definition: &Value) -> Result<Vec<Resource>, Vec<Cause>>
             edition,
             status: version["subresources"]["status"].is_object(),
             selectable: selectable(version),
+            versions: versions(spec),
         };
         resource(spec, text(&version["name"]), custom)
     };
@@ -109,6 +112,14 @@ fn resource(spec: &Value, version: &str, custom: Custom) -> Resource {
         prefix: prefix(group, version, kind),
         nature: Nature::Custom(custom),
     }
+}
+
+fn versions(spec: &Value) -> Vec<String> {
+    let group = text(&spec["group"]);
+    list(&spec["versions"])
+        .iter()
+        .map(|version| format!("{group}/{}", text(&version["name"])))
+        .collect()
 }
 
 fn selectable(version: &Value) -> Vec<String> {

@@ -190,8 +190,23 @@ impl Defaults for StatefulSet {
         spec.revision_history_limit.get_or_insert(10);
         spec.pod_management_policy
             .get_or_insert_with(|| "OrderedReady".into());
+        spec.service_name.get_or_insert_default();
+        let retention = spec
+            .persistent_volume_claim_retention_policy
+            .get_or_insert_default();
+        let retain = || "Retain".to_owned();
+        retention.when_deleted.get_or_insert_with(retain);
+        retention.when_scaled.get_or_insert_with(retain);
+        let update = spec.update_strategy.get_or_insert_default();
+        if update.type_.get_or_insert_with(|| "RollingUpdate".into()) == "RollingUpdate" {
+            let rolling = update.rolling_update.get_or_insert_default();
+            rolling.partition.get_or_insert(0);
+        }
         if let Some(pod) = &mut spec.template.spec {
             fill_pod(pod);
+        }
+        if let Some(status) = &mut self.status {
+            status.available_replicas.get_or_insert(0);
         }
     }
 }

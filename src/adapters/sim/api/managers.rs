@@ -5,9 +5,9 @@
 
 use serde_json::Value;
 
-use super::builtin::Trait;
+use super::builtin::BUILTINS;
 use super::metadata;
-use super::resources::{Nature, Resource};
+use super::resources::{Nature, Resource, api_version};
 use super::status::{Cause, Refusal};
 use super::strategy::{self, Part};
 use crate::schema::{self, Endpoint, Managed, Types, Writer};
@@ -23,11 +23,13 @@ pub(super) struct Hand<'a> {
 }
 
 impl Hand<'_> {
-    fn endpoint(&self) -> Endpoint {
-        match self.part {
-            Part::Status => Endpoint::Status,
-            Part::Main if self.resource.has(Trait::Status) => Endpoint::Main,
-            Part::Main => Endpoint::Whole,
+    fn endpoint(&self) -> Endpoint<'static> {
+        Endpoint {
+            subresource: match self.part {
+                Part::Main => "",
+                Part::Status => "status",
+            },
+            resets: strategy::resets(self.resource, self.part),
         }
     }
 
@@ -37,20 +39,42 @@ impl Hand<'_> {
             Nature::Custom(custom) => Types::of_schema(&custom.schema),
         }
     }
+
+    fn writer<'a>(&'a self, api_version: &'a str) -> Writer<'a> {
+        Writer {
+            manager: match self.manager {
+                "" => "unknown",
+                named => named,
+            },
+            api_version,
+            endpoint: self.endpoint(),
+            time: self.now,
+        }
+    }
 }
 
-/// `object`, as somebody sent it, with the managers that it has after replacing `live`. Managers that
-/// the object itself names count, so that a client can edit them.
+/// `object` with the managers that it has after replacing `live`, or as a new one. Managers that the object itself
+/// names count, so that a client can edit them; an empty list or entry drops them all.
 pub(super) fn updated(hand: Hand<'_>, live: Option<&Value>, mut object: Value) -> Value {
-    let kept = Managed::before_update(live, &object, hand.endpoint());
-    let api_version = hand.resource.api_version();
-    let writer = Writer {
-        manager: hand.manager,
-        api_version: &api_version,
-        endpoint: hand.endpoint(),
-        time: hand.now,
+    let before = Managed::before_update(live, &object, hand.endpoint());
+    let Ok(before) = of_known_versions(hand.resource, before) else {
+        // What cannot be seen through takes everybody off.
+        Managed::write(&[], &mut object);
+        return object;
     };
-    let managers = schema::update(live, &object, &kept, &writer, hand.types());
+    let api_version = hand.resource.api_version();
+    let writer = hand.writer(&api_version);
+    let types = hand.types();
+    let managers = match live {
+        Some(live) => schema::update(live, &object, &before, &writer, types),
+        None => schema::create(
+            &strategy::blank(hand.resource),
+            &object,
+            &before,
+            &writer,
+            types,
+        ),
+    };
     Managed::write(&managers, &mut object);
     object
 }
@@ -65,31 +89,61 @@ pub(super) fn applied(
     config: &Value,
     force: bool,
 ) -> Result<Value, Refusal> {
-    let managed = &config["metadata"]["managedFields"];
-    if managed.as_array().is_some_and(|list| !list.is_empty()) {
+    if config
+        .pointer("/metadata/managedFields")
+        .is_some_and(|m| !m.is_null())
+    {
         return Err(Refusal::bad_request("metadata.managedFields must be nil"));
     }
+    let fits = schema::fits(config, hand.types());
+    fits.map_err(|refusal| refused(hand.resource, config, &refusal))?;
     check_declared(hand, config)?;
     let managers = live.map(|live| Managed::read(live).unwrap_or_default());
+    let managers = of_known_versions(hand.resource, managers.unwrap_or_default());
+    let managers = managers.map_err(|version| {
+        Refusal::internal(format!(
+            "request to convert CR to an invalid group/version: {version}"
+        ))
+    })?;
     let api_version = hand.resource.api_version();
-    let writer = Writer {
-        manager: hand.manager,
-        api_version: &api_version,
-        endpoint: hand.endpoint(),
-        time: hand.now,
-    };
-    let done = schema::apply(
-        live,
-        &managers.unwrap_or_default(),
-        config,
-        &writer,
-        force,
-        hand.types(),
-    );
+    let writer = hand.writer(&api_version);
+    let done = schema::apply(live, &managers, config, &writer, force, hand.types());
     let (object, managers) = done.map_err(|refusal| refused(hand.resource, config, &refusal))?;
-    let (mut object, _) = strategy::typed(hand.resource, object).map_err(Refusal::bad_request)?;
+    let mut object = strategy::completed(hand.resource, object).map_err(Refusal::bad_request)?;
     Managed::write(&managers, &mut object);
     Ok(object)
+}
+
+/// The entries of versions that the kind has; of a built-in kind others are forgotten.
+///
+/// # Errors
+/// A version that the definition of a custom kind does not have: nothing can be told of its entries.
+fn of_known_versions(
+    resource: &Resource,
+    mut managers: Vec<Managed>,
+) -> Result<Vec<Managed>, String> {
+    match &resource.nature {
+        Nature::Builtin(row) => {
+            let own = resource.api_version();
+            let is_known = |version: &str| {
+                if version == own {
+                    return true;
+                }
+                let same_kind = BUILTINS.iter().filter(|known| known.kind == row.kind);
+                let mut versions = same_kind.map(|known| api_version(known.group, known.version));
+                versions.any(|known| known == version)
+            };
+            managers.retain(|entry| is_known(&entry.api_version));
+            Ok(managers)
+        }
+        Nature::Custom(custom) => {
+            let stranger = |entry: &&Managed| !custom.versions.contains(&entry.api_version);
+            match managers.iter().find(stranger) {
+                Some(entry) => Err(entry.api_version.clone()),
+                None => Ok(managers),
+            }
+        }
+    }
 }
 
 /// A built-in type refuses to apply fields that it does not have.
@@ -100,7 +154,12 @@ fn check_declared(hand: Hand<'_>, config: &Value) -> Result<(), Refusal> {
     let faults: Vec<String> = match strategy::typed(hand.resource, config.clone()) {
         Ok((_, unknown)) => unknown
             .iter()
-            .map(|path| format!(".{path}: field not declared in schema"))
+            .map(|path| {
+                format!(
+                    "{}: field not declared in schema",
+                    hand.types().name(config, path)
+                )
+            })
             .collect(),
         Err(fault) => vec![fault],
     };
@@ -131,10 +190,11 @@ fn refused(resource: &Resource, config: &Value, refusal: &schema::Refusal) -> Re
 
 fn unfit(resource: &Resource, config: &Value, refusal: &schema::Refusal) -> Refusal {
     Refusal::internal(format!(
-        "failed to create typed patch object ({}/{}; {}, Kind={}): {refusal}",
+        "failed to create typed patch object ({}/{}; {}/{}, Kind={}): {refusal}",
         metadata::text(config, "namespace"),
         metadata::text(config, "name"),
-        resource.api_version(),
+        resource.group,
+        resource.version,
         resource.kind,
     ))
 }

@@ -17,6 +17,7 @@
 //! It does not know: the controllers that play on it, Azure, our own kinds.
 
 mod address;
+mod blank;
 mod builtin;
 mod call;
 mod commit;
@@ -34,6 +35,7 @@ mod list;
 mod managers;
 mod metadata;
 mod names;
+mod numbers;
 mod object;
 mod options;
 mod owners;
@@ -48,6 +50,7 @@ mod rules;
 mod scope;
 mod select;
 mod server;
+mod service;
 mod status;
 mod store;
 mod strategy;

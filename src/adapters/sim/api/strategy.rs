@@ -4,19 +4,23 @@
 //! or the fields that are wrong. This is where built-in and custom kinds differ; it does not know
 //! metadata, managers or storage.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::address::DEFINITIONS;
+use super::blank;
 use super::builtin::Trait;
 use super::custom;
 use super::metadata;
 use super::options::FieldValidation;
 use super::resources::{Nature, Resource};
 use super::rules;
+use super::service;
 use super::status::{Cause, Refusal};
 use crate::model::Path;
-use crate::schema::{Unknown, ViolationKind, apply_defaults, prune, validate};
+use crate::schema::{
+    Types, Unknown, ViolationKind, apply_defaults, fill_defaults, object_meta, prune, validate,
+    zero_nulls,
+};
 
 /// Which part of an object a write is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +71,10 @@ pub(super) fn decode(
 pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Vec<Path>), String> {
     object["apiVersion"] = json!(resource.api_version());
     object["kind"] = json!(resource.kind);
+    whole_numbers(&mut object);
     let (mut decoded, unknown) = match &resource.nature {
         Nature::Builtin(row) => {
+            zero_nulls(&mut object, Types::built_in(row.group, row.kind));
             let decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
             let unknown = lost(&object, &decoded, &Path::default());
             (decoded, unknown)
@@ -80,19 +86,60 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
             (object, unknown)
         }
     };
+    let resets = resource.is_builtin() && decoded["metadata"]["managedFields"] == json!([]);
     metadata::drop_empty(&mut decoded);
+    if resets {
+        // Of a built-in kind not the same as none: it takes all managers off.
+        metadata::of(&mut decoded).insert("managedFields".into(), json!([]));
+    }
     Ok((decoded, unknown))
+}
+
+/// Writes numbers without a fraction as whole ones: so Go does.
+pub(super) fn whole_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64().unwrap_or_default();
+            // Beyond that not every whole number is a float.
+            if float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 {
+                *value = json!(float as i64);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(whole_numbers),
+        _ => {}
+    }
+}
+
+/// What came of an apply, as its type holds it: with defaults. Of a custom resource what was emptied
+/// or applied as null stays null, for the check to see.
+///
+/// # Errors
+/// Says which value is of a wrong type.
+pub(super) fn completed(resource: &Resource, mut object: Value) -> Result<Value, String> {
+    match &resource.nature {
+        Nature::Builtin(_) => typed(resource, object).map(|(object, _)| object),
+        Nature::Custom(custom) => {
+            type_metadata(&mut object)?;
+            // What an open part took in below a part that is not open.
+            prune(&custom.schema, &mut object);
+            fill_defaults(&custom.schema, &mut object);
+            metadata::drop_empty(&mut object);
+            Ok(object)
+        }
+    }
 }
 
 /// Passes the metadata of a custom object through its type. Says where it had unknown fields.
 fn type_metadata(object: &mut Value) -> Result<Vec<Path>, String> {
-    let said = Value::Object(metadata::of(object).clone());
-    let known = ObjectMeta::deserialize(&said)
-        .and_then(serde_json::to_value)
-        .map_err(|error| error.to_string())?;
-    let unknown = lost(&said, &known, &Path::default().key("metadata"));
+    let (known, unknown) = object_meta(&object["metadata"])?;
     object["metadata"] = known;
-    Ok(unknown)
+    let below = |path: Path| {
+        let mut whole = Path::default().key("metadata");
+        whole.0.extend(path.0);
+        whole
+    };
+    Ok(unknown.into_iter().map(below).collect())
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -126,11 +173,19 @@ fn lost(before: &Value, after: &Value, at: &Path) -> Vec<Path> {
     }
 }
 
+/// What a new object holds before anybody said anything.
+pub(super) fn blank(resource: &Resource) -> Value {
+    match &resource.nature {
+        Nature::Builtin(row) => blank::blank(row.group, row.kind),
+        Nature::Custom(_) => json!({}),
+    }
+}
+
 /// Drops and sets what a creation decides.
 pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
-    let has_status = resource.has(Trait::Status);
-    if let (true, Some(fields)) = (has_status, object.as_object_mut()) {
-        fields.remove("status");
+    if resource.has(Trait::Status) {
+        let status = blank(resource).get("status").cloned();
+        set(object, "status", status);
     }
     if resource.has(Trait::Generation) || !resource.is_builtin() {
         metadata::of(object).insert("generation".into(), json!(1));
@@ -142,39 +197,74 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
     if resource.is("", "pods") {
         object["status"]["phase"] = json!("Pending");
     }
-    if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+    if resource.is("", "services") {
+        service::complete(object, None);
+    }
+    if is_definition(resource) {
         rules::note_stored_version(object);
     }
 }
 
+/// The fields that a write of this part leaves as they are, as paths of names: nobody comes to own
+/// them by it (`GetResetFields` of each kind's strategy).
+pub(super) fn resets(resource: &Resource, part: Part) -> &'static [&'static [&'static str]] {
+    match part {
+        Part::Main if resource.has(Trait::Status) => &[&["status"]],
+        Part::Main => &[],
+        Part::Status if resource.is("apps", "deployments") => &[&["spec"], &["metadata", "labels"]],
+        Part::Status if resource.is("", "pods") => &[
+            &["spec"],
+            &["metadata", "deletionTimestamp"],
+            &["metadata", "ownerReferences"],
+        ],
+        Part::Status if is_definition(resource) => &[&["metadata"], &["spec"]],
+        Part::Status => &[&["spec"]],
+    }
+}
+
+fn is_definition(resource: &Resource) -> bool {
+    *resource.collection == *DEFINITIONS
+}
+
 /// Keeps the part that the write is not about as it was.
 pub(super) fn prepare_update(resource: &Resource, part: Part, object: &mut Value, old: &Value) {
-    match part {
-        Part::Status => {
-            let status = object.get("status").cloned();
-            let managed = object["metadata"].get("managedFields").cloned();
-            let version = object["metadata"].get("resourceVersion").cloned();
-            *object = old.clone();
-            set(object, "status", status);
-            set(&mut object["metadata"], "managedFields", managed);
-            set(&mut object["metadata"], "resourceVersion", version);
+    if part == Part::Status && (is_definition(resource) || !resource.is_builtin()) {
+        keep_all_but_status(object, old);
+    } else {
+        for path in resets(resource, part) {
+            restore(object, old, path);
         }
-        Part::Main if resource.has(Trait::Status) => {
-            set(object, "status", old.get("status").cloned());
-            if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
-                rules::note_stored_version(object);
-            }
-        }
-        Part::Main => {}
+    }
+    if is_definition(resource) {
+        rules::note_stored_version(object);
     }
     if resource.is("", "namespaces") {
         // Only the finalize subresource changes these.
-        set(
-            &mut object["spec"],
-            "finalizers",
-            old["spec"].get("finalizers").cloned(),
-        );
+        restore(object, old, &["spec", "finalizers"]);
     }
+    if resource.is("", "services") {
+        service::complete(object, Some(old));
+    }
+}
+
+/// Also who manages what, and which version the write is based on, is the write's own.
+fn keep_all_but_status(object: &mut Value, old: &Value) {
+    let new = std::mem::replace(object, old.clone());
+    set(object, "status", new.get("status").cloned());
+    for key in ["managedFields", "resourceVersion"] {
+        let value = new["metadata"].get(key).cloned();
+        set(&mut object["metadata"], key, value);
+    }
+}
+
+/// Puts the value at `path` of `old` in the place of the one in `object`.
+fn restore(object: &mut Value, old: &Value, path: &[&str]) {
+    let Some((key, parents)) = path.split_last() else {
+        return;
+    };
+    let there = parents.iter().fold(old, |value, key| &value[*key]).get(key);
+    let place = parents.iter().fold(object, |value, key| &mut value[*key]);
+    set(place, key, there.cloned());
 }
 
 fn set(map: &mut Value, key: &str, value: Option<Value>) {
@@ -218,7 +308,7 @@ pub(super) fn check(resource: &Resource, object: &Value, old: Option<&Value>) ->
     match &resource.nature {
         Nature::Builtin(row) => {
             let mut causes = rules::check(row, object, old);
-            if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+            if is_definition(resource) {
                 causes.extend(custom::resources(object).err().into_iter().flatten());
             }
             causes

@@ -12,6 +12,7 @@ use super::commit::{self, Write, Written};
 use super::kinds;
 use super::managers;
 use super::metadata;
+use super::numbers;
 use super::object::Stored;
 use super::patch;
 use super::query;
@@ -40,6 +41,7 @@ pub(super) fn create(
     write: Write<'_>,
     mut object: Value,
 ) -> Result<Written, Refusal> {
+    numbers::settle(&mut object);
     check_no_version(&object)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     generate_name(state, write, &mut object);
@@ -82,6 +84,7 @@ pub(super) fn update(
     write: Write<'_>,
     mut object: Value,
 ) -> Result<Written, Refusal> {
+    numbers::settle(&mut object);
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
     let uid = metadata::text(&object, "uid").to_owned();
@@ -121,7 +124,7 @@ fn check_no_version(object: &Value) -> Result<(), Refusal> {
 /// The refusal.
 pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result<Written, Refusal> {
     if let Patch::Apply(config) = patch {
-        return apply(state, write, &config);
+        return apply(state, write, config);
     }
     let live = state.get(&write.address()).cloned();
     let live = live.ok_or_else(|| write.not_found())?;
@@ -130,6 +133,7 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
         Patch::Json(operations) => patch::operate(&mut object, &operations)?,
         Patch::Merge(changes) | Patch::Apply(changes) => patch::merge(&mut object, changes),
     }
+    numbers::settle(&mut object);
     kinds::check_patched(write.resource, &object)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
@@ -137,15 +141,17 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     replace(state, write, &live, decoded)
 }
 
-fn apply(state: &mut State, write: Write<'_>, config: &Value) -> Result<Written, Refusal> {
-    check_applied_type(write.resource, config)?;
+fn apply(state: &mut State, write: Write<'_>, mut config: Value) -> Result<Written, Refusal> {
+    numbers::settle(&mut config);
+    check_applied_type(write.resource, &config)?;
+    strategy::whole_numbers(&mut config);
     let live = state.get(&write.address()).cloned();
     if live.is_none() && write.part == Part::Status {
         return Err(write.not_found());
     }
     let old = live.as_ref().map(|live| live.value(write.resource));
     let force = write.options.force;
-    let mut object = managers::applied(write.hand(), old.as_ref(), config, force)?;
+    let mut object = managers::applied(write.hand(), old.as_ref(), &config, force)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
     let (Some(live), Some(old)) = (live, old) else {
@@ -164,7 +170,10 @@ fn apply_new(state: &mut State, write: Write<'_>, mut object: Value) -> Result<W
         );
         return Err(Refusal::conflict(write.resource, write.name, why));
     }
-    metadata::wipe(&mut object);
+    // A real server would make an object that is going already.
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        metadata::of(&mut object).remove(key);
+    }
     strategy::prepare_create(write.resource, &mut object);
     commit::create(state, write, object, Vec::new())
 }

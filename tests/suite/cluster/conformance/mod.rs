@@ -4,7 +4,14 @@
 //! kube-apiserver (v1.34). The simulator has to answer the same, and so has a real server where
 //! there is one. `CAPSTAN_WRITE=1` writes what the real one says, for review.
 
+mod apply;
+mod apply_built_in;
+mod apply_configurations;
+mod apply_lists;
+mod managed_entries;
+mod managers;
 mod objects;
+mod script;
 
 use std::path::Path;
 use std::sync::RwLock;
@@ -73,6 +80,9 @@ fn prove(group: &str, name: &str, need: Need, behaviour: impl AsyncFn(&Session))
         compare("kube-apiserver", &file, &expected, &real);
     }
     let simulated = converse(&Server::simulator(), &namespace, &behaviour);
+    let dev = std::path::PathBuf::from(format!("/tmp/w/sim/{group}"));
+    std::fs::create_dir_all(&dev).expect("x");
+    std::fs::write(dev.join(format!("{name}.txt")), &simulated).expect("x");
     compare("the simulator", &file, &expected, &simulated);
 }
 

@@ -154,7 +154,7 @@ async fn what_cannot_be_applied_is_refused() {
     assert_eq!(status, 500);
     assert_eq!(
         message,
-        "failed to create typed patch object (/a; v1, Kind=ConfigMap): .colour: field not declared in schema"
+        "failed to create typed patch object (/a; /v1, Kind=ConfigMap): .colour: field not declared in schema"
     );
     let unnamed = PatchParams {
         force: true,
