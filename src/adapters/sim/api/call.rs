@@ -31,6 +31,7 @@ use super::server::Shared;
 use super::status::{self, Refusal};
 use super::store::State;
 use super::strategy::Part;
+use super::table;
 use super::watch;
 use super::write::{self, Patch};
 
@@ -57,6 +58,8 @@ impl Call<'_> {
         let form = request::form(self.accept.as_deref())?;
         let media = media_type(parts);
         match (&parts.method, self.target.name.is_some(), self.part) {
+            (&Method::PUT, true, Part::Finalize) => self.update(parts, &read(body).await?, form),
+            (method, _, Part::Finalize) => Err(self.no_such_verb(method)),
             (&Method::GET, false, _) if self.query.flag("watch") => self.watch(form),
             (&Method::GET, false, _) => self.list(form),
             (&Method::GET, true, _) => self.get(form),
@@ -123,7 +126,19 @@ impl Call<'_> {
             state.get(&self.address()).cloned()
         };
         let object = object.ok_or_else(|| Refusal::not_found(&self.resource, self.name()))?;
+        if form == Form::Table {
+            let metadata = json!({"resourceVersion": object.version.to_string()});
+            return Ok(self.table(&[object], &metadata));
+        }
         Ok(self.object(StatusCode::OK, &object, form))
+    }
+
+    /// Objects as rows.
+    fn table(&self, items: &[Stored], metadata: &Value) -> Response<Body> {
+        let include = self.query.text("includeObject");
+        let now = self.shared.clock.now();
+        let table = table::table(&self.resource, items, metadata, include, now);
+        json_response(StatusCode::OK, &table)
     }
 
     fn list(&self, form: Form) -> Answer {
@@ -185,17 +200,13 @@ impl Call<'_> {
     }
 
     async fn patch(&self, parts: &Parts, body: Body, form: Form) -> Answer {
-        let kind: fn(Value) -> Patch = match media_type(parts) {
-            "application/apply-patch+yaml" => Patch::Apply,
-            "application/merge-patch+json" => Patch::Merge,
-            "application/json-patch+json" => Patch::Json,
-            _ => {
-                return Err(Refusal::unsupported_media_type(&[
-                    "application/json-patch+json",
-                    "application/merge-patch+json",
-                    "application/apply-patch+yaml",
-                ]));
-            }
+        let known = PATCHES
+            .iter()
+            .filter(|(_, of_all, _)| *of_all || self.resource.is_builtin());
+        let sent = media_type(parts);
+        let Some((_, _, kind)) = known.clone().find(|(media, ..)| *media == sent) else {
+            let known: Vec<&str> = known.map(|(media, ..)| *media).collect();
+            return Err(Refusal::unsupported_media_type(&known));
         };
         let body = read(body).await?;
         let is_apply = media_type(parts) == "application/apply-patch+yaml";
@@ -243,11 +254,15 @@ impl Call<'_> {
             gc::settle(&mut state, &now);
             deleted?
         };
-        if gone {
+        if gone && !self.resource.has(Trait::GivesDeleted) {
             let status = status::deleted(&self.resource, self.name(), object.uid());
             return Ok(json_response(StatusCode::OK, &status));
         }
-        Ok(self.object(StatusCode::OK, &object, form))
+        let status = match options.accepted_only && !gone {
+            true => StatusCode::ACCEPTED,
+            false => StatusCode::OK,
+        };
+        Ok(self.object(status, &object, form))
     }
 
     fn delete_all(&self, media: &str, body: &[u8], form: Form) -> Answer {
@@ -275,18 +290,27 @@ impl Call<'_> {
 
     fn page(&self, page: &Page, form: Form) -> Response<Body> {
         let mut metadata = json!({"resourceVersion": page.version.to_string()});
-        if let Some(next) = &page.next {
-            metadata["continue"] = json!(next);
+        match &page.next {
+            Some(next) => metadata["continue"] = json!(next),
+            // A list of custom resources says that it is whole.
+            None if !form.is_metadata() && !self.resource.is_builtin() => {
+                metadata["continue"] = json!("");
+            }
+            None => {}
         }
         if let Some(remaining) = page.remaining {
             metadata["remainingItemCount"] = json!(remaining);
         }
-        let (api_version, kind) = match form {
-            Form::Whole => (
+        if form == Form::Table {
+            let items: Vec<Stored> = page.items.iter().map(|(_, item)| item.clone()).collect();
+            return self.table(&items, &metadata);
+        }
+        let (api_version, kind) = match form.is_metadata() {
+            false => (
                 self.resource.api_version(),
                 self.resource.list_kind.as_str(),
             ),
-            _ => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList"),
+            true => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList"),
         };
         let sizes = page.items.iter().map(|(_, object)| object.size() + 128);
         let mut text = Vec::with_capacity(sizes.sum::<usize>() + 256);
@@ -296,7 +320,7 @@ impl Call<'_> {
             json!(api_version)
         );
         text.extend_from_slice(opening.as_bytes());
-        if page.items.is_empty() && form != Form::Whole {
+        if page.items.is_empty() && form.is_metadata() {
             // So it is on a real server.
             text.extend_from_slice(b"null}");
             return response(StatusCode::OK, text.into());
@@ -310,6 +334,20 @@ impl Call<'_> {
         response(StatusCode::OK, text.into())
     }
 }
+
+/// A media type of patches, whether it is for all kinds or for built-in ones, and what it is.
+type PatchRow = (&'static str, bool, fn(Value) -> Patch);
+
+const PATCHES: &[PatchRow] = &[
+    ("application/json-patch+json", true, Patch::Json),
+    ("application/merge-patch+json", true, Patch::Merge),
+    (
+        "application/strategic-merge-patch+json",
+        false,
+        Patch::Strategic,
+    ),
+    ("application/apply-patch+yaml", true, Patch::Apply),
+];
 
 async fn read(body: Body) -> Result<Bytes, Refusal> {
     let read = to_bytes(body, BODY_LIMIT).await;

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::address::{Address, definition_address, namespace_address};
+use super::blank;
 use super::delete;
 use super::managers::Hand;
 use super::metadata;
 use super::object::Stored;
 use super::options::WriteOptions;
 use super::resources::Resource;
+use super::rules;
 use super::status::{Cause, Refusal};
 use super::store::State;
 use super::strategy::{self, Part};
@@ -72,7 +74,7 @@ pub(super) fn create(
     state: &mut State,
     write: Write<'_>,
     mut object: Value,
-    warnings: Vec<String>,
+    mut warnings: Vec<String>,
 ) -> Result<Written, Refusal> {
     let name = metadata::text(&object, "name").to_owned();
     admit(state, write, &name)?;
@@ -80,14 +82,27 @@ pub(super) fn create(
     fields.insert("uid".into(), json!(state.next_uid()));
     fields.insert("creationTimestamp".into(), json!(write.now));
     let mut causes = metadata::check(&object, write.resource);
-    causes.extend(strategy::check(write.resource, &object, None));
+    causes.extend(strategy::check(write.resource, write.part, &object, None));
     if !causes.is_empty() {
         return Err(Refusal::invalid(write.resource, &name, &causes));
     }
-    let address = Address::of(write.resource, write.namespace, &name);
-    if state.get(&address).is_some() {
-        return Err(Refusal::already_exists(write.resource, &name));
+    if write.resource.is("", "services") {
+        rules::give_address(&mut object, &state.next_address());
     }
+    let address = Address::of(write.resource, write.namespace, &name);
+    if let Some(live) = state.get(&address) {
+        let refusal = Refusal::already_exists(write.resource, &name);
+        return Err(match live.is_deleting() {
+            true => refusal.opening("object is being deleted: "),
+            false => refusal,
+        });
+    }
+    warnings.extend(strategy::warnings(
+        write.resource,
+        write.part,
+        &object,
+        None,
+    ));
     let draft = draft(state, write, object)?;
     let object = match write.options.dry_run {
         true => {
@@ -103,7 +118,8 @@ pub(super) fn create(
     })
 }
 
-fn draft(state: &State, write: Write<'_>, object: Value) -> Result<Stored, Refusal> {
+fn draft(state: &State, write: Write<'_>, mut object: Value) -> Result<Stored, Refusal> {
+    blank::empty_is_null(&mut object, strategy::blank(write.resource));
     let draft = state.draft(write.resource, object);
     match draft.size() > OBJECT_LIMIT {
         true => Err(Refusal::object_too_large()),
@@ -149,16 +165,27 @@ pub(super) fn change(
     write: Write<'_>,
     old: &Value,
     mut object: Value,
-    warnings: Vec<String>,
+    mut warnings: Vec<String>,
 ) -> Result<Written, Refusal> {
     metadata::carry_over(&mut object, old);
     strategy::count_generation(write.resource, &mut object, old);
     let mut causes = metadata::check(&object, write.resource);
     causes.extend(metadata::check_update(&object, old));
-    causes.extend(strategy::check(write.resource, &object, Some(old)));
+    causes.extend(strategy::check(
+        write.resource,
+        write.part,
+        &object,
+        Some(old),
+    ));
     if !causes.is_empty() {
         return Err(Refusal::invalid(write.resource, write.name, &causes));
     }
+    warnings.extend(strategy::warnings(
+        write.resource,
+        write.part,
+        &object,
+        Some(old),
+    ));
     keep_managers_of_no_change(&mut object, old);
     let address = write.address();
     let ends = metadata::is_deleting(old) && !delete::is_held(write.resource, &object);

@@ -27,6 +27,8 @@ pub(super) struct Custom {
     pub(super) selectable: Vec<String>,
     /// All versions of the definition, `group/version`, served or not.
     pub(super) versions: Vec<String>,
+    /// The columns of its table beside the name, as written.
+    pub(super) printed: Vec<Value>,
 }
 
 impl Custom {
@@ -88,6 +90,7 @@ pub(super) fn resources(definition: &Value) -> Result<Vec<Resource>, Vec<Cause>>
             status: version["subresources"]["status"].is_object(),
             selectable: selectable(version),
             versions: versions(spec),
+            printed: list(&version["additionalPrinterColumns"]).to_vec(),
         };
         resource(spec, text(&version["name"]), custom)
     };

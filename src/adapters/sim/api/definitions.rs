@@ -9,12 +9,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::address::Address;
+use super::conditions::{condition, set_condition};
 use super::custom;
 use super::delete::{self, CLEANUP};
+use super::managers::Hand;
 use super::metadata;
 use super::options::DeleteOptions;
 use super::resources::{Resource, collection};
 use super::store::State;
+use super::strategy::Part;
 
 /// Looks at the definition at `address`, which may be gone.
 pub(super) fn look(state: &mut State, address: &Address, now: &str) {
@@ -115,32 +118,6 @@ fn rival(state: &State, definition: &Value) -> Option<(&'static str, String)> {
     None
 }
 
-fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
-    json!({"type": kind, "status": status, "reason": reason, "message": message})
-}
-
-/// Puts a condition in; the time moves only with the status.
-fn set_condition(definition: &mut Value, mut condition: Value, now: &str) {
-    let list = &mut definition["status"]["conditions"];
-    if !list.is_array() {
-        *list = json!([]);
-    }
-    let Some(list) = list.as_array_mut() else {
-        return;
-    };
-    let known = list.iter_mut().find(|one| one["type"] == condition["type"]);
-    condition["lastTransitionTime"] = json!(now);
-    match known {
-        Some(known) => {
-            if known["status"] == condition["status"] {
-                condition["lastTransitionTime"] = known["lastTransitionTime"].clone();
-            }
-            *known = condition;
-        }
-        None => list.push(condition),
-    }
-}
-
 /// Deletes the objects of a definition that is going, then lets it go.
 fn finalize(
     state: &mut State,
@@ -152,7 +129,13 @@ fn finalize(
     if !metadata::finalizers(definition).contains(&CLEANUP) {
         return;
     }
-    delete::edit(state, definitions, address, |definition| {
+    let hand = Hand {
+        resource: definitions,
+        part: Part::Status,
+        manager: "kube-apiserver",
+        now,
+    };
+    delete::edit(state, hand, address, |definition| {
         let message = "CustomResource deletion is in progress";
         let going = condition("Terminating", "True", "InstanceDeletionInProgress", message);
         set_condition(definition, going, now);
@@ -160,7 +143,7 @@ fn finalize(
     if delete_objects(state, address.name(), now) > 0 {
         return;
     }
-    delete::edit(state, definitions, address, |definition| {
+    delete::edit(state, hand, address, |definition| {
         let message = "removed all instances";
         let done = condition("Terminating", "False", "InstanceDeletionCompleted", message);
         set_condition(definition, done, now);

@@ -4,9 +4,12 @@
 //! decides (k8s.io/apiserver `registry/rest`), and the fields that are wrong (k8s.io/apimachinery
 //! `api/validation`). It does not know what else is in objects.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::names;
+use super::namespaces::KUBERNETES;
 use super::owners;
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
@@ -17,6 +20,10 @@ const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer of a deletion that releases dependents.
 pub(super) const ORPHAN: &str = "orphan";
+
+/// What is wrong with a finalizer that could be anybody's.
+pub(super) const UNQUALIFIED: &str =
+    "name is neither a standard finalizer name nor is it fully qualified";
 
 /// The metadata of an object, made if it has none.
 pub(super) fn of(object: &mut Value) -> &mut Map<String, Value> {
@@ -129,6 +136,8 @@ pub(super) fn check_name(object: &Value, name: &str) -> Result<(), Refusal> {
 pub(super) fn carry_over(object: &mut Value, old: &Value) {
     let old = &old["metadata"];
     let metadata = of(object);
+    // Links of old; nothing keeps them.
+    metadata.remove("selfLink");
     for key in ["generation", "creationTimestamp"] {
         match old.get(key) {
             Some(value) => metadata.insert(key.into(), value.clone()),
@@ -224,10 +233,9 @@ fn check_finalizers(object: &Value, resource: &Resource, causes: &mut Vec<Cause>
     // Built-in kinds take no names without a domain, but for their own.
     let strict = resource.is_builtin() && resource.group != "apiextensions.k8s.io";
     for (at, finalizer) in finalizers.iter().enumerate().filter(|_| strict) {
-        if !finalizer.contains('/') && !matches!(*finalizer, ORPHAN | FOREGROUND | "kubernetes") {
-            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+        if is_unqualified(finalizer) {
             let field = format!("metadata.finalizers[{at}]");
-            causes.push(Cause::invalid(field, &json!(finalizer), detail));
+            causes.push(Cause::invalid(field, &json!(finalizer), UNQUALIFIED));
         }
     }
     if finalizers.contains(&ORPHAN) && finalizers.contains(&FOREGROUND) {
@@ -238,6 +246,26 @@ fn check_finalizers(object: &Value, resource: &Resource, causes: &mut Vec<Cause>
             &detail,
         ));
     }
+}
+
+/// Whether a finalizer is neither Kubernetes' own nor has a domain.
+pub(super) fn is_unqualified(finalizer: &str) -> bool {
+    !finalizer.contains('/') && ![ORPHAN, FOREGROUND, KUBERNETES].contains(&finalizer)
+}
+
+/// Warnings about finalizers that `old` did not have and that could be anybody's.
+pub(super) fn finalizer_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
+    let known = old.map(finalizers).unwrap_or_default();
+    let new: BTreeSet<&str> = finalizers(object).into_iter().collect();
+    let warn = |finalizer: &str| {
+        format!(
+            "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
+        )
+    };
+    new.into_iter()
+        .filter(|finalizer| !known.contains(finalizer) && is_unqualified(finalizer))
+        .map(warn)
+        .collect()
 }
 
 /// What is wrong with the metadata of an object in the light of the one it replaces.

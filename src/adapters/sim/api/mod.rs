@@ -10,9 +10,10 @@
 //!                              scope  strategy managers      history
 //! ```
 //!
-//! Limits: no OpenAPI beyond what tells kubectl that fields are validated here, no tables, no protobuf, no strategic merge patch, no admission webhooks, no
-//! scale and other small subresources, conversion between versions by name only, CEL rules are not
-//! evaluated. Users and rights are not known: whoever asks may.
+//! Limits: no OpenAPI beyond what tells kubectl that fields are validated here, tables with few
+//! columns and not in watches, no protobuf, no admission webhooks, no scale and other small
+//! subresources, conversion between versions by name only, CEL rules are not evaluated. Users and
+//! rights are not known: whoever asks may.
 //!
 //! It does not know: the controllers that play on it, Azure, our own kinds.
 
@@ -21,6 +22,7 @@ mod blank;
 mod builtin;
 mod call;
 mod commit;
+mod conditions;
 mod custom;
 mod defaults;
 mod definitions;
@@ -35,6 +37,7 @@ mod list;
 mod managers;
 mod metadata;
 mod names;
+mod namespaces;
 mod numbers;
 mod object;
 mod options;
@@ -50,10 +53,11 @@ mod rules;
 mod scope;
 mod select;
 mod server;
-mod service;
 mod status;
 mod store;
 mod strategy;
+mod table;
+mod times;
 mod watch;
 mod write;
 

@@ -1,7 +1,9 @@
 //! Rules for `metadata.ownerReferences`.
 //!
-//! In: the references of an object. Out: the fields that are wrong (k8s.io/apimachinery
+//! In: the references of an object. Out: each owner once, and the fields that are wrong (k8s.io/apimachinery
 //! `api/validation`). It does not know whether the owners are there.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
@@ -72,6 +74,25 @@ fn shown(owner: &Value) -> String {
     let shown = |key: &str| Some(format!("\"{key}\":{}", owner.get(key)?));
     let fields: Vec<String> = FIELDS.into_iter().filter_map(shown).collect();
     format!("{{{}}}", fields.join(","))
+}
+
+/// Leaves of references with one uid the first. Warns of the uids that there were more of.
+pub(super) fn dedup(object: &mut Value) -> Option<String> {
+    let owners = object.pointer_mut("/metadata/ownerReferences")?;
+    let (mut seen, mut double) = (BTreeSet::new(), BTreeSet::new());
+    owners.as_array_mut()?.retain(|owner| {
+        let uid = owner["uid"].as_str().unwrap_or_default().to_owned();
+        let new = seen.insert(uid.clone());
+        if !new {
+            double.insert(uid);
+        }
+        new
+    });
+    let uids = double.into_iter().collect::<Vec<_>>().join(", ");
+    let warning = format!(
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {uids}"
+    );
+    Some(warning).filter(|_| !uids.is_empty())
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
-//! JSON merge patch (RFC 7386) and JSON patch (RFC 6902).
+//! JSON merge patch (RFC 7386), JSON patch (RFC 6902) and Kubernetes' strategic merge patch.
 //!
 //! In: a document and a patch. Out: the patched document, or why it cannot be patched. It does not
 //! know what the document is.
 
+use std::sync::{Arc, LazyLock};
+
 use serde_json::Value;
 
 use super::status::Refusal;
+use crate::model::{Node, Origin, Span};
+use crate::schema::strategic::{self, ListKeys};
 
 /// How many operations a JSON patch may have (k8s.io/apiserver `maxJSONPatchOperations`).
 const OPERATIONS_LIMIT: usize = 10_000;
@@ -30,6 +34,24 @@ pub(super) fn merge(document: &mut Value, patch: Value) {
             *document = patch;
         }
     }
+}
+
+/// Merges `patch` into `document` as [`merge`] does, but lists that have keys item by item, and with
+/// directives in the patch.
+///
+/// # Errors
+/// 400 for directives that cannot be followed.
+pub(super) fn merge_strategic(document: &mut Value, patch: &Value) -> Result<(), Refusal> {
+    static LISTS: LazyLock<ListKeys> = LazyLock::new(ListKeys::default);
+    let nowhere = Origin::new(Span::top(&Arc::from("patch")));
+    let node = |value: &Value| Node::from_json(value, &nowhere);
+    let mut findings = Vec::new();
+    let merged = strategic::merge(node(document), &node(patch), &LISTS, &mut findings);
+    if let Some(finding) = findings.first() {
+        return Err(Refusal::bad_request(&finding.message));
+    }
+    *document = merged.to_json();
+    Ok(())
 }
 
 /// Takes out the fields that are null; items of lists stay.
@@ -207,6 +229,20 @@ mod tests {
         assert_eq!(
             document,
             json!({"a": {"c": 2, "n": {"y": 1}}, "d": [3], "e": {"f": 1}})
+        );
+    }
+
+    #[test]
+    fn a_strategic_merge_knows_the_keys_of_lists() {
+        let container = |name: &str, image: &str| json!({"name": name, "image": image});
+        let mut document = json!({"kind": "Deployment", "spec": {"containers": [container("a", "1"), container("b", "1")]}});
+        let patch = json!({"spec": {"containers": [{"name": "b", "image": "2"}, {"name": "a", "$patch": "delete"}]}});
+        merge_strategic(&mut document, &patch).unwrap();
+        assert_eq!(document["spec"]["containers"], json!([container("b", "2")]));
+        let unknown = json!({"spec": {"$patch": "dance"}});
+        assert_eq!(
+            merge_strategic(&mut document, &unknown).unwrap_err().code,
+            400
         );
     }
 

@@ -11,8 +11,7 @@ use super::status::Refusal;
 /// The longest body that is read, in bytes (k8s.io/apiserver `MaxRequestBodyBytes`).
 pub(super) const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
-/// The form that the `Accept` header asks for. Tables are not drawn: whoever asks for one gets plain
-/// JSON.
+/// The form that the `Accept` header asks for.
 ///
 /// # Errors
 /// 406 when it takes no JSON, or only in a form that is not known.
@@ -49,7 +48,7 @@ fn form_of(parameters: &[&str]) -> Option<Form> {
             match kind {
                 "PartialObjectMetadata" => Some(Form::Metadata),
                 "PartialObjectMetadataList" => Some(Form::MetadataList),
-                "Table" => Some(Form::Whole),
+                "Table" => Some(Form::Table),
                 _ => None,
             }
         }
@@ -149,7 +148,7 @@ mod tests {
             "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
         assert_eq!(form(Some(partial)).unwrap(), Form::Metadata);
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-        assert_eq!(form(Some(table)).unwrap(), Form::Whole);
+        assert_eq!(form(Some(table)).unwrap(), Form::Table);
         let unheard = "application/json;as=Poem;g=meta.k8s.io;v=v1";
         assert_eq!(form(Some(unheard)).unwrap_err().code, 406);
         let or_plain = format!("{unheard},application/json");

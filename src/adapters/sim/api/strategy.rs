@@ -9,17 +9,18 @@ use serde_json::{Value, json};
 use super::address::DEFINITIONS;
 use super::blank;
 use super::builtin::Trait;
-use super::custom;
+use super::custom::{self, Custom};
 use super::metadata;
+use super::namespaces;
 use super::options::FieldValidation;
 use super::resources::{Nature, Resource};
 use super::rules;
-use super::service;
 use super::status::{Cause, Refusal};
+use super::times;
 use crate::model::Path;
 use crate::schema::{
-    Types, Unknown, ViolationKind, apply_defaults, fill_defaults, object_meta, prune, validate,
-    zero_nulls,
+    Types, Unknown, Violation, ViolationKind, apply_defaults, fill_defaults, object_meta, prune,
+    validate, zero_nulls,
 };
 
 /// Which part of an object a write is about.
@@ -29,6 +30,8 @@ pub(super) enum Part {
     Main,
     /// The status.
     Status,
+    /// Who has to have done with the content of a namespace.
+    Finalize,
 }
 
 fn kind_in_version(resource: &Resource) -> String {
@@ -75,8 +78,14 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
     let (mut decoded, unknown) = match &resource.nature {
         Nature::Builtin(row) => {
             zero_nulls(&mut object, Types::built_in(row.group, row.kind));
-            let decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
+            times::check(row, &object)?;
+            let mut decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
             let unknown = lost(&object, &decoded, &Path::default());
+            blank::without_made_up_selector(&mut decoded, &object);
+            if !is_definition(resource) {
+                blank::drop_empty_lists(&mut decoded, blank(resource));
+            }
+            blank::complete(&mut decoded, blank(resource));
             (decoded, unknown)
         }
         Nature::Custom(custom) => {
@@ -174,10 +183,10 @@ fn lost(before: &Value, after: &Value, at: &Path) -> Vec<Path> {
 }
 
 /// What a new object holds before anybody said anything.
-pub(super) fn blank(resource: &Resource) -> Value {
+pub(super) fn blank(resource: &Resource) -> &'static Value {
     match &resource.nature {
         Nature::Builtin(row) => blank::blank(row.group, row.kind),
-        Nature::Custom(_) => json!({}),
+        Nature::Custom(_) => blank::blank("", ""),
     }
 }
 
@@ -191,14 +200,11 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
         metadata::of(object).insert("generation".into(), json!(1));
     }
     if resource.is("", "namespaces") {
-        object["spec"]["finalizers"] = json!(["kubernetes"]);
-        object["status"]["phase"] = json!("Active");
+        namespaces::add_finalizer(object);
+        object["status"] = json!({"phase": "Active"});
     }
     if resource.is("", "pods") {
         object["status"]["phase"] = json!("Pending");
-    }
-    if resource.is("", "services") {
-        service::complete(object, None);
     }
     if is_definition(resource) {
         rules::note_stored_version(object);
@@ -209,8 +215,8 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
 /// them by it (`GetResetFields` of each kind's strategy).
 pub(super) fn resets(resource: &Resource, part: Part) -> &'static [&'static [&'static str]] {
     match part {
-        Part::Main if resource.has(Trait::Status) => &[&["status"]],
-        Part::Main => &[],
+        Part::Main | Part::Finalize if resource.has(Trait::Status) => &[&["status"]],
+        Part::Main | Part::Finalize => &[],
         Part::Status if resource.is("apps", "deployments") => &[&["spec"], &["metadata", "labels"]],
         Part::Status if resource.is("", "pods") => &[
             &["spec"],
@@ -238,12 +244,12 @@ pub(super) fn prepare_update(resource: &Resource, part: Part, object: &mut Value
     if is_definition(resource) {
         rules::note_stored_version(object);
     }
-    if resource.is("", "namespaces") {
+    if resource.is("", "services") && part == Part::Main {
+        rules::keep_address(object, old);
+    }
+    if resource.is("", "namespaces") && part == Part::Main {
         // Only the finalize subresource changes these.
         restore(object, old, &["spec", "finalizers"]);
-    }
-    if resource.is("", "services") {
-        service::complete(object, Some(old));
     }
 }
 
@@ -303,25 +309,63 @@ pub(super) fn count_generation(resource: &Resource, object: &mut Value, old: &Va
     }
 }
 
-/// What is wrong with an object, its metadata aside.
-pub(super) fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+/// What is wrong with the written part of an object, what all kinds have in common aside.
+pub(super) fn check(
+    resource: &Resource,
+    part: Part,
+    object: &Value,
+    old: Option<&Value>,
+) -> Vec<Cause> {
     match &resource.nature {
         Nature::Builtin(row) => {
-            let mut causes = rules::check(row, object, old);
+            let mut causes = rules::check(row, part, object, old);
             if is_definition(resource) {
                 causes.extend(custom::resources(object).err().into_iter().flatten());
             }
             causes
         }
-        Nature::Custom(custom) => validate(&custom.schema, object, Unknown::Ignore)
-            .into_iter()
-            .map(|violation| match violation.kind {
-                ViolationKind::WrongType { .. } => {
-                    Cause::worded("FieldValueTypeInvalid", violation.field, violation.message)
-                }
-                _ => Cause::said(violation.field, violation.message),
-            })
-            .collect(),
+        Nature::Custom(custom) => violations(custom, part, object),
+    }
+}
+
+/// How the written part of a custom object does not fit its schema. A status is read alone.
+fn violations(custom: &Custom, part: Part, object: &Value) -> Vec<Cause> {
+    let status = custom.schema.properties.get("status");
+    let (found, place) = match (part, status, object.get("status")) {
+        (Part::Main | Part::Finalize, ..) => {
+            (validate(&custom.schema, object, Unknown::Ignore), "")
+        }
+        (Part::Status, Some(schema), Some(status)) => {
+            (validate(schema, status, Unknown::Ignore), "status")
+        }
+        (Part::Status, ..) => return Vec::new(),
+    };
+    let cause = |violation: Violation| {
+        let field = match (place, violation.field.as_str()) {
+            ("", field) => field.to_owned(),
+            (place, "") => place.to_owned(),
+            (place, field) => format!("{place}.{field}"),
+        };
+        match violation.kind {
+            ViolationKind::WrongType { .. } => {
+                Cause::worded("FieldValueTypeInvalid", field, violation.message)
+            }
+            _ => Cause::said(field, violation.message),
+        }
+    };
+    found.into_iter().map(cause).collect()
+}
+
+/// What to warn of in an object that is about to be stored.
+pub(super) fn warnings(
+    resource: &Resource,
+    part: Part,
+    object: &Value,
+    old: Option<&Value>,
+) -> Vec<String> {
+    match (&resource.nature, part) {
+        (Nature::Custom(_), Part::Main) => metadata::finalizer_warnings(object, old),
+        _ => Vec::new(),
     }
 }
 

@@ -14,6 +14,7 @@ use super::managers;
 use super::metadata;
 use super::numbers;
 use super::object::Stored;
+use super::owners;
 use super::patch;
 use super::query;
 use super::resources::Resource;
@@ -21,13 +22,15 @@ use super::status::{Cause, Refusal};
 use super::store::State;
 use super::strategy::{self, Part};
 
-/// The three ways to patch.
+/// The ways to patch.
 #[derive(Clone, Debug)]
 pub(super) enum Patch {
     /// Server-side apply.
     Apply(Value),
     /// JSON merge patch.
     Merge(Value),
+    /// Strategic merge patch.
+    Strategic(Value),
     /// JSON patch.
     Json(Value),
 }
@@ -42,8 +45,8 @@ pub(super) fn create(
     mut object: Value,
 ) -> Result<Written, Refusal> {
     numbers::settle(&mut object);
-    check_no_version(&object)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
+    check_no_version(&object)?;
     generate_name(state, write, &mut object);
     insert(state, write, object)
 }
@@ -68,8 +71,9 @@ fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
 /// Stores a new object that somebody sent as a whole.
 fn insert(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Written, Refusal> {
     metadata::wipe(&mut object);
-    let (mut object, warnings) =
+    let (mut object, mut warnings) =
         strategy::decode(write.resource, object, write.options.validation)?;
+    warnings.extend(owners::dedup(&mut object));
     object = managers::updated(write.hand(), None, object);
     strategy::prepare_create(write.resource, &mut object);
     commit::create(state, write, object, warnings)
@@ -131,6 +135,7 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     let mut object = live.value(write.resource);
     match patch {
         Patch::Json(operations) => patch::operate(&mut object, &operations)?,
+        Patch::Strategic(changes) => patch::merge_strategic(&mut object, &changes)?,
         Patch::Merge(changes) | Patch::Apply(changes) => patch::merge(&mut object, changes),
     }
     numbers::settle(&mut object);
@@ -204,8 +209,9 @@ fn replace(
     state: &mut State,
     write: Write<'_>,
     live: &Stored,
-    (object, warnings): (Value, Vec<String>),
+    (mut object, mut warnings): (Value, Vec<String>),
 ) -> Result<Written, Refusal> {
+    warnings.extend(owners::dedup(&mut object));
     check_version(write, live, &object)?;
     let old = live.value(write.resource);
     let mut object = managers::updated(write.hand(), Some(&old), object);
