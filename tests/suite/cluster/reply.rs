@@ -11,6 +11,9 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::Value as Json;
 
+/// The program that holds the real server's controllers, by whose name they write.
+const CONTROLLERS: &str = "server";
+
 /// One answer.
 #[derive(Clone, Debug)]
 pub(super) struct Reply {
@@ -122,7 +125,13 @@ impl Names {
                 let _ = writeln!(out, "  {key}: {}", self.named(&value.to_string()));
             }
         }
+        let mut told = Vec::new();
         for cause in &causes {
+            // Passes of the real server overlap; what several of them find counts once.
+            if told.contains(&cause) {
+                continue;
+            }
+            told.push(cause);
             let _ = write!(
                 out,
                 "  {} {}",
@@ -192,7 +201,10 @@ impl Names {
                     " without time"
                 };
                 let words = words.join(" ");
-                let manager = of(entry, "manager");
+                let manager = match of(entry, "manager").as_str() {
+                    CONTROLLERS => "kube-controller-manager".to_owned(),
+                    manager => manager.to_owned(),
+                };
                 format!(
                     "{margin}| {manager} {}{time} {}",
                     words.trim_end(),
@@ -202,7 +214,7 @@ impl Names {
             .collect();
         lines.sort();
         for line in lines {
-            out.push_str(&self.named(&line));
+            out.push_str(&line);
             out.push('\n');
         }
     }

@@ -222,7 +222,7 @@ impl Session {
             .filter(|part| !part.is_empty())
             .map(|part| match part.split_once('=') {
                 Some(("continue", _)) => "continue=(token)".into(),
-                Some(("resourceVersion", version)) if version.len() > 1 => {
+                Some(("resourceVersion", version)) if !["", "0", "1"].contains(&version) => {
                     "resourceVersion=(version)".into()
                 }
                 _ => part.to_owned(),

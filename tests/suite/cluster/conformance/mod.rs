@@ -8,10 +8,18 @@ mod apply;
 mod apply_built_in;
 mod apply_configurations;
 mod apply_lists;
+mod collection;
+mod deletion;
+mod events;
+mod leases;
 mod managed_entries;
 mod managers;
+mod metadata;
+mod namespaces;
 mod objects;
 mod script;
+mod status;
+mod workloads;
 
 use std::path::Path;
 use std::sync::RwLock;
@@ -116,7 +124,7 @@ pub(super) fn thing() -> Json {
 }
 
 /// `Orbit`: without a namespace, of any content.
-fn orbit() -> Json {
+pub(super) fn orbit() -> Json {
     yaml(include_str!("kinds/orbit.yaml"))
 }
 
