@@ -6,6 +6,7 @@
 mod agreement;
 mod conformance;
 mod difference;
+mod kubectl;
 mod kubernetes;
 mod mutations;
 mod pipeline;
