@@ -14,6 +14,11 @@ use super::ui::Ui;
 use crate::daemon::{self, View};
 use crate::settings::{Environment, Following};
 
+/// The picture is drawn no more often.
+const FRAME: Duration = Duration::from_millis(100);
+/// How long what still runs on other threads may take at the end.
+const LEAVE: Duration = Duration::from_secs(2);
+
 /// Runs until SIGTERM or SIGINT.
 pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     let following = following(args, environment)?;
@@ -23,7 +28,7 @@ pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow:
         .build()?;
     let exit = runtime.block_on(follow(following, &args.cluster, ui));
     // A repository that does not answer must not hold the end up.
-    runtime.shutdown_timeout(Duration::from_secs(2));
+    runtime.shutdown_timeout(LEAVE);
     exit
 }
 
@@ -94,12 +99,11 @@ async fn signalled(stop: CancellationToken) {
 }
 
 /// Shows the view until its sender is gone.
-async fn show(mut view: watch::Receiver<View>, ui: &Ui) {
+async fn show(view: watch::Receiver<View>, ui: &Ui) {
     let mut live = Live::default();
     let mut told = BTreeMap::new();
     let mut error = None;
-    while view.changed().await.is_ok() {
-        let view = view.borrow_and_update().clone();
+    let draw = |view: View| {
         told.retain(|key, _| view.checks.contains_key(key));
         for (key, check) in &view.checks {
             if told.insert(key.clone(), check.state) != Some(check.state) {
@@ -117,6 +121,42 @@ async fn show(mut view: watch::Receiver<View>, ui: &Ui) {
             error.clone_from(&view.source_error);
         }
         live.draw(ui, &view.title, &view.clusters);
-        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    frames(view, draw).await;
+}
+
+/// Draws the view whenever it changed, but no more often than every [`FRAME`], until its sender is
+/// gone.
+async fn frames(mut view: watch::Receiver<View>, mut draw: impl FnMut(View)) {
+    while view.changed().await.is_ok() {
+        let now = view.borrow_and_update().clone();
+        draw(now);
+        tokio::time::sleep(FRAME).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_changes_all_the_time_is_drawn_ten_times_a_second() {
+        let (sender, view) = watch::channel(View::default());
+        let start = Instant::now();
+        let mut drawn = Vec::new();
+        let changes = async move {
+            for number in 0..12 {
+                tokio::time::sleep(Duration::from_millis(35)).await;
+                sender.send_modify(|view| view.title = number.to_string());
+            }
+            tokio::time::sleep(Duration::from_secs(60)).await;
+        };
+        let draw = |view: View| drawn.push((start.elapsed().as_millis(), view.title));
+        tokio::join!(frames(view, draw), changes);
+        let expected = [(35, "0"), (135, "2"), (235, "5"), (335, "8"), (435, "11")];
+        let expected = expected.map(|(at, title)| (at, title.to_owned()));
+        assert_eq!(drawn, expected);
     }
 }

@@ -16,6 +16,8 @@ mod job;
 mod notes;
 mod report;
 mod sync;
+#[cfg(test)]
+mod tests;
 mod verdict;
 mod view;
 mod wall;

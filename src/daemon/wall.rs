@@ -40,3 +40,18 @@ impl Clock for WallClock {
         duration
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_goes_as_the_time_outside_from_the_time_at_the_start() {
+        let (before, clock, after) = (wall_time(), WallClock::start(), wall_time());
+        let start = clock.now();
+        assert!(before <= start && start <= after);
+        let hour = Duration::from_secs(3600);
+        tokio::time::sleep(clock.real(hour)).await;
+        assert_eq!(clock.now(), start + hour);
+    }
+}

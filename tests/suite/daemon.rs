@@ -369,13 +369,9 @@ fn make_executable(path: &std::path::Path) {
         .expect("its mode can be set");
 }
 
-#[test]
-fn it_stops_when_asked_to() {
-    let mut world = World::new();
-    world.push("main", None, DEFINITION);
-    world.start(60);
-    std::thread::sleep(Duration::from_millis(800));
-    let mut daemon = world.daemon.take().expect("it runs");
+/// Asks the daemon to end. How long that took.
+fn stop(world: &mut World) -> Duration {
+    let daemon = world.daemon.as_mut().expect("it runs");
     let asked = Command::new("kill")
         .args(["-TERM", &daemon.id().to_string()])
         .status();
@@ -389,4 +385,35 @@ fn it_stops_when_asked_to() {
         std::thread::sleep(Duration::from_millis(20));
     };
     assert!(ended.success(), "{ended}");
+    start.elapsed()
+}
+
+#[test]
+fn it_stops_when_asked_to() {
+    let mut world = World::new();
+    world.push("main", None, DEFINITION);
+    world.start(60);
+    std::thread::sleep(Duration::from_millis(800));
+    stop(&mut world);
+}
+
+/// The last words get their 5 seconds, and a thread that hangs 2 more.
+#[test]
+fn a_push_that_hangs_does_not_hold_the_end_up() {
+    let mut world = World::new();
+    let started = world.dir.path().join("started");
+    let hook = world.author.dir().join("hooks/pre-receive");
+    std::fs::create_dir_all(hook.parent().expect("a parent")).expect("made");
+    let script = format!("#!/bin/sh\ntouch {}\nexec sleep 30\n", started.display());
+    std::fs::write(&hook, script).expect("written");
+    make_executable(&hook);
+    world.push("main", None, DEFINITION);
+    world.start(60);
+    let start = Instant::now();
+    while !started.exists() {
+        assert!(start.elapsed() < PATIENCE, "nothing was pushed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let took = stop(&mut world);
+    assert!(took >= Duration::from_secs(7), "{took:?}");
 }

@@ -60,17 +60,15 @@ impl Mirror {
         for edit in edits {
             self.noted(edit.commit)?;
         }
-        for attempt in 0..ATTEMPTS {
-            match self.try_notes(reference, edits, at)? {
-                None => return Ok(()),
-                Some(rejected) => std::thread::sleep(pause(rejected, attempt)),
-            }
+        let attempt = || self.try_notes(reference, edits, at);
+        match repeat(attempt, std::thread::sleep)? {
+            true => Ok(()),
+            false => Err(Error::Contended {
+                url: self.address.shown.clone(),
+                reference: reference.to_owned(),
+                attempts: ATTEMPTS,
+            }),
         }
-        Err(Error::Contended {
-            url: self.address.shown.clone(),
-            reference: reference.to_owned(),
-            attempts: ATTEMPTS,
-        })
     }
 
     /// The note on `commit` under `reference`, by what was last fetched or written.
@@ -150,12 +148,27 @@ fn noted_text(
     Ok(Notes::at(repository, Some(tip))?.find(commit)?.1)
 }
 
-/// How long to wait after `rejected` came too late: longer each time, and not as long as others,
+/// Attempts until one does not come too late, with pauses between them. Whether one was in time.
+fn repeat(
+    mut attempt: impl FnMut() -> Result<Option<Oid>, Error>,
+    mut sleep: impl FnMut(Duration),
+) -> Result<bool, Error> {
+    for number in 1..=ATTEMPTS {
+        match attempt()? {
+            None => return Ok(true),
+            Some(rejected) if number < ATTEMPTS => sleep(pause(rejected, number)),
+            Some(_) => {}
+        }
+    }
+    Ok(false)
+}
+
+/// How long to wait after attempt `number` made `rejected`, which came too late: longer each time, and not as long as others,
 /// whose commits have other ids.
-fn pause(rejected: Oid, attempt: u32) -> Duration {
-    let step = 10 << attempt.min(6);
+fn pause(rejected: Oid, number: u32) -> Duration {
+    let step = 5 << number.min(7);
     let bytes = rejected.as_bytes();
-    let share = u64::from(bytes[attempt as usize % bytes.len()]);
+    let share = u64::from(bytes[number as usize % bytes.len()]);
     Duration::from_millis(step / 2 + step * share / 255)
 }
 
@@ -401,18 +414,33 @@ mod tests {
         assert_eq!(error.class(), ErrorClass::Transient);
     }
 
+    /// The pauses, in milliseconds, of a writer whose commits have ids of this byte and whose pushes
+    /// are in time from this attempt on; and whether one was.
+    fn pauses(byte: u8, in_time: u32) -> (Vec<u128>, bool) {
+        let (mut attempts, mut pauses) = (0, Vec::new());
+        let attempt = || {
+            attempts += 1;
+            let late = (attempts < in_time).then(|| Oid::from_bytes(&[byte; 20]).unwrap());
+            Ok(late)
+        };
+        let arrived = repeat(attempt, |pause| pauses.push(pause.as_millis())).unwrap();
+        assert_eq!(attempts, in_time.min(ATTEMPTS));
+        (pauses, arrived)
+    }
+
+    #[test]
+    fn who_comes_too_late_pauses_longer_each_time_up_to_the_tenth_attempt() {
+        assert_eq!(pauses(0, 1), (vec![], true));
+        let shortest = vec![5, 10, 20, 40, 80, 160, 320, 320, 320];
+        assert_eq!(pauses(0, 10), (shortest.clone(), true));
+        assert_eq!(pauses(0, 11), (shortest.clone(), false));
+        let longest: Vec<u128> = shortest.iter().map(|pause| pause * 3).collect();
+        assert_eq!(pauses(255, 99), (longest, false));
+    }
+
     #[test]
     fn no_two_writers_wait_equally_long() {
-        let (one, other) = (
-            Oid::from_bytes(&[1; 20]).unwrap(),
-            Oid::from_bytes(&[200; 20]).unwrap(),
-        );
-        let total = |id| {
-            (0..ATTEMPTS)
-                .map(|attempt| pause(id, attempt))
-                .sum::<Duration>()
-        };
-        assert!(total(one) < total(other));
-        assert!(total(other) < Duration::from_secs(10));
+        let total = |byte| pauses(byte, 10).0.iter().sum::<u128>();
+        assert!(total(1) < total(200));
     }
 }

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use super::Error;
 use super::discovery::{Discovery, Served};
-use crate::model::{Action, Step};
+use crate::model::{Action, ObjectId, Step};
 
 /// How long an answer may take. As long as an API server lets a request take, by default.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,15 +31,24 @@ pub(super) async fn send(
     step: &Step,
 ) -> Result<Answer, Error> {
     let attempt = AssertUnwindSafe(attempt(client, discovery, step)).catch_unwind();
-    let object = step.object.clone();
-    match tokio::time::timeout(PATIENCE, attempt).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => Err(Error::Unsendable {
-            object,
+    match in_time(&step.object, attempt.map(Ok)).await? {
+        Ok(answer) => answer,
+        Err(_) => Err(Error::Unsendable {
+            object: step.object.clone(),
             cause: "a bug in capstan; please report it".to_owned(),
         }),
+    }
+}
+
+/// The answer to a question about `object`, or the error that none came.
+pub(super) async fn in_time<T>(
+    object: &ObjectId,
+    answer: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    match tokio::time::timeout(PATIENCE, answer).await {
+        Ok(answer) => answer,
         Err(_) => Err(Error::Silent {
-            object,
+            object: object.clone(),
             patience: PATIENCE,
         }),
     }

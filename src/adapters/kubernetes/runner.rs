@@ -209,8 +209,8 @@ impl Runner {
         self.jobs.spawn(async move {
             let mut failures = 0;
             loop {
-                let answer = discovery.resolve(&id, &kind.1).await;
-                match answer {
+                let answer = discovery.resolve(&id, &kind.1);
+                match request::in_time(&id, answer).await {
                     Err(error) if error.class() == ErrorClass::Transient => {
                         failures += 1;
                         let wait = rest(error.class(), failures, error.retry_after()).wait;

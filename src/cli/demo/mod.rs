@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::sync::watch;
+use tokio::time::error::Elapsed;
 use tokio_util::sync::CancellationToken;
 
 use super::Exit;
@@ -150,20 +151,12 @@ impl Scene<'_> {
 
     async fn wait(&mut self, done: impl Fn(&View) -> Option<Check>) -> anyhow::Result<Check> {
         let mut live = Live::default();
-        let watch = async {
-            loop {
-                let view = self.view.borrow_and_update().clone();
-                if let Some(check) = done(&view) {
-                    live.finish(self.ui, &view.title, &view.clusters);
-                    return check;
-                }
-                live.draw(self.ui, &view.title, &view.clusters);
-                tokio::time::sleep(FRAME).await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, watch)
+        let draw = |view: &View| live.draw(self.ui, &view.title, &view.clusters);
+        let (check, view) = until(&mut self.view, done, draw)
             .await
-            .context("the demo took too long; please report this")
+            .context("the demo took too long; please report this")?;
+        live.finish(self.ui, &view.title, &view.clusters);
+        Ok(check)
     }
 
     fn show(&self, check: &Check, expected: CheckState) -> anyhow::Result<()> {
@@ -183,5 +176,52 @@ impl Scene<'_> {
             check.summary
         );
         Ok(())
+    }
+}
+
+/// Draws the view every [`FRAME`] until `done` finds something in it, for no longer than
+/// [`PATIENCE`].
+async fn until<T>(
+    view: &mut watch::Receiver<View>,
+    done: impl Fn(&View) -> Option<T>,
+    mut draw: impl FnMut(&View),
+) -> Result<(T, View), Elapsed> {
+    let watching = async {
+        loop {
+            let view = view.borrow_and_update().clone();
+            if let Some(found) = done(&view) {
+                return (found, view);
+            }
+            draw(&view);
+            tokio::time::sleep(FRAME).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, watching).await
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_looked_at_every_frame_for_two_minutes() {
+        let (sender, mut view) = watch::channel(View::default());
+        let (start, mut drawn) = (Instant::now(), Vec::new());
+        let draw = |_: &View| drawn.push(start.elapsed().as_millis());
+        assert!(until(&mut view, |_| None::<()>, draw).await.is_err());
+        assert_eq!(start.elapsed(), PATIENCE);
+        assert_eq!((drawn.len(), &drawn[..3]), (801, &[0, 150, 300][..]));
+
+        let start = Instant::now();
+        let later = async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            sender.send_modify(|view| view.title = "done".to_owned());
+        };
+        let done = |view: &View| (view.title == "done").then_some(());
+        let (found, ()) = tokio::join!(until(&mut view, done, |_| {}), later);
+        assert!(found.is_ok());
+        assert_eq!(start.elapsed(), Duration::from_millis(300));
     }
 }

@@ -147,3 +147,50 @@ impl Event {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::adapters::sim::actors::Options;
+    use crate::compile::compile;
+    use crate::model::Tree;
+
+    const GROUP: &str = "{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg, namespace: default}, spec: {location: uksouth}}";
+
+    /// Whether the fleet became ready, its last second, and how long the rehearsal was on the virtual
+    /// clock.
+    async fn held(text: &str, failures: &[&str]) -> (bool, u64, Duration) {
+        let tree = Tree {
+            files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+            ..Tree::default()
+        };
+        let (compiled, set) = (compile(&tree, &[]), ApplySet::new("test", "default"));
+        let failures = failures.iter().map(|text| text.parse().unwrap());
+        let options = Options {
+            failures: failures.collect(),
+            ..Options::default()
+        };
+        let start = Instant::now();
+        let rehearsal = rehearse(&compiled, &set, options, |server| server).await;
+        let rehearsal = rehearsal.unwrap();
+        (rehearsal.ready, rehearsal.seconds(), start.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_ends_with_the_moment_in_which_everything_is_ready() {
+        let end = Duration::from_secs(6) + CALM;
+        assert_eq!(held(GROUP, &[]).await, (true, 6, end));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_ends_an_hour_after_the_last_news() {
+        let unknown =
+            "{apiVersion: unknown.io/v1, kind: Thing, metadata: {name: t, namespace: default}}";
+        assert_eq!(held(unknown, &[]).await, (false, 0, IDLE));
+        let end = Duration::from_secs(3) + IDLE;
+        let failures = ["ResourceGroup/rg=AuthorizationFailed"];
+        assert_eq!(held(GROUP, &failures).await, (false, 3, end));
+    }
+}

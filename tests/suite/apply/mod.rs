@@ -4,4 +4,5 @@ mod faults;
 mod marks;
 mod order;
 mod stage;
+mod time;
 mod traffic;

@@ -33,7 +33,12 @@ pub(super) struct Stage {
 impl Stage {
     /// An API server with nothing but what it is born with.
     pub(super) fn new() -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1));
+        Self::at_speed(1)
+    }
+
+    /// The same, and its time passes `speed` times faster than outside.
+    pub(super) fn at_speed(speed: u32) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, speed));
         Self {
             server: Server::new(Arc::clone(&clock)),
             clock,

@@ -154,7 +154,9 @@ async fn a_server_that_never_answers_is_asked_again() {
         told.message.contains("did not answer within 60 s"),
         "{told:?}"
     );
+    assert_eq!(told.at.as_second(), 60);
     run.until_ready().await;
+    assert_eq!(run.when("c0", State::Applied).as_second(), 61);
 }
 
 /// The answer to an apply may be older than what was watched meanwhile, and nothing more may happen.

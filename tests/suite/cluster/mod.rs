@@ -4,6 +4,7 @@
 //! test, so that the simulator is held to it on every machine, and both are where both are there.
 
 mod agreement;
+mod chance;
 mod conformance;
 mod difference;
 mod kubectl;

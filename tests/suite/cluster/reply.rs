@@ -11,6 +11,8 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::Value as Json;
 
+use super::chance::settled;
+
 /// The program that holds the real server's controllers, by whose name they write.
 const CONTROLLERS: &str = "server";
 
@@ -48,8 +50,8 @@ impl Reply {
 pub(super) enum Detail {
     /// All of it.
     Whole,
-    /// All of it, but the causes of a refusal in the order of their fields: a server that walks Go's
-    /// maps tells them in any.
+    /// All of it, but the causes of a refusal in the order of their fields, and without what is
+    /// chance.
     Sorted,
     /// Of a refusal the code, the reason and the fields: its wording is the server's own affair.
     Gist,
@@ -80,7 +82,9 @@ impl Names {
             body if body["kind"] == "Status" => self.refusal(&mut out, body, detail),
             body => self.object(&mut out, body, "  "),
         }
-        for warning in &reply.warnings {
+        // A patch of what was just deleted may be tried on the watch cache before it is not found.
+        let by_chance = detail == Detail::Sorted && reply.status == 404;
+        for warning in reply.warnings.iter().filter(|_| !by_chance) {
             let _ = writeln!(out, "  warning: {}", self.named(warning));
         }
         out
@@ -113,7 +117,7 @@ impl Names {
             .unwrap_or_default();
         let mut message = text(&status["message"]);
         if detail == Detail::Sorted {
-            message = without_causes(&message, &causes);
+            message = settled(&without_causes(&message, &causes));
             causes.sort_by_key(|cause| (text(&cause["field"]), text(&cause["message"])));
         }
         if detail != Detail::Gist && status["message"].is_string() {
@@ -139,7 +143,11 @@ impl Names {
                 self.named(&text(&cause["field"]))
             );
             if detail != Detail::Gist {
-                let _ = write!(out, ": {}", self.named(&text(&cause["message"])));
+                let mut message = text(&cause["message"]);
+                if detail == Detail::Sorted {
+                    message = settled(&message);
+                }
+                let _ = write!(out, ": {}", self.named(&message));
             }
             out.push('\n');
         }
@@ -243,13 +251,17 @@ impl Names {
     }
 }
 
-/// A message less the list of the causes that it ends with.
+/// A message less the list of the causes that it ends with. It tells a cause once, however often it is
+/// among them.
 fn without_causes(message: &str, causes: &[Json]) -> String {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
-    let said: Vec<String> = causes
-        .iter()
-        .map(|cause| format!("{}: {}", text(&cause["field"]), text(&cause["message"])))
-        .collect();
+    let mut said: Vec<String> = Vec::new();
+    for cause in causes {
+        let line = format!("{}: {}", text(&cause["field"]), text(&cause["message"]));
+        if !said.contains(&line) {
+            said.push(line);
+        }
+    }
     let list = format!("[{}]", said.join(", "));
     match message.strip_suffix(&list) {
         Some(opening) => format!("{opening}[(causes)]"),

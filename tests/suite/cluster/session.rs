@@ -222,7 +222,9 @@ impl Session {
             .filter(|part| !part.is_empty())
             .map(|part| match part.split_once('=') {
                 Some(("continue", _)) => "continue=(token)".into(),
-                Some(("resourceVersion", version)) if !["", "0", "1"].contains(&version) => {
+                Some(("resourceVersion", version))
+                    if version.parse::<u64>().is_ok_and(|v| v > 1) =>
+                {
                     "resourceVersion=(version)".into()
                 }
                 _ => part.to_owned(),
@@ -296,9 +298,14 @@ impl Session {
 
     /// Opens a watch; `path` has its query, less `watch=true`. A refusal is written down at once.
     pub(super) async fn watch(&self, path: &str) -> Watch<'_> {
-        let mark = if path.contains('?') { '&' } else { '?' };
-        let ask = Ask::new("GET", &format!("{path}{mark}watch=true"));
-        self.note(&self.shown("WATCH", path));
+        self.watch_as(Ask::new("GET", path)).await
+    }
+
+    /// As [`Self::watch`], with headers.
+    pub(super) async fn watch_as(&self, mut ask: Ask) -> Watch<'_> {
+        self.note(&self.shown("WATCH", &ask.path));
+        let mark = if ask.path.contains('?') { '&' } else { '?' };
+        ask.path = format!("{}{mark}watch=true", ask.path);
         let response = self.client.send(self.request(ask)).await;
         let response = response.expect("the server can be reached");
         let mut watch = Watch {

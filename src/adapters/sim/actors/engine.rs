@@ -215,3 +215,84 @@ impl Engine {
         self.schedule.changed(id);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Mutex;
+
+    use jiff::Timestamp;
+    use serde_json::json;
+    use tokio::time::Instant;
+
+    use super::super::outcome::{Outcome, Write};
+    use super::super::writer::{perform, resource};
+    use super::*;
+    use crate::adapters::sim::api::Server;
+    use crate::adapters::sim::clock::SimClock;
+
+    fn config_map(name: &str) -> Value {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}})
+    }
+
+    /// When an actor looked at a ConfigMap within `seconds` outside, in milliseconds there, when each
+    /// look comes to `outcome` and the cluster's time passes `speed` times faster.
+    async fn looks(
+        seconds: u64,
+        speed: u32,
+        outcome: impl Fn(Timestamp) -> Outcome + Send + 'static,
+    ) -> Vec<u128> {
+        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, speed));
+        let client = Server::new(Arc::clone(&clock)).client("default");
+        let one = vec![Write::Apply(config_map("one"))];
+        perform(&client, "somebody", one).await.1.unwrap();
+        let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
+        let seen = Arc::clone(&times);
+        let actor = Actor {
+            manager: "actor",
+            plays: |id| id.name == "one",
+            decide: Box::new(move |_, _, now| {
+                seen.lock().unwrap().push(start.elapsed().as_millis());
+                outcome(now)
+            }),
+        };
+        let kinds = vec![resource("", "v1", "ConfigMap")];
+        let engine = Engine::new(client, clock, kinds, vec![actor]);
+        let limit = Duration::from_secs(seconds);
+        assert!(tokio::time::timeout(limit, engine.run()).await.is_err());
+        let times = times.lock().unwrap();
+        times.clone()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_is_looked_at_again_when_it_asked_to_be() {
+        let tomorrow = |now: Timestamp| Outcome {
+            wake: now.checked_add(Duration::from_secs(24 * 3600)).ok(),
+            ..Outcome::rest()
+        };
+        let day = 24 * 3600 * 1000;
+        assert_eq!(looks(200_000, 1, tomorrow).await, [0, day, 2 * day]);
+        assert_eq!(
+            looks(200, 1000, tomorrow).await,
+            [0, day / 1000, 2 * day / 1000]
+        );
+        assert_eq!(looks(200_000, 1, |_| Outcome::rest()).await, [0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_fails_is_tried_again_after_longer_and_longer_pauses() {
+        let lost = || Outcome {
+            writes: vec![Write::Apply(
+                json!({"apiVersion": "no.dev/v1", "kind": "Such",
+                "metadata": {"name": "thing", "namespace": "default"}}),
+            )],
+            ..Outcome::rest()
+        };
+        let looks = looks(150, 1, move |_| lost()).await;
+        assert_eq!(
+            looks,
+            [0, 2, 6, 14, 30, 62, 122].map(|second| second * 1000)
+        );
+    }
+}

@@ -87,3 +87,35 @@ fn value(mut object: DynamicObject, kind: &ApiResource) -> Option<Value> {
     value["kind"] = Value::from(kind.kind.clone());
     Some(value)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::{Arc, Mutex};
+
+    use http::{Request, Response, StatusCode};
+    use kube::client::Body;
+    use tokio::time::Instant;
+
+    use super::super::writer::resource;
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_broken_watch_is_taken_up_again_after_the_pause() {
+        let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
+        let asked = Arc::clone(&times);
+        let client = tower::service_fn(move |_: Request<Body>| {
+            asked.lock().unwrap().push(start.elapsed().as_millis());
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            std::future::ready(Ok::<_, std::convert::Infallible>(response))
+        });
+        let client = Client::new(client, "default");
+        let kinds = [resource("", "v1", "ConfigMap")];
+        let broken = all(&client, &kinds, Duration::from_millis(700))
+            .filter(|seen| future::ready(matches!(seen.sight, Sight::Broken(_))));
+        assert_eq!(broken.take(3).count().await, 3);
+        assert_eq!(*times.lock().unwrap(), [0, 700, 1400]);
+    }
+}

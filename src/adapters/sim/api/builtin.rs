@@ -142,6 +142,20 @@ const EVENT_FIELDS: &[&str] = &[
     "type",
 ];
 
+/// The same by their newer names.
+const NEW_EVENT_FIELDS: &[&str] = &[
+    "reason",
+    "regarding.apiVersion",
+    "regarding.fieldPath",
+    "regarding.kind",
+    "regarding.name",
+    "regarding.namespace",
+    "regarding.resourceVersion",
+    "regarding.uid",
+    "reportingController",
+    "type",
+];
+
 use Trait::{
     Cluster, Conditional, CreateOnPut, Generation, GenerationOfAnnotations, GivesDeleted,
     NoDeleteCollection, Status,
@@ -170,10 +184,12 @@ pub(super) static BUILTINS: &[Builtin] = &[
         .among(&["all"])
         .with(&[Status, Generation, GivesDeleted])
         .selected_by(&[
+            "spec.hostNetwork",
             "spec.nodeName",
             "spec.restartPolicy",
             "spec.schedulerName",
             "spec.serviceAccountName",
+            "status.nominatedNodeName",
             "status.phase",
             "status.podIP",
         ]),
@@ -226,8 +242,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     row::<ReplicaSet>("apps", "v1", "ReplicaSet", "replicasets")
         .called(&["rs"])
         .among(&["all"])
-        .with(&[Status, Generation])
-        .selected_by(&["status.replicas"]),
+        .with(&[Status, Generation]),
     row::<StatefulSet>("apps", "v1", "StatefulSet", "statefulsets")
         .called(&["sts"])
         .among(&["all"])
@@ -253,7 +268,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     row::<NewEvent>("events.k8s.io", "v1", "Event", "events")
         .called(&["ev"])
         .with(&[CreateOnPut])
-        .selected_by(EVENT_FIELDS),
+        .selected_by(NEW_EVENT_FIELDS),
     row::<Ingress>("networking.k8s.io", "v1", "Ingress", "ingresses")
         .called(&["ing"])
         .with(&[Status, Generation]),

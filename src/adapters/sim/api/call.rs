@@ -23,7 +23,7 @@ use super::options::{DeleteOptions, WriteOptions};
 use super::path::Target;
 use super::query::Query;
 use super::reads::{ListOptions, WatchOptions};
-use super::request::{self, BODY_LIMIT};
+use super::request::{self, APPLY, BODY_LIMIT, JSON_PATCH, MERGE, STRATEGIC};
 use super::resources::Resource;
 use super::respond::{json_response, response};
 use super::scope::Scope;
@@ -111,11 +111,11 @@ impl Call<'_> {
     }
 
     fn scope(&self) -> Result<Scope, Refusal> {
-        let (namespace, name) = (
+        Scope::read(
+            &self.resource,
             self.target.namespace.as_deref(),
-            self.target.name.as_deref(),
-        );
-        Scope::read(&self.resource, namespace, name, &self.query)
+            &self.query,
+        )
     }
 
     fn get(&self, form: Form) -> Answer {
@@ -200,20 +200,23 @@ impl Call<'_> {
     }
 
     async fn patch(&self, parts: &Parts, body: Body, form: Form) -> Answer {
+        let media = media_type(parts);
         let known = PATCHES
             .iter()
             .filter(|(_, of_all, _)| *of_all || self.resource.is_builtin());
-        let sent = media_type(parts);
-        let Some((_, _, kind)) = known.clone().find(|(media, ..)| *media == sent) else {
+        let Some((_, _, kind)) = known.clone().find(|(known, ..)| *known == media) else {
             let known: Vec<&str> = known.map(|(media, ..)| *media).collect();
             return Err(Refusal::unsupported_media_type(&known));
         };
         let body = read(body).await?;
-        let is_apply = media_type(parts) == "application/apply-patch+yaml";
-        let options = WriteOptions::read_patch(&self.query, agent(parts), is_apply)?;
-        let patch = kind(request::patch(is_apply, &body)?);
+        let options = WriteOptions::read_patch(&self.query, agent(parts), media == APPLY)?;
+        let patch = request::patch(media, &body).map(kind);
         self.do_write(form, |state, now| {
-            write::patch(state, self.write(&options, now), patch)
+            let write = self.write(&options, now);
+            if patch.is_err() && media != APPLY && state.get(&write.address()).is_none() {
+                return Err(write.not_found());
+            }
+            write::patch(state, write, patch?)
         })
     }
 
@@ -290,13 +293,10 @@ impl Call<'_> {
 
     fn page(&self, page: &Page, form: Form) -> Response<Body> {
         let mut metadata = json!({"resourceVersion": page.version.to_string()});
-        match &page.next {
-            Some(next) => metadata["continue"] = json!(next),
-            // A list of custom resources says that it is whole.
-            None if !form.is_metadata() && !self.resource.is_builtin() => {
-                metadata["continue"] = json!("");
-            }
-            None => {}
+        // Lists of custom objects also say that there is no next page.
+        let always = !form.is_metadata() && !self.resource.is_builtin();
+        if always || page.next.is_some() {
+            metadata["continue"] = json!(page.next.as_deref().unwrap_or_default());
         }
         if let Some(remaining) = page.remaining {
             metadata["remainingItemCount"] = json!(remaining);
@@ -339,19 +339,15 @@ impl Call<'_> {
 type PatchRow = (&'static str, bool, fn(Value) -> Patch);
 
 const PATCHES: &[PatchRow] = &[
-    ("application/json-patch+json", true, Patch::Json),
-    ("application/merge-patch+json", true, Patch::Merge),
-    (
-        "application/strategic-merge-patch+json",
-        false,
-        Patch::Strategic,
-    ),
-    ("application/apply-patch+yaml", true, Patch::Apply),
+    (JSON_PATCH, true, Patch::Json),
+    (MERGE, true, Patch::Merge),
+    (STRATEGIC, false, Patch::Strategic),
+    (APPLY, true, Patch::Apply),
 ];
 
 async fn read(body: Body) -> Result<Bytes, Refusal> {
     let read = to_bytes(body, BODY_LIMIT).await;
-    read.map_err(|_| Refusal::body_too_large(BODY_LIMIT))
+    read.map_err(|_| Refusal::too_large(format!("limit is {BODY_LIMIT}")))
 }
 
 /// The text of a header.

@@ -55,6 +55,16 @@ pub(super) fn to_core(event: Value) -> Value {
     event
 }
 
+/// The path in the stored form of a field of `events.k8s.io`.
+pub(super) fn field_in_core(path: &str) -> String {
+    let (first, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(a, b)| (a, Some(b)));
+    let core = NAMES.iter().find(|(_, new)| *new == first);
+    let core = core.map_or(first, |(core, _)| core);
+    rest.map_or_else(|| core.to_owned(), |rest| format!("{core}.{rest}"))
+}
+
 fn renamed(event: Value, other: impl Fn(&str) -> Option<&'static str>) -> Value {
     let Value::Object(fields) = event else {
         return event;
@@ -222,6 +232,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_field_has_its_older_name() {
+        assert_eq!(field_in_core("regarding.name"), "involvedObject.name");
+        assert_eq!(field_in_core("reportingController"), "reportingComponent");
+        assert_eq!(field_in_core("metadata.name"), "metadata.name");
+    }
 
     #[test]
     fn an_event_survives_the_way_there_and_back() {

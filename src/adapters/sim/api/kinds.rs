@@ -21,13 +21,13 @@ pub(super) fn sent(resource: &Resource, media: &str, body: &[u8]) -> Result<Valu
             "the object provided is unrecognized (must be of type {kind}): {why} ({summary})"
         ))
     };
-    let parsed = Format::of(media)?.parse(body);
-    let object =
-        parsed.map_err(|why| unrecognized(&format!("couldn't get version/kind; {why}")))?;
+    let format = Format::of(media)?;
+    let object = format.parse(body).map_err(|why| match format {
+        Format::Json => unrecognized(&untyped(&why)),
+        Format::Yaml => unrecognized(&why),
+    })?;
     if !object.is_object() {
-        return Err(unrecognized(
-            "couldn't get version/kind; an object is expected",
-        ));
+        return Err(unrecognized(&untyped("an object is expected")));
     }
     let (version, kind) = type_of(&object);
     if version.matches('/').count() > 1 {
@@ -69,6 +69,11 @@ pub(super) fn check_patched(resource: &Resource, object: &Value) -> Result<(), R
         None => Ok(()),
         Some(why) => Err(Refusal::patch_failed(object, &why)),
     }
+}
+
+/// That a body does not say what it is.
+pub(super) fn untyped(why: &str) -> String {
+    format!("couldn't get version/kind; json parse error: {why}")
 }
 
 fn type_of(object: &Value) -> (&str, &str) {
@@ -193,7 +198,7 @@ mod tests {
         );
         assert_eq!(
             refused(&json!([])),
-            "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; an object is expected (5b5d)"
+            "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: an object is expected (5b5d)"
         );
     }
 

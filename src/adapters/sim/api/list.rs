@@ -46,7 +46,13 @@ pub(super) fn list(
     options: &ListOptions,
 ) -> Result<Page, Refusal> {
     let cursor = match &options.continue_token {
-        Some(token) => read_token(token)?,
+        Some(token) => {
+            let cursor = read_token(token)?;
+            match options.at {
+                At::Now => cursor,
+                _ => return Err(Refusal::bad_request(TOKEN_AND_VERSION)),
+            }
+        }
         None => start(state, options.at)?,
     };
     let version = cursor.version.unwrap_or(state.version);
@@ -75,6 +81,8 @@ pub(super) fn list(
         remaining,
     })
 }
+
+const TOKEN_AND_VERSION: &str = "specifying resource version is not allowed when using continue";
 
 const CONTINUE_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
@@ -186,7 +194,7 @@ mod tests {
 
     fn page(state: &State, options: &ListOptions) -> Result<Page, Refusal> {
         let resource = state.registry.find("", "v1", "configmaps").unwrap();
-        let scope = Scope::read(&resource, Some("a"), None, &Query::default()).unwrap();
+        let scope = Scope::read(&resource, Some("a"), &Query::default()).unwrap();
         list(state, &resource, &scope, options)
     }
 

@@ -96,9 +96,12 @@ fn write_causes(query: &Query) -> Vec<Cause> {
     if manager.len() > MANAGER_LIMIT {
         causes.push(Cause::too_long("fieldManager", MANAGER_LIMIT));
     }
-    if manager.chars().any(char::is_control) {
-        let detail = "should only contain printable characters";
-        causes.push(Cause::invalid("fieldManager", &json!(manager), detail));
+    if let Some((at, c)) = manager.char_indices().find(|(_, c)| c.is_control()) {
+        let detail = format!(
+            "invalid character U+{:04X} (at position {at})",
+            u32::from(c)
+        );
+        causes.push(Cause::invalid("fieldManager", &json!(manager), &detail));
     }
     check_dry_run(&query.all("dryRun"), &mut causes);
     let validation = query.text("fieldValidation");
@@ -199,8 +202,7 @@ fn from_query(query: &Query) -> Result<Said, Refusal> {
 /// A body that cannot be read is a bare error on a real server as well.
 fn from_body(media: &str, body: &[u8]) -> Result<Said, Refusal> {
     let parsed = Format::of(media)?.parse(body);
-    let said =
-        parsed.map_err(|why| Refusal::internal(format!("couldn't get version/kind; {why}")))?;
+    let said = parsed.map_err(|why| Refusal::internal(kinds::untyped(&why)))?;
     let text = |key: &str| said[key].as_str().unwrap_or_default();
     if !matches!(text("kind"), "" | "DeleteOptions") {
         let why = kinds::not_registered(text("kind"), text("apiVersion"));

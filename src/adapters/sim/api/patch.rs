@@ -77,7 +77,7 @@ pub(super) fn operate(document: &mut Value, patch: &Value) -> Result<(), Refusal
         ));
     };
     if operations.len() > OPERATIONS_LIMIT {
-        return Err(Refusal::bad_request(format!(
+        return Err(Refusal::too_large(format!(
             "The allowed maximum operations in a JSON patch is {OPERATIONS_LIMIT}, got {}",
             operations.len()
         )));

@@ -39,14 +39,12 @@ impl ListOptions {
         query.number("timeoutSeconds")?;
         Refusal::of_options("ListOptions", &list_causes(query))?;
         let continue_token = query.get("continue").filter(|token| !token.is_empty());
-        let at = match continue_token {
-            // A page goes on where the last one ended; a version is refused with the token at hand.
-            Some(_) => At::Now,
-            None => at(query, limit)?,
-        };
+        let at = at(query, limit)?;
         // What may be of any age comes from the cache, which knows no pages.
-        let paged = query.text("resourceVersion") != "0" || continue_token.is_some();
-        let limit = if paged { limit } else { 0 };
+        let limit = match query.text("resourceVersion") {
+            "0" => 0,
+            _ => limit,
+        };
         Ok(Self {
             limit: usize::try_from(limit).unwrap_or_default(),
             continue_token: continue_token.map(ToOwned::to_owned),

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::numbers;
 use super::object::Form;
 use super::status::Refusal;
 
@@ -85,11 +86,17 @@ impl Format {
         }
     }
 
-    /// The document that a body holds.
+    /// The document that a body holds, its whole numbers as integers.
     ///
     /// # Errors
     /// Says why there is none.
     pub(super) fn parse(self, bytes: &[u8]) -> Result<Value, String> {
+        let mut document = self.parse_as_written(bytes)?;
+        numbers::settle(&mut document);
+        Ok(document)
+    }
+
+    fn parse_as_written(self, bytes: &[u8]) -> Result<Value, String> {
         let json = serde_json::from_slice(bytes);
         if self == Self::Json || json.is_ok() {
             return json.map_err(|error| match error.is_eof() {
@@ -103,17 +110,46 @@ impl Format {
     }
 }
 
-/// The document of a patch: an apply may be YAML.
+/// The media types of the patches that are known.
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
+pub(super) const MERGE: &str = "application/merge-patch+json";
+pub(super) const JSON_PATCH: &str = "application/json-patch+json";
+pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
+
+/// The document of a patch of a known media type.
 ///
 /// # Errors
-/// 400 for what is neither.
-pub(super) fn patch(apply: bool, bytes: &[u8]) -> Result<Value, Refusal> {
-    let (format, what) = match apply {
-        true => (Format::Yaml, "YAML"),
-        false => (Format::Json, "patch"),
+/// 400 for what has not the shape of such a patch.
+pub(super) fn patch(media: &str, bytes: &[u8]) -> Result<Value, Refusal> {
+    let (format, what) = match media {
+        APPLY => (Format::Yaml, "YAML"),
+        _ => (Format::Json, "patch"),
     };
-    let parsed = format.parse(bytes);
-    parsed.map_err(|why| Refusal::bad_request(format!("error decoding {what}: {why}")))
+    let fault = |why: String| Refusal::bad_request(format!("error decoding {what}: {why}"));
+    let patch = format.parse(bytes).map_err(fault)?;
+    let wrong = |value: &Value, wanted: &str| {
+        let found = match value {
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+            Value::String(_) => "string",
+            Value::Number(_) => "number",
+            Value::Bool(_) | Value::Null => "bool",
+        };
+        let why = format!("json: cannot unmarshal {found} into Go value of type {wanted}");
+        Err(fault(why))
+    };
+    match (media, &patch) {
+        (MERGE, Value::Null) => Err(Refusal::bad_request("Invalid JSON Patch")),
+        (MERGE | STRATEGIC, other) if !other.is_object() => wrong(other, "map[string]interface {}"),
+        (JSON_PATCH, Value::Array(operations)) => {
+            match operations.iter().find(|one| !one.is_object()) {
+                Some(other) => wrong(other, "handlers.jsonPatchOp"),
+                None => Ok(patch),
+            }
+        }
+        (JSON_PATCH, other) => wrong(other, "[]handlers.jsonPatchOp"),
+        _ => Ok(patch),
+    }
 }
 
 /// The beginning of a body that could not be read, for the refusal: as text if it may be JSON.
@@ -172,6 +208,38 @@ mod tests {
         );
         let protobuf = Format::of("application/vnd.kubernetes.protobuf");
         assert_eq!(protobuf.unwrap_err().code, 415);
+    }
+
+    #[test]
+    fn a_patch_has_the_shape_of_its_kind() {
+        assert!(patch(MERGE, b"{}").is_ok());
+        assert!(patch(JSON_PATCH, b"[{}]").is_ok());
+        assert_eq!(patch(APPLY, b"a: b").unwrap(), json!({"a": "b"}));
+        for (media, body, why) in [
+            (
+                MERGE,
+                "[]",
+                "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}",
+            ),
+            (MERGE, "null", "Invalid JSON Patch"),
+            (
+                MERGE,
+                "",
+                "error decoding patch: unexpected end of JSON input",
+            ),
+            (
+                JSON_PATCH,
+                "{}",
+                "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
+            ),
+            (
+                JSON_PATCH,
+                "[1]",
+                "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp",
+            ),
+        ] {
+            assert_eq!(patch(media, body.as_bytes()).unwrap_err().message, why);
+        }
     }
 
     #[test]

@@ -167,11 +167,23 @@ impl Resource {
         }
     }
 
-    /// The field paths its objects can be selected by, beside name and namespace.
+    /// The field paths its objects can be selected by.
     pub(super) fn selectable(&self) -> Vec<&str> {
-        match &self.nature {
+        let own: Vec<&str> = match &self.nature {
             Nature::Builtin(row) => row.fields.to_vec(),
             Nature::Custom(custom) => custom.selectable.iter().map(String::as_str).collect(),
+        };
+        // Most built-in kinds do not look whether they lie in a namespace.
+        let placed = self.namespaced || (self.is_builtin() && own.is_empty());
+        let common = METADATA_FIELDS.into_iter().take(if placed { 2 } else { 1 });
+        common.chain(own).collect()
+    }
+
+    /// Where the stored objects have a field that objects of this version can be selected by.
+    pub(super) fn stored_field(&self, path: &str) -> String {
+        match self.group.as_str() {
+            events::GROUP => events::field_in_core(path),
+            _ => path.to_owned(),
         }
     }
 
@@ -192,6 +204,9 @@ impl Resource {
         all.into_iter().filter(kept).collect()
     }
 }
+
+/// What objects of most kinds can be selected by.
+pub(super) const METADATA_FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];
 
 /// The storage name of a resource.
 pub(super) fn collection(group: &str, plural: &str) -> Arc<str> {

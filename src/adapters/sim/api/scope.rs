@@ -9,7 +9,7 @@ use super::address;
 use super::labels;
 use super::object::Stored;
 use super::query::Query;
-use super::resources::Resource;
+use super::resources::{METADATA_FIELDS, Resource};
 use super::select::{self, Selector};
 use super::status::Refusal;
 
@@ -23,27 +23,22 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Reads the selectors; a name in the path selects by it.
+    /// Reads the selectors.
     ///
     /// # Errors
     /// 400 for selectors that cannot be read or ask for fields that cannot be selected by.
     pub(super) fn read(
         resource: &Resource,
         namespace: Option<&str>,
-        name: Option<&str>,
         query: &Query,
     ) -> Result<Self, Refusal> {
-        let mut fields =
-            select::fields(query.text("fieldSelector")).map_err(Refusal::bad_request)?;
+        let labels = labels::read(query.text("labelSelector")).map_err(Refusal::bad_request)?;
+        let fields = select::fields(query.text("fieldSelector")).map_err(Refusal::bad_request)?;
         check_fields(resource, &fields)?;
-        if let Some(name) = name {
-            fields = fields.and("metadata.name", name);
-        }
-        let prefix = namespace.map_or_else(String::new, |namespace| format!("{namespace}/"));
         Ok(Self {
-            prefix,
-            labels: labels::read(query.text("labelSelector")).map_err(Refusal::bad_request)?,
-            fields,
+            prefix: namespace.map_or_else(String::new, |namespace| format!("{namespace}/")),
+            labels,
+            fields: fields.renamed(|field| resource.stored_field(field)),
         })
     }
 
@@ -92,15 +87,20 @@ impl Scope {
 
 fn check_fields(resource: &Resource, fields: &Selector) -> Result<(), Refusal> {
     let known = resource.selectable();
-    let unknown = fields.keys().find(|field| {
-        !matches!(*field, "metadata.name" | "metadata.namespace") && !known.contains(field)
-    });
-    match unknown {
-        None => Ok(()),
-        Some(field) => Err(Refusal::bad_request(format!(
-            "field label not supported: {field}"
-        ))),
-    }
+    let unknown = fields.keys().find(|field| !known.contains(field));
+    let Some(field) = unknown else {
+        return Ok(());
+    };
+    let special = resource.custom().is_some() || known != METADATA_FIELDS;
+    Err(Refusal::bad_request(match special {
+        true if resource.is("batch", "jobs") => {
+            format!("field label {field:?} not supported for Job")
+        }
+        true => format!("field label not supported: {field}"),
+        false => format!(
+            "{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+        ),
+    }))
 }
 
 /// The value at a path as selectors see it: a missing one is empty.

@@ -22,6 +22,13 @@ impl Requirement {
         }
     }
 
+    fn key_mut(&mut self) -> &mut String {
+        match self {
+            Self::Exists(key) | Self::Absent(key) | Self::In(key, _) | Self::NotIn(key, _) => key,
+            Self::Greater(key, _) | Self::Less(key, _) => key,
+        }
+    }
+
     /// A missing label satisfies `!=` and `notin`, as in Kubernetes.
     fn matches(&self, value: Option<&str>) -> bool {
         let number = || value.and_then(|value| value.parse::<i64>().ok());
@@ -74,10 +81,12 @@ impl Selector {
         })
     }
 
-    /// This and one more condition: `key` equals `value`.
-    pub(super) fn and(mut self, key: &str, value: &str) -> Self {
-        self.0
-            .push(Requirement::In(key.to_owned(), vec![value.to_owned()]));
+    /// The same conditions on keys of other names.
+    pub(super) fn renamed(mut self, name: impl Fn(&str) -> String) -> Self {
+        for requirement in &mut self.0 {
+            let key = requirement.key_mut();
+            *key = name(key);
+        }
         self
     }
 }

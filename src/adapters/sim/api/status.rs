@@ -333,13 +333,10 @@ impl Refusal {
         self
     }
 
-    /// The body is longer than `limit` bytes.
-    pub(super) fn body_too_large(limit: usize) -> Self {
-        Self::new(
-            413,
-            "RequestEntityTooLarge",
-            format!("Request entity too large: limit is {limit}"),
-        )
+    /// The body is longer than it may be, or asks for too much.
+    pub(super) fn too_large(why: impl Display) -> Self {
+        let message = format!("Request entity too large: {why}");
+        Self::new(413, "RequestEntityTooLarge", message)
     }
 
     /// The object is longer than the storage takes.

@@ -74,7 +74,6 @@ pub(super) fn decode(
 pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Vec<Path>), String> {
     object["apiVersion"] = json!(resource.api_version());
     object["kind"] = json!(resource.kind);
-    whole_numbers(&mut object);
     let (mut decoded, unknown) = match &resource.nature {
         Nature::Builtin(row) => {
             zero_nulls(&mut object, Types::built_in(row.group, row.kind));
@@ -102,22 +101,6 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
         metadata::of(&mut decoded).insert("managedFields".into(), json!([]));
     }
     Ok((decoded, unknown))
-}
-
-/// Writes numbers without a fraction as whole ones: so Go does.
-pub(super) fn whole_numbers(value: &mut Value) {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            let float = number.as_f64().unwrap_or_default();
-            // Beyond that not every whole number is a float.
-            if float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 {
-                *value = json!(float as i64);
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
-        Value::Object(fields) => fields.values_mut().for_each(whole_numbers),
-        _ => {}
-    }
 }
 
 /// What came of an apply, as its type holds it: with defaults. Of a custom resource what was emptied

@@ -22,7 +22,7 @@ use super::resources::Resource;
 use super::scope::Scope;
 use super::server::Shared;
 use super::status::Refusal;
-use super::store::State;
+use super::store::{Collection, State};
 
 /// How many objects or changes go into one piece of the stream.
 const BATCH: usize = 256;
@@ -66,24 +66,20 @@ pub(super) fn open(
 ) -> Result<impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static, Refusal> {
     let collection = state.collection(&resource.collection);
     let collection = collection.ok_or_else(|| Refusal::not_found(resource, ""))?;
-    let present: Vec<Stored> = match options.start {
-        Start::After(_) | Start::Next => Vec::new(),
-        Start::Present(_) => collection
-            .from(&scope.prefix, "")
-            .filter(|(key, object)| scope.has(key, object))
-            .map(|(_, object)| object.clone())
-            .collect(),
-    };
-    let fault = match options.start {
+    let (present, fault) = match options.start {
+        Start::After(_) | Start::Next => (Vec::new(), None),
         Start::Present(version) if version > state.version => {
-            Some(Refusal::version_too_large(version, state.version))
+            let refusal = Refusal::version_too_large(version, state.version);
+            (Vec::new(), Some(refusal))
         }
-        _ => None,
+        Start::Present(_) => (all(collection, &scope), None),
     };
     let now = Instant::now();
     let outside = |duration| shared.clock.real(duration);
     let lasts = Duration::from_secs(options.seconds);
+    // A short watch has nothing to say before its end.
     let first = lasts.saturating_sub(LAST_BOOKMARK).min(BOOKMARK_PERIOD);
+    let marks = options.bookmarks && !first.is_zero();
     let watch = Watch {
         shared: shared.clone(),
         resource: resource.clone(),
@@ -98,7 +94,7 @@ pub(super) fn open(
             Start::Present(_) | Start::Next => state.version,
         },
         bookmarks: options.bookmarks,
-        next_bookmark: options.bookmarks.then(|| now + outside(first)),
+        next_bookmark: marks.then(|| now + outside(first)),
         end: now + outside(lasts),
         over: false,
     };
@@ -106,6 +102,15 @@ pub(super) fn open(
         let piece = watch.next().await?;
         Some((Ok(piece), watch))
     }))
+}
+
+/// The objects of a scope.
+fn all(collection: &Collection, scope: &Scope) -> Vec<Stored> {
+    collection
+        .from(&scope.prefix, "")
+        .filter(|(key, object)| scope.has(key, object))
+        .map(|(_, object)| object.clone())
+        .collect()
 }
 
 impl Watch {

@@ -12,7 +12,6 @@ use super::commit::{self, Write, Written};
 use super::kinds;
 use super::managers;
 use super::metadata;
-use super::numbers;
 use super::object::Stored;
 use super::owners;
 use super::patch;
@@ -44,7 +43,6 @@ pub(super) fn create(
     write: Write<'_>,
     mut object: Value,
 ) -> Result<Written, Refusal> {
-    numbers::settle(&mut object);
     metadata::place(&mut object, write.resource, write.namespace)?;
     check_no_version(&object)?;
     generate_name(state, write, &mut object);
@@ -88,7 +86,6 @@ pub(super) fn update(
     write: Write<'_>,
     mut object: Value,
 ) -> Result<Written, Refusal> {
-    numbers::settle(&mut object);
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
     let uid = metadata::text(&object, "uid").to_owned();
@@ -128,7 +125,7 @@ fn check_no_version(object: &Value) -> Result<(), Refusal> {
 /// The refusal.
 pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result<Written, Refusal> {
     if let Patch::Apply(config) = patch {
-        return apply(state, write, config);
+        return apply(state, write, &config);
     }
     let live = state.get(&write.address()).cloned();
     let live = live.ok_or_else(|| write.not_found())?;
@@ -138,7 +135,6 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
         Patch::Strategic(changes) => patch::merge_strategic(&mut object, &changes)?,
         Patch::Merge(changes) | Patch::Apply(changes) => patch::merge(&mut object, changes),
     }
-    numbers::settle(&mut object);
     kinds::check_patched(write.resource, &object)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
@@ -146,10 +142,8 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     replace(state, write, &live, decoded)
 }
 
-fn apply(state: &mut State, write: Write<'_>, mut config: Value) -> Result<Written, Refusal> {
-    numbers::settle(&mut config);
-    check_applied_type(write.resource, &config)?;
-    strategy::whole_numbers(&mut config);
+fn apply(state: &mut State, write: Write<'_>, config: &Value) -> Result<Written, Refusal> {
+    check_applied_type(write.resource, config)?;
     let live = state.get(&write.address()).cloned();
     if live.is_none() && write.part == Part::Status {
         return Err(write.not_found());

@@ -7,12 +7,9 @@
 //! `CAPSTAN_SEQUENCES=n` says how many are tried, `CAPSTAN_SEED=n` from which seed on.
 
 mod generate;
-mod random;
 mod run;
 mod sequence;
 mod shrink;
-mod steady;
-mod values;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -119,7 +119,8 @@ fn meaning(symbol: &str, seen: &Seen, owners: &BTreeMap<&str, String>) -> Json {
     }
 }
 
-fn merge(value: &mut Json, patch: Json) {
+/// Merges maps deeply; nulls delete.
+pub(super) fn merge(value: &mut Json, patch: Json) {
     let Json::Object(patch) = patch else {
         *value = patch;
         return;

@@ -95,6 +95,26 @@ fn the_key_version_is_injected_once_its_vault_is_there() {
 }
 
 #[test]
+fn making_a_key_takes_5_seconds_after_its_vault() {
+    let mut stage = stage(&[]);
+    let mut cluster = stage.live("AROCluster", "c").unwrap_or_default();
+    let resources = cluster["spec"]["resources"].as_array_mut();
+    resources.into_iter().for_each(|all| all.truncate(2));
+    stage.put(cluster);
+    let ready = (0..300)
+        .find(|second| {
+            stage.run_to(*second);
+            stage.health("Vault", "vault").is_ready()
+        })
+        .unwrap_or_default();
+    for (second, reason) in [(ready + 4, c::CREATING_KEY), (ready + 5, c::KEY_READY)] {
+        stage.run_to(second);
+        let key = condition(&stage, "AROControlPlane", "c", c::ENCRYPTION_KEY_READY);
+        assert_eq!(key.1, reason, "{second}");
+    }
+}
+
+#[test]
 fn without_identity_the_key_must_be_given() {
     let mut stage = stage(&[]);
     let mut plane = stage.live("AROControlPlane", "c").unwrap_or_default();

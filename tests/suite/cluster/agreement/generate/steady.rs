@@ -6,7 +6,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::sequence::{Step, Verb};
+use crate::cluster::agreement::sequence::{Step, Verb};
 
 /// Makes the step one that is answered the same each time. `at` is its place in the sequence.
 pub(super) fn make(step: &mut Step, at: usize) {

@@ -1,0 +1,282 @@
+//! What the daemon waits for, and how long, on a paused clock. The simulated time of its cluster
+//! passes 20 times faster than the time outside.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::convert::Infallible;
+
+use http::{Request, Response};
+use jiff::Timestamp;
+use kube::Client;
+use kube::client::Body;
+use tempfile::TempDir;
+use tokio::time::Instant;
+
+use super::*;
+use crate::adapters::git::{Author, Files, Refs};
+use crate::compile::{Compiled, compile};
+use crate::model::{Check, CheckState, Clock, ObjectId, Tree};
+use crate::plan::State;
+use crate::settings::Environment;
+
+const SPEED: u32 = 20;
+
+struct Fast(Instant);
+
+impl Clock for Fast {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH + self.0.elapsed() * SPEED
+    }
+
+    fn real(&self, duration: Duration) -> Duration {
+        duration / SPEED
+    }
+}
+
+/// A daemon whose jobs are watched and not handled, unless a test does.
+struct Case {
+    daemon: Daemon,
+    /// The one commit of the repository.
+    commit: String,
+    _events: UnboundedReceiver<Event>,
+    _dir: TempDir,
+}
+
+/// The end of a job: milliseconds since it was waited for, and what it ended in.
+type Ended = (u128, &'static str);
+
+impl Case {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let author = Author::init(&dir.path().join("config.git")).unwrap();
+        let files: Files = [("a.yaml".to_owned(), String::new())].into();
+        let commit = author.push("main", None, &files, "it", Timestamp::UNIX_EPOCH);
+        let url = author.dir().display().to_string();
+        let following = Following::source(&url, None, &Environment::default());
+        let mirror = Mirror::open(&dir.path().join("mirror"), &url, &[]).unwrap();
+        mirror.fetch().unwrap();
+        // A cluster that never answers.
+        let client = tower::service_fn(|_: Request<Body>| {
+            std::future::pending::<Result<Response<Body>, Infallible>>()
+        });
+        let target = Target {
+            client: Client::new(client, "default"),
+            clock: Arc::new(Fast(Instant::now())),
+        };
+        let prepare: Prepare = Arc::new(|_| Box::pin(async {}));
+        let view = watch::channel(View::default()).0;
+        let (daemon, events) = Daemon::new(following, Engine { target, prepare }, mirror, view);
+        Self {
+            daemon,
+            commit: commit.unwrap(),
+            _events: events,
+            _dir: dir,
+        }
+    }
+
+    /// One that applies `compiled` and has told so.
+    async fn applying(compiled: Compiled) -> Self {
+        let mut case = Self::new();
+        let commit = case.commit.clone();
+        (case.daemon.head, case.daemon.examined) = (Some(commit.clone()), Some(commit.clone()));
+        case.daemon.examined(Examined {
+            outcome: Ok(compiled),
+            ..Examined::failed(commit, away())
+        });
+        case.daemon.publish();
+        assert_eq!(case.handle_next().await, (0, "Published"));
+        assert_eq!(case.handle_next().await, (0, "Prepared"));
+        case
+    }
+
+    async fn handle_next(&mut self) -> Ended {
+        let start = Instant::now();
+        let event = self.daemon.jobs.join_next().await.unwrap().unwrap();
+        let ended = (start.elapsed().as_millis(), name(&event));
+        self.daemon.handle(event);
+        ended
+    }
+
+    /// The jobs that end within an hour, in which nothing else happens.
+    async fn jobs(&mut self) -> Vec<Ended> {
+        let (start, mut ended) = (Instant::now(), Vec::new());
+        let hour = start + Duration::from_secs(3600);
+        while let Ok(Some(event)) =
+            tokio::time::timeout_at(hour, self.daemon.jobs.join_next()).await
+        {
+            ended.push((start.elapsed().as_millis(), name(&event.unwrap())));
+        }
+        ended
+    }
+
+    fn progress(&mut self, name: &str, state: State) {
+        let progress = Progress {
+            at: self.daemon.engine.target.clock.now(),
+            object: ObjectId::new("", "ConfigMap", "default", name),
+            state,
+            terminal: false,
+            message: String::new(),
+        };
+        self.daemon.progressed(1, &progress);
+    }
+
+    /// What is told of the commit.
+    fn told(&self) -> CheckState {
+        let view = self.daemon.view.borrow();
+        let check = view.checks.values().next().unwrap();
+        check.state
+    }
+
+    fn check(&self, state: CheckState, title: &str) -> Check {
+        Check {
+            revision: self.commit.clone(),
+            context: "capstan/config/sync".to_owned(),
+            state,
+            title: title.to_owned(),
+            summary: String::new(),
+            annotations: Vec::new(),
+            target_url: None,
+        }
+    }
+}
+
+fn name(event: &Event) -> &'static str {
+    match event {
+        Event::Poll => "Poll",
+        Event::Again(_) => "Again",
+        Event::Prepared(..) => "Prepared",
+        Event::Restart(_) => "Restart",
+        Event::Published(_) => "Published",
+        Event::Retry => "Retry",
+        Event::Tick => "Tick",
+        _ => "another",
+    }
+}
+
+fn config_maps(names: &[&str]) -> Compiled {
+    let text: String = names
+        .iter()
+        .map(|name| format!("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: default}}}}\n"))
+        .collect();
+    let tree = Tree {
+        files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+        ..Tree::default()
+    };
+    compile(&tree, &[])
+}
+
+fn away() -> Failure {
+    Failure::Git(git::Error::Unreachable {
+        url: "file:///away".to_owned(),
+        cause: "it is away".to_owned(),
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it_is_away() {
+    for (interval, expected) in [(1, [1, 2, 4, 8, 16, 32, 60, 60, 1]), (90, [90; 9])] {
+        let mut case = Case::new();
+        case.daemon.following.interval = Duration::from_secs(interval);
+        case.daemon.examined = Some(case.commit.clone());
+        for (at, seconds) in expected.into_iter().enumerate() {
+            let here = at == 0 || at == 8;
+            let looked = Looked {
+                refs: Refs::new(),
+                head: case.commit.clone(),
+            };
+            case.daemon.fetched(here.then_some(looked).ok_or_else(away));
+            assert_eq!(case.jobs().await, [(seconds * 1000, "Poll")], "look {at}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_cannot_be_read_now_is_read_again_after_15_seconds() {
+    let mut case = Case::new();
+    let commit = case.commit.clone();
+    case.daemon
+        .examined(Examined::failed(commit.clone(), away()));
+    assert_eq!(case.jobs().await, [(15_000, "Again")]);
+    let bug = Failure::Panic("it does so each time".to_owned());
+    case.daemon.examined(Examined::failed(commit, bug));
+    assert_eq!(case.jobs().await, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_ended_by_a_bug_begins_again_after_15_seconds() {
+    let mut case = Case::new();
+    case.daemon.ended(1);
+    assert_eq!(case.jobs().await, [(15_000, "Restart")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_happens_within_a_tenth_of_a_second_is_reported_together() {
+    let mut case = Case::applying(config_maps(&["a", "b"])).await;
+    case.progress("a", State::Progressing);
+    tokio::time::sleep(Duration::from_millis(40)).await;
+    case.progress("b", State::Progressing);
+    case.progress("a", State::Ready);
+    assert_eq!(case.handle_next().await, (60, "Tick"));
+    case.progress("a", State::Ready);
+    case.progress("b", State::Ready);
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn success_is_looked_at_again_a_minute_after_it_was_lost() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    case.progress("a", State::Ready);
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+    case.progress("a", State::Progressing);
+    assert_eq!(case.handle_next().await, (0, "Published"), "success");
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+    // A minute in the cluster after success was written: it still stands, with another title.
+    assert_eq!(case.handle_next().await, (2900, "Tick"));
+    assert_eq!(case.told(), CheckState::Success);
+    assert_eq!(case.handle_next().await, (0, "Published"));
+    // A minute in the cluster after it was lost.
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+    assert_eq!(case.told(), CheckState::Pending);
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_is_written_a_minute_after_the_last_word() {
+    let mut case = Case::new();
+    for title in ["1/3", "2/3"] {
+        case.daemon.tell(case.check(CheckState::Pending, title));
+        case.daemon.publish();
+        if title == "1/3" {
+            assert_eq!(case.handle_next().await, (0, "Published"));
+        }
+    }
+    // Asked again, it sets no second alarm.
+    case.daemon.publish();
+    assert_eq!(case.handle_next().await, (3000, "Tick"));
+    assert_eq!(case.jobs().await, [(0, "Published")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn checks_that_could_not_be_written_are_tried_again_after_15_seconds_then_30() {
+    let mut case = Case::new();
+    for seconds in [15, 30, 60] {
+        case.daemon.published(&Err(away()));
+        assert_eq!(case.jobs().await, [(seconds * 1000, "Retry")]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_words_are_waited_for_but_not_for_longer_than_5_seconds() {
+    for (takes, expected) in [(2, 2), (5000, 5)] {
+        let mut case = Case::new();
+        case.daemon.tell(case.check(CheckState::Success, "done"));
+        case.daemon.publish();
+        assert!(case.daemon.notes.is_busy());
+        // The push itself is let go of; another stands in for it.
+        case.daemon.jobs.detach_all();
+        let push = Event::Published(Box::new(Ok(())));
+        case.daemon.after(Duration::from_secs(takes), push);
+        let start = Instant::now();
+        case.daemon.close().await;
+        assert_eq!(start.elapsed(), Duration::from_secs(expected));
+    }
+}

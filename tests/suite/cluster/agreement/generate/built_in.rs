@@ -1,0 +1,246 @@
+//! Values for the fields of some of the server's own kinds. All of them fit.
+//!
+//! A Service here has no address and a StatefulSet no replicas, so that the server draws nothing by
+//! lot and no controller takes part.
+
+use serde_json::{Value as Json, json};
+
+use super::random::Random;
+use super::shapes::{Make, keyed, map, one_of, some};
+
+type Places = &'static [(usize, (&'static str, Make))];
+
+fn word(random: &mut Random) -> Json {
+    json!(random.pick(&["a", "b", "c"]))
+}
+
+fn words(random: &mut Random) -> Json {
+    map(random, word)
+}
+
+fn bytes(random: &mut Random) -> Json {
+    map(random, |random| json!(random.pick(&["YQ==", "Yg=="])))
+}
+
+pub(super) fn config_map(random: &mut Random) -> Json {
+    some(random, 60, &[("data", words), ("binaryData", other_bytes)])
+}
+
+/// Under keys of their own: one key may not be in both maps.
+fn other_bytes(random: &mut Random) -> Json {
+    match random.chance(50) {
+        true => json!({"x": "YQ=="}),
+        false => json!({"x": "Yg==", "y": "YQ=="}),
+    }
+}
+
+pub(super) const CONFIG_MAP_PLACES: Places = &[
+    (3, ("/data/k", word)),
+    (1, ("/data", words)),
+    (1, ("/binaryData/x", |_| json!("YQ=="))),
+    (1, ("/immutable", |_| json!(false))),
+];
+
+pub(super) fn secret(random: &mut Random) -> Json {
+    let known: &[(&str, Make)] = &[("data", bytes), ("stringData", words)];
+    some(random, 60, known)
+}
+
+pub(super) const SECRET_PLACES: Places = &[
+    (3, ("/data/k", |_| json!("YQ=="))),
+    (1, ("/data", bytes)),
+    (1, ("/stringData", words)),
+    (1, ("/type", |_| json!("Opaque"))),
+];
+
+pub(super) fn service_base() -> Json {
+    json!({"spec": {"clusterIP": "None"}})
+}
+
+pub(super) fn service(random: &mut Random) -> Json {
+    let known: &[(&str, Make)] = &[
+        ("ports", service_ports),
+        ("selector", words),
+        ("publishNotReadyAddresses", yes_or_no),
+        ("sessionAffinity", |_| json!("None")),
+    ];
+    json!({"spec": some(random, 45, known)})
+}
+
+fn yes_or_no(random: &mut Random) -> Json {
+    json!(random.chance(50))
+}
+
+/// With names of their own: several ports have to have some.
+fn service_ports(random: &mut Random) -> Json {
+    let port: Make = |random| {
+        let number = *random.pick(&[80, 81]);
+        let protocol = *random.pick(&["TCP", "UDP"]);
+        let name = format!("{}-{number}", protocol.to_lowercase());
+        let known: &[(&str, Make)] = &[("targetPort", target_port), ("appProtocol", word)];
+        let mut port = some(random, 35, known);
+        port["port"] = json!(number);
+        port["name"] = json!(name);
+        if protocol == "UDP" || random.chance(60) {
+            port["protocol"] = json!(protocol);
+        }
+        port
+    };
+    keyed(random, port, &["port", "name"])
+}
+
+fn target_port(random: &mut Random) -> Json {
+    one_of(random, &[json!(8080), json!("http")])
+}
+
+pub(super) fn service_status(random: &mut Random) -> Json {
+    some(random, 60, &[("conditions", conditions)])
+}
+
+fn conditions(random: &mut Random) -> Json {
+    let condition: Make = |random| {
+        json!({
+            "type": random.pick(&["Ready", "Synced"]),
+            "status": random.pick(&["True", "False"]),
+            "reason": random.pick(&["A", "B"]),
+            "message": "",
+            "lastTransitionTime": "2024-01-01T00:00:00Z",
+        })
+    };
+    keyed(random, condition, &["type"])
+}
+
+pub(super) const SERVICE_PLACES: Places = &[
+    (2, ("/spec/ports/0/targetPort", target_port)),
+    (1, ("/spec/ports", service_ports)),
+    (1, ("/spec/ports/1", |_| Json::Null)),
+    (2, ("/spec/selector/k", word)),
+    (1, ("/spec/selector", words)),
+    (1, ("/spec/publishNotReadyAddresses", yes_or_no)),
+];
+
+pub(super) fn stateful_set_base() -> Json {
+    json!({"spec": {
+        "replicas": 0,
+        "selector": {"matchLabels": {"app": "a"}},
+        "template": {
+            "metadata": {"labels": {"app": "a"}},
+            "spec": {"containers": [{"name": "a", "image": "a:1"}]},
+        },
+    }})
+}
+
+pub(super) fn stateful_set(random: &mut Random) -> Json {
+    let pod: &[(&str, Make)] = &[
+        ("containers", containers),
+        ("nodeSelector", words),
+        ("volumes", volumes),
+        ("tolerations", tolerations),
+        ("imagePullSecrets", pull_secrets),
+    ];
+    let mut spec = some(random, 20, &[("minReadySeconds", small)]);
+    if random.chance(85) {
+        spec["template"]["spec"] = some(random, 45, pod);
+    }
+    if random.chance(20) {
+        spec["template"]["metadata"]["annotations"] = words(random);
+    }
+    json!({"spec": spec})
+}
+
+fn small(random: &mut Random) -> Json {
+    json!(random.below(3))
+}
+
+fn containers(random: &mut Random) -> Json {
+    let container: Make = |random| {
+        let known: &[(&str, Make)] = &[
+            ("env", environment),
+            ("ports", container_ports),
+            ("args", arguments),
+            ("resources", resources),
+            ("imagePullPolicy", |_| json!("Never")),
+        ];
+        let mut container = some(random, 35, known);
+        container["name"] = json!(random.pick(&["a", "b"]));
+        container["image"] = json!(random.pick(&["a:1", "a:2"]));
+        container
+    };
+    let mut containers = keyed(random, container, &["name"]);
+    if containers == json!([]) {
+        containers = json!([container(random)]);
+    }
+    containers
+}
+
+fn environment(random: &mut Random) -> Json {
+    let variable: Make = |random| {
+        let name = *random.pick(&["A", "B", "C"]);
+        match random.chance(80) {
+            true => json!({"name": name, "value": word(random)}),
+            false => json!({"name": name}),
+        }
+    };
+    keyed(random, variable, &["name"])
+}
+
+fn container_ports(random: &mut Random) -> Json {
+    let port: Make = |random| {
+        let mut port = json!({"containerPort": random.pick(&[80, 81])});
+        if random.chance(50) {
+            port["protocol"] = json!("TCP");
+        }
+        port
+    };
+    keyed(random, port, &["containerPort"])
+}
+
+fn arguments(random: &mut Random) -> Json {
+    one_of(random, &[json!(["a"]), json!(["a", "b"])])
+}
+
+fn resources(random: &mut Random) -> Json {
+    let amount: Make = |random| json!(random.pick(&["1", "2"]));
+    let known: &[(&str, Make)] = &[("cpu", amount), ("memory", amount)];
+    json!({"requests": some(random, 60, known)})
+}
+
+fn volumes(random: &mut Random) -> Json {
+    let volume: Make = |random| json!({"name": random.pick(&["x", "y"]), "emptyDir": {}});
+    keyed(random, volume, &["name"])
+}
+
+fn tolerations(random: &mut Random) -> Json {
+    let toleration: Make = |random| json!({"key": word(random), "operator": "Exists"});
+    keyed(random, toleration, &["key"])
+}
+
+fn pull_secrets(random: &mut Random) -> Json {
+    let secret: Make = |random| json!({"name": word(random)});
+    keyed(random, secret, &["name"])
+}
+
+pub(super) fn stateful_set_status(random: &mut Random) -> Json {
+    let known: &[(&str, Make)] = &[
+        ("observedGeneration", small),
+        ("readyReplicas", |_| json!(0)),
+    ];
+    let mut status = some(random, 60, known);
+    status["replicas"] = json!(0);
+    status
+}
+
+pub(super) const STATEFUL_SET_PLACES: Places = &[
+    (
+        2,
+        ("/spec/template/spec/containers/0/image", |random| {
+            json!(random.pick(&["a:1", "a:2"]))
+        }),
+    ),
+    (2, ("/spec/template/spec/containers/0/env", environment)),
+    (1, ("/spec/template/spec/containers/1", |_| Json::Null)),
+    (1, ("/spec/template/spec/containers/0/args", arguments)),
+    (1, ("/spec/template/spec/nodeSelector/k", word)),
+    (1, ("/spec/template/spec/volumes", volumes)),
+    (1, ("/spec/minReadySeconds", small)),
+];
