@@ -92,6 +92,7 @@ async fn signalled(stop: CancellationToken) {
         return;
     };
     tokio::select! {
+        biased;
         _ = term.recv() => {}
         _ = interrupt.recv() => {}
     }

@@ -29,6 +29,10 @@ impl<'a> At<'a> {
         Self(Some((self, Step::Index(index))))
     }
 
+    pub(super) const fn is_root(&self) -> bool {
+        self.0.is_none()
+    }
+
     pub(super) fn path(&self) -> Path {
         let Some((above, step)) = self.0 else {
             return Path::default();

@@ -1,11 +1,12 @@
 //! What is wrong with a written document, said to the person who wrote it.
 //!
-//! In: a schema and a [`Node`] with spans. Out: findings S01 to S05, each at the place to edit, with
+//! In: a schema and a [`Node`] with spans. Out: findings S01 to S07, each at the place to edit, with
 //! what to write instead where that can be known. Nulls and defaults are treated as the API server
-//! treats them before it validates.
+//! treats them before it validates. Rules about a change are not looked at: there is no old object.
 
 use crate::model::{Finding, Node, ObjectId, Path, Segment, Span, Value};
 
+use super::cel::{Failures, Unchecked};
 use super::defaults::apply_defaults;
 use super::nearest::nearest;
 use super::overflow::overflows;
@@ -35,11 +36,19 @@ pub fn findings(
         at,
         object,
     };
-    unknown_fields(schema, &written)
+    let mut violations = validate(schema, &value, Unknown::Ignore);
+    let rules = match violations.iter().any(Violation::hides_rules) {
+        true => Failures::default(),
+        false => Failures::of(schema, &value, None),
+    };
+    violations.extend(rules.violations);
+    let wrong = unknown_fields(schema, &written)
         .into_iter()
-        .chain(validate(schema, &value, Unknown::Ignore))
-        .chain(overflows(schema, &value))
+        .chain(violations)
+        .chain(overflows(schema, &value));
+    wrong
         .map(|violation| teller.tell(&violation))
+        .chain(rules.unchecked.iter().map(|rule| teller.leave(rule)))
         .collect()
 }
 
@@ -54,7 +63,7 @@ struct Teller<'a> {
 impl Teller<'_> {
     fn tell(&self, violation: &Violation) -> Finding {
         let path = &violation.path;
-        let field = Path(self.at.0.iter().chain(&path.0).cloned().collect());
+        let field = self.field(path);
         let (id, message) = match &violation.kind {
             ViolationKind::UnknownField { .. } => ("S01", format!("unknown field `{field}`")),
             ViolationKind::WrongType { expected } => {
@@ -62,7 +71,11 @@ impl Teller<'_> {
                 ("S02", format!("`{field}` must be {wanted}, not {found}"))
             }
             ViolationKind::Missing => ("S03", format!("`{field}` is missing")),
-            ViolationKind::NotAllowed => ("S04", plain(violation, &field)),
+            ViolationKind::NotAllowed | ViolationKind::WrongFormat => {
+                ("S04", plain(violation, &field))
+            }
+            ViolationKind::Rule { said } if field.0.is_empty() => ("S06", said.clone()),
+            ViolationKind::Rule { said } => ("S06", format!("`{field}`: {said}")),
             ViolationKind::Other => ("S05", plain(violation, &field)),
         };
         let mut finding = Finding::error(id, message)
@@ -71,6 +84,27 @@ impl Teller<'_> {
         finding.object = self.object.cloned();
         finding.help = self.help(violation);
         finding
+    }
+
+    /// A rule that only the API server can evaluate.
+    fn leave(&self, unchecked: &Unchecked) -> Finding {
+        let field = self.field(&unchecked.path);
+        let message = format!(
+            "`{field}`: a rule is left to the API server: {}",
+            unchecked.rule
+        );
+        let span = self.node.nearest(&unchecked.path).span();
+        let mut finding = Finding::warning("S07", message)
+            .at(span)
+            .field(&field)
+            .help(unchecked.why.clone());
+        finding.object = self.object.cloned();
+        finding
+    }
+
+    /// A path below the node as a path of the object.
+    fn field(&self, path: &Path) -> Path {
+        Path(self.at.0.iter().chain(&path.0).cloned().collect())
     }
 
     /// Unknown and missing fields point at keys, all else at values.
@@ -110,6 +144,8 @@ impl Teller<'_> {
                 Some(format!("add `{name}`, {kind}"))
             }
             ViolationKind::NotAllowed => self.nearest_allowed(path).or_else(|| self.in_words(path)),
+            ViolationKind::WrongFormat => self.in_words(path),
+            ViolationKind::Rule { .. } => None,
             ViolationKind::Other => self.own_key(path),
         }
     }

@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
+use super::uri;
+
 /// Formats by name without dashes, and what decides about them.
 type Format = (&'static str, fn(&str) -> bool);
 
@@ -26,7 +28,7 @@ const FORMATS: &[Format] = &[
     ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok()),
     ("mac", is_mac),
     ("password", |_| true),
-    ("uri", is_uri),
+    ("uri", |text| uri::parse(text).is_some()),
     ("uuid", |text| is_uuid(text, None)),
     ("uuid3", |text| is_uuid(text, Some('3'))),
     ("uuid4", |text| is_uuid(text, Some('4'))),
@@ -169,18 +171,6 @@ fn is_mac(text: &str) -> bool {
         counts.contains(&parts.len()) && parts.iter().all(|part| hex(part, width))
     };
     groups(':', 2, &[6, 8, 20]) || groups('-', 2, &[6, 8, 20]) || groups('.', 4, &[3, 4, 10])
-}
-
-/// Something with a scheme, or an absolute path.
-fn is_uri(text: &str) -> bool {
-    let plain = !text.chars().any(|c| c.is_ascii_control() || c == ' ');
-    let scheme = text.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-    });
-    plain && (scheme || text.starts_with('/'))
 }
 
 /// Dashes may be missing; a version constrains the thirteenth digit, 4 and 5 also the variant.

@@ -63,7 +63,11 @@ pub(super) fn format(format: &str, text: &str, at: &At<'_>) -> Outcome {
     }
     let shown = quoted(text);
     let why = format!("must be of type {format}: {shown}");
-    Outcome::wrong(invalid(at, &shown, &why))
+    let violation = invalid(at, &shown, &why);
+    Outcome::wrong(Violation {
+        kind: ViolationKind::WrongFormat,
+        ..violation
+    })
 }
 
 /// A number's range and factor.

@@ -3,6 +3,8 @@
 //! - [`Schema`] says what a value may be: [`validate()`], [`apply_defaults()`] and [`prune()`] do with a
 //!   value what the API server does (it prunes, then defaults, then validates); [`findings()`] says what
 //!   is wrong with a written document, at the line to edit.
+//! - [`judge()`] is what the API server has to say of a write: all of that, what did not change tolerated,
+//!   and the rules ([`Rule`], in CEL); [`rule_faults()`] says why a definition with rules is refused.
 //! - [`FieldSet`] is a set of fields as managedFields keeps it; [`Types`] says how the lists and maps
 //!   of a kind merge; [`compare`], [`remove`] and [`project`] work on values by fields.
 //! - [`apply()`], [`create()`] and [`update()`] are server-side apply as a function.
@@ -13,6 +15,7 @@
 
 mod apply;
 mod at;
+mod cel;
 mod defaults;
 mod embedded;
 mod faults;
@@ -28,13 +31,16 @@ mod order;
 mod overflow;
 mod pattern;
 mod prune;
+mod ratchet;
 mod reading;
 pub mod strategic;
 mod structural;
 mod typed;
 mod types;
 mod unions;
+mod uri;
 mod validate;
+mod verdict;
 mod violation;
 mod walk;
 mod wording;
@@ -42,6 +48,7 @@ mod wording;
 pub use apply::{
     Conflict, Endpoint, Managed, Operation, Refusal, Writer, apply, create, fits, update,
 };
+pub use cel::{Rule, RuleFaults, Unchecked, rule_faults};
 pub use defaults::{apply_defaults, fill_defaults};
 pub use faults::structural_faults;
 pub use fields::{Element, FieldPath, FieldSet};
@@ -54,7 +61,9 @@ pub use structural::{Additional, Bound, Checks, Count, ListKind, Pattern, Schema
 pub use typed::{Comparison, compare, project, remove, zero_nulls};
 pub use types::Types;
 pub use validate::{Unknown, validate};
+pub use verdict::{Verdict, judge};
 pub use violation::{Violation, ViolationKind};
+pub use wording::value as shown;
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value};
 
+use super::cel::Rule;
 use super::structural::{Additional, Bound, Checks, Count, ListKind, Pattern, Schema, Type};
 use super::unions;
 
@@ -104,7 +105,7 @@ impl<'a> Reader<'a> {
             embedded_resource: flag("x-kubernetes-embedded-resource"),
             list: list_kind(fields),
             atomic_map: fields.get("x-kubernetes-map-type") == Some(&"atomic".into()),
-            validations: array(fields, "x-kubernetes-validations")?.to_vec(),
+            validations: rules(fields)?,
             checks: (checks != Checks::default()).then(|| Box::new(checks)),
         };
         if schema.int_or_string {
@@ -307,6 +308,11 @@ fn array<'a>(fields: &'a Fields, name: &str) -> Result<&'a [Value], String> {
         Some(Value::Array(items)) => Ok(items),
         Some(_) => Err(format!("{name} must be a list")),
     }
+}
+
+fn rules(fields: &Fields) -> Result<Vec<Rule>, String> {
+    let rules = array(fields, "x-kubernetes-validations")?.iter();
+    rules.map(Rule::from_json).collect()
 }
 
 fn strings(fields: &Fields, name: &str) -> Vec<String> {

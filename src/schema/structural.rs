@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use regex::Regex;
 use serde_json::Value;
 
+use super::cel::Rule;
 use super::pattern;
 
 /// The types of JSON as OpenAPI names them.
@@ -92,8 +93,8 @@ pub struct Schema {
     pub list: ListKind,
     /// `x-kubernetes-map-type: atomic`
     pub atomic_map: bool,
-    /// `x-kubernetes-validations`, as written.
-    pub validations: Vec<Value>,
+    /// `x-kubernetes-validations`
+    pub validations: Vec<Rule>,
     /// What else a value must hold to; none for most places.
     pub checks: Option<Box<Checks>>,
 }
@@ -107,6 +108,20 @@ impl Schema {
             (None, Additional::Schema(other)) => Some(other),
             _ => None,
         }
+    }
+
+    /// Whether a rule stands here or anywhere below.
+    pub(super) fn has_rules(&self) -> bool {
+        let additional = match &self.additional {
+            Additional::Schema(values) => Some(&**values),
+            _ => None,
+        };
+        let mut parts = self
+            .properties
+            .values()
+            .chain(self.items.as_deref())
+            .chain(additional);
+        !self.validations.is_empty() || parts.any(Self::has_rules)
     }
 
     /// The schema at a chain of fields, through lists by their items.

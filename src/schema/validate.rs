@@ -1,9 +1,10 @@
 //! Does a value fit its schema?
 //!
-//! In: a [`Schema`] and a value. Out: [`Violation`]s in the API server's words and order. What the
-//! API server does in four passes (unknown fields, the schema itself, embedded resources, unique list
-//! keys) stands in four files; this one runs them and does the second. It does not know where the
-//! value was written, and does not change it.
+//! In: a [`Schema`] and a value, and the value it replaces. Out: [`Violation`]s in the API server's
+//! words and order. What the API server does in four passes (unknown fields, the schema itself,
+//! embedded resources, unique list keys) stands in four files; this one runs them and does the second.
+//! Rules are a fifth, see `verdict`. It does not know where the value was written, and does not change
+//! it.
 //!
 //! Two deliberate differences: the API server lets a list through where a string with a format is
 //! wanted, and cuts a fraction off before it looks for a number among allowed whole ones; we do not.
@@ -13,6 +14,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::at::At;
+use super::ratchet::Pair;
 use super::structural::{Additional, Checks, Schema, Type};
 use super::violation::{Violation, ViolationKind};
 use super::wording::quoted;
@@ -34,10 +36,16 @@ pub fn validate(schema: &Schema, value: &Value, unknown: Unknown) -> Vec<Violati
     if unknown == Unknown::Reject {
         violations.extend(prune::unknown_fields(schema, value));
     }
-    violations.extend(once(against(schema, value, &At::ROOT).violations));
+    violations.extend(by_schema(schema, value, None));
     violations.extend(embedded::violations(schema, value));
     violations.extend(lists::violations(schema, value));
     violations
+}
+
+/// What the schema itself has against `value`. Parts that did not change are tolerated when the value
+/// goes on from another.
+pub(super) fn by_schema(schema: &Schema, value: &Value, pair: Option<Pair<'_>>) -> Vec<Violation> {
+    once(part(schema, value, pair, &At::ROOT).violations)
 }
 
 /// Each violation once: several schemas may have told the same.
@@ -85,8 +93,17 @@ impl Outcome {
     }
 }
 
+/// One schema against a part of a value, unless that is what it was.
+fn part(schema: &Schema, value: &Value, pair: Option<Pair<'_>>, at: &At<'_>) -> Outcome {
+    let outcome = against(schema, value, pair, at);
+    match outcome.is_fine() || !pair.is_some_and(Pair::is_unchanged) {
+        true => outcome,
+        false => Outcome::fine(),
+    }
+}
+
 /// One schema against one value, its parts included.
-pub(super) fn against(schema: &Schema, value: &Value, at: &At<'_>) -> Outcome {
+fn against(schema: &Schema, value: &Value, pair: Option<Pair<'_>>, at: &At<'_>) -> Outcome {
     let mut outcome = Outcome::fine();
     let format = schema.known_format();
     if value.is_null() {
@@ -112,12 +129,12 @@ pub(super) fn against(schema: &Schema, value: &Value, at: &At<'_>) -> Outcome {
             }
         }
         Value::Number(number) => step(limits::number(checks, number, at)),
-        Value::Array(items) => step(list(schema, checks, items, at)),
+        Value::Array(items) => step(list(schema, checks, items, pair, at)),
         _ => {}
     }
     step(limits::allowed(&checks.allowed, value, at));
     if let Value::Object(fields) = value {
-        step(map(schema, checks, fields, at));
+        step(map(schema, checks, fields, pair, at));
     }
     outcome.count();
     outcome
@@ -198,11 +215,18 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-fn list(schema: &Schema, checks: &Checks, items: &[Value], at: &At<'_>) -> Outcome {
+fn list(
+    schema: &Schema,
+    checks: &Checks,
+    items: &[Value],
+    pair: Option<Pair<'_>>,
+    at: &At<'_>,
+) -> Outcome {
     let mut outcome = Outcome::fine();
     if let Some(wanted) = schema.items.as_deref() {
         for (index, item) in items.iter().enumerate() {
-            outcome.merge(against(wanted, item, &at.index(index)));
+            let pair = pair.and_then(|pair| pair.item(index));
+            outcome.merge(part(wanted, item, pair, &at.index(index)));
         }
     }
     outcome.merge(limits::items(checks, items, at));
@@ -214,8 +238,12 @@ fn map(
     schema: &Schema,
     checks: &Checks,
     fields: &serde_json::Map<String, Value>,
+    pair: Option<Pair<'_>>,
     at: &At<'_>,
 ) -> Outcome {
+    // The type of an object is never what it was: both versions of it were converted to the same.
+    let is_type = |name: &str| at.is_root() && matches!(name, "apiVersion" | "kind");
+    let below = |name: &str| pair.filter(|_| !is_type(name))?.field(name);
     let mut outcome = limits::fields(checks, fields.len(), at);
     let others = fields
         .iter()
@@ -223,7 +251,7 @@ fn map(
     match &schema.additional {
         Additional::Schema(wanted) => {
             for (name, value) in others {
-                outcome.merge(against(wanted, value, &at.key(name)));
+                outcome.merge(part(wanted, value, below(name), &at.key(name)));
             }
         }
         Additional::Any(false) => {
@@ -235,7 +263,7 @@ fn map(
     }
     for (name, wanted) in &schema.properties {
         if let Some(value) = fields.get(name) {
-            outcome.merge(against(wanted, value, &at.key(name)));
+            outcome.merge(part(wanted, value, below(name), &at.key(name)));
         }
     }
     for name in checks
@@ -250,7 +278,7 @@ fn map(
     outcome
 }
 
-/// `anyOf`, `oneOf`, `allOf` and `not`.
+/// `anyOf`, `oneOf`, `allOf` and `not`. What is wrong within those is not tolerated by itself.
 fn combined(checks: &Checks, value: &Value, at: &At<'_>) -> Outcome {
     let mut outcome = Outcome::fine();
     if !checks.any_of.is_empty() {
@@ -263,7 +291,7 @@ fn combined(checks: &Checks, value: &Value, at: &At<'_>) -> Outcome {
         outcome.merge(all_of(&checks.all_of, value, at));
     }
     if let Some(not) = &checks.not
-        && against(not, value, at).is_fine()
+        && against(not, value, None, at).is_fine()
     {
         outcome.add(unfit(at, "must not validate the schema (not)"));
     }
@@ -279,7 +307,7 @@ fn unfit(at: &At<'_>, why: &str) -> Violation {
 fn any_of(arms: &[Schema], value: &Value, at: &At<'_>) -> Outcome {
     let mut best: Option<Outcome> = None;
     for arm in arms {
-        let outcome = against(arm, value, at);
+        let outcome = against(arm, value, None, at);
         if outcome.is_fine() {
             return outcome;
         }
@@ -298,7 +326,7 @@ fn better(best: Option<Outcome>, other: Outcome) -> Outcome {
 }
 
 fn one_of(arms: &[Schema], value: &Value, at: &At<'_>) -> Outcome {
-    let outcomes = arms.iter().map(|arm| against(arm, value, at));
+    let outcomes = arms.iter().map(|arm| against(arm, value, None, at));
     let (fine, wrong): (Vec<_>, Vec<_>) = outcomes.partition(Outcome::is_fine);
     let only = "must validate one and only one schema (oneOf).";
     match fine.len() {
@@ -322,7 +350,7 @@ fn all_of(arms: &[Schema], value: &Value, at: &At<'_>) -> Outcome {
     let mut outcome = Outcome::fine();
     let mut fine = 0;
     for arm in arms {
-        let result = against(arm, value, at);
+        let result = against(arm, value, None, at);
         fine += usize::from(result.is_fine());
         outcome.merge(result);
     }

@@ -22,8 +22,15 @@ pub enum ViolationKind {
     },
     /// A required field is not there.
     Missing,
-    /// The type is right, the value is not: enum, pattern, range, length, format.
+    /// The type is right, the value is not: enum, pattern, range, length.
     NotAllowed,
+    /// A text does not have its format, which the API server counts as a wrong type.
+    WrongFormat,
+    /// A rule of the schema does not hold.
+    Rule {
+        /// The rule's message.
+        said: String,
+    },
     /// Anything else: duplicate keys, combinations of schemas.
     Other,
 }

@@ -51,8 +51,9 @@ fn exponent(number: f64) -> String {
     format!("{digits}e{sign}{power:0>2}")
 }
 
-/// A value after "Invalid value: ": scalars plainly, the rest as JSON.
-pub(super) fn value(json: &Value) -> String {
+/// A value as it stands after "Invalid value: ": scalars plainly, the rest as JSON.
+#[must_use]
+pub fn value(json: &Value) -> String {
     match json {
         Value::String(text) => quoted(text),
         Value::Number(number) => plain_number(number),

@@ -15,7 +15,7 @@ fn capstan(arguments: &[&str]) -> Command {
     command
 }
 
-fn stdout(arguments: &[&str], code: i32) -> String {
+pub(crate) fn stdout(arguments: &[&str], code: i32) -> String {
     let output = capstan(arguments)
         .assert()
         .code(code)
@@ -35,7 +35,7 @@ fn stderr(arguments: &[&str], code: i32) -> String {
     String::from_utf8(output).expect("UTF-8")
 }
 
-const FLEET: [&str; 3] = ["examples/fleet", "--overlays", "overlays"];
+pub(crate) const FLEET: [&str; 3] = ["examples/fleet", "--overlays", "overlays"];
 
 fn with_fleet<'a>(command: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
     std::iter::once(command)
@@ -133,42 +133,6 @@ fn render_can_pick_one_cluster_and_write_json() {
     assert!(
         stderr(&with_fleet("render", &["--cluster", "nobody"]), 2)
             .contains("no definition of the name `nobody`")
-    );
-}
-
-#[test]
-fn the_quickstart_rehearses_to_ready_the_same_way_twice() {
-    let first = stdout(&["rehearse", "examples/quickstart", "--format", "json"], 0);
-    let report: serde_json::Value = serde_json::from_str(&first).expect("JSON");
-    assert_eq!(report["ready"], true);
-    let seconds = report["virtual_seconds"].as_u64().expect("a number");
-    assert!((19 * 60..=25 * 60).contains(&seconds), "{seconds}");
-    assert_eq!(
-        first,
-        stdout(&["rehearse", "examples/quickstart", "--format", "json"], 0)
-    );
-    assert_eq!(
-        stdout(&["rehearse", "examples/quickstart"], 0),
-        stdout(&["rehearse", "examples/quickstart"], 0)
-    );
-}
-
-#[test]
-fn the_example_fleet_rehearses_to_ready() {
-    let said = stdout(&with_fleet("rehearse", &["--format", "json"]), 0);
-    let report: serde_json::Value = serde_json::from_str(&said).expect("JSON");
-    assert_eq!(report["ready"], true);
-    let hcp = |event: &serde_json::Value| {
-        event["object"]
-            .as_str()
-            .is_some_and(|object| object.starts_with("HcpOpenShiftCluster/"))
-            && event["state"] == "Ready"
-    };
-    let events = report["events"].as_array().expect("a list");
-    assert_eq!(
-        events.iter().filter(|event| hcp(event)).count(),
-        6,
-        "six clusters"
     );
 }
 

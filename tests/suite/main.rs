@@ -12,6 +12,7 @@ mod expand;
 mod follow;
 mod provenance;
 mod real;
+mod rehearsal;
 mod robust;
 mod shipped;
 

@@ -1,6 +1,6 @@
 //! A rehearsal as people and programs read it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -120,14 +120,21 @@ fn critical_path(compiled: &Compiled, rehearsal: &Rehearsal) -> String {
     out
 }
 
-/// The last word on each object that is not ready, in the order of the fleet.
+/// The last word on each object that is not ready: what failed, then what waits for it.
 fn unready(compiled: &Compiled, rehearsal: &Rehearsal) -> String {
+    let ids = compiled.graph.vertices.iter();
+    let ids: BTreeSet<String> = ids.map(|vertex| vertex.id.to_string()).collect();
+    let last = ids.iter().filter_map(|id| rehearsal.events.last(id));
+    let unready = last.filter(|event| event.state != State::Ready);
+    let (failed, waiting): (Vec<_>, Vec<_>) =
+        unready.partition(|event| event.state == State::Failed);
     let mut out = String::new();
-    for vertex in &compiled.graph.vertices {
-        let last = rehearsal.events.last(&vertex.id.to_string());
-        if let Some(event) = last.filter(|event| event.state != State::Ready) {
-            let _ = writeln!(out, "  {}: {:?} {}", vertex.id, event.state, event.message);
-        }
+    for event in failed.into_iter().chain(waiting) {
+        let _ = writeln!(
+            out,
+            "  {}: {:?} {}",
+            event.object, event.state, event.message
+        );
     }
     out
 }

@@ -54,10 +54,9 @@ pub(super) fn keep_in_step(object: &mut Value, config: &Value) {
         return;
     }
     let mut config = config.clone();
-    if let Some(annotations) = config.pointer_mut("/metadata/annotations") {
-        if let Some(annotations) = annotations.as_object_mut() {
-            annotations.remove(ANNOTATION);
-        }
+    let annotations = config.pointer_mut("/metadata/annotations");
+    if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
+        annotations.remove(ANNOTATION);
     }
     let text = format!("{}\n", wording::encoded(&config));
     object["metadata"]["annotations"][ANNOTATION] = text.into();

@@ -21,7 +21,7 @@ pub use managed::{Managed, Operation};
 use ownership::{Owners, never_managed, shed};
 
 use super::order::same;
-use super::typed::{check, compare, merge};
+use super::typed::{check, compare, is_comparable, merge};
 use super::{Element, FieldSet, Types};
 
 /// Where a write goes.
@@ -165,7 +165,8 @@ impl Step<'_> {
 }
 
 /// Who owns what of a new object that was not applied: the writer owns all that differs from `blank`,
-/// what an object of the kind holds from the start. `managers` are the entries that came with it.
+/// what an object of the kind holds from the start. `managers` are the entries that came with it. Nobody
+/// owns anything of an object that cannot be compared, as when its part that is not written is broken.
 #[must_use]
 pub fn create(
     blank: &Value,
@@ -174,6 +175,9 @@ pub fn create(
     writer: &Writer<'_>,
     types: Types<'_>,
 ) -> Vec<Managed> {
+    if !is_comparable(object, types) {
+        return Vec::new();
+    }
     let mut owners = Owners::of(managers, types);
     owners.update(blank, object, writer, types);
     owners.cap();

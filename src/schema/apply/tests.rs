@@ -122,6 +122,16 @@ impl Story {
 }
 
 #[test]
+fn what_cannot_be_compared_is_nobodys() {
+    let mut story = Story::new();
+    story.apply("a", json!({"set": ["x"]}));
+    story.update("b", Story::object(json!({"set": ["x", "x"]})));
+    assert!(!story.managers.is_empty());
+    story.update("b", Story::object(json!({"set": [null]})));
+    assert!(story.managers.is_empty());
+}
+
+#[test]
 fn the_first_apply_creates_and_owns_what_it_says() {
     let mut story = Story::new();
     story.apply("a", json!({"replicas": 1, "map": {"x": "1"}}));

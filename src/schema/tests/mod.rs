@@ -5,3 +5,4 @@ mod faults;
 mod findings;
 mod normal;
 mod validation;
+mod verdict;

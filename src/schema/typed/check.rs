@@ -14,9 +14,21 @@ pub(crate) fn check(config: &Value, types: Types<'_>) -> Vec<String> {
     walk.faults
 }
 
+/// Whether an object can be compared field by field: as [`check`], but items may be there twice.
+pub(crate) fn is_comparable(object: &Value, types: Types<'_>) -> bool {
+    let mut walk = Walk {
+        repeats: true,
+        ..Walk::default()
+    };
+    walk.visit(types, object);
+    walk.faults.is_empty()
+}
+
 #[derive(Default)]
 struct Walk {
     at: String,
+    /// Whether items of sets and keyed lists may be there twice.
+    repeats: bool,
     faults: Vec<String>,
 }
 
@@ -70,7 +82,7 @@ impl Walk {
                     Err(why) => return self.fault(&format!("element {index}: {why}")),
                 }
             };
-            if !seen.insert(element.clone()) {
+            if !self.repeats && !seen.insert(element.clone()) {
                 self.fault(&format!("duplicate entries for key {element}"));
             }
             self.below(&element, |walk| walk.visit(types.item(), item));

@@ -222,9 +222,7 @@ impl Session {
             .filter(|part| !part.is_empty())
             .map(|part| match part.split_once('=') {
                 Some(("continue", _)) => "continue=(token)".into(),
-                Some(("resourceVersion", version))
-                    if version.parse::<u64>().is_ok_and(|v| v > 1) =>
-                {
+                Some(("resourceVersion", version)) if !["", "0", "1"].contains(&version) => {
                     "resourceVersion=(version)".into()
                 }
                 _ => part.to_owned(),
@@ -257,11 +255,17 @@ impl Session {
 
     /// Asks until the answer is as wanted, and writes only that one down.
     pub(super) async fn until(&self, path: &str, wanted: impl Fn(&Reply) -> bool) -> Reply {
+        self.meet(path, wanted).await;
+        self.get(path).await
+    }
+
+    /// Asks until the answer is as wanted, and writes nothing down.
+    pub(super) async fn meet(&self, path: &str, wanted: impl Fn(&Reply) -> bool) {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
             let reply = self.send(Ask::new("GET", path).silent()).await;
             if wanted(&reply) {
-                return self.get(path).await;
+                return;
             }
             assert!(
                 tokio::time::Instant::now() < deadline,

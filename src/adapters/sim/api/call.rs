@@ -11,6 +11,7 @@ use http::request::Parts;
 use http::{Method, Response, StatusCode, header};
 use serde_json::{Value, json};
 
+use super::accept;
 use super::address::Address;
 use super::builtin::Trait;
 use super::commit::{Write, Written};
@@ -55,7 +56,7 @@ impl Call<'_> {
     /// # Errors
     /// The refusal.
     pub(super) async fn answer(&self, parts: &Parts, body: Body) -> Answer {
-        let form = request::form(self.accept.as_deref())?;
+        let form = accept::form(self.accept.as_deref())?;
         let media = media_type(parts);
         match (&parts.method, self.target.name.is_some(), self.part) {
             (&Method::PUT, true, Part::Finalize) => self.update(parts, &read(body).await?, form),

@@ -82,7 +82,8 @@ pub(super) fn create(
     fields.insert("uid".into(), json!(state.next_uid()));
     fields.insert("creationTimestamp".into(), json!(write.now));
     let mut causes = metadata::check(&object, write.resource);
-    causes.extend(strategy::check(write.resource, write.part, &object, None));
+    let checked = strategy::check(write.resource, write.part, &object, None);
+    causes.extend(checked.causes);
     if !causes.is_empty() {
         return Err(Refusal::invalid(write.resource, &name, &causes));
     }
@@ -97,12 +98,7 @@ pub(super) fn create(
             false => refusal,
         });
     }
-    warnings.extend(strategy::warnings(
-        write.resource,
-        write.part,
-        &object,
-        None,
-    ));
+    warnings.extend(checked.warnings);
     let draft = draft(state, write, object)?;
     let object = match write.options.dry_run {
         true => {
@@ -171,21 +167,12 @@ pub(super) fn change(
     strategy::count_generation(write.resource, &mut object, old);
     let mut causes = metadata::check(&object, write.resource);
     causes.extend(metadata::check_update(&object, old));
-    causes.extend(strategy::check(
-        write.resource,
-        write.part,
-        &object,
-        Some(old),
-    ));
+    let checked = strategy::check(write.resource, write.part, &object, Some(old));
+    causes.extend(checked.causes);
     if !causes.is_empty() {
         return Err(Refusal::invalid(write.resource, write.name, &causes));
     }
-    warnings.extend(strategy::warnings(
-        write.resource,
-        write.part,
-        &object,
-        Some(old),
-    ));
+    warnings.extend(checked.warnings);
     keep_managers_of_no_change(&mut object, old);
     let address = write.address();
     let ends = metadata::is_deleting(old) && !delete::is_held(write.resource, &object);

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::names;
 use super::resources::{Nature, Resource, collection, prefix};
+use super::schemas;
 use super::status::Cause;
-use crate::schema::{Schema, apply_defaults, prune, structural_faults};
+use crate::schema::{Schema, apply_defaults, prune};
 
 /// The definition's part of a resource at one version.
 #[derive(Debug)]
@@ -55,27 +56,31 @@ impl Custom {
     }
 }
 
-/// The resources that a definition adds, one per served version.
+/// What a definition adds.
+#[derive(Debug)]
+pub(super) struct Added {
+    /// One for each served version.
+    pub(super) resources: Vec<Resource>,
+    /// Of rules that cannot be evaluated here.
+    pub(super) warnings: Vec<String>,
+}
+
+/// The resources that a definition adds.
 ///
 /// # Errors
 /// Names the fields that are wrong.
-pub(super) fn resources(definition: &Value) -> Result<Vec<Resource>, Vec<Cause>> {
-    let causes = check(definition);
-    if !causes.is_empty() {
-        return Err(causes);
-    }
+pub(super) fn resources(definition: &Value) -> Result<Added, Vec<Cause>> {
+    let mut causes = check(definition);
     let spec = &definition["spec"];
     let edition = definition["metadata"]["generation"].as_u64().unwrap_or(1);
     let edition = u32::try_from(edition).unwrap_or(u32::MAX);
-    let mut read = Vec::new();
-    for (at, version) in list(&spec["versions"]).iter().enumerate() {
-        let schema = &version["schema"]["openAPIV3Schema"];
-        let schema = Schema::from_json(schema).map_err(|error| {
-            let field = format!("spec.versions[{at}].schema.openAPIV3Schema");
-            vec![Cause::invalid(field, &json!(""), &error)]
-        })?;
-        read.push((version, Arc::new(schema)));
+    let versions = list(&spec["versions"]);
+    let schemas = schemas::read(versions);
+    causes.extend(schemas.causes);
+    if !causes.is_empty() {
+        return Err(causes);
     }
+    let read: Vec<(&Value, Arc<Schema>)> = versions.iter().zip(schemas.read).collect();
     let stored = read.iter().find(|(version, _)| version["storage"] == true);
     let stored = stored.map(|(_, schema)| schema.clone());
     let stored = stored.expect("the check found one stored version");
@@ -89,12 +94,15 @@ pub(super) fn resources(definition: &Value) -> Result<Vec<Resource>, Vec<Cause>>
             edition,
             status: version["subresources"]["status"].is_object(),
             selectable: selectable(version),
-            versions: versions(spec),
+            versions: api_versions(spec),
             printed: list(&version["additionalPrinterColumns"]).to_vec(),
         };
         resource(spec, text(&version["name"]), custom)
     };
-    Ok(served.map(resource).collect())
+    Ok(Added {
+        resources: served.map(resource).collect(),
+        warnings: schemas.warnings,
+    })
 }
 
 fn resource(spec: &Value, version: &str, custom: Custom) -> Resource {
@@ -117,7 +125,8 @@ fn resource(spec: &Value, version: &str, custom: Custom) -> Resource {
     }
 }
 
-fn versions(spec: &Value) -> Vec<String> {
+/// `group/version` of each.
+fn api_versions(spec: &Value) -> Vec<String> {
     let group = text(&spec["group"]);
     list(&spec["versions"])
         .iter()
@@ -205,16 +214,6 @@ fn check_versions(versions: &Value, causes: &mut Vec<Cause>) {
             let detail = "must contain unique version names";
             causes.push(Cause::invalid("spec.versions", versions, detail));
         }
-        let schema = &version["schema"]["openAPIV3Schema"];
-        let field = field("schema.openAPIV3Schema");
-        if !schema.is_object() {
-            causes.push(Cause::required(field, "schemas are required"));
-            continue;
-        }
-        for fault in structural_faults(schema) {
-            let (path, message) = fault.split_once(": ").unwrap_or(("", &fault));
-            causes.push(Cause::said(format!("{field}.{path}"), message.to_owned()));
-        }
     }
 }
 
@@ -253,7 +252,7 @@ mod tests {
 
     #[test]
     fn each_served_version_is_a_resource_of_one_collection() {
-        let resources = resources(&definition()).unwrap();
+        let resources = resources(&definition()).unwrap().resources;
         let versions: Vec<&str> = resources.iter().map(|r| r.version.as_str()).collect();
         assert_eq!(versions, ["v1", "v2"]);
         assert_eq!(resources[0].collection, resources[1].collection);
@@ -263,7 +262,7 @@ mod tests {
 
     #[test]
     fn objects_of_another_edition_or_version_are_adapted() {
-        let resources = resources(&definition()).unwrap();
+        let resources = resources(&definition()).unwrap().resources;
         assert!(resources[0].stores_as_it_serves(3));
         assert!(!resources[0].stores_as_it_serves(2));
         assert!(!resources[1].stores_as_it_serves(3));

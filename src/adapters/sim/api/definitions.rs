@@ -85,14 +85,14 @@ fn serve(state: &mut State, definition: &Value) {
         return;
     }
     // What is stored passed the same reading.
-    let Ok(resources) = custom::resources(definition) else {
+    let Ok(added) = custom::resources(definition) else {
         return;
     };
     if let Some((plural, group)) = name.split_once('.') {
         state.registry.remove(group, plural);
     }
     state.open(&collection);
-    for resource in resources {
+    for resource in added.resources {
         state.registry.add(resource);
     }
 }

@@ -122,7 +122,7 @@ fn api_path(group: &str, version: &str) -> String {
 }
 
 /// Named groups and their versions, the preferred first.
-fn versions(registry: &Registry) -> BTreeMap<String, Vec<String>> {
+pub(super) fn versions(registry: &Registry) -> BTreeMap<String, Vec<String>> {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for resource in registry.all().filter(|one| !one.group.is_empty()) {
         let versions = groups.entry(resource.group.clone()).or_default();

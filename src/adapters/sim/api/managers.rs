@@ -25,11 +25,7 @@ pub(super) struct Hand<'a> {
 impl Hand<'_> {
     fn endpoint(&self) -> Endpoint<'static> {
         Endpoint {
-            subresource: match self.part {
-                Part::Main => "",
-                Part::Status => "status",
-                Part::Finalize => "finalize",
-            },
+            subresource: self.part.subresource(),
             resets: strategy::resets(self.resource, self.part),
         }
     }

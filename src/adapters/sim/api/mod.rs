@@ -12,12 +12,15 @@
 //!
 //! Limits: no OpenAPI beyond what tells kubectl that fields are validated here, tables with few
 //! columns and not in watches, no protobuf, no admission webhooks, no scale and other small
-//! subresources, conversion between versions by name only, CEL rules are not evaluated. Users and
+//! subresources, conversion between versions by name only, the costs of CEL rules are not counted; a
+//! rule that cannot be evaluated here is told in a `Warning` header. Users and
 //! rights are not known: whoever asks may.
 //!
 //! It does not know: the controllers that play on it, Azure, our own kinds.
 
+mod accept;
 mod address;
+mod aggregate;
 mod blank;
 mod builtin;
 mod call;
@@ -50,6 +53,7 @@ mod request;
 mod resources;
 mod respond;
 mod rules;
+mod schemas;
 mod scope;
 mod select;
 mod server;

@@ -71,12 +71,12 @@ impl WriteOptions {
     /// From a query in which nothing is wrong.
     fn known(query: &Query, agent: &str) -> Self {
         let manager = match query.text("fieldManager") {
-            "" => agent.split('/').next().unwrap_or_default(),
-            manager => manager,
+            "" => program(agent),
+            manager => manager.to_owned(),
         };
         Self {
             dry_run: query.get("dryRun").is_some(),
-            manager: manager.chars().take(MANAGER_LIMIT).collect(),
+            manager,
             validation: match query.text("fieldValidation") {
                 "Ignore" => FieldValidation::Ignore,
                 "Strict" => FieldValidation::Strict,
@@ -85,6 +85,19 @@ impl WriteOptions {
             force: query.flag("force"),
         }
     }
+}
+
+/// The caller's program as a manager: what stands before the first slash, as far as it fits.
+fn program(agent: &str) -> String {
+    let name = agent.split('/').next().unwrap_or_default();
+    let mut manager = String::new();
+    for character in name.chars().filter(|character| is_printed(*character)) {
+        if manager.len() + character.len_utf8() > MANAGER_LIMIT {
+            break;
+        }
+        manager.push(character);
+    }
+    manager
 }
 
 /// How long the name of a manager may be, in bytes.
@@ -96,11 +109,9 @@ fn write_causes(query: &Query) -> Vec<Cause> {
     if manager.len() > MANAGER_LIMIT {
         causes.push(Cause::too_long("fieldManager", MANAGER_LIMIT));
     }
-    if let Some((at, c)) = manager.char_indices().find(|(_, c)| c.is_control()) {
-        let detail = format!(
-            "invalid character U+{:04X} (at position {at})",
-            u32::from(c)
-        );
+    for (at, character) in manager.char_indices().filter(|(_, c)| !is_printed(*c)) {
+        let code = u32::from(character);
+        let detail = format!("invalid character U+{code:04X} (at position {at})");
         causes.push(Cause::invalid("fieldManager", &json!(manager), &detail));
     }
     check_dry_run(&query.all("dryRun"), &mut causes);
@@ -111,6 +122,11 @@ fn write_causes(query: &Query) -> Vec<Cause> {
         causes.push(Cause::unsupported("fieldValidation", &said, &known));
     }
     causes
+}
+
+/// Of white space only the plain space is printed.
+fn is_printed(character: char) -> bool {
+    character == ' ' || !(character.is_control() || character.is_whitespace())
 }
 
 fn check_dry_run<T: AsRef<str>>(said: &[T], causes: &mut Vec<Cause>) {

@@ -1,61 +1,15 @@
-//! Headers and bodies of requests.
+//! Bodies of requests.
 //!
-//! In: media types and bytes. Out: documents and the form of the answer, or the refusal of what is
-//! neither JSON nor YAML. It does not know what is asked.
+//! In: media types and bytes. Out: documents, or the refusal of what is neither JSON nor YAML. It does
+//! not know what is asked.
 
 use serde_json::Value;
 
 use super::numbers;
-use super::object::Form;
 use super::status::Refusal;
 
 /// The longest body that is read, in bytes (k8s.io/apiserver `MaxRequestBodyBytes`).
 pub(super) const BODY_LIMIT: usize = 3 * 1024 * 1024;
-
-/// The form that the `Accept` header asks for.
-///
-/// # Errors
-/// 406 when it takes no JSON, or only in a form that is not known.
-pub(super) fn form(accept: Option<&str>) -> Result<Form, Refusal> {
-    let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
-        return Ok(Form::Whole);
-    };
-    let json = ["application/json", "application/*", "*/*"];
-    for range in accept.split(',') {
-        let mut parts = range.split(';').map(str::trim);
-        if !parts.next().is_some_and(|media| json.contains(&media)) {
-            continue;
-        }
-        let parameters: Vec<&str> = parts.collect();
-        if let Some(form) = form_of(&parameters) {
-            return Ok(form);
-        }
-    }
-    Err(Refusal::not_acceptable())
-}
-
-/// The form that the parameters of a media type name; none when it is not known.
-fn form_of(parameters: &[&str]) -> Option<Form> {
-    let of = |key: &str| {
-        let mut values = parameters.iter().filter_map(|one| one.split_once('='));
-        values
-            .find(|(name, _)| *name == key)
-            .map(|(_, value)| value)
-    };
-    let group = (of("g"), of("v"));
-    match of("as") {
-        None if group == (None, None) => Some(Form::Whole),
-        Some(kind) if matches!(group, (Some("meta.k8s.io"), Some("v1" | "v1beta1"))) => {
-            match kind {
-                "PartialObjectMetadata" => Some(Form::Metadata),
-                "PartialObjectMetadataList" => Some(Form::MetadataList),
-                "Table" => Some(Form::Table),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
-}
 
 /// The media type of a body, without its parameters.
 pub(super) fn media_type(header: Option<&str>) -> &str {
@@ -175,25 +129,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn the_first_form_that_we_can_give_is_given() {
-        assert_eq!(form(None).unwrap(), Form::Whole);
-        assert_eq!(form(Some("*/*")).unwrap(), Form::Whole);
-        let partial =
-            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-        assert_eq!(form(Some(partial)).unwrap(), Form::Metadata);
-        let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-        assert_eq!(form(Some(table)).unwrap(), Form::Table);
-        let unheard = "application/json;as=Poem;g=meta.k8s.io;v=v1";
-        assert_eq!(form(Some(unheard)).unwrap_err().code, 406);
-        let or_plain = format!("{unheard},application/json");
-        assert_eq!(form(Some(&or_plain)).unwrap(), Form::Whole);
-        let no_group = "application/json;as=PartialObjectMetadata";
-        assert_eq!(form(Some(no_group)).unwrap_err().code, 406);
-        let protobuf = form(Some("application/vnd.kubernetes.protobuf"));
-        assert_eq!(protobuf.unwrap_err().code, 406);
-    }
 
     #[test]
     fn a_body_is_json_or_yaml() {

@@ -189,21 +189,37 @@ impl Resource {
 
     /// What can be done with its objects.
     pub(super) fn verbs(&self) -> Vec<&'static str> {
-        let all = [
-            "create",
-            "delete",
-            "deletecollection",
-            "get",
-            "list",
-            "patch",
-            "update",
-            "watch",
-        ];
+        if !self.is_builtin() {
+            return CUSTOM_VERBS.to_vec();
+        }
         let kept =
             |verb: &&str| *verb != "deletecollection" || !self.has(Trait::NoDeleteCollection);
-        all.into_iter().filter(kept).collect()
+        VERBS.into_iter().filter(kept).collect()
     }
 }
+
+/// What can be done with built-in resources, in the order in which a real server tells it.
+const VERBS: [&str; 8] = [
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
+/// The same of custom resources.
+const CUSTOM_VERBS: [&str; 8] = [
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
 
 /// What objects of most kinds can be selected by.
 pub(super) const METADATA_FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];

@@ -12,7 +12,9 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, header};
 use serde_json::{Value, json};
 
+use super::accept::{self, AGGREGATED, Telling};
 use super::address::Address;
+use super::aggregate;
 use super::builtin::{BUILTINS, Trait};
 use super::call::{Answer, Call, header_text};
 use super::commit::Write;
@@ -22,6 +24,7 @@ use super::object::Stored;
 use super::options::{FieldValidation, WriteOptions};
 use super::path::{self, Route, Target};
 use super::query::Query;
+use super::resources::Registry;
 use super::respond::{json_response, page, refused};
 use super::status::Refusal;
 use super::store::State;
@@ -119,7 +122,7 @@ impl Server {
         let (parts, body) = request.into_parts();
         let answer = match path::route(parts.uri.path()) {
             Route::Target(target) => self.serve_target(&parts, &target, body).await,
-            route if parts.method == Method::GET => self.document(&route),
+            route if parts.method == Method::GET => self.document(&route, &parts),
             Route::Unknown => None,
             _ => Some(Err(Refusal::method_not_allowed())),
         };
@@ -131,24 +134,29 @@ impl Server {
         }
     }
 
-    /// A document of discovery; none when there is no such thing.
-    fn document(&self, route: &Route) -> Option<Answer> {
+    /// A document; none when there is no such thing.
+    fn document(&self, route: &Route, parts: &Parts) -> Option<Answer> {
         let state = self.0.lock();
         let registry = &state.registry;
-        let document = match route {
-            Route::Version => discovery::version(),
-            Route::Health => return Some(Ok(page(StatusCode::OK, "ok"))),
-            Route::CoreVersions => discovery::core_versions(),
-            Route::Groups => discovery::groups(registry),
-            Route::Group(group) => discovery::group(registry, group)?,
-            Route::Resources { group, version } => discovery::resources(registry, group, version)?,
-            Route::Specifications => discovery::specifications(registry),
+        match route {
+            Route::Health => Some(Ok(page(StatusCode::OK, "ok"))),
+            Route::Specifications => Some(told(&discovery::specifications(registry))),
             Route::Specification { group, version } => {
-                discovery::specification(registry, group, version)?
+                let document = discovery::specification(registry, group, version)?;
+                Some(told(&document))
             }
-            Route::Target(_) | Route::Unknown => return None,
-        };
-        Some(Ok(json_response(StatusCode::OK, &document)))
+            route => {
+                let can_tell_all = matches!(route, Route::CoreVersions | Route::Groups);
+                match accept::telling(header_text(parts, header::ACCEPT), can_tell_all) {
+                    Err(refusal) => Some(Err(refusal)),
+                    Ok(Telling::Everything) => {
+                        let core = *route == Route::CoreVersions;
+                        Some(everything(&aggregate::groups(registry, core)))
+                    }
+                    Ok(Telling::Names) => names(registry, route).map(|names| told(&names)),
+                }
+            }
+        }
     }
 
     /// Serves a collection, an object or a subresource; none when nothing of the kind is served.
@@ -188,6 +196,30 @@ impl Server {
         };
         Some(call.answer(parts, body).await)
     }
+}
+
+/// A plain document of discovery; none when there is no such thing.
+fn names(registry: &Registry, route: &Route) -> Option<Value> {
+    match route {
+        Route::Version => Some(discovery::version()),
+        Route::CoreVersions => Some(discovery::core_versions()),
+        Route::Groups => Some(discovery::groups(registry)),
+        Route::Group(group) => discovery::group(registry, group),
+        Route::Resources { group, version } => discovery::resources(registry, group, version),
+        _ => None,
+    }
+}
+
+fn told(document: &Value) -> Answer {
+    Ok(json_response(StatusCode::OK, document))
+}
+
+/// As [`told`], for a document that clients know by its media type.
+fn everything(document: &Value) -> Answer {
+    let mut response = json_response(StatusCode::OK, document);
+    let media = header::HeaderValue::from_static(AGGREGATED);
+    response.headers_mut().insert(header::CONTENT_TYPE, media);
+    Ok(response)
 }
 
 /// Whether a path lies where only built-in resources are, which say in JSON that they are not there.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::address::Address;
 use super::resources::Resource;
+use crate::schema::shown;
 
 /// One field that is wrong, or one conflict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,11 +107,6 @@ impl Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.field, self.message)
     }
-}
-
-/// A value as field errors print it: strings quoted, everything else as JSON.
-fn shown(value: &Value) -> String {
-    value.to_string()
 }
 
 /// Why a request is refused.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::address::DEFINITIONS;
 use super::blank;
 use super::builtin::Trait;
-use super::custom::{self, Custom};
+use super::custom;
 use super::metadata;
 use super::namespaces;
 use super::options::FieldValidation;
@@ -19,8 +19,8 @@ use super::status::{Cause, Refusal};
 use super::times;
 use crate::model::Path;
 use crate::schema::{
-    Types, Unknown, Violation, ViolationKind, apply_defaults, fill_defaults, object_meta, prune,
-    validate, zero_nulls,
+    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta, prune,
+    zero_nulls,
 };
 
 /// Which part of an object a write is about.
@@ -32,6 +32,17 @@ pub(super) enum Part {
     Status,
     /// Who has to have done with the content of a namespace.
     Finalize,
+}
+
+impl Part {
+    /// The subresource's name; empty for the object itself.
+    pub(super) const fn subresource(self) -> &'static str {
+        match self {
+            Self::Main => "",
+            Self::Status => "status",
+            Self::Finalize => "finalize",
+        }
+    }
 }
 
 fn kind_in_version(resource: &Resource) -> String {
@@ -292,63 +303,58 @@ pub(super) fn count_generation(resource: &Resource, object: &mut Value, old: &Va
     }
 }
 
-/// What is wrong with the written part of an object, what all kinds have in common aside.
+/// What a kind has to say of an object.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    /// Why it is refused.
+    pub(super) causes: Vec<Cause>,
+    /// What is told when it is not.
+    pub(super) warnings: Vec<String>,
+}
+
+/// What is wrong with an object, its metadata aside.
 pub(super) fn check(
     resource: &Resource,
     part: Part,
     object: &Value,
     old: Option<&Value>,
-) -> Vec<Cause> {
+) -> Checked {
     match &resource.nature {
         Nature::Builtin(row) => {
-            let mut causes = rules::check(row, part, object, old);
+            let mut checked = Checked {
+                causes: rules::check(row, part, object, old),
+                warnings: Vec::new(),
+            };
             if is_definition(resource) {
-                causes.extend(custom::resources(object).err().into_iter().flatten());
+                match custom::resources(object) {
+                    Ok(added) => checked.warnings = added.warnings,
+                    Err(causes) => checked.causes.extend(causes),
+                }
             }
-            causes
+            checked
         }
-        Nature::Custom(custom) => violations(custom, part, object),
+        Nature::Custom(custom) => {
+            let verdict = judge(&custom.schema, object, old, part.subresource());
+            let tolerated = verdict.tolerated.iter().map(ToString::to_string);
+            let unchecked = verdict.unchecked.iter().map(ToString::to_string);
+            let of_finalizers = match part {
+                Part::Main => metadata::finalizer_warnings(object, old),
+                _ => Vec::new(),
+            };
+            Checked {
+                causes: verdict.violations.into_iter().map(cause).collect(),
+                warnings: tolerated.chain(unchecked).chain(of_finalizers).collect(),
+            }
+        }
     }
 }
 
-/// How the written part of a custom object does not fit its schema. A status is read alone.
-fn violations(custom: &Custom, part: Part, object: &Value) -> Vec<Cause> {
-    let status = custom.schema.properties.get("status");
-    let (found, place) = match (part, status, object.get("status")) {
-        (Part::Main | Part::Finalize, ..) => {
-            (validate(&custom.schema, object, Unknown::Ignore), "")
+fn cause(violation: Violation) -> Cause {
+    match violation.kind {
+        ViolationKind::WrongType { .. } | ViolationKind::WrongFormat => {
+            Cause::worded("FieldValueTypeInvalid", violation.field, violation.message)
         }
-        (Part::Status, Some(schema), Some(status)) => {
-            (validate(schema, status, Unknown::Ignore), "status")
-        }
-        (Part::Status, ..) => return Vec::new(),
-    };
-    let cause = |violation: Violation| {
-        let field = match (place, violation.field.as_str()) {
-            ("", field) => field.to_owned(),
-            (place, "") => place.to_owned(),
-            (place, field) => format!("{place}.{field}"),
-        };
-        match violation.kind {
-            ViolationKind::WrongType { .. } => {
-                Cause::worded("FieldValueTypeInvalid", field, violation.message)
-            }
-            _ => Cause::said(field, violation.message),
-        }
-    };
-    found.into_iter().map(cause).collect()
-}
-
-/// What to warn of in an object that is about to be stored.
-pub(super) fn warnings(
-    resource: &Resource,
-    part: Part,
-    object: &Value,
-    old: Option<&Value>,
-) -> Vec<String> {
-    match (&resource.nature, part) {
-        (Nature::Custom(_), Part::Main) => metadata::finalizer_warnings(object, old),
-        _ => Vec::new(),
+        _ => Cause::said(violation.field, violation.message),
     }
 }
 

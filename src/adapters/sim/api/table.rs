@@ -249,17 +249,17 @@ fn age(time: &str, now: Timestamp) -> String {
         small => format!("{big}{unit}{small}{part}"),
     };
     match seconds {
-        seconds if seconds < -1 => invalid(),
-        ..1 => "0s".to_owned(),
-        ..120 => format!("{seconds}s"),
-        ..600 => two(minutes, 'm', seconds % 60, 's'),
-        ..10_800 => format!("{minutes}m"),
-        ..28_800 => two(hours, 'h', minutes % 60, 'm'),
-        ..172_800 => format!("{hours}h"),
-        ..691_200 => two(days, 'd', hours % 24, 'h'),
-        ..63_072_000 => format!("{days}d"),
-        ..252_288_000 => two(days / 365, 'y', days % 365, 'd'),
-        _ => format!("{}y", days / 365),
+        ..-1 => invalid(),
+        -1 => "0s".to_owned(),
+        0..120 => format!("{seconds}s"),
+        120..600 => two(minutes, 'm', seconds % 60, 's'),
+        600..10_800 => format!("{minutes}m"),
+        10_800..28_800 => two(hours, 'h', minutes % 60, 'm'),
+        28_800..172_800 => format!("{hours}h"),
+        172_800..691_200 => two(days, 'd', hours % 24, 'h'),
+        691_200..63_072_000 => format!("{days}d"),
+        63_072_000..252_288_000 => two(days / 365, 'y', days % 365, 'd'),
+        252_288_000.. => format!("{}y", days / 365),
     }
 }
 

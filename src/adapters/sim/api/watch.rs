@@ -125,13 +125,14 @@ impl Watch {
             }
             let wake = self.next_bookmark.map_or(self.end, |at| at.min(self.end));
             tokio::select! {
-                changed = self.news.changed() => if changed.is_err() { self.over = true },
+                biased;
                 () = tokio::time::sleep_until(wake) => {
                     self.over = Instant::now() >= self.end;
                     if let Some(piece) = self.bookmark_if_due() {
                         return Some(piece);
                     }
                 }
+                changed = self.news.changed() => if changed.is_err() { self.over = true },
             }
         }
         None

@@ -150,7 +150,7 @@ fn apply(state: &mut State, write: Write<'_>, config: &Value) -> Result<Written,
     }
     let old = live.as_ref().map(|live| live.value(write.resource));
     let force = write.options.force;
-    let mut object = managers::applied(write.hand(), old.as_ref(), &config, force)?;
+    let mut object = managers::applied(write.hand(), old.as_ref(), config, force)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
     let (Some(live), Some(old)) = (live, old) else {

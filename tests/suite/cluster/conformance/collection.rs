@@ -46,6 +46,27 @@ async fn gone(s: &Session, path: &str) {
     s.until(path, |reply| reply.status == 404).await;
 }
 
+/// Waits until the real server's collector has seen every object of these kinds: it forgets what hangs
+/// on nobody, in the order in which it is told of things.
+async fn seen(s: &Session, plurals: &[&str]) {
+    let nobody = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": NOBODY});
+    let metadata = json!({"name": "last-of-its-kind", "ownerReferences": [nobody]});
+    for plural in plurals {
+        let made = match *plural {
+            "things" => {
+                json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Thing", "metadata": metadata})
+            }
+            _ => json!({"metadata": metadata}),
+        };
+        let reply = s.send(Ask::new("POST", plural).json(&made).silent()).await;
+        assert_eq!(reply.status, 201, "{}", reply.text);
+    }
+    for plural in plurals {
+        let path = format!("{plural}/last-of-its-kind");
+        s.meet(&path, |reply| reply.status == 404).await;
+    }
+}
+
 fn is_free(reply: &Reply) -> bool {
     reply.body["metadata"].get("ownerReferences").is_none()
 }
@@ -83,6 +104,7 @@ async fn dependents_go_first_in_the_foreground(s: &Session) {
     let held = json!({"name": "held", "finalizers": ["capstan.dev/f"], "ownerReferences": [blocking(&owner_made)]});
     a_thing(s, &held).await;
     config_map(s, "dependent", &[blocking(&owner_made)]).await;
+    seen(s, &["configmaps", "things"]).await;
     s.delete_with("configmaps/owner", &policy("Foreground"))
         .await;
     gone(s, "configmaps/dependent").await;
@@ -101,6 +123,7 @@ async fn only_who_blocks_is_waited_for(s: &Session) {
     let owner_made = config_map(s, "owner", &[]).await;
     let held = json!({"name": "held", "finalizers": ["capstan.dev/f"], "ownerReferences": [owner(&owner_made)]});
     a_thing(s, &held).await;
+    seen(s, &["configmaps", "things"]).await;
     s.delete_with("configmaps/owner", &policy("Foreground"))
         .await;
     gone(s, "configmaps/owner").await;
@@ -119,6 +142,7 @@ async fn a_chain_goes_from_its_end_in_the_foreground(s: &Session) {
     let second = config_map(s, "second", &[blocking(&first)]).await;
     let last = json!({"name": "last", "finalizers": ["capstan.dev/f"], "ownerReferences": [blocking(&second)]});
     a_thing(s, &last).await;
+    seen(s, &["configmaps", "things"]).await;
     s.delete_with("configmaps/first", &policy("Foreground"))
         .await;
     s.until("things/last", |reply| {
@@ -142,6 +166,7 @@ async fn orphans_stay_without_their_owner(s: &Session) {
         &json!({"name": "other", "ownerReferences": [owner(&owner_made)]}),
     )
     .await;
+    seen(s, &["configmaps", "things"]).await;
     s.delete_with("configmaps/owner", &policy("Orphan")).await;
     gone(s, "configmaps/owner").await;
     s.until("configmaps/dependent", is_free).await;
@@ -151,6 +176,7 @@ async fn orphans_stay_without_their_owner(s: &Session) {
 async fn orphans_are_left_by_the_older_option(s: &Session) {
     let owner_made = config_map(s, "owner", &[]).await;
     config_map(s, "dependent", &[owner(&owner_made)]).await;
+    seen(s, &["configmaps"]).await;
     s.delete_with("configmaps/owner", &json!({"orphanDependents": true}))
         .await;
     gone(s, "configmaps/owner").await;
@@ -179,6 +205,7 @@ async fn one_owner_of_two_is_enough(s: &Session) {
 async fn an_owner_of_two_in_the_foreground_lets_go(s: &Session) {
     let (a, b) = (config_map(s, "a", &[]).await, config_map(s, "b", &[]).await);
     config_map(s, "dependent", &[blocking(&a), owner(&b)]).await;
+    seen(s, &["configmaps"]).await;
     s.delete_with("configmaps/a", &policy("Foreground")).await;
     gone(s, "configmaps/a").await;
     let released = |reply: &Reply| {

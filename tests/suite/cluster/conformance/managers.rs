@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use http::header;
 use serde_json::{Value as Json, json};
 
 use super::script::{say, whole};
 use super::{behaviours, thing};
 use crate::cluster::reply::Reply;
-use crate::cluster::session::Session;
+use crate::cluster::session::{Ask, Session};
 
 async fn of_things(s: &Session, lines: &str) {
     s.install(&thing()).await;
@@ -108,6 +109,51 @@ async fn a_field_is_handed_over_by_the_same_value(s: &Session) {
         ",
     )
     .await;
+}
+
+async fn a_manager_is_named_by_its_program(s: &Session) {
+    let agents = [
+        "kubectl/v1.34 (linux)",
+        "a b (c)/d",
+        "/x",
+        "",
+        "Mozilla",
+        "tab\there/1",
+    ];
+    for (at, agent) in agents.iter().enumerate() {
+        s.note(&format!("{agent:?}"));
+        let object = json!({"metadata": {"name": format!("a{at}")}, "data": {"k": "v"}});
+        let ask = Ask::new("POST", "configmaps").header(header::USER_AGENT, agent);
+        s.send(ask.json(&object)).await;
+    }
+    let long = format!("{}/1", "a".repeat(200));
+    let ask = Ask::new("POST", "configmaps").header(header::USER_AGENT, &long);
+    s.send(ask.json(&json!({"metadata": {"name": "long"}, "data": {"k": "v"}})))
+        .await;
+    say(
+        s,
+        "
+        post configmaps?fieldManager= {metadata: {name: x}, data: {k: v}}
+        post configmaps?fieldManager=named {metadata: {name: z}, data: {k: v}}
+        ",
+    )
+    .await;
+}
+
+async fn a_name_of_a_manager_follows_rules(s: &Session) {
+    let (long, most) = ("m".repeat(129), "n".repeat(128));
+    let lines = format!(
+        "
+        post configmaps?fieldManager={long} {{data: {{k: v}}}}
+        post configmaps?fieldManager=a%09b {{data: {{k: v}}}}
+        post configmaps?fieldManager=a%0Ab%07 {{data: {{k: v}}}}
+        post configmaps?fieldManager=%C3%BC%20%F0%9F%98%80 {{data: {{k: v}}}}
+        apply configmaps/a?fieldManager={long} {{data: {{}}}}
+        merge configmaps/a?fieldManager={most} {{data: {{k: w}}}}
+        put configmaps/a?fieldManager=a%01b {{data: {{}}}}
+        "
+    );
+    say(s, &lines).await;
 }
 
 async fn the_first_apply_finds_what_was_there_before(s: &Session) {
@@ -213,6 +259,8 @@ behaviours! { Api:
     an_applied_field_goes_to_who_updates_it,
     a_created_field_is_shared_with_who_applies_it,
     a_field_is_handed_over_by_the_same_value,
+    a_manager_is_named_by_its_program,
+    a_name_of_a_manager_follows_rules,
     the_first_apply_finds_what_was_there_before,
     a_status_has_managers_of_its_own,
     many_updaters_are_put_together,

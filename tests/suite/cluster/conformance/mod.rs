@@ -10,6 +10,7 @@ mod apply_configurations;
 mod apply_lists;
 mod collection;
 mod deletion;
+mod discovery;
 mod errors;
 mod events;
 mod history;

@@ -4,8 +4,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::behaviours;
-use crate::cluster::session::{Ask, Session};
+use super::{behaviours, thing};
+use crate::cluster::session::{Ask, GROUP, Session};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -265,6 +265,79 @@ async fn a_role_is_made_by_a_replacement(s: &Session) {
     s.put("deployments/a?dryRun=All", &deployment()).await;
 }
 
+/// A StatefulSet, which no controller of the real server writes.
+fn stateful_set() -> Json {
+    let mut made = deployment();
+    made["kind"] = json!("StatefulSet");
+    made["spec"]["template"]["spec"]["containers"] = json!([
+        {"name": "one", "image": "i:1", "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "1"}]},
+        {"name": "two", "image": "i:1"},
+    ]);
+    made
+}
+
+async fn a_strategic_patch_knows_the_keys_of_lists(s: &Session) {
+    s.post("statefulsets", &stateful_set()).await;
+    let containers =
+        |containers: Json| json!({"spec": {"template": {"spec": {"containers": containers}}}});
+    for patch in [
+        containers(json!([{"name": "two", "image": "i:2"}])),
+        containers(
+            json!([{"name": "one", "env": [{"name": "B", "value": "2"}, {"name": "C", "value": "1"}]}]),
+        ),
+        containers(json!([{"name": "three", "image": "i:1"}])),
+        containers(json!([{"name": "three", "$patch": "delete"}])),
+        containers(
+            json!([{"name": "one", "env": [{"$patch": "replace"}, {"name": "D", "value": "1"}]}]),
+        ),
+        json!({"metadata": {"labels": {"l": "1"}}, "spec": {"template": {"metadata": {"labels": {"m": "1"}}}}}),
+        json!({"metadata": {"labels": {"l": null}}}),
+        json!({"spec": {"updateStrategy": {"$retainKeys": ["type"], "type": "OnDelete"}}}),
+    ] {
+        s.strategic("statefulsets/a", &patch).await;
+    }
+    let ordered = json!({"spec": {"template": {"spec": {"$setElementOrder/containers": [{"name": "two"}, {"name": "one"}],
+        "containers": [{"name": "one", "image": "i:3"}]}}}});
+    s.strategic("statefulsets/a", &ordered).await;
+}
+
+async fn a_strategic_patch_is_for_built_in_kinds(s: &Session) {
+    s.install(&thing()).await;
+    let made =
+        json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Thing", "metadata": {"name": "a"}});
+    s.post("things", &made).await;
+    s.strategic("things/a", &json!({"spec": {"text": "a"}}))
+        .await;
+    s.post(
+        "configmaps",
+        &json!({"metadata": {"name": "a"}, "data": {"a": "1", "b": "1"}}),
+    )
+    .await;
+    s.strategic("configmaps/a", &json!({"data": {"a": null, "c": "1"}}))
+        .await;
+    s.strategic(
+        "configmaps/a",
+        &json!({"data": {"$patch": "replace", "d": "1"}}),
+    )
+    .await;
+    s.strategic(
+        "configmaps/a",
+        &json!({"metadata": {"resourceVersion": "1"}}),
+    )
+    .await;
+    s.strategic("configmaps/a", &json!({"metadata": {"name": "b"}}))
+        .await;
+    s.strategic("configmaps/none", &json!({})).await;
+    s.strategic("configmaps/a?dryRun=All", &json!({"data": {"e": "1"}}))
+        .await;
+    s.strategic("configmaps/a", &json!({})).await;
+    for wrong in [json!([]), json!({"data": {"$patch": "dance"}})] {
+        let ask = Ask::new("PATCH", "configmaps/a")
+            .body("application/strategic-merge-patch+json", wrong.to_string());
+        s.send(ask.gist()).await;
+    }
+}
+
 behaviours! { Api:
     a_deployment_has_defaults,
     a_deployment_is_checked,
@@ -276,4 +349,6 @@ behaviours! { Api:
     a_config_map_is_checked,
     roles_and_bindings_have_defaults,
     a_role_is_made_by_a_replacement,
+    a_strategic_patch_knows_the_keys_of_lists,
+    a_strategic_patch_is_for_built_in_kinds,
 }

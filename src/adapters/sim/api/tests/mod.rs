@@ -8,6 +8,7 @@ mod controllers;
 mod definitions;
 mod lists;
 mod objects;
+mod rules;
 mod watches;
 mod wire;
 

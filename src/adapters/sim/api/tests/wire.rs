@@ -11,7 +11,7 @@ use tower::ServiceExt;
 
 use super::{Server, server};
 
-async fn send(
+pub(super) async fn send(
     server: &Server,
     method: &str,
     path: &str,
@@ -33,7 +33,7 @@ async fn text(response: Response<Body>) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-async fn value(response: Response<Body>) -> Value {
+pub(super) async fn value(response: Response<Body>) -> Value {
     serde_json::from_str(&text(response).await).unwrap()
 }
 

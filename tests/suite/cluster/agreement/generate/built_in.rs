@@ -1,4 +1,5 @@
-//! Values for the fields of some of the server's own kinds. All of them fit.
+//! Values for the fields of some of the server's own kinds. All of them fit, and none is empty: what
+//! their types leave out of that is an affair of each single field.
 //!
 //! A Service here has no address and a StatefulSet no replicas, so that the server draws nothing by
 //! lot and no controller takes part.
@@ -6,9 +7,34 @@
 use serde_json::{Value as Json, json};
 
 use super::random::Random;
-use super::shapes::{Make, keyed, map, one_of, some};
+use super::shapes::{self, Make, one_of};
 
 type Places = &'static [(usize, (&'static str, Make))];
+
+/// A map with some of these fields, one at least.
+fn some(random: &mut Random, percent: usize, known: &[(&str, Make)]) -> Json {
+    let made = shapes::some(random, percent, known);
+    if made != json!({}) {
+        return made;
+    }
+    let (name, make) = random.pick(known);
+    json!({*name: make(random)})
+}
+
+/// Items with different keys, one at least.
+fn keyed(random: &mut Random, make: Make, keys: &[&str]) -> Json {
+    match shapes::keyed(random, make, keys) {
+        Json::Array(items) if items.is_empty() => json!([make(random)]),
+        items => items,
+    }
+}
+
+fn map(random: &mut Random, make: Make) -> Json {
+    match shapes::map(random, make) {
+        Json::Object(fields) if fields.is_empty() => json!({"k": make(random)}),
+        fields => fields,
+    }
+}
 
 fn word(random: &mut Random) -> Json {
     json!(random.pick(&["a", "b", "c"]))
@@ -54,21 +80,17 @@ pub(super) const SECRET_PLACES: Places = &[
 ];
 
 pub(super) fn service_base() -> Json {
-    json!({"spec": {"clusterIP": "None"}})
+    json!({"spec": {"clusterIP": "None", "selector": {"app": "a"}}})
 }
 
 pub(super) fn service(random: &mut Random) -> Json {
     let known: &[(&str, Make)] = &[
         ("ports", service_ports),
         ("selector", words),
-        ("publishNotReadyAddresses", yes_or_no),
+        ("publishNotReadyAddresses", |_| json!(true)),
         ("sessionAffinity", |_| json!("None")),
     ];
     json!({"spec": some(random, 45, known)})
-}
-
-fn yes_or_no(random: &mut Random) -> Json {
-    json!(random.chance(50))
 }
 
 /// With names of their own: several ports have to have some.
@@ -97,6 +119,13 @@ pub(super) fn service_status(random: &mut Random) -> Json {
     some(random, 60, &[("conditions", conditions)])
 }
 
+pub(super) fn service_mark(at: usize) -> Json {
+    json!({"conditions": [{
+        "type": "Mark", "status": "True", "reason": format!("S{at}"), "message": "",
+        "lastTransitionTime": "2024-01-01T00:00:00Z",
+    }]})
+}
+
 fn conditions(random: &mut Random) -> Json {
     let condition: Make = |random| {
         json!({
@@ -116,7 +145,7 @@ pub(super) const SERVICE_PLACES: Places = &[
     (1, ("/spec/ports/1", |_| Json::Null)),
     (2, ("/spec/selector/k", word)),
     (1, ("/spec/selector", words)),
-    (1, ("/spec/publishNotReadyAddresses", yes_or_no)),
+    (1, ("/spec/publishNotReadyAddresses", |_| json!(true))),
 ];
 
 pub(super) fn stateful_set_base() -> Json {
@@ -149,7 +178,7 @@ pub(super) fn stateful_set(random: &mut Random) -> Json {
 }
 
 fn small(random: &mut Random) -> Json {
-    json!(random.below(3))
+    json!(1 + random.below(2))
 }
 
 fn containers(random: &mut Random) -> Json {
@@ -166,21 +195,12 @@ fn containers(random: &mut Random) -> Json {
         container["image"] = json!(random.pick(&["a:1", "a:2"]));
         container
     };
-    let mut containers = keyed(random, container, &["name"]);
-    if containers == json!([]) {
-        containers = json!([container(random)]);
-    }
-    containers
+    keyed(random, container, &["name"])
 }
 
 fn environment(random: &mut Random) -> Json {
-    let variable: Make = |random| {
-        let name = *random.pick(&["A", "B", "C"]);
-        match random.chance(80) {
-            true => json!({"name": name, "value": word(random)}),
-            false => json!({"name": name}),
-        }
-    };
+    let variable: Make =
+        |random| json!({"name": random.pick(&["A", "B", "C"]), "value": word(random)});
     keyed(random, variable, &["name"])
 }
 

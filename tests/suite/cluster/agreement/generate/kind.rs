@@ -20,6 +20,8 @@ pub(super) struct Kind {
     pub(super) parts: Make,
     /// A few fields of the status, where that is a subresource.
     pub(super) status: Option<Make>,
+    /// A status that no other step has, of the step at this place.
+    pub(super) mark: fn(usize) -> Json,
     /// Places besides those in metadata, and values for them.
     pub(super) places: &'static [(usize, (&'static str, Make))],
 }
@@ -50,6 +52,7 @@ const THING: Kind = Kind {
     based: 0,
     parts: |random| json!({"spec": things::spec(random)}),
     status: Some(things::status),
+    mark: |at| json!({"phase": format!("s{at}")}),
     places: things::PLACES,
 };
 
@@ -66,6 +69,7 @@ pub(super) const KINDS: &[(usize, Kind)] = &[
             based: 0,
             parts: built_in::config_map,
             status: None,
+            mark: |_| json!({}),
             places: built_in::CONFIG_MAP_PLACES,
         },
     ),
@@ -79,6 +83,7 @@ pub(super) const KINDS: &[(usize, Kind)] = &[
             based: 0,
             parts: built_in::secret,
             status: None,
+            mark: |_| json!({}),
             places: built_in::SECRET_PLACES,
         },
     ),
@@ -92,6 +97,7 @@ pub(super) const KINDS: &[(usize, Kind)] = &[
             based: 100,
             parts: built_in::service,
             status: Some(built_in::service_status),
+            mark: built_in::service_mark,
             places: built_in::SERVICE_PLACES,
         },
     ),
@@ -105,6 +111,7 @@ pub(super) const KINDS: &[(usize, Kind)] = &[
             based: 70,
             parts: built_in::stateful_set,
             status: Some(built_in::stateful_set_status),
+            mark: |at| json!({"replicas": 0, "observedGeneration": at}),
             places: built_in::STATEFUL_SET_PLACES,
         },
     ),

@@ -44,7 +44,7 @@ pub(super) fn sequence(seed: u64) -> Vec<Step> {
             _ => *random.weighed(VERBS),
         };
         let mut step = Maker::new(&mut random, kind, name).step(verb);
-        steady::make(&mut step, at);
+        steady::make(&mut step, kind, at);
         steps.push(step);
     }
     steps

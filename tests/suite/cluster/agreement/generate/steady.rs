@@ -6,20 +6,21 @@
 
 use serde_json::{Value as Json, json};
 
+use super::kind::Kind;
+use crate::cluster::agreement::run;
 use crate::cluster::agreement::sequence::{Step, Verb};
 
 /// Makes the step one that is answered the same each time. `at` is its place in the sequence.
-pub(super) fn make(step: &mut Step, at: usize) {
+pub(super) fn make(step: &mut Step, kind: &Kind, at: usize) {
     let to_status = step.path.ends_with("/status");
-    let mark = format!("s{at}");
+    let mark = (kind.mark)(at);
     let body = &mut step.body;
     match step.verb {
         Verb::Patch => {
             let operations = body.as_array_mut().expect("a JSON patch is a list");
             operations.iter_mut().for_each(spare);
             if to_status {
-                let marked = json!({"phase": mark});
-                operations.push(json!({"op": "add", "path": "/status", "value": marked}));
+                operations.push(json!({"op": "add", "path": "/status", "value": mark}));
             }
         }
         Verb::Apply => {
@@ -27,18 +28,26 @@ pub(super) fn make(step: &mut Step, at: usize) {
             if let Some(metadata) = body.pointer_mut("/spec/inner/metadata") {
                 drop_empty(metadata);
             }
+            if let Some(Json::Object(known)) = body.pointer_mut("/spec/typed/known") {
+                known.retain(|key, _| key == "a");
+            }
             if to_status {
-                set(body, "status", "phase", &mark);
+                set(body, "status", mark);
             } else if !body["status"].is_null() {
-                set(&mut body["metadata"], "annotations", "step", &mark);
+                set(
+                    &mut body["metadata"],
+                    "annotations",
+                    json!({"step": format!("s{at}")}),
+                );
             }
         }
-        Verb::Replace | Verb::Merge if to_status => set(body, "status", "phase", &mark),
+        Verb::Replace | Verb::Merge if to_status => set(body, "status", mark),
         _ => {}
     }
 }
 
-/// Metadata is stored without what is empty, and without what the server decides.
+/// Metadata is stored without what is empty, and without what the server decides; below what keeps
+/// unknown fields, what does not is stored without them.
 fn drop_empty(value: &mut Json) {
     match value {
         Json::Object(fields) => {
@@ -54,9 +63,9 @@ fn drop_empty(value: &mut Json) {
 }
 
 /// Leaves values alone that are no maps: those are refused anyway.
-fn set(value: &mut Json, map: &str, key: &str, mark: &str) {
+fn set(value: &mut Json, map: &str, mark: Json) {
     if value.is_object() && (value[map].is_null() || value[map].is_object()) {
-        value[map][key] = json!(mark);
+        run::merge(&mut value[map], mark);
     }
 }
 

@@ -1,0 +1,48 @@
+//! Texts that stand for times, written out in a rule.
+//!
+//! In: a text. Out: whether an API server can read it (Go's `time.ParseDuration`, RFC 3339), as far as
+//! its form tells.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+static DURATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^[-+]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$").ok()
+});
+
+static TIMESTAMP: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let (date, time) = ("[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}:[0-9]{2}");
+    Regex::new(&format!(
+        r"^{date}T{time}([.,][0-9]+)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})$"
+    ))
+    .ok()
+});
+
+/// Whether `function`, `duration` or `timestamp`, can read `text`.
+pub(super) fn is_time(function: &str, text: &str) -> bool {
+    let form = match function {
+        "duration" => &DURATION,
+        _ => &TIMESTAMP,
+    };
+    form.as_ref().is_none_or(|form| form.is_match(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_known_by_their_form() {
+        for text in ["0", "1h30m", "-1.5h", ".5s", "1µs", "1.s"] {
+            assert!(is_time("duration", text), "{text}");
+        }
+        for text in ["", "1", "1d", "h", "1 h", "1h-2m"] {
+            assert!(!is_time("duration", text), "{text}");
+        }
+        assert!(is_time("timestamp", "2024-01-02T03:04:05.5+02:00"));
+        for text in ["2024-01-02", "2024-01-02T03:04:05", "2024-01-02 03:04:05Z"] {
+            assert!(!is_time("timestamp", text), "{text}");
+        }
+    }
+}

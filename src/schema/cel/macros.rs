@@ -1,0 +1,196 @@
+//! Macros that the parser leaves as calls: their arguments are evaluated once per item.
+//!
+//! In: a call on a list, a map or an optional value, and what it is evaluated in. Out: a value, or why
+//! there is none. `optMap` and `optFlatMap` have one variable; the others two, the index or key and the
+//! item or value (cel-go's `ext.TwoVarComprehensions`).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use kube_cel::cel::common::ast::Expr;
+use kube_cel::cel::objects::{Key, Map};
+use kube_cel::cel::{IdedExpr, Value};
+use serde_json::Value as Json;
+
+use super::eval::{Env, Scope, truth};
+use super::fault::Fault;
+use super::value::{Outcome, Val};
+
+type In<'s, 'a> = Option<&'s Scope<'s, 'a>>;
+
+/// The value of `target.name(args)`; nothing when that is no macro.
+pub(super) fn call<'a>(
+    env: &Env<'a>,
+    scope: In<'_, 'a>,
+    name: &str,
+    target: &Val<'a>,
+    args: &[IdedExpr],
+) -> Option<Outcome<'a>> {
+    match (name, target, args) {
+        ("optMap" | "optFlatMap", Val::Optional(value), [variable, body]) => Some(of_optional(
+            env,
+            scope,
+            name,
+            value.as_deref(),
+            (variable, body),
+        )),
+        (_, _, [first, second, rest @ ..]) if is_macro(name, rest.len()) => {
+            let (Expr::Ident(first), Expr::Ident(second)) = (&first.expr, &second.expr) else {
+                return Some(Err(Fault::Overload));
+            };
+            let walk = Walk {
+                env,
+                scope,
+                first,
+                second,
+            };
+            Some(walk.call(name, target, rest))
+        }
+        _ => None,
+    }
+}
+
+/// Whether `name` is a macro with two variables and as many expressions behind them.
+fn is_macro(name: &str, expressions: usize) -> bool {
+    match name {
+        "all" | "exists" | "existsOne" | "exists_one" => expressions == 1,
+        "transformList" | "transformMap" | "transformMapEntry" => matches!(expressions, 1 | 2),
+        _ => false,
+    }
+}
+
+fn of_optional<'a>(
+    env: &Env<'a>,
+    scope: In<'_, 'a>,
+    name: &str,
+    value: Option<&Val<'a>>,
+    (variable, body): (&IdedExpr, &IdedExpr),
+) -> Outcome<'a> {
+    let (Some(value), Expr::Ident(variable)) = (value, &variable.expr) else {
+        return Ok(Val::Optional(None));
+    };
+    let inner = Scope::new(scope, variable, Ok(value.clone()));
+    match (name, env.eval(body, Some(&inner))?) {
+        ("optMap", made) => Ok(made.some()),
+        (_, made @ Val::Optional(_)) => Ok(made),
+        _ => Err(Fault::Overload),
+    }
+}
+
+/// A macro's two variables.
+struct Walk<'e, 's, 'a> {
+    env: &'e Env<'a>,
+    scope: In<'s, 'a>,
+    first: &'e str,
+    second: &'e str,
+}
+
+/// The index or key, and the item or value.
+type Entry<'a> = (Value, Outcome<'a>);
+
+impl<'a> Walk<'_, '_, 'a> {
+    fn call(&self, name: &str, target: &Val<'a>, args: &[IdedExpr]) -> Outcome<'a> {
+        let entries = entries(target)?;
+        match (name, args) {
+            ("all", [test]) => self.quantified(entries, test, false),
+            ("exists", [test]) => self.quantified(entries, test, true),
+            ("existsOne" | "exists_one", [test]) => {
+                let kept = self.kept(entries, Some(test))?;
+                Ok((kept.len() == 1).into())
+            }
+            (_, [made]) => self.transformed(name, entries, None, made),
+            (_, [test, made]) => self.transformed(name, entries, Some(test), made),
+            _ => Err(Fault::Overload),
+        }
+    }
+
+    fn eval(&self, (key, value): &Entry<'a>, expr: &IdedExpr) -> Outcome<'a> {
+        let outer = Scope::new(self.scope, self.first, Ok(Val::Plain(key.clone())));
+        let inner = Scope::new(Some(&outer), self.second, value.clone());
+        self.env.eval(expr, Some(&inner))
+    }
+
+    /// An error counts only when no entry decides.
+    fn quantified(&self, entries: Vec<Entry<'a>>, test: &IdedExpr, decides: bool) -> Outcome<'a> {
+        let mut found = Ok((!decides).into());
+        for entry in entries {
+            match truth(self.eval(&entry, test)) {
+                Ok(yes) if yes == decides => return Ok(decides.into()),
+                Ok(_) => {}
+                Err(fault) => found = Err(fault),
+            }
+        }
+        found
+    }
+
+    fn kept(
+        &self,
+        entries: Vec<Entry<'a>>,
+        test: Option<&IdedExpr>,
+    ) -> Result<Vec<Entry<'a>>, Fault> {
+        let mut kept = Vec::new();
+        for entry in entries {
+            let keeps = test.map_or(Ok(true), |test| truth(self.eval(&entry, test)))?;
+            kept.extend(keeps.then_some(entry));
+        }
+        Ok(kept)
+    }
+
+    fn transformed(
+        &self,
+        name: &str,
+        entries: Vec<Entry<'a>>,
+        test: Option<&IdedExpr>,
+        made: &IdedExpr,
+    ) -> Outcome<'a> {
+        let mut list = Vec::new();
+        let mut map: HashMap<Key, Value> = HashMap::new();
+        for entry in self.kept(entries, test)? {
+            let value = self.eval(&entry, made)?.plain()?;
+            match (name, value) {
+                ("transformList", value) => list.push(value),
+                ("transformMap", value) => {
+                    map.insert(entry.0.try_into().map_err(|_| Fault::Overload)?, value);
+                }
+                (_, Value::Map(more)) => {
+                    if let Some(known) = more.map.keys().find(|key| map.contains_key(*key)) {
+                        return Err(Fault::Said(format!(
+                            "insert failed: key {known} already exists"
+                        )));
+                    }
+                    map.extend(
+                        more.map
+                            .iter()
+                            .map(|(key, value)| (key.clone(), value.clone())),
+                    );
+                }
+                _ => return Err(Fault::Overload),
+            }
+        }
+        Ok(Val::Plain(match name {
+            "transformList" => Value::List(Arc::new(list)),
+            _ => Value::Map(Map { map: Arc::new(map) }),
+        }))
+    }
+}
+
+fn entries<'a>(target: &Val<'a>) -> Result<Vec<Entry<'a>>, Fault> {
+    let items = target.items()?.into_iter();
+    if !matches!(
+        target,
+        Val::Part(Json::Object(_), _) | Val::Plain(Value::Map(_))
+    ) {
+        return Ok(items
+            .zip(0_i64..)
+            .map(|(item, at)| (Value::Int(at), item))
+            .collect());
+    }
+    let entry = |key: Outcome<'a>| match key?.plain()? {
+        Value::String(key) => {
+            let value = target.find(&key)?.ok_or_else(|| Fault::no_such_key(&key));
+            Ok((Value::String(key), value))
+        }
+        _ => Err(Fault::Overload),
+    };
+    items.map(entry).collect()
+}

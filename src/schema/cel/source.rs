@@ -1,0 +1,166 @@
+//! The text of an expression before it is parsed.
+//!
+//! The parser takes an even number of `!` or `-` before a value for one; two of them are none. In: the
+//! text of an expression. Out: a text that means the same to an API server, with at most one sign in a
+//! row; and how much of a tree it will make. What stands in strings and comments is left as it is.
+
+/// What a text will ask of a parser.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// How deep its brackets are nested.
+    pub(super) brackets: usize,
+    /// How many characters it has that are neither words nor blanks.
+    pub(super) signs: usize,
+}
+
+/// The shape of a text.
+pub(super) fn shape(text: &str) -> Shape {
+    let mut shape = Shape::default();
+    let (mut open, mut before) = (0_usize, 0);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let taken = quoted_or_comment(rest, &text[..before]).unwrap_or_else(|| {
+            match c {
+                '(' | '[' | '{' => open += 1,
+                ')' | ']' | '}' => open = open.saturating_sub(1),
+                _ => {}
+            }
+            shape.signs += usize::from(c.is_ascii_punctuation() && c != '_');
+            c.len_utf8()
+        });
+        shape.brackets = shape.brackets.max(open);
+        before += taken;
+        rest = &rest[taken..];
+    }
+    shape
+}
+
+/// The length of the string or comment that `rest` begins with, after `before`.
+fn quoted_or_comment(rest: &str, before: &str) -> Option<usize> {
+    match rest.chars().next()? {
+        '"' | '\'' => Some(string(rest, is_raw(before))),
+        '/' if rest.starts_with("//") => Some(rest.find('\n').unwrap_or(rest.len())),
+        _ => None,
+    }
+}
+
+/// The text with at most one sign before a value.
+pub(super) fn single_signs(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let taken = match (quoted_or_comment(rest, &out), c) {
+            (Some(length), _) => length,
+            (None, '!' | '-') => {
+                let (signs, length) = run(rest, c);
+                // After a value, the first `-` takes away.
+                let between = usize::from(c == '-' && ends_a_value(&out));
+                let before = signs - between;
+                out.extend(std::iter::repeat_n(c, between + before % 2));
+                rest = &rest[length..];
+                continue;
+            }
+            (None, c) => c.len_utf8(),
+        };
+        out.push_str(&rest[..taken]);
+        rest = &rest[taken..];
+    }
+    out
+}
+
+/// How many times `sign` stands at the beginning of `text`, and how long that is with blanks between.
+fn run(text: &str, sign: char) -> (usize, usize) {
+    let (mut signs, mut length) = (0, 0);
+    for (at, c) in text.char_indices() {
+        if c == sign {
+            // `!=` is another operator.
+            if signs > 0 && text[at..].starts_with("!=") {
+                break;
+            }
+            signs += 1;
+            length = at + 1;
+        } else if !c.is_whitespace() {
+            break;
+        }
+    }
+    (signs, length)
+}
+
+fn ends_a_value(text: &str) -> bool {
+    let text = text.trim_end();
+    let value = |c: char| c.is_alphanumeric() || matches!(c, '_' | ')' | ']' | '}' | '"' | '\'');
+    let word = text
+        .rsplit(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .next();
+    text.ends_with(value) && word != Some("in")
+}
+
+/// Whether a string that begins after `text` is raw: in those, `\` is a character like any other.
+fn is_raw(text: &str) -> bool {
+    let prefix = text
+        .rsplit(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .next();
+    prefix.is_some_and(|prefix| prefix.len() <= 2 && prefix.contains(['r', 'R']))
+}
+
+/// The length of the string that `text` begins with; all of it when it does not end.
+fn string(text: &str, is_raw: bool) -> usize {
+    let quote = match ["\"\"\"", "'''"]
+        .iter()
+        .find(|quote| text.starts_with(**quote))
+    {
+        Some(quote) => quote,
+        None => &text[..1],
+    };
+    let mut at = quote.len();
+    while at < text.len() {
+        if text[at..].starts_with(quote) {
+            return at + quote.len();
+        }
+        let mut chars = text[at..].chars();
+        let escapes = chars.next() == Some('\\') && !is_raw;
+        at = text.len() - chars.as_str().len();
+        if escapes {
+            at += chars.next().map_or(0, char::len_utf8);
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_signs_are_none_and_three_are_one() {
+        for (text, single) in [
+            ("!!a", "a"),
+            ("! !\n!a", "!a"),
+            ("!a && !!b", "!a && b"),
+            ("a != b", "a != b"),
+            ("!(!a)", "!(!a)"),
+            ("--a", "a"),
+            ("a - -b", "a --b"),
+            ("a - --b", "a -b"),
+            ("a--b == -1", "a--b == -1"),
+            ("a in --b", "a in b"),
+        ] {
+            assert_eq!(single_signs(text), single, "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_and_comments_are_left_alone() {
+        for text in [
+            "a == '!!' + \"--\"",
+            r"a == 'it\'s !!'",
+            r"a == r'\' + '!!'",
+            "a == '''!!'\n--'''",
+            "a // !!b -- c",
+            "a == 'unended !!",
+            "é == '☃--'",
+        ] {
+            assert_eq!(single_signs(text), text);
+        }
+    }
+}

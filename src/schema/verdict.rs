@@ -1,0 +1,104 @@
+//! What an API server has to say of a write of a custom object.
+//!
+//! In: a schema, an object with defaults and without unknown fields, and the one it replaces. Out:
+//! what is wrong with it, what was wrong already and is tolerated, and which rules nobody looked at.
+//! Source: `strategy.go` and `status_strategy.go` of k8s.io/apiextensions-apiserver
+//! (`pkg/registry/customresource`). It does not know metadata, nor how a refusal is told.
+
+use serde_json::Value;
+
+use super::at::At;
+use super::cel::{Failures, Unchecked};
+use super::ratchet::Pair;
+use super::structural::Schema;
+use super::validate::by_schema;
+use super::violation::{Violation, ViolationKind};
+use super::{embedded, lists};
+use crate::model::Segment;
+
+/// What an API server has to say of a write.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// What is wrong; the write is refused for any of it.
+    pub violations: Vec<Violation>,
+    /// Rules that what did not change breaks; the API server warns of them.
+    pub tolerated: Vec<Violation>,
+    /// Rules that cannot be evaluated here.
+    pub unchecked: Vec<Unchecked>,
+}
+
+/// Judges a write of `new` in place of `old` to `subresource`, or to the object itself if that is
+/// empty.
+#[must_use]
+pub fn judge(schema: &Schema, new: &Value, old: Option<&Value>, subresource: &str) -> Verdict {
+    let mut violations = match subresource {
+        "status" => of_status(schema, new, old),
+        _ => {
+            let pair = old.map(|old| Pair::new(schema, new, old));
+            let mut violations = by_schema(schema, new, pair);
+            violations.extend(embedded::violations(schema, new));
+            violations
+        }
+    };
+    // Lists that had such items before may keep them.
+    if old.is_none_or(|old| lists::violations(schema, old).is_empty()) {
+        violations.extend(lists::violations(schema, new));
+    }
+    if violations.iter().any(Violation::hides_rules) {
+        if schema.has_rules() {
+            violations.push(rules_skipped());
+        }
+        return Verdict {
+            violations,
+            ..Verdict::default()
+        };
+    }
+    let failures = Failures::of(schema, new, old);
+    violations.extend(failures.violations);
+    Verdict {
+        violations,
+        tolerated: failures.tolerated,
+        unchecked: failures.unchecked,
+    }
+}
+
+/// A write of the status is checked as if that were all there is.
+fn of_status(schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<Violation> {
+    let (Some(wanted), Some(status)) = (schema.field("status"), new.get("status")) else {
+        return Vec::new();
+    };
+    let pair = old.and_then(|old| Pair::new(schema, new, old).field("status"));
+    let below = |mut violation: Violation| {
+        violation.path.0.insert(0, Segment::Key("status".into()));
+        violation.field = match violation.field == At::ROOT.field() {
+            true => "status".into(),
+            false => format!("status.{}", violation.field),
+        };
+        violation
+    };
+    let found = by_schema(wanted, status, pair).into_iter();
+    found.map(below).collect()
+}
+
+fn rules_skipped() -> Violation {
+    let why = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+    let message = format!("Invalid value: null: {why}");
+    Violation::new(&At::ROOT, ViolationKind::Other, message)
+}
+
+impl Violation {
+    /// Whether rules would only add noise: a value is of a wrong type, is missing, or is one that
+    /// rules cannot count on.
+    pub(super) fn hides_rules(&self) -> bool {
+        const OPENINGS: [&str; 4] = [
+            "Required value",
+            "Too long",
+            "Too many",
+            "Unsupported value",
+        ];
+        matches!(
+            self.kind,
+            ViolationKind::WrongType { .. } | ViolationKind::WrongFormat
+        ) || OPENINGS.iter().any(|words| self.message.starts_with(words))
+    }
+}

@@ -1,0 +1,263 @@
+//! A rehearsal says the same every time: in every process, whoever has his turn first, however the
+//! files are ordered.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use capstan::adapters::git::directory;
+use capstan::adapters::sim::actors::Options;
+use capstan::cli::Rehearsal;
+use capstan::compile::{Compiled, compile};
+use capstan::model::Tree;
+use capstan::plan::ApplySet;
+use futures::StreamExt as _;
+use http::Method;
+
+use crate::cli::{FLEET, stdout};
+
+const SEEDS: u64 = 20;
+
+/// Numbers that look random and are the same for the same seed (splitmix64).
+struct Dice(Mutex<u64>);
+
+impl Dice {
+    /// A number below `sides`.
+    fn roll(&self, sides: usize) -> usize {
+        let mut state = self.0.lock().unwrap();
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = *state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) >> 32).unwrap() % sides
+    }
+
+    fn shuffle<T>(&self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.roll(at + 1));
+        }
+    }
+}
+
+/// Stands before the simulated API server: requests, answers and news of watches let others go first
+/// as often as the dice say.
+#[derive(Clone)]
+struct Shuffle {
+    dice: Arc<Dice>,
+    /// One step back less than this.
+    most: usize,
+    /// The writes, in the order in which they arrived.
+    writes: Arc<Mutex<Vec<String>>>,
+}
+
+impl Shuffle {
+    fn new(seed: u64) -> Self {
+        let dice = Dice(Mutex::new(seed));
+        Self {
+            most: [2, 8, 40][dice.roll(3)],
+            dice: Arc::new(dice),
+            writes: Arc::default(),
+        }
+    }
+
+    async fn step_back(&self) {
+        for _ in 0..self.dice.roll(self.most) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn before(&self, server: Router) -> Router {
+        let shuffle = self.clone();
+        server.layer(from_fn(move |request: Request, next: Next| {
+            let shuffle = shuffle.clone();
+            async move {
+                shuffle.step_back().await;
+                if request.method() != Method::GET {
+                    let write = format!("{} {}", request.method(), request.uri().path());
+                    shuffle.writes.lock().unwrap().push(write);
+                }
+                let response = next.run(request).await;
+                shuffle.step_back().await;
+                shuffle.late(response)
+            }
+        }))
+    }
+
+    fn late(self, response: Response) -> Response {
+        response.map(|body| {
+            Body::from_stream(body.into_data_stream().then(move |piece| {
+                let shuffle = self.clone();
+                async move {
+                    shuffle.step_back().await;
+                    piece
+                }
+            }))
+        })
+    }
+}
+
+/// What a rehearsal says as text and as JSON.
+type Said = [String; 2];
+
+fn rehearse(compiled: &Compiled, options: Options, front: impl FnOnce(Router) -> Router) -> Said {
+    assert!(!compiled.has_errors(), "{:#?}", compiled.findings);
+    let set = ApplySet::new("local", "capstan-system");
+    let rehearsal = Rehearsal::hold(compiled, &set, options, front).expect("it can be held");
+    [rehearsal.text(compiled), rehearsal.json()]
+}
+
+/// The same with everything shuffled that has no order by itself; and the writes as they came.
+fn shuffled(compiled: &Compiled, mut options: Options, shuffle: &Shuffle) -> (Said, Vec<String>) {
+    shuffle.dice.shuffle(&mut options.roles);
+    shuffle.dice.shuffle(&mut options.kinds);
+    let said = rehearse(compiled, options, |server| shuffle.before(server));
+    let writes = std::mem::take(&mut *shuffle.writes.lock().unwrap());
+    (said, writes)
+}
+
+fn assert_same(one: &Said, other: &Said, seed: u64) {
+    for (one, other) in one.iter().zip(other) {
+        let mut lines = one.lines().zip(other.lines());
+        let line = lines.find(|(one, other)| one != other);
+        assert_eq!(line, None, "seed {seed}");
+        assert_eq!(one.len(), other.len(), "seed {seed}");
+    }
+}
+
+fn read(path: &str) -> Tree {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    directory::read(&root.join(path)).expect("it is readable")
+}
+
+#[test]
+fn the_quickstart_is_said_the_same_in_20_processes() {
+    let ten = |format: &str| -> BTreeSet<String> {
+        let arguments = ["rehearse", "examples/quickstart", "--format", format];
+        (0..10).map(|_| stdout(&arguments, 0)).collect()
+    };
+    let (text, json) = thread::scope(|scope| {
+        let text = scope.spawn(|| ten("text"));
+        (text.join().unwrap(), ten("json"))
+    });
+    assert_eq!((text.len(), json.len()), (1, 1), "{text:#?}\n{json:#?}");
+    let report: serde_json::Value = serde_json::from_str(json.first().unwrap()).expect("JSON");
+    assert_eq!(report["ready"], true);
+    let seconds = report["virtual_seconds"].as_u64().expect("a number");
+    assert!((19 * 60..=25 * 60).contains(&seconds), "{seconds}");
+}
+
+#[test]
+fn the_quickstart_is_said_the_same_whoever_comes_first() {
+    let compiled = compile(&read("examples/quickstart"), &[]);
+    let plain = rehearse(&compiled, Options::default(), |server| server);
+    let mut orders = BTreeSet::new();
+    for seed in 0..SEEDS {
+        let shuffle = Shuffle::new(seed);
+        let (said, writes) = shuffled(&compiled, Options::default(), &shuffle);
+        assert_same(&said, &plain, seed);
+        assert!(orders.insert(writes), "seed {seed} shuffled nothing");
+    }
+}
+
+/// More wants to be written at once here than may be.
+#[test]
+fn the_example_fleet_rehearses_to_ready_and_is_said_the_same_whoever_comes_first() {
+    let arguments = ["rehearse", FLEET[0], FLEET[1], FLEET[2], "--format", "json"];
+    let (plain, shuffled) = thread::scope(|scope| {
+        let plain = scope.spawn(|| stdout(&arguments, 0));
+        let compiled = compile(&read(FLEET[0]), &[read(FLEET[2])]);
+        let shuffled = shuffled(&compiled, Options::default(), &Shuffle::new(SEEDS)).0;
+        (plain.join().unwrap(), shuffled)
+    });
+    assert!(plain == shuffled[1], "seed {SEEDS}");
+    let report: serde_json::Value = serde_json::from_str(&plain).expect("JSON");
+    assert_eq!(report["ready"], true);
+    let hcp = |event: &&serde_json::Value| {
+        let object = event["object"].as_str().unwrap_or_default();
+        object.starts_with("HcpOpenShiftCluster/") && event["state"] == "Ready"
+    };
+    let events = report["events"].as_array().expect("a list");
+    assert_eq!(events.iter().filter(hcp).count(), 6, "six clusters");
+}
+
+/// Objects that wait for one another, that fail and that are refused.
+fn crowd() -> Vec<String> {
+    let azure = |kind: &str, name: &str, spec: &str| {
+        format!("{{apiVersion: {kind}, metadata: {{name: {name}, namespace: here}}, spec: {spec}}}")
+    };
+    let plain = |object: &str| format!("{{apiVersion: {object}}}");
+    let mut all = vec![
+        azure(
+            "resources.azure.com/v1api20200601, kind: ResourceGroup",
+            "rg",
+            "{location: uksouth}",
+        ),
+        plain("v1, kind: Namespace, metadata: {name: here}"),
+        plain(
+            "v1, kind: ConfigMap, metadata: {name: last, namespace: here, annotations: {config.kubernetes.io/depends-on: /namespaces/here/ConfigMap/middle}}",
+        ),
+        plain("v1, kind: ConfigMap, metadata: {name: middle, namespace: here}"),
+        plain(
+            "apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.test.dev}, spec: {group: test.dev, names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}",
+        ),
+        plain("test.dev/v1, kind: Widget, metadata: {name: w, namespace: here}"),
+        plain("unknown.io/v1, kind: Thing, metadata: {name: t, namespace: here}"),
+    ];
+    for at in 0..8 {
+        let (vault, identity, map) = (format!("kv{at}"), format!("mi{at}"), format!("map{at}"));
+        let wanted = format!("{{name: {map}, key: principalId}}");
+        all.push(azure(
+            "keyvault.azure.com/v1api20230701, kind: Vault",
+            &vault,
+            "{location: uksouth, owner: {name: rg}, properties: {}}",
+        ));
+        all.push(azure(
+            "managedidentity.azure.com/v1api20230131, kind: UserAssignedIdentity",
+            &identity,
+            &format!("{{location: uksouth, owner: {{name: rg}}, operatorSpec: {{configMaps: {{principalId: {wanted}}}}}}}"),
+        ));
+        all.push(azure(
+            "authorization.azure.com/v1api20220401, kind: RoleAssignment",
+            &format!("ra{at}"),
+            &format!("{{owner: {{group: keyvault.azure.com, kind: Vault, name: {vault}}}, principalIdFromConfig: {wanted}, roleDefinitionReference: {{armId: /x}}}}"),
+        ));
+    }
+    all
+}
+
+#[test]
+fn a_crowd_is_said_the_same_whoever_comes_first_however_its_files_are_ordered() {
+    let mut crowd = crowd();
+    let fleet = |objects: &[String]| {
+        let files = objects.iter().enumerate();
+        let files = files.map(|(at, text)| {
+            let path = format!("{at:02}.yaml");
+            (Arc::from(path.as_str()), Arc::from(text.as_bytes()))
+        });
+        let tree = Tree {
+            files: files.collect(),
+            ..Tree::default()
+        };
+        compile(&tree, &[])
+    };
+    let options = || Options {
+        failures: vec!["Vault/kv3=Conflict".parse().expect("a failure")],
+        ..Options::default()
+    };
+    let plain = rehearse(&fleet(&crowd), options(), |server| server);
+    assert!(plain[0].contains("not ready") && plain[0].contains("does not serve Thing"));
+    let mut orders = BTreeSet::new();
+    for seed in 0..SEEDS {
+        let shuffle = Shuffle::new(seed);
+        shuffle.dice.shuffle(&mut crowd);
+        let (said, writes) = shuffled(&fleet(&crowd), options(), &shuffle);
+        assert_same(&said, &plain, seed);
+        assert!(orders.insert(writes), "seed {seed} shuffled nothing");
+    }
+}
