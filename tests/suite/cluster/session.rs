@@ -261,11 +261,17 @@ impl Session {
 
     /// Asks until the answer is as wanted, and writes only that one down.
     pub(super) async fn until(&self, path: &str, wanted: impl Fn(&Reply) -> bool) -> Reply {
+        self.meet(path, wanted).await;
+        self.get(path).await
+    }
+
+    /// Asks until the answer is as wanted, and writes nothing down.
+    pub(super) async fn meet(&self, path: &str, wanted: impl Fn(&Reply) -> bool) {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
             let reply = self.send(Ask::new("GET", path).silent()).await;
             if wanted(&reply) {
-                return self.get(path).await;
+                return;
             }
             assert!(
                 tokio::time::Instant::now() < deadline,

@@ -34,6 +34,8 @@ pub(super) struct Custom {
     pub(super) storage_version: String,
     /// All versions of the definition, `group/version`, served or not.
     pub(super) versions: Vec<String>,
+    /// The columns of its table beside the name, as written.
+    pub(super) printed: Vec<Value>,
 }
 
 impl Custom {
@@ -104,6 +106,7 @@ pub(super) fn resources(definition: &Value) -> Result<Added, Vec<Cause>> {
             status: version["subresources"]["status"].is_object(),
             selectable: selectable(version),
             versions: api_versions(spec),
+            printed: list(&version["additionalPrinterColumns"]).to_vec(),
         };
         resource(spec, text(&version["name"]), custom)
     };

@@ -9,13 +9,16 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::address::Address;
+use super::conditions::{condition, set_condition};
 use super::custom;
 use super::delete;
+use super::managers::Hand;
 use super::metadata;
 use super::naming;
 use super::options::DeleteOptions;
 use super::resources::{Resource, collection};
 use super::store::State;
+use super::strategy::Part;
 
 /// The finalizer of definitions: their objects go first.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -151,32 +154,6 @@ fn is_served_as(definition: &Value, served: &Resource) -> bool {
         && short.iter().eq(served.short_names.iter())
 }
 
-fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
-    json!({"type": kind, "status": status, "reason": reason, "message": message})
-}
-
-/// Puts a condition in; the time moves only with the status.
-fn set_condition(definition: &mut Value, mut condition: Value, now: &str) {
-    let list = &mut definition["status"]["conditions"];
-    if !list.is_array() {
-        *list = json!([]);
-    }
-    let Some(list) = list.as_array_mut() else {
-        return;
-    };
-    let known = list.iter_mut().find(|one| one["type"] == condition["type"]);
-    condition["lastTransitionTime"] = json!(now);
-    match known {
-        Some(known) => {
-            if known["status"] == condition["status"] {
-                condition["lastTransitionTime"] = known["lastTransitionTime"].clone();
-            }
-            *known = condition;
-        }
-        None => list.push(condition),
-    }
-}
-
 /// Deletes the objects of a definition that is going, then lets it go.
 fn finalize(
     state: &mut State,
@@ -188,7 +165,13 @@ fn finalize(
     if !metadata::finalizers(definition).contains(&CLEANUP) {
         return;
     }
-    delete::edit(state, definitions, address, |definition| {
+    let hand = Hand {
+        resource: definitions,
+        part: Part::Status,
+        manager: "kube-apiserver",
+        now,
+    };
+    delete::edit(state, hand, address, |definition| {
         let message = "CustomResource deletion is in progress";
         let going = condition("Terminating", "True", "InstanceDeletionInProgress", message);
         set_condition(definition, going, now);
@@ -200,7 +183,7 @@ fn finalize(
         true => ("InstanceDeletionCompleted", "removed all instances"),
         false => ("NeverEstablished", "resource was never established"),
     };
-    delete::edit(state, definitions, address, |definition| {
+    delete::edit(state, hand, address, |definition| {
         let done = condition("Terminating", "False", reason, message);
         set_condition(definition, done, now);
         metadata::remove_finalizer(definition, CLEANUP);

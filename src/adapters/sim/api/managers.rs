@@ -54,6 +54,7 @@ impl Hand<'_> {
 /// names count, so that a client can edit them; an empty list or entry drops them all.
 pub(super) fn updated(hand: Hand<'_>, live: Option<&Value>, mut object: Value) -> Value {
     let before = Managed::before_update(live, &object, hand.endpoint());
+    let tracked = !before.is_empty();
     let Ok(before) = of_known_versions(hand.resource, before) else {
         // What cannot be seen through takes everybody off.
         Managed::write(&[], &mut object);
@@ -63,9 +64,13 @@ pub(super) fn updated(hand: Hand<'_>, live: Option<&Value>, mut object: Value) -
     let writer = hand.writer(&api_version);
     let types = hand.types();
     let managers = match live {
+        // Entries that are forgotten are entries still.
+        Some(live) if tracked && before.is_empty() => {
+            schema::create(live, &object, &before, &writer, types)
+        }
         Some(live) => schema::update(live, &object, &before, &writer, types),
         None => schema::create(
-            &strategy::blank(hand.resource),
+            strategy::blank(hand.resource),
             &object,
             &before,
             &writer,
@@ -126,7 +131,9 @@ fn of_known_versions(
                 if version == own {
                     return true;
                 }
-                let same_kind = BUILTINS.iter().filter(|known| known.kind == row.kind);
+                let same_kind = BUILTINS
+                    .iter()
+                    .filter(|known| (known.group, known.kind) == (row.group, row.kind));
                 let mut versions = same_kind.map(|known| api_version(known.group, known.version));
                 versions.any(|known| known == version)
             };

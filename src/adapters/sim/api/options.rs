@@ -153,6 +153,8 @@ pub(super) struct DeleteOptions {
     pub(super) dry_run: bool,
     /// What the caller said; none leaves it to the object's finalizers.
     pub(super) propagation: Option<Propagation>,
+    /// Whether a deletion that is not over is answered with 202: of old, for one option alone.
+    pub(super) accepted_only: bool,
     /// The uid the object must have.
     pub(super) uid: Option<String>,
     /// The resource version the object must have.
@@ -194,6 +196,7 @@ impl DeleteOptions {
         Ok(Self {
             dry_run: !dry_run.is_empty(),
             propagation,
+            accepted_only: orphan == Some(false),
             uid: conditions.uid,
             version: conditions.resource_version,
         })

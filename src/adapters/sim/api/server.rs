@@ -183,6 +183,7 @@ impl Server {
         let part = match target.subresource.as_deref() {
             None => Part::Main,
             Some("status") if resource.has(Trait::Status) => Part::Status,
+            Some("finalize") if resource.is("", "namespaces") => Part::Finalize,
             Some(_) if resource.is_builtin() => return None,
             Some(_) => {
                 let name = target.name.as_deref().unwrap_or_default();

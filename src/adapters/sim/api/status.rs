@@ -171,6 +171,12 @@ impl Refusal {
         Self::new(409, "AlreadyExists", message).of(resource, name)
     }
 
+    /// The same with these words before its message.
+    pub(super) fn opening(mut self, words: &str) -> Self {
+        self.message.insert_str(0, words);
+        self
+    }
+
     /// The object is not in the state the caller counted on.
     pub(super) fn conflict(resource: &Resource, name: &str, why: impl Display) -> Self {
         let message = format!(
@@ -178,6 +184,15 @@ impl Refusal {
             resource.qualified()
         );
         Self::new(409, "Conflict", message).of(resource, name)
+    }
+
+    /// As [`Self::conflict`], in the words of those who call a resource by its kind.
+    pub(super) fn conflict_of_kind(resource: &Resource, name: &str, why: impl Display) -> Self {
+        let kind = kind_in_group(&resource.group, &resource.kind);
+        let message = format!("Operation cannot be fulfilled on {kind} {name:?}: {why}");
+        Self::new(409, "Conflict", message)
+            .of(resource, name)
+            .detail("kind", json!(resource.kind))
     }
 
     /// Someone wrote the object since the caller read it.
@@ -207,7 +222,7 @@ impl Refusal {
 
     /// Fields of the object are wrong.
     pub(super) fn invalid(resource: &Resource, name: &str, causes: &[Cause]) -> Self {
-        Self::invalid_kind(&resource.group, &resource.kind, name, causes)
+        Self::invalid_kind(resource.stored_group(), &resource.kind, name, causes)
     }
 
     /// Refuses the options of a request if there is something wrong with them.
@@ -372,6 +387,13 @@ impl Refusal {
             status["metadata"]["continue"] = json!(token);
         }
         status
+    }
+}
+
+fn kind_in_group(group: &str, kind: &str) -> String {
+    match group {
+        "" => kind.to_owned(),
+        group => format!("{kind}.{group}"),
     }
 }
 

@@ -13,10 +13,11 @@ use super::custom;
 use super::definition_rules;
 use super::embedded;
 use super::metadata;
+use super::namespaces;
 use super::resources::{Nature, Resource};
 use super::rules;
-use super::service;
 use super::status::{Cause, Refusal};
+use super::times;
 use crate::model::Path;
 use crate::schema::{
     Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta, prune,
@@ -30,6 +31,8 @@ pub(super) enum Part {
     Main,
     /// The status.
     Status,
+    /// Who has to have done with the content of a namespace.
+    Finalize,
 }
 
 impl Part {
@@ -38,6 +41,7 @@ impl Part {
         match self {
             Self::Main => "",
             Self::Status => "status",
+            Self::Finalize => "finalize",
         }
     }
 }
@@ -77,8 +81,14 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
     let (mut decoded, unknown) = match &resource.nature {
         Nature::Builtin(row) => {
             zero_nulls(&mut object, Types::built_in(row.group, row.kind));
-            let decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
+            times::check(row, &object)?;
+            let mut decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
             let unknown = lost(&object, &decoded, &Path::default());
+            blank::without_made_up_selector(&mut decoded, &object);
+            if !is_definition(resource) {
+                blank::drop_empty_lists(&mut decoded, blank(resource));
+            }
+            blank::complete(&mut decoded, blank(resource));
             (decoded, unknown)
         }
         Nature::Custom(custom) => {
@@ -166,10 +176,10 @@ fn lost(before: &Value, after: &Value, at: &Path) -> Vec<Path> {
 }
 
 /// What a new object holds before anybody said anything.
-pub(super) fn blank(resource: &Resource) -> Value {
+pub(super) fn blank(resource: &Resource) -> &'static Value {
     match &resource.nature {
         Nature::Builtin(row) => blank::blank(row.group, row.kind),
-        Nature::Custom(_) => json!({}),
+        Nature::Custom(_) => blank::blank("", ""),
     }
 }
 
@@ -183,14 +193,11 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
         metadata::of(object).insert("generation".into(), json!(1));
     }
     if resource.is("", "namespaces") {
-        object["spec"]["finalizers"] = json!(["kubernetes"]);
-        object["status"]["phase"] = json!("Active");
+        namespaces::add_finalizer(object);
+        object["status"] = json!({"phase": "Active"});
     }
     if resource.is("", "pods") {
         object["status"]["phase"] = json!("Pending");
-    }
-    if resource.is("", "services") {
-        service::complete(object, None);
     }
     if is_definition(resource) {
         rules::note_stored_version(object);
@@ -201,8 +208,8 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
 /// them by it (`GetResetFields` of each kind's strategy).
 pub(super) fn resets(resource: &Resource, part: Part) -> &'static [&'static [&'static str]] {
     match part {
-        Part::Main if resource.has(Trait::Status) => &[&["status"]],
-        Part::Main => &[],
+        Part::Main | Part::Finalize if resource.has(Trait::Status) => &[&["status"]],
+        Part::Main | Part::Finalize => &[],
         Part::Status if resource.is("apps", "deployments") => &[&["spec"], &["metadata", "labels"]],
         Part::Status if resource.is("", "pods") => &[
             &["spec"],
@@ -230,12 +237,12 @@ pub(super) fn prepare_update(resource: &Resource, part: Part, object: &mut Value
     if is_definition(resource) {
         rules::note_stored_version(object);
     }
-    if resource.is("", "namespaces") {
+    if resource.is("", "services") && part == Part::Main {
+        rules::keep_address(object, old);
+    }
+    if resource.is("", "namespaces") && part == Part::Main {
         // Only the finalize subresource changes these.
         restore(object, old, &["spec", "finalizers"]);
-    }
-    if resource.is("", "services") {
-        service::complete(object, Some(old));
     }
 }
 
@@ -314,7 +321,7 @@ pub(super) fn check(
     match &resource.nature {
         Nature::Builtin(row) => {
             let mut checked = Checked {
-                causes: rules::check(row, object, old),
+                causes: rules::check(row, part, object, old),
                 warnings: Vec::new(),
             };
             if is_definition(resource) {
@@ -331,12 +338,16 @@ pub(super) fn check(
             let tolerated = verdict.tolerated.iter().map(ToString::to_string);
             let unchecked = verdict.unchecked.iter().map(ToString::to_string);
             let mut causes: Vec<Cause> = verdict.violations.into_iter().map(cause).collect();
-            if custom.embeds && part == Part::Main {
-                causes.extend(embedded::check(&custom.schema, object));
+            let mut of_finalizers = Vec::new();
+            if part == Part::Main {
+                of_finalizers = metadata::finalizer_warnings(object, old);
+                if custom.embeds {
+                    causes.extend(embedded::check(&custom.schema, object));
+                }
             }
             Checked {
                 causes,
-                warnings: tolerated.chain(unchecked).collect(),
+                warnings: tolerated.chain(unchecked).chain(of_finalizers).collect(),
             }
         }
     }

@@ -14,6 +14,7 @@ use super::kinds;
 use super::managers;
 use super::metadata;
 use super::object::Stored;
+use super::owners;
 use super::patch;
 use super::query;
 use super::resources::Resource;
@@ -46,8 +47,8 @@ pub(super) fn create(
     mut sent: Document,
 ) -> Result<Written, Refusal> {
     let object = &mut sent.value;
-    check_no_version(object)?;
     metadata::place(object, write.resource, write.namespace)?;
+    check_no_version(object)?;
     generate_name(state, write, object);
     insert(state, write, sent)
 }
@@ -72,7 +73,8 @@ fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
 /// Stores a new object that somebody sent as a whole.
 fn insert(state: &mut State, write: Write<'_>, mut sent: Document) -> Result<Written, Refusal> {
     metadata::wipe(&mut sent.value);
-    let (mut object, warnings) = strict::decode(write, sent, false)?;
+    let (mut object, mut warnings) = strict::decode(write, sent, false)?;
+    warnings.extend(owners::dedup(&mut object));
     object = managers::updated(write.hand(), None, object);
     strategy::prepare_create(write.resource, &mut object);
     let written = commit::create(state, write, object, warnings.clone());
@@ -232,8 +234,9 @@ fn replace(
     state: &mut State,
     write: Write<'_>,
     live: &Stored,
-    (object, warnings): (Value, Vec<String>),
+    (mut object, mut warnings): (Value, Vec<String>),
 ) -> Result<Written, Refusal> {
+    warnings.extend(owners::dedup(&mut object));
     check_version(write, live, &object)?;
     let old = live.value(write.resource);
     let mut object = managers::updated(write.hand(), Some(&old), object);

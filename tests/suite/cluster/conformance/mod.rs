@@ -8,25 +8,33 @@ mod apply;
 mod apply_built_in;
 mod apply_configurations;
 mod apply_lists;
+mod collection;
 mod defaults;
 mod definitions;
+mod deletion;
 mod discovery;
 mod errors;
+mod events;
 mod history;
 mod keywords;
+mod leases;
 mod lists;
 mod managed_entries;
 mod managers;
+mod metadata;
+mod namespaces;
 mod objects;
 mod patches;
 mod pruning;
 mod refused_definitions;
 mod refused_schemas;
 mod script;
+mod status;
 mod strategic;
 mod stricter;
 mod validation;
 mod watches;
+mod workloads;
 
 use std::path::Path;
 use std::sync::RwLock;
@@ -131,7 +139,7 @@ pub(super) fn thing() -> Json {
 }
 
 /// `Orbit`: without a namespace, of any content.
-fn orbit() -> Json {
+pub(super) fn orbit() -> Json {
     yaml(include_str!("kinds/orbit.yaml"))
 }
 

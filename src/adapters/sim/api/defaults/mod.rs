@@ -17,8 +17,8 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{
-    ConfigMap, Container, Event, LimitRange, Namespace, PersistentVolumeClaim, Pod, PodSpec,
-    ResourceQuota, Secret, Service, ServiceAccount,
+    ConfigMap, Event, LimitRange, Namespace, PersistentVolumeClaim, Pod, ResourceQuota, Secret,
+    Service, ServiceAccount,
 };
 use k8s_openapi::api::events::v1::Event as NewEvent;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass, NetworkPolicy};
@@ -32,6 +32,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceConversion, CustomResourceDefinition,
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+mod pods;
+
+use pods::fill_pod;
 
 /// Fills in what is not said.
 pub(super) trait Defaults {
@@ -112,41 +116,6 @@ impl Defaults for Pod {
         if let Some(spec) = &mut self.spec {
             fill_pod(spec);
         }
-    }
-}
-
-fn fill_pod(spec: &mut PodSpec) {
-    let text = |text: &str| text.to_owned();
-    spec.restart_policy.get_or_insert_with(|| text("Always"));
-    spec.dns_policy.get_or_insert_with(|| text("ClusterFirst"));
-    spec.scheduler_name
-        .get_or_insert_with(|| text("default-scheduler"));
-    spec.termination_grace_period_seconds.get_or_insert(30);
-    spec.security_context.get_or_insert_default();
-    let init = spec.init_containers.iter_mut().flatten();
-    for container in spec.containers.iter_mut().chain(init) {
-        fill_container(container);
-    }
-}
-
-fn fill_container(container: &mut Container) {
-    let text = |text: &str| text.to_owned();
-    let image = container.image.as_deref().unwrap_or_default();
-    let tag = image.rsplit('/').next().unwrap_or_default();
-    let floating = !image.contains('@') && (!tag.contains(':') || tag.ends_with(":latest"));
-    let policy = if floating { "Always" } else { "IfNotPresent" };
-    container
-        .image_pull_policy
-        .get_or_insert_with(|| text(policy));
-    container
-        .termination_message_path
-        .get_or_insert_with(|| text("/dev/termination-log"));
-    container
-        .termination_message_policy
-        .get_or_insert_with(|| text("File"));
-    container.resources.get_or_insert_default();
-    for port in container.ports.iter_mut().flatten() {
-        port.protocol.get_or_insert_with(|| text("TCP"));
     }
 }
 
