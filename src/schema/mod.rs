@@ -64,7 +64,7 @@ pub use types::Types;
 pub use validate::{Unknown, validate};
 pub use verdict::{Verdict, judge};
 pub use violation::{Violation, ViolationKind};
-pub use wording::value as shown;
+pub use wording::{printed, value as shown};
 
 #[cfg(test)]
 mod tests;

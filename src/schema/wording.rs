@@ -97,7 +97,8 @@ fn escaped(json: &Value) -> String {
 }
 
 /// A value as `%v` prints what Go decoded it to: `map[a:1 b:[x y]]`.
-pub(super) fn printed(json: &Value) -> String {
+#[must_use]
+pub fn printed(json: &Value) -> String {
     match json {
         Value::Null => "<nil>".into(),
         Value::String(text) => text.clone(),

@@ -310,13 +310,21 @@ impl Session {
         self.note(&self.shown("WATCH", &ask.path));
         let mark = if ask.path.contains('?') { '&' } else { '?' };
         ask.path = format!("{}{mark}watch=true", ask.path);
-        let response = self.client.send(self.request(ask)).await;
-        let response = response.expect("the server can be reached");
-        let mut watch = Watch {
-            session: self,
-            status: response.status().as_u16(),
-            body: response.into_body(),
-            pending: Vec::new(),
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let mut watch = loop {
+            let response = self.client.send(self.request(ask.clone())).await;
+            let response = response.expect("the server can be reached");
+            // The storage of a kind that is new may be about to open.
+            let busy = response.status() == 429 && tokio::time::Instant::now() < deadline;
+            if !busy {
+                break Watch {
+                    session: self,
+                    status: response.status().as_u16(),
+                    body: response.into_body(),
+                    pending: Vec::new(),
+                };
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
         };
         if watch.status != 200 {
             watch.next().await;

@@ -25,7 +25,7 @@ use super::options::{DeleteOptions, WriteOptions};
 use super::path::Target;
 use super::query::Query;
 use super::reads::{ListOptions, WatchOptions};
-use super::request::{self, APPLY, BODY_LIMIT, JSON_PATCH, MERGE};
+use super::request::{self, APPLY, BODY_LIMIT, JSON_PATCH, MERGE, STRATEGIC};
 use super::resources::Resource;
 use super::respond::{json_response, response, warn};
 use super::scope::Scope;
@@ -188,10 +188,13 @@ impl Call<'_> {
 
     async fn patch(&self, parts: &Parts, body: Body, form: Form) -> Answer {
         let media = media_type(parts);
+        let is_builtin = self.resource.is_builtin();
         let kind: fn(Document) -> Patch = match media {
             APPLY => Patch::Apply,
             MERGE => Patch::Merge,
             JSON_PATCH => Patch::Json,
+            STRATEGIC if is_builtin => Patch::Strategic,
+            _ if is_builtin => return Err(Refusal::unrouted_media_type()),
             _ => {
                 let known = [JSON_PATCH, MERGE, APPLY];
                 return Err(Refusal::unsupported_media_type(&known));

@@ -77,12 +77,12 @@ pub(super) fn resources(definition: &Value) -> Result<Added, Vec<Cause>> {
     let spec = &definition["spec"];
     let edition = definition["metadata"]["generation"].as_u64().unwrap_or(1);
     let edition = u32::try_from(edition).unwrap_or(u32::MAX);
-    let versions = list(&spec["versions"]);
-    let schemas = schemas::read(versions);
+    let said = list(&spec["versions"]);
+    let schemas = schemas::read(said);
     if !schemas.causes.is_empty() {
         return Err(schemas.causes);
     }
-    let read: Vec<(&Value, Arc<Schema>)> = versions.iter().zip(schemas.read).collect();
+    let read: Vec<(&Value, Arc<Schema>)> = said.iter().zip(schemas.read).collect();
     let stored = read.iter().find(|(version, _)| version["storage"] == true);
     let stored =
         stored.map(|(version, schema)| (text(&version["name"]).to_owned(), schema.clone()));

@@ -61,6 +61,7 @@ mod server;
 mod service;
 mod status;
 mod store;
+mod strategic;
 mod strategy;
 mod strict;
 mod watch;

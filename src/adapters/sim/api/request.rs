@@ -3,7 +3,7 @@
 //! In: media types and bytes. Out: documents, or the refusal of what is neither JSON nor YAML. It does
 //! not know what is asked.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::document::Document;
 use super::numbers;
@@ -69,6 +69,7 @@ impl Format {
 pub(super) const APPLY: &str = "application/apply-patch+yaml";
 pub(super) const MERGE: &str = "application/merge-patch+json";
 pub(super) const JSON_PATCH: &str = "application/json-patch+json";
+pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
 /// The document of a patch of a known media type.
 ///
@@ -79,7 +80,10 @@ pub(super) fn patch(media: &str, bytes: &[u8]) -> Result<Document, Refusal> {
         APPLY => (Format::Yaml, "YAML"),
         _ => (Format::Json, "patch"),
     };
-    let fault = |why: String| Refusal::bad_request(format!("error decoding {what}: {why}"));
+    let fault = |why: String| match media {
+        STRATEGIC => Refusal::bad_request(why),
+        _ => Refusal::bad_request(format!("error decoding {what}: {why}")),
+    };
     let patch = format.parse(bytes).map_err(fault)?;
     let wrong = |value: &Value, wanted: &str| {
         let found = match value {
@@ -89,21 +93,44 @@ pub(super) fn patch(media: &str, bytes: &[u8]) -> Result<Document, Refusal> {
             Value::Number(_) => "number",
             Value::Bool(_) | Value::Null => "bool",
         };
-        let why = format!("json: cannot unmarshal {found} into Go value of type {wanted}");
+        let why = format!("json: cannot unmarshal {found} into Go {wanted}");
         Err(fault(why))
     };
     match (media, &patch.value) {
         (MERGE, Value::Null) => Err(Refusal::bad_request("Invalid JSON Patch")),
-        (MERGE, other) if !other.is_object() => wrong(other, "map[string]interface {}"),
+        (STRATEGIC, Value::Null) => Ok(patch),
+        (MERGE | STRATEGIC, other) if !other.is_object() => {
+            wrong(other, "value of type map[string]interface {}")
+        }
         (JSON_PATCH, Value::Array(operations)) => {
-            match operations.iter().find(|one| !one.is_object()) {
-                Some(other) => wrong(other, "handlers.jsonPatchOp"),
+            match operations.iter().find_map(not_an_operation) {
+                Some((found, wanted)) => wrong(found, wanted),
                 None => Ok(patch),
             }
         }
-        (JSON_PATCH, other) => wrong(other, "[]handlers.jsonPatchOp"),
+        (JSON_PATCH, Value::Null) => Ok(Document {
+            value: json!([]),
+            ..patch
+        }),
+        (JSON_PATCH, other) => wrong(other, "value of type []handlers.jsonPatchOp"),
         _ => Ok(patch),
     }
+}
+
+/// What cannot be read as an operation of a JSON patch, and as what it should be read.
+fn not_an_operation(value: &Value) -> Option<(&Value, &'static str)> {
+    const TEXTS: [(&str, &str); 3] = [
+        ("op", "struct field jsonPatchOp.op of type string"),
+        ("path", "struct field jsonPatchOp.path of type string"),
+        ("from", "struct field jsonPatchOp.from of type string"),
+    ];
+    if !value.is_object() && !value.is_null() {
+        return Some((value, "value of type handlers.jsonPatchOp"));
+    }
+    TEXTS.iter().find_map(|(key, wanted)| {
+        let found = value.get(key)?;
+        (!found.is_string() && !found.is_null()).then_some((found, *wanted))
+    })
 }
 
 /// The beginning of a body that could not be read, for the refusal: as text if it may be JSON.
@@ -126,8 +153,6 @@ pub(super) fn summary(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -301,6 +301,11 @@ impl Refusal {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
+    /// No route of a built-in resource takes bodies of this media type.
+    pub(super) fn unrouted_media_type() -> Self {
+        Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+    }
+
     /// The caller takes nothing we can give.
     pub(super) fn not_acceptable() -> Self {
         let message = "only the following media types are accepted: application/json";

@@ -19,16 +19,19 @@ use super::query;
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
 use super::store::State;
+use super::strategic;
 use super::strategy::{self, Part};
 use super::strict;
 
-/// The three ways to patch.
+/// The ways to patch.
 #[derive(Clone, Debug)]
 pub(super) enum Patch {
     /// Server-side apply.
     Apply(Document),
     /// JSON merge patch.
     Merge(Document),
+    /// Strategic merge patch.
+    Strategic(Document),
     /// JSON patch.
     Json(Document),
 }
@@ -134,6 +137,10 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
         Patch::Json(operations) => {
             patch::operate(&mut object, &operations.value)?;
             operations.repeated.opening("json patch ")
+        }
+        Patch::Strategic(changes) => {
+            strategic::merge(&mut object, changes.value)?;
+            changes.repeated
         }
         Patch::Merge(changes) | Patch::Apply(changes) => {
             patch::merge(&mut object, changes.value);

@@ -84,7 +84,8 @@ impl Kubernetes {
         plain_client(self.kubeconfig()).await
     }
 
-    /// Forgets all history, in etcd and in the watch caches.
+    /// Forgets all history in etcd. Lists of the past learn of it within 15 seconds; watches live on the
+    /// server's cache, which keeps what it has.
     pub(super) fn compact(&self) {
         match self {
             Self::Program(program) => program.compact(),

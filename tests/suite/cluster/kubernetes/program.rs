@@ -51,7 +51,8 @@ impl Program {
         self.child.id()
     }
 
-    /// Forgets all history, in etcd and in the watch caches.
+    /// Forgets all history in etcd. Lists of the past learn of it within 15 seconds; watches live on the
+    /// server's cache, which keeps what it has.
     pub(super) fn compact(&self) {
         let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
         writeln!(pipe.commands, "compact").expect("the server reads");
