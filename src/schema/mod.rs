@@ -51,7 +51,7 @@ pub use apply::{
 };
 pub use cel::{Rule, RuleFaults, Unchecked, rule_faults};
 pub use defaults::{apply_defaults, fill_defaults};
-pub use faults::structural_faults;
+pub use faults::{structural_faults, unknown_formats};
 pub use fields::{Element, FieldPath, FieldSet};
 pub use findings::findings;
 pub use nearest::nearest;

@@ -11,7 +11,11 @@ mod keywords;
 mod lists;
 mod structure;
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
+
+use super::formats;
 
 type Fields = Map<String, Value>;
 
@@ -28,6 +32,25 @@ pub fn structural_faults(json: &Value) -> Vec<String> {
     }
     found.extend(keywords.found.sorted());
     found
+}
+
+/// Adds the formats of strings in `json` that no API server checks to `found`.
+pub fn unknown_formats(json: &Value, found: &mut BTreeSet<String>) {
+    let Some(fields) = json.as_object() else {
+        return;
+    };
+    let format = text(fields, "format");
+    if text(fields, "type") == "string" && !format.is_empty() && !formats::is_known(format) {
+        found.insert(format.to_owned());
+    }
+    let named = schemas(fields, "properties").map(|(_, schema)| schema);
+    let single = ["items", "additionalProperties", "not"].into_iter();
+    let within = ["allOf", "anyOf", "oneOf"].into_iter();
+    let within = within.flat_map(|name| arms(fields, name));
+    let single = single.filter_map(|name| fields.get(name));
+    for schema in named.chain(single).chain(within) {
+        unknown_formats(schema, found);
+    }
 }
 
 /// `path: what is wrong`

@@ -1,9 +1,11 @@
 //! Which CustomResourceDefinitions are refused.
 //!
-//! In: a definition and the one it replaces. Out: the fields that are wrong. What all versions say
-//! alike the API server calls by the place where older definitions said it for all versions at once.
-//! Source: `pkg/apis/apiextensions/validation` of k8s.io/apiextensions-apiserver. It does not know
-//! what becomes of a definition that is taken.
+//! In: a definition and the one it replaces. Out: the fields that are wrong, but for those of its
+//! schemas. What all versions say alike the API server calls by the place where older definitions said
+//! it for all versions at once. Source: `pkg/apis/apiextensions/validation` of
+//! k8s.io/apiextensions-apiserver. It does not know what becomes of a definition that is taken.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
@@ -11,6 +13,7 @@ use super::definition_parts;
 use super::metadata;
 use super::names;
 use super::status::Cause;
+use crate::schema::unknown_formats;
 
 /// What is wrong with a definition, its metadata other than the name aside.
 pub(super) fn check(definition: &Value, old: Option<&Value>) -> Vec<Cause> {
@@ -37,6 +40,22 @@ pub(super) fn check(definition: &Value, old: Option<&Value>) -> Vec<Cause> {
         causes.push(Cause::invalid(field, &json!(true), detail));
     }
     causes
+}
+
+/// What to tell of a definition that is taken: formats that nobody checks and that it did not have before.
+pub(super) fn warnings(definition: &Value, old: Option<&Value>) -> Vec<String> {
+    let formats = |definition: &Value| {
+        let mut found = BTreeSet::new();
+        for version in list(&definition["spec"]["versions"]) {
+            unknown_formats(&version["schema"]["openAPIV3Schema"], &mut found);
+        }
+        found
+    };
+    let known = old.map(formats).unwrap_or_default();
+    formats(definition)
+        .difference(&known)
+        .map(|format| format!("unrecognized format {format:?}"))
+        .collect()
 }
 
 fn check_group(group: &str, causes: &mut Vec<Cause>) {
@@ -119,15 +138,15 @@ fn check_versions(spec: &Value, causes: &mut Vec<Cause>) {
         definition_parts::check_deprecation(version, at, causes);
     }
     for (at, field) in places(versions, "schema", "validation") {
-        let with_status = versions
+        let of_all = field == "spec.validation";
+        let versions = if of_all { versions } else { &versions[at..=at] };
+        if versions
             .iter()
-            .any(|version| version["subresources"]["status"].is_object());
-        check_schema(
-            &versions[at]["schema"]["openAPIV3Schema"],
-            &format!("{field}.openAPIV3Schema"),
-            with_status,
-            causes,
-        );
+            .any(|version| version["subresources"]["status"].is_object())
+        {
+            let schema = &versions[0]["schema"]["openAPIV3Schema"];
+            check_root(schema, &format!("{field}.openAPIV3Schema"), causes);
+        }
     }
     for (at, field) in places(versions, "subresources", "subresources") {
         definition_parts::check_scale(&versions[at]["subresources"]["scale"], &field, causes);
@@ -176,40 +195,46 @@ fn places(versions: &[Value], part: &str, shared: &str) -> Vec<(usize, String)> 
     }
 }
 
-/// What may stand at the root of a schema whose status is a subresource.
-const BESIDE_STATUS: [&str; 21] = [
-    "description",
-    "type",
-    "format",
-    "title",
-    "maximum",
-    "exclusiveMaximum",
-    "minimum",
-    "exclusiveMinimum",
-    "maxLength",
-    "minLength",
-    "pattern",
-    "maxItems",
-    "minItems",
-    "uniqueItems",
-    "multipleOf",
-    "required",
-    "items",
-    "properties",
-    "externalDocs",
-    "example",
-    "x-kubernetes-preserve-unknown-fields",
+/// What may stand at the root of a schema whose status is a subresource, as it is written and as the
+/// API server calls it.
+const BESIDE_STATUS: &[(&str, &str)] = &[
+    ("description", "Description"),
+    ("type", "Type"),
+    ("format", "Format"),
+    ("title", "Title"),
+    ("maximum", "Maximum"),
+    ("exclusiveMaximum", "ExclusiveMaximum"),
+    ("minimum", "Minimum"),
+    ("exclusiveMinimum", "ExclusiveMinimum"),
+    ("maxLength", "MaxLength"),
+    ("minLength", "MinLength"),
+    ("pattern", "Pattern"),
+    ("maxItems", "MaxItems"),
+    ("minItems", "MinItems"),
+    ("uniqueItems", "UniqueItems"),
+    ("multipleOf", "MultipleOf"),
+    ("required", "Required"),
+    ("items", "Items"),
+    ("properties", "Properties"),
+    ("externalDocs", "ExternalDocs"),
+    ("example", "Example"),
+    (
+        "x-kubernetes-preserve-unknown-fields",
+        "XPreserveUnknownFields",
+    ),
+    ("x-kubernetes-validations", "XValidations"),
 ];
 
-fn check_schema(schema: &Value, field: &str, with_status: bool, causes: &mut Vec<Cause>) {
-    let Some(keywords) = schema.as_object() else {
-        return;
-    };
-    let known =
-        |key: &String| BESIDE_STATUS.contains(&key.as_str()) || key == "x-kubernetes-validations";
-    if with_status && !keywords.keys().all(known) {
+fn check_root(schema: &Value, field: &str, causes: &mut Vec<Cause>) {
+    let known = |key: &String| BESIDE_STATUS.iter().any(|(known, _)| known == key);
+    if schema
+        .as_object()
+        .is_some_and(|keywords| !keywords.keys().all(known))
+    {
+        let names: Vec<&str> = BESIDE_STATUS.iter().map(|(_, name)| *name).collect();
         let detail = format!(
-            "only {BESIDE_STATUS:?} fields are allowed at the root of the schema if the status subresource is enabled"
+            "only [{}] fields are allowed at the root of the schema if the status subresource is enabled",
+            names.join(" ")
         );
         causes.push(Cause::invalid(field, schema, &detail));
     }
@@ -338,16 +363,12 @@ mod tests {
         broken["spec"]["scope"] = json!("World");
         broken["spec"]["names"]["kind"] = json!("");
         broken["spec"]["versions"][1]["storage"] = json!(true);
-        broken["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["x"] = json!({});
-        broken["spec"]["versions"][1]["schema"] = json!({});
         assert_eq!(
             fields(&broken, None),
             [
                 "metadata.name",
                 "spec.group",
                 "spec.scope",
-                "spec.versions[1].schema.openAPIV3Schema",
-                "spec.versions[0].schema.openAPIV3Schema.properties[x].type",
                 "spec.versions",
                 "spec.names.kind",
                 "status.storedVersions",

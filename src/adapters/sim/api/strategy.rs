@@ -330,6 +330,9 @@ pub(super) fn check(
                     Ok(added) => checked.warnings = added.warnings,
                     Err(causes) => checked.causes.extend(causes),
                 }
+                checked
+                    .warnings
+                    .extend(definition_rules::warnings(object, old));
             }
             checked
         }

@@ -305,6 +305,31 @@ async fn unknown_fields_of_a_definition_are_told(s: &Session) {
     .await;
 }
 
+async fn an_unknown_format_is_told(s: &Session) {
+    let definition = widget(
+        s,
+        &with_spec(&json!({
+            "a": {"type": "string", "format": "colour"},
+            "b": {"type": "integer", "format": "int32"},
+            "c": {"type": "string", "format": "date-time"},
+        })),
+    );
+    s.post("customresourcedefinitions", &definition).await;
+    let path = format!("customresourcedefinitions/widgets.{}?dryRun=All", s.group());
+    let at = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+    for format in ["colour", "shade"] {
+        let field = json!({"type": "string", "format": format});
+        let operation = json!({"op": "add", "path": format!("{at}/d"), "value": field});
+        let ask = Ask::new("PATCH", &path);
+        let ask = ask.body(
+            "application/json-patch+json",
+            json!([operation]).to_string(),
+        );
+        let reply = s.send(ask.silent()).await;
+        s.note(&format!("{format}: {} {:?}", reply.status, reply.warnings));
+    }
+}
+
 async fn a_changed_definition_is_checked_as_well(s: &Session) {
     s.install(&widget(s, &with_spec(&json!({"text": {"type": "string"}}))))
         .await;
@@ -332,6 +357,7 @@ behaviours! { Api:
     a_scope_is_one_of_two,
     a_selectable_field_is_a_plain_value,
     a_status_subresource_leaves_the_root_plain,
+    an_unknown_format_is_told,
     every_version_has_a_schema,
     fields_of_a_definition_have_types,
     names_of_kinds_follow_their_rules,

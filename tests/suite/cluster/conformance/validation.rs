@@ -290,7 +290,30 @@ fn merged(mut base: Json, changes: &Json) -> Json {
     }
 }
 
+async fn a_status_is_checked_where_it_is_written(s: &Session) {
+    s.install(&thing()).await;
+    let mut wrong = object(&json!({}));
+    wrong["status"] = json!({"phase": "x"});
+    s.post("things", &wrong).await;
+    for status in [
+        json!({"phase": 5}),
+        json!({"conditions": [{"type": "Ready", "status": "Yes"}]}),
+        json!({"conditions": [{"type": "Ready"}]}),
+        json!({"conditions": [{"type": "A", "status": "True"}, {"type": "A", "status": "False"}]}),
+        json!({"phase": null, "observedGeneration": 1}),
+        json!([]),
+        json!("x"),
+    ] {
+        s.note(&status.to_string());
+        let patch = json!({"spec": {"text": "ABC"}, "status": status});
+        let ask = Ask::new("PATCH", "things/a/status");
+        let ask = ask.body("application/merge-patch+json", patch.to_string());
+        s.send(ask.sorted()).await;
+    }
+}
+
 behaviours! { Api:
+    a_status_is_checked_where_it_is_written,
     a_key_of_a_list_is_there_once,
     a_list_has_no_more_items_than_allowed,
     a_moment_is_written_as_rfc_3339,
