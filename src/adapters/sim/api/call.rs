@@ -26,7 +26,7 @@ use super::query::Query;
 use super::reads::{ListOptions, WatchOptions};
 use super::request::{self, APPLY, BODY_LIMIT, JSON_PATCH, MERGE};
 use super::resources::Resource;
-use super::respond::{json_response, response};
+use super::respond::{json_response, response, warn};
 use super::scope::Scope;
 use super::server::Shared;
 use super::status::{self, Refusal};
@@ -226,12 +226,7 @@ impl Call<'_> {
             false => StatusCode::OK,
         };
         let mut response = self.object(status, &written.object, form);
-        for warning in &written.warnings {
-            let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
-            if let Ok(value) = format!("299 - \"{text}\"").parse() {
-                response.headers_mut().append(header::WARNING, value);
-            }
-        }
+        warn(&mut response, &written.warnings);
         Ok(response)
     }
 

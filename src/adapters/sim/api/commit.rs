@@ -82,14 +82,14 @@ pub(super) fn create(
     let mut causes = metadata::check(&object, write.resource);
     let checked = strategy::check(write.resource, write.part, &object, None);
     causes.extend(checked.causes);
+    warnings.extend(checked.warnings);
     if !causes.is_empty() {
-        return Err(Refusal::invalid(write.resource, &name, &causes));
+        return Err(Refusal::invalid(write.resource, &name, &causes).warning(warnings));
     }
     let address = Address::of(write.resource, write.namespace, &name);
     if state.get(&address).is_some() {
         return Err(Refusal::already_exists(write.resource, &name));
     }
-    warnings.extend(checked.warnings);
     let draft = draft(state, write, object)?;
     let object = match write.options.dry_run {
         true => {
@@ -159,10 +159,10 @@ pub(super) fn change(
     causes.extend(metadata::check_update(&object, old));
     let checked = strategy::check(write.resource, write.part, &object, Some(old));
     causes.extend(checked.causes);
-    if !causes.is_empty() {
-        return Err(Refusal::invalid(write.resource, write.name, &causes));
-    }
     warnings.extend(checked.warnings);
+    if !causes.is_empty() {
+        return Err(Refusal::invalid(write.resource, write.name, &causes).warning(warnings));
+    }
     keep_managers_of_no_change(&mut object, old);
     let address = write.address();
     let ends = metadata::is_deleting(old) && !delete::is_held(write.resource, &object);

@@ -118,6 +118,8 @@ pub(super) struct Refusal {
     details: Map<String, Value>,
     /// Where an expired list may go on, inconsistently.
     continue_token: Option<String>,
+    /// What is told beside.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Refusal {
@@ -128,7 +130,13 @@ impl Refusal {
             message: message.into(),
             details: Map::new(),
             continue_token: None,
+            warnings: Vec::new(),
         }
+    }
+
+    /// As it is, with what a success would have been told, too.
+    pub(super) fn warning(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
     }
 
     fn detail(mut self, key: &str, value: Value) -> Self {

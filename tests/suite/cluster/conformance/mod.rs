@@ -15,6 +15,7 @@ mod lists;
 mod managed_entries;
 mod managers;
 mod objects;
+mod rules;
 mod script;
 mod watches;
 
@@ -118,6 +119,11 @@ fn compare(who: &str, file: &str, expected: &str, said: &str) {
 /// `Thing`: namespaced, with a field of every type and a status.
 pub(super) fn thing() -> Json {
     yaml(include_str!("kinds/thing.yaml"))
+}
+
+/// `Rule`: namespaced, with rules of every sort.
+fn rule() -> Json {
+    yaml(include_str!("kinds/rule.yaml"))
 }
 
 /// `Orbit`: without a namespace, of any content.
