@@ -259,6 +259,9 @@ impl<'a> Checker<'a> {
     ) -> Checked<'a> {
         for arg in args {
             let kind = self.expr(arg, scope)?;
+            if subject.is_some() && !overloads::takes(name, &kind) {
+                return Err(no_overload(name, kind));
+            }
             subject.get_or_insert(kind);
             if let Expr::Literal(LiteralValue::String(text)) = &arg.expr
                 && matches!(name, "duration" | "timestamp")

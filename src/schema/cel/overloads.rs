@@ -121,6 +121,16 @@ fn arithmetic<'a>(name: &str, a: Kind<'a>, b: Kind<'a>) -> Checked<'a> {
     }
 }
 
+/// Whether a value of that kind can be handed to a function beside what it is called on.
+pub(super) fn takes(name: &str, kind: &Kind<'_>) -> bool {
+    match name {
+        "startsWith" | "endsWith" | "contains" | "matches" | "find" | "join" => {
+            matches!(kind, Kind::Text | Kind::Any)
+        }
+        _ => true,
+    }
+}
+
 /// The kind of what an optional value holds.
 pub(super) fn optional<'a>(name: &str, subject: &Kind<'a>) -> Checked<'a> {
     match subject {

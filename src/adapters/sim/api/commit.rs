@@ -85,8 +85,9 @@ pub(super) fn create(
     let checked = strategy::check(write.resource, write.part, &object, None);
     causes.extend(checked.causes);
     if !causes.is_empty() {
-        return Err(Refusal::invalid(write.resource, &name, &causes));
+        return Err(Refusal::invalid(write.resource, &name, &causes).warned(checked.warnings));
     }
+    warnings.extend(checked.warnings);
     if write.resource.is("", "services") {
         rules::give_address(&mut object, &state.next_address());
     }
@@ -98,7 +99,6 @@ pub(super) fn create(
             false => refusal,
         });
     }
-    warnings.extend(checked.warnings);
     let draft = draft(state, write, object)?;
     let object = match write.options.dry_run {
         true => {
@@ -170,7 +170,8 @@ pub(super) fn change(
     let checked = strategy::check(write.resource, write.part, &object, Some(old));
     causes.extend(checked.causes);
     if !causes.is_empty() {
-        return Err(Refusal::invalid(write.resource, write.name, &causes));
+        let refusal = Refusal::invalid(write.resource, write.name, &causes);
+        return Err(refusal.warned(checked.warnings));
     }
     warnings.extend(checked.warnings);
     keep_managers_of_no_change(&mut object, old);

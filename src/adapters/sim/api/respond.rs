@@ -28,11 +28,12 @@ pub(super) fn refused(refusal: &Refusal) -> Response<Body> {
     response
 }
 
-/// Adds warnings, which clients show to their users.
+/// Tells `warnings` in the headers of an answer.
 pub(super) fn warn(response: &mut Response<Body>, warnings: &[String]) {
     for warning in warnings {
         let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
-        if let Ok(value) = format!("299 - \"{text}\"").parse() {
+        let value = format!("299 - \"{text}\"");
+        if let Ok(value) = header::HeaderValue::from_bytes(value.as_bytes()) {
             response.headers_mut().append(header::WARNING, value);
         }
     }

@@ -52,6 +52,10 @@ fn what_is_no_expression_about_the_schema_is_refused() {
             "found no matching overload for '_==_' applied to '(int, double)'",
         ),
         (
+            "self.text.matches(1)",
+            "found no matching overload for 'matches' applied to '(int)'",
+        ),
+        (
             "self.text > 1",
             "found no matching overload for '_>_' applied to '(string, int)'",
         ),

@@ -28,6 +28,7 @@ mod patches;
 mod pruning;
 mod refused_definitions;
 mod refused_schemas;
+mod rules;
 mod script;
 mod status;
 mod strategic;
@@ -136,6 +137,11 @@ fn compare(who: &str, file: &str, expected: &str, said: &str) {
 /// `Thing`: namespaced, with a field of every type and a status.
 pub(super) fn thing() -> Json {
     yaml(include_str!("kinds/thing.yaml"))
+}
+
+/// `Rule`: namespaced, with rules of every sort.
+fn rule() -> Json {
+    yaml(include_str!("kinds/rule.yaml"))
 }
 
 /// `Orbit`: without a namespace, of any content.

@@ -62,6 +62,7 @@ pub(super) fn whole(path: &str, mut body: Json) -> Json {
         "statefulsets" => "apps/v1/StatefulSet",
         "things" => "/v1/Thing",
         "orbits" => "/v1/Orbit",
+        "rules" => "/v1/Rule",
         other => panic!("the kind of {other}"),
     };
     let (version, kind) = kind.rsplit_once('/').expect("a version");
