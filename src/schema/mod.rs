@@ -46,10 +46,11 @@ mod walk;
 mod wording;
 
 pub use apply::{
-    Conflict, Endpoint, Managed, Operation, Refusal, Writer, apply, create, fits, update,
+    Conflict, Endpoint, Managed, Operation, Refusal, Writer, apply, create, fits, fits_stored,
+    update,
 };
-pub use defaults::{apply_defaults, fill_defaults};
 pub use cel::{Rule, RuleFaults, Unchecked, rule_faults};
+pub use defaults::{apply_defaults, fill_defaults};
 pub use faults::structural_faults;
 pub use fields::{Element, FieldPath, FieldSet};
 pub use findings::findings;
