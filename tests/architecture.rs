@@ -5,6 +5,9 @@
 
 #![allow(clippy::panic)]
 
+#[path = "architecture/timers.rs"]
+mod timers;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

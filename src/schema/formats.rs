@@ -1,14 +1,15 @@
 //! String formats that the API server checks.
 //!
 //! In: a format's name and a text. Out: whether the text has it. The API server ignores formats that
-//! it does not know, `int32` and `int64` among them; we also leave `isbn*`, `creditcard`, `ssn`,
-//! `rgbcolor` and the `k8s-*` names (checked from 1.35 on) to it. Dashes in a name do not count: `date-time` is `datetime`.
+//! it does not know, `int32` and `int64` among them, and before 1.35 the `k8s-*` names. Dashes in a
+//! name do not count: `date-time` is `datetime`.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::OnceLock;
 
 use regex::Regex;
 
+use super::codes;
 use super::uri;
 
 /// Formats by name without dashes, and what decides about them.
@@ -18,6 +19,7 @@ const FORMATS: &[Format] = &[
     ("bsonobjectid", |text| hex(text, 24)),
     ("byte", is_base64),
     ("cidr", is_cidr),
+    ("creditcard", codes::is_credit_card),
     ("date", is_date),
     ("datetime", is_date_time),
     ("duration", is_duration),
@@ -26,8 +28,13 @@ const FORMATS: &[Format] = &[
     ("hostname", is_hostname),
     ("ipv4", |text| is_ipv4(text)),
     ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok()),
+    ("isbn", codes::is_isbn),
+    ("isbn10", codes::is_isbn10),
+    ("isbn13", codes::is_isbn13),
     ("mac", is_mac),
     ("password", |_| true),
+    ("rgbcolor", codes::is_rgb_color),
+    ("ssn", codes::is_ssn),
     ("uri", |text| uri::parse(text).is_some()),
     ("uuid", |text| is_uuid(text, None)),
     ("uuid3", |text| is_uuid(text, Some('3'))),

@@ -16,6 +16,7 @@
 mod apply;
 mod at;
 mod cel;
+mod codes;
 mod defaults;
 mod embedded;
 mod faults;
@@ -51,7 +52,7 @@ pub use apply::{
 };
 pub use cel::{Rule, RuleFaults, Unchecked, rule_faults};
 pub use defaults::{apply_defaults, fill_defaults};
-pub use faults::structural_faults;
+pub use faults::{structural_faults, unknown_formats};
 pub use fields::{Element, FieldPath, FieldSet};
 pub use findings::findings;
 pub use nearest::nearest;

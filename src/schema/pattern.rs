@@ -1,56 +1,277 @@
 //! Regular expressions as Go understands them, for a crate that differs in a few places.
 //!
-//! In: a pattern in the syntax of Go's `regexp`. Out: a [`Regex`] that matches the same texts, or
-//! nothing. The differences: `\d`, `\w`, `\s` and `\b` are ASCII in Go, and a character class holds
-//! `[`, `&`, `~` and `-` as they are.
+//! In: a pattern in the syntax of Go's `regexp`. Out: a [`Regex`] that matches the same texts, or why
+//! there is none, in Go's words. The differences: `\d`, `\w`, `\s` and `\b` are ASCII in Go, `\Q` to
+//! `\E` is plain text, braces that count nothing stand for themselves, a character class holds `[`,
+//! `&`, `~` and `-` as they are, and what is repeated is not repeated again.
 
 use regex::Regex;
 
-/// Compiles `text`; nothing when it cannot be.
-pub(super) fn compile(text: &str) -> Option<Regex> {
-    Regex::new(&translate(text)).ok()
+/// The most that may be counted in braces.
+const MOST_REPEATS: u32 = 1000;
+
+/// Compiles `text`.
+///
+/// # Errors
+/// Says why it cannot be, and of which part.
+pub(super) fn compile(text: &str) -> Result<Regex, String> {
+    let mut translator = Translator {
+        text,
+        at: 0,
+        out: String::with_capacity(text.len() + 16),
+        open: 0,
+        last: Last::Nothing,
+    };
+    translator.run()?;
+    Regex::new(&translator.out).map_err(|error| {
+        let said = error.to_string();
+        let last = said.lines().last().unwrap_or_default();
+        format!("{}: `{text}`", last.trim_start_matches("error: "))
+    })
 }
 
-fn translate(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 16);
-    let mut rest = text;
-    let mut in_class = false;
-    while let Some(c) = rest.chars().next() {
-        let mut taken = c.len_utf8();
-        match (c, in_class) {
-            ('\\', _) => {
-                let escaped = rest[1..].chars().next();
-                taken += escaped.map_or(0, char::len_utf8);
-                out.push_str(&escape(escaped, in_class));
-            }
-            ('[', false) => {
-                in_class = true;
-                taken = class_opening(rest);
-                out.push_str(&rest[..taken].replace(']', "\\]"));
-            }
-            ('[', true) => match posix_class(rest) {
-                Some(length) => {
-                    taken = length;
-                    out.push_str(&rest[..length]);
+/// What a repetition would repeat.
+#[derive(Clone, Copy)]
+enum Last {
+    Nothing,
+    Something,
+    /// A repetition, and where its operator begins.
+    Repetition(usize),
+}
+
+struct Translator<'a> {
+    text: &'a str,
+    at: usize,
+    out: String,
+    /// How many groups are open.
+    open: usize,
+    last: Last,
+}
+
+impl<'a> Translator<'a> {
+    fn run(&mut self) -> Result<(), String> {
+        while let Some(c) = self.rest().chars().next() {
+            match c {
+                '\\' => self.escape()?,
+                '[' => self.class()?,
+                '(' => self.group()?,
+                ')' if self.open == 0 => return Err(format!("unexpected ): `{}`", self.text)),
+                ')' => {
+                    self.open -= 1;
+                    self.take(1, Last::Something);
                 }
-                None => out.push_str("\\["),
-            },
-            (']', true) => {
-                in_class = false;
-                out.push(']');
+                '|' => self.take(1, Last::Nothing),
+                '*' | '+' | '?' => self.repetition(1)?,
+                '{' => match self.count()? {
+                    Some(length) => self.repetition(length)?,
+                    None => self.literal(c),
+                },
+                '}' | ']' => self.literal(c),
+                _ => self.take(c.len_utf8(), Last::Something),
             }
-            ('&' | '~', true) => out.extend(['\\', c]),
-            _ => out.push(c),
         }
-        rest = &rest[taken..];
+        match self.open {
+            0 => Ok(()),
+            _ => Err(format!("missing closing ): `{}`", self.text)),
+        }
     }
-    out
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// Takes over the next `length` bytes as they are.
+    fn take(&mut self, length: usize, last: Last) {
+        self.out.push_str(&self.rest()[..length]);
+        self.at += length;
+        self.last = last;
+    }
+
+    fn literal(&mut self, c: char) {
+        push_literal(&mut self.out, c);
+        self.at += c.len_utf8();
+        self.last = Last::Something;
+    }
+
+    /// `(`, `(?i)`, `(?i:` or `(?P<name>`.
+    fn group(&mut self) -> Result<(), String> {
+        let rest = self.rest();
+        let named = rest.strip_prefix("(?P<").or(rest.strip_prefix("(?<"));
+        if let Some(named) = named {
+            let is_word = |name: &str| {
+                !name.is_empty() && name.chars().all(|c| c == '_' || c.is_alphanumeric())
+            };
+            let Some((name, _)) = named.split_once('>').filter(|(name, _)| is_word(name)) else {
+                let end = rest.find('>').map_or(rest.len(), |at| at + 1);
+                return Err(format!("invalid named capture: `{}`", &rest[..end]));
+            };
+            self.open += 1;
+            self.take(rest.len() - named.len() + name.len() + 1, Last::Nothing);
+            return Ok(());
+        }
+        let Some(flags) = rest.strip_prefix("(?") else {
+            self.open += 1;
+            self.take(1, Last::Nothing);
+            return Ok(());
+        };
+        let Some(end) = flags.find(|c: char| !"imsU-".contains(c)) else {
+            return Err(format!("missing closing ): `{}`", self.text));
+        };
+        match flags[end..].chars().next() {
+            Some(':') => self.open += 1,
+            Some(')') => {}
+            other => {
+                let length = 2 + end + other.map_or(0, char::len_utf8);
+                let shown = &rest[..length];
+                return Err(format!("invalid or unsupported Perl syntax: `{shown}`"));
+            }
+        }
+        self.take(2 + end + 1, Last::Nothing);
+        Ok(())
+    }
+
+    /// How long `{2}`, `{2,}` or `{2,3}` is; braces around anything else count nothing.
+    fn count(&self) -> Result<Option<usize>, String> {
+        let rest = self.rest();
+        let Some((inner, _)) = rest[1..].split_once('}') else {
+            return Ok(None);
+        };
+        let number = |text: &str| {
+            let plain = text == "0" || !text.starts_with('0');
+            let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            // What is too large to be read is too large to be counted.
+            (plain && digits).then(|| text.parse().unwrap_or(u32::MAX))
+        };
+        let bounds = match inner.split_once(',') {
+            None => number(inner).map(|least| (least, least)),
+            Some((least, "")) => number(least).map(|least| (least, least)),
+            Some((least, most)) => number(least).zip(number(most)),
+        };
+        let length = inner.len() + 2;
+        match bounds {
+            None => Ok(None),
+            Some((least, most)) if least > most || most > MOST_REPEATS => {
+                Err(format!("invalid repeat count: `{}`", &rest[..length]))
+            }
+            Some(_) => Ok(Some(length)),
+        }
+    }
+
+    /// A repetition whose operator is `length` bytes long; a `?` after it makes it lazy.
+    fn repetition(&mut self, length: usize) -> Result<(), String> {
+        let lazy = self.rest()[length..].starts_with('?');
+        let end = self.at + length + usize::from(lazy);
+        match self.last {
+            Last::Nothing => {
+                let operator = &self.text[self.at..self.at + length];
+                let why = "missing argument to repetition operator";
+                Err(format!("{why}: `{operator}`"))
+            }
+            Last::Repetition(start) => {
+                let operators = &self.text[start..end];
+                let why = "invalid nested repetition operator";
+                Err(format!("{why}: `{operators}`"))
+            }
+            Last::Something => {
+                self.take(end - self.at, Last::Repetition(self.at));
+                Ok(())
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), String> {
+        if let Some(quoted) = self.rest().strip_prefix("\\Q") {
+            let plain = quoted.split("\\E").next().unwrap_or_default();
+            plain.chars().for_each(|c| push_literal(&mut self.out, c));
+            let ending = if plain.len() < quoted.len() { 2 } else { 0 };
+            self.at += 2 + plain.len() + ending;
+            self.last = Last::Something;
+            return Ok(());
+        }
+        let (written, length) = match escaped(self.rest(), false)? {
+            Escaped::Class(text, length) => (text, length),
+            Escaped::Char(c, length) => {
+                let mut text = String::new();
+                push_literal(&mut text, c);
+                (text, length)
+            }
+        };
+        self.out.push_str(&written);
+        self.at += length;
+        self.last = Last::Something;
+        Ok(())
+    }
+
+    fn class(&mut self) -> Result<(), String> {
+        let start = self.at;
+        let open = || format!("missing closing ]: `{}`", &self.text[start..]);
+        let mut rest = &self.text[start + 1..];
+        let mut out = String::from("[");
+        if let Some(negated) = rest.strip_prefix('^') {
+            out.push('^');
+            rest = negated;
+        }
+        let mut first = true;
+        loop {
+            match rest.chars().next() {
+                None => return Err(open()),
+                Some(']') if !first => break,
+                _ => rest = class_item(rest, &mut out)?.ok_or_else(open)?,
+            }
+            first = false;
+        }
+        out.push(']');
+        self.out.push_str(&out);
+        self.at = self.text.len() - rest.len() + 1;
+        self.last = Last::Something;
+        Ok(())
+    }
 }
 
-/// How much of `rest` opens a class: right after `[` or `[^`, a `]` is an ordinary character.
-fn class_opening(rest: &str) -> usize {
-    let caret = if rest[1..].starts_with('^') { 2 } else { 1 };
-    caret + usize::from(rest[caret..].starts_with(']'))
+/// Translates the first item of a class and gives the rest; none where the class does not end.
+fn class_item<'a>(rest: &'a str, out: &mut String) -> Result<Option<&'a str>, String> {
+    if let Some(end) = posix_class(rest) {
+        out.push_str(&rest[..end]);
+        return Ok(Some(&rest[end..]));
+    }
+    let (low, length) = match class_char(rest)? {
+        None => return Ok(None),
+        Some(Escaped::Class(text, length)) => {
+            out.push_str(&text);
+            return Ok(Some(&rest[length..]));
+        }
+        Some(Escaped::Char(c, length)) => (c, length),
+    };
+    push_literal(out, low);
+    let after = &rest[length..];
+    let Some(to) = after.strip_prefix('-').filter(|to| !to.starts_with(']')) else {
+        return Ok(Some(after));
+    };
+    let (high, end) = match class_char(to)? {
+        None => return Ok(None),
+        Some(Escaped::Class(_, end)) => (None, end),
+        Some(Escaped::Char(c, end)) => (Some(c), end),
+    };
+    let rest_after = &to[end..];
+    match high.filter(|high| low <= *high) {
+        None => {
+            let range = &rest[..rest.len() - rest_after.len()];
+            Err(format!("invalid character class range: `{range}`"))
+        }
+        Some(high) => {
+            out.push('-');
+            push_literal(out, high);
+            Ok(Some(rest_after))
+        }
+    }
+}
+
+fn class_char(rest: &str) -> Result<Option<Escaped>, String> {
+    match rest.chars().next() {
+        None => Ok(None),
+        Some('\\') => escaped(rest, true).map(Some),
+        Some(c) => Ok(Some(Escaped::Char(c, c.len_utf8()))),
+    }
 }
 
 /// The length of `[:name:]` at the beginning of `rest`.
@@ -63,22 +284,84 @@ fn posix_class(rest: &str) -> Option<usize> {
         .then_some(end + 4)
 }
 
-fn escape(escaped: Option<char>, in_class: bool) -> String {
-    match (escaped, in_class) {
-        (Some('d'), false) => "[0-9]".into(),
-        (Some('d'), true) => "0-9".into(),
-        (Some('D'), _) => "[^0-9]".into(),
-        (Some('w'), false) => "[0-9A-Za-z_]".into(),
-        (Some('w'), true) => "0-9A-Za-z_".into(),
-        (Some('W'), _) => "[^0-9A-Za-z_]".into(),
-        (Some('s'), false) => r"[\t\n\f\r ]".into(),
-        (Some('s'), true) => r"\t\n\f\r ".into(),
-        (Some('S'), _) => r"[^\t\n\f\r ]".into(),
-        (Some('b'), false) => r"(?-u:\b)".into(),
-        (Some('B'), false) => r"(?-u:\B)".into(),
-        (Some(c), _) => format!("\\{c}"),
-        (None, _) => "\\".into(),
+/// What an escape stands for, and how long it is.
+enum Escaped {
+    Char(char, usize),
+    Class(String, usize),
+}
+
+/// Reads the escape that `rest` begins with.
+fn escaped(rest: &str, in_class: bool) -> Result<Escaped, String> {
+    let Some(c) = rest[1..].chars().next() else {
+        return Err("trailing backslash at end of expression: ``".into());
+    };
+    let class = |inside: &str, outside: &str| {
+        let text = if in_class { inside } else { outside };
+        Ok(Escaped::Class(text.to_owned(), 2))
+    };
+    match c {
+        'd' => class("0-9", "[0-9]"),
+        'D' => class("[^0-9]", "[^0-9]"),
+        'w' => class("0-9A-Za-z_", "[0-9A-Za-z_]"),
+        'W' => class("[^0-9A-Za-z_]", "[^0-9A-Za-z_]"),
+        's' => class(r"\t\n\f\r ", r"[\t\n\f\r ]"),
+        'S' => class(r"[^\t\n\f\r ]", r"[^\t\n\f\r ]"),
+        'b' if !in_class => class("", r"(?-u:\b)"),
+        'B' if !in_class => class("", r"(?-u:\B)"),
+        'A' | 'z' if !in_class => class("", &rest[..2]),
+        'p' | 'P' => unicode_class(rest),
+        'a' => Ok(Escaped::Char('\u{7}', 2)),
+        'f' => Ok(Escaped::Char('\u{c}', 2)),
+        'n' => Ok(Escaped::Char('\n', 2)),
+        'r' => Ok(Escaped::Char('\r', 2)),
+        't' => Ok(Escaped::Char('\t', 2)),
+        'v' => Ok(Escaped::Char('\u{b}', 2)),
+        c if c.is_ascii() && !c.is_ascii_alphanumeric() => Ok(Escaped::Char(c, 2)),
+        _ => code(rest).ok_or_else(|| format!("invalid escape sequence: `\\{c}`")),
     }
+}
+
+/// `\pL` or `\p{Greek}`
+fn unicode_class(rest: &str) -> Result<Escaped, String> {
+    let name = rest[2..].chars().next();
+    let length = match name {
+        Some('{') => rest.find('}').map(|end| end + 1),
+        name => name.map(|name| 2 + name.len_utf8()),
+    };
+    let length = length.ok_or_else(|| format!("invalid character class range: `{rest}`"))?;
+    Ok(Escaped::Class(rest[..length].to_owned(), length))
+}
+
+/// A character by its number: `\x7F`, `\x{10FFFF}`, or in octal `\012`, where one digit other than
+/// zero would be a reference to a group, which there is not.
+fn code(rest: &str) -> Option<Escaped> {
+    let (digits, radix, length) = if let Some(braced) = rest.strip_prefix("\\x{") {
+        let (digits, _) = braced.split_once('}')?;
+        (digits, 16, digits.len() + 4)
+    } else if rest.starts_with("\\x") {
+        (rest.get(2..4)?, 16, 4)
+    } else {
+        let octal = rest[1..].bytes().take(3);
+        let count = octal.take_while(|b| (b'0'..=b'7').contains(b)).count();
+        let alone = count == 1 && !rest.starts_with("\\0");
+        (
+            rest.get(1..=count).filter(|_| count > 0 && !alone)?,
+            8,
+            count + 1,
+        )
+    };
+    let plain = digits.bytes().all(|b| b.is_ascii_hexdigit());
+    let number = u32::from_str_radix(digits, radix).ok().filter(|_| plain);
+    let c = number.and_then(char::from_u32)?;
+    Some(Escaped::Char(c, length))
+}
+
+fn push_literal(out: &mut String, c: char) {
+    // Of the punctuation, these two mean more with a backslash than without.
+    if c.is_ascii_punctuation() && !matches!(c, '<' | '>') {
+        out.push('\\');
+    }
+    out.push(c);
 }
 
 #[cfg(test)]
@@ -107,13 +390,41 @@ mod tests {
         assert!(matches("^[]a]+$", "a]"));
         assert!(matches("^[^]]$", "a"));
         assert!(matches("^[a&&b]+$", "&b"));
+        assert!(matches("^[a-c-e]+$", "b-e"));
+        assert!(matches(r"^[\[\]\-]+$", "[-]"));
         assert!(matches("^[[:alpha:]_]+$", "a_b"));
         assert!(!matches("^[[:alpha:]_]+$", "a1"));
     }
 
     #[test]
-    fn a_pattern_that_cannot_be_compiled_is_none() {
-        assert!(compile("(?=look)").is_none());
-        assert!(compile("(").is_none());
+    fn braces_count_or_stand_for_themselves() {
+        assert!(matches("^a{2,3}$", "aaa"));
+        assert!(matches("^a{,3}$", "a{,3}"));
+        assert!(matches("^{{x}}$", "{{x}}"));
+        assert!(matches(r"^\Qa.b*\E+$", "a.b**"));
+        assert!(!matches(r"^\Qa.b\E$", "axb"));
+        assert!(matches(r"^a+?\x41\101$", "aAA"));
+        assert!(matches(r"^\<\/\>$", "</>"));
+    }
+
+    #[test]
+    fn what_cannot_be_compiled_is_said_in_the_words_of_go() {
+        for (pattern, why) in [
+            ("(", "missing closing ): `(`"),
+            ("a)", "unexpected ): `a)`"),
+            ("[a", "missing closing ]: `[a`"),
+            ("[z-a]", "invalid character class range: `z-a`"),
+            ("(?=look)", "invalid or unsupported Perl syntax: `(?=`"),
+            ("(?<=b)", "invalid named capture: `(?<=b)`"),
+            ("a{2,1}", "invalid repeat count: `{2,1}`"),
+            ("a{1001}", "invalid repeat count: `{1001}`"),
+            ("a**", "invalid nested repetition operator: `**`"),
+            ("*", "missing argument to repetition operator: `*`"),
+            (r"\h", r"invalid escape sequence: `\h`"),
+            (r"(a)\1", r"invalid escape sequence: `\1`"),
+            ("\\", "trailing backslash at end of expression: ``"),
+        ] {
+            assert_eq!(compile(pattern).unwrap_err(), why, "{pattern}");
+        }
     }
 }

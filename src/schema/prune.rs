@@ -64,6 +64,15 @@ pub(super) fn unknown_fields(schema: &Schema, object: &Value) -> Vec<Violation> 
     found
 }
 
+/// Whether `value`, a part of an object, has fields that `schema` does not know.
+pub(super) fn has_unknown_fields(schema: &Schema, value: &Value) -> bool {
+    let mut found = false;
+    visit(Place::of(schema), value, &At::ROOT, &mut |_, _, _| {
+        found = true;
+    });
+    found
+}
+
 /// What is known of a place. Without a schema nothing is.
 #[derive(Clone, Copy)]
 struct Place<'a> {

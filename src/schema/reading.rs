@@ -484,7 +484,7 @@ mod tests {
             patterns(&json, &mut found);
             for text in found {
                 assert!(
-                    crate::schema::pattern::compile(text).is_some(),
+                    crate::schema::pattern::compile(text).is_ok(),
                     "{kind}: {text}"
                 );
             }

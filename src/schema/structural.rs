@@ -217,7 +217,7 @@ impl Pattern {
     #[must_use]
     pub fn matches(&self, value: &str) -> bool {
         self.compiled
-            .get_or_init(|| pattern::compile(&self.text))
+            .get_or_init(|| pattern::compile(&self.text).ok())
             .as_ref()
             .is_none_or(|regex| regex.is_match(value))
     }

@@ -188,7 +188,11 @@ fn type_violation(schema: &Schema, wanted: &str, found: &str, at: &At<'_>) -> Ou
     ))
 }
 
-/// Whole numbers fit `number`, and numbers without a fraction fit `integer`.
+/// The greatest whole number up to which every whole number is a float.
+const MAX_WHOLE_FLOAT: f64 = 9_007_199_254_740_991.0;
+
+/// Whole numbers fit `number`, and numbers without a fraction fit `integer` unless they are so large
+/// that they may have lost one.
 pub(super) fn fits(wanted: Type, value: &Value) -> bool {
     match (wanted, value) {
         (Type::Object, Value::Object(_))
@@ -197,7 +201,8 @@ pub(super) fn fits(wanted: Type, value: &Value) -> bool {
         | (Type::Number, Value::Number(_))
         | (Type::Boolean, Value::Bool(_)) => true,
         (Type::Integer, Value::Number(number)) => {
-            number.is_i64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
+            let whole = |float: f64| float.fract() == 0.0 && float.abs() <= MAX_WHOLE_FLOAT;
+            number.is_i64() || number.as_f64().is_some_and(whole)
         }
         _ => false,
     }

@@ -108,6 +108,25 @@ mod tests {
     }
 
     #[test]
+    fn events_are_sorted_by_second_object_and_state() {
+        let news = [
+            (0, "b", Progressing),
+            (0, "b", Applied),
+            (0, "a", Failed),
+            (7, "a", Ready),
+            (5, "b", Ready),
+        ];
+        let expected = [
+            is(0, "a", Failed),
+            is(0, "b", Applied),
+            is(0, "b", Progressing),
+            is(5, "b", Ready),
+            is(7, "a", Ready),
+        ];
+        assert_eq!(changes(&news), expected);
+    }
+
+    #[test]
     fn what_falls_back_within_a_second_did_not_change() {
         let news = [(1, "a", Waiting), (5, "a", Ready), (5, "a", Waiting)];
         assert_eq!(changes(&news), [is(1, "a", Waiting)]);

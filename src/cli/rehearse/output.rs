@@ -138,3 +138,59 @@ fn unready(compiled: &Compiled, rehearsal: &Rehearsal) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::adapters::sim::actors::Options;
+    use crate::compile::compile;
+    use crate::model::Tree;
+    use crate::plan::ApplySet;
+
+    fn text(objects: &[&str], failures: &[&str]) -> String {
+        let files = objects.join("\n---\n");
+        let tree = Tree {
+            files: [(Arc::from("a.yaml"), Arc::from(files.as_bytes()))].into(),
+            ..Tree::default()
+        };
+        let (compiled, set) = (compile(&tree, &[]), ApplySet::new("test", "default"));
+        let failures = failures.iter().map(|text| text.parse().unwrap());
+        let options = Options {
+            failures: failures.collect(),
+            ..Options::default()
+        };
+        let rehearsal = Rehearsal::hold(&compiled, &set, options, |server| server);
+        rehearsal.unwrap().text(&compiled)
+    }
+
+    const A: &str = "{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: a, namespace: default}, spec: {location: uksouth}}";
+    const B: &str = "{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: b, namespace: default}, spec: {location: uksouth}}";
+    const KV: &str = "{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: kv, namespace: default}, spec: {location: uksouth, owner: {name: b}, properties: {}}}";
+
+    #[test]
+    fn of_two_that_were_ready_last_the_same_one_ends_the_critical_path() {
+        let said = text(&[A, B], &[]);
+        assert_eq!(said, text(&[B, A], &[]));
+        let (_, path) = said.split_once("critical path:\n").unwrap();
+        assert!(
+            path.starts_with("   0m06s  ResourceGroup/default/b\n"),
+            "{path}"
+        );
+    }
+
+    #[test]
+    fn what_failed_comes_before_what_waits_for_it() {
+        let said = text(&[A, KV, B], &["ResourceGroup/b=AuthorizationFailed"]);
+        let (_, unready) = said.split_once("not ready: ").unwrap();
+        let unready: Vec<&str> = unready.trim_end().lines().skip(1).collect();
+        assert!(unready[0].starts_with("  ResourceGroup/default/b: Failed AuthorizationFailed"));
+        assert_eq!(
+            unready[1..],
+            ["  Vault/default/kv: Waiting waits for what comes before it"]
+        );
+    }
+}

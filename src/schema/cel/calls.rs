@@ -165,7 +165,7 @@ fn matches<'a>(env: &Env<'a>, text: &str, pattern: &str) -> Outcome<'a> {
     let found = match env.patterns.get(pattern) {
         Some(known) => known.as_ref().ok_or_else(unknown)?.is_match(text),
         None => pattern::compile(pattern)
-            .ok_or_else(unknown)?
+            .map_err(|_| unknown())?
             .is_match(text),
     };
     Ok(found.into())

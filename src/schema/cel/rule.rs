@@ -92,8 +92,8 @@ impl Rule {
         let mut patterns = HashMap::new();
         for expr in [Some(&rule), said].into_iter().flatten() {
             syntax::walk(expr, &mut |expr| {
-                patterns
-                    .extend(pattern_of(expr).map(|text| (text.to_owned(), pattern::compile(text))));
+                let known = pattern_of(expr);
+                patterns.extend(known.map(|text| (text.to_owned(), pattern::compile(text).ok())));
             });
         }
         Ok(Parsed {

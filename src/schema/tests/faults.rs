@@ -55,10 +55,12 @@ fn junctors_of_the_root_speak_of_what_is_specified() {
 #[test]
 fn what_crds_cannot_say_is_refused() {
     assert_eq!(
-        faults(json!({"$ref": "#/x", "type": "object", "properties": {},
-            "additionalProperties": {"type": "string"}})),
+        faults(
+            json!({"$ref": "#/x", "type": "object", "properties": {"a": {"type": "string"}},
+            "additionalProperties": {"type": "string"}})
+        ),
         [
-            "properties[spec].$ref: Forbidden: is not supported",
+            "properties[spec].$ref: Forbidden: $ref is not supported",
             "properties[spec].additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive",
         ]
     );

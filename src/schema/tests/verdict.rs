@@ -164,8 +164,5 @@ fn a_status_is_checked_for_itself_and_with_the_rules_of_all() {
         wrong[0],
         r#"status: Invalid value: "string":  in body must be of type object: "string""#
     );
-    assert_eq!(
-        told(json!({"n": 1}), MAIN)[0],
-        "spec.a: Required value"
-    );
+    assert_eq!(told(json!({"n": 1}), MAIN)[0], "spec.a: Required value");
 }

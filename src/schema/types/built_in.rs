@@ -25,6 +25,11 @@ const KINDS: &[(&str, &str, &Shape)] = &[
     ("", "ResourceQuota", &RESOURCE_QUOTA),
     ("", "LimitRange", &LIMIT_RANGE),
     ("", "Endpoints", &ENDPOINTS),
+    (
+        "apiextensions.k8s.io",
+        "CustomResourceDefinition",
+        &CUSTOM_RESOURCE_DEFINITION,
+    ),
     ("apps", "Deployment", &DEPLOYMENT),
     ("apps", "ReplicaSet", &REPLICA_SET),
     ("apps", "StatefulSet", &STATEFUL_SET),
@@ -443,4 +448,10 @@ static VALIDATING_ADMISSION_POLICY_BINDING_SPEC: Shape = Struct(&[
 static VALIDATING_ADMISSION_POLICY_BINDING: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &VALIDATING_ADMISSION_POLICY_BINDING_SPEC),
+]);
+static CUSTOM_RESOURCE_DEFINITION_STATUS: Shape =
+    Struct(&[("conditions", &Keyed(&["type"], &Plain))]);
+static CUSTOM_RESOURCE_DEFINITION: Shape = Struct(&[
+    ("metadata", &OBJECT_META),
+    ("status", &CUSTOM_RESOURCE_DEFINITION_STATUS),
 ]);

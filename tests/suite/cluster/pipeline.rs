@@ -129,7 +129,8 @@ fn runtime() -> Runtime {
 }
 
 /// Serves it on loopback until the runtime ends.
-async fn serve(server: api::Server) -> String {
+/// Serves the simulator on a port of loopback, whose address it gives.
+pub(super) async fn serve(server: api::Server) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");
@@ -138,7 +139,8 @@ async fn serve(server: api::Server) -> String {
     address
 }
 
-fn anonymous(address: &str) -> String {
+/// A kubeconfig for a server that takes everybody.
+pub(super) fn anonymous(address: &str) -> String {
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "test",
         "clusters": [{"name": "test", "cluster": {"server": format!("http://{address}")}}],

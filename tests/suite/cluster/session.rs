@@ -232,6 +232,11 @@ impl Session {
         format!("{method} {path}{mark}{}", parts.join("&"))
     }
 
+    /// The API group of the kind that the behaviour has for itself, `Widget`.
+    pub(super) fn group(&self) -> String {
+        format!("{}.capstan.dev", self.namespace)
+    }
+
     /// The whole path for a short one.
     pub(super) fn path(&self, short: &str) -> String {
         if short.starts_with('/') {
@@ -247,6 +252,7 @@ impl Session {
             "customresourcedefinitions" => {
                 return format!("/apis/apiextensions.k8s.io/v1/{short}");
             }
+            "widgets" => format!("/apis/{}/v1", self.group()),
             "namespaces" => return format!("/api/v1/{short}"),
             _ => "/api/v1".to_owned(),
         };
@@ -255,11 +261,17 @@ impl Session {
 
     /// Asks until the answer is as wanted, and writes only that one down.
     pub(super) async fn until(&self, path: &str, wanted: impl Fn(&Reply) -> bool) -> Reply {
+        self.meet(path, wanted).await;
+        self.get(path).await
+    }
+
+    /// Asks until the answer is as wanted, and writes nothing down.
+    pub(super) async fn meet(&self, path: &str, wanted: impl Fn(&Reply) -> bool) {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
             let reply = self.send(Ask::new("GET", path).silent()).await;
             if wanted(&reply) {
-                return self.get(path).await;
+                return;
             }
             assert!(
                 tokio::time::Instant::now() < deadline,
@@ -304,13 +316,21 @@ impl Session {
         self.note(&self.shown("WATCH", &ask.path));
         let mark = if ask.path.contains('?') { '&' } else { '?' };
         ask.path = format!("{}{mark}watch=true", ask.path);
-        let response = self.client.send(self.request(ask)).await;
-        let response = response.expect("the server can be reached");
-        let mut watch = Watch {
-            session: self,
-            status: response.status().as_u16(),
-            body: response.into_body(),
-            pending: Vec::new(),
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let mut watch = loop {
+            let response = self.client.send(self.request(ask.clone())).await;
+            let response = response.expect("the server can be reached");
+            // The storage of a kind that is new may be about to open.
+            let busy = response.status() == 429 && tokio::time::Instant::now() < deadline;
+            if !busy {
+                break Watch {
+                    session: self,
+                    status: response.status().as_u16(),
+                    body: response.into_body(),
+                    pending: Vec::new(),
+                };
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
         };
         if watch.status != 200 {
             watch.next().await;

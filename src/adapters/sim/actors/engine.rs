@@ -295,4 +295,20 @@ mod tests {
             [0, 2, 6, 14, 30, 62, 122].map(|second| second * 1000)
         );
     }
+    #[tokio::test(start_paused = true)]
+    async fn a_broken_watch_rests_for_a_second_in_the_cluster() {
+        let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
+        let asked = Arc::clone(&times);
+        let away = tower::service_fn(move |_: http::Request<kube::client::Body>| {
+            asked.lock().unwrap().push(start.elapsed().as_millis());
+            let answer = http::Response::builder().status(503);
+            std::future::ready(answer.body(kube::client::Body::empty()))
+        });
+        let clock = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 10));
+        let kinds = vec![resource("", "v1", "ConfigMap")];
+        let engine = Engine::new(Client::new(away, "default"), clock, kinds, Vec::new());
+        let limit = Duration::from_millis(350);
+        assert!(tokio::time::timeout(limit, engine.run()).await.is_err());
+        assert_eq!(*times.lock().unwrap(), [0, 100, 200, 300]);
+    }
 }

@@ -6,7 +6,7 @@
 use super::object::Form;
 use super::status::Refusal;
 
-/// The form of objects and lists. Tables are not drawn: whoever asks for one gets plain JSON.
+/// The form of objects and lists.
 ///
 /// # Errors
 /// 406 when it takes no JSON, or only in a form that is not known.
@@ -20,7 +20,7 @@ pub(super) fn form(accept: Option<&str>) -> Result<Form, Refusal> {
             }
             ("PartialObjectMetadata", ..) => Some(Form::Metadata),
             ("PartialObjectMetadataList", ..) => Some(Form::MetadataList),
-            ("Table", ..) => Some(Form::Whole),
+            ("Table", ..) => Some(Form::Table),
             _ => None,
         }
     })
@@ -95,7 +95,7 @@ mod tests {
             "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
         assert_eq!(form(Some(partial)).unwrap(), Form::Metadata);
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-        assert_eq!(form(Some(table)).unwrap(), Form::Whole);
+        assert_eq!(form(Some(table)).unwrap(), Form::Table);
         let unheard = "application/json;as=Poem;g=meta.k8s.io;v=v1";
         assert_eq!(form(Some(unheard)).unwrap_err().code, 406);
         let or_plain = format!("{unheard},application/json");

@@ -1,8 +1,10 @@
 //! What a new object of a built-in kind holds before anybody said anything.
 //!
 //! In: a kind. Out: the fields that its Go type writes even when they are empty, as an object. They
-//! are there from the start, so that who creates an object does not own them for naming them. It does
-//! not know defaults.
+//! are there from the start, so that who creates an object does not own them for naming them, and
+//! every object shows them. It does not know defaults.
+
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
@@ -106,18 +108,90 @@ const BLANKS: &[(&str, &str, &str)] = &[
 ];
 
 /// The object; without fields for kinds that write none.
-pub(super) fn blank(group: &str, kind: &str) -> Value {
-    let found = BLANKS.iter().find(|row| (row.0, row.1) == (group, kind));
-    found.map_or_else(
-        || json!({}),
-        |(_, _, text)| serde_json::from_str(text).expect("the table holds JSON"),
-    )
+pub(super) fn blank(group: &str, kind: &str) -> &'static Value {
+    static READ: LazyLock<Vec<Value>> = LazyLock::new(|| {
+        let read = |row: &(&str, &str, &str)| serde_json::from_str(row.2);
+        let read = |row| read(row).expect("the table holds JSON");
+        BLANKS.iter().map(read).collect()
+    });
+    static NOTHING: LazyLock<Value> = LazyLock::new(|| json!({}));
+    let at = BLANKS
+        .iter()
+        .position(|row| (row.0, row.1) == (group, kind));
+    at.map_or_else(|| &*NOTHING, |at| &READ[at])
+}
+
+/// Our types cannot leave out a selector; theirs can.
+pub(super) fn without_made_up_selector(decoded: &mut Value, said: &Value) {
+    let Some(spec) = decoded.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    if said["spec"]["selector"].is_null() && spec.get("selector") == Some(&json!({})) {
+        spec.remove("selector");
+    }
+}
+
+/// Leaves out lists with nothing in them, as Go's types do, but those that are always shown.
+pub(super) fn drop_empty_lists(value: &mut Value, blank: &Value) {
+    let Value::Object(fields) = value else {
+        let items = value.as_array_mut().into_iter().flatten();
+        return items.for_each(|item| drop_empty_lists(item, &Value::Null));
+    };
+    // What is said of managers may be that there are none.
+    let stays = |key: &str| key == "managedFields" || blank.get(key).is_some();
+    fields.retain(|key, value| stays(key) || *value != json!([]));
+    for (key, value) in fields {
+        drop_empty_lists(value, &blank[key]);
+    }
+}
+
+/// Puts in what an object of a built-in kind always has.
+pub(super) fn complete(object: &mut Value, blank: &Value) {
+    let (Some(fields), Some(blank)) = (object.as_object_mut(), blank.as_object()) else {
+        return;
+    };
+    for (key, value) in blank {
+        match fields.get_mut(key) {
+            Some(there) => complete(there, value),
+            None => {
+                fields.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Makes null of the empty lists of a built-in kind that are null when there is nothing to say:
+/// storage does not tell them apart.
+pub(super) fn empty_is_null(object: &mut Value, blank: &Value) {
+    for (key, value) in blank.as_object().into_iter().flatten() {
+        match object.get_mut(key) {
+            Some(list) if value.is_null() && *list == json!([]) => *list = Value::Null,
+            Some(there) => empty_is_null(there, value),
+            None => {}
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::adapters::sim::api::builtin::BUILTINS;
+
+    #[test]
+    fn an_object_shows_what_its_kind_always_has() {
+        let events = blank("", "Event");
+        let mut event = json!({"source": {"component": "c"}, "series": {"list": []}});
+        drop_empty_lists(&mut event, events);
+        complete(&mut event, events);
+        assert_eq!(event["source"], json!({"component": "c"}));
+        assert_eq!(event["eventTime"], Value::Null);
+        assert_eq!(event["series"], json!({}));
+        let mut role = json!({"rules": []});
+        drop_empty_lists(&mut role, blank("rbac.authorization.k8s.io", "Role"));
+        assert_eq!(role, json!({"rules": []}));
+        empty_is_null(&mut role, blank("rbac.authorization.k8s.io", "Role"));
+        assert_eq!(role, json!({"rules": null}));
+    }
 
     #[test]
     fn each_row_is_of_a_kind_and_holds_an_object() {

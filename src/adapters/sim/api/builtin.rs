@@ -45,6 +45,8 @@ pub(super) enum Trait {
     Conditional,
     /// It cannot be deleted as a collection.
     NoDeleteCollection,
+    /// DELETE answers with the object.
+    GivesDeleted,
 }
 
 /// One resource of the table.
@@ -155,8 +157,8 @@ const NEW_EVENT_FIELDS: &[&str] = &[
 ];
 
 use Trait::{
-    Cluster, Conditional, CreateOnPut, Generation, GenerationOfAnnotations, NoDeleteCollection,
-    Status,
+    Cluster, Conditional, CreateOnPut, Generation, GenerationOfAnnotations, GivesDeleted,
+    NoDeleteCollection, Status,
 };
 
 /// Every built-in resource, in the order in which they are announced.
@@ -166,19 +168,21 @@ pub(super) static BUILTINS: &[Builtin] = &[
         .called(&["ev"])
         .with(&[CreateOnPut])
         .selected_by(EVENT_FIELDS),
-    row::<LimitRange>("", "v1", "LimitRange", "limitranges").called(&["limits"]),
+    row::<LimitRange>("", "v1", "LimitRange", "limitranges")
+        .called(&["limits"])
+        .with(&[CreateOnPut]),
     row::<Namespace>("", "v1", "Namespace", "namespaces")
         .called(&["ns"])
-        .with(&[Cluster, Status, NoDeleteCollection])
+        .with(&[Cluster, Status, NoDeleteCollection, GivesDeleted])
         .named_by(NameRule::Label)
         .selected_by(&["status.phase"]),
     row::<PersistentVolumeClaim>("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
         .called(&["pvc"])
-        .with(&[Status]),
+        .with(&[Status, GivesDeleted]),
     row::<Pod>("", "v1", "Pod", "pods")
         .called(&["po"])
         .among(&["all"])
-        .with(&[Status, Generation])
+        .with(&[Status, Generation, GivesDeleted])
         .selected_by(&[
             "spec.hostNetwork",
             "spec.nodeName",
@@ -191,13 +195,15 @@ pub(super) static BUILTINS: &[Builtin] = &[
         ]),
     row::<ResourceQuota>("", "v1", "ResourceQuota", "resourcequotas")
         .called(&["quota"])
-        .with(&[Status]),
+        .with(&[Status, GivesDeleted]),
     row::<Secret>("", "v1", "Secret", "secrets").selected_by(&["type"]),
-    row::<ServiceAccount>("", "v1", "ServiceAccount", "serviceaccounts").called(&["sa"]),
+    row::<ServiceAccount>("", "v1", "ServiceAccount", "serviceaccounts")
+        .called(&["sa"])
+        .with(&[GivesDeleted]),
     row::<Service>("", "v1", "Service", "services")
         .called(&["svc"])
         .among(&["all"])
-        .with(&[Status])
+        .with(&[Status, CreateOnPut, GivesDeleted])
         .named_by(NameRule::Label1035)
         .selected_by(&["spec.clusterIP", "spec.type"]),
     row::<MutatingWebhookConfiguration>(
@@ -207,7 +213,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
         "mutatingwebhookconfigurations",
     )
     .among(&["api-extensions"])
-    .with(&[Cluster, Generation]),
+    .with(&[Cluster, Generation, Conditional]),
     row::<ValidatingWebhookConfiguration>(
         ADMISSION,
         "v1",
@@ -215,7 +221,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
         "validatingwebhookconfigurations",
     )
     .among(&["api-extensions"])
-    .with(&[Cluster, Generation]),
+    .with(&[Cluster, Generation, Conditional]),
     row::<CustomResourceDefinition>(
         "apiextensions.k8s.io",
         "v1",
@@ -228,7 +234,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     row::<DaemonSet>("apps", "v1", "DaemonSet", "daemonsets")
         .called(&["ds"])
         .among(&["all"])
-        .with(&[Status, Generation, GenerationOfAnnotations]),
+        .with(&[Status, Generation]),
     row::<Deployment>("apps", "v1", "Deployment", "deployments")
         .called(&["deploy"])
         .among(&["all"])
@@ -283,7 +289,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
         "poddisruptionbudgets",
     )
     .called(&["pdb"])
-    .with(&[Status, Generation]),
+    .with(&[Status, Generation, Conditional]),
     row::<ClusterRoleBinding>(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings")
         .with(&[Cluster, CreateOnPut])
         .named_by(NameRule::PathSegment),
@@ -306,5 +312,5 @@ pub(super) static BUILTINS: &[Builtin] = &[
     .with(&[Cluster, Generation]),
     row::<StorageClass>("storage.k8s.io", "v1", "StorageClass", "storageclasses")
         .called(&["sc"])
-        .with(&[Cluster]),
+        .with(&[Cluster, GivesDeleted]),
 ];

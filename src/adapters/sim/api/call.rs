@@ -16,6 +16,7 @@ use super::address::Address;
 use super::builtin::Trait;
 use super::commit::{Write, Written};
 use super::delete::{self, Deleted};
+use super::document::Document;
 use super::gc;
 use super::kinds;
 use super::list::{self, Page};
@@ -26,12 +27,13 @@ use super::query::Query;
 use super::reads::{ListOptions, WatchOptions};
 use super::request::{self, APPLY, BODY_LIMIT, JSON_PATCH, MERGE, STRATEGIC};
 use super::resources::Resource;
-use super::respond::{json_response, response};
+use super::respond::{json_response, response, warn};
 use super::scope::Scope;
 use super::server::Shared;
 use super::status::{self, Refusal};
 use super::store::State;
 use super::strategy::Part;
+use super::table;
 use super::watch;
 use super::write::{self, Patch};
 
@@ -58,6 +60,8 @@ impl Call<'_> {
         let form = accept::form(self.accept.as_deref())?;
         let media = media_type(parts);
         match (&parts.method, self.target.name.is_some(), self.part) {
+            (&Method::PUT, true, Part::Finalize) => self.update(parts, &read(body).await?, form),
+            (method, _, Part::Finalize) => Err(self.no_such_verb(method)),
             (&Method::GET, false, _) if self.query.flag("watch") => self.watch(form),
             (&Method::GET, false, _) => self.list(form),
             (&Method::GET, true, _) => self.get(form),
@@ -124,7 +128,19 @@ impl Call<'_> {
             state.get(&self.address()).cloned()
         };
         let object = object.ok_or_else(|| Refusal::not_found(&self.resource, self.name()))?;
+        if form == Form::Table {
+            let metadata = json!({"resourceVersion": object.version.to_string()});
+            return Ok(self.table(&[object], &metadata));
+        }
         Ok(self.object(StatusCode::OK, &object, form))
+    }
+
+    /// Objects as rows.
+    fn table(&self, items: &[Stored], metadata: &Value) -> Response<Body> {
+        let include = self.query.text("includeObject");
+        let now = self.shared.clock.now();
+        let table = table::table(&self.resource, items, metadata, include, now);
+        json_response(StatusCode::OK, &table)
     }
 
     fn list(&self, form: Form) -> Answer {
@@ -188,7 +204,7 @@ impl Call<'_> {
     async fn patch(&self, parts: &Parts, body: Body, form: Form) -> Answer {
         let media = media_type(parts);
         let is_builtin = self.resource.is_builtin();
-        let kind: fn(Value) -> Patch = match media {
+        let kind: fn(Document) -> Patch = match media {
             APPLY => Patch::Apply,
             MERGE => Patch::Merge,
             JSON_PATCH => Patch::Json,
@@ -229,12 +245,7 @@ impl Call<'_> {
             false => StatusCode::OK,
         };
         let mut response = self.object(status, &written.object, form);
-        for warning in &written.warnings {
-            let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
-            if let Ok(value) = format!("299 - \"{text}\"").parse() {
-                response.headers_mut().append(header::WARNING, value);
-            }
-        }
+        warn(&mut response, &written.warnings);
         Ok(response)
     }
 
@@ -248,11 +259,15 @@ impl Call<'_> {
             gc::settle(&mut state, &now);
             deleted?
         };
-        if gone {
+        if gone && !self.resource.has(Trait::GivesDeleted) {
             let status = status::deleted(&self.resource, self.name(), object.uid());
             return Ok(json_response(StatusCode::OK, &status));
         }
-        Ok(self.object(StatusCode::OK, &object, form))
+        let status = match options.accepted_only && !gone {
+            true => StatusCode::ACCEPTED,
+            false => StatusCode::OK,
+        };
+        Ok(self.object(status, &object, form))
     }
 
     fn delete_all(&self, media: &str, body: &[u8], form: Form) -> Answer {
@@ -281,19 +296,23 @@ impl Call<'_> {
     fn page(&self, page: &Page, form: Form) -> Response<Body> {
         let mut metadata = json!({"resourceVersion": page.version.to_string()});
         // Lists of custom objects also say that there is no next page.
-        let always = form == Form::Whole && !self.resource.is_builtin();
+        let always = !form.is_metadata() && !self.resource.is_builtin();
         if always || page.next.is_some() {
             metadata["continue"] = json!(page.next.as_deref().unwrap_or_default());
         }
         if let Some(remaining) = page.remaining {
             metadata["remainingItemCount"] = json!(remaining);
         }
-        let (api_version, kind) = match form {
-            Form::Whole => (
+        if form == Form::Table {
+            let items: Vec<Stored> = page.items.iter().map(|(_, item)| item.clone()).collect();
+            return self.table(&items, &metadata);
+        }
+        let (api_version, kind) = match form.is_metadata() {
+            false => (
                 self.resource.api_version(),
                 self.resource.list_kind.as_str(),
             ),
-            _ => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList"),
+            true => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList"),
         };
         let sizes = page.items.iter().map(|(_, object)| object.size() + 128);
         let mut text = Vec::with_capacity(sizes.sum::<usize>() + 256);
@@ -303,7 +322,7 @@ impl Call<'_> {
             json!(api_version)
         );
         text.extend_from_slice(opening.as_bytes());
-        if page.items.is_empty() && form != Form::Whole {
+        if page.items.is_empty() && form.is_metadata() {
             // So it is on a real server.
             text.extend_from_slice(b"null}");
             return response(StatusCode::OK, text.into());

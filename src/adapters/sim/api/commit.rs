@@ -8,12 +8,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::address::{Address, definition_address, namespace_address};
+use super::blank;
 use super::delete;
 use super::managers::Hand;
 use super::metadata;
 use super::object::Stored;
 use super::options::WriteOptions;
 use super::resources::Resource;
+use super::rules;
 use super::status::{Cause, Refusal};
 use super::store::State;
 use super::strategy::{self, Part};
@@ -85,9 +87,16 @@ pub(super) fn create(
     if !causes.is_empty() {
         return Err(Refusal::invalid(write.resource, &name, &causes));
     }
+    if write.resource.is("", "services") {
+        rules::give_address(&mut object, &state.next_address());
+    }
     let address = Address::of(write.resource, write.namespace, &name);
-    if state.get(&address).is_some() {
-        return Err(Refusal::already_exists(write.resource, &name));
+    if let Some(live) = state.get(&address) {
+        let refusal = Refusal::already_exists(write.resource, &name);
+        return Err(match live.is_deleting() {
+            true => refusal.opening("object is being deleted: "),
+            false => refusal,
+        });
     }
     warnings.extend(checked.warnings);
     let draft = draft(state, write, object)?;
@@ -105,7 +114,8 @@ pub(super) fn create(
     })
 }
 
-fn draft(state: &State, write: Write<'_>, object: Value) -> Result<Stored, Refusal> {
+fn draft(state: &State, write: Write<'_>, mut object: Value) -> Result<Stored, Refusal> {
+    blank::empty_is_null(&mut object, strategy::blank(write.resource));
     let draft = state.draft(write.resource, object);
     match draft.size() > OBJECT_LIMIT {
         true => Err(Refusal::object_too_large()),

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::names;
+use super::embedded;
 use super::resources::{Nature, Resource, collection, prefix};
 use super::schemas;
 use super::status::Cause;
@@ -26,8 +26,16 @@ pub(super) struct Custom {
     pub(super) status: bool,
     /// The field paths that objects can be selected by.
     pub(super) selectable: Vec<String>,
+    /// Whether there may be whole objects within its objects.
+    pub(super) embeds: bool,
+    /// What everybody is told who uses this version.
+    pub(super) warning: Option<String>,
+    /// Which version is stored.
+    pub(super) storage_version: String,
     /// All versions of the definition, `group/version`, served or not.
     pub(super) versions: Vec<String>,
+    /// The columns of its table beside the name, as written.
+    pub(super) printed: Vec<Value>,
 }
 
 impl Custom {
@@ -68,31 +76,37 @@ pub(super) struct Added {
 /// # Errors
 /// Names the fields that are wrong.
 pub(super) fn resources(definition: &Value) -> Result<Added, Vec<Cause>> {
-    let mut causes = check(definition);
     let spec = &definition["spec"];
     let edition = definition["metadata"]["generation"].as_u64().unwrap_or(1);
     let edition = u32::try_from(edition).unwrap_or(u32::MAX);
-    let versions = list(&spec["versions"]);
-    let schemas = schemas::read(versions);
-    causes.extend(schemas.causes);
-    if !causes.is_empty() {
-        return Err(causes);
+    let said = list(&spec["versions"]);
+    let schemas = schemas::read(said);
+    if !schemas.causes.is_empty() {
+        return Err(schemas.causes);
     }
-    let read: Vec<(&Value, Arc<Schema>)> = versions.iter().zip(schemas.read).collect();
+    let read: Vec<(&Value, Arc<Schema>)> = said.iter().zip(schemas.read).collect();
     let stored = read.iter().find(|(version, _)| version["storage"] == true);
-    let stored = stored.map(|(_, schema)| schema.clone());
-    let stored = stored.expect("the check found one stored version");
+    let stored =
+        stored.map(|(version, schema)| (text(&version["name"]).to_owned(), schema.clone()));
+    let Some((storage_version, stored)) = stored else {
+        // So say the rules for definitions.
+        return Err(Vec::new());
+    };
     let served = read
         .into_iter()
         .filter(|(version, _)| version["served"] == true);
     let resource = |(version, schema): (&Value, Arc<Schema>)| {
         let custom = Custom {
+            embeds: embedded::has_place(&schema),
+            warning: deprecation(spec, version),
+            storage_version: storage_version.clone(),
             schema,
             stored: stored.clone(),
             edition,
             status: version["subresources"]["status"].is_object(),
             selectable: selectable(version),
             versions: api_versions(spec),
+            printed: list(&version["additionalPrinterColumns"]).to_vec(),
         };
         resource(spec, text(&version["name"]), custom)
     };
@@ -122,6 +136,17 @@ fn resource(spec: &Value, version: &str, custom: Custom) -> Resource {
     }
 }
 
+fn deprecation(spec: &Value, version: &Value) -> Option<String> {
+    let said = version["deprecationWarning"]
+        .as_str()
+        .map(ToOwned::to_owned);
+    let usual = || {
+        let (group, kind) = (text(&spec["group"]), text(&spec["names"]["kind"]));
+        format!("{group}/{} {kind} is deprecated", text(&version["name"]))
+    };
+    (version["deprecated"] == true).then(|| said.unwrap_or_else(usual))
+}
+
 /// `group/version` of each.
 fn api_versions(spec: &Value) -> Vec<String> {
     let group = text(&spec["group"]);
@@ -138,82 +163,6 @@ fn selectable(version: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What is wrong with a definition beside its schemas (apiextensions `validation.go`).
-fn check(definition: &Value) -> Vec<Cause> {
-    let spec = &definition["spec"];
-    let (group, names) = (text(&spec["group"]), &spec["names"]);
-    let mut causes = Vec::new();
-    let name = text(&definition["metadata"]["name"]);
-    if name != format!("{}.{group}", text(&names["plural"])) {
-        let detail = r#"must be spec.names.plural+"."+spec.group"#;
-        causes.push(Cause::invalid("metadata.name", &json!(name), detail));
-    }
-    if group.is_empty() {
-        causes.push(Cause::required("spec.group", ""));
-    } else if !names::subdomain(group).is_empty() {
-        let said = names::subdomain(group).join(",");
-        causes.push(Cause::invalid("spec.group", &json!(group), &said));
-    } else if !group.contains('.') {
-        let detail = "should be a domain with at least one dot";
-        causes.push(Cause::invalid("spec.group", &json!(group), detail));
-    }
-    match text(&spec["scope"]) {
-        "Namespaced" | "Cluster" => {}
-        "" => causes.push(Cause::required("spec.scope", "")),
-        other => {
-            let known = &["Cluster", "Namespaced"];
-            causes.push(Cause::unsupported("spec.scope", &json!(other), known));
-        }
-    }
-    check_names(names, &mut causes);
-    check_versions(&spec["versions"], &mut causes);
-    causes
-}
-
-fn check_names(names: &Value, causes: &mut Vec<Cause>) {
-    for key in ["plural", "singular", "kind", "listKind"] {
-        let (field, name) = (format!("spec.names.{key}"), text(&names[key]));
-        if name.is_empty() {
-            causes.push(Cause::required(field, ""));
-            continue;
-        }
-        for complaint in names::NameRule::Label1035.complaints(&name.to_lowercase()) {
-            causes.push(Cause::invalid(field.clone(), &json!(name), &complaint));
-        }
-    }
-    if !text(&names["kind"]).is_empty() && names["kind"] == names["listKind"] {
-        let detail = "kind and listKind may not be the same";
-        causes.push(Cause::invalid(
-            "spec.names.listKind",
-            &names["listKind"],
-            detail,
-        ));
-    }
-}
-
-fn check_versions(versions: &Value, causes: &mut Vec<Cause>) {
-    let stored = list(versions)
-        .iter()
-        .filter(|version| version["storage"] == true);
-    if stored.count() != 1 {
-        let detail = "must have exactly one version marked as storage version";
-        causes.push(Cause::invalid("spec.versions", versions, detail));
-    }
-    for (at, version) in list(versions).iter().enumerate() {
-        let field = |rest: &str| format!("spec.versions[{at}].{rest}");
-        for complaint in names::NameRule::Label1035.complaints(text(&version["name"])) {
-            causes.push(Cause::invalid(field("name"), &version["name"], &complaint));
-        }
-        let again = list(versions)[..at]
-            .iter()
-            .any(|v| v["name"] == version["name"]);
-        if again {
-            let detail = "must contain unique version names";
-            causes.push(Cause::invalid("spec.versions", versions, detail));
-        }
-    }
-}
-
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
@@ -225,6 +174,8 @@ fn text(value: &Value) -> &str {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
     use super::*;
 
     fn definition() -> Value {
@@ -267,32 +218,5 @@ mod tests {
         assert_eq!(shown["spec"]["n"], 1);
         let shown = resources[1].present(json!({"spec": {"m": 2}}), 3);
         assert_eq!(shown["spec"], json!({"m": 2}));
-    }
-
-    #[test]
-    fn a_broken_definition_is_refused_with_its_fields() {
-        let mut definition = definition();
-        definition["metadata"]["name"] = json!("widget.example.com");
-        definition["spec"]["group"] = json!("example");
-        definition["spec"]["scope"] = json!("World");
-        definition["spec"]["names"]["kind"] = json!("");
-        definition["spec"]["versions"][1]["storage"] = json!(true);
-        definition["spec"]["versions"][2]["schema"] = json!({});
-        definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["x"] =
-            json!({});
-        let causes = resources(&definition).unwrap_err();
-        let fields: Vec<&str> = causes.iter().map(|cause| cause.field.as_str()).collect();
-        assert_eq!(
-            fields,
-            [
-                "metadata.name",
-                "spec.group",
-                "spec.scope",
-                "spec.names.kind",
-                "spec.versions",
-                "spec.versions[0].schema.openAPIV3Schema.properties[x].type",
-                "spec.versions[2].schema.openAPIV3Schema"
-            ]
-        );
     }
 }

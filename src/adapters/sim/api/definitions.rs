@@ -9,12 +9,35 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::address::Address;
+use super::conditions::{condition, set_condition};
 use super::custom;
-use super::delete::{self, CLEANUP};
+use super::delete;
+use super::managers::Hand;
 use super::metadata;
+use super::naming;
 use super::options::DeleteOptions;
 use super::resources::{Resource, collection};
 use super::store::State;
+use super::strategy::Part;
+
+/// The finalizer of definitions: their objects go first.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Says of a definition that it is being deleted: it waits for its objects, whatever the caller wants for
+/// dependents.
+pub(super) fn mark(definition: &mut Value, now: &str) {
+    metadata::of(definition).insert("deletionTimestamp".into(), json!(now));
+    let known = metadata::finalizers(definition).into_iter();
+    let mut finalizers: Vec<String> = known.map(ToOwned::to_owned).collect();
+    if !finalizers.iter().any(|finalizer| finalizer == CLEANUP) {
+        finalizers.push(CLEANUP.into());
+    }
+    metadata::set_finalizers(definition, &finalizers);
+    let message =
+        "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+    let pending = condition("Terminating", "True", "InstanceDeletionPending", message);
+    set_condition(definition, pending, now);
+}
 
 /// Looks at the definition at `address`, which may be gone.
 pub(super) fn look(state: &mut State, address: &Address, now: &str) {
@@ -22,7 +45,10 @@ pub(super) fn look(state: &mut State, address: &Address, now: &str) {
     let definitions = definitions.expect("definitions are in the table");
     let stored = state.get(address).map(|stored| stored.value(&definitions));
     match stored {
-        None => withdraw(state, address.name()),
+        None => {
+            withdraw(state, address.name());
+            look_again(state, address);
+        }
         Some(definition) if metadata::is_deleting(&definition) => {
             finalize(state, &definitions, address, &definition, now);
         }
@@ -30,7 +56,7 @@ pub(super) fn look(state: &mut State, address: &Address, now: &str) {
     }
 }
 
-/// Serves a definition whose names nobody else has.
+/// Gives a definition the names that nobody else has, and serves it once it has them all.
 fn accept(
     state: &mut State,
     definitions: &Resource,
@@ -38,51 +64,73 @@ fn accept(
     mut definition: Value,
     now: &str,
 ) {
-    let rival = rival(state, &definition);
-    let names = match &rival {
+    let naming = naming::name(state, &definition);
+    let names = match &naming.conflict {
         None => condition("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
-        Some((reason, name)) => {
-            let message = format!("{name:?} is already in use");
-            condition("NamesAccepted", "False", reason, &message)
-        }
-    };
-    let established = match &rival {
-        None => condition(
-            "Established",
-            "True",
-            "InitialNamesAccepted",
-            "the initial names have been accepted",
-        ),
-        Some(_) => condition(
-            "Established",
-            "False",
-            "NotAccepted",
-            "not all names are accepted",
-        ),
+        Some((reason, message)) => condition("NamesAccepted", "False", reason, message),
     };
     set_condition(&mut definition, names, now);
-    set_condition(&mut definition, established, now);
-    if rival.is_none() {
-        definition["status"]["acceptedNames"] = definition["spec"]["names"].clone();
+    let was_established = is_established(&definition);
+    if !was_established {
+        let established = match &naming.conflict {
+            None => condition(
+                "Established",
+                "True",
+                "InitialNamesAccepted",
+                "the initial names have been accepted",
+            ),
+            Some(_) => condition(
+                "Established",
+                "False",
+                "NotAccepted",
+                "not all names are accepted",
+            ),
+        };
+        set_condition(&mut definition, established, now);
+    }
+    let renamed = definition["status"]["acceptedNames"] != naming.accepted;
+    definition["status"]["acceptedNames"] = naming.accepted;
+    if naming.conflict.is_none() || was_established {
         serve(state, &definition);
-    } else {
-        definition["status"]["acceptedNames"] = json!({"kind": "", "plural": ""});
     }
     let draft = state.draft(definitions, definition);
     state.put(address, draft);
+    if renamed && was_established {
+        look_again(state, address);
+    }
 }
 
-/// Serves the definition as it is now, unless that is what is served.
+fn is_established(definition: &Value) -> bool {
+    let conditions = definition["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|one| one["type"] == "Established" && one["status"] == "True")
+}
+
+/// Has the other definitions of the group looked at: a name may have become free.
+fn look_again(state: &mut State, address: &Address) {
+    let group = |address: &Address| {
+        let name = address.name().split_once('.');
+        name.map(|(_, group)| group.to_owned())
+    };
+    for other in state.addresses(&address.collection, "") {
+        if other != *address && group(&other) == group(address) {
+            state.chores.push(other);
+        }
+    }
+}
+
+/// Serves the definition as it is now under its accepted names, unless that is what is served.
 fn serve(state: &mut State, definition: &Value) {
     let name = metadata::text(definition, "name");
     let collection = collection_of(name);
     let served = state.registry.of_collection(&collection);
-    let edition = definition["metadata"]["generation"].as_u64();
-    if served.is_some_and(|served| Some(u64::from(served.edition())) == edition) {
+    if served.is_some_and(|served| is_served_as(definition, served)) {
         return;
     }
+    let mut named = definition.clone();
+    named["spec"]["names"] = definition["status"]["acceptedNames"].clone();
     // What is stored passed the same reading.
-    let Ok(added) = custom::resources(definition) else {
+    let Ok(added) = custom::resources(&named) else {
         return;
     };
     if let Some((plural, group)) = name.split_once('.') {
@@ -94,51 +142,16 @@ fn serve(state: &mut State, definition: &Value) {
     }
 }
 
-/// The name that another resource of the group has, and which name it is.
-fn rival(state: &State, definition: &Value) -> Option<(&'static str, String)> {
-    let spec = &definition["spec"];
-    let others = state
-        .registry
-        .all()
-        .filter(|other| spec["group"] == *other.group && spec["names"]["plural"] != *other.plural);
-    for other in others {
-        for (key, reason, theirs) in [
-            ("singular", "SingularConflict", &other.singular),
-            ("kind", "KindConflict", &other.kind),
-            ("listKind", "ListKindConflict", &other.list_kind),
-        ] {
-            if spec["names"][key] == **theirs {
-                return Some((reason, theirs.clone()));
-            }
-        }
-    }
-    None
-}
-
-fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
-    json!({"type": kind, "status": status, "reason": reason, "message": message})
-}
-
-/// Puts a condition in; the time moves only with the status.
-fn set_condition(definition: &mut Value, mut condition: Value, now: &str) {
-    let list = &mut definition["status"]["conditions"];
-    if !list.is_array() {
-        *list = json!([]);
-    }
-    let Some(list) = list.as_array_mut() else {
-        return;
-    };
-    let known = list.iter_mut().find(|one| one["type"] == condition["type"]);
-    condition["lastTransitionTime"] = json!(now);
-    match known {
-        Some(known) => {
-            if known["status"] == condition["status"] {
-                condition["lastTransitionTime"] = known["lastTransitionTime"].clone();
-            }
-            *known = condition;
-        }
-        None => list.push(condition),
-    }
+/// Whether the resource that is served is of this edition of its definition, under these names.
+fn is_served_as(definition: &Value, served: &Resource) -> bool {
+    let names = &definition["status"]["acceptedNames"];
+    let short = names["shortNames"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    definition["metadata"]["generation"] == served.edition()
+        && names["singular"] == served.singular
+        && names["listKind"] == served.list_kind
+        && short.iter().eq(served.short_names.iter())
 }
 
 /// Deletes the objects of a definition that is going, then lets it go.
@@ -152,7 +165,13 @@ fn finalize(
     if !metadata::finalizers(definition).contains(&CLEANUP) {
         return;
     }
-    delete::edit(state, definitions, address, |definition| {
+    let hand = Hand {
+        resource: definitions,
+        part: Part::Status,
+        manager: "kube-apiserver",
+        now,
+    };
+    delete::edit(state, hand, address, |definition| {
         let message = "CustomResource deletion is in progress";
         let going = condition("Terminating", "True", "InstanceDeletionInProgress", message);
         set_condition(definition, going, now);
@@ -160,9 +179,12 @@ fn finalize(
     if delete_objects(state, address.name(), now) > 0 {
         return;
     }
-    delete::edit(state, definitions, address, |definition| {
-        let message = "removed all instances";
-        let done = condition("Terminating", "False", "InstanceDeletionCompleted", message);
+    let (reason, message) = match is_established(definition) {
+        true => ("InstanceDeletionCompleted", "removed all instances"),
+        false => ("NeverEstablished", "resource was never established"),
+    };
+    delete::edit(state, hand, address, |definition| {
+        let done = condition("Terminating", "False", reason, message);
         set_condition(definition, done, now);
         metadata::remove_finalizer(definition, CLEANUP);
     });

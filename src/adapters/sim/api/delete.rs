@@ -8,15 +8,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::address::Address;
+use super::definitions;
+use super::managers::{self, Hand};
 use super::metadata::{self, FOREGROUND, ORPHAN};
 use super::object::Stored;
 use super::options::{DeleteOptions, Propagation};
 use super::resources::Resource;
 use super::status::Refusal;
 use super::store::State;
-
-/// The finalizer of definitions: their objects go first.
-pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// The namespaces that are there from the start and cannot be deleted.
 pub(super) const IMMORTAL: [&str; 2] = ["default", "kube-system"];
@@ -43,16 +42,12 @@ pub(super) fn delete(
 ) -> Result<Deleted, Refusal> {
     let live = state.get(address).cloned();
     let live = live.ok_or_else(|| Refusal::not_found(resource, address.name()))?;
-    if resource.is("", "namespaces") && IMMORTAL.contains(&address.name()) {
+    if is_namespace(resource) && IMMORTAL.contains(&address.name()) {
         let why = "this namespace may not be deleted";
         return Err(Refusal::forbidden(resource, address.name(), why));
     }
     check_preconditions(resource, address, &live, options)?;
-    if live.is_deleting() {
-        let gone = false;
-        return Ok(Deleted { object: live, gone });
-    }
-    let object = marked(live.stored_value(), resource, options.propagation, now);
+    let object = marked(live.stored_value(), resource, options, now);
     let gone = !is_held(resource, &object);
     let object = match (gone, options.dry_run) {
         (true, false) => state.remove(address).unwrap_or(live),
@@ -63,6 +58,10 @@ pub(super) fn delete(
     Ok(Deleted { object, gone })
 }
 
+fn is_namespace(resource: &Resource) -> bool {
+    resource.is("", "namespaces")
+}
+
 fn check_preconditions(
     resource: &Resource,
     address: &Address,
@@ -70,34 +69,75 @@ fn check_preconditions(
     options: &DeleteOptions,
 ) -> Result<(), Refusal> {
     let version = live.version.to_string();
-    for (what, wanted, found) in [
-        ("UID", &options.uid, live.uid()),
-        ("ResourceVersion", &options.version, &version),
+    for (what, wanted, found, happened) in [
+        (
+            "UID",
+            &options.uid,
+            live.uid(),
+            "deleted and then recreated",
+        ),
+        ("ResourceVersion", &options.version, &version, "modified"),
     ] {
-        if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
-            return Err(Refusal::precondition(
+        let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) else {
+            continue;
+        };
+        return Err(match is_namespace(resource) {
+            true => Refusal::conflict(
                 resource,
-                address,
-                what,
-                (wanted, found),
-            ));
-        }
+                address.name(),
+                format!(
+                    "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+                ),
+            ),
+            false => Refusal::conflict_of_kind(
+                resource,
+                address.name(),
+                format!(
+                    "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). The object might have been {happened}"
+                ),
+            ),
+        });
     }
     Ok(())
 }
 
-/// The object with everything that says that it is being deleted, and how.
-fn marked(
-    mut object: Value,
-    resource: &Resource,
-    propagation: Option<Propagation>,
-    now: &str,
-) -> Value {
-    let mut finalizers: Vec<String> = metadata::finalizers(&object)
+/// The object with everything that says that it is being deleted, and how. One that was being deleted
+/// already is told anew how.
+fn marked(mut object: Value, resource: &Resource, options: &DeleteOptions, now: &str) -> Value {
+    if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        definitions::mark(&mut object, now);
+        return object;
+    }
+    let again = metadata::is_deleting(&object);
+    if again && is_namespace(resource) && has_content(&object) {
+        return object;
+    }
+    let finalizers = finalizers(&object, options);
+    metadata::set_finalizers(&mut object, &finalizers);
+    let generation = object["metadata"]["generation"].as_u64();
+    let fields = metadata::of(&mut object);
+    if !again {
+        fields.insert("deletionTimestamp".into(), json!(now));
+        if let Some(generation) = generation.filter(|generation| *generation > 0) {
+            fields.insert("generation".into(), json!(generation + 1));
+        }
+    }
+    if again || !is_namespace(resource) {
+        fields.insert("deletionGracePeriodSeconds".into(), json!(0));
+    } else {
+        object["status"]["phase"] = json!("Terminating");
+    }
+    object
+}
+
+/// The finalizers that a deletion leaves on an object: what the caller says of its dependents decides,
+/// else what the object says.
+fn finalizers(object: &Value, options: &DeleteOptions) -> Vec<String> {
+    let mut finalizers: Vec<String> = metadata::finalizers(object)
         .into_iter()
         .map(ToOwned::to_owned)
         .collect();
-    if let Some(propagation) = propagation {
+    if let Some(propagation) = options.propagation {
         finalizers.retain(|finalizer| finalizer != ORPHAN && finalizer != FOREGROUND);
         match propagation {
             Propagation::Orphan => finalizers.push(ORPHAN.into()),
@@ -105,48 +145,37 @@ fn marked(
             Propagation::Background => {}
         }
     }
-    let definition = resource.is("apiextensions.k8s.io", "customresourcedefinitions");
-    if definition && !finalizers.iter().any(|finalizer| finalizer == CLEANUP) {
-        finalizers.push(CLEANUP.into());
-    }
-    metadata::set_finalizers(&mut object, &finalizers);
-    let generation = object["metadata"]["generation"].as_u64();
-    let fields = metadata::of(&mut object);
-    fields.insert("deletionTimestamp".into(), json!(now));
-    fields.insert("deletionGracePeriodSeconds".into(), json!(0));
-    if let Some(generation) = generation.filter(|generation| *generation > 0) {
-        fields.insert("generation".into(), json!(generation + 1));
-    }
-    if resource.is("", "namespaces") {
-        object["status"]["phase"] = json!("Terminating");
-        // A namespace says nothing of a grace period.
-        metadata::of(&mut object).remove("deletionGracePeriodSeconds");
-    }
-    object
+    finalizers
+}
+
+/// Whether a namespace has not yet been emptied.
+fn has_content(namespace: &Value) -> bool {
+    let content = namespace["spec"]["finalizers"].as_array();
+    content.is_some_and(|list| !list.is_empty())
 }
 
 /// Whether something has to be done before the object can go: by those who put its finalizers, or, in
 /// a namespace, with its content.
 pub(super) fn is_held(resource: &Resource, object: &Value) -> bool {
-    let content = object["spec"]["finalizers"].as_array();
-    let content = content.is_some_and(|list| !list.is_empty());
-    !metadata::finalizers(object).is_empty() || (resource.is("", "namespaces") && content)
+    !metadata::finalizers(object).is_empty() || (is_namespace(resource) && has_content(object))
 }
 
-/// Changes an object on behalf of the server itself, or removes it if the change takes away the last
-/// thing that held it.
+/// Changes an object on behalf of a controller, or removes it if the change takes away the last thing
+/// that held it.
 pub(super) fn edit(
     state: &mut State,
-    resource: &Resource,
+    hand: Hand<'_>,
     address: &Address,
     change: impl FnOnce(&mut Value),
 ) {
     let Some(stored) = state.get(address).cloned() else {
         return;
     };
-    let mut object = stored.stored_value();
+    let old = stored.stored_value();
+    let mut object = old.clone();
     change(&mut object);
-    if metadata::is_deleting(&object) && !is_held(resource, &object) {
+    let object = managers::updated(hand, Some(&old), object);
+    if metadata::is_deleting(&object) && !is_held(hand.resource, &object) {
         state.remove(address);
     } else {
         state.put(address, state.redraft(&stored, &object));

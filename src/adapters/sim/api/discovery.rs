@@ -6,7 +6,10 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::builtin::Trait;
 use super::resources::{Registry, Resource, api_version};
@@ -148,6 +151,9 @@ fn resource_value(resource: &Resource) -> Value {
         "name": resource.plural, "singularName": resource.singular,
         "namespaced": resource.namespaced, "kind": resource.kind, "verbs": resource.verbs(),
     });
+    if let Some(custom) = resource.custom() {
+        value["storageVersionHash"] = json!(storage_hash(resource, &custom.storage_version));
+    }
     if !resource.short_names.is_empty() {
         value["shortNames"] = json!(resource.short_names);
     }
@@ -155,6 +161,12 @@ fn resource_value(resource: &Resource) -> Value {
         value["categories"] = json!(resource.categories);
     }
     value
+}
+
+/// Changes with the version in which objects are stored.
+fn storage_hash(resource: &Resource, version: &str) -> String {
+    let kind = format!("{}/{version}/{}", resource.group, resource.kind);
+    STANDARD.encode(&Sha256::digest(kind)[..8])
 }
 
 fn status_value(resource: &Resource) -> Value {

@@ -12,11 +12,17 @@ use serde_json::{Value, json};
 use super::address::{Address, DEFINITIONS, namespace_address};
 use super::definitions;
 use super::delete;
+use super::managers::Hand;
 use super::metadata::{self, FOREGROUND, ORPHAN};
+use super::namespaces;
 use super::object::{Owner, Stored};
 use super::options::{DeleteOptions, Propagation};
 use super::resources::Resource;
 use super::store::State;
+use super::strategy::Part;
+
+/// The field manager of what controllers write.
+pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 
 /// Does every chore there is.
 pub(super) fn settle(state: &mut State, now: &str) {
@@ -42,14 +48,24 @@ fn look(state: &mut State, address: &Address, now: &str) {
     let object = stored.stored_value();
     let finalizers = metadata::finalizers(&object);
     if finalizers.contains(&ORPHAN) {
-        orphan(state, stored.uid());
-        delete::edit(state, &resource, address, |object| {
+        orphan(state, stored.uid(), now);
+        delete::edit(state, hand(&resource, now), address, |object| {
             metadata::remove_finalizer(object, ORPHAN);
         });
     } else if finalizers.contains(&FOREGROUND) {
-        wait_for_dependents(state, &resource, address, stored.uid());
+        wait_for_dependents(state, hand(&resource, now), address, stored.uid());
     } else if *address == namespace_address(address.name()) {
-        terminate(state, &resource, address, now);
+        namespaces::terminate(state, &resource, address, now);
+    }
+}
+
+/// The garbage collector's hand.
+fn hand<'a>(resource: &'a Resource, now: &'a str) -> Hand<'a> {
+    Hand {
+        resource,
+        part: Part::Main,
+        manager: CONTROLLERS,
+        now,
     }
 }
 
@@ -64,22 +80,19 @@ struct Owners {
     waiting: Vec<Owner>,
 }
 
-fn owners(state: &State, address: &Address) -> Owners {
+/// How the owners of an object are; none when that cannot be told of one of them.
+fn owners(state: &State, address: &Address) -> Option<Owners> {
     let mut found = Owners::default();
-    let owners = state.get(address).map(|stored| stored.owners().to_vec());
-    for owner in owners.unwrap_or_default() {
-        let place = state.owner_address(address, &owner);
-        let live = place.as_ref().and_then(|place| state.get(place));
-        let live = live.filter(|live| live.uid() == &*owner.uid);
-        match (&place, live) {
-            // Of a kind that is not served nobody can say whether it is there.
-            (None, _) => found.solid.push(owner),
-            (Some(_), None) => found.dangling.push(owner),
-            (Some(_), Some(live)) if waits_for_dependents(live) => found.waiting.push(owner),
-            (Some(_), Some(_)) => found.solid.push(owner),
+    for owner in state.get(address)?.owners() {
+        let place = state.owner_address(address, owner)?;
+        let live = state.get(&place);
+        match live.filter(|live| live.uid() == &*owner.uid) {
+            None => found.dangling.push(owner.clone()),
+            Some(live) if waits_for_dependents(live) => found.waiting.push(owner.clone()),
+            Some(_) => found.solid.push(owner.clone()),
         }
     }
-    found
+    Some(found)
 }
 
 /// Whether an object goes once its dependents are gone.
@@ -90,12 +103,14 @@ fn waits_for_dependents(stored: &Stored) -> bool {
 
 /// Decides whether an object that has owners goes with them.
 fn judge(state: &mut State, resource: &Arc<Resource>, address: &Address, now: &str) {
-    let owners = owners(state, address);
+    let Some(owners) = owners(state, address) else {
+        return;
+    };
     let released: Vec<&Owner> = owners.dangling.iter().chain(&owners.waiting).collect();
     if !owners.solid.is_empty() {
         if !released.is_empty() {
             let uids: Vec<&str> = released.iter().map(|owner| &*owner.uid).collect();
-            release(state, resource, address, &uids);
+            release(state, hand(resource, now), address, &uids);
         }
         return;
     }
@@ -106,7 +121,7 @@ fn judge(state: &mut State, resource: &Arc<Resource>, address: &Address, now: &s
     let waits = |dependent: &Address| state.get(dependent).is_some_and(waits_for_dependents);
     if !owners.waiting.is_empty() && dependents.iter().any(waits) {
         // Owners in a circle would wait for each other.
-        unblock(state, resource, address);
+        unblock(state, hand(resource, now), address);
     }
     let propagation = match owners.waiting.is_empty() || dependents.is_empty() {
         false => Some(Propagation::Foreground),
@@ -122,8 +137,8 @@ fn judge(state: &mut State, resource: &Arc<Resource>, address: &Address, now: &s
 }
 
 /// Takes the owners with these uids off an object.
-fn release(state: &mut State, resource: &Resource, address: &Address, uids: &[&str]) {
-    delete::edit(state, resource, address, |object| {
+fn release(state: &mut State, hand: Hand<'_>, address: &Address, uids: &[&str]) {
+    delete::edit(state, hand, address, |object| {
         let owners = &mut object["metadata"]["ownerReferences"];
         let Some(list) = owners.as_array_mut() else {
             return;
@@ -136,8 +151,8 @@ fn release(state: &mut State, resource: &Resource, address: &Address, uids: &[&s
 }
 
 /// Lets the owners of an object go before it.
-fn unblock(state: &mut State, resource: &Resource, address: &Address) {
-    delete::edit(state, resource, address, |object| {
+fn unblock(state: &mut State, hand: Hand<'_>, address: &Address) {
+    delete::edit(state, hand, address, |object| {
         let owners = object["metadata"]["ownerReferences"].as_array_mut();
         for owner in owners.into_iter().flatten() {
             owner["blockOwnerDeletion"] = json!(false);
@@ -145,17 +160,17 @@ fn unblock(state: &mut State, resource: &Resource, address: &Address) {
     });
 }
 
-fn orphan(state: &mut State, uid: &str) {
+fn orphan(state: &mut State, uid: &str, now: &str) {
     for dependent in state.dependents(uid) {
         let resource = state.registry.of_collection(&dependent.collection).cloned();
         if let Some(resource) = resource {
-            release(state, &resource, &dependent, &[uid]);
+            release(state, hand(&resource, now), &dependent, &[uid]);
         }
     }
 }
 
 /// A foreground deletion is over when no dependent blocks it; those that do are looked at.
-fn wait_for_dependents(state: &mut State, resource: &Resource, address: &Address, uid: &str) {
+fn wait_for_dependents(state: &mut State, hand: Hand<'_>, address: &Address, uid: &str) {
     let blocks = |dependent: &Address| {
         let owners = state.get(dependent).map(|stored| stored.owners().to_vec());
         let mut owners = owners.into_iter().flatten();
@@ -163,7 +178,7 @@ fn wait_for_dependents(state: &mut State, resource: &Resource, address: &Address
     };
     let blocking: Vec<Address> = state.dependents(uid).into_iter().filter(blocks).collect();
     if blocking.is_empty() {
-        delete::edit(state, resource, address, |object| {
+        delete::edit(state, hand, address, |object| {
             metadata::remove_finalizer(object, FOREGROUND);
         });
     }
@@ -175,28 +190,4 @@ fn wait_for_dependents(state: &mut State, resource: &Resource, address: &Address
             state.chores.push(dependent);
         }
     }
-}
-
-/// Deletes what is in a namespace, and the namespace once it is empty.
-fn terminate(state: &mut State, resource: &Resource, address: &Address, now: &str) {
-    let mut left = 0;
-    for resource in state.registry.all().cloned().collect::<Vec<_>>() {
-        if !resource.namespaced {
-            continue;
-        }
-        let options = DeleteOptions {
-            propagation: Some(Propagation::Background),
-            ..DeleteOptions::default()
-        };
-        for content in state.addresses(&resource.collection, address.name()) {
-            let deleted = delete::delete(state, &resource, &content, &options, now);
-            left += usize::from(deleted.is_ok_and(|deleted| !deleted.gone));
-        }
-    }
-    if left > 0 {
-        return;
-    }
-    delete::edit(state, resource, address, |namespace| {
-        namespace["spec"]["finalizers"] = json!([]);
-    });
 }

@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use super::builtin::BUILTINS;
+use super::document::Document;
 use super::request::{Format, summary};
 use super::resources::{Resource, api_version};
 use super::status::{Cause, Refusal};
@@ -14,7 +15,7 @@ use super::status::{Cause, Refusal};
 ///
 /// # Errors
 /// 415 for an unknown media type, 400 or 422 for what is no object of `resource`.
-pub(super) fn sent(resource: &Resource, media: &str, body: &[u8]) -> Result<Value, Refusal> {
+pub(super) fn sent(resource: &Resource, media: &str, body: &[u8]) -> Result<Document, Refusal> {
     let unrecognized = |why: &str| {
         let (kind, summary) = (&resource.kind, summary(body));
         Refusal::bad_request(format!(
@@ -22,14 +23,15 @@ pub(super) fn sent(resource: &Resource, media: &str, body: &[u8]) -> Result<Valu
         ))
     };
     let format = Format::of(media)?;
-    let object = format.parse(body).map_err(|why| match format {
+    let sent = format.parse(body).map_err(|why| match format {
         Format::Json => unrecognized(&untyped(&why)),
         Format::Yaml => unrecognized(&why),
     })?;
+    let object = &sent.value;
     if !object.is_object() {
         return Err(unrecognized(&untyped("an object is expected")));
     }
-    let (version, kind) = type_of(&object);
+    let (version, kind) = type_of(object);
     if version.matches('/').count() > 1 {
         return Err(unrecognized(&format!(
             "unexpected GroupVersion string: {version}"
@@ -37,7 +39,7 @@ pub(super) fn sent(resource: &Resource, media: &str, body: &[u8]) -> Result<Valu
     }
     if resource.is_builtin() {
         let fault = builtin_fault(resource, version, kind);
-        return fault.map_or(Ok(object), Err);
+        return fault.map_or(Ok(sent), Err);
     }
     if kind.is_empty() {
         let text = String::from_utf8_lossy(body);
@@ -48,8 +50,8 @@ pub(super) fn sent(resource: &Resource, media: &str, body: &[u8]) -> Result<Valu
     if version != resource.api_version() {
         return Err(unexpected_version(resource, version));
     }
-    check_custom(resource, &object)?;
-    Ok(object)
+    check_custom(resource, object)?;
+    Ok(sent)
 }
 
 /// Checks that a patched object still is one of `resource`.
@@ -207,7 +209,7 @@ mod tests {
         let resource = Registry::new().find("", "v1", "configmaps").unwrap();
         for object in [json!({}), json!({"apiVersion": "v1", "kind": "ConfigMap"})] {
             let body = object.to_string();
-            assert_eq!(sent(&resource, "", body.as_bytes()).unwrap(), object);
+            assert_eq!(sent(&resource, "", body.as_bytes()).unwrap().value, object);
             assert!(check_patched(&resource, &object).is_ok());
         }
         let other = json!({"kind": "Secret"});

@@ -54,14 +54,19 @@ impl Hand<'_> {
 /// object itself names count, so that a client can edit them; an empty list or entry drops them all.
 pub(super) fn updated(hand: Hand<'_>, live: Option<&Value>, mut object: Value) -> Value {
     let before = Managed::before_update(live, &object, hand.endpoint());
+    let tracked = !before.is_empty();
     let api_version = hand.resource.api_version();
     let writer = hand.writer(&api_version);
     let types = hand.types();
     let managers = match (of_known_versions(hand.resource, before), live) {
+        // Entries that are forgotten are entries still.
+        (Ok(before), Some(live)) if tracked && before.is_empty() => {
+            schema::create(live, &object, &before, &writer, types)
+        }
         (Ok(before), Some(live)) => schema::update(live, &object, &before, &writer, types),
         (Ok(before), None) => {
             let blank = strategy::blank(hand.resource);
-            schema::create(&blank, &object, &before, &writer, types)
+            schema::create(blank, &object, &before, &writer, types)
         }
         // What cannot be seen through takes everybody off.
         (Err(_), _) => Vec::new(),
@@ -123,7 +128,9 @@ fn of_known_versions(
                 if version == own {
                     return true;
                 }
-                let same_kind = BUILTINS.iter().filter(|known| known.kind == row.kind);
+                let same_kind = BUILTINS
+                    .iter()
+                    .filter(|known| (known.group, known.kind) == (row.group, row.kind));
                 let mut versions = same_kind.map(|known| api_version(known.group, known.version));
                 versions.any(|known| known == version)
             };

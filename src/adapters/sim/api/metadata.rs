@@ -4,9 +4,13 @@
 //! decides (k8s.io/apiserver `registry/rest`), and the fields that are wrong (k8s.io/apimachinery
 //! `api/validation`). It does not know what else is in objects.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
-use super::names;
+use super::names::{self, NameRule};
+use super::namespaces::KUBERNETES;
+use super::owners;
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
 
@@ -16,6 +20,10 @@ const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer of a deletion that releases dependents.
 pub(super) const ORPHAN: &str = "orphan";
+
+/// What is wrong with a finalizer that could be anybody's.
+pub(super) const UNQUALIFIED: &str =
+    "name is neither a standard finalizer name nor is it fully qualified";
 
 /// The metadata of an object, made if it has none.
 pub(super) fn of(object: &mut Value) -> &mut Map<String, Value> {
@@ -128,6 +136,8 @@ pub(super) fn check_name(object: &Value, name: &str) -> Result<(), Refusal> {
 pub(super) fn carry_over(object: &mut Value, old: &Value) {
     let old = &old["metadata"];
     let metadata = of(object);
+    // Links of old; nothing keeps them.
+    metadata.remove("selfLink");
     for key in ["generation", "creationTimestamp"] {
         match old.get(key) {
             Some(value) => metadata.insert(key.into(), value.clone()),
@@ -172,12 +182,41 @@ pub(super) fn check(object: &Value, resource: &Resource) -> Vec<Cause> {
         let namespace = text(object, "namespace");
         push(&mut causes, "namespace", namespace, names::label(namespace));
     }
-    let metadata = &object["metadata"];
-    check_labels(&metadata["labels"], &mut causes);
-    check_annotations(&metadata["annotations"], &mut causes);
-    check_owners(&metadata["ownerReferences"], &mut causes);
-    check_finalizers(object, &mut causes);
+    check_rest(object, &mut causes);
+    // Built-in kinds take no names without a domain, but for their own.
+    if resource.is_builtin() && resource.group != "apiextensions.k8s.io" {
+        check_domains(object, &mut causes);
+    }
     causes
+}
+
+/// What is wrong with the metadata of an object within another, which need not have a name.
+pub(super) fn check_embedded(object: &Value) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for key in ["generateName", "name"] {
+        let name = text(object, key);
+        push(
+            &mut causes,
+            key,
+            name,
+            NameRule::PathSegment.complaints(name),
+        );
+    }
+    let namespace = text(object, "namespace");
+    if !namespace.is_empty() {
+        push(&mut causes, "namespace", namespace, names::label(namespace));
+    }
+    check_rest(object, &mut causes);
+    causes
+}
+
+/// What is the same whatever the object is called.
+fn check_rest(object: &Value, causes: &mut Vec<Cause>) {
+    let metadata = &object["metadata"];
+    check_labels(&metadata["labels"], causes);
+    check_annotations(&metadata["annotations"], causes);
+    causes.extend(owners::check(&metadata["ownerReferences"]));
+    check_finalizers(object, causes);
 }
 
 fn push(causes: &mut Vec<Cause>, key: &str, value: &str, complaints: Vec<String>) {
@@ -215,37 +254,6 @@ fn check_annotations(annotations: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_owners(owners: &Value, causes: &mut Vec<Cause>) {
-    let mut controller: Option<String> = None;
-    for owner in owners.as_array().into_iter().flatten() {
-        for key in ["apiVersion", "kind", "name", "uid"] {
-            if owner[key].as_str().unwrap_or_default().is_empty() {
-                let detail = match key {
-                    "apiVersion" => "version must not be empty",
-                    _ => "must not be empty",
-                };
-                let field = format!("metadata.ownerReferences.{key}");
-                causes.push(Cause::invalid(field, &json!(""), detail));
-            }
-        }
-        if owner["apiVersion"] == "v1" && owner["kind"] == "Event" {
-            let detail = "/v1, Kind=Event is disallowed from being an owner";
-            causes.push(Cause::invalid("metadata.ownerReferences", owner, detail));
-        }
-        if owner["controller"] == true {
-            let text = |key: &str| owner[key].as_str().unwrap_or_default();
-            let name = format!("{}/{}", text("kind"), text("name"));
-            if let Some(first) = &controller {
-                let detail = format!(
-                    "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
-                );
-                causes.push(Cause::invalid("metadata.ownerReferences", owners, &detail));
-            }
-            controller.get_or_insert(name);
-        }
-    }
-}
-
 fn check_finalizers(object: &Value, causes: &mut Vec<Cause>) {
     let finalizers = finalizers(object);
     for finalizer in &finalizers {
@@ -259,6 +267,35 @@ fn check_finalizers(object: &Value, causes: &mut Vec<Cause>) {
             &detail,
         ));
     }
+}
+
+fn check_domains(object: &Value, causes: &mut Vec<Cause>) {
+    for (at, finalizer) in finalizers(object).iter().enumerate() {
+        if is_unqualified(finalizer) {
+            let field = format!("metadata.finalizers[{at}]");
+            causes.push(Cause::invalid(field, &json!(finalizer), UNQUALIFIED));
+        }
+    }
+}
+
+/// Whether a finalizer is neither Kubernetes' own nor has a domain.
+pub(super) fn is_unqualified(finalizer: &str) -> bool {
+    !finalizer.contains('/') && ![ORPHAN, FOREGROUND, KUBERNETES].contains(&finalizer)
+}
+
+/// Warnings about finalizers that `old` did not have and that could be anybody's.
+pub(super) fn finalizer_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
+    let known = old.map(finalizers).unwrap_or_default();
+    let new: BTreeSet<&str> = finalizers(object).into_iter().collect();
+    let warn = |finalizer: &str| {
+        format!(
+            "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
+        )
+    };
+    new.into_iter()
+        .filter(|finalizer| !known.contains(finalizer) && is_unqualified(finalizer))
+        .map(warn)
+        .collect()
 }
 
 /// What is wrong with the metadata of an object in the light of the one it replaces.

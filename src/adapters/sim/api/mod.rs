@@ -10,9 +10,10 @@
 //!                              scope  strategy managers      history
 //! ```
 //!
-//! Limits: no OpenAPI beyond what tells kubectl that fields are validated here, no tables, no protobuf, no strategic merge patch, no admission webhooks, no
-//! scale and other small subresources, conversion between versions by name only, the costs of CEL rules
-//! are not counted; a rule that cannot be evaluated here is told in a `Warning` header. Users and
+//! Limits: no OpenAPI beyond what tells kubectl that fields are validated here, tables with few
+//! columns and not in watches, no protobuf, no admission webhooks, no scale and other small
+//! subresources, conversion between versions by name only, the costs of CEL rules are not counted; a
+//! rule that cannot be evaluated here is told in a `Warning` header. Users and
 //! rights are not known: whoever asks may.
 //!
 //! It does not know: the controllers that play on it, Azure, our own kinds.
@@ -24,11 +25,16 @@ mod blank;
 mod builtin;
 mod call;
 mod commit;
+mod conditions;
 mod custom;
 mod defaults;
+mod definition_parts;
+mod definition_rules;
 mod definitions;
 mod delete;
 mod discovery;
+mod document;
+mod embedded;
 mod events;
 mod gc;
 mod history;
@@ -38,9 +44,12 @@ mod list;
 mod managers;
 mod metadata;
 mod names;
+mod namespaces;
+mod naming;
 mod numbers;
 mod object;
 mod options;
+mod owners;
 mod patch;
 mod path;
 mod query;
@@ -53,11 +62,13 @@ mod schemas;
 mod scope;
 mod select;
 mod server;
-mod service;
 mod status;
 mod store;
 mod strategic;
 mod strategy;
+mod strict;
+mod table;
+mod times;
 mod watch;
 mod write;
 

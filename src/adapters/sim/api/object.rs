@@ -55,6 +55,15 @@ pub(super) enum Form {
     Metadata,
     /// `PartialObjectMetadataList`, for lists.
     MetadataList,
+    /// `Table`, for what is read; elsewhere as [`Self::Whole`].
+    Table,
+}
+
+impl Form {
+    /// Whether it shows the metadata alone.
+    pub(super) const fn is_metadata(self) -> bool {
+        matches!(self, Self::Metadata | Self::MetadataList)
+    }
 }
 
 impl Stored {
@@ -142,7 +151,7 @@ impl Stored {
 
     /// Writes the object as the JSON of `resource` in `form`.
     pub(super) fn render(&self, resource: &Resource, form: Form, out: &mut Vec<u8>) {
-        if form != Form::Whole {
+        if form.is_metadata() {
             return self.write(METADATA_PREFIX, form, out);
         }
         if resource.stores_as_it_serves(self.content.edition) {
@@ -154,10 +163,16 @@ impl Stored {
     /// As [`Self::render`], for an item of a list: those of built-in resources do not name their
     /// type again.
     pub(super) fn render_item(&self, resource: &Resource, form: Form, out: &mut Vec<u8>) {
-        if form == Form::Whole && resource.is_builtin() && resource.stores_as_it_serves(0) {
-            return self.write("", form, out);
+        match form {
+            form if form.is_metadata() || !resource.is_builtin() => {
+                self.render(resource, form, out);
+            }
+            form if resource.stores_as_it_serves(0) => self.write("", form, out),
+            _ => {
+                let item = resource.present(self.stored_value(), self.content.edition);
+                out.extend_from_slice(item.to_string().as_bytes());
+            }
         }
-        self.render(resource, form, out);
     }
 
     fn write(&self, prefix: &str, form: Form, out: &mut Vec<u8>) {
@@ -171,7 +186,7 @@ impl Stored {
             out.extend_from_slice(version.as_bytes());
         }
         match form {
-            Form::Whole => out.extend_from_slice(text),
+            Form::Whole | Form::Table => out.extend_from_slice(text),
             Form::Metadata | Form::MetadataList => {
                 out.extend_from_slice(&text[..*split]);
                 out.push(b'}');

@@ -153,6 +153,8 @@ pub(super) struct DeleteOptions {
     pub(super) dry_run: bool,
     /// What the caller said; none leaves it to the object's finalizers.
     pub(super) propagation: Option<Propagation>,
+    /// Whether a deletion that is not over is answered with 202: of old, for one option alone.
+    pub(super) accepted_only: bool,
     /// The uid the object must have.
     pub(super) uid: Option<String>,
     /// The resource version the object must have.
@@ -194,6 +196,7 @@ impl DeleteOptions {
         Ok(Self {
             dry_run: !dry_run.is_empty(),
             propagation,
+            accepted_only: orphan == Some(false),
             uid: conditions.uid,
             version: conditions.resource_version,
         })
@@ -215,7 +218,9 @@ fn from_query(query: &Query) -> Result<Said, Refusal> {
 /// A body that cannot be read is a bare error on a real server as well.
 fn from_body(media: &str, body: &[u8]) -> Result<Said, Refusal> {
     let parsed = Format::of(media)?.parse(body);
-    let said = parsed.map_err(|why| Refusal::internal(kinds::untyped(&why)))?;
+    let said = parsed
+        .map_err(|why| Refusal::internal(kinds::untyped(&why)))?
+        .value;
     let text = |key: &str| said[key].as_str().unwrap_or_default();
     if !matches!(text("kind"), "" | "DeleteOptions") {
         let why = kinds::not_registered(text("kind"), text("apiVersion"));

@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use super::document::Document;
 use super::numbers;
 use super::status::Refusal;
 
@@ -44,23 +45,23 @@ impl Format {
     ///
     /// # Errors
     /// Says why there is none.
-    pub(super) fn parse(self, bytes: &[u8]) -> Result<Value, String> {
+    pub(super) fn parse(self, bytes: &[u8]) -> Result<Document, String> {
         let mut document = self.parse_as_written(bytes)?;
-        numbers::settle(&mut document);
+        numbers::settle(&mut document.value);
         Ok(document)
     }
 
-    fn parse_as_written(self, bytes: &[u8]) -> Result<Value, String> {
-        let json = serde_json::from_slice(bytes);
-        if self == Self::Json || json.is_ok() {
+    fn parse_as_written(self, bytes: &[u8]) -> Result<Document, String> {
+        let json = Document::json(bytes);
+        let is_plain = json.as_ref().is_ok_and(|json| json.repeated.is_empty());
+        if self == Self::Json || is_plain {
             return json.map_err(|error| match error.is_eof() {
                 true => "unexpected end of JSON input".to_owned(),
                 false => error.to_string(),
             });
         }
         let text = std::str::from_utf8(bytes).map_err(|error| format!("yaml: {error}"))?;
-        let options = serde_saphyr::options! { legacy_octal_numbers: true };
-        serde_saphyr::from_str_with_options(text, options).map_err(|error| format!("yaml: {error}"))
+        Document::yaml(text).map_err(|error| format!("yaml: {error}"))
     }
 }
 
@@ -74,7 +75,7 @@ pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 ///
 /// # Errors
 /// 400 for what has not the shape of such a patch.
-pub(super) fn patch(media: &str, bytes: &[u8]) -> Result<Value, Refusal> {
+pub(super) fn patch(media: &str, bytes: &[u8]) -> Result<Document, Refusal> {
     let (format, what) = match media {
         APPLY => (Format::Yaml, "YAML"),
         _ => (Format::Json, "patch"),
@@ -95,7 +96,7 @@ pub(super) fn patch(media: &str, bytes: &[u8]) -> Result<Value, Refusal> {
         let why = format!("json: cannot unmarshal {found} into Go {wanted}");
         Err(fault(why))
     };
-    match (media, &patch) {
+    match (media, &patch.value) {
         (MERGE, Value::Null) => Err(Refusal::bad_request("Invalid JSON Patch")),
         (STRATEGIC, Value::Null) => Ok(patch),
         (MERGE | STRATEGIC, other) if !other.is_object() => {
@@ -107,7 +108,10 @@ pub(super) fn patch(media: &str, bytes: &[u8]) -> Result<Value, Refusal> {
                 None => Ok(patch),
             }
         }
-        (JSON_PATCH, Value::Null) => Ok(json!([])),
+        (JSON_PATCH, Value::Null) => Ok(Document {
+            value: json!([]),
+            ..patch
+        }),
         (JSON_PATCH, other) => wrong(other, "value of type []handlers.jsonPatchOp"),
         _ => Ok(patch),
     }
@@ -153,7 +157,10 @@ mod tests {
 
     #[test]
     fn a_body_is_json_or_yaml() {
-        let read = |media: &str, bytes: &[u8]| Format::of(media).unwrap().parse(bytes);
+        let read = |media: &str, bytes: &[u8]| {
+            let read = Format::of(media).unwrap().parse(bytes);
+            read.map(|document| document.value)
+        };
         assert_eq!(read("", b" {\"a\": 1}"), Ok(json!({"a": 1})));
         assert_eq!(read("application/yaml", b"a: 0644"), Ok(json!({"a": 420})));
         assert_eq!(read("application/yaml", b"{\"a\": 1}"), Ok(json!({"a": 1})));
@@ -170,7 +177,7 @@ mod tests {
     fn a_patch_has_the_shape_of_its_kind() {
         assert!(patch(MERGE, b"{}").is_ok());
         assert!(patch(JSON_PATCH, b"[{}]").is_ok());
-        assert_eq!(patch(APPLY, b"a: b").unwrap(), json!({"a": "b"}));
+        assert_eq!(patch(APPLY, b"a: b").unwrap().value, json!({"a": "b"}));
         for (media, body, why) in [
             (
                 MERGE,

@@ -78,6 +78,12 @@ impl Resource {
         }
     }
 
+    /// The group of the kind that its objects are stored as.
+    pub(super) fn stored_group(&self) -> &str {
+        let stored = self.collection.split_once('/');
+        stored.map_or("", |(group, _)| group)
+    }
+
     /// Where a real server keeps an object in etcd, as some of its refusals say.
     pub(super) fn storage_key(&self, address: &Address) -> String {
         let place = match (self.is_builtin(), self.group.as_str(), self.plural.as_str()) {
@@ -113,6 +119,11 @@ impl Resource {
             Nature::Builtin(row) => row.has(wanted),
             Nature::Custom(custom) => wanted == Trait::Status && custom.status,
         }
+    }
+
+    /// What everybody is told who uses it.
+    pub(super) fn warning(&self) -> Option<&str> {
+        self.custom()?.warning.as_deref()
     }
 
     /// Which names its objects may have.

@@ -23,7 +23,19 @@ pub(super) fn json_response(status: StatusCode, value: &Value) -> Response<Body>
 /// A refusal as an answer.
 pub(super) fn refused(refusal: &Refusal) -> Response<Body> {
     let status = StatusCode::from_u16(refusal.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    json_response(status, &refusal.value())
+    let mut response = json_response(status, &refusal.value());
+    warn(&mut response, &refusal.warnings);
+    response
+}
+
+/// Adds warnings, which clients show to their users.
+pub(super) fn warn(response: &mut Response<Body>, warnings: &[String]) {
+    for warning in warnings {
+        let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = format!("299 - \"{text}\"").parse() {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
 }
 
 /// A plain page.

@@ -65,7 +65,9 @@ fn one(json: &Value, field: &str) -> Read {
     let below = |(path, message): (String, String)| Cause::said(format!("{field}.{path}"), message);
     let faults = structural_faults(json).into_iter().map(|fault| {
         let (path, message) = fault.split_once(": ").unwrap_or(("", &fault));
-        below((path.to_owned(), message.to_owned()))
+        let because = "because it is defined in ";
+        let message = message.replace(because, &format!("{because}{field}."));
+        below((path.to_owned(), message))
     });
     let mut causes: Vec<Cause> = faults.collect();
     let schema = match Schema::from_json(json) {

@@ -25,7 +25,7 @@ use super::options::{FieldValidation, WriteOptions};
 use super::path::{self, Route, Target};
 use super::query::Query;
 use super::resources::Registry;
-use super::respond::{json_response, page, refused};
+use super::respond::{json_response, page, refused, warn};
 use super::status::Refusal;
 use super::store::State;
 use super::strategy::Part;
@@ -80,7 +80,11 @@ impl Server {
                 options: &options,
                 now: &now,
             };
-            let made = write::create(&mut state, write, json!({"metadata": {"name": name}}));
+            let made = write::create(
+                &mut state,
+                write,
+                json!({"metadata": {"name": name}}).into(),
+            );
             made.expect("a new server has no namespaces");
         }
         drop(state);
@@ -179,6 +183,7 @@ impl Server {
         let part = match target.subresource.as_deref() {
             None => Part::Main,
             Some("status") if resource.has(Trait::Status) => Part::Status,
+            Some("finalize") if resource.is("", "namespaces") => Part::Finalize,
             Some(_) if resource.is_builtin() => return None,
             Some(_) => {
                 let name = target.name.as_deref().unwrap_or_default();
@@ -193,7 +198,19 @@ impl Server {
             query: Query::read(parts.uri.query().unwrap_or_default()),
             accept: header_text(parts, header::ACCEPT).map(ToOwned::to_owned),
         };
-        Some(call.answer(parts, body).await)
+        let warnings: Vec<String> = call
+            .resource
+            .warning()
+            .map(ToOwned::to_owned)
+            .into_iter()
+            .collect();
+        Some(match call.answer(parts, body).await {
+            Ok(mut response) => {
+                warn(&mut response, &warnings);
+                Ok(response)
+            }
+            Err(refusal) => Err(refusal.warned(warnings)),
+        })
     }
 }
 

@@ -78,7 +78,7 @@ impl Cause {
         Self::new(reason, field, message)
     }
 
-    /// A cause whose reason is told by the opening words of its message.
+    /// A cause whose reason is told by the words of its message, most often the first.
     pub(super) fn said(field: String, message: String) -> Self {
         const OPENINGS: &[(&str, &str)] = &[
             ("Unsupported value", "FieldValueNotSupported"),
@@ -91,11 +91,12 @@ impl Cause {
         let known = OPENINGS
             .iter()
             .find(|(words, _)| message.starts_with(words));
-        Self::new(
-            known.map_or("FieldValueInvalid", |(_, reason)| reason),
-            field,
-            message,
-        )
+        let reason = match known {
+            Some((_, reason)) => reason,
+            None if message.contains(" in body must be of type ") => "FieldValueTypeInvalid",
+            None => "FieldValueInvalid",
+        };
+        Self::new(reason, field, message)
     }
 
     fn value(&self) -> Value {
@@ -118,6 +119,8 @@ pub(super) struct Refusal {
     details: Map<String, Value>,
     /// Where an expired list may go on, inconsistently.
     continue_token: Option<String>,
+    /// What is told besides.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Refusal {
@@ -128,7 +131,14 @@ impl Refusal {
             message: message.into(),
             details: Map::new(),
             continue_token: None,
+            warnings: Vec::new(),
         }
+    }
+
+    /// The same with warnings before those it has.
+    pub(super) fn warned(mut self, warnings: Vec<String>) -> Self {
+        self.warnings.splice(..0, warnings);
+        self
     }
 
     fn detail(mut self, key: &str, value: Value) -> Self {
@@ -161,6 +171,12 @@ impl Refusal {
         Self::new(409, "AlreadyExists", message).of(resource, name)
     }
 
+    /// The same with these words before its message.
+    pub(super) fn opening(mut self, words: &str) -> Self {
+        self.message.insert_str(0, words);
+        self
+    }
+
     /// The object is not in the state the caller counted on.
     pub(super) fn conflict(resource: &Resource, name: &str, why: impl Display) -> Self {
         let message = format!(
@@ -168,6 +184,15 @@ impl Refusal {
             resource.qualified()
         );
         Self::new(409, "Conflict", message).of(resource, name)
+    }
+
+    /// As [`Self::conflict`], in the words of those who call a resource by its kind.
+    pub(super) fn conflict_of_kind(resource: &Resource, name: &str, why: impl Display) -> Self {
+        let kind = kind_in_group(&resource.group, &resource.kind);
+        let message = format!("Operation cannot be fulfilled on {kind} {name:?}: {why}");
+        Self::new(409, "Conflict", message)
+            .of(resource, name)
+            .detail("kind", json!(resource.kind))
     }
 
     /// Someone wrote the object since the caller read it.
@@ -197,7 +222,7 @@ impl Refusal {
 
     /// Fields of the object are wrong.
     pub(super) fn invalid(resource: &Resource, name: &str, causes: &[Cause]) -> Self {
-        Self::invalid_kind(&resource.group, &resource.kind, name, causes)
+        Self::invalid_kind(resource.stored_group(), &resource.kind, name, causes)
     }
 
     /// Refuses the options of a request if there is something wrong with them.
@@ -362,6 +387,13 @@ impl Refusal {
             status["metadata"]["continue"] = json!(token);
         }
         status
+    }
+}
+
+fn kind_in_group(group: &str, kind: &str) -> String {
+    match group {
+        "" => kind.to_owned(),
+        group => format!("{kind}.{group}"),
     }
 }
 

@@ -126,9 +126,17 @@ impl State {
         kept.from(&prefix, "").map(address).collect()
     }
 
-    /// The uid that the next object gets.
-    pub(super) fn next_uid(&self) -> String {
-        format!("00000000-0000-4000-8000-{:012x}", self.uids + 1)
+    /// A uid that no object had.
+    pub(super) fn next_uid(&mut self) -> String {
+        self.uids += 1;
+        format!("00000000-0000-4000-8000-{:012x}", self.uids)
+    }
+
+    /// An address for a Service, which no other was given.
+    pub(super) fn next_address(&mut self) -> String {
+        self.uids += 1;
+        let number = self.uids % 65_534 + 1;
+        format!("10.96.{}.{}", number / 256, number % 256)
     }
 
     /// Leaves out a uid that was given to an object of a dry run.
@@ -165,10 +173,8 @@ impl State {
     /// Stores what [`Self::draft`] made. An object that says what the stored one says is left alone.
     pub(super) fn put(&mut self, address: &Address, after: Stored) -> Stored {
         let before = self.get(address).cloned();
-        match &before {
-            Some(before) if before.says_the_same_as(&after) => return before.clone(),
-            Some(_) => {}
-            None => self.uids += 1,
+        if let Some(before) = before.as_ref().filter(|b| b.says_the_same_as(&after)) {
+            return before.clone();
         }
         self.version = after.version;
         self.reindex(address, before.as_ref(), Some(&after));
@@ -184,19 +190,20 @@ impl State {
         after
     }
 
-    /// Removes an object and gives its last state.
+    /// Removes an object and gives its last state, at the version of its removal.
     pub(super) fn remove(&mut self, address: &Address) -> Option<Stored> {
         let kept = self.collections.get_mut(&address.collection)?;
         let before = kept.objects.remove(&address.key)?;
         self.version += 1;
+        let last = before.at(self.version);
         kept.history.push(Event {
             key: address.key.clone(),
-            after: before.at(self.version),
+            after: last.clone(),
             before: Some(before.clone()),
             deleted: true,
         });
         self.reindex(address, Some(&before), None);
-        Some(before)
+        Some(last)
     }
 
     /// Keeps the index of owners, and notes who has to be looked at because of the change.
@@ -237,7 +244,11 @@ impl State {
         }
         let resource = self.registry.of_collection(&address.collection);
         if let Some(custom) = resource.filter(|resource| !resource.is_builtin()) {
-            self.chores.push(definition_address(&custom.qualified()));
+            // A definition that is going waits for its last object.
+            let definition = definition_address(&custom.qualified());
+            if self.get(&definition).is_some_and(Stored::is_deleting) {
+                self.chores.push(definition);
+            }
         }
         if *address.collection == *DEFINITIONS {
             self.chores.push(address.clone());
@@ -250,13 +261,14 @@ impl State {
         dependents.into_iter().flatten().cloned().collect()
     }
 
-    /// Where the owner of the object at `dependent` is, if its kind is served: in the same namespace
-    /// or in none.
+    /// Where the owner of the object at `dependent` is: in the same namespace or in none. None when
+    /// its kind is not served, or lies in a namespace and the dependent does not.
     pub(super) fn owner_address(&self, dependent: &Address, owner: &Owner) -> Option<Address> {
         let resource = self.registry.of_kind(&owner.group, &owner.kind)?;
-        let namespace = match resource.namespaced {
-            true => dependent.namespace(),
-            false => "",
+        let namespace = match (resource.namespaced, dependent.namespace()) {
+            (true, "") => return None,
+            (true, namespace) => namespace,
+            (false, _) => "",
         };
         Some(Address::of(resource, namespace, &owner.name))
     }

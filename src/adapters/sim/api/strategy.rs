@@ -10,16 +10,18 @@ use super::address::DEFINITIONS;
 use super::blank;
 use super::builtin::Trait;
 use super::custom;
+use super::definition_rules;
+use super::embedded;
 use super::metadata;
-use super::options::FieldValidation;
+use super::namespaces;
 use super::resources::{Nature, Resource};
 use super::rules;
-use super::service;
 use super::status::{Cause, Refusal};
+use super::times;
 use crate::model::Path;
 use crate::schema::{
-    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta,
-    prune, zero_nulls,
+    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta, prune,
+    zero_nulls,
 };
 
 /// Which part of an object a write is about.
@@ -29,6 +31,8 @@ pub(super) enum Part {
     Main,
     /// The status.
     Status,
+    /// Who has to have done with the content of a namespace.
+    Finalize,
 }
 
 impl Part {
@@ -37,6 +41,7 @@ impl Part {
         match self {
             Self::Main => "",
             Self::Status => "status",
+            Self::Finalize => "finalize",
         }
     }
 }
@@ -48,30 +53,22 @@ fn kind_in_version(resource: &Resource) -> String {
     )
 }
 
-/// An object as its type holds it: without unknown fields and with defaults. Also what to warn of.
+/// That a document cannot be an object of `resource`.
+pub(super) fn undecodable(resource: &Resource, why: &str) -> Refusal {
+    Refusal::bad_request(format!("{}: {why}", kind_in_version(resource)))
+}
+
+/// An object as its type holds it: without unknown fields and with defaults. Also what a strict reader
+/// says of those that are dropped.
 ///
 /// # Errors
-/// 400 for a value of a wrong type, and under strict validation for unknown fields.
-pub(super) fn decode(
-    resource: &Resource,
-    object: Value,
-    validation: FieldValidation,
-) -> Result<(Value, Vec<String>), Refusal> {
-    let refuse =
-        |error: &str| Refusal::bad_request(format!("{}: {error}", kind_in_version(resource)));
-    let (decoded, unknown) = typed(resource, object).map_err(|error| refuse(&error))?;
-    let said: Vec<String> = unknown
+/// 400 for a value of a wrong type.
+pub(super) fn decode(resource: &Resource, object: Value) -> Result<(Value, Vec<String>), Refusal> {
+    let (decoded, unknown) = typed(resource, object).map_err(|why| undecodable(resource, &why))?;
+    let said = unknown
         .iter()
-        .map(|path| format!("unknown field \"{path}\""))
-        .collect();
-    match (validation, said.as_slice()) {
-        (_, []) | (FieldValidation::Ignore, _) => Ok((decoded, Vec::new())),
-        (FieldValidation::Warn, _) => Ok((decoded, said)),
-        (FieldValidation::Strict, _) => Err(refuse(&format!(
-            "strict decoding error: {}",
-            said.join(", ")
-        ))),
-    }
+        .map(|path| format!("unknown field \"{path}\""));
+    Ok((decoded, said.collect()))
 }
 
 /// An object as its type holds it, and where it had unknown fields.
@@ -84,13 +81,22 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
     let (mut decoded, unknown) = match &resource.nature {
         Nature::Builtin(row) => {
             zero_nulls(&mut object, Types::built_in(row.group, row.kind));
-            let decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
+            times::check(row, &object)?;
+            let mut decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
             let unknown = lost(&object, &decoded, &Path::default());
+            blank::without_made_up_selector(&mut decoded, &object);
+            if !is_definition(resource) {
+                blank::drop_empty_lists(&mut decoded, blank(resource));
+            }
+            blank::complete(&mut decoded, blank(resource));
             (decoded, unknown)
         }
         Nature::Custom(custom) => {
             let mut unknown = type_metadata(&mut object)?;
             unknown.extend(prune(&custom.schema, &mut object));
+            if custom.embeds {
+                unknown.extend(embedded::coerce(&custom.schema, &mut object)?);
+            }
             apply_defaults(&custom.schema, &mut object);
             (object, unknown)
         }
@@ -116,6 +122,9 @@ pub(super) fn completed(resource: &Resource, mut object: Value) -> Result<Value,
             type_metadata(&mut object)?;
             // What an open part took in below a part that is not open.
             prune(&custom.schema, &mut object);
+            if custom.embeds {
+                embedded::coerce(&custom.schema, &mut object)?;
+            }
             fill_defaults(&custom.schema, &mut object);
             metadata::drop_empty(&mut object);
             Ok(object)
@@ -167,10 +176,10 @@ fn lost(before: &Value, after: &Value, at: &Path) -> Vec<Path> {
 }
 
 /// What a new object holds before anybody said anything.
-pub(super) fn blank(resource: &Resource) -> Value {
+pub(super) fn blank(resource: &Resource) -> &'static Value {
     match &resource.nature {
         Nature::Builtin(row) => blank::blank(row.group, row.kind),
-        Nature::Custom(_) => json!({}),
+        Nature::Custom(_) => blank::blank("", ""),
     }
 }
 
@@ -184,14 +193,11 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
         metadata::of(object).insert("generation".into(), json!(1));
     }
     if resource.is("", "namespaces") {
-        object["spec"]["finalizers"] = json!(["kubernetes"]);
-        object["status"]["phase"] = json!("Active");
+        namespaces::add_finalizer(object);
+        object["status"] = json!({"phase": "Active"});
     }
     if resource.is("", "pods") {
         object["status"]["phase"] = json!("Pending");
-    }
-    if resource.is("", "services") {
-        service::complete(object, None);
     }
     if is_definition(resource) {
         rules::note_stored_version(object);
@@ -202,8 +208,8 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
 /// them by it (`GetResetFields` of each kind's strategy).
 pub(super) fn resets(resource: &Resource, part: Part) -> &'static [&'static [&'static str]] {
     match part {
-        Part::Main if resource.has(Trait::Status) => &[&["status"]],
-        Part::Main => &[],
+        Part::Main | Part::Finalize if resource.has(Trait::Status) => &[&["status"]],
+        Part::Main | Part::Finalize => &[],
         Part::Status if resource.is("apps", "deployments") => &[&["spec"], &["metadata", "labels"]],
         Part::Status if resource.is("", "pods") => &[
             &["spec"],
@@ -231,12 +237,12 @@ pub(super) fn prepare_update(resource: &Resource, part: Part, object: &mut Value
     if is_definition(resource) {
         rules::note_stored_version(object);
     }
-    if resource.is("", "namespaces") {
+    if resource.is("", "services") && part == Part::Main {
+        rules::keep_address(object, old);
+    }
+    if resource.is("", "namespaces") && part == Part::Main {
         // Only the finalize subresource changes these.
         restore(object, old, &["spec", "finalizers"]);
-    }
-    if resource.is("", "services") {
-        service::complete(object, Some(old));
     }
 }
 
@@ -315,14 +321,18 @@ pub(super) fn check(
     match &resource.nature {
         Nature::Builtin(row) => {
             let mut checked = Checked {
-                causes: rules::check(row, object, old),
+                causes: rules::check(row, part, object, old),
                 warnings: Vec::new(),
             };
             if is_definition(resource) {
+                checked.causes.extend(definition_rules::check(object, old));
                 match custom::resources(object) {
                     Ok(added) => checked.warnings = added.warnings,
                     Err(causes) => checked.causes.extend(causes),
                 }
+                checked
+                    .warnings
+                    .extend(definition_rules::warnings(object, old));
             }
             checked
         }
@@ -330,9 +340,17 @@ pub(super) fn check(
             let verdict = judge(&custom.schema, object, old, part.subresource());
             let tolerated = verdict.tolerated.iter().map(ToString::to_string);
             let unchecked = verdict.unchecked.iter().map(ToString::to_string);
+            let mut causes: Vec<Cause> = verdict.violations.into_iter().map(cause).collect();
+            let mut of_finalizers = Vec::new();
+            if part == Part::Main {
+                of_finalizers = metadata::finalizer_warnings(object, old);
+                if custom.embeds {
+                    causes.extend(embedded::check(&custom.schema, object));
+                }
+            }
             Checked {
-                causes: verdict.violations.into_iter().map(cause).collect(),
-                warnings: tolerated.chain(unchecked).collect(),
+                causes,
+                warnings: tolerated.chain(unchecked).chain(of_finalizers).collect(),
             }
         }
     }
@@ -360,31 +378,25 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_dropped_warned_of_or_refused() {
+    fn unknown_fields_are_dropped_and_told() {
         let config_maps = resource("", "configmaps");
         let object = json!({"metadata": {"name": "a", "colour": "red"}, "data": {"k": "v"}, "spec": {"x": 1}});
-        let (decoded, warnings) =
-            decode(&config_maps, object.clone(), FieldValidation::Warn).unwrap();
+        let (decoded, dropped) = decode(&config_maps, object).unwrap();
         assert_eq!(decoded["data"]["k"], "v");
         assert!(decoded.get("spec").is_none());
         assert_eq!(
-            warnings,
+            dropped,
             [
                 "unknown field \"metadata.colour\"",
                 "unknown field \"spec\""
             ]
-        );
-        let refusal = decode(&config_maps, object, FieldValidation::Strict).unwrap_err();
-        assert_eq!(
-            refusal.message,
-            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: unknown field \"metadata.colour\", unknown field \"spec\""
         );
     }
 
     #[test]
     fn a_wrong_type_is_a_bad_request() {
         let object = json!({"metadata": {"name": "a"}, "data": {"k": 1}});
-        let refusal = decode(&resource("", "configmaps"), object, FieldValidation::Warn);
+        let refusal = decode(&resource("", "configmaps"), object);
         assert_eq!(refusal.unwrap_err().code, 400);
     }
 

@@ -269,9 +269,9 @@ impl<'a> Lines<'a> {
         if end_of_start {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        let (api_version, kind) = match self.form {
-            Form::Whole => (self.resource.api_version(), self.resource.kind.as_str()),
-            _ => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata"),
+        let (api_version, kind) = match self.form.is_metadata() {
+            false => (self.resource.api_version(), self.resource.kind.as_str()),
+            true => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata"),
         };
         let object = json!({"apiVersion": api_version, "kind": kind, "metadata": metadata});
         self.line(&json!({"type": "BOOKMARK", "object": object}));

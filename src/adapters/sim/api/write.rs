@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 use super::address::Address;
 use super::builtin::Trait;
 use super::commit::{self, Write, Written};
+use super::document::Document;
 use super::kinds;
 use super::managers;
 use super::metadata;
 use super::object::Stored;
+use super::owners;
 use super::patch;
 use super::query;
 use super::resources::Resource;
@@ -20,18 +22,19 @@ use super::status::{Cause, Refusal};
 use super::store::State;
 use super::strategic;
 use super::strategy::{self, Part};
+use super::strict;
 
 /// The ways to patch.
 #[derive(Clone, Debug)]
 pub(super) enum Patch {
     /// Server-side apply.
-    Apply(Value),
+    Apply(Document),
     /// JSON merge patch.
-    Merge(Value),
+    Merge(Document),
     /// Strategic merge patch.
-    Strategic(Value),
+    Strategic(Document),
     /// JSON patch.
-    Json(Value),
+    Json(Document),
 }
 
 /// POST.
@@ -41,12 +44,13 @@ pub(super) enum Patch {
 pub(super) fn create(
     state: &mut State,
     write: Write<'_>,
-    mut object: Value,
+    mut sent: Document,
 ) -> Result<Written, Refusal> {
-    check_no_version(&object)?;
-    metadata::place(&mut object, write.resource, write.namespace)?;
-    generate_name(state, write, &mut object);
-    insert(state, write, object)
+    let object = &mut sent.value;
+    metadata::place(object, write.resource, write.namespace)?;
+    check_no_version(object)?;
+    generate_name(state, write, object);
+    insert(state, write, sent)
 }
 
 fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
@@ -67,13 +71,14 @@ fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
 }
 
 /// Stores a new object that somebody sent as a whole.
-fn insert(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Written, Refusal> {
-    metadata::wipe(&mut object);
-    let (mut object, warnings) =
-        strategy::decode(write.resource, object, write.options.validation)?;
+fn insert(state: &mut State, write: Write<'_>, mut sent: Document) -> Result<Written, Refusal> {
+    metadata::wipe(&mut sent.value);
+    let (mut object, mut warnings) = strict::decode(write, sent, false)?;
+    warnings.extend(owners::dedup(&mut object));
     object = managers::updated(write.hand(), None, object);
     strategy::prepare_create(write.resource, &mut object);
-    commit::create(state, write, object, warnings)
+    let written = commit::create(state, write, object, warnings.clone());
+    written.map_err(|refusal| refusal.warned(warnings))
 }
 
 /// PUT.
@@ -83,23 +88,24 @@ fn insert(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Writ
 pub(super) fn update(
     state: &mut State,
     write: Write<'_>,
-    mut object: Value,
+    mut sent: Document,
 ) -> Result<Written, Refusal> {
-    metadata::place(&mut object, write.resource, write.namespace)?;
-    metadata::check_name(&object, write.name)?;
-    let uid = metadata::text(&object, "uid").to_owned();
+    let object = &mut sent.value;
+    metadata::place(object, write.resource, write.namespace)?;
+    metadata::check_name(object, write.name)?;
+    let uid = metadata::text(object, "uid").to_owned();
     let Some(live) = state.get(&write.address()).cloned() else {
         let creates = write.resource.has(Trait::CreateOnPut) && write.part == Part::Main;
         return match (creates, uid.is_empty()) {
             (false, _) => Err(write.not_found()),
-            (true, true) => insert(state, write, object),
+            (true, true) => insert(state, write, sent),
             (true, false) => Err(uid_conflict(write, &uid, "")),
         };
     };
     if !uid.is_empty() && uid != live.uid() {
         return Err(uid_conflict(write, &uid, live.uid()));
     }
-    let decoded = strategy::decode(write.resource, object, write.options.validation)?;
+    let decoded = strict::decode(write, sent, false)?;
     replace(state, write, &live, decoded)
 }
 
@@ -129,19 +135,40 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     let live = state.get(&write.address()).cloned();
     let live = live.ok_or_else(|| write.not_found())?;
     let mut object = live.value(write.resource);
-    match patch {
-        Patch::Json(operations) => patch::operate(&mut object, &operations)?,
-        Patch::Strategic(changes) => strategic::merge(&mut object, changes)?,
-        Patch::Merge(changes) | Patch::Apply(changes) => patch::merge(&mut object, changes),
-    }
+    let repeated = match patch {
+        Patch::Json(operations) => {
+            patch::operate(&mut object, &operations.value)?;
+            operations.repeated.opening("json patch ")
+        }
+        Patch::Strategic(changes) => {
+            strategic::merge(&mut object, changes.value)?;
+            changes.repeated
+        }
+        Patch::Merge(changes) | Patch::Apply(changes) => {
+            patch::merge(&mut object, changes.value);
+            changes.repeated
+        }
+    };
     kinds::check_patched(write.resource, &object)?;
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
-    let decoded = strategy::decode(write.resource, object, write.options.validation)?;
+    let value = object;
+    let decoded = strict::decode(write, Document { value, repeated }, true)?;
     replace(state, write, &live, decoded)
 }
 
-fn apply(state: &mut State, write: Write<'_>, config: &Value) -> Result<Written, Refusal> {
+fn apply(state: &mut State, write: Write<'_>, sent: &Document) -> Result<Written, Refusal> {
+    let warnings = strict::applied(write, &sent.repeated)?;
+    let written = apply_value(state, write, &sent.value, warnings.clone());
+    written.map_err(|refusal| refusal.warned(warnings))
+}
+
+fn apply_value(
+    state: &mut State,
+    write: Write<'_>,
+    config: &Value,
+    warnings: Vec<String>,
+) -> Result<Written, Refusal> {
     check_applied_type(write.resource, config)?;
     let live = state.get(&write.address()).cloned();
     if live.is_none() && write.part == Part::Status {
@@ -153,14 +180,19 @@ fn apply(state: &mut State, write: Write<'_>, config: &Value) -> Result<Written,
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
     let (Some(live), Some(old)) = (live, old) else {
-        return apply_new(state, write, object);
+        return apply_new(state, write, object, warnings);
     };
     check_version(write, &live, &object)?;
     strategy::prepare_update(write.resource, write.part, &mut object, &old);
-    commit::change(state, write, &old, object, Vec::new())
+    commit::change(state, write, &old, object, warnings)
 }
 
-fn apply_new(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Written, Refusal> {
+fn apply_new(
+    state: &mut State,
+    write: Write<'_>,
+    mut object: Value,
+    warnings: Vec<String>,
+) -> Result<Written, Refusal> {
     let uid = metadata::text(&object, "uid");
     if !uid.is_empty() {
         let why = format!(
@@ -173,7 +205,7 @@ fn apply_new(state: &mut State, write: Write<'_>, mut object: Value) -> Result<W
         metadata::of(&mut object).remove(key);
     }
     strategy::prepare_create(write.resource, &mut object);
-    commit::create(state, write, object, Vec::new())
+    commit::create(state, write, object, warnings)
 }
 
 /// What is applied has to say what it is.
@@ -202,13 +234,15 @@ fn replace(
     state: &mut State,
     write: Write<'_>,
     live: &Stored,
-    (object, warnings): (Value, Vec<String>),
+    (mut object, mut warnings): (Value, Vec<String>),
 ) -> Result<Written, Refusal> {
+    warnings.extend(owners::dedup(&mut object));
     check_version(write, live, &object)?;
     let old = live.value(write.resource);
     let mut object = managers::updated(write.hand(), Some(&old), object);
     strategy::prepare_update(write.resource, write.part, &mut object, &old);
-    commit::change(state, write, &old, object, warnings)
+    let written = commit::change(state, write, &old, object, warnings.clone());
+    written.map_err(|refusal| refusal.warned(warnings))
 }
 
 /// An update has to be based on the stored version; most built-in kinds let that be left open.

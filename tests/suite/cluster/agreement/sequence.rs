@@ -50,3 +50,10 @@ impl Step {
 const fn is_false(flag: &bool) -> bool {
     !*flag
 }
+
+/// A sequence as JSON, a step a line.
+pub(super) fn written(sequence: &[Step]) -> String {
+    let line = |step: &Step| format!("  {}", serde_json::to_string(step).expect("JSON"));
+    let lines: Vec<String> = sequence.iter().map(line).collect();
+    format!("[\n{}\n]", lines.join(",\n"))
+}

@@ -307,6 +307,29 @@ async fn options_of_writes_are_known(s: &Session) {
         .await;
 }
 
+async fn an_unknown_field_is_told_as_it_is_asked_for(s: &Session) {
+    s.post("configmaps", &config_map("a", &json!({}))).await;
+    let odd = |name: &str| {
+        let metadata = json!({"name": name, "shape": "round"});
+        json!({"metadata": metadata, "colour": "red", "data": {"k": "v"}})
+    };
+    for validation in ["Strict", "Warn", "Ignore"] {
+        let query = format!("fieldValidation={validation}");
+        let name = validation.to_lowercase();
+        s.post(&format!("configmaps?{query}"), &odd(&name)).await;
+        s.put(&format!("configmaps/a?{query}"), &odd("a")).await;
+    }
+    s.post("configmaps", &odd("b")).await;
+    s.merge("configmaps/a", &json!({"colour": "red"})).await;
+    let labels = json!({"a": "b"});
+    let container = json!({"name": "c", "image": "i", "colour": "red"});
+    let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [container]}});
+    let spec = json!({"colour": "red", "selector": {"matchLabels": labels}, "template": template});
+    let deep = json!({"metadata": {"name": "a"}, "spec": spec});
+    let path = "deployments?dryRun=All&fieldValidation=Strict";
+    s.post(path, &deep).await;
+}
+
 async fn a_collection_is_deleted_by_the_page(s: &Session) {
     for name in ["a", "b", "c"] {
         let ask = Ask::new("POST", "configmaps").json(&config_map(name, &json!({})));
@@ -338,6 +361,7 @@ behaviours! { Api:
     a_patch_has_its_shape,
     an_answer_is_of_a_type_that_is_accepted,
     an_object_has_one_and_a_half_mebibytes_at_most,
+    an_unknown_field_is_told_as_it_is_asked_for,
     metadata_alone_is_that_of_one_or_of_all,
     numbers_are_whole,
     options_of_writes_are_known,

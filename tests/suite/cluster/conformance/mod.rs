@@ -8,22 +8,38 @@ mod apply;
 mod apply_built_in;
 mod apply_configurations;
 mod apply_lists;
+mod collection;
+mod defaults;
+mod definitions;
+mod deletion;
 mod discovery;
 mod errors;
+mod events;
 mod history;
+mod keywords;
+mod leases;
 mod lists;
 mod managed_entries;
 mod managers;
+mod metadata;
+mod namespaces;
 mod objects;
 mod patches;
+mod pruning;
+mod refused_definitions;
+mod refused_schemas;
 mod script;
+mod status;
 mod strategic;
+mod stricter;
+mod validation;
 mod watches;
+mod workloads;
 
 use std::path::Path;
 use std::sync::RwLock;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::difference::difference;
 use super::kubernetes::Kubernetes;
@@ -123,8 +139,30 @@ pub(super) fn thing() -> Json {
 }
 
 /// `Orbit`: without a namespace, of any content.
-fn orbit() -> Json {
+pub(super) fn orbit() -> Json {
     yaml(include_str!("kinds/orbit.yaml"))
+}
+
+/// `Widget`: a kind of the behaviour's own, with one version of this schema.
+fn widget(s: &Session, schema: &Json) -> Json {
+    let version = json!({
+        "name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": schema},
+    });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("widgets.{}", s.group())},
+        "spec": {
+            "group": s.group(), "scope": "Namespaced", "versions": [version],
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+        },
+    })
+}
+
+/// The schema of an object with these fields in its spec.
+fn with_spec(fields: &Json) -> Json {
+    let spec = json!({"type": "object", "properties": fields});
+    json!({"type": "object", "properties": {"spec": spec}})
 }
 
 fn yaml(text: &str) -> Json {

@@ -7,7 +7,7 @@
 mod assets;
 mod program;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Once, OnceLock};
 
 use hyper_util::client::legacy::Client as Http;
@@ -24,6 +24,12 @@ const HELP: &str = "kube-apiserver is not built: tests run on the simulator alon
                     `tests/kubernetes/build` builds it (needs Go, about ten minutes the first time)";
 const HALF: &str =
     "KUBEBUILDER_ASSETS has no controllers: tests that need them run on the simulator alone";
+
+/// The kubectl of the same release, or the machine's own; none when it has none.
+#[allow(dead_code, reason = "the benchmark has no use for it")]
+pub(super) fn kubectl() -> Option<PathBuf> {
+    program::kubectl()
+}
 
 /// A running server.
 pub(crate) enum Kubernetes {
@@ -84,7 +90,8 @@ impl Kubernetes {
         plain_client(self.kubeconfig()).await
     }
 
-    /// Forgets all history, in etcd and in the watch caches.
+    /// Forgets all history in etcd. Lists of the past learn of it within 15 seconds; watches live on the
+    /// server's cache, which keeps what it has.
     pub(super) fn compact(&self) {
         match self {
             Self::Program(program) => program.compact(),

@@ -51,7 +51,8 @@ impl Program {
         self.child.id()
     }
 
-    /// Forgets all history, in etcd and in the watch caches.
+    /// Forgets all history in etcd. Lists of the past learn of it within 15 seconds; watches live on the
+    /// server's cache, which keeps what it has.
     pub(super) fn compact(&self) {
         let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
         writeln!(pipe.commands, "compact").expect("the server reads");
@@ -70,6 +71,24 @@ impl Pipe {
 
 /// Where `tests/kubernetes/build` leaves the program, if it was run for these sources.
 pub(super) fn built() -> Option<PathBuf> {
+    Some(cache()?.join("server")).filter(|program| program.is_file())
+}
+
+/// The kubectl of the same release, or the machine's own.
+pub(super) fn kubectl() -> Option<PathBuf> {
+    let built = cache().map(|cache| cache.join("kubectl"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let others: Vec<PathBuf> = std::env::split_paths(&path)
+        .map(|dir| dir.join("kubectl"))
+        .collect();
+    built
+        .into_iter()
+        .chain(others)
+        .find(|program| program.is_file())
+}
+
+/// Where the build of these sources belongs.
+fn cache() -> Option<PathBuf> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubernetes");
     let mut names: Vec<PathBuf> = std::fs::read_dir(sources)
         .expect("tests/kubernetes is there")
@@ -90,7 +109,9 @@ pub(super) fn built() -> Option<PathBuf> {
         .collect();
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let program = cache.or_else(home)?;
-    let program = program.join(format!("capstan/kubernetes-{key}/server"));
-    program.is_file().then_some(program)
+    Some(
+        cache
+            .or_else(home)?
+            .join(format!("capstan/kubernetes-{key}")),
+    )
 }

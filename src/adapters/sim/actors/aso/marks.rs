@@ -109,12 +109,35 @@ impl<'a> Marks<'a> {
         }
         let mut patch = same(self.live);
         patch["metadata"]["finalizers"] = json!([ASO_FINALIZER]);
-        patch["metadata"]["annotations"] = Value::Object(annotations);
+        // The server keeps no empty map: with one the marks would never be held.
+        if !annotations.is_empty() {
+            patch["metadata"]["annotations"] = Value::Object(annotations);
+        }
         if !self.owners.is_empty() {
             patch["metadata"]["ownerReferences"] = Value::Array(self.owners);
         }
         let leftover = self.operation.is_none() && !self.live.annotation(POLLER).is_empty();
         let held = covers(self.live.0, &patch) && !leftover;
         (!held).then_some(Write::Apply(patch))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_that_the_server_holds_are_not_written_again() {
+        let mut object = json!({"apiVersion": "x/v1", "kind": "Vault",
+            "metadata": {"name": "v", "namespace": "ns", "uid": "u", "generation": 1}});
+        assert!(Marks::of(Live(&object)).write().is_some());
+        // As it is kept: without empty maps.
+        object["metadata"]["finalizers"] = json!([ASO_FINALIZER]);
+        assert_eq!(Marks::of(Live(&object)).write(), None);
+        let operation = Operation::starting(Live(&object), Timestamp::UNIX_EPOCH);
+        let marked = Marks::of(Live(&object)).operation(operation);
+        assert!(marked.write().is_some());
+        object["metadata"]["annotations"] = json!({POLLER: "1/1970-01-01T00:00:00Z"});
+        assert!(Marks::of(Live(&object)).write().is_some(), "it is over");
     }
 }

@@ -67,7 +67,7 @@ async fn a_deletion_says_what_it_deleted() {
     assert!(
         refused
             .message
-            .contains("Precondition failed: UID in precondition: other")
+            .contains("the UID in the precondition (other) does not match the UID in record")
     );
     let dry = DeleteParams {
         dry_run: true,

@@ -199,7 +199,7 @@ async fn unknown_fields_are_dropped_unless_validation_is_strict() {
     };
     let merge = Patch::Merge(json!({"colour": "red"}));
     let refused = refusal(api.patch("a", &params, &merge).await);
-    assert_eq!(refused.code, 400);
+    assert_eq!(refused.code, 422);
     assert!(
         refused
             .message

@@ -9,7 +9,9 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, WatchEvent, W
 use kube::runtime::watcher::{self, watcher};
 use serde_json::{Value, json};
 
+use super::super::Server;
 use super::{apply, config_map, config_maps, server};
+use crate::adapters::sim::clock::SimClock;
 
 fn told(event: &WatchEvent<ConfigMap>) -> String {
     match event {
@@ -77,6 +79,16 @@ async fn a_watch_lasts_as_long_as_it_says_and_marks_how_far_it_is() {
     assert_eq!(events[1..], marks);
     let short = all(&api, &WatchParams::default().timeout(1), "0").await;
     assert_eq!(short, ["added a", &mark]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_ends_sooner_where_time_passes_faster() {
+    let clock = SimClock::new(jiff::Timestamp::UNIX_EPOCH, 10);
+    let server = Server::new(std::sync::Arc::new(clock));
+    let api: Api<ConfigMap> = Api::default_namespaced(server.client("default"));
+    let start = tokio::time::Instant::now();
+    all(&api, &WatchParams::default().timeout(150), "0").await;
+    assert_eq!(start.elapsed(), Duration::from_secs(15));
 }
 
 #[tokio::test(start_paused = true)]

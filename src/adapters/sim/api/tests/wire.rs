@@ -48,6 +48,14 @@ async fn an_unknown_path_is_a_plain_page() {
 }
 
 #[tokio::test]
+async fn an_unknown_subresource_is_told_in_a_status() {
+    let path = "/api/v1/namespaces/default/configmaps/a/status";
+    let response = send(&server(), "GET", path, "", "").await;
+    assert_eq!(response.status(), StatusCode::NOT_FOUND);
+    assert_eq!(value(response).await["reason"], "NotFound");
+}
+
+#[tokio::test]
 async fn other_methods_are_not_allowed() {
     let server = server();
     for (method, path) in [

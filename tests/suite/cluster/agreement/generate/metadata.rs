@@ -26,7 +26,6 @@ pub(super) fn metadata(random: &mut Random) -> Json {
                 ("colour", json!("red")),
                 ("generation", json!(9)),
                 ("creationTimestamp", Json::Null),
-                ("deletionGracePeriodSeconds", json!(5)),
                 ("generateName", json!("a-")),
             ])
             .clone();

@@ -146,8 +146,15 @@ impl<'a> Maker<'a> {
         ];
         let (path, value) = self.random.pick(&ways).clone();
         let (parent, key) = path.rsplit_once('/').unwrap_or_default();
-        if let Some(parent) = body.pointer_mut(parent) {
-            parent[key] = value;
+        if let Some(Json::Object(parent)) = body.pointer_mut(parent) {
+            match value {
+                Json::Null if key != "spec" => drop(parent.remove(key)),
+                value => drop(parent.insert(key.to_owned(), value)),
+            }
+        }
+        if key == "apiVersion" {
+            // Of a version that is not there every field is unknown, too.
+            run::merge(body, json!({"spec": null, "status": null}));
         }
     }
 

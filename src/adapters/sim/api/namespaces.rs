@@ -1,0 +1,211 @@
+//! The end of a namespace.
+//!
+//! In: a namespace that is being deleted. Out: its content is deleted, its status says what is left,
+//! and it is let go once it is empty. Source: the namespace controller of kube-controller-manager.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::address::Address;
+use super::conditions::{condition, set_condition};
+use super::delete;
+use super::gc::CONTROLLERS;
+use super::managers::Hand;
+use super::metadata;
+use super::names;
+use super::options::{DeleteOptions, Propagation};
+use super::resources::Resource;
+use super::status::Cause;
+use super::store::State;
+use super::strategy::Part;
+
+/// What the namespace controller finalizes.
+pub(super) const KUBERNETES: &str = "kubernetes";
+
+/// Deletes what is in a namespace, and lets the namespace go once it is empty.
+pub(super) fn terminate(state: &mut State, namespaces: &Resource, address: &Address, now: &str) {
+    let is_finalized = |state: &State| {
+        let namespace = state.get(address).map(super::object::Stored::stored_value);
+        namespace.is_none_or(|namespace| finalizers(&namespace).next().is_none())
+    };
+    if is_finalized(state) {
+        return;
+    }
+    let left = delete_content(state, address.name(), now);
+    let hand = |part| Hand {
+        resource: namespaces,
+        part,
+        manager: CONTROLLERS,
+        now,
+    };
+    delete::edit(state, hand(Part::Status), address, |namespace| {
+        for condition in left.conditions() {
+            set_condition(namespace, condition, now);
+        }
+    });
+    if left.objects.is_empty() {
+        delete::edit(state, hand(Part::Finalize), address, |namespace| {
+            let kept: Vec<Value> = finalizers(namespace)
+                .filter(|one| *one != KUBERNETES)
+                .cloned()
+                .collect();
+            set_finalizers(namespace, &kept);
+        });
+    }
+}
+
+/// Gives a new namespace its finalizer.
+pub(super) fn add_finalizer(namespace: &mut Value) {
+    let mut said: Vec<Value> = finalizers(namespace).cloned().collect();
+    if !said.contains(&json!(KUBERNETES)) {
+        said.push(json!(KUBERNETES));
+    }
+    set_finalizers(namespace, &said);
+}
+
+/// Who has to have done with the content of a namespace.
+fn finalizers(namespace: &Value) -> impl Iterator<Item = &Value> {
+    let list = namespace["spec"]["finalizers"].as_array();
+    list.into_iter().flatten()
+}
+
+fn set_finalizers(namespace: &mut Value, finalizers: &[Value]) {
+    let spec = &mut namespace["spec"];
+    match (finalizers, spec.as_object_mut()) {
+        ([], Some(spec)) => {
+            spec.remove("finalizers");
+        }
+        _ => spec["finalizers"] = json!(finalizers),
+    }
+}
+
+/// What could not be deleted yet.
+#[derive(Default)]
+struct Left {
+    /// How many objects, by `resource.group`.
+    objects: BTreeMap<String, usize>,
+    /// How many objects wait for a finalizer.
+    finalizers: BTreeMap<String, usize>,
+}
+
+fn delete_content(state: &mut State, namespace: &str, now: &str) -> Left {
+    let options = DeleteOptions {
+        propagation: Some(Propagation::Background),
+        ..DeleteOptions::default()
+    };
+    let mut left = Left::default();
+    let resources: Vec<_> = state.registry.all().cloned().collect();
+    for resource in resources.iter().filter(|resource| resource.namespaced) {
+        for content in state.addresses(&resource.collection, namespace) {
+            // It was there a moment ago and nobody else writes in between.
+            let _ = delete::delete(state, resource, &content, &options, now);
+            let Some(held) = state.get(&content) else {
+                continue;
+            };
+            let name = format!("{}.{}", resource.plural, resource.group);
+            *left.objects.entry(name).or_default() += 1;
+            for finalizer in metadata::finalizers(&held.stored_value()) {
+                *left.finalizers.entry(finalizer.to_owned()).or_default() += 1;
+            }
+        }
+    }
+    left
+}
+
+impl Left {
+    fn conditions(&self) -> [Value; 5] {
+        let told = |counts: &BTreeMap<String, usize>, joint: &str| {
+            let told = counts
+                .iter()
+                .map(|(name, count)| format!("{name} {joint} {count} resource instances"));
+            told.collect::<Vec<_>>().join(", ")
+        };
+        let fine =
+            |kind: &str, reason: &str, message: &str| condition(kind, "False", reason, message);
+        let content = match self.objects.is_empty() {
+            true => fine(
+                "NamespaceContentRemaining",
+                "ContentRemoved",
+                "All content successfully removed",
+            ),
+            false => {
+                let message = format!(
+                    "Some resources are remaining: {}",
+                    told(&self.objects, "has")
+                );
+                condition(
+                    "NamespaceContentRemaining",
+                    "True",
+                    "SomeResourcesRemain",
+                    &message,
+                )
+            }
+        };
+        let finalizers = match self.finalizers.is_empty() {
+            true => fine(
+                "NamespaceFinalizersRemaining",
+                "ContentHasNoFinalizers",
+                "All content-preserving finalizers finished",
+            ),
+            false => {
+                let told = told(&self.finalizers, "in");
+                let message =
+                    format!("Some content in the namespace has finalizers remaining: {told}");
+                condition(
+                    "NamespaceFinalizersRemaining",
+                    "True",
+                    "SomeFinalizersRemain",
+                    &message,
+                )
+            }
+        };
+        [
+            fine(
+                "NamespaceDeletionDiscoveryFailure",
+                "ResourcesDiscovered",
+                "All resources successfully discovered",
+            ),
+            fine(
+                "NamespaceDeletionGroupVersionParsingFailure",
+                "ParsedGroupVersions",
+                "All legacy kube types successfully parsed",
+            ),
+            fine(
+                "NamespaceDeletionContentFailure",
+                "ContentDeleted",
+                "All content successfully deleted, may be waiting on finalization",
+            ),
+            content,
+            finalizers,
+        ]
+    }
+}
+
+/// A namespace is on its way out if and only if it says so.
+pub(super) fn check_status(object: &Value, _: Option<&Value>, causes: &mut Vec<Cause>) {
+    let phase = &object["status"]["phase"];
+    let (wanted, when) = match metadata::is_deleting(object) {
+        true => ("Terminating", "is not empty"),
+        false => ("Active", "is empty"),
+    };
+    if *phase != wanted {
+        let detail = format!("may only be '{wanted}' if `deletionTimestamp` {when}");
+        causes.push(Cause::invalid("status.Phase", phase, &detail));
+    }
+}
+
+/// Whoever finalizes a namespace has a name that nobody else has.
+pub(super) fn check_finalizers(object: &Value, _: Option<&Value>, causes: &mut Vec<Cause>) {
+    for (at, finalizer) in finalizers(object).enumerate() {
+        let name = finalizer.as_str().unwrap_or_default();
+        let field = format!("spec.finalizers[{at}]");
+        for complaint in names::qualified(name) {
+            causes.push(Cause::invalid(field.clone(), finalizer, &complaint));
+        }
+        if metadata::is_unqualified(name) {
+            let detail = metadata::UNQUALIFIED;
+            causes.push(Cause::invalid(field, finalizer, detail));
+        }
+    }
+}

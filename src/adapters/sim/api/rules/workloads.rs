@@ -1,0 +1,79 @@
+//! Kinds that run Pods.
+
+use serde_json::{Map, Value};
+
+use super::{fields, immutable, list, natural};
+use crate::adapters::sim::api::names;
+use crate::adapters::sim::api::status::Cause;
+
+pub(super) fn workload(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
+    let spec = &object["spec"];
+    natural("spec.replicas", &spec["replicas"], causes);
+    selector(object, causes);
+    containers(spec, causes);
+    let policy = &spec["template"]["spec"]["restartPolicy"];
+    if policy.as_str().is_some_and(|policy| policy != "Always") {
+        let field = "spec.template.spec.restartPolicy";
+        causes.push(Cause::unsupported(field, policy, &["Always"]));
+    }
+    for key in [
+        "minReadySeconds",
+        "revisionHistoryLimit",
+        "progressDeadlineSeconds",
+    ] {
+        natural(&format!("spec.{key}"), &spec[key], causes);
+    }
+    immutable("spec.selector", object, old, causes);
+}
+
+/// The selector has to be there, and to select the Pods of the template.
+fn selector(object: &Value, causes: &mut Vec<Cause>) {
+    let spec = &object["spec"];
+    let selector = &spec["selector"];
+    let labels = &spec["template"]["metadata"]["labels"];
+    let wanted = &selector["matchLabels"];
+    let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
+    if selector.is_null() {
+        causes.push(Cause::required("spec.selector", ""));
+    } else if fields(wanted).next().is_none() && list(&selector["matchExpressions"]).is_empty() {
+        let detail = format!("empty selector is invalid for {kind}");
+        let shown = Value::Object(Map::new());
+        causes.push(Cause::invalid("spec.selector", &shown, &detail));
+        return;
+    }
+    let selects = fields(wanted).all(|(key, value)| labels.get(key) == Some(value));
+    if selector.is_null() || !selects {
+        let detail = "`selector` does not match template `labels`";
+        let field = "spec.template.metadata.labels";
+        causes.push(Cause::invalid(field, labels, detail));
+    }
+}
+
+pub(super) fn job(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
+    containers(&object["spec"], causes);
+    immutable("spec.template", object, old, causes);
+}
+
+fn containers(spec: &Value, causes: &mut Vec<Cause>) {
+    let field = "spec.template.spec.containers";
+    let containers = list(&spec["template"]["spec"]["containers"]);
+    if containers.is_empty() {
+        causes.push(Cause::required(field, ""));
+    }
+    for (at, container) in containers.iter().enumerate() {
+        let name = container["name"].as_str().unwrap_or_default();
+        match name {
+            "" => causes.push(Cause::required(format!("{field}[{at}].name"), "")),
+            name => {
+                let wrong = |detail: String| {
+                    let field = format!("{field}[{at}].name");
+                    Cause::invalid(field, &container["name"], &detail)
+                };
+                causes.extend(names::label(name).into_iter().map(wrong));
+            }
+        }
+        if container["image"].as_str().unwrap_or_default().is_empty() {
+            causes.push(Cause::required(format!("{field}[{at}].image"), ""));
+        }
+    }
+}
