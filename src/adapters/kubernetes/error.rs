@@ -61,11 +61,18 @@ fn code(status: &kube::core::Status) -> String {
     }
 }
 
-/// API servers answer 500 to an apply that does not fit the kind's schema (kubernetes issue 122480).
+/// API servers answer 500 to an apply that does not fit the kind's schema (kubernetes issue 122480),
+/// to one of an object that no longer fits, and to one of an object with managers of a version that
+/// its definition no longer has.
 fn is_schema_error(status: &kube::core::Status) -> bool {
-    status
-        .message
-        .starts_with("failed to create typed patch object")
+    const OPENINGS: [&str; 3] = [
+        "failed to create typed patch object",
+        "failed to create typed live object",
+        "request to convert CR to an invalid group/version",
+    ];
+    OPENINGS
+        .iter()
+        .any(|opening| status.message.starts_with(opening))
 }
 
 impl Error {
@@ -130,6 +137,7 @@ mod tests {
     #[test]
     fn the_class_follows_the_answer() {
         let schema = "failed to create typed patch object (a/b; v1, Kind=X): .spec.y: field not declared in schema";
+        let version = "request to convert CR to an invalid group/version: g.dev/v1alpha1";
         let cases = [
             (403, "", ErrorClass::Denied),
             (404, "", ErrorClass::Gone),
@@ -138,6 +146,7 @@ mod tests {
             (429, "", ErrorClass::Transient),
             (500, "etcdserver: leader changed", ErrorClass::Transient),
             (500, schema, ErrorClass::Invalid),
+            (500, version, ErrorClass::Invalid),
             (503, "", ErrorClass::Transient),
         ];
         for (code, message, class) in cases {

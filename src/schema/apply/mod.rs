@@ -21,7 +21,7 @@ pub use managed::{Managed, Operation};
 use ownership::{Owners, never_managed, shed};
 
 use super::order::same;
-use super::typed::{check, compare, is_comparable, merge};
+use super::typed::{check, check_stored, compare, merge};
 use super::{Element, FieldSet, Types};
 
 /// Where a write goes.
@@ -125,6 +125,17 @@ pub fn fits(config: &Value, types: Types<'_>) -> Result<(), Refusal> {
     }
 }
 
+/// Whether ownership can be told of a stored `object` at all: its kind may have changed since.
+///
+/// # Errors
+/// Says what keeps it from that.
+pub fn fits_stored(object: &Value, types: Types<'_>) -> Result<(), Refusal> {
+    match check_stored(object, types) {
+        faults if faults.is_empty() => Ok(()),
+        faults => Err(Refusal::Unfit(faults)),
+    }
+}
+
 /// An apply whose configuration can be merged.
 struct Step<'a> {
     /// Without managedFields.
@@ -175,7 +186,10 @@ pub fn create(
     writer: &Writer<'_>,
     types: Types<'_>,
 ) -> Vec<Managed> {
-    if !is_comparable(object, types) {
+    if [blank, object]
+        .iter()
+        .any(|it| fits_stored(it, types).is_err())
+    {
         return Vec::new();
     }
     let mut owners = Owners::of(managers, types);
@@ -186,7 +200,8 @@ pub fn create(
 
 /// Who owns what after a write that is not an apply: an update, or a patch that made `object` of
 /// `live`. The writer owns what it changed, the others lose it, and what is gone is nobody's.
-/// Ownership of a live object that nobody has applied yet is not tracked.
+/// Ownership of a live object that nobody has applied yet is not tracked, and ends where one of the
+/// two cannot be compared, as when the kind has changed.
 #[must_use]
 pub fn update(
     live: &Value,

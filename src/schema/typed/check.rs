@@ -14,14 +14,15 @@ pub(crate) fn check(config: &Value, types: Types<'_>) -> Vec<String> {
     walk.faults
 }
 
-/// Whether an object can be compared field by field: as [`check`], but items may be there twice.
-pub(crate) fn is_comparable(object: &Value, types: Types<'_>) -> bool {
+/// What keeps a stored `object` from being compared field by field: as [`check`], but items may be there
+/// twice.
+pub(crate) fn check_stored(object: &Value, types: Types<'_>) -> Vec<String> {
     let mut walk = Walk {
         repeats: true,
         ..Walk::default()
     };
     walk.visit(types, object);
-    walk.faults.is_empty()
+    walk.faults
 }
 
 #[derive(Default)]

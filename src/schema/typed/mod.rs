@@ -18,7 +18,7 @@ mod named;
 mod nulls;
 mod remove;
 
-pub(super) use check::{check, is_comparable};
+pub(super) use check::{check, check_stored};
 pub use compare::{Comparison, compare};
 pub(super) use merge::merge;
 pub(super) use named::{reconciled, with_named};

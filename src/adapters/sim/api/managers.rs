@@ -10,7 +10,7 @@ use super::metadata;
 use super::resources::{Nature, Resource, api_version};
 use super::status::{Cause, Refusal};
 use super::strategy::{self, Part};
-use crate::schema::{self, Endpoint, Managed, Types, Writer};
+use crate::schema::{self, Endpoint, Managed, Types, Writer, fits_stored};
 
 /// Who writes, where and when.
 #[derive(Clone, Copy, Debug)]
@@ -50,32 +50,26 @@ impl Hand<'_> {
     }
 }
 
-/// `object` with the managers that it has after replacing `live`, or as a new one. Managers that the object itself
-/// names count, so that a client can edit them; an empty list or entry drops them all.
+/// `object` with the managers that it has after replacing `live`, or as a new one. Managers that the
+/// object itself names count, so that a client can edit them; an empty list or entry drops them all.
 pub(super) fn updated(hand: Hand<'_>, live: Option<&Value>, mut object: Value) -> Value {
     let before = Managed::before_update(live, &object, hand.endpoint());
     let tracked = !before.is_empty();
-    let Ok(before) = of_known_versions(hand.resource, before) else {
-        // What cannot be seen through takes everybody off.
-        Managed::write(&[], &mut object);
-        return object;
-    };
     let api_version = hand.resource.api_version();
     let writer = hand.writer(&api_version);
     let types = hand.types();
-    let managers = match live {
+    let managers = match (of_known_versions(hand.resource, before), live) {
         // Entries that are forgotten are entries still.
-        Some(live) if tracked && before.is_empty() => {
+        (Ok(before), Some(live)) if tracked && before.is_empty() => {
             schema::create(live, &object, &before, &writer, types)
         }
-        Some(live) => schema::update(live, &object, &before, &writer, types),
-        None => schema::create(
-            strategy::blank(hand.resource),
-            &object,
-            &before,
-            &writer,
-            types,
-        ),
+        (Ok(before), Some(live)) => schema::update(live, &object, &before, &writer, types),
+        (Ok(before), None) => {
+            let blank = strategy::blank(hand.resource);
+            schema::create(blank, &object, &before, &writer, types)
+        }
+        // What cannot be seen through takes everybody off.
+        (Err(_), _) => Vec::new(),
     };
     Managed::write(&managers, &mut object);
     object
@@ -97,11 +91,14 @@ pub(super) fn applied(
     {
         return Err(Refusal::bad_request("metadata.managedFields must be nil"));
     }
-    let fits = schema::fits(config, hand.types());
-    fits.map_err(|refusal| refused(hand.resource, config, &refusal))?;
+    let (resource, types) = (hand.resource, hand.types());
+    schema::fits(config, types).map_err(|why| unfit(resource, "patch", config, &why))?;
     check_declared(hand, config)?;
+    if let Some(live) = live {
+        fits_stored(live, types).map_err(|why| unfit(resource, "live", live, &why))?;
+    }
     let managers = live.map(|live| Managed::read(live).unwrap_or_default());
-    let managers = of_known_versions(hand.resource, managers.unwrap_or_default());
+    let managers = of_known_versions(resource, managers.unwrap_or_default());
     let managers = managers.map_err(|version| {
         Refusal::internal(format!(
             "request to convert CR to an invalid group/version: {version}"
@@ -109,9 +106,9 @@ pub(super) fn applied(
     })?;
     let api_version = hand.resource.api_version();
     let writer = hand.writer(&api_version);
-    let done = schema::apply(live, &managers, config, &writer, force, hand.types());
-    let (object, managers) = done.map_err(|refusal| refused(hand.resource, config, &refusal))?;
-    let mut object = strategy::completed(hand.resource, object).map_err(Refusal::bad_request)?;
+    let done = schema::apply(live, &managers, config, &writer, force, types);
+    let (object, managers) = done.map_err(|why| refused(resource, config, &why))?;
+    let mut object = strategy::completed(resource, object).map_err(Refusal::bad_request)?;
     Managed::write(&managers, &mut object);
     Ok(object)
 }
@@ -171,6 +168,7 @@ fn check_declared(hand: Hand<'_>, config: &Value) -> Result<(), Refusal> {
         true => Ok(()),
         false => Err(unfit(
             hand.resource,
+            "patch",
             config,
             &schema::Refusal::Unfit(faults),
         )),
@@ -179,7 +177,7 @@ fn check_declared(hand: Hand<'_>, config: &Value) -> Result<(), Refusal> {
 
 fn refused(resource: &Resource, config: &Value, refusal: &schema::Refusal) -> Refusal {
     let schema::Refusal::Conflicts(conflicts) = refusal else {
-        return unfit(resource, config, refusal);
+        return unfit(resource, "patch", config, refusal);
     };
     let cause = |conflict: &schema::Conflict| {
         Cause::worded(
@@ -192,11 +190,11 @@ fn refused(resource: &Resource, config: &Value, refusal: &schema::Refusal) -> Re
     Refusal::apply_conflict(refusal.to_string(), &causes)
 }
 
-fn unfit(resource: &Resource, config: &Value, refusal: &schema::Refusal) -> Refusal {
+fn unfit(resource: &Resource, which: &str, object: &Value, why: &schema::Refusal) -> Refusal {
     Refusal::internal(format!(
-        "failed to create typed patch object ({}/{}; {}/{}, Kind={}): {refusal}",
-        metadata::text(config, "namespace"),
-        metadata::text(config, "name"),
+        "failed to create typed {which} object ({}/{}; {}/{}, Kind={}): {why}",
+        metadata::text(object, "namespace"),
+        metadata::text(object, "name"),
         resource.group,
         resource.version,
         resource.kind,

@@ -385,6 +385,32 @@ async fn a_field_goes_from_one_manager_to_the_next(s: &Session) {
     .await;
 }
 
+async fn what_no_longer_fits_cannot_be_applied_to(s: &Session) {
+    install(
+        s,
+        "{type: object, properties: {value: {type: string}, text: {type: string}}}",
+    )
+    .await;
+    boxes_applied(s, "one {value: x, text: a}").await;
+    let value = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/value/type";
+    let patch = json!([{"op": "replace", "path": value, "value": "integer"}]);
+    redefine(s, &patch, of_box(s, "probe&dryRun=All", "{value: x}"), 500).await;
+    boxes_applied(
+        s,
+        "
+        one {text: b}
+        two {value: 1}
+        ",
+    )
+    .await;
+    let group = format!("{}.capstan.dev", s.namespace);
+    let path = format!("/apis/{group}/v1/boxes/a?fieldManager=three");
+    s.merge(&path, &json!({"metadata": {"labels": {"a": "b"}}}))
+        .await;
+    s.merge(&path, &json!({"spec": {"value": 1}})).await;
+    boxes_applied(s, "one {text: c}").await;
+}
+
 async fn what_became_one_value_is_owned_whole(s: &Session) {
     install(
         s,
@@ -451,5 +477,6 @@ behaviours! { Api:
     a_number_or_a_text_is_one_value,
     numbers_that_mean_the_same_are_the_same,
     a_field_goes_from_one_manager_to_the_next,
+    what_no_longer_fits_cannot_be_applied_to,
     what_became_one_value_is_owned_whole,
 }
