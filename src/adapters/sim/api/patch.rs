@@ -40,7 +40,7 @@ pub(super) fn merge(document: &mut Value, patch: Value) {
 /// directives in the patch.
 ///
 /// # Errors
-/// 400 for directives that cannot be followed.
+/// 500 for directives that cannot be followed.
 pub(super) fn merge_strategic(document: &mut Value, patch: &Value) -> Result<(), Refusal> {
     static LISTS: LazyLock<ListKeys> = LazyLock::new(ListKeys::default);
     let nowhere = Origin::new(Span::top(&Arc::from("patch")));
@@ -48,7 +48,7 @@ pub(super) fn merge_strategic(document: &mut Value, patch: &Value) -> Result<(),
     let mut findings = Vec::new();
     let merged = strategic::merge(node(document), &node(patch), &LISTS, &mut findings);
     if let Some(finding) = findings.first() {
-        return Err(Refusal::bad_request(&finding.message));
+        return Err(Refusal::internal(&finding.message));
     }
     *document = merged.to_json();
     Ok(())
@@ -242,7 +242,7 @@ mod tests {
         let unknown = json!({"spec": {"$patch": "dance"}});
         assert_eq!(
             merge_strategic(&mut document, &unknown).unwrap_err().code,
-            400
+            500
         );
     }
 
