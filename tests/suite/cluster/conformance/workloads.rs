@@ -285,7 +285,10 @@ async fn a_strategic_patch_knows_the_keys_of_lists(s: &Session) {
         containers(
             json!([{"name": "one", "env": [{"name": "B", "value": "2"}, {"name": "C", "value": "1"}]}]),
         ),
-        containers(json!([{"name": "three", "image": "i:1"}])),
+        json!({"spec": {"template": {"spec": {
+            "$setElementOrder/containers": [{"name": "one"}, {"name": "two"}, {"name": "three"}],
+            "containers": [{"name": "three", "image": "i:1"}],
+        }}}}),
         containers(json!([{"name": "three", "$patch": "delete"}])),
         containers(
             json!([{"name": "one", "env": [{"$patch": "replace"}, {"name": "D", "value": "1"}]}]),
