@@ -62,9 +62,9 @@ pub(super) fn undecodable(resource: &Resource, why: &str) -> Refusal {
 /// says of those that are dropped.
 ///
 /// # Errors
-/// 400 for a value of a wrong type.
-pub(super) fn decode(resource: &Resource, object: Value) -> Result<(Value, Vec<String>), Refusal> {
-    let (decoded, unknown) = typed(resource, object).map_err(|why| undecodable(resource, &why))?;
+/// Says which value is of a wrong type.
+pub(super) fn decode(resource: &Resource, object: Value) -> Result<(Value, Vec<String>), String> {
+    let (decoded, unknown) = typed(resource, object)?;
     let said = unknown
         .iter()
         .map(|path| format!("unknown field \"{path}\""));
@@ -394,10 +394,10 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_type_is_a_bad_request() {
+    fn a_wrong_type_is_told() {
         let object = json!({"metadata": {"name": "a"}, "data": {"k": 1}});
         let refusal = decode(&resource("", "configmaps"), object);
-        assert_eq!(refusal.unwrap_err().code, 400);
+        assert!(refusal.unwrap_err().contains("expected a string"));
     }
 
     #[test]

@@ -16,26 +16,27 @@ use super::strategy;
 /// object.
 ///
 /// # Errors
-/// 400 for a value of a wrong type. Under strict validation also 400 for what is sent with fields that
-/// are unknown or there twice, 422 for what a patch made.
+/// For a value of a wrong type, and under strict validation for fields that are unknown or there twice:
+/// 400 for what is sent, 422 for what a patch made.
 pub(super) fn decode(
     write: Write<'_>,
     sent: Document,
     patched: bool,
 ) -> Result<(Value, Vec<String>), Refusal> {
-    let strict = write.options.validation == FieldValidation::Strict;
-    let shown = (patched && strict).then(|| sent.value.clone());
-    let (object, unknown) = strategy::decode(write.resource, sent.value)?;
+    let shown = patched.then(|| sent.value.clone());
+    let refuse = |why: &str| match &shown {
+        Some(shown) => Refusal::patch_failed(shown, why),
+        None => strategy::undecodable(write.resource, why),
+    };
+    let decoded = strategy::decode(write.resource, sent.value);
+    let (object, unknown) = decoded.map_err(|why| refuse(&why))?;
     let mut faults = sent.repeated.faults();
     faults.extend_from_slice(&unknown);
     match write.options.validation {
         FieldValidation::Ignore => Ok((object, Vec::new())),
         FieldValidation::Strict if !faults.is_empty() => {
             let why = format!("strict decoding error: {}", faults.join(", "));
-            Err(match shown {
-                Some(shown) => Refusal::patch_failed(&shown, &why),
-                None => strategy::undecodable(write.resource, &why),
-            })
+            Err(refuse(&why))
         }
         FieldValidation::Warn | FieldValidation::Strict => {
             let repeated = sent.repeated.warnings().iter().cloned();

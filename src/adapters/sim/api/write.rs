@@ -44,13 +44,24 @@ pub(super) enum Patch {
 pub(super) fn create(
     state: &mut State,
     write: Write<'_>,
-    mut sent: Document,
+    sent: Document,
 ) -> Result<Written, Refusal> {
-    let object = &mut sent.value;
-    metadata::place(object, write.resource, write.namespace)?;
-    check_no_version(object)?;
-    generate_name(state, write, object);
-    insert(state, write, sent)
+    let decoded = strict::decode(write, sent, false)?;
+    warning(decoded, |mut object, warnings| {
+        metadata::place(&mut object, write.resource, write.namespace)?;
+        check_no_version(&object)?;
+        generate_name(state, write, &mut object);
+        insert(state, write, object, warnings)
+    })
+}
+
+/// Goes on with an object that could be read. What was said in reading it is also told when it is
+/// refused.
+fn warning(
+    (object, warnings): (Value, Vec<String>),
+    write: impl FnOnce(Value, Vec<String>) -> Result<Written, Refusal>,
+) -> Result<Written, Refusal> {
+    write(object, warnings.clone()).map_err(|refusal| refusal.warned(warnings))
 }
 
 fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
@@ -71,14 +82,17 @@ fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
 }
 
 /// Stores a new object that somebody sent as a whole.
-fn insert(state: &mut State, write: Write<'_>, mut sent: Document) -> Result<Written, Refusal> {
-    metadata::wipe(&mut sent.value);
-    let (mut object, mut warnings) = strict::decode(write, sent, false)?;
+fn insert(
+    state: &mut State,
+    write: Write<'_>,
+    mut object: Value,
+    mut warnings: Vec<String>,
+) -> Result<Written, Refusal> {
+    metadata::wipe(&mut object);
     warnings.extend(owners::dedup(&mut object));
     object = managers::updated(write.hand(), None, object);
     strategy::prepare_create(write.resource, &mut object);
-    let written = commit::create(state, write, object, warnings.clone());
-    written.map_err(|refusal| refusal.warned(warnings))
+    commit::create(state, write, object, warnings)
 }
 
 /// PUT.
@@ -88,25 +102,26 @@ fn insert(state: &mut State, write: Write<'_>, mut sent: Document) -> Result<Wri
 pub(super) fn update(
     state: &mut State,
     write: Write<'_>,
-    mut sent: Document,
+    sent: Document,
 ) -> Result<Written, Refusal> {
-    let object = &mut sent.value;
-    metadata::place(object, write.resource, write.namespace)?;
-    metadata::check_name(object, write.name)?;
-    let uid = metadata::text(object, "uid").to_owned();
-    let Some(live) = state.get(&write.address()).cloned() else {
-        let creates = write.resource.has(Trait::CreateOnPut) && write.part == Part::Main;
-        return match (creates, uid.is_empty()) {
-            (false, _) => Err(write.not_found()),
-            (true, true) => insert(state, write, sent),
-            (true, false) => Err(uid_conflict(write, &uid, "")),
-        };
-    };
-    if !uid.is_empty() && uid != live.uid() {
-        return Err(uid_conflict(write, &uid, live.uid()));
-    }
     let decoded = strict::decode(write, sent, false)?;
-    replace(state, write, &live, decoded)
+    warning(decoded, |mut object, warnings| {
+        metadata::place(&mut object, write.resource, write.namespace)?;
+        metadata::check_name(&object, write.name)?;
+        let uid = metadata::text(&object, "uid").to_owned();
+        let Some(live) = state.get(&write.address()).cloned() else {
+            let creates = write.resource.has(Trait::CreateOnPut) && write.part == Part::Main;
+            return match (creates, uid.is_empty()) {
+                (false, _) => Err(write.not_found()),
+                (true, true) => insert(state, write, object, warnings),
+                (true, false) => Err(uid_conflict(write, &uid, "")),
+            };
+        };
+        if !uid.is_empty() && uid != live.uid() {
+            return Err(uid_conflict(write, &uid, live.uid()));
+        }
+        replace(state, write, &live, object, warnings)
+    })
 }
 
 fn uid_conflict(write: Write<'_>, wanted: &str, found: &str) -> Refusal {
@@ -150,11 +165,13 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
         }
     };
     kinds::check_patched(write.resource, &object)?;
-    metadata::place(&mut object, write.resource, write.namespace)?;
-    metadata::check_name(&object, write.name)?;
     let value = object;
     let decoded = strict::decode(write, Document { value, repeated }, true)?;
-    replace(state, write, &live, decoded)
+    warning(decoded, |mut object, warnings| {
+        metadata::place(&mut object, write.resource, write.namespace)?;
+        metadata::check_name(&object, write.name)?;
+        replace(state, write, &live, object, warnings)
+    })
 }
 
 fn apply(state: &mut State, write: Write<'_>, sent: &Document) -> Result<Written, Refusal> {
@@ -234,15 +251,15 @@ fn replace(
     state: &mut State,
     write: Write<'_>,
     live: &Stored,
-    (mut object, mut warnings): (Value, Vec<String>),
+    mut object: Value,
+    mut warnings: Vec<String>,
 ) -> Result<Written, Refusal> {
     warnings.extend(owners::dedup(&mut object));
     check_version(write, live, &object)?;
     let old = live.value(write.resource);
     let mut object = managers::updated(write.hand(), Some(&old), object);
     strategy::prepare_update(write.resource, write.part, &mut object, &old);
-    let written = commit::change(state, write, &old, object, warnings.clone());
-    written.map_err(|refusal| refusal.warned(warnings))
+    commit::change(state, write, &old, object, warnings)
 }
 
 /// An update has to be based on the stored version; most built-in kinds let that be left open.
