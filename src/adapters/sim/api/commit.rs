@@ -87,7 +87,7 @@ pub(super) fn create(
     if !causes.is_empty() {
         return Err(Refusal::invalid(write.resource, &name, &causes).warned(checked.warnings));
     }
-    warnings.extend(checked.warnings);
+    warnings.extend(checked.warnings.into_iter().chain(checked.advice));
     if write.resource.is("", "services") {
         rules::give_address(&mut object, &state.next_address());
     }
@@ -173,7 +173,7 @@ pub(super) fn change(
         let refusal = Refusal::invalid(write.resource, write.name, &causes);
         return Err(refusal.warned(checked.warnings));
     }
-    warnings.extend(checked.warnings);
+    warnings.extend(checked.warnings.into_iter().chain(checked.advice));
     keep_managers_of_no_change(&mut object, old);
     let address = write.address();
     let ends = metadata::is_deleting(old) && !delete::is_held(write.resource, &object);

@@ -307,8 +307,10 @@ pub(super) fn count_generation(resource: &Resource, object: &mut Value, old: &Va
 pub(super) struct Checked {
     /// Why it is refused.
     pub(super) causes: Vec<Cause>,
-    /// What is told when it is not.
+    /// What is told in any case.
     pub(super) warnings: Vec<String>,
+    /// What is told when it is not refused.
+    pub(super) advice: Vec<String>,
 }
 
 /// What is wrong with an object, its metadata aside.
@@ -322,7 +324,7 @@ pub(super) fn check(
         Nature::Builtin(row) => {
             let mut checked = Checked {
                 causes: rules::check(row, part, object, old),
-                warnings: Vec::new(),
+                ..Checked::default()
             };
             if is_definition(resource) {
                 checked.causes.extend(definition_rules::check(object, old));
@@ -341,16 +343,17 @@ pub(super) fn check(
             let tolerated = verdict.tolerated.iter().map(ToString::to_string);
             let unchecked = verdict.unchecked.iter().map(ToString::to_string);
             let mut causes: Vec<Cause> = verdict.violations.into_iter().map(cause).collect();
-            let mut of_finalizers = Vec::new();
+            let mut advice = Vec::new();
             if part == Part::Main {
-                of_finalizers = metadata::finalizer_warnings(object, old);
+                advice = metadata::finalizer_warnings(object, old);
                 if custom.embeds {
                     causes.extend(embedded::check(&custom.schema, object));
                 }
             }
             Checked {
                 causes,
-                warnings: tolerated.chain(unchecked).chain(of_finalizers).collect(),
+                warnings: tolerated.chain(unchecked).collect(),
+                advice,
             }
         }
     }

@@ -276,26 +276,6 @@ async fn a_version_is_no_longer_served(s: &Session) {
     s.until("widgets", |reply| reply.status == 200).await;
 }
 
-async fn a_status_becomes_a_subresource(s: &Session) {
-    let mut schema = text_schema();
-    schema["properties"]["status"] =
-        json!({"type": "object", "properties": {"phase": {"type": "string"}}});
-    s.install(&widget(s, &schema)).await;
-    let mut object = own(s, "v1", &json!({"text": "a"}));
-    object["status"] = json!({"phase": "x"});
-    s.post("widgets", &object).await;
-    s.get("widgets/a/status").await;
-    let added =
-        json!([{"op": "add", "path": "/spec/versions/0/subresources", "value": {"status": {}}}]);
-    s.json_patch(&path(s), &added).await;
-    s.until("widgets/a/status", |reply| reply.status == 200)
-        .await;
-    s.merge("widgets/a", &json!({"status": {"phase": "y"}}))
-        .await;
-    s.merge("widgets/a/status", &json!({"status": {"phase": "z"}}))
-        .await;
-}
-
 async fn a_deprecated_version_warns(s: &Session) {
     let mut definition = two_versions(s);
     definition["spec"]["versions"][0]["deprecated"] = json!(true);
@@ -348,7 +328,6 @@ behaviours! { Api:
     a_deprecated_version_warns,
     a_name_belongs_to_one_definition,
     a_new_schema_holds_from_then_on,
-    a_status_becomes_a_subresource,
     a_taken_name_is_named,
     a_version_is_no_longer_served,
     an_unknown_definition_is_not_served,

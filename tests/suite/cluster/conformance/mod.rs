@@ -85,13 +85,16 @@ fn prove(group: &str, name: &str, need: Need, behaviour: impl AsyncFn(&Session))
     let file = format!("tests/suite/cluster/conformance/expected/{group}/{name}.txt");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
     let namespace = name.replace('_', "-");
-    let real = Kubernetes::shared()
-        .filter(|real| need == Need::Api || real.is_whole())
-        .map(|real| {
-            let _alone = (need == Need::Alone).then(|| HISTORY.write());
-            let _shared = (need != Need::Alone).then(|| HISTORY.read());
-            converse(&Server::Real(real), &namespace, &behaviour)
-        });
+    let real = match need {
+        Need::Api => Kubernetes::shared(),
+        Need::Alone => Kubernetes::shared().filter(|real| real.is_whole()),
+        Need::Controllers => Kubernetes::orderly(),
+    };
+    let real = real.map(|real| {
+        let _alone = (need == Need::Alone).then(|| HISTORY.write());
+        let _shared = (need != Need::Alone).then(|| HISTORY.read());
+        converse(&Server::Real(real), &namespace, &behaviour)
+    });
     if std::env::var_os("CAPSTAN_WRITE").is_some()
         && let Some(real) = &real
     {
@@ -104,9 +107,6 @@ fn prove(group: &str, name: &str, need: Need, behaviour: impl AsyncFn(&Session))
         compare("kube-apiserver", &file, &expected, &real);
     }
     let simulated = converse(&Server::simulator(), &namespace, &behaviour);
-    let dev = std::path::PathBuf::from(format!("/tmp/w/sim/{group}"));
-    std::fs::create_dir_all(&dev).expect("x");
-    std::fs::write(dev.join(format!("{name}.txt")), &simulated).expect("x");
     compare("the simulator", &file, &expected, &simulated);
 }
 

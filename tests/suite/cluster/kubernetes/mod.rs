@@ -46,6 +46,14 @@ impl Kubernetes {
         SHARED.get_or_init(Self::own).as_ref()
     }
 
+    /// A server whose controllers are not held up: the namespace controller asks for every kind, and
+    /// some tests of the shared server leave kinds behind that cannot be listed.
+    pub(super) fn orderly() -> Option<&'static Self> {
+        static ORDERLY: OnceLock<Option<Kubernetes>> = OnceLock::new();
+        let orderly = ORDERLY.get_or_init(Self::own).as_ref();
+        orderly.filter(|server| server.is_whole())
+    }
+
     /// One more server, which ends when it is dropped.
     pub(super) fn own() -> Option<Self> {
         static TOLD: Once = Once::new();
