@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_first_value_of_a_wrong_type_is_told() {
-        let told = |metadata: Value| object_meta(&metadata).unwrap_err();
+        let told = |metadata: Value| object_meta(&metadata).expect_err("it is refused");
         for (metadata, expected) in [
             (json!([]), "array into Go value of type v1.ObjectMeta"),
             (

@@ -86,10 +86,9 @@ impl Names {
         }
         // A patch of what was just deleted may be tried on the watch cache before it is not found.
         let by_chance = detail == Detail::Sorted && reply.status == 404;
+        // The real server keeps some of them in a map.
         let mut warnings: Vec<&String> = reply.warnings.iter().collect();
-        if detail == Detail::Sorted {
-            warnings.sort();
-        }
+        warnings.sort();
         for warning in warnings.into_iter().filter(|_| !by_chance) {
             let _ = writeln!(out, "  warning: {}", self.named(warning));
         }

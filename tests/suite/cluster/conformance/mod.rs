@@ -68,7 +68,7 @@ macro_rules! behaviours {
             use super::super::{Need, group, prove};
             $(#[test]
             fn $name() {
-                prove(group(module_path!()), stringify!($name), Need::$need, super::$name);
+                prove(group(module_path!()), stringify!($name), Need::$need, &super::$name);
             })+
         }
     };
@@ -81,7 +81,7 @@ fn group(module: &str) -> &str {
 }
 
 /// Holds the behaviour against what is kept of it, on every server there is.
-fn prove(group: &str, name: &str, need: Need, behaviour: impl AsyncFn(&Session)) {
+fn prove(group: &str, name: &str, need: Need, behaviour: &impl AsyncFn(&Session)) {
     let file = format!("tests/suite/cluster/conformance/expected/{group}/{name}.txt");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
     let namespace = name.replace('_', "-");
@@ -93,7 +93,7 @@ fn prove(group: &str, name: &str, need: Need, behaviour: impl AsyncFn(&Session))
     let real = real.map(|real| {
         let _alone = (need == Need::Alone).then(|| HISTORY.write());
         let _shared = (need != Need::Alone).then(|| HISTORY.read());
-        converse(&Server::Real(real), &namespace, &behaviour)
+        converse(&Server::Real(real), &namespace, behaviour)
     });
     if std::env::var_os("CAPSTAN_WRITE").is_some()
         && let Some(real) = &real
@@ -106,7 +106,7 @@ fn prove(group: &str, name: &str, need: Need, behaviour: impl AsyncFn(&Session))
     if let Some(real) = real {
         compare("kube-apiserver", &file, &expected, &real);
     }
-    let simulated = converse(&Server::simulator(), &namespace, &behaviour);
+    let simulated = converse(&Server::simulator(), &namespace, behaviour);
     compare("the simulator", &file, &expected, &simulated);
 }
 
