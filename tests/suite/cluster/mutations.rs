@@ -16,7 +16,74 @@ struct Mutation {
     to: &'static str,
 }
 
-const MUTATIONS: &[Mutation] = &[];
+const MUTATIONS: &[Mutation] = &[
+    Mutation {
+        rule: "fields that nobody applies any more are removed",
+        file: "src/schema/apply/mod.rs",
+        from: "Some(last) => shed(merged, &last.fields, &owners.all_fields(), types),",
+        to: "Some(_) => merged,",
+    },
+    Mutation {
+        rule: "a field of another manager is a conflict",
+        file: "src/schema/apply/mod.rs",
+        from: "owners.yield_to(&mine, &changes, force)?;",
+        to: "owners.yield_to(&mine, &changes, true)?;",
+    },
+    Mutation {
+        rule: "lists with keys are merged item by item",
+        file: "src/schema/typed/merge.rs",
+        from: "lists(old, new, types).map_or_else(|| config.clone(), Value::Array)",
+        to: "Value::Array([old, new].concat())",
+    },
+    Mutation {
+        rule: "a change of the spec counts a generation",
+        file: "src/adapters/sim/api/strategy.rs",
+        from: "json!(generation + 1)",
+        to: "json!(generation)",
+    },
+    Mutation {
+        rule: "an update is based on the stored version",
+        file: "src/adapters/sim/api/write.rs",
+        from: "version if version == live.version => Ok(()),",
+        to: "_ if live.version > 0 => Ok(()),",
+    },
+    Mutation {
+        rule: "later pages show the state of the first",
+        file: "src/adapters/sim/api/list.rs",
+        from: "Some(version) => collection.history.undo(version)?,",
+        to: "Some(_) => Default::default(),",
+    },
+    Mutation {
+        rule: "unknown fields are pruned",
+        file: "src/adapters/sim/api/strategy.rs",
+        from: "unknown.extend(prune(&custom.schema, &mut object));",
+        to: "unknown.extend(prune(&custom.schema, &mut object.clone()));",
+    },
+    Mutation {
+        rule: "defaults are filled in",
+        file: "src/adapters/sim/api/strategy.rs",
+        from: "apply_defaults(&custom.schema, &mut object);\n            (object, unknown)",
+        to: "(object, unknown)",
+    },
+    Mutation {
+        rule: "what leaves a selector is told as deleted",
+        file: "src/adapters/sim/api/watch.rs",
+        from: r#"(Some(before), None) => lines.object("DELETED", &before.at(event.version())),"#,
+        to: "(Some(_), None) => {}",
+    },
+    Mutation {
+        rule: "rules of a kind are evaluated",
+        file: "src/schema/verdict.rs",
+        from: "violations.extend(failures.violations);",
+        to: "drop(failures.violations);",
+    },
+    Mutation {
+        rule: "finalizers hold an object",
+        file: "src/adapters/sim/api/delete.rs",
+        from: "!metadata::finalizers(object).is_empty() ||",
+        to: "false ||",
+    },
+];
 
 fn house() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
