@@ -1,7 +1,7 @@
 //! Kubernetes' strategic merge patch on objects of built-in kinds.
 //!
 //! In: an object and a patch. Out: the patched object, or why it cannot be patched. Maps merge deeply,
-//! null deletes, and lists of [`LISTS`] merge by key; directives (`$patch`, `$retainKeys`,
+//! null deletes, and lists of known fields merge by key; directives (`$patch`, `$retainKeys`,
 //! `$deleteFromPrimitiveList/…`, `$setElementOrder/…`) say otherwise.
 //!
 //! It answers as k8s.io/apimachinery `util/strategicpatch` does, down to where new items stand (before
