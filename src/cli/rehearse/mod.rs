@@ -77,3 +77,21 @@ fn is_meant(id: &ObjectId, failure: &Failure) -> bool {
         .is_none_or(|namespace| *namespace == id.namespace);
     here && id.kind == failure.kind && id.name == failure.name
 }
+
+/// What the tests of this room rehearse: the documents of one file, with what fails.
+#[cfg(test)]
+fn fleet(text: &str, failures: &[&str]) -> (Compiled, ApplySet, Options) {
+    use std::sync::Arc;
+
+    let tree = crate::model::Tree {
+        files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+        ..crate::model::Tree::default()
+    };
+    let failures = failures.iter().map(|text| text.parse());
+    let options = Options {
+        failures: failures.collect::<Result<_, _>>().expect("failures"),
+        ..Options::default()
+    };
+    let set = ApplySet::new("test", "default");
+    (crate::compile::compile(&tree, &[]), set, options)
+}

@@ -143,26 +143,11 @@ fn unready(compiled: &Compiled, rehearsal: &Rehearsal) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::sync::Arc;
-
     use super::*;
-    use crate::adapters::sim::actors::Options;
-    use crate::compile::compile;
-    use crate::model::Tree;
-    use crate::plan::ApplySet;
+    use crate::cli::rehearse::fleet;
 
     fn text(objects: &[&str], failures: &[&str]) -> String {
-        let files = objects.join("\n---\n");
-        let tree = Tree {
-            files: [(Arc::from("a.yaml"), Arc::from(files.as_bytes()))].into(),
-            ..Tree::default()
-        };
-        let (compiled, set) = (compile(&tree, &[]), ApplySet::new("test", "default"));
-        let failures = failures.iter().map(|text| text.parse().unwrap());
-        let options = Options {
-            failures: failures.collect(),
-            ..Options::default()
-        };
+        let (compiled, set, options) = fleet(&objects.join("\n---\n"), failures);
         let rehearsal = Rehearsal::hold(&compiled, &set, options, |server| server);
         rehearsal.unwrap().text(&compiled)
     }

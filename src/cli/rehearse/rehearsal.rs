@@ -153,25 +153,14 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::adapters::sim::actors::Options;
-    use crate::compile::compile;
-    use crate::model::Tree;
+    use crate::cli::rehearse::fleet;
 
     const GROUP: &str = "{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg, namespace: default}, spec: {location: uksouth}}";
 
     /// Whether the fleet became ready, its last second, and how long the rehearsal was on the virtual
     /// clock.
     async fn held(text: &str, failures: &[&str]) -> (bool, u64, Duration) {
-        let tree = Tree {
-            files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
-            ..Tree::default()
-        };
-        let (compiled, set) = (compile(&tree, &[]), ApplySet::new("test", "default"));
-        let failures = failures.iter().map(|text| text.parse().unwrap());
-        let options = Options {
-            failures: failures.collect(),
-            ..Options::default()
-        };
+        let (compiled, set, options) = fleet(text, failures);
         let start = Instant::now();
         let rehearsal = rehearse(&compiled, &set, options, |server| server).await;
         let rehearsal = rehearsal.unwrap();

@@ -106,7 +106,7 @@ fn every_mutation_is_of_the_source_as_it_is() {
 }
 
 #[test]
-#[ignore = "builds the program once for each mutation; CI does"]
+#[ignore = "builds the program once for each mutation"]
 fn every_mutation_of_the_simulator_is_noticed() {
     let dir = tempfile::tempdir().expect("a directory");
     for part in [

@@ -163,11 +163,13 @@ fn selectable(version: &Value) -> Vec<String> {
         .collect()
 }
 
-fn list(value: &Value) -> &[Value] {
+/// The items; none when it is no list.
+pub(super) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn text(value: &Value) -> &str {
+/// The text; empty when it is none.
+pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 

@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 
+use super::custom::{list, text};
 use super::status::Cause;
 
 /// A version that is going may say so in one line.
@@ -221,12 +222,4 @@ fn check_reviews(versions: &Value, field: &str, causes: &mut Vec<Cause>) {
         let detail = "must include at least one of v1, v1beta1";
         causes.push(Cause::invalid(field, versions, detail));
     }
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::custom::{list, text};
 use super::definition_parts;
 use super::metadata;
 use super::names;
@@ -316,14 +317,6 @@ fn check_approval(definition: &Value, old: Option<&Value>, causes: &mut Vec<Caus
             Cause::invalid(field, &json!(said), &format!("{must} {with}, {see}"))
         }
     });
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

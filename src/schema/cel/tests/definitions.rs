@@ -26,80 +26,83 @@ fn told(rule: Value) -> Vec<String> {
         .collect()
 }
 
+/// A rule that is no expression about the schema, and how the complaint ends.
+const MISTAKES: &[(&str, &str)] = &[
+    ("self.colour == 'a'", "undefined field 'colour'"),
+    ("has(self.list[0].b)", "undefined field 'b'"),
+    ("self.list.all(x, x.b == 'a')", "undefined field 'b'"),
+    ("self.?colour.hasValue()", "undefined field 'colour'"),
+    ("self.any == 1", "undefined field 'any'"),
+    ("other == 1", "undeclared reference to 'other'"),
+    (
+        "self.text.shout()",
+        "undeclared reference to 'shout' or no such overload",
+    ),
+    (
+        "self.text.size(1) > 1",
+        "undeclared reference to 'size' or no such overload",
+    ),
+    (
+        "self.size == 'a'",
+        "found no matching overload for '_==_' applied to '(int, string)'",
+    ),
+    (
+        "self.size == 1.0",
+        "found no matching overload for '_==_' applied to '(int, double)'",
+    ),
+    (
+        "self.text.matches(1)",
+        "found no matching overload for 'matches' applied to '(int)'",
+    ),
+    (
+        "self.text > 1",
+        "found no matching overload for '_>_' applied to '(string, int)'",
+    ),
+    (
+        "self.text == null",
+        "found no matching overload for '_==_' applied to '(string, null)'",
+    ),
+    (
+        "self.text + 1 == 'a'",
+        "found no matching overload for '_+_' applied to '(string, int)'",
+    ),
+    (
+        "self.text && true",
+        "found no matching overload for '_&&_' applied to '(string)'",
+    ),
+    (
+        "1 in self.map",
+        "found no matching overload for '@in' applied to '(int, map(string, string))'",
+    ),
+    (
+        "self.text.a == 1",
+        "type 'string' does not support field selection",
+    ),
+    (
+        "self.size.startsWith('a')",
+        "found no matching overload for 'startsWith' applied to '(int)'",
+    ),
+    (
+        "self.size.all(x, true)",
+        "expression of type 'int' cannot be range of a comprehension (must be list, map, or dynamic)",
+    ),
+    (
+        "self.text.hasValue()",
+        "found no matching overload for 'hasValue' applied to '(string)'",
+    ),
+    (
+        "[1, 'a'].size() == 2",
+        "expected type 'int' but found 'string'",
+    ),
+    (
+        "duration('1d') > duration('1s')",
+        "invalid duration argument",
+    ),
+];
+
 #[test]
 fn what_is_no_expression_about_the_schema_is_refused() {
-    for (rule, why) in [
-        ("self.colour == 'a'", "undefined field 'colour'"),
-        ("has(self.list[0].b)", "undefined field 'b'"),
-        ("self.list.all(x, x.b == 'a')", "undefined field 'b'"),
-        ("self.?colour.hasValue()", "undefined field 'colour'"),
-        ("self.any == 1", "undefined field 'any'"),
-        ("other == 1", "undeclared reference to 'other'"),
-        (
-            "self.text.shout()",
-            "undeclared reference to 'shout' or no such overload",
-        ),
-        (
-            "self.text.size(1) > 1",
-            "undeclared reference to 'size' or no such overload",
-        ),
-        (
-            "self.size == 'a'",
-            "found no matching overload for '_==_' applied to '(int, string)'",
-        ),
-        (
-            "self.size == 1.0",
-            "found no matching overload for '_==_' applied to '(int, double)'",
-        ),
-        (
-            "self.text.matches(1)",
-            "found no matching overload for 'matches' applied to '(int)'",
-        ),
-        (
-            "self.text > 1",
-            "found no matching overload for '_>_' applied to '(string, int)'",
-        ),
-        (
-            "self.text == null",
-            "found no matching overload for '_==_' applied to '(string, null)'",
-        ),
-        (
-            "self.text + 1 == 'a'",
-            "found no matching overload for '_+_' applied to '(string, int)'",
-        ),
-        (
-            "self.text && true",
-            "found no matching overload for '_&&_' applied to '(string)'",
-        ),
-        (
-            "1 in self.map",
-            "found no matching overload for '@in' applied to '(int, map(string, string))'",
-        ),
-        (
-            "self.text.a == 1",
-            "type 'string' does not support field selection",
-        ),
-        (
-            "self.size.startsWith('a')",
-            "found no matching overload for 'startsWith' applied to '(int)'",
-        ),
-        (
-            "self.size.all(x, true)",
-            "expression of type 'int' cannot be range of a comprehension (must be list, map, or dynamic)",
-        ),
-        (
-            "self.text.hasValue()",
-            "found no matching overload for 'hasValue' applied to '(string)'",
-        ),
-        (
-            "[1, 'a'].size() == 2",
-            "expected type 'int' but found 'string'",
-        ),
-        (
-            "duration('1d') > duration('1s')",
-            "invalid duration argument",
-        ),
-    ] {
+    for (rule, why) in MISTAKES {
         let said = told(json!({"rule": rule}));
         assert_eq!(said.len(), 1, "{rule}: {said:?}");
         let end = format!("\"OptionalOldSelf\":null}}: compilation failed: {why}");

@@ -2,21 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{behaviours, thing};
-use crate::cluster::session::{Ask, GROUP, Session};
-
-fn config_map(name: &str, metadata: &Json) -> Json {
-    let mut made = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
-    made["metadata"]["name"] = json!(name);
-    made
-}
-
-fn a_thing(metadata: &Json) -> Json {
-    let mut made =
-        json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Thing", "metadata": metadata});
-    made["metadata"]["name"] = json!("a");
-    made
-}
+use super::{a_config_map, a_thing, behaviours, thing};
+use crate::cluster::session::{Ask, Session};
 
 fn held() -> Json {
     json!({"finalizers": ["capstan.dev/f"]})
@@ -28,7 +15,7 @@ fn finalizers(names: &[&str]) -> Json {
 
 async fn a_deletion_answers_with_what_it_deleted(s: &Session) {
     s.install(&thing()).await;
-    s.post("configmaps", &config_map("a", &json!({}))).await;
+    s.post("configmaps", &a_config_map("a", &json!({}))).await;
     s.post("things", &a_thing(&json!({}))).await;
     s.post("secrets", &json!({"metadata": {"name": "a"}})).await;
     s.post("serviceaccounts", &json!({"metadata": {"name": "a"}}))
@@ -55,7 +42,7 @@ async fn a_deletion_answers_with_what_it_deleted(s: &Session) {
 
 async fn a_deletion_is_of_the_object_that_was_meant(s: &Session) {
     s.install(&thing()).await;
-    let made = s.post("configmaps", &config_map("a", &json!({}))).await;
+    let made = s.post("configmaps", &a_config_map("a", &json!({}))).await;
     let changed = s
         .merge("configmaps/a", &json!({"metadata": {"labels": {"l": "1"}}}))
         .await;
@@ -111,7 +98,7 @@ async fn a_finalizer_holds_an_object(s: &Session) {
 }
 
 async fn a_finalizer_holds_a_built_in_object(s: &Session) {
-    s.post("configmaps", &config_map("a", &held())).await;
+    s.post("configmaps", &a_config_map("a", &held())).await;
     s.delete("configmaps/a").await;
     s.delete("configmaps/a").await;
     let mut read = s.get("configmaps/a").await.body;
@@ -129,7 +116,7 @@ async fn no_finalizer_is_added_to_what_is_going(s: &Session) {
     let two = ["capstan.dev/f", "capstan.dev/g"];
     s.post("things", &a_thing(&finalizers(&two)["metadata"]))
         .await;
-    s.post("configmaps", &config_map("a", &held())).await;
+    s.post("configmaps", &a_config_map("a", &held())).await;
     s.delete("things/a").await;
     s.delete("configmaps/a").await;
     for names in [
@@ -179,11 +166,11 @@ async fn an_applied_finalizer_is_let_go_by_its_manager(s: &Session) {
 
 async fn a_grace_period_means_nothing_to_most_kinds(s: &Session) {
     for seconds in [0, 10, -1] {
-        s.post("configmaps", &config_map("a", &json!({}))).await;
+        s.post("configmaps", &a_config_map("a", &json!({}))).await;
         s.delete_with("configmaps/a", &json!({"gracePeriodSeconds": seconds}))
             .await;
     }
-    s.post("configmaps", &config_map("a", &held())).await;
+    s.post("configmaps", &a_config_map("a", &held())).await;
     s.delete("configmaps/a?gracePeriodSeconds=10").await;
     s.delete("configmaps/a?gracePeriodSeconds=0").await;
     s.delete("configmaps/a?gracePeriodSeconds=x").await;
@@ -191,7 +178,7 @@ async fn a_grace_period_means_nothing_to_most_kinds(s: &Session) {
 
 async fn a_rehearsed_deletion_deletes_nothing(s: &Session) {
     s.install(&thing()).await;
-    s.post("configmaps", &config_map("a", &json!({}))).await;
+    s.post("configmaps", &a_config_map("a", &json!({}))).await;
     s.post("things", &a_thing(&held())).await;
     s.delete("configmaps/a?dryRun=All").await;
     s.get("configmaps/a").await;
@@ -211,7 +198,7 @@ async fn a_rehearsed_deletion_deletes_nothing(s: &Session) {
 }
 
 async fn a_deletion_refuses_options_that_make_no_sense(s: &Session) {
-    s.post("configmaps", &config_map("a", &json!({}))).await;
+    s.post("configmaps", &a_config_map("a", &json!({}))).await;
     for options in [
         json!({"propagationPolicy": "Sideways"}),
         json!({"propagationPolicy": "Orphan", "orphanDependents": true}),
@@ -241,10 +228,10 @@ async fn a_deletion_refuses_options_that_make_no_sense(s: &Session) {
 }
 
 async fn options_are_of_the_body_if_there_is_one(s: &Session) {
-    s.post("configmaps", &config_map("a", &json!({}))).await;
+    s.post("configmaps", &a_config_map("a", &json!({}))).await;
     s.delete_with("configmaps/a?dryRun=All", &json!({})).await;
     s.get("configmaps/a").await;
-    s.post("configmaps", &config_map("b", &json!({}))).await;
+    s.post("configmaps", &a_config_map("b", &json!({}))).await;
     s.delete_with(
         "configmaps/b?propagationPolicy=Sideways",
         &json!({"kind": "DeleteOptions", "apiVersion": "v1"}),
@@ -257,7 +244,7 @@ async fn options_are_of_the_body_if_there_is_one(s: &Session) {
 async fn a_collection_is_deleted_as_selected(s: &Session) {
     s.install(&thing()).await;
     for (name, label) in [("a", "1"), ("b", "2"), ("c", "1"), ("d", "3")] {
-        let made = config_map(name, &json!({"labels": {"l": label}}));
+        let made = a_config_map(name, &json!({"labels": {"l": label}}));
         s.send(Ask::new("POST", "configmaps").json(&made).silent())
             .await;
     }

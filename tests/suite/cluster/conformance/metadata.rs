@@ -2,21 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{behaviours, thing};
-use crate::cluster::session::{GROUP, Session};
-
-fn config_map(name: &str, metadata: &Json) -> Json {
-    let mut made = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
-    made["metadata"]["name"] = json!(name);
-    made
-}
-
-fn a_thing(metadata: &Json) -> Json {
-    let mut made =
-        json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Thing", "metadata": metadata});
-    made["metadata"]["name"] = json!("a");
-    made
-}
+use super::{a_config_map, a_thing, behaviours, thing};
+use crate::cluster::session::Session;
 
 fn owner(kind: &str, uid: &str) -> Json {
     json!({"apiVersion": "v1", "kind": kind, "name": "o", "uid": uid})
@@ -24,7 +11,7 @@ fn owner(kind: &str, uid: &str) -> Json {
 
 async fn a_name_and_a_namespace_stay(s: &Session) {
     let mut read = s
-        .post("configmaps", &config_map("a", &json!({})))
+        .post("configmaps", &a_config_map("a", &json!({})))
         .await
         .body;
     s.merge("configmaps/a", &json!({"metadata": {"name": "b"}}))
@@ -62,18 +49,18 @@ async fn what_only_the_server_says_is_not_taken_from_a_creation(s: &Session) {
         let old = made.at("/metadata/creationTimestamp").starts_with("2001");
         s.note(&format!("old: {old}"));
     };
-    let made = s.post("configmaps", &config_map("a", &said)).await;
+    let made = s.post("configmaps", &a_config_map("a", &said)).await;
     times(s, &made);
     let made = s.post("things", &a_thing(&said)).await;
     times(s, &made);
     let versioned = json!({"resourceVersion": "1"});
-    s.post("configmaps", &config_map("b", &versioned)).await;
+    s.post("configmaps", &a_config_map("b", &versioned)).await;
 }
 
 async fn what_only_the_server_says_stays_in_updates(s: &Session) {
     s.install(&thing()).await;
     s.post("things", &a_thing(&json!({}))).await;
-    s.post("configmaps", &config_map("a", &json!({}))).await;
+    s.post("configmaps", &a_config_map("a", &json!({}))).await;
     for path in ["things/a", "configmaps/a"] {
         for metadata in [
             json!({"creationTimestamp": "2001-01-01T00:00:00Z"}),
@@ -89,18 +76,18 @@ async fn what_only_the_server_says_stays_in_updates(s: &Session) {
 
 async fn a_uid_stays(s: &Session) {
     s.install(&thing()).await;
-    s.post("configmaps", &config_map("a", &json!({}))).await;
+    s.post("configmaps", &a_config_map("a", &json!({}))).await;
     let other = "11111111-2222-3333-4444-555555555555";
     s.merge("configmaps/a", &json!({"metadata": {"uid": other}}))
         .await;
-    s.put("configmaps/a", &config_map("a", &json!({"uid": other})))
+    s.put("configmaps/a", &a_config_map("a", &json!({"uid": other})))
         .await;
     s.put(
         "configmaps/a",
-        &config_map("a", &json!({"labels": {"l": "1"}})),
+        &a_config_map("a", &json!({"labels": {"l": "1"}})),
     )
     .await;
-    s.put("configmaps/b", &config_map("b", &json!({"uid": other})))
+    s.put("configmaps/b", &a_config_map("b", &json!({"uid": other})))
         .await;
     let mut read = s.post("things", &a_thing(&json!({}))).await.body;
     read["metadata"]["uid"] = json!(other);
@@ -116,10 +103,10 @@ async fn a_uid_stays(s: &Session) {
 
 async fn a_resource_version_guards_an_update(s: &Session) {
     s.install(&thing()).await;
-    let first = s.post("configmaps", &config_map("a", &json!({}))).await;
+    let first = s.post("configmaps", &a_config_map("a", &json!({}))).await;
     s.put(
         "configmaps/a",
-        &config_map("a", &json!({"labels": {"l": "1"}})),
+        &a_config_map("a", &json!({"labels": {"l": "1"}})),
     )
     .await;
     s.put("configmaps/a", &first.body).await;
@@ -140,7 +127,7 @@ async fn a_resource_version_guards_an_update(s: &Session) {
     )
     .await;
     for version in ["x", "-1", "0"] {
-        let said = config_map("a", &json!({"resourceVersion": version}));
+        let said = a_config_map("a", &json!({"resourceVersion": version}));
         s.put("configmaps/a", &said).await;
     }
 }
@@ -149,7 +136,7 @@ async fn a_name_follows_the_rule_of_its_kind(s: &Session) {
     s.install(&thing()).await;
     let long = "a".repeat(254);
     for name in ["A", "a_b", "-a", "a..b", "a.", &long, "a/b", ""] {
-        s.post("configmaps", &config_map(name, &json!({}))).await;
+        s.post("configmaps", &a_config_map(name, &json!({}))).await;
     }
     for name in ["a.b", "A", "..", "a/b"] {
         let mut made = a_thing(&json!({}));
@@ -185,7 +172,7 @@ async fn labels_are_checked(s: &Session) {
         json!({"a": long}),
         json!({long.as_str(): "v"}),
     ] {
-        s.post("configmaps", &config_map("a", &json!({"labels": labels})))
+        s.post("configmaps", &a_config_map("a", &json!({"labels": labels})))
             .await;
     }
 }
@@ -199,14 +186,14 @@ async fn annotations_are_checked(s: &Session) {
     ] {
         s.post(
             "configmaps?dryRun=All",
-            &config_map("a", &json!({"annotations": annotations})),
+            &a_config_map("a", &json!({"annotations": annotations})),
         )
         .await;
     }
     let big = json!({"annotations": {"a": "x".repeat(262_144)}});
-    s.post("configmaps", &config_map("a", &big)).await;
+    s.post("configmaps", &a_config_map("a", &big)).await;
     s.post("things", &a_thing(&big)).await;
-    s.post("configmaps", &config_map("a", &json!({}))).await;
+    s.post("configmaps", &a_config_map("a", &json!({}))).await;
     s.post("things", &a_thing(&json!({}))).await;
     for metadata in [
         json!({"annotations": {"a b": "v"}}),
@@ -229,7 +216,7 @@ async fn owner_references_are_checked(s: &Session) {
         json!([owner("ConfigMap", "u"), owner("ConfigMap", "u")]),
     ] {
         let metadata = json!({"ownerReferences": owners});
-        s.post("configmaps?dryRun=All", &config_map("a", &metadata))
+        s.post("configmaps?dryRun=All", &a_config_map("a", &metadata))
             .await;
         s.post("things?dryRun=All", &a_thing(&metadata)).await;
     }
@@ -246,7 +233,7 @@ async fn finalizers_are_checked(s: &Session) {
         json!(["a/b/c", ""]),
     ] {
         let metadata = json!({"finalizers": finalizers});
-        s.post("configmaps?dryRun=All", &config_map("a", &metadata))
+        s.post("configmaps?dryRun=All", &a_config_map("a", &metadata))
             .await;
         s.post("things?dryRun=All", &a_thing(&metadata)).await;
     }
@@ -259,7 +246,7 @@ async fn finalizers_are_checked(s: &Session) {
     .await;
     s.merge("things/a", &json!({"metadata": {"labels": {"l": "1"}}}))
         .await;
-    s.post("configmaps", &config_map("a", &json!({}))).await;
+    s.post("configmaps", &a_config_map("a", &json!({}))).await;
     s.merge(
         "configmaps/a",
         &json!({"metadata": {"finalizers": ["plain"]}}),

@@ -45,7 +45,7 @@ use serde_json::{Value as Json, json};
 use super::difference::difference;
 use super::kubernetes::Kubernetes;
 use super::servers::Server;
-use super::session::Session;
+use super::session::{GROUP, Session};
 
 /// Tests that make the shared server forget its history want it for themselves.
 static HISTORY: RwLock<()> = RwLock::new(());
@@ -132,6 +132,21 @@ fn compare(who: &str, file: &str, expected: &str, said: &str) {
         let whole = whole.display();
         panic!("{who} differs from {file}, all it said is in {whole}, {difference}");
     }
+}
+
+/// A ConfigMap with this metadata.
+fn a_config_map(name: &str, metadata: &Json) -> Json {
+    let mut made = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+    made["metadata"]["name"] = json!(name);
+    made
+}
+
+/// The Thing `a` with this metadata.
+fn a_thing(metadata: &Json) -> Json {
+    let mut made =
+        json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Thing", "metadata": metadata});
+    made["metadata"]["name"] = json!("a");
+    made
 }
 
 /// `Thing`: namespaced, with a field of every type and a status.

@@ -12,6 +12,7 @@ mod workloads;
 use serde_json::{Value, json};
 
 use super::builtin::Builtin;
+use super::custom::list;
 use super::status::Cause;
 use super::strategy::Part;
 use super::{events, namespaces};
@@ -101,10 +102,6 @@ pub(super) fn note_stored_version(definition: &mut Value) {
 
 fn fields(map: &Value) -> impl Iterator<Item = (&String, &Value)> {
     map.as_object().into_iter().flatten()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 fn immutable(key: &str, object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
