@@ -245,10 +245,8 @@ fn dependents_fare_as_the_cascade_says(k: &Kubectl) {
         let owner = config_map("owner", &json!({}));
         k.file("owner", &[owner]);
         k.quietly(&["apply", "--server-side", "-f", "owner"]);
-        let uid = k
-            .command(&["get", "cm/owner", "-o", "jsonpath={.metadata.uid}"])
-            .output();
-        let uid = String::from_utf8(uid.expect("kubectl runs").stdout).expect("a uid");
+        let uid = k.output(&["get", "cm/owner", "-o", "jsonpath={.metadata.uid}"]);
+        let uid = String::from_utf8(uid.stdout).expect("a uid");
         let mut dependent = a_thing(cascade, &json!({}));
         dependent["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "ConfigMap",
             "name": "owner", "uid": uid, "blockOwnerDeletion": true}]);

@@ -8,8 +8,9 @@ mod behaviours;
 mod shown;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, Once};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex, Once, OnceLock};
+use std::time::Duration;
 
 use capstan::adapters::sim::api;
 use capstan::adapters::sim::clock::SimClock;
@@ -22,6 +23,17 @@ use super::conformance::{orbit, thing};
 use super::difference::difference;
 use super::kubernetes::{self, Kubernetes};
 use super::pipeline::{anonymous, serve};
+
+/// A command that is not over by then waits for what will never be.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// The real server of these tests. Those of others hold kinds of the same names, among which kubectl
+/// picks the first.
+fn real_server() -> Option<&'static Kubernetes> {
+    static SERVER: OnceLock<Option<Kubernetes>> = OnceLock::new();
+    let server = SERVER.get_or_init(Kubernetes::own).as_ref();
+    server.filter(|server| server.is_whole())
+}
 
 /// A namespace of its own and a kubectl that works in it.
 struct Kubectl {
@@ -108,9 +120,15 @@ impl Kubectl {
         command
     }
 
+    /// Runs it for no longer than [`LIMIT`].
+    fn output(&self, arguments: &[&str]) -> Output {
+        let mut command = assert_cmd::Command::from_std(self.command(arguments));
+        command.timeout(LIMIT).output().expect("kubectl runs")
+    }
+
     /// Runs it and writes down what it printed and how it ended.
     fn run(&self, arguments: &[&str]) {
-        let output = self.command(arguments).output().expect("kubectl runs");
+        let output = self.output(arguments);
         let mut written = self.written.lock().expect("nobody panicked");
         let code = output.status.code().unwrap_or(-1);
         written.push_str(&format!("> kubectl {}\nexit {code}\n", arguments.join(" ")));
@@ -123,7 +141,7 @@ impl Kubectl {
 
     /// Runs what has to work and says nothing of it.
     fn quietly(&self, arguments: &[&str]) {
-        let output = self.command(arguments).output().expect("kubectl runs");
+        let output = self.output(arguments);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "kubectl {arguments:?}: {said}");
     }
@@ -143,8 +161,7 @@ fn prove(name: &str, behaviour: impl Fn(&Kubectl)) {
     let file = format!("tests/suite/cluster/kubectl/expected/{name}.txt");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
     let namespace = name.replace('_', "-");
-    let real = Kubernetes::shared().filter(|real| real.is_whole());
-    let real = real.map(|real| {
+    let real = real_server().map(|real| {
         let kubectl = Kubectl::real(program.clone(), real, &namespace);
         behaviour(&kubectl);
         kubectl.transcript()
