@@ -8,12 +8,26 @@ pub const MANAGED_BY_VALUE: &str = "capstan";
 pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 /// Names the ApplySet an object is a member of (KEP-3659).
 pub const PART_OF: &str = "applyset.kubernetes.io/part-of";
+/// On the parent of an ApplySet: its id.
+pub const APPLY_SET_ID: &str = "applyset.kubernetes.io/id";
+/// On the parent of an ApplySet: the tool that keeps it, `name/version`.
+pub const APPLY_SET_TOOLING: &str = "applyset.kubernetes.io/tooling";
+/// On the parent of an ApplySet: the kinds of its members, `Kind.group`, sorted.
+pub const APPLY_SET_KINDS: &str = "applyset.kubernetes.io/contains-group-kinds";
+/// On the parent of an ApplySet: the namespaces of its members besides its own, sorted.
+pub const APPLY_SET_NAMESPACES: &str = "applyset.kubernetes.io/additional-namespaces";
 /// Names the file an object came from.
 pub const SOURCE: &str = "capstan.dev/source";
 /// The sha256 of the applied payload without this key.
 pub const APPLIED: &str = "capstan.dev/applied";
 /// What happens to the object when its file goes away.
 pub const DELETION_POLICY: &str = "capstan.dev/deletion-policy";
+/// Lets the fleet take over an object that is not its own.
+pub const ADOPT: &str = "capstan.dev/adopt";
+/// Names the ApplySet that an object was released from; that set takes it back without adoption.
+pub const ORPHANED_FROM: &str = "capstan.dev/orphaned-from";
+/// Fields that are left to others once the object is made: JSON pointers, comma-separated.
+pub const IGNORE: &str = "capstan.dev/ignore";
 /// Lets an apply take fields from other managers.
 pub const FORCE_CONFLICTS: &str = "capstan.dev/force-conflicts";
 /// Names objects that come first, as in other tools: `group/namespaces/ns/Kind/name`, comma-separated.

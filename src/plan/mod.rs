@@ -20,7 +20,7 @@ use crate::api::labels;
 use crate::graph::{Executor, Graph, Place};
 use crate::model::{Action, Change, Object, ObjectId, Predecessor, Step};
 
-pub use applyset::ApplySet;
+pub use applyset::{ApplySet, NotOurs, Parent};
 pub use execution::Execution;
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
 pub use text::{text, word};
