@@ -22,6 +22,8 @@ pub const SOURCE: &str = "capstan.dev/source";
 pub const APPLIED: &str = "capstan.dev/applied";
 /// What happens to the object when its file goes away.
 pub const DELETION_POLICY: &str = "capstan.dev/deletion-policy";
+/// The trailer of a commit that approves a deletion: `delete <namespace>/<name>`.
+pub const APPROVE: &str = "Capstan-Approve";
 /// Lets the fleet take over an object that is not its own.
 pub const ADOPT: &str = "capstan.dev/adopt";
 /// Names the ApplySet that an object was released from; that set takes it back without adoption.

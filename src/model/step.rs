@@ -33,6 +33,8 @@ pub enum Action {
         manager: String,
         /// Whether to take fields from other managers.
         force: bool,
+        /// JSON pointers to what is left to others once the object is made.
+        left: Vec<String>,
     },
 }
 

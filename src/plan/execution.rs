@@ -111,6 +111,7 @@ mod tests {
                 payload: Json::Null,
                 manager: String::new(),
                 force: false,
+                left: Vec::new(),
             },
             change: Change::Create,
             after: before

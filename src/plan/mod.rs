@@ -8,7 +8,10 @@
 
 mod applyset;
 mod execution;
+mod member;
+mod ownership;
 mod progress;
+mod prune;
 mod text;
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,13 +19,17 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
+use crate::api::kinds::{CAPI, INFRASTRUCTURE};
 use crate::api::labels;
 use crate::graph::{Executor, Graph, Place};
 use crate::model::{Action, Change, Object, ObjectId, Predecessor, Step};
 
 pub use applyset::{ApplySet, NotOurs, Parent};
 pub use execution::Execution;
+pub use member::{Drift, Member, Owner, Standing, version, without};
+pub use ownership::{Claim, Foreign, claim, handover, refusal, release};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
+pub use prune::{Brake, Fate, Scene, fates};
 pub use text::{text, word};
 
 /// The field manager of a sync.
@@ -107,7 +114,29 @@ fn apply(object: &Object, set: &ApplySet) -> Action {
         payload: payload(object, set),
         manager: MANAGER.to_owned(),
         force,
+        left: left_to_others(object),
     }
+}
+
+/// What is left to others once the object is made: what the fleet says, and what controllers are known
+/// to write (DESIGN §7).
+fn left_to_others(object: &Object) -> Vec<String> {
+    let said = object.annotation(labels::IGNORE).unwrap_or_default();
+    let said = said
+        .split(',')
+        .map(str::trim)
+        .filter(|part| part.starts_with('/'));
+    let scaled = object.annotation(labels::REPLICAS_MANAGED_BY).is_some();
+    let known: &[&str] = match (object.id.group.as_str(), object.id.kind.as_str()) {
+        (CAPI, "Cluster") | (INFRASTRUCTURE, "AROCluster") => &["/spec/controlPlaneEndpoint"],
+        (INFRASTRUCTURE, "AROMachinePool") => &["/spec/providerIDList"],
+        (CAPI, "MachinePool") if scaled => &["/spec/replicas", "/spec/providerIDList"],
+        (CAPI, "MachinePool") => &["/spec/providerIDList"],
+        _ => &[],
+    };
+    said.chain(known.iter().copied())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The object as it is sent: with the ApplySet label and the sha256 of itself without that hash
@@ -215,6 +244,7 @@ mod tests {
                 payload: Json::Null,
                 manager: String::new(),
                 force: false,
+                left: Vec::new(),
             },
             change: Change::Create,
             after: after

@@ -59,6 +59,7 @@ async fn attempt(client: &Client, discovery: &Discovery, step: &Step) -> Result<
         payload,
         manager,
         force,
+        ..
     } = &step.action;
     let id = &step.object;
     let served = discovery.resolve(id, version(payload)).await?;

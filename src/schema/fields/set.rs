@@ -124,6 +124,11 @@ impl FieldSet {
         }
     }
 
+    /// What is below `element`, empty when nothing is; none when the set does not have it.
+    pub(super) fn branch(&self, element: &Element) -> Option<&Self> {
+        Some(&self.branches.get(element)?.below)
+    }
+
     /// The elements at the root: each with whether it is a member and with what is below it.
     pub(crate) fn branches(&self) -> impl Iterator<Item = (&Element, bool, &Self)> {
         self.branches

@@ -1,0 +1,335 @@
+//! What is kept of a live member of the fleet's set, so that an unchanged one costs nothing.
+//!
+//! In: the live object, what is wanted of it, what was kept of it before. Out: a [`Member`]: who it is,
+//! how it fares, and whether it stands as it was applied. managedFields and content are read here and
+//! not kept. It does not know: how the object came here, what is done about it.
+
+use serde_json::Value as Json;
+
+use crate::api::labels;
+use crate::health::{Live, health};
+use crate::model::{Action, Health};
+use crate::schema::{Element, FieldSet, Managed, Operation};
+
+/// A live member.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Its uid.
+    pub uid: String,
+    /// Its resourceVersion; zero when it is no number. API servers count up (since 1.35 officially).
+    pub version: u128,
+    /// Its generation.
+    pub generation: i64,
+    /// How it fares.
+    pub health: Health,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// Who owns it.
+    pub owners: Vec<Owner>,
+    /// The Cluster it belongs to, by its label; empty for none.
+    pub cluster: String,
+    /// What happens to it when its file goes away, as it was last applied.
+    pub policy: String,
+    /// The sha256 of the payload it was last applied with, as that says.
+    pub applied: String,
+    /// Whether it stands as it was applied.
+    pub standing: Standing,
+    /// Tells the fields we own and their values apart.
+    digest: u64,
+}
+
+/// An entry of `metadata.ownerReferences`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The owner; of the same namespace, or of none.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Whether it is the controller.
+    pub controller: bool,
+}
+
+/// How a live object stands to what is wanted of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// As it was applied.
+    Same,
+    /// Something else was applied to it, or nothing is wanted of it.
+    Other,
+    /// Somebody changed what we applied.
+    Drifted(Drift),
+}
+
+/// What somebody changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drift {
+    /// The fields, as API servers write them; empty when they cannot be told.
+    pub fields: Vec<String>,
+    /// Who owns them now.
+    pub by: Vec<String>,
+}
+
+impl Member {
+    /// Reads `live`. `wanted` is what is asked of it, `before` what was known of it.
+    #[must_use]
+    pub fn read(live: &Json, wanted: Option<&Action>, before: Option<&Self>) -> Self {
+        let object = Live(live);
+        let applied = object.annotation(labels::APPLIED).to_owned();
+        let mut member = Self {
+            uid: object.uid().to_owned(),
+            version: version(live),
+            generation: object.generation(),
+            health: health(live),
+            deleting: object.is_deleting(),
+            owners: owners(object),
+            cluster: object.label(labels::CLUSTER_NAME).to_owned(),
+            policy: object.annotation(labels::DELETION_POLICY).to_owned(),
+            applied,
+            standing: Standing::Other,
+            digest: 0,
+        };
+        let Some(Action::Apply {
+            payload,
+            manager,
+            left,
+            ..
+        }) = wanted
+        else {
+            return member;
+        };
+        if hash(payload) != member.applied || member.applied.is_empty() {
+            return member;
+        }
+        let managers = Managed::read(live).unwrap_or_default();
+        let ours = |entry: &&Managed| {
+            entry.manager == *manager
+                && entry.operation == Operation::Apply
+                && entry.subresource.is_empty()
+                && payload["apiVersion"] == entry.api_version.as_str()
+        };
+        let nothing = FieldSet::new();
+        let own = managers
+            .iter()
+            .find(ours)
+            .map_or(&nothing, |entry| &entry.fields);
+        let missing = own.missing(&without(payload, left));
+        member.digest = own.digest(live, &fields(left));
+        let same = |before: &&Self| before.uid == member.uid && before.applied == member.applied;
+        let settled = before
+            .filter(same)
+            .filter(|before| before.standing == Standing::Same);
+        member.standing = if !missing.is_empty() {
+            let by = managers
+                .iter()
+                .filter(|entry| missing.iter().any(|path| has(entry, path.0.as_slice())));
+            Standing::Drifted(Drift {
+                fields: missing.iter().map(ToString::to_string).collect(),
+                by: by.map(|entry| entry.manager.clone()).collect(),
+            })
+        } else if settled.is_some_and(|before| before.digest != member.digest) {
+            Standing::Drifted(Drift::default())
+        } else {
+            Standing::Same
+        };
+        member
+    }
+
+    /// The same, as the answer to our own apply: whatever the server or its webhooks made of it is how
+    /// it stands.
+    #[must_use]
+    pub fn answered(live: &Json, wanted: &Action) -> Self {
+        Self::read(live, Some(wanted), None)
+    }
+
+    /// Whether `self` is not older than `other`. A new object starts anew.
+    #[must_use]
+    pub fn is_newer(&self, other: &Self) -> bool {
+        self.uid != other.uid || self.version >= other.version
+    }
+
+    /// The controller, if it has one.
+    #[must_use]
+    pub fn controller(&self) -> Option<&Owner> {
+        self.owners.iter().find(|owner| owner.controller)
+    }
+}
+
+/// Whether a manager owns the field at `path`, or something in it.
+fn has(entry: &Managed, path: &[Element]) -> bool {
+    let (mut set, mut rest) = (&entry.fields, path);
+    while let [first, below @ ..] = rest {
+        if set.has(first) && below.is_empty() {
+            return true;
+        }
+        match set.below(first) {
+            Some(next) => (set, rest) = (next, below),
+            None => return set.has(first),
+        }
+    }
+    true
+}
+
+/// The resourceVersion as a number.
+#[must_use]
+pub fn version(live: &Json) -> u128 {
+    let text = Live(live).text(&["metadata", "resourceVersion"]);
+    text.parse().unwrap_or_default()
+}
+
+fn owners(object: Live<'_>) -> Vec<Owner> {
+    let read = |owner: &Json| {
+        let owner = Live(owner);
+        Owner {
+            kind: owner.kind().to_owned(),
+            name: owner.text(&["name"]).to_owned(),
+            uid: owner.text(&["uid"]).to_owned(),
+            controller: owner.flag(&["controller"]),
+        }
+    };
+    let owners = object.list(&["metadata", "ownerReferences"]);
+    owners.iter().map(read).collect()
+}
+
+/// The hash that a payload carries of itself; empty when it carries none.
+fn hash(payload: &Json) -> &str {
+    Live(payload).annotation(labels::APPLIED)
+}
+
+/// `payload` without what is left to others.
+#[must_use]
+pub fn without(payload: &Json, left: &[String]) -> Json {
+    let mut payload = payload.clone();
+    for pointer in left {
+        remove(&mut payload, pointer);
+    }
+    payload
+}
+
+/// Takes the value at a JSON pointer out.
+fn remove(value: &mut Json, pointer: &str) {
+    let Some((parent, last)) = pointer.rsplit_once('/') else {
+        return;
+    };
+    let last = unescaped(last);
+    match value.pointer_mut(parent) {
+        Some(Json::Object(members)) => drop(members.remove(&last)),
+        Some(Json::Array(items)) => {
+            if let Some(at) = last.parse().ok().filter(|at| *at < items.len()) {
+                items.remove(at);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The fields at JSON pointers. A pointer into a list means the whole list: others may order it
+/// otherwise.
+fn fields(pointers: &[String]) -> FieldSet {
+    let mut set = FieldSet::new();
+    for pointer in pointers {
+        let steps = pointer.split('/').skip(1).map(unescaped);
+        let steps = steps.take_while(|step| step.parse::<usize>().is_err());
+        let path: Vec<Element> = steps.map(Element::field).collect();
+        set.insert(&path);
+    }
+    set
+}
+
+fn unescaped(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn wanted(left: &[&str]) -> Action {
+        Action::Apply {
+            payload: json!({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": "a", "annotations": {labels::APPLIED: "h1"}},
+                "data": {"k": "1", "l": "1"},
+            }),
+            manager: "capstan".to_owned(),
+            force: false,
+            left: left.iter().map(|pointer| (*pointer).to_owned()).collect(),
+        }
+    }
+
+    /// A live object of which we own some keys of its data, and somebody else the others.
+    fn live(data: &Json, own: &[&str], others: &[&str], hash: &str) -> Json {
+        let entry = |manager: &str, operation: &str, keys: &[&str], more: Json| {
+            let keys = keys.iter().map(|key| (format!("f:{key}"), json!({})));
+            let keys: serde_json::Map<String, Json> = keys.collect();
+            let mut fields = more;
+            fields["f:data"] = keys.into();
+            json!({"manager": manager, "operation": operation, "apiVersion": "v1",
+                "fieldsType": "FieldsV1", "fieldsV1": fields})
+        };
+        let ours = json!({"f:metadata": {"f:annotations": {format!("f:{}", labels::APPLIED): {}}}});
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "a", "uid": "u", "resourceVersion": "7", "annotations": {labels::APPLIED: hash},
+                "managedFields": [entry("capstan", "Apply", own, ours), entry("kubectl-edit", "Update", others, json!({}))]},
+            "data": data,
+        })
+    }
+
+    fn standing(live: &Json, left: &[&str], before: Option<&Member>) -> Standing {
+        Member::read(live, Some(&wanted(left)), before).standing
+    }
+
+    #[test]
+    fn what_stands_as_applied_is_left_alone_also_after_a_restart() {
+        let data = json!({"k": "1", "l": "1"});
+        let live = live(&data, &["k", "l"], &[], "h1");
+        assert_eq!(standing(&live, &[], None), Standing::Same);
+        let member = Member::read(&live, Some(&wanted(&[])), None);
+        assert_eq!(standing(&live, &[], Some(&member)), Standing::Same);
+    }
+
+    #[test]
+    fn another_payload_is_to_be_applied() {
+        let live = live(&json!({}), &[], &[], "h0");
+        assert_eq!(standing(&live, &[], None), Standing::Other);
+        assert_eq!(Member::read(&live, None, None).standing, Standing::Other);
+    }
+
+    #[test]
+    fn a_field_that_somebody_took_is_drift_with_its_name_and_theirs() {
+        let live = live(&json!({"k": "1", "l": "2"}), &["k"], &["l"], "h1");
+        let drift = Drift {
+            fields: vec![".data.l".to_owned()],
+            by: vec!["kubectl-edit".to_owned()],
+        };
+        assert_eq!(standing(&live, &[], None), Standing::Drifted(drift));
+        assert_eq!(
+            standing(&live, &["/data/l"], None),
+            Standing::Same,
+            "it is left to them"
+        );
+    }
+
+    #[test]
+    fn what_the_server_made_of_our_values_is_no_drift_but_a_later_change_is() {
+        let answer = live(&json!({"k": "one", "l": "1"}), &["k", "l"], &[], "h1");
+        let member = Member::answered(&answer, &wanted(&[]));
+        assert_eq!(member.standing, Standing::Same);
+        assert_eq!(standing(&answer, &[], Some(&member)), Standing::Same);
+        let later = live(&json!({"k": "two", "l": "1"}), &["k", "l"], &[], "h1");
+        let drifted = Standing::Drifted(Drift::default());
+        assert_eq!(standing(&later, &[], Some(&member)), drifted);
+        assert_eq!(
+            standing(
+                &later,
+                &["/data/k"],
+                Some(&Member::answered(&answer, &wanted(&["/data/k"])))
+            ),
+            Standing::Same
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! What becomes of members that the fleet no longer has (DESIGN §7; the nine rules of
+//! `facts/gitops-peers.md` §4). Nothing is deleted that nobody meant to delete.
+//!
+//! In: the members of the set, which of them leave, how far the applies have come, what was approved.
+//! Out: a [`Fate`] for each that leaves. Asked again whenever one of those changes. It does not know:
+//! how an object is deleted or released.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::Member;
+use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RESOURCES};
+use crate::api::labels;
+use crate::model::ObjectId;
+
+/// What is to be done with a member that leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is to be deleted now.
+    Delete,
+    /// It is to be released from the set now, and stays.
+    Orphan,
+    /// It is being deleted already.
+    Going,
+    /// It goes with another object, or after it.
+    After(ObjectId),
+    /// Its turn comes once this step was applied.
+    Until(ObjectId),
+    /// It stays until somebody does something.
+    Held(String),
+}
+
+/// What holds deletions back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Brake {
+    /// Whether anything is removed at all.
+    pub prune: bool,
+    /// Whether the revision was applied to its end before: then what is to be deleted comes from
+    /// another binary or other definitions, and nobody asked for it.
+    pub unchanged: bool,
+    /// Clusters that may be deleted, `namespace/name`.
+    pub approved: BTreeSet<String>,
+    /// How many clusters may be deleted without that.
+    pub max_clusters: usize,
+}
+
+/// What the fates follow from.
+pub struct Scene<'a> {
+    /// All members of the set, those that leave among them.
+    pub members: &'a BTreeMap<ObjectId, Member>,
+    /// Those that leave, each with what it refers to.
+    pub leaving: &'a BTreeMap<ObjectId, Vec<ObjectId>>,
+    /// What the fleet has, with its step.
+    pub steps: &'a HashMap<ObjectId, usize>,
+    /// The objects of steps that were not applied yet, each with the cluster it belongs to.
+    pub unapplied: &'a BTreeMap<ObjectId, String>,
+    /// What objects of the fleet refer to and the fleet does not have.
+    pub needed: &'a BTreeSet<ObjectId>,
+    /// See [`Brake`].
+    pub brake: &'a Brake,
+}
+
+/// The fate of every member that leaves.
+#[must_use]
+pub fn fates(scene: &Scene<'_>) -> BTreeMap<ObjectId, Fate> {
+    let mut fates = BTreeMap::new();
+    // Roots first: what belongs to them follows. What others refer to comes last.
+    let mut order: Vec<&ObjectId> = scene.leaving.keys().collect();
+    order.sort_by_key(|id| (rank(id), *id));
+    for id in order {
+        if let Some(member) = scene.members.get(id) {
+            let fate = scene.fate(id, member, &fates);
+            fates.insert(id.clone(), fate);
+        }
+    }
+    scene.in_order(fates)
+}
+
+/// Clusters, then their parts, then the rest.
+fn rank(id: &ObjectId) -> u8 {
+    match (id.group.as_str(), id.kind.as_str()) {
+        (CAPI, "Cluster") => 0,
+        (CAPI, "MachinePool") => 1,
+        _ if is_part(id) => 2,
+        _ => 3,
+    }
+}
+
+/// Whether it is reached from a Cluster, and goes with it.
+fn is_part(id: &ObjectId) -> bool {
+    matches!(
+        (id.group.as_str(), id.kind.as_str()),
+        (CAPI, "MachinePool")
+            | (INFRASTRUCTURE, "AROCluster" | "AROMachinePool")
+            | (CONTROL_PLANE, "AROControlPlane")
+    )
+}
+
+/// What clusters lean on: it goes only after they have gone.
+fn carries_clusters(id: &ObjectId) -> bool {
+    matches!(
+        (id.group.as_str(), id.kind.as_str()),
+        ("", "Secret" | "ConfigMap")
+            | (INFRASTRUCTURE, "AzureClusterIdentity")
+            | (RESOURCES, "ResourceGroup")
+    )
+}
+
+/// What happens when nothing is said (DESIGN §7).
+fn default_policy(id: &ObjectId) -> &'static str {
+    match (id.group.as_str(), id.kind.as_str()) {
+        ("", "Namespace") | (CAPI, "Cluster") | (INFRASTRUCTURE, "AzureClusterIdentity") => {
+            "Orphan"
+        }
+        _ => "Delete",
+    }
+}
+
+impl Scene<'_> {
+    fn fate(&self, id: &ObjectId, member: &Member, known: &BTreeMap<ObjectId, Fate>) -> Fate {
+        if member.deleting {
+            return Fate::Going;
+        }
+        if let Some(why) = self.stays(id, member) {
+            return Fate::Held(why);
+        }
+        if let Some(step) = self.is_early(id, member) {
+            return Fate::Until(step.clone());
+        }
+        if is_part(id) && !member.cluster.is_empty() {
+            return self.part(id, member, known);
+        }
+        let policy = match member.policy.as_str() {
+            "" => default_policy(id),
+            policy => policy,
+        };
+        match policy {
+            "Delete" if id.is(CAPI, "Cluster") => self.cluster(id, known),
+            "Delete" => self.delete(),
+            _ => Fate::Orphan,
+        }
+    }
+
+    /// Why it is not touched, whatever its policy.
+    fn stays(&self, id: &ObjectId, member: &Member) -> Option<String> {
+        if !self.brake.prune {
+            return Some("nothing is removed, as the fleet is set".to_owned());
+        }
+        if self.steps.is_empty() {
+            return Some("the fleet has no objects at all, which is hardly meant; nothing is removed until it has one".to_owned());
+        }
+        let same = |(other, one): (&ObjectId, &Member)| {
+            (other != id && one.uid == member.uid && self.steps.contains_key(other))
+                .then(|| other.clone())
+        };
+        if let Some(other) = self.members.iter().find_map(same) {
+            return Some(format!(
+                "it is the same object as {other} of {}",
+                other.group
+            ));
+        }
+        let controller = member.controller();
+        let foreign =
+            controller.filter(|owner| !self.members.values().any(|one| one.uid == owner.uid));
+        if let Some(owner) = foreign {
+            return Some(format!(
+                "{} {} controls it, which is not part of the fleet",
+                owner.kind, owner.name
+            ));
+        }
+        self.needed
+            .contains(id)
+            .then(|| "something in the fleet still refers to it".to_owned())
+    }
+
+    /// A step that must be applied first: one of the same cluster, else of the same namespace.
+    fn is_early(&self, id: &ObjectId, member: &Member) -> Option<&ObjectId> {
+        let first = |(step, cluster): &(&ObjectId, &String)| {
+            let near = id.namespace.is_empty() || step.namespace == id.namespace;
+            near && match root(id, member) {
+                Some(root) => root.name == **cluster,
+                None => true,
+            }
+        };
+        self.unapplied.iter().find(first).map(|(step, _)| step)
+    }
+
+    /// The root of a cluster goes with its approval.
+    fn cluster(&self, id: &ObjectId, known: &BTreeMap<ObjectId, Fate>) -> Fate {
+        let name = format!("{}/{}", id.namespace, id.name);
+        let unapproved = |(other, fate): &(&ObjectId, &Fate)| {
+            let name = format!("{}/{}", other.namespace, other.name);
+            **fate == Fate::Delete
+                && other.is(CAPI, "Cluster")
+                && !self.brake.approved.contains(&name)
+        };
+        let so_far = known.iter().filter(unapproved).count();
+        if self.brake.approved.contains(&name) || so_far < self.brake.max_clusters {
+            return self.delete();
+        }
+        Fate::Held(format!(
+            "deleting a cluster needs approval: push a commit whose message ends in \"{}: delete {name}\"",
+            labels::APPROVE
+        ))
+    }
+
+    /// A part of a cluster follows its root; a node pool may go alone.
+    fn part(&self, id: &ObjectId, member: &Member, known: &BTreeMap<ObjectId, Fate>) -> Fate {
+        let root = ObjectId::new(CAPI, "Cluster", &*id.namespace, &*member.cluster);
+        match known.get(&root) {
+            Some(Fate::Orphan) => return Fate::Orphan,
+            Some(Fate::Delete | Fate::Going) => return Fate::After(root),
+            Some(fate) => return fate.clone(),
+            None => {}
+        }
+        if !self.steps.contains_key(&root) {
+            return Fate::Held(format!(
+                "{root}, which it belongs to, is not part of the fleet; delete it by hand if it is no longer needed"
+            ));
+        }
+        let of = |kind: &str| match known
+            .iter()
+            .find(|(pool, _)| pool.is(CAPI, kind) && pool.name == id.name)
+        {
+            Some((pool, Fate::Delete | Fate::Going)) => Some(Fate::After(pool.clone())),
+            found => found.map(|(_, fate)| fate.clone()),
+        };
+        match id.kind.as_str() {
+            "MachinePool" if self.has_another_pool(id, member) => self.delete(),
+            "MachinePool" => Fate::Held("no other node pool of its cluster is ready".to_owned()),
+            "AROMachinePool" => of("MachinePool").unwrap_or_else(|| self.delete()),
+            _ => Fate::Held(format!("it carries {root}, which stays")),
+        }
+    }
+
+    fn has_another_pool(&self, id: &ObjectId, member: &Member) -> bool {
+        self.members.iter().any(|(other, pool)| {
+            other.is(CAPI, "MachinePool")
+                && (other.namespace == id.namespace && pool.cluster == member.cluster)
+                && (self.steps.contains_key(other) && !pool.deleting && pool.health.is_ready())
+        })
+    }
+
+    fn delete(&self) -> Fate {
+        match self.brake.unchanged {
+            false => Fate::Delete,
+            true => Fate::Held("the revision did not change, so nobody asked for its deletion; push a commit to go on".to_owned()),
+        }
+    }
+
+    /// Lets what is to be deleted wait for what leans on it.
+    fn in_order(&self, fates: BTreeMap<ObjectId, Fate>) -> BTreeMap<ObjectId, Fate> {
+        let ordered = |(id, fate): (&ObjectId, &Fate)| {
+            let fate = match fate {
+                Fate::Delete => self.ordered(id, &fates),
+                fate => fate.clone(),
+            };
+            (id.clone(), fate)
+        };
+        fates.iter().map(ordered).collect()
+    }
+
+    fn ordered(&self, id: &ObjectId, fates: &BTreeMap<ObjectId, Fate>) -> Fate {
+        let mut held = None;
+        for (other, member) in self.members.iter().filter(|(other, _)| *other != id) {
+            if !self.leans(other, member, id) {
+                continue;
+            }
+            match fates.get(other) {
+                Some(Fate::Delete | Fate::Going | Fate::After(_) | Fate::Until(_)) => {
+                    return Fate::After(other.clone());
+                }
+                // Released, it may not need it any more; but nobody can tell.
+                Some(Fate::Orphan | Fate::Held(_)) | None => held = Some(other),
+            }
+        }
+        held.map_or(Fate::Delete, |other| {
+            Fate::Held(format!("{other}, which stays, needs it"))
+        })
+    }
+
+    /// Whether `other` must be gone before `id` goes.
+    fn leans(&self, other: &ObjectId, member: &Member, id: &ObjectId) -> bool {
+        let refers = self
+            .leaving
+            .get(other)
+            .is_some_and(|refers| refers.contains(id));
+        let inside = match (id.group.as_str(), id.kind.as_str()) {
+            ("", "Namespace") => other.namespace == id.name,
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => id
+                .name
+                .split_once('.')
+                .is_some_and(|(_, group)| group == other.group),
+            _ => false,
+        };
+        let carried = carries_clusters(id)
+            && (other.is(CAPI, "Cluster") || is_part(other) && !member.cluster.is_empty())
+            && (other.namespace == id.namespace && self.leaving.contains_key(other));
+        refers || inside || carried
+    }
+}
+
+/// The Cluster that a member belongs to or is.
+fn root(id: &ObjectId, member: &Member) -> Option<ObjectId> {
+    let name = match id.is(CAPI, "Cluster") {
+        true => id.name.as_str(),
+        false if is_part(id) => member.cluster.as_str(),
+        false => "",
+    };
+    (!name.is_empty()).then(|| ObjectId::new(CAPI, "Cluster", &*id.namespace, name))
+}
+
+#[cfg(test)]
+mod tests;

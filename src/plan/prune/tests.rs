@@ -1,0 +1,319 @@
+//! Each rule with the case in which data would be lost without it.
+
+use super::*;
+use crate::model::{Health, HealthState};
+use crate::plan::{Owner, Standing};
+
+/// Members of a set, and which of them the fleet still has.
+#[derive(Default)]
+struct Stage {
+    members: BTreeMap<ObjectId, Member>,
+    leaving: BTreeMap<ObjectId, Vec<ObjectId>>,
+    steps: HashMap<ObjectId, usize>,
+    unapplied: BTreeMap<ObjectId, String>,
+    needed: BTreeSet<ObjectId>,
+    brake: Brake,
+}
+
+fn member(uid: &str) -> Member {
+    let mut member = Member::read(&serde_json::Value::Null, None, None);
+    member.uid = uid.to_owned();
+    member.health = Health::ready();
+    assert_eq!(member.standing, Standing::Other);
+    member
+}
+
+fn map(name: &str) -> ObjectId {
+    ObjectId::new("", "ConfigMap", "ns", name)
+}
+
+fn cluster(name: &str) -> ObjectId {
+    ObjectId::new(CAPI, "Cluster", "ns", name)
+}
+
+impl Stage {
+    /// A fleet that has one ConfigMap, `stays`, and prunes.
+    fn new() -> Self {
+        let mut stage = Self::default();
+        stage.brake.prune = true;
+        stage.has(&map("stays"));
+        stage
+    }
+
+    fn has(&mut self, id: &ObjectId) -> &mut Member {
+        self.steps.insert(id.clone(), self.steps.len());
+        self.member(id)
+    }
+
+    fn member(&mut self, id: &ObjectId) -> &mut Member {
+        let uid = format!("uid of {id} in {}", id.group);
+        self.members
+            .entry(id.clone())
+            .or_insert_with(|| member(&uid))
+    }
+
+    fn leaves(&mut self, id: &ObjectId) -> &mut Member {
+        self.leaving.insert(id.clone(), Vec::new());
+        self.member(id)
+    }
+
+    /// A cluster that leaves, with one node pool.
+    fn cluster_leaves(&mut self, name: &str, policy: &str) -> Vec<ObjectId> {
+        self.leaves(&cluster(name)).policy = policy.to_owned();
+        let parts = [
+            (INFRASTRUCTURE, "AROCluster", name.to_owned()),
+            (CONTROL_PLANE, "AROControlPlane", name.to_owned()),
+            (CAPI, "MachinePool", format!("{name}-mp1")),
+            (INFRASTRUCTURE, "AROMachinePool", format!("{name}-mp1")),
+        ];
+        let parts = parts.map(|(group, kind, part)| ObjectId::new(group, kind, "ns", part));
+        for part in &parts {
+            self.leaves(part).cluster = name.to_owned();
+        }
+        parts.into()
+    }
+
+    fn pool(&mut self, name: &str, leaves: bool) -> ObjectId {
+        let id = ObjectId::new(CAPI, "MachinePool", "ns", name);
+        let pool = if leaves {
+            self.leaves(&id)
+        } else {
+            self.has(&id)
+        };
+        pool.cluster = "c".to_owned();
+        id
+    }
+
+    fn fate(&self, id: &ObjectId) -> Fate {
+        let scene = Scene {
+            members: &self.members,
+            leaving: &self.leaving,
+            steps: &self.steps,
+            unapplied: &self.unapplied,
+            needed: &self.needed,
+            brake: &self.brake,
+        };
+        fates(&scene).remove(id).expect("it leaves")
+    }
+
+    fn held(&self, id: &ObjectId) -> String {
+        match self.fate(id) {
+            Fate::Held(why) => why,
+            fate => unreachable!("{id}: {fate:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_leaves_is_deleted_or_released_as_it_was_last_applied() {
+    let mut stage = Stage::new();
+    stage.leaves(&map("a"));
+    stage.leaves(&map("b")).policy = "Orphan".to_owned();
+    let namespace = ObjectId::new("", "Namespace", "", "other");
+    stage.leaves(&namespace);
+    assert_eq!(stage.fate(&map("a")), Fate::Delete);
+    assert_eq!(stage.fate(&map("b")), Fate::Orphan);
+    assert_eq!(
+        stage.fate(&namespace),
+        Fate::Orphan,
+        "unless it says otherwise"
+    );
+}
+
+#[test]
+fn nothing_is_deleted_before_everything_near_it_was_applied() {
+    let mut stage = Stage::new();
+    stage.leaves(&map("old"));
+    stage.unapplied.insert(map("new"), String::new());
+    assert_eq!(stage.fate(&map("old")), Fate::Until(map("new")));
+    let elsewhere = ObjectId::new("", "ConfigMap", "elsewhere", "x");
+    stage.unapplied = BTreeMap::from([(elsewhere, String::new())]);
+    assert_eq!(stage.fate(&map("old")), Fate::Delete);
+}
+
+#[test]
+fn an_empty_fleet_deletes_nothing() {
+    let mut stage = Stage::new();
+    stage.leaves(&map("a"));
+    stage.steps.clear();
+    assert!(stage.held(&map("a")).contains("no objects at all"));
+}
+
+#[test]
+fn an_object_that_goes_by_two_names_stays() {
+    let mut stage = Stage::new();
+    let (old, new) = (
+        ObjectId::new("extensions", "Ingress", "ns", "i"),
+        ObjectId::new("networking.k8s.io", "Ingress", "ns", "i"),
+    );
+    stage.leaves(&old).uid = "one".to_owned();
+    stage.has(&new).uid = "one".to_owned();
+    assert!(stage.held(&old).contains("networking.k8s.io"));
+}
+
+#[test]
+fn what_another_controls_stays_and_what_the_set_s_own_controls_does_not() {
+    let mut stage = Stage::new();
+    let owner = |uid: &str, controller| Owner {
+        kind: "Operator".to_owned(),
+        name: "o".to_owned(),
+        uid: uid.to_owned(),
+        controller,
+    };
+    stage.leaves(&map("a")).owners = vec![owner("foreign", true)];
+    assert!(stage.held(&map("a")).contains("Operator o controls it"));
+    stage.leaves(&map("a")).owners = vec![owner("foreign", false)];
+    assert_eq!(
+        stage.fate(&map("a")),
+        Fate::Delete,
+        "CAPI adds such owners to what is ours"
+    );
+    let own = stage.member(&map("stays")).uid.clone();
+    stage.leaves(&map("a")).owners = vec![owner(&own, true)];
+    assert_eq!(stage.fate(&map("a")), Fate::Delete);
+}
+
+#[test]
+fn what_the_fleet_still_refers_to_stays() {
+    let mut stage = Stage::new();
+    stage.leaves(&map("a"));
+    stage.needed.insert(map("a"));
+    assert!(stage.held(&map("a")).contains("still refers to it"));
+}
+
+#[test]
+fn a_namespace_in_use_stays_and_an_emptied_one_goes_last() {
+    let mut stage = Stage::new();
+    let namespace = ObjectId::new("", "Namespace", "", "ns");
+    stage.leaves(&namespace).policy = "Delete".to_owned();
+    assert!(
+        stage
+            .held(&namespace)
+            .contains("ConfigMap/ns/stays, which stays")
+    );
+    let other = ObjectId::new("", "Namespace", "", "other");
+    let inside = ObjectId::new("", "ConfigMap", "other", "a");
+    stage.leaves(&other).policy = "Delete".to_owned();
+    stage.leaves(&inside);
+    assert_eq!(stage.fate(&other), Fate::After(inside.clone()));
+    assert_eq!(stage.fate(&inside), Fate::Delete);
+    stage.members.remove(&inside);
+    assert_eq!(stage.fate(&other), Fate::Delete);
+}
+
+#[test]
+fn dependents_go_first_and_what_stays_keeps_what_it_needs() {
+    let mut stage = Stage::new();
+    let (vault, group) = (
+        ObjectId::new("keyvault.azure.com", "Vault", "ns", "v"),
+        ObjectId::new(RESOURCES, "ResourceGroup", "ns", "rg"),
+    );
+    stage.leaves(&vault);
+    stage.leaves(&group);
+    stage.leaving.insert(vault.clone(), vec![group.clone()]);
+    assert_eq!(stage.fate(&vault), Fate::Delete);
+    assert_eq!(stage.fate(&group), Fate::After(vault.clone()));
+    stage.member(&vault).policy = "Orphan".to_owned();
+    assert!(stage.held(&group).contains("which stays, needs it"));
+}
+
+#[test]
+fn a_cluster_is_deleted_only_with_approval_and_through_its_root() {
+    let mut stage = Stage::new();
+    let parts = stage.cluster_leaves("c", "Delete");
+    let approval = "\"Capstan-Approve: delete ns/c\"";
+    assert!(stage.held(&cluster("c")).contains(approval));
+    assert!(parts.iter().all(|part| stage.held(part).contains(approval)));
+    stage.brake.approved.insert("ns/c".to_owned());
+    assert_eq!(stage.fate(&cluster("c")), Fate::Delete);
+    assert!(
+        parts
+            .iter()
+            .all(|part| stage.fate(part) == Fate::After(cluster("c")))
+    );
+}
+
+#[test]
+fn so_many_clusters_go_without_approval_and_no_more() {
+    let mut stage = Stage::new();
+    for name in ["a", "b", "c"] {
+        stage.cluster_leaves(name, "Delete");
+    }
+    stage.brake.max_clusters = 1;
+    stage.brake.approved.insert("ns/a".to_owned());
+    let fates = ["a", "b", "c"].map(|name| stage.fate(&cluster(name)) == Fate::Delete);
+    assert_eq!(fates, [true, true, false]);
+}
+
+#[test]
+fn a_cluster_is_released_with_all_its_parts() {
+    let mut stage = Stage::new();
+    let parts = stage.cluster_leaves("c", "");
+    assert_eq!(stage.fate(&cluster("c")), Fate::Orphan);
+    assert!(parts.iter().all(|part| stage.fate(part) == Fate::Orphan));
+}
+
+#[test]
+fn what_clusters_lean_on_goes_after_them() {
+    let mut stage = Stage::new();
+    stage.cluster_leaves("c", "Delete");
+    stage.brake.approved.insert("ns/c".to_owned());
+    let secret = ObjectId::new("", "Secret", "ns", "aso-credential");
+    stage.leaves(&secret);
+    assert!(matches!(stage.fate(&secret), Fate::After(_)));
+    stage.member(&cluster("c")).deleting = true;
+    assert!(matches!(stage.fate(&secret), Fate::After(_)));
+    stage
+        .members
+        .retain(|id, _| id.kind == "ConfigMap" || id.kind == "Secret");
+    assert_eq!(stage.fate(&secret), Fate::Delete);
+}
+
+#[test]
+fn a_node_pool_goes_once_another_of_its_cluster_is_ready() {
+    let mut stage = Stage::new();
+    stage.has(&cluster("c"));
+    let old = stage.pool("c-old", true);
+    let own = ObjectId::new(INFRASTRUCTURE, "AROMachinePool", "ns", "c-old");
+    stage.leaves(&own).cluster = "c".to_owned();
+    assert!(stage.held(&old).contains("no other node pool"));
+    assert!(stage.held(&own).contains("no other node pool"));
+    let new = stage.pool("c-new", false);
+    stage.member(&new).health = Health::new(HealthState::Progressing, "", "");
+    assert!(stage.held(&old).contains("no other node pool"));
+    stage.member(&new).health = Health::ready();
+    assert_eq!(stage.fate(&old), Fate::Delete);
+    assert_eq!(stage.fate(&own), Fate::After(old));
+}
+
+#[test]
+fn parts_of_a_cluster_that_stays_or_is_not_ours_stay() {
+    let mut stage = Stage::new();
+    let plane = ObjectId::new(CONTROL_PLANE, "AROControlPlane", "ns", "c");
+    stage.leaves(&plane).cluster = "c".to_owned();
+    assert!(stage.held(&plane).contains("is not part of the fleet"));
+    stage.has(&cluster("c"));
+    assert!(stage.held(&plane).contains("which stays"));
+}
+
+#[test]
+fn another_binary_deletes_nothing() {
+    let mut stage = Stage::new();
+    stage.leaves(&map("a"));
+    stage.leaves(&map("b")).policy = "Orphan".to_owned();
+    stage.brake.unchanged = true;
+    assert!(
+        stage
+            .held(&map("a"))
+            .contains("the revision did not change")
+    );
+    assert_eq!(stage.fate(&map("b")), Fate::Orphan);
+}
+
+#[test]
+fn a_fleet_that_does_not_prune_removes_nothing() {
+    let mut stage = Stage::new();
+    stage.leaves(&map("a"));
+    stage.brake.prune = false;
+    assert!(stage.held(&map("a")).contains("nothing is removed"));
+}

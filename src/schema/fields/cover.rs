@@ -1,0 +1,203 @@
+//! A set of fields beside a value, without types: the set itself says which lists are maps.
+//!
+//! In: what a manager owns, and a value that was applied or is live. Out: whether all of the value is
+//! owned, and a digest of what is owned of it. It does not know what a kind allows.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use serde_json::Value;
+
+use super::{Element, FieldPath, FieldSet};
+
+/// What no manager owns: the API server keeps it out of managedFields.
+const UNOWNED: [&[&str]; 5] = [
+    &["apiVersion"],
+    &["kind"],
+    &["metadata", "name"],
+    &["metadata", "namespace"],
+    &["metadata", "uid"],
+];
+
+impl FieldSet {
+    /// The fields of an `applied` object that are not in the set: what its manager lost to others
+    /// since it applied it. Nulls own nothing.
+    #[must_use]
+    pub fn missing(&self, applied: &Value) -> Vec<FieldPath> {
+        let mut missing = Vec::new();
+        uncovered(self, applied, &mut Vec::new(), &mut missing);
+        missing
+    }
+
+    /// Tells apart what the fields of the set are in `live`, those at or below `apart` left out. Equal
+    /// for equal values and sets within one process.
+    #[must_use]
+    pub fn digest(&self, live: &Value, apart: &Self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        digest(self, Some(live), apart, &mut hasher);
+        hasher.finish()
+    }
+}
+
+fn uncovered(set: &FieldSet, value: &Value, at: &mut Vec<Element>, missing: &mut Vec<FieldPath>) {
+    let mut step = |element: Element, value: &Value| {
+        at.push(element);
+        if !is_unowned(at) {
+            match set.branch(&at[at.len() - 1]) {
+                None => missing.push(at.iter().cloned().collect()),
+                // A field without others below it is owned as a whole.
+                Some(below) if below.is_empty() => {}
+                Some(below) => uncovered(below, value, at, missing),
+            }
+        }
+        at.pop();
+    };
+    match value {
+        Value::Object(members) => {
+            let members = members.iter().filter(|(_, member)| !member.is_null());
+            members.for_each(|(name, member)| step(Element::field(name.as_str()), member));
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                let own = set.branches().map(|(element, ..)| element);
+                let own = own
+                    .into_iter()
+                    .find(|element| leads_to(element, index, item));
+                let element = own.cloned();
+                step(
+                    element.unwrap_or_else(|| Element::Value(item.clone())),
+                    item,
+                );
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_unowned(at: &[Element]) -> bool {
+    let named = |names: &&[&str]| {
+        let same = |(element, name): (&Element, &&str)| matches!(element, Element::Field(own) if own == name);
+        names.len() == at.len() && at.iter().zip(names.iter()).all(same)
+    };
+    UNOWNED.iter().any(|names| named(names))
+}
+
+/// Whether `element` is the way to `item` of a list. A key field that the item leaves out was filled
+/// in by a default.
+fn leads_to(element: &Element, index: usize, item: &Value) -> bool {
+    match element {
+        Element::Key(keys) => {
+            let same =
+                |(name, value): &(String, Value)| item.get(name).is_none_or(|own| own == value);
+            item.is_object() && keys.iter().all(same)
+        }
+        Element::Value(value) => value == item,
+        Element::Index(at) => usize::try_from(*at) == Ok(index),
+        Element::Field(_) => false,
+    }
+}
+
+fn digest(set: &FieldSet, value: Option<&Value>, apart: &FieldSet, hasher: &mut DefaultHasher) {
+    for (element, member, below) in set.branches() {
+        if apart.has(element) {
+            continue;
+        }
+        element.print().hash(hasher);
+        member.hash(hasher);
+        let found = value.and_then(|value| found(element, value));
+        if below.is_empty() {
+            found.map(Value::to_string).hash(hasher);
+        } else {
+            let none = FieldSet::new();
+            digest(below, found, apart.below(element).unwrap_or(&none), hasher);
+        }
+        // The end of what is below.
+        0_u8.hash(hasher);
+    }
+}
+
+fn found<'a>(element: &Element, value: &'a Value) -> Option<&'a Value> {
+    match (element, value) {
+        (Element::Field(name), Value::Object(members)) => members.get(name),
+        (element, Value::Array(items)) => {
+            let mut items = items.iter().enumerate();
+            let item = items.find(|(index, item)| leads_to(element, *index, item));
+            item.map(|(_, item)| item)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
+    use super::*;
+
+    fn set() -> FieldSet {
+        FieldSet::from_json(&json!({
+            "f:metadata": {"f:labels": {"f:l": {}}},
+            "f:spec": {
+                "f:whole": {},
+                "f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}, "f:name": {}}},
+                "f:words": {"v:\"a\"": {}},
+            },
+        }))
+        .unwrap()
+    }
+
+    fn applied() -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "X",
+            "metadata": {"name": "n", "namespace": "ns", "labels": {"l": "1"}},
+            "spec": {"whole": {"x": [1]}, "ports": [{"port": 80, "name": "p"}], "words": ["a"], "none": null},
+        })
+    }
+
+    fn missing(applied: &Value) -> Vec<String> {
+        let missing = set().missing(applied);
+        missing.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_is_owned_is_covered_whatever_the_default_of_a_key() {
+        assert_eq!(missing(&applied()), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn what_was_lost_is_named() {
+        let mut more = applied();
+        more["spec"]["replicas"] = json!(3);
+        more["spec"]["ports"][0]["nodePort"] = json!(1);
+        more["spec"]["words"] = json!(["a", "b"]);
+        more["metadata"]["annotations"] = json!({"a": "1"});
+        let lost = [
+            ".metadata.annotations",
+            ".spec.ports[port=80,protocol=\"TCP\"].nodePort",
+            ".spec.replicas",
+            ".spec.words[=\"b\"]",
+        ];
+        assert_eq!(missing(&more), lost);
+    }
+
+    #[test]
+    fn a_digest_tells_values_and_sets_apart_and_leaves_out_what_it_is_told_to() {
+        let digest = |live: &Value, apart: &FieldSet| set().digest(live, apart);
+        let (none, live) = (FieldSet::new(), applied());
+        let mut other = live.clone();
+        other["spec"]["others"] = json!(1);
+        assert_eq!(
+            digest(&live, &none),
+            digest(&other, &none),
+            "it is not owned"
+        );
+        other["spec"]["whole"]["x"] = json!([2]);
+        assert_ne!(digest(&live, &none), digest(&other, &none));
+        let apart = FieldSet::from_json(&json!({"f:spec": {"f:whole": {}}})).unwrap();
+        assert_eq!(digest(&live, &apart), digest(&other, &apart));
+        other["spec"]["ports"][0]["name"] = json!("q");
+        assert_ne!(digest(&live, &apart), digest(&other, &apart));
+        let fewer = FieldSet::from_json(&json!({"f:metadata": {"f:labels": {"f:l": {}}}})).unwrap();
+        assert_ne!(fewer.digest(&live, &none), digest(&live, &none));
+    }
+}
