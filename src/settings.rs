@@ -76,6 +76,10 @@ pub struct Following {
     pub settle: Duration,
     /// Whether new revisions are judged but not applied.
     pub suspend: bool,
+    /// Whether objects go away with their files.
+    pub prune: bool,
+    /// How many clusters one revision may delete without approval.
+    pub max_clusters: usize,
     /// Where the mirror of the repository is kept.
     pub mirror: PathBuf,
 }
@@ -129,6 +133,8 @@ impl Following {
             concurrency: usize::try_from(apply.concurrency).unwrap_or(1),
             settle: timeline::SETTLE,
             suspend: false,
+            prune: apply.prune,
+            max_clusters: 0,
         }
     }
 
@@ -192,12 +198,15 @@ impl Following {
             concurrency: usize::try_from(fleet.spec.apply.concurrency).unwrap_or(1),
             settle: fleet.spec.apply.settle.0,
             suspend: fleet.spec.apply.suspend,
+            prune: fleet.spec.apply.prune,
+            max_clusters: usize::try_from(fleet.spec.apply.deletion_guard.max_clusters)
+                .unwrap_or(0),
         })
     }
 }
 
 /// The settings that this version carries out.
-const CARRIED_OUT: [&str; 9] = [
+const CARRIED_OUT: [&str; 11] = [
     "source.git.url",
     "source.git.ref",
     "source.git.path",
@@ -207,6 +216,8 @@ const CARRIED_OUT: [&str; 9] = [
     "apply.suspend",
     "apply.concurrency",
     "apply.settle",
+    "apply.prune",
+    "apply.deletionGuard",
 ];
 
 /// Refuses the first setting of `spec` below `at` that this version would have to pass over: that
@@ -220,7 +231,6 @@ fn refuse(node: &Node, at: &Path) -> Result<(), Error> {
         );
         let harmless = match here.as_str() {
             "checks.provider" => value.as_str() == Some("GitNotes"),
-            "apply.prune" => value.value == Value::Bool(false),
             _ => value.value == Value::Null || CARRIED_OUT.contains(&here.as_str()),
         };
         let below = format!("{here}.");
@@ -355,10 +365,6 @@ mod tests {
             (
                 "{source: {git: {url: /x}}, tenancy: [{path: a}]}",
                 "spec.tenancy is not supported",
-            ),
-            (
-                "{source: {git: {url: /x}}, apply: {prune: true}}",
-                "spec.apply.prune is not supported",
             ),
             (
                 "{source: {git: {url: /x}}, serve: {address: ':8080'}}",

@@ -1,22 +1,23 @@
 //! `capstan apply`: one shot.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::Exit;
 use super::args::ApplyArgs;
 use super::cluster::Cluster;
 use super::fleet::Fleet;
 use super::live::Live;
-use super::plan::LOCAL;
 use super::ui::Ui;
-use crate::adapters::kubernetes;
+use crate::adapters::kubernetes::{self, Assignment};
 use crate::api::timeline;
 use crate::compile::Compiled;
 use crate::model::Clock;
-use crate::plan::{self, ApplySet, ClusterSummary, Progress, State, Tracker};
+use crate::plan::{self, ApplySet, ClusterSummary, Report, Tracker};
 use crate::settings::Environment;
 
 /// Exit 0 when everything was applied (with `--wait`: is ready).
@@ -25,7 +26,7 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
-    let set = ApplySet::new(LOCAL, environment.namespace.as_str());
+    let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -52,37 +53,52 @@ async fn apply(
     let clock = Arc::clone(&target.clock);
     let waiting = Waiting {
         tracker: Tracker::new(&compiled.graph, timeline::SETTLE, clock.now()),
-        open: plan.steps.len(),
+        settled: false,
+        news: Vec::new(),
+        stuck: None,
         wait: args.wait,
         limit: clock.real(args.timeout),
         clock,
     };
     let options = kubernetes::Options {
         concurrency: 32,
-        part_of: set.id(),
+        set: set.clone(),
     };
-    let _runner = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(kubernetes::run(
-        target,
-        plan,
-        compiled.embedded(),
-        options,
-        sender,
-    )));
+    let approved: BTreeSet<String> = args.approve.iter().cloned().collect();
+    let assignment = Assignment {
+        source: args.fleet.path.display().to_string(),
+        prune: args.prune,
+        approvals: Arc::new(move |_| approved.clone()),
+        ..Assignment::new(plan, compiled.embedded())
+    };
+    let run = kubernetes::run_once(target, options, assignment, sender);
+    let _runner = AbortOnDropHandle::new(tokio::spawn(run));
     let mut live = Live::default();
-    let draw = |title: &str, clusters: &[ClusterSummary]| live.draw(ui, title, clusters);
+    let draw = |shown: &Shown<'_>| {
+        for line in shown.news {
+            ui.say(&format!("  {line}"));
+        }
+        live.draw(ui, shown.title, shown.clusters);
+    };
     let (end, title, clusters) = waiting.end(progress, draw).await;
+    let done = end == End::Done;
     match end {
         End::Done | End::InVain => live.finish(ui, &title, &clusters),
+        End::Stuck(why) => ui.error(&why),
         End::TooLate => ui.error(&format!("not ready within {:?}: {title}", args.timeout)),
     }
-    Ok(Exit::failed_if(end != End::Done))
+    Ok(Exit::failed_if(!done))
 }
 
 /// What is waited for.
 struct Waiting {
     tracker: Tracker,
-    /// Steps that were not applied yet.
-    open: usize,
+    /// Whether everything was applied, and removed what was to be.
+    settled: bool,
+    /// What is to be said of members that leave.
+    news: Vec<String>,
+    /// Why nothing can be done.
+    stuck: Option<String>,
     clock: Arc<dyn Clock>,
     /// Whether it is done when all is ready, or else when all is applied.
     wait: bool,
@@ -90,12 +106,22 @@ struct Waiting {
     limit: Duration,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is drawn.
+struct Shown<'a> {
+    /// Lines to say once.
+    news: &'a [String],
+    title: &'a str,
+    clusters: &'a [ClusterSummary],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
     Done,
     /// Only a change can help.
     InVain,
     TooLate,
+    /// Somebody must do something first.
+    Stuck(String),
 }
 
 impl Waiting {
@@ -103,8 +129,8 @@ impl Waiting {
     /// Returns how it ended and what is to be drawn last.
     async fn end(
         mut self,
-        mut progress: UnboundedReceiver<Progress>,
-        mut draw: impl FnMut(&str, &[ClusterSummary]),
+        mut progress: UnboundedReceiver<(u64, Report)>,
+        mut draw: impl FnMut(&Shown<'_>),
     ) -> (End, String, Vec<ClusterSummary>) {
         let deadline = tokio::time::sleep(self.limit);
         tokio::pin!(deadline);
@@ -112,20 +138,31 @@ impl Waiting {
             let (summary, clusters) = self.tracker.overview(self.clock.now());
             let title = summary.title();
             let done = match self.wait {
-                true => self.tracker.is_ready(),
-                false => self.open == 0,
+                true => self.settled && self.tracker.is_ready(),
+                false => self.settled,
             };
-            match (done, summary.terminal) {
-                (true, _) => return (End::Done, title, clusters),
-                (false, true) => return (End::InVain, title, clusters),
-                (false, false) => draw(&title, &clusters),
+            let end = match self.stuck.take() {
+                Some(why) => Some(End::Stuck(why)),
+                None if done => Some(End::Done),
+                None => summary.terminal.then_some(End::InVain),
+            };
+            let news = std::mem::take(&mut self.news);
+            if end.is_none() || !news.is_empty() {
+                draw(&Shown {
+                    news: &news,
+                    title: &title,
+                    clusters: &clusters,
+                });
+            }
+            if let Some(end) = end {
+                return (end, title, clusters);
             }
             tokio::select! {
                 biased;
                 Some(next) = progress.recv() => {
-                    self.note(&next);
+                    self.note(next.1);
                     while let Ok(next) = progress.try_recv() {
-                        self.note(&next);
+                        self.note(next.1);
                     }
                 }
                 () = &mut deadline => return (End::TooLate, title, clusters),
@@ -134,10 +171,13 @@ impl Waiting {
         }
     }
 
-    fn note(&mut self, next: &Progress) {
-        let applied = usize::from(next.state == State::Applied);
-        self.open = self.open.saturating_sub(applied);
-        self.tracker.note(next);
+    fn note(&mut self, report: Report) {
+        match report {
+            Report::Object(progress) => drop(self.tracker.note(&progress)),
+            Report::Leaving(id, leaving) => self.news.push(format!("{id}: {leaving}")),
+            Report::Settled => self.settled = true,
+            Report::Stuck(why) => self.stuck = Some(why),
+        }
     }
 }
 
@@ -151,6 +191,7 @@ mod tests {
     use crate::adapters::sim::clock::SimClock;
     use crate::compile::compile;
     use crate::model::{ObjectId, Tree};
+    use crate::plan::{Progress, State};
 
     const ONE: &str =
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: default}}";
@@ -158,7 +199,7 @@ mod tests {
     /// Waits a second for one ConfigMap to become ready while `happens` goes on. How it ended, and when
     /// it was drawn and ended, in milliseconds.
     async fn waited<F: Future<Output = ()>>(
-        happens: impl FnOnce(UnboundedSender<Progress>) -> F,
+        happens: impl FnOnce(UnboundedSender<(u64, Report)>) -> F,
     ) -> (End, Vec<u128>) {
         let tree = Tree {
             files: [(Arc::from("a.yaml"), Arc::from(ONE.as_bytes()))].into(),
@@ -168,27 +209,30 @@ mod tests {
         let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 60));
         let waiting = Waiting {
             tracker: Tracker::new(&compiled.graph, timeline::SETTLE, clock.now()),
-            open: 1,
+            settled: false,
+            news: Vec::new(),
+            stuck: None,
             wait: true,
             limit: clock.real(Duration::from_secs(60)),
             clock,
         };
         let (sender, progress) = unbounded_channel();
         let (start, mut times) = (Instant::now(), Vec::new());
-        let draw = |_: &str, _: &[ClusterSummary]| times.push(start.elapsed().as_millis());
+        let draw = |_: &Shown<'_>| times.push(start.elapsed().as_millis());
         let ((end, ..), ()) = tokio::join!(waiting.end(progress, draw), happens(sender));
         times.push(start.elapsed().as_millis());
         (end, times)
     }
 
-    fn progress(state: State, terminal: bool) -> Progress {
-        Progress {
+    fn progress(state: State, terminal: bool) -> (u64, Report) {
+        let progress = Progress {
             at: Timestamp::UNIX_EPOCH,
             object: ObjectId::new("", "ConfigMap", "default", "one"),
             state,
             terminal,
             message: String::new(),
-        }
+        };
+        (0, Report::Object(progress))
     }
 
     #[tokio::test(start_paused = true)]
@@ -204,9 +248,10 @@ mod tests {
             (State::Ready, false, End::Done),
             (State::Failed, true, End::InVain),
         ] {
-            let news = async |sender: UnboundedSender<Progress>| {
+            let news = async |sender: UnboundedSender<(u64, Report)>| {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 let _ = sender.send(progress(State::Applied, false));
+                let _ = sender.send((0, Report::Settled));
                 tokio::time::sleep(Duration::from_millis(300)).await;
                 let _ = sender.send(progress(state, terminal));
                 sender.closed().await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
+use super::plan::LOCAL;
 use crate::adapters::sim::actors::Failure;
 use crate::api::period::{NotAPeriod, Period};
 
@@ -173,6 +174,15 @@ pub(super) struct ApplyArgs {
     /// Wait until everything is ready
     #[arg(long)]
     pub(super) wait: bool,
+    /// The fleet's name: an object belongs to one fleet
+    #[arg(long, default_value = LOCAL)]
+    pub(super) name: String,
+    /// Remove what an earlier apply of this fleet made and this one lacks
+    #[arg(long)]
+    pub(super) prune: bool,
+    /// A cluster that may be deleted, as namespace/name; may be given more than once
+    #[arg(long, value_name = "NAMESPACE/NAME", requires = "prune")]
+    pub(super) approve: Vec<String>,
     /// How long to wait, in the cluster's time
     #[arg(long, default_value = "60m", value_parser = duration)]
     pub(super) timeout: Duration,

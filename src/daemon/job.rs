@@ -1,6 +1,7 @@
 //! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -9,6 +10,7 @@ use super::candidates::Candidate;
 use super::report;
 use crate::adapters::checks::{self, NOTES_REF};
 use crate::adapters::git::{Commit, Error, Merged, Mirror, NoteEdit, Ref, Refs, directory};
+use crate::api::labels;
 use crate::compile::{Compiled, compile};
 use crate::model::{Check, CheckState, ErrorClass, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
@@ -16,6 +18,9 @@ use crate::settings::Following;
 
 /// How far back a good revision is looked for when the newest is broken.
 const LOOK_BACK: usize = 50;
+
+/// How many commits are looked through for approvals.
+const MOST_APPROVING: usize = 10_000;
 
 /// A job that did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -186,6 +191,25 @@ impl Source {
             fallback,
             undecided,
         }
+    }
+
+    /// The clusters that may be deleted: what the trailers `Capstan-Approve: delete <namespace>/<name>`
+    /// say of the commits after `applied` up to `revision`; of `revision` alone when nothing was
+    /// applied before.
+    pub(super) fn approvals(&self, applied: &str, revision: &str) -> BTreeSet<String> {
+        let (from, most) = match applied {
+            "" => (None, 1),
+            applied => (Some(applied), MOST_APPROVING),
+        };
+        let trailers = self.mirror.trailers(from, revision, most, labels::APPROVE);
+        let trailers = trailers.unwrap_or_else(|error| {
+            tracing::warn!(%error, "no approval can be read");
+            Vec::new()
+        });
+        let approved = trailers
+            .iter()
+            .filter_map(|trailer| trailer.strip_prefix("delete "));
+        approved.map(|name| name.trim().to_owned()).collect()
     }
 
     fn undecided(&self, revision: &str) -> Vec<(String, String)> {

@@ -36,13 +36,13 @@ use tokio_util::sync::CancellationToken;
 use crate::adapters::git::{self, Mirror};
 use crate::adapters::kubernetes::Target;
 use crate::graph::Graph;
-use crate::plan::{ApplySet, Progress};
+use crate::plan::{ApplySet, Report};
 use crate::settings::Following;
 
 use candidates::Candidates;
 use job::{Examined, Failure, Looked, Planned, Prepared, Source};
 use notes::Notes;
-use sync::Sync;
+use sync::{Runner, Sync};
 pub use view::View;
 pub use wall::{WallClock, wall_time};
 
@@ -73,10 +73,10 @@ enum Event {
     Planned(Box<Planned>),
     /// The cluster has what the sync with this number expects of it, and its plan is made.
     Prepared(u64, Box<Result<Prepared, Failure>>),
-    /// An object of the sync with this number reached a state.
-    Progress(u64, Progress),
-    /// The run of the sync with this number ended, which it never should.
-    Ended(u64),
+    /// Something happened to the sync with this number.
+    Report(u64, Report),
+    /// The runner ended, which it never should.
+    Ended,
     /// The sync with this number may be prepared again.
     Restart(u64),
     /// Checks were written, or could not be.
@@ -137,6 +137,8 @@ struct Daemon {
     candidates: Candidates,
     /// What is being applied, or about to be.
     sync: Option<Sync>,
+    /// What applies it.
+    runner: Option<Runner>,
     /// What an earlier daemon left pending: (revision, title).
     undecided: Vec<(String, String)>,
     /// Counts syncs, so that what an old one still says can be told apart.
@@ -167,6 +169,7 @@ impl Daemon {
             examining: false,
             silent: 0,
             sync: None,
+            runner: None,
             syncs: 0,
             notes: Notes::default(),
             view,
@@ -182,12 +185,12 @@ impl Daemon {
             Event::Again(revision) => self.again(&revision),
             Event::Planned(planned) => self.planned(*planned),
             Event::Prepared(sync, prepared) => self.prepared(sync, *prepared),
-            Event::Progress(sync, progress) => self.progressed(sync, &progress),
-            Event::Ended(sync) => self.ended(sync),
+            Event::Report(sync, report) => self.reported(sync, report),
+            Event::Ended => self.ended(),
             Event::Restart(sync) => self.restart(sync),
             Event::Published(answer) => self.published(&answer),
             Event::Retry => self.notes.retry(),
-            Event::Tick => self.report(),
+            Event::Tick => self.say_how_far(),
         }
         self.publish();
         self.advance();
@@ -323,7 +326,7 @@ impl Daemon {
 
     /// Stops what is under way and writes what is still to be told, for a few seconds at most.
     async fn close(&mut self) {
-        self.sync = None;
+        (self.sync, self.runner) = (None, None);
         let flush = async {
             while self.notes.is_busy() {
                 let Some(done) = self.jobs.join_next().await else {

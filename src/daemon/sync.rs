@@ -1,22 +1,22 @@
 //! The followed ref: a good revision is announced, prepared, applied and watched; a broken one is
 //! told about and the last good one stays.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::job::{Examined, Failure, Prepared};
 use super::verdict::Verdict;
 use super::{Daemon, Event, report};
-use crate::adapters::kubernetes;
+use crate::adapters::kubernetes::{self, Assignment};
 use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass, ObjectId};
-use crate::plan::{Progress, Tracker};
+use crate::plan::{Leaving, Report, Tracker};
 
 /// Events that come within this time are reported together.
 const GATHER: Duration = Duration::from_millis(100);
@@ -29,8 +29,12 @@ pub(super) struct Sync {
     number: u64,
     revision: String,
     compiled: Arc<Compiled>,
-    /// What the revision before had and this one has not.
-    removed: Vec<ObjectId>,
+    /// How members fare that this revision does not have.
+    leaving: BTreeMap<ObjectId, Leaving>,
+    /// Whether everything was applied, and removed what was to be.
+    settled: bool,
+    /// Why nothing can be done.
+    stuck: Option<String>,
     tracker: Tracker,
     stage: Stage,
 }
@@ -48,12 +52,40 @@ struct Run {
     /// Whether a report is due already.
     gathering: bool,
     verdict: Verdict,
+}
+
+/// What applies one revision after the other; it ends when this is dropped.
+pub(super) struct Runner {
+    assignments: UnboundedSender<Assignment>,
     _task: AbortOnDropHandle<()>,
 }
 
 impl Sync {
     pub(super) fn compiled(&self) -> Arc<Compiled> {
         Arc::clone(&self.compiled)
+    }
+
+    /// Takes in what happened; `false` when it is no news.
+    fn note(&mut self, report: Report) -> bool {
+        match report {
+            Report::Object(progress) => {
+                let news = self.tracker.note(&progress);
+                if news {
+                    tracing::debug!(object = %progress.object, state = ?progress.state, why = progress.message, "seen");
+                }
+                return news;
+            }
+            Report::Leaving(id, leaving) => {
+                tracing::info!(object = %id, "no longer in the fleet: {leaving}");
+                self.leaving.insert(id, leaving);
+            }
+            Report::Settled => (self.settled, self.stuck) = (true, None),
+            Report::Stuck(why) => {
+                tracing::warn!(why, "nothing can be applied");
+                self.stuck = Some(why);
+            }
+        }
+        true
     }
 
     /// Whether its check is still pending.
@@ -154,7 +186,6 @@ impl Daemon {
         let now = self.engine.target.clock.now();
         let fleet = self.following.fleet.clone();
         let mut tracker = Tracker::new(&compiled.graph, self.following.settle, now);
-        let mut gone = Vec::new();
         if let Some(before) = self.sync.take() {
             if before.is_undecided() {
                 let title = before.tracker.summary(now).title();
@@ -165,7 +196,6 @@ impl Daemon {
                     &title,
                 ));
             }
-            gone = removed(&compiled, &before);
             tracker = tracker.carrying(&before.tracker);
         }
         for (left, title) in std::mem::take(&mut self.undecided) {
@@ -173,15 +203,14 @@ impl Daemon {
                 self.tell(report::superseded(&fleet, &left, &revision, &title));
             }
         }
-        for id in &gone {
-            tracing::warn!(object = %id, "no longer in the fleet; it stays in the cluster, since nothing is deleted yet");
-        }
         self.syncs += 1;
         let sync = Sync {
             number: self.syncs,
             revision,
             compiled: Arc::new(compiled),
-            removed: gone,
+            leaving: BTreeMap::new(),
+            settled: false,
+            stuck: None,
             tracker,
             stage: Stage::Announced,
         };
@@ -195,11 +224,13 @@ impl Daemon {
         let now = self.engine.target.clock.now();
         let (summary, clusters) = sync.tracker.overview(now);
         let (fleet, revision) = (&self.following.fleet, &sync.revision);
-        let removed = &sync.removed;
-        let check = report::progress(fleet, revision, state, &summary, &clusters, removed);
+        let check = match &sync.stuck {
+            Some(why) => report::stuck(fleet, revision, state, why),
+            None => report::progress(fleet, revision, state, &summary, &clusters, &sync.leaving),
+        };
         self.view.send_modify(|view| {
             view.revision = Some(revision.clone());
-            view.title = summary.title();
+            view.title.clone_from(&check.title);
             view.clusters = clusters;
         });
         check
@@ -243,39 +274,64 @@ impl Daemon {
     /// Starts to apply what was prepared.
     fn start(&mut self, number: u64, prepared: Prepared) {
         let Prepared { plan, embedded } = prepared;
-        let options = kubernetes::Options {
-            concurrency: self.following.concurrency,
-            part_of: self.set.id(),
+        let Some(sync) = &self.sync else { return };
+        let source = Arc::clone(&self.source);
+        let revision = sync.revision.clone();
+        let assignment = Assignment {
+            number,
+            source: self.following.url.clone(),
+            prune: self.following.prune,
+            max_clusters: self.following.max_clusters,
+            approvals: Arc::new({
+                let revision = revision.clone();
+                move |applied| source.approvals(applied, &revision)
+            }),
+            revision,
+            ..Assignment::new(Arc::new(plan), embedded)
         };
-        let (sender, mut received) = unbounded_channel();
-        let target = self.engine.target.clone();
-        let run = kubernetes::run(target, Arc::new(plan), embedded, options, sender);
-        let events = self.events.clone();
-        let task = tokio::spawn(async move {
-            let forward = async {
-                while let Some(next) = received.recv().await {
-                    let _ = events.send(Event::Progress(number, next));
-                }
-            };
-            let both = futures::future::join(run, forward);
-            let _ = AssertUnwindSafe(both).catch_unwind().await;
-            let _ = events.send(Event::Ended(number));
-        });
+        let runner = self.runner.take().unwrap_or_else(|| self.start_runner());
+        // Should it have ended, an event says so.
+        let _ = runner.assignments.send(assignment);
+        self.runner = Some(runner);
         if let Some(sync) = &mut self.sync {
             sync.stage = Stage::Running(Run {
                 gathering: false,
                 verdict: Verdict::pending(),
-                _task: AbortOnDropHandle::new(task),
             });
         }
-        // A fleet without objects is ready as it is.
-        self.report();
     }
 
-    /// A run ends only when something in it panicked. It is begun again after a while.
-    pub(super) fn ended(&mut self, number: u64) {
+    /// Starts what applies revisions.
+    fn start_runner(&self) -> Runner {
+        let options = kubernetes::Options {
+            concurrency: self.following.concurrency,
+            set: self.set.clone(),
+        };
+        let (assignments, assigned) = unbounded_channel();
+        let (sender, mut received) = unbounded_channel();
+        let run = kubernetes::run(self.engine.target.clone(), options, assigned, sender);
+        let events = self.events.clone();
+        let task = tokio::spawn(async move {
+            let forward = async {
+                while let Some((number, report)) = received.recv().await {
+                    let _ = events.send(Event::Report(number, report));
+                }
+            };
+            let both = futures::future::join(run, forward);
+            let _ = AssertUnwindSafe(both).catch_unwind().await;
+            let _ = events.send(Event::Ended);
+        });
+        Runner {
+            assignments,
+            _task: AbortOnDropHandle::new(task),
+        }
+    }
+
+    /// The runner ends only when something in it panicked. It is begun again after a while.
+    pub(super) fn ended(&mut self) {
         tracing::error!("applying ended by a bug in capstan; please report it. It begins again");
-        self.after(AGAIN, Event::Restart(number));
+        self.runner = None;
+        self.after(AGAIN, Event::Restart(self.syncs));
     }
 
     pub(super) fn restart(&mut self, number: u64) {
@@ -284,32 +340,30 @@ impl Daemon {
         }
     }
 
-    pub(super) fn progressed(&mut self, number: u64, progress: &Progress) {
+    pub(super) fn reported(&mut self, number: u64, report: Report) {
         let Some(sync) = self.sync.as_mut().filter(|sync| sync.number == number) else {
             return;
         };
+        let news = sync.note(report);
         let Stage::Running(run) = &mut sync.stage else {
             return;
         };
-        if !sync.tracker.note(progress) {
-            return;
-        }
-        tracing::debug!(object = %progress.object, state = ?progress.state, why = progress.message, "seen");
-        if !run.gathering {
+        if news && !run.gathering {
             run.gathering = true;
             self.after(GATHER, Event::Tick);
         }
     }
 
     /// Says how far the revision has come.
-    pub(super) fn report(&mut self) {
+    pub(super) fn say_how_far(&mut self) {
         let now = self.engine.target.clock.now();
         let Some(mut sync) = self.sync.take() else {
             return;
         };
         if let Stage::Running(run) = &mut sync.stage {
             run.gathering = false;
-            let (ready, terminal) = (sync.tracker.is_ready(), sync.tracker.is_terminal());
+            let ready = sync.settled && sync.tracker.is_ready();
+            let terminal = sync.stuck.is_some() || sync.tracker.is_terminal();
             let wait = run.verdict.judge(ready, terminal, now);
             let told = run.verdict.told;
             let check = self.say(&sync, told);
@@ -320,14 +374,4 @@ impl Daemon {
         }
         self.sync = Some(sync);
     }
-}
-
-/// What the revision before left in the cluster, its own objects or earlier ones, that `new` has not.
-fn removed(new: &Compiled, before: &Sync) -> Vec<ObjectId> {
-    let kept: HashSet<&ObjectId> = new.objects.iter().map(|object| &object.id).collect();
-    let ids = before.compiled.objects.iter().map(|object| &object.id);
-    let ids = ids.chain(&before.removed);
-    let mut removed: Vec<ObjectId> = ids.filter(|id| !kept.contains(id)).cloned().collect();
-    removed.sort();
-    removed
 }

@@ -16,7 +16,7 @@ use super::*;
 use crate::adapters::git::{Author, Files, Refs};
 use crate::compile::{Compiled, compile};
 use crate::model::{Check, CheckState, Clock, ObjectId, Tree};
-use crate::plan::State;
+use crate::plan::{Progress, State};
 use crate::settings::Environment;
 
 const SPEED: u32 = 20;
@@ -86,6 +86,8 @@ impl Case {
         case.daemon.publish();
         assert_eq!(case.handle_next().await, (0, "Published"));
         assert_eq!(case.handle_next().await, (0, "Prepared"));
+        case.daemon.reported(1, Report::Settled);
+        assert_eq!(case.handle_next().await, (100, "Tick"));
         case
     }
 
@@ -117,7 +119,7 @@ impl Case {
             terminal: false,
             message: String::new(),
         };
-        self.daemon.progressed(1, &progress);
+        self.daemon.reported(1, Report::Object(progress));
     }
 
     /// What is told of the commit.
@@ -205,7 +207,7 @@ async fn a_commit_that_cannot_be_read_now_is_read_again_after_15_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_ended_by_a_bug_begins_again_after_15_seconds() {
     let mut case = Case::new();
-    case.daemon.ended(1);
+    case.daemon.ended();
     assert_eq!(case.jobs().await, [(15_000, "Restart")]);
 }
 

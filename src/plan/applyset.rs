@@ -119,6 +119,26 @@ impl Parent {
         })
     }
 
+    /// The same, with all that `planned` may make a member, and on the way to its revision.
+    #[must_use]
+    pub fn with(mut self, planned: Self) -> Self {
+        self.kinds.extend(planned.kinds);
+        self.namespaces.extend(planned.namespaces);
+        Self {
+            source: planned.source,
+            applying: planned.applying,
+            ..self
+        }
+    }
+
+    /// The same as it is read again: without the namespaces that need not be named.
+    #[must_use]
+    pub fn tidy(mut self, set: &ApplySet) -> Self {
+        let own = |namespace: &String| namespace.is_empty() || *namespace == set.namespace;
+        self.namespaces.retain(|namespace| !own(namespace));
+        self
+    }
+
     /// The parent of `set` as it is applied.
     #[must_use]
     pub fn payload(&self, set: &ApplySet) -> Json {
@@ -126,8 +146,6 @@ impl Parent {
             name, namespace, ..
         } = set.parent();
         let kinds: BTreeSet<String> = self.kinds.iter().map(printed).collect();
-        let elsewhere = self.namespaces.iter();
-        let elsewhere = elsewhere.filter(|other| !other.is_empty() && **other != namespace);
         let data = [
             ("source", &self.source),
             ("applying", &self.applying),
@@ -148,7 +166,7 @@ impl Parent {
                 "annotations": {
                     labels::APPLY_SET_TOOLING: TOOLING,
                     labels::APPLY_SET_KINDS: joined(kinds.iter()),
-                    labels::APPLY_SET_NAMESPACES: joined(elsewhere),
+                    labels::APPLY_SET_NAMESPACES: joined(self.namespaces.iter()),
                 },
             },
             "data": data,

@@ -76,12 +76,16 @@ impl Execution {
         }
     }
 
-    /// The step could not be carried out and shall be tried again.
-    pub fn retry(&mut self, step: usize) {
-        if self.stages[step] == Stage::Running {
-            self.stages[step] = Stage::Waiting;
-            self.startable.insert(step);
-        }
+    /// Whether the step's object is there as the step asks.
+    #[must_use]
+    pub fn is_applied(&self, step: usize) -> bool {
+        matches!(self.stages[step], Stage::Applied | Stage::Ready)
+    }
+
+    /// Whether every step's object was ready once.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.stages.iter().all(|stage| *stage == Stage::Ready)
     }
 
     fn release(&mut self, step: usize, reached: Needed) {
@@ -161,15 +165,6 @@ mod tests {
         execution.applied(0);
         execution.ready(0);
         assert_eq!(execution.start(), Some(1));
-    }
-
-    #[test]
-    fn a_failed_step_can_be_tried_again_and_releases_nobody() {
-        let plan = plan(&[&[], &[(0, Needed::Applied)]]);
-        let mut execution = Execution::new(&plan);
-        assert_eq!(execution.start(), Some(0));
-        execution.retry(0);
-        assert_eq!(drain(&mut execution), [0]);
     }
 
     #[test]

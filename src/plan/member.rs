@@ -4,12 +4,14 @@
 //! how it fares, and whether it stands as it was applied. managedFields and content are read here and
 //! not kept. It does not know: how the object came here, what is done about it.
 
+use std::fmt;
+
 use serde_json::Value as Json;
 
 use crate::api::labels;
 use crate::health::{Live, health};
 use crate::model::{Action, Health};
-use crate::schema::{Element, FieldSet, Managed, Operation};
+use crate::schema::{Element, FieldPath, FieldSet, Managed, Operation};
 
 /// A live member.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +73,36 @@ pub struct Drift {
     pub by: Vec<String>,
 }
 
+impl Drift {
+    /// The fields that went `missing`, and who of `managers` has them.
+    fn of(missing: &[FieldPath], managers: &[Managed]) -> Self {
+        let has = |entry: &&Managed| missing.iter().any(|path| entry.owns(&path.0));
+        Self {
+            fields: missing.iter().map(ToString::to_string).collect(),
+            by: managers
+                .iter()
+                .filter(has)
+                .map(|entry| entry.manager.clone())
+                .collect(),
+        }
+    }
+}
+
+/// `.spec.replicas was changed by kubectl-edit`
+impl fmt::Display for Drift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.fields.as_slice() {
+            [] => f.write_str("what was applied was changed")?,
+            [field] => write!(f, "{field} was changed")?,
+            [first, rest @ ..] => write!(f, "{first} and {} more were changed", rest.len())?,
+        }
+        match self.by.is_empty() {
+            true => Ok(()),
+            false => write!(f, " by {}", self.by.join(", ")),
+        }
+    }
+}
+
 impl Member {
     /// Reads `live`. `wanted` is what is asked of it, `before` what was known of it.
     #[must_use]
@@ -120,18 +152,10 @@ impl Member {
         let settled = before
             .filter(same)
             .filter(|before| before.standing == Standing::Same);
-        member.standing = if !missing.is_empty() {
-            let by = managers
-                .iter()
-                .filter(|entry| missing.iter().any(|path| has(entry, path.0.as_slice())));
-            Standing::Drifted(Drift {
-                fields: missing.iter().map(ToString::to_string).collect(),
-                by: by.map(|entry| entry.manager.clone()).collect(),
-            })
-        } else if settled.is_some_and(|before| before.digest != member.digest) {
-            Standing::Drifted(Drift::default())
-        } else {
-            Standing::Same
+        let changed = settled.map_or(!missing.is_empty(), |before| before.digest != member.digest);
+        member.standing = match changed {
+            false => Standing::Same,
+            true => Standing::Drifted(Drift::of(&missing, &managers)),
         };
         member
     }
@@ -140,7 +164,19 @@ impl Member {
     /// it stands.
     #[must_use]
     pub fn answered(live: &Json, wanted: &Action) -> Self {
-        Self::read(live, Some(wanted), None)
+        let member = Self::read(live, Some(wanted), None);
+        Self {
+            standing: Standing::Same,
+            ..member
+        }
+    }
+
+    /// Asks of it what is `wanted` now.
+    pub fn judge(&mut self, wanted: &Action) {
+        let Action::Apply { payload, .. } = wanted;
+        if hash(payload) != self.applied {
+            self.standing = Standing::Other;
+        }
     }
 
     /// Whether `self` is not older than `other`. A new object starts anew.
@@ -156,24 +192,8 @@ impl Member {
     }
 }
 
-/// Whether a manager owns the field at `path`, or something in it.
-fn has(entry: &Managed, path: &[Element]) -> bool {
-    let (mut set, mut rest) = (&entry.fields, path);
-    while let [first, below @ ..] = rest {
-        if set.has(first) && below.is_empty() {
-            return true;
-        }
-        match set.below(first) {
-            Some(next) => (set, rest) = (next, below),
-            None => return set.has(first),
-        }
-    }
-    true
-}
-
 /// The resourceVersion as a number.
-#[must_use]
-pub fn version(live: &Json) -> u128 {
+pub(super) fn version(live: &Json) -> u128 {
     let text = Live(live).text(&["metadata", "resourceVersion"]);
     text.parse().unwrap_or_default()
 }
@@ -198,8 +218,7 @@ fn hash(payload: &Json) -> &str {
 }
 
 /// `payload` without what is left to others.
-#[must_use]
-pub fn without(payload: &Json, left: &[String]) -> Json {
+pub(super) fn without(payload: &Json, left: &[String]) -> Json {
     let mut payload = payload.clone();
     for pointer in left {
         remove(&mut payload, pointer);
@@ -229,15 +248,18 @@ fn remove(value: &mut Json, pointer: &str) {
 fn fields(pointers: &[String]) -> FieldSet {
     let mut set = FieldSet::new();
     for pointer in pointers {
-        let steps = pointer.split('/').skip(1).map(unescaped);
-        let steps = steps.take_while(|step| step.parse::<usize>().is_err());
-        let path: Vec<Element> = steps.map(Element::field).collect();
-        set.insert(&path);
+        set.insert(&path(pointer));
     }
     set
 }
 
-fn unescaped(token: &str) -> String {
+pub(super) fn path(pointer: &str) -> Vec<Element> {
+    let steps = pointer.split('/').skip(1).map(unescaped);
+    let steps = steps.take_while(|step| step.parse::<usize>().is_err());
+    steps.map(Element::field).collect()
+}
+
+pub(super) fn unescaped(token: &str) -> String {
     token.replace("~1", "/").replace("~0", "~")
 }
 

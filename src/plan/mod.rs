@@ -12,9 +12,11 @@ mod member;
 mod ownership;
 mod progress;
 mod prune;
+mod repairs;
+mod report;
 mod text;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -26,10 +28,12 @@ use crate::model::{Action, Change, Object, ObjectId, Predecessor, Step};
 
 pub use applyset::{ApplySet, NotOurs, Parent};
 pub use execution::Execution;
-pub use member::{Drift, Member, Owner, Standing, version, without};
-pub use ownership::{Claim, Foreign, claim, handover, refusal, release};
+pub use member::{Drift, Member, Owner, Standing};
+pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
-pub use prune::{Brake, Fate, Scene, fates};
+pub use prune::{Brake, Fate, Scene, fates, references};
+pub use repairs::Repairs;
+pub use report::{Leaving, Report};
 pub use text::{text, word};
 
 /// The field manager of a sync.
@@ -42,6 +46,8 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// What the plan touches.
     pub impact: Impact,
+    /// What its objects refer to and it does not have.
+    pub outside: BTreeSet<ObjectId>,
 }
 
 /// Counts for people (DESIGN §6).
@@ -88,7 +94,12 @@ pub fn against_none(objects: &[Object], graph: &Graph, set: &ApplySet) -> Plan {
         clusters: graph.clusters().len(),
         embedded,
     };
-    Plan { steps, impact }
+    let outside = graph.outside().map(|vertex| vertex.id.clone()).collect();
+    Plan {
+        steps,
+        impact,
+        outside,
+    }
 }
 
 fn predecessors(graph: &Graph, vertex: usize, step_of: &HashMap<usize, usize>) -> Vec<Predecessor> {

@@ -1,15 +1,15 @@
 //! Whose object it is that is already there (DESIGN §7: MustMatch), and how another tool's fields
 //! become ours.
 //!
-//! In: a live object's metadata. Out: whether it may be applied, or why not; the JSON patch that hands
+//! In: a live object's metadata. Out: whether it may be applied, or why not; the patch that hands
 //! over. It does not know: how either is carried out.
 
 use serde_json::{Value as Json, json};
 
 use super::MANAGER;
+use super::member::{path, unescaped, without};
 use crate::api::labels;
 use crate::health::Live;
-use crate::model::ObjectId;
 use crate::schema::{FieldSet, Managed, Operation};
 
 /// How an object that is there may be applied.
@@ -88,7 +88,7 @@ const APPLIERS: [&str; 13] = [
     MANAGER,
 ];
 
-/// The JSON patch that makes what other appliers own of `live` our own, so that the next apply removes
+/// The merge patch that makes what other appliers own of `live` our own, so that the next apply removes
 /// what it does not name; none when there is nothing to hand over. It holds only for the object as it
 /// was read.
 #[must_use]
@@ -125,10 +125,8 @@ pub fn handover(live: &Json) -> Option<Json> {
     });
     let mut after = json!({"metadata": {}});
     Managed::write(&kept, &mut after);
-    Some(json!([
-        {"op": "replace", "path": "/metadata/resourceVersion", "value": Live(live).text(&["metadata", "resourceVersion"])},
-        {"op": "replace", "path": "/metadata/managedFields", "value": after["metadata"]["managedFields"]},
-    ]))
+    after["metadata"]["resourceVersion"] = json!(Live(live).text(&["metadata", "resourceVersion"]));
+    Some(after)
 }
 
 /// The merge patch that releases `live` from the set: nothing of it changes but our marks.
@@ -143,10 +141,41 @@ pub fn release(live: &Json, set: &str) -> Json {
     }})
 }
 
-/// What an error about an object that is not ours says.
+/// `payload` as it is sent to an object that is there: of what is left to others, what nobody took yet
+/// stays as it is in `live`, since an applied field that is left out goes away; the rest is left out.
 #[must_use]
-pub fn refusal(object: &ObjectId, foreign: &Foreign) -> String {
-    format!("{object}: {foreign}")
+pub fn yielded(payload: &Json, live: &Json, manager: &str, left: &[String]) -> Json {
+    let managers = Managed::read(live).unwrap_or_default();
+    let mut sent = without(payload, left);
+    for pointer in left
+        .iter()
+        .filter(|pointer| payload.pointer(pointer).is_some())
+    {
+        let path = path(pointer);
+        let owns = |entry: &&Managed| entry.owns(&path);
+        let mut owners = managers.iter().filter(owns).peekable();
+        let ours = owners.peek().is_some()
+            && owners.all(|entry| entry.manager == manager && entry.operation == Operation::Apply);
+        if let Some(value) = live.pointer(pointer).filter(|_| ours) {
+            put(&mut sent, pointer, value);
+        }
+    }
+    sent
+}
+
+/// Puts a value at a JSON pointer into maps, which are made where they are missing.
+fn put(into: &mut Json, pointer: &str, value: &Json) {
+    let mut at = into;
+    for step in pointer.split('/').skip(1).map(unescaped) {
+        if at.is_null() {
+            *at = json!({});
+        }
+        let Some(members) = at.as_object_mut() else {
+            return;
+        };
+        at = members.entry(step).or_insert(Json::Null);
+    }
+    at.clone_from(value);
 }
 
 #[cfg(test)]
@@ -229,6 +258,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_to_others_stays_as_it_is_until_they_take_it() {
+        let payload = json!({"spec": {"replicas": 3, "image": "i"}});
+        let both = json!({"f:spec": {"f:replicas": {}, "f:image": {}}});
+        let image = json!({"f:spec": {"f:image": {}}});
+        let replicas = json!({"f:spec": {"f:replicas": {}}});
+        let sent = |managers: &[(&str, &str, &Json)]| {
+            let mut live = live(None, &json!({}), managers);
+            live["spec"] = json!({"replicas": 5, "image": "i"});
+            yielded(&payload, &live, MANAGER, &["/spec/replicas".to_owned()])
+        };
+        let kept = json!({"spec": {"replicas": 5, "image": "i"}});
+        assert_eq!(
+            sent(&[(MANAGER, "Apply", &both)]),
+            kept,
+            "without it, it would go away"
+        );
+        let taken = json!({"spec": {"image": "i"}});
+        let scaler = ("autoscaler", "Update", &replicas);
+        assert_eq!(sent(&[(MANAGER, "Apply", &image), scaler]), taken);
+        assert_eq!(
+            sent(&[(MANAGER, "Apply", &both), scaler]),
+            taken,
+            "shared, it stays without us"
+        );
+    }
+
+    #[test]
     fn other_appliers_hand_over_and_controllers_keep_their_own() {
         let (theirs, mine) = (
             json!({"f:data": {"f:k": {}}}),
@@ -246,9 +302,8 @@ mod tests {
             ],
         );
         let patch = handover(&before).unwrap();
-        assert_eq!(patch[0]["value"], "5");
-        let after =
-            Managed::read(&json!({"metadata": {"managedFields": patch[1]["value"]}})).unwrap();
+        assert_eq!(patch["metadata"]["resourceVersion"], "5");
+        let after = Managed::read(&patch).unwrap();
         let names: Vec<&str> = after.iter().map(|entry| entry.manager.as_str()).collect();
         assert_eq!(names, [MANAGER, "kubectl-label", "some-controller"]);
         assert_eq!(

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use capstan::adapters::kubernetes::{Options, Target, run};
+use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
 use capstan::adapters::sim::{api::Server, clock::SimClock};
 use capstan::daemon::wall_time;
 use capstan::graph;
 use capstan::model::{Clock, Object};
-use capstan::plan::{ApplySet, Plan, State, against_none};
+use capstan::plan::{ApplySet, Plan, Report, State, against_none};
 use divan::Bencher;
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -55,21 +55,22 @@ async fn apply(plan: Arc<Plan>, set: &ApplySet) {
     let (sender, mut progress) = unbounded_channel();
     let options = Options {
         concurrency: 32,
-        part_of: set.id(),
+        set: set.clone(),
     };
-    let count = plan.steps.len();
-    let runner = tokio::spawn(run(
+    let assignment = Assignment::new(plan, Vec::new());
+    let runner = tokio::spawn(run_once(
         Target { client, clock },
-        plan,
-        Vec::new(),
         options,
+        assignment,
         sender,
     ));
-    let mut applied = 0;
-    while applied < count {
-        let next = progress.recv().await.expect("the runner goes on");
-        assert_ne!(next.state, State::Failed, "{}", next.message);
-        applied += usize::from(next.state == State::Applied);
+    loop {
+        match progress.recv().await.expect("the runner goes on").1 {
+            Report::Settled => break,
+            Report::Object(next) => assert_ne!(next.state, State::Failed, "{}", next.message),
+            Report::Stuck(why) => unreachable!("{why}"),
+            Report::Leaving(..) => {}
+        }
     }
     runner.abort();
 }

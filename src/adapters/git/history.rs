@@ -72,6 +72,35 @@ impl Mirror {
         })
     }
 
+    /// The values of the trailer `key` in the messages of the commits that [`Self::log`] lists.
+    ///
+    /// # Errors
+    /// When one of the commits was not fetched.
+    pub fn trailers(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        limit: usize,
+        key: &str,
+    ) -> Result<Vec<String>, Error> {
+        let commits = self.log(from, to, limit)?;
+        self.reading(|repository| {
+            let mut values = Vec::new();
+            for commit in &commits {
+                let commit = self.find(repository, &commit.id)?;
+                let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+                // A message without trailers is none with an error.
+                let trailers = git2::message_trailers_strs(message.as_str()).ok();
+                for (name, value) in trailers.iter().flat_map(git2::MessageTrailersStrs::iter) {
+                    if name.eq_ignore_ascii_case(key) {
+                        values.push(value.to_owned());
+                    }
+                }
+            }
+            Ok(values)
+        })
+    }
+
     pub(super) fn find<'r>(
         &self,
         repository: &'r Repository,

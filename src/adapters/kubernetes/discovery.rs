@@ -56,6 +56,27 @@ impl Discovery {
         })
     }
 
+    /// The version at which the cluster prefers to serve a kind; none when it does not serve it.
+    pub(super) async fn preferred(&self, object: &ObjectId) -> Result<Option<String>, Error> {
+        if object.group.is_empty() {
+            return Ok(Some("v1".to_owned()));
+        }
+        let groups = self.client.list_api_groups().await;
+        let groups = groups.map_err(|error| Error::new(object, error))?.groups;
+        let Some(group) = groups.into_iter().find(|group| group.name == object.group) else {
+            return Ok(None);
+        };
+        let preferred = group.preferred_version.into_iter().chain(group.versions);
+        for version in preferred {
+            match self.resolve(object, &version.version).await {
+                Ok(_) => return Ok(Some(version.version)),
+                Err(Error::NotServed { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
     async fn ask(
         &self,
         object: &ObjectId,

@@ -17,6 +17,8 @@ pub(super) struct Embedded {
     /// One object per kind, to ask with.
     kinds: BTreeMap<Kind, ObjectId>,
     missing: BTreeSet<Kind>,
+    /// Kinds that the cluster did not speak of: how often in a row.
+    failures: BTreeMap<Kind, u32>,
 }
 
 impl Embedded {
@@ -45,6 +47,18 @@ impl Embedded {
     pub(super) fn of(&self, (group, _, kind): &Kind) -> Vec<ObjectId> {
         let of = self.ids.iter().filter(|id| id.is(group, kind));
         of.cloned().collect()
+    }
+
+    /// Whether there are resources of the kind.
+    pub(super) fn has(&self, kind: &Kind) -> bool {
+        self.kinds.contains_key(kind)
+    }
+
+    /// Counts how often the cluster did not speak of `kind`.
+    pub(super) fn failed(&mut self, kind: &Kind) -> u32 {
+        let failures = self.failures.entry(kind.clone()).or_insert(0);
+        *failures = failures.saturating_add(1);
+        *failures
     }
 
     /// Notes whether the cluster serves `kind`; `true` when that is news.

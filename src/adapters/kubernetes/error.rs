@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::model::{ErrorClass, ObjectId};
+use crate::plan::{Foreign, NotOurs};
 
 /// A request to the cluster that failed, in words for people.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +44,17 @@ pub enum Error {
         /// How long it was waited for.
         patience: Duration,
     },
+    /// The object is there and not ours.
+    #[error("{object}: {foreign}")]
+    Foreign {
+        /// The object that was to be written.
+        object: ObjectId,
+        /// Whose it is.
+        foreign: Foreign,
+    },
+    /// The parent of the ApplySet is not ours.
+    #[error("{0}")]
+    Parent(NotOurs),
     /// The request could not be made of the object, or its making failed.
     #[error("{object}: no request can be made of it: {cause}")]
     Unsendable {
@@ -98,6 +110,7 @@ impl Error {
         match self {
             Self::Unreachable { .. } | Self::Silent { .. } => ErrorClass::Transient,
             Self::NotServed { .. } => ErrorClass::Gone,
+            Self::Foreign { .. } | Self::Parent(_) => ErrorClass::Denied,
             Self::Unsendable { .. } => ErrorClass::Bug,
             Self::Refused { status, .. } => match status.code {
                 401 | 403 => ErrorClass::Denied,

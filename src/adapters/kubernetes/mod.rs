@@ -16,6 +16,7 @@ mod connect;
 mod discovery;
 mod embedded;
 mod error;
+mod parent;
 mod request;
 mod rest;
 mod runner;
@@ -23,4 +24,4 @@ mod watch;
 
 pub use connect::{Access, ConnectError, connect};
 pub use error::Error;
-pub use runner::{Options, Target, run};
+pub use runner::{Approvals, Assignment, Options, Target, run, run_once};

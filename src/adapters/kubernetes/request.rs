@@ -1,40 +1,45 @@
-//! One step, sent.
+//! One request, or the few that one step takes.
 //!
-//! In: a step. Out: its object as the cluster holds it now, and how the cluster serves its kind. It
-//! does not know: whether the step may be sent, what follows.
+//! In: a step, how the cluster serves its kind, what is known of its object. Out: the object as the
+//! cluster holds it now, or an error in words for people. It does not know: whether the step may be
+//! sent, what follows.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use kube::{Api, Client};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::Error;
-use super::discovery::{Discovery, Served};
+use super::discovery::Served;
+use crate::health::Live;
 use crate::model::{Action, ObjectId, Step};
+use crate::plan::{self, Claim, MANAGER};
 
 /// How long an answer may take. As long as an API server lets a request take, by default.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the cluster made of a step.
-pub(super) struct Answer {
+/// An object and how to speak of it to the cluster.
+#[derive(Clone)]
+pub(super) struct Subject {
+    pub(super) client: Client,
     pub(super) served: Served,
-    pub(super) live: Json,
+    pub(super) id: ObjectId,
 }
 
-/// Carries out `step`. A request that panics is an error like others: its place is given back.
-pub(super) async fn send(
-    client: &Client,
-    discovery: &Discovery,
-    step: &Step,
-) -> Result<Answer, Error> {
-    let attempt = AssertUnwindSafe(attempt(client, discovery, step)).catch_unwind();
-    match in_time(&step.object, attempt.map(Ok)).await? {
+/// The outcome of requests about `object`, or the error that none came in time. A panic in them is an
+/// error like others: their place is given back.
+pub(super) async fn guarded<T>(
+    object: &ObjectId,
+    requests: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    let caught = AssertUnwindSafe(requests).catch_unwind();
+    match in_time(object, caught.map(Ok)).await? {
         Ok(answer) => answer,
         Err(_) => Err(Error::Unsendable {
-            object: step.object.clone(),
+            object: object.clone(),
             cause: "a bug in capstan; please report it".to_owned(),
         }),
     }
@@ -54,35 +59,125 @@ pub(super) async fn in_time<T>(
     }
 }
 
-async fn attempt(client: &Client, discovery: &Discovery, step: &Step) -> Result<Answer, Error> {
-    let Action::Apply {
-        payload,
-        manager,
-        force,
-        ..
-    } = &step.action;
-    let id = &step.object;
-    let served = discovery.resolve(id, version(payload)).await?;
-    let mut params = PatchParams::apply(manager);
-    params.force = *force;
-    let api = api(client, &served, &id.namespace);
-    let answer = api.patch(&id.name, &params, &Patch::Apply(payload)).await;
-    let live = answer.map_err(|error| Error::new(id, error))?;
-    // A dynamic object is made of JSON, so it always turns into JSON again.
-    let live = serde_json::to_value(live).unwrap_or_default();
-    Ok(Answer { served, live })
-}
-
-/// The version in `apiVersion`, without the group.
-fn version(payload: &Json) -> &str {
-    let text = payload["apiVersion"].as_str().unwrap_or_default();
-    text.rsplit('/').next().unwrap_or_default()
-}
-
-fn api(client: &Client, served: &Served, namespace: &str) -> Api<DynamicObject> {
-    match (served.namespaced, namespace) {
-        (false, _) => Api::all_with(client.clone(), &served.resource),
-        (true, "") => Api::namespaced_with(client.clone(), "default", &served.resource),
-        (true, namespace) => Api::namespaced_with(client.clone(), namespace, &served.resource),
+impl Subject {
+    fn api(&self) -> Api<DynamicObject> {
+        let (client, resource) = (self.client.clone(), &self.served.resource);
+        match self.served.namespaced {
+            false => Api::all_with(client, resource),
+            true => Api::namespaced_with(client, &self.id.namespace, resource),
+        }
     }
+
+    fn error(&self, error: kube::Error) -> Error {
+        Error::new(&self.id, error)
+    }
+
+    /// The live object; none when it is not there.
+    pub(super) async fn read(&self) -> Result<Option<Json>, Error> {
+        let live = self.api().get_opt(&self.id.name).await;
+        Ok(live.map_err(|error| self.error(error))?.map(json))
+    }
+
+    /// Its metadata; none when it is not there. What Secrets hold is not asked for.
+    pub(super) async fn metadata(&self) -> Result<Option<Json>, Error> {
+        let live = self.api().get_metadata_opt(&self.id.name).await;
+        Ok(live.map_err(|error| self.error(error))?.map(json))
+    }
+
+    /// Applies `step`. The object is known by its `uid`, or looked for first: what is there and not
+    /// part of `set` is left alone, unless the fleet adopts it.
+    pub(super) async fn apply(
+        &self,
+        step: &Step,
+        set: &str,
+        uid: Option<String>,
+    ) -> Result<Json, Error> {
+        let Action::Apply {
+            payload,
+            manager,
+            force,
+            left,
+        } = &step.action;
+        let uid = match uid {
+            Some(uid) => Some(uid),
+            None => self.claimed(payload, set).await?,
+        };
+        let mut sent = payload.clone();
+        if uid.is_some() && left.iter().any(|left| payload.pointer(left).is_some()) {
+            if let Some(live) = self.read().await? {
+                sent = plan::yielded(payload, &live, manager, left);
+            }
+        }
+        if let (Some(uid), Some(metadata)) = (uid, sent["metadata"].as_object_mut()) {
+            // An object that was deleted meanwhile answers 409 instead of being made anew.
+            metadata.insert("uid".to_owned(), json!(uid));
+        }
+        let mut params = PatchParams::apply(manager);
+        params.force = *force;
+        let (api, patch) = (self.api(), Patch::Apply(&sent));
+        let answer = api.patch(&self.id.name, &params, &patch).await;
+        answer.map(json).map_err(|error| self.error(error))
+    }
+
+    /// The uid of an object that is there and ours to apply.
+    async fn claimed(&self, payload: &Json, set: &str) -> Result<Option<String>, Error> {
+        let Some(live) = self.metadata().await? else {
+            return Ok(None);
+        };
+        let claim = plan::claim(&live, payload, set).map_err(|foreign| Error::Foreign {
+            object: self.id.clone(),
+            foreign,
+        })?;
+        let patch = match claim {
+            Claim::TakeOver => plan::handover(&live),
+            Claim::Own => None,
+        };
+        if let Some(patch) = patch {
+            let params = PatchParams::default();
+            let patch = Patch::Merge(patch);
+            let api = self.api();
+            let handed = api.patch_metadata(&self.id.name, &params, &patch).await;
+            handed.map_err(|error| self.error(error))?;
+        }
+        Ok(Some(Live(&live).uid().to_owned()))
+    }
+
+    /// Deletes it, if it still is the object with this uid.
+    pub(super) async fn delete(&self, uid: &str) -> Result<(), Error> {
+        let params = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: Some(uid.to_owned()),
+                ..Preconditions::default()
+            }),
+            ..DeleteParams::default()
+        };
+        match self.api().delete(&self.id.name, &params).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => Err(self.error(error)),
+        }
+    }
+
+    /// Releases it from `set`, if it still is the object with this uid. It stays as it is.
+    pub(super) async fn release(&self, uid: &str, set: &str) -> Result<(), Error> {
+        let Some(live) = self.metadata().await? else {
+            return Ok(());
+        };
+        if Live(&live).uid() != uid {
+            return Ok(());
+        }
+        let params = PatchParams {
+            field_manager: Some(MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Merge(plan::release(&live, set));
+        let api = self.api();
+        let released = api.patch_metadata(&self.id.name, &params, &patch).await;
+        released.map(drop).map_err(|error| self.error(error))
+    }
+}
+
+/// What kube reads is made of JSON, so it always turns into JSON again.
+fn json(object: impl serde::Serialize) -> Json {
+    serde_json::to_value(object).unwrap_or_default()
 }

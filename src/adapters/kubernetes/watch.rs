@@ -17,6 +17,7 @@ use serde_json::Value as Json;
 use tokio::time::Instant;
 
 use super::discovery::Served;
+use super::embedded::Kind;
 use crate::model::ObjectId;
 
 /// How long a watch rests that breaks for the first time, about.
@@ -26,8 +27,12 @@ const LONGEST_REST: Duration = Duration::from_secs(32);
 
 /// News from the cluster.
 pub(super) enum News {
-    /// A live object as it is now, or `None` when it is gone.
-    Object(ObjectId, Option<Json>),
+    /// A live object as it is now, or `None` when it is gone, as a watch sees it.
+    Object(Seen, ObjectId, Option<Box<Json>>),
+    /// Every member of this kind has been told.
+    Listed(Kind),
+    /// The members of this kind cannot be watched now, and why.
+    Interrupted(Kind, String),
     /// The definition of a kind of this group appeared or changed.
     Definition(String),
 }
@@ -52,24 +57,42 @@ pub(super) fn definitions(client: &Client) -> BoxStream<'static, News> {
     news.boxed()
 }
 
-/// News of all objects of one kind, optionally only of those with a label. Reconnects by itself,
-/// with back-off; what vanished while it was away is told as gone.
-pub(super) fn objects(
+/// What a watch looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// The objects with the label of our set.
+    Member,
+    /// All objects of the kind, since what controllers make carries no label of ours.
+    Embedded,
+}
+
+/// News of the objects of one kind that carry `labels`.
+pub(super) fn members(client: &Client, served: &Served, labels: &str) -> BoxStream<'static, News> {
+    let config = watcher::Config::default().labels(labels);
+    objects(client, served, config, Seen::Member)
+}
+
+/// News of all objects of one kind.
+pub(super) fn all(client: &Client, served: &Served) -> BoxStream<'static, News> {
+    objects(client, served, watcher::Config::default(), Seen::Embedded)
+}
+
+/// Reconnects by itself, with back-off; what vanished while it was away is told as gone.
+fn objects(
     client: &Client,
     served: &Served,
-    labels: Option<&str>,
+    config: watcher::Config,
+    seen: Seen,
 ) -> BoxStream<'static, News> {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &served.resource);
-    let config = labels.map_or_else(watcher::Config::default, |labels| {
-        watcher::Config::default().labels(labels)
-    });
     let events = watcher(api, config).backoff(Rests::of(&served.resource.kind));
-    news(events, served.resource.clone()).boxed()
+    news(events, served.resource.clone(), seen).boxed()
 }
 
 fn news<E: std::fmt::Display + Send + 'static>(
     events: impl Stream<Item = Result<watcher::Event<DynamicObject>, E>> + Send + 'static,
     resource: ApiResource,
+    seen: Seen,
 ) -> impl Stream<Item = News> + Send {
     // The objects known to be there, and those seen since a fresh list began.
     let (mut there, mut listed) = (BTreeSet::new(), BTreeSet::new());
@@ -77,16 +100,16 @@ fn news<E: std::fmt::Display + Send + 'static>(
         let found = match event {
             Ok(watcher::Event::Apply(object)) => {
                 there.insert(id(&object, &resource));
-                vec![present(object, &resource)]
+                vec![present(object, &resource, seen)]
             }
             Ok(watcher::Event::InitApply(object)) => {
                 listed.insert(id(&object, &resource));
-                vec![present(object, &resource)]
+                vec![present(object, &resource, seen)]
             }
             Ok(watcher::Event::Delete(object)) => {
                 let id = id(&object, &resource);
                 there.remove(&id);
-                vec![News::Object(id, None)]
+                vec![News::Object(seen, id, None)]
             }
             Ok(watcher::Event::Init) => {
                 listed.clear();
@@ -95,12 +118,16 @@ fn news<E: std::fmt::Display + Send + 'static>(
             Ok(watcher::Event::InitDone) => {
                 let gone: Vec<ObjectId> = there.difference(&listed).cloned().collect();
                 there = std::mem::take(&mut listed);
-                gone.into_iter().map(|id| News::Object(id, None)).collect()
+                let gone = gone.into_iter().map(|id| News::Object(seen, id, None));
+                let listed = (seen == Seen::Member).then(|| News::Listed(kind(&resource)));
+                gone.chain(listed).collect()
             }
             Err(error) => {
-                let kind = &resource.kind;
-                tracing::warn!(kind, %error, "the watch was interrupted; it will be taken up again");
-                Vec::new()
+                tracing::warn!(kind = resource.kind, %error, "the watch was interrupted; it will be taken up again");
+                match seen {
+                    Seen::Member => vec![News::Interrupted(kind(&resource), error.to_string())],
+                    Seen::Embedded => Vec::new(),
+                }
             }
         };
         futures::stream::iter(found)
@@ -113,17 +140,26 @@ fn id(object: &DynamicObject, resource: &ApiResource) -> ObjectId {
     ObjectId::new(group, kind, namespace, object.name_any())
 }
 
-fn present(mut live: DynamicObject, resource: &ApiResource) -> News {
+fn kind(resource: &ApiResource) -> Kind {
+    let ApiResource {
+        group,
+        version,
+        kind,
+        ..
+    } = resource;
+    (group.clone(), version.clone(), kind.clone())
+}
+
+fn present(mut live: DynamicObject, resource: &ApiResource, seen: Seen) -> News {
     let id = id(&live, resource);
-    // Nobody here reads them, and they are the larger half of many objects.
-    live.metadata.managed_fields = None;
     // API servers leave it out of the items of a list.
     live.types = Some(TypeMeta {
         api_version: resource.api_version.clone(),
         kind: resource.kind.clone(),
     });
     // A dynamic object is made of JSON, so it always turns into JSON again.
-    News::Object(id, serde_json::to_value(live).ok())
+    let live = serde_json::to_value(live).ok();
+    News::Object(seen, id, live.map(Box::new))
 }
 
 /// The rests of a watch that breaks again and again: each twice as long as the one before. They
@@ -198,7 +234,7 @@ mod tests {
             namespaced: true,
         };
         let client = Client::new(service, "default");
-        let watching = objects(&client, &served, None).for_each(async |_| {});
+        let watching = all(&client, &served).for_each(async |_| {});
         let limit = Duration::from_secs(seconds);
         assert!(tokio::time::timeout(limit, watching).await.is_err());
         let times = times.lock().unwrap();

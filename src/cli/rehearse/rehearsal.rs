@@ -14,12 +14,12 @@ use tokio::time::Instant;
 
 use super::super::embedded::{Embedded, supply};
 use super::events::{Event, Events};
-use crate::adapters::kubernetes;
+use crate::adapters::kubernetes::{self, Assignment};
 use crate::adapters::sim::actors;
 use crate::adapters::sim::clock::SimClock;
 use crate::compile::Compiled;
 use crate::model::ObjectId;
-use crate::plan::{self, ApplySet, Plan, Progress, State, Tracker};
+use crate::plan::{self, ApplySet, Plan, Progress, Report, State, Tracker};
 
 /// When nothing has happened for this long on the virtual clock, nothing will.
 const IDLE: Duration = Duration::from_secs(60 * 60);
@@ -84,17 +84,12 @@ async fn rehearse(
     let (sender, mut progress) = unbounded_channel();
     let options = kubernetes::Options {
         concurrency: 32,
-        part_of: set.id(),
+        set: set.clone(),
     };
     let start = target.clock.now();
     let mut tracker = Tracker::new(&compiled.graph, settle, start);
-    let runner = tokio::spawn(kubernetes::run(
-        target,
-        Arc::clone(&plan),
-        compiled.embedded(),
-        options,
-        sender,
-    ));
+    let assignment = Assignment::new(Arc::clone(&plan), compiled.embedded());
+    let runner = tokio::spawn(kubernetes::run_once(target, options, assignment, sender));
     let mut events = Events::default();
     blocked(&plan).for_each(|event| events.note(event));
     // Retries that fail again are no news.
@@ -104,9 +99,10 @@ async fn rehearse(
             true => Instant::now() + CALM,
             false => news + IDLE,
         };
-        let Ok(Some(next)) = tokio::time::timeout_at(end, progress.recv()).await else {
+        let Ok(Some((_, next))) = tokio::time::timeout_at(end, progress.recv()).await else {
             break;
         };
+        let Report::Object(next) = next else { continue };
         let tells = tracker.note(&next);
         if tells || next.state == State::Applied {
             events.note(Event::new(&next, start));

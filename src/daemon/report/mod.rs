@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::job::Failure;
 use crate::compile::Compiled;
 use crate::model::{Annotation, Check, CheckState, Finding, Object, ObjectId, Severity};
-use crate::plan::{ClusterSummary, Summary};
+use crate::plan::{ClusterSummary, Leaving, Summary};
 
 /// The most annotations a check carries.
 const MOST_ANNOTATIONS: usize = 50;
@@ -46,7 +46,7 @@ pub(super) fn progress(
     state: CheckState,
     summary: &Summary,
     clusters: &[ClusterSummary],
-    removed: &[ObjectId],
+    leaving: &BTreeMap<ObjectId, Leaving>,
 ) -> Check {
     let mut text = String::new();
     if !clusters.is_empty() {
@@ -65,14 +65,31 @@ pub(super) fn progress(
     if !summary.failed.is_empty() {
         let _ = write!(text, "\n{}", list(failed));
     }
-    if !removed.is_empty() {
-        let _ = write!(
-            text,
-            "\nno longer in the fleet, left in the cluster (nothing is deleted yet):\n{}",
-            list(removed.iter().map(ToString::to_string))
-        );
+    if !leaving.is_empty() {
+        let told = leaving
+            .iter()
+            .map(|(id, leaving)| format!("{id}: {leaving}"));
+        let _ = write!(text, "\nno longer in the fleet:\n{}", list(told));
     }
-    check(sync_context(fleet), revision, state, summary.title(), text)
+    let title = match leaving
+        .values()
+        .filter(|leaving| matches!(leaving, Leaving::Held(_)))
+        .count()
+    {
+        0 => summary.title(),
+        held => format!(
+            "{}; {} kept that the fleet no longer has",
+            summary.title(),
+            counted(held, "object")
+        ),
+    };
+    check(sync_context(fleet), revision, state, title, text)
+}
+
+/// The sync check of a sound revision that the cluster does not let be applied.
+pub(super) fn stuck(fleet: &str, revision: &str, state: CheckState, why: &str) -> Check {
+    let title = format!("nothing can be applied: {}", one_line(why));
+    check(sync_context(fleet), revision, state, title, why.to_owned())
 }
 
 /// The sync check of a revision with error findings: it is not applied.
@@ -300,7 +317,7 @@ impl Differences {
             (self.created.len(), self.changed.len(), self.removed.len());
         match (created, changed, removed) {
             (0, 0, 0) => "changes nothing".to_owned(),
-            _ => format!("{created} to create, {changed} to change, {removed} removed"),
+            _ => format!("{created} to create, {changed} to change, {removed} to remove"),
         }
     }
 
@@ -308,7 +325,7 @@ impl Differences {
         let parts = [
             ("create", &self.created),
             ("change", &self.changed),
-            ("removed (left in the cluster)", &self.removed),
+            ("remove", &self.removed),
         ];
         let part = |(word, ids): (&str, &Vec<ObjectId>)| -> String {
             list(ids.iter().map(|id| format!("{word} {id}")))

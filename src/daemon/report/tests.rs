@@ -48,15 +48,15 @@ fn a_plan_says_what_is_created_changed_and_removed() {
         (check.state, check.context.as_str()),
         (CheckState::Success, "capstan/f/plan")
     );
-    assert_eq!(check.title, "1 to create, 1 to change, 1 removed");
+    assert_eq!(check.title, "1 to create, 1 to change, 1 to remove");
     assert_eq!(
         check.summary,
-        "- create ConfigMap/default/new\n- change ConfigMap/default/other\n- removed (left in the cluster) ConfigMap/default/gone\n\n"
+        "- create ConfigMap/default/new\n- change ConfigMap/default/other\n- remove ConfigMap/default/gone\n\n"
     );
     assert_eq!(plan("f", "r", &old, Some(&old)).title, "changes nothing");
     assert_eq!(
         plan("f", "r", &old, None).title,
-        "3 to create, 0 to change, 0 removed"
+        "3 to create, 0 to change, 0 to remove"
     );
 }
 
@@ -92,10 +92,14 @@ fn progress_lists_clusters_failures_and_what_is_left_behind() {
     };
     let failed = vec![(id("a"), "Bad:\n  |very| bad".to_owned())];
     let (state, summary) = (CheckState::Pending, summary(failed));
-    let check = progress("f", "r", state, &summary, &[cluster], &[id("gone")]);
+    let leaving = BTreeMap::from([
+        (id("gone"), Leaving::Gone),
+        (id("kept"), Leaving::Held("it is needed".to_owned())),
+    ]);
+    let check = progress("f", "r", state, &summary, &[cluster], &leaving);
     assert_eq!(
         check.title,
-        "1/3 ready, ConfigMap/default/a failed: Bad: |very| bad"
+        "1/3 ready, ConfigMap/default/a failed: Bad: |very| bad; 1 object kept that the fleet no longer has"
     );
     assert_eq!(
         check.summary,
@@ -106,16 +110,17 @@ fn progress_lists_clusters_failures_and_what_is_left_behind() {
 
 - ConfigMap/default/a failed: Bad: |very| bad
 
-no longer in the fleet, left in the cluster (nothing is deleted yet):
-- ConfigMap/default/gone
+no longer in the fleet:
+- ConfigMap/default/gone: deleted
+- ConfigMap/default/kept: kept: it is needed
 "
     );
 }
 
 #[test]
 fn lists_do_not_grow_without_end() {
-    let removed: Vec<ObjectId> = (0..MOST_LINES + 7)
-        .map(|at| id(&format!("c{at}")))
+    let leaving: BTreeMap<ObjectId, Leaving> = (0..MOST_LINES + 7)
+        .map(|at| (id(&format!("c{at}")), Leaving::Deleting))
         .collect();
     let check = progress(
         "f",
@@ -123,7 +128,7 @@ fn lists_do_not_grow_without_end() {
         CheckState::Success,
         &summary(Vec::new()),
         &[],
-        &removed,
+        &leaving,
     );
     assert!(
         check.summary.ends_with("- and 7 more\n"),

@@ -6,11 +6,15 @@
 //! how an object is deleted or released.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value as Json;
 
 use super::Member;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RESOURCES};
 use crate::api::labels;
-use crate::model::ObjectId;
+use crate::graph::{self, Place};
+use crate::model::{Node, Object, ObjectId, Origin, Span};
 
 /// What is to be done with a member that leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +31,33 @@ pub enum Fate {
     Until(ObjectId),
     /// It stays until somebody does something.
     Held(String),
+}
+
+/// What each of these live objects refers to.
+#[must_use]
+pub fn references(live: &[Json]) -> BTreeMap<ObjectId, Vec<ObjectId>> {
+    let origin = Origin::new(Span::top(&Arc::from("live")));
+    let objects = live.iter().filter_map(|live| {
+        let mut live = live.clone();
+        live["metadata"]["managedFields"] = Json::Null;
+        Object::from_node(Node::from_json(&live, &origin), "")
+    });
+    let objects: Vec<Object> = objects.collect();
+    let graph = graph::build(&objects).0;
+    let refers = |at: usize| {
+        let parts = std::iter::once(at).chain(graph.carried(at));
+        let edges = parts.flat_map(|part| graph.needs(part));
+        let mut ids: Vec<ObjectId> = edges
+            .map(|edge| graph.vertices[edge.to].id.clone())
+            .collect();
+        ids.sort();
+        ids.dedup();
+        ids
+    };
+    let vertices = graph.vertices.iter().enumerate();
+    let own = vertices.filter(|(_, vertex)| matches!(vertex.place, Place::TopLevel(_)));
+    own.map(|(at, vertex)| (vertex.id.clone(), refers(at)))
+        .collect()
 }
 
 /// What holds deletions back.
@@ -103,6 +134,11 @@ fn carries_clusters(id: &ObjectId) -> bool {
             | (INFRASTRUCTURE, "AzureClusterIdentity")
             | (RESOURCES, "ResourceGroup")
     )
+}
+
+/// Whether objects live in it, or by it, that need not refer to it.
+fn holds_others(id: &ObjectId) -> bool {
+    id.is("", "Namespace") || id.is("apiextensions.k8s.io", "CustomResourceDefinition")
 }
 
 /// What happens when nothing is said (DESIGN §7).
@@ -261,7 +297,15 @@ impl Scene<'_> {
 
     fn ordered(&self, id: &ObjectId, fates: &BTreeMap<ObjectId, Fate>) -> Fate {
         let mut held = None;
-        for (other, member) in self.members.iter().filter(|(other, _)| *other != id) {
+        let leaving = self
+            .leaving
+            .keys()
+            .filter_map(|other| Some((other, self.members.get(other)?)));
+        let near: Vec<(&ObjectId, &Member)> = match holds_others(id) {
+            true => self.members.iter().collect(),
+            false => leaving.collect(),
+        };
+        for (other, member) in near.into_iter().filter(|(other, _)| *other != id) {
             if !self.leans(other, member, id) {
                 continue;
             }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::Endpoint;
-use crate::schema::FieldSet;
+use crate::schema::{Element, FieldSet};
 
 /// How a manager came to own its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +52,19 @@ impl Managed {
             && self.operation == other.operation
             && self.subresource == other.subresource
             && (self.operation == Operation::Apply || self.api_version == other.api_version)
+    }
+
+    /// Whether it owns the field at `path`, something in it, or all of what it stands in.
+    #[must_use]
+    pub fn owns(&self, path: &[Element]) -> bool {
+        let mut set = &self.fields;
+        for element in path {
+            match set.below(element) {
+                Some(below) => set = below,
+                None => return set.has(element),
+            }
+        }
+        true
     }
 
     /// Reads `metadata.managedFields` of `object`; none when it has none. Of two entries of one

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use capstan::adapters::kubernetes::{Options, Target, run};
+use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
 use capstan::adapters::sim::actors::{self, Actors};
 use capstan::adapters::sim::api::Server;
 use capstan::adapters::sim::clock::SimClock;
 use capstan::adapters::sim::crds::foreign;
 use capstan::compile::{Compiled, compile};
 use capstan::model::{Clock, ObjectId, Tree};
-use capstan::plan::{ApplySet, Plan, Progress, State, against_none};
+use capstan::plan::{ApplySet, Plan, Progress, Report, State, against_none};
 use jiff::Timestamp;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
@@ -136,17 +136,24 @@ impl Stage {
             client: Client::new(router, "default"),
             clock: Arc::clone(&self.clock),
         };
+        let assignment = Assignment::new(plan, embedded);
+        self.assign(target, assignment, concurrency)
+    }
+
+    /// Carries out `assignment`.
+    pub(super) fn assign(&self, target: Target, assignment: Assignment, concurrency: usize) -> Run {
         let options = Options {
             concurrency,
-            part_of: set().id(),
+            set: set(),
         };
         let (sender, progress) = unbounded_channel();
-        let steps = plan.steps.len();
-        let task = tokio::spawn(run(target, plan, embedded, options, sender));
+        let steps = assignment.plan.steps.len();
+        let task = tokio::spawn(run_once(target, options, assignment, sender));
         Run {
             steps,
             progress,
             seen: Vec::new(),
+            others: Vec::new(),
             _task: AbortOnDropHandle::new(task),
         }
     }
@@ -171,9 +178,11 @@ pub(super) fn fleet(yaml: &str) -> Compiled {
 /// A plan that is being carried out.
 pub(super) struct Run {
     pub(super) steps: usize,
-    progress: UnboundedReceiver<Progress>,
+    progress: UnboundedReceiver<(u64, Report)>,
     /// Everything that was told.
     pub(super) seen: Vec<Progress>,
+    /// And what was told of no step.
+    pub(super) others: Vec<Report>,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -188,8 +197,12 @@ impl Run {
     pub(super) async fn until_told(&mut self, is_it: impl Fn(&Progress) -> bool) -> Progress {
         loop {
             let told = tokio::time::timeout(PATIENCE, self.progress.recv()).await;
-            let Ok(Some(told)) = told else {
+            let Ok(Some((_, report))) = told else {
                 panic!("it was never told; but this was: {:#?}", self.seen);
+            };
+            let Report::Object(told) = report else {
+                self.others.push(report);
+                continue;
             };
             self.seen.push(told.clone());
             if is_it(&told) {

@@ -1,0 +1,238 @@
+//! Members that the plan no longer has: what becomes of each is `plan`'s to say; here it is done.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::super::request::guarded;
+use super::super::rest::rest;
+use super::{Done, Rester, Runner};
+use crate::adapters::kubernetes::Error;
+use crate::api::labels;
+use crate::health::Live;
+use crate::model::ObjectId;
+use crate::plan::{self, Fate, Leaving, Report, Scene};
+
+impl Runner {
+    /// A member was seen that the plan lacks.
+    pub(super) fn leaves(&mut self, id: &ObjectId) {
+        if let Some(work) = &mut self.work {
+            work.leaving.entry(id.clone()).or_insert(None);
+            work.stirred = true;
+        }
+    }
+
+    /// Goes on with those that leave: reads what they refer to, then lets go whom it is time for.
+    pub(super) fn dismiss(&mut self) {
+        self.dismiss_next();
+        let all = self.knows_all();
+        let Some(work) = self.work.as_mut().filter(|work| all && work.stirred) else {
+            return;
+        };
+        if !(work.dismissals.is_empty() && work.dismissing.is_empty()) {
+            return;
+        }
+        work.stirred = false;
+        let unread = work.leaving.iter().filter(|(_, refers)| refers.is_none());
+        let unread: Vec<ObjectId> = unread.map(|(id, _)| id.clone()).collect();
+        if unread.is_empty() {
+            return self.judge_leavers();
+        }
+        work.dismissing.extend(unread.iter().cloned());
+        for id in unread {
+            self.examine(&id);
+        }
+    }
+
+    /// Reads a member that leaves.
+    fn examine(&mut self, id: &ObjectId) {
+        let Some((number, subject)) = self.leaver(id) else {
+            return;
+        };
+        let id = id.clone();
+        self.jobs.spawn(async move {
+            let answer = guarded(&id, subject.read()).await;
+            Done::Examined(number, id, Box::new(answer))
+        });
+    }
+
+    fn leaver(&mut self, id: &ObjectId) -> Option<(u64, super::Subject)> {
+        let served = self.kinds.listed(id)?.clone();
+        let number = self.work.as_ref()?.number();
+        Some((number, self.subject(id, &served)))
+    }
+
+    pub(super) fn examined(
+        &mut self,
+        number: u64,
+        id: &ObjectId,
+        answer: Result<Option<Json>, Error>,
+    ) {
+        self.of_work(number, |runner| {
+            let Some(work) = &mut runner.work else { return };
+            work.dismissing.remove(id);
+            work.stirred = true;
+            match answer {
+                Ok(Some(live)) => {
+                    let refers = plan::references(&[live]).remove(id);
+                    work.leaving
+                        .insert(id.clone(), Some(refers.unwrap_or_default()));
+                }
+                // The watch will say so, too.
+                Ok(None) => drop(work.leaving.insert(id.clone(), Some(Vec::new()))),
+                Err(error) => runner.leaver_failed(id, &error),
+            }
+        });
+    }
+
+    fn judge_leavers(&mut self) {
+        let Some(work) = &self.work else { return };
+        if work.leaving.is_empty() {
+            return;
+        }
+        let refers = work.leaving.iter();
+        let leaving: BTreeMap<ObjectId, Vec<ObjectId>> = refers
+            .map(|(id, refers)| (id.clone(), refers.clone().unwrap_or_default()))
+            .collect();
+        let fates = plan::fates(&Scene {
+            members: &self.members,
+            leaving: &leaving,
+            steps: &work.steps,
+            unapplied: &work.unapplied,
+            needed: &work.assignment.plan.outside,
+            brake: &work.brake,
+        });
+        for (id, fate) in fates {
+            self.meets(&id, fate);
+        }
+        self.dismiss_next();
+    }
+
+    fn meets(&mut self, id: &ObjectId, fate: Fate) {
+        let told = match fate {
+            Fate::Delete | Fate::Orphan => {
+                let Some(work) = &mut self.work else { return };
+                if !work.dismissed.contains(id) {
+                    work.dismissals
+                        .push_back((id.clone(), fate == Fate::Delete));
+                }
+                return;
+            }
+            Fate::Going => Leaving::Deleting,
+            Fate::After(other) => Leaving::After(other),
+            Fate::Until(step) => Leaving::Until(step),
+            Fate::Held(why) => Leaving::Held(why),
+        };
+        self.tell_leaving(id, told);
+    }
+
+    /// Sends the next deletions and releases, as far as the concurrency allows.
+    fn dismiss_next(&mut self) {
+        loop {
+            let Some(work) = &mut self.work else { return };
+            if work.dismissing.len() >= self.options.concurrency.max(1) {
+                return;
+            }
+            let Some((id, deletes)) = work.dismissals.pop_front() else {
+                return;
+            };
+            let uid = self.members.get(&id).map(|member| member.uid.clone());
+            let (Some(uid), Some((number, subject))) = (uid, self.leaver(&id)) else {
+                continue;
+            };
+            if let Some(work) = &mut self.work {
+                work.dismissing.insert(id.clone());
+            }
+            tracing::info!(target: "capstan::step", object = %id, deletes, "no longer in the fleet");
+            let set = self.options.set.id();
+            self.jobs.spawn(async move {
+                let answer = match deletes {
+                    true => guarded(&id, subject.delete(&uid)).await,
+                    false => guarded(&id, subject.release(&uid, &set)).await,
+                };
+                Done::Dismissed(number, id, Box::new(answer))
+            });
+        }
+    }
+
+    pub(super) fn dismissed(&mut self, number: u64, id: &ObjectId, answer: Result<(), Error>) {
+        self.of_work(number, |runner| {
+            let Some(work) = &mut runner.work else { return };
+            work.dismissing.remove(id);
+            work.stirred = true;
+            match answer {
+                Ok(()) => {
+                    work.dismissed.insert(id.clone());
+                    runner.tell_leaving(id, Leaving::Deleting);
+                }
+                Err(error) => runner.leaver_failed(id, &error),
+            }
+        });
+    }
+
+    fn leaver_failed(&mut self, id: &ObjectId, error: &Error) {
+        let rest = rest(error.class(), 4, error.retry_after());
+        if let Some(work) = &mut self.work {
+            // Nobody else goes before it is known how this one fares.
+            work.dismissing.insert(id.clone());
+        }
+        self.tell_leaving(id, Leaving::Failed(error.to_string()));
+        self.rest(rest.wait, Rester::Leaver(id.clone()));
+    }
+
+    pub(super) fn leaver_rested(&mut self, id: &ObjectId) {
+        if let Some(work) = &mut self.work {
+            work.dismissing.remove(id);
+            work.stirred = true;
+        }
+    }
+
+    /// Asks whether an object that a watch no longer sees is there.
+    pub(super) fn confirm(&mut self, id: &ObjectId) {
+        let Some(served) = self.kinds.listed(id) else {
+            return;
+        };
+        let (subject, id) = (self.subject(id, served), id.clone());
+        self.jobs.spawn(async move {
+            let answer = guarded(&id, subject.metadata()).await;
+            Done::Confirmed(id, Box::new(answer))
+        });
+    }
+
+    pub(super) fn confirmed(&mut self, id: &ObjectId, answer: Result<Option<Json>, Error>) {
+        let live = match answer {
+            Ok(live) => live,
+            Err(error) => {
+                let wait = rest(error.class(), 4, error.retry_after()).wait;
+                return self.rest(wait, Rester::Gone(id.clone()));
+            }
+        };
+        let uid = self.members.get(id).map(|member| member.uid.as_str());
+        let same = live.as_ref().filter(|live| Some(Live(live).uid()) == uid);
+        if same.is_some_and(|live| Live(live).label(labels::PART_OF) == self.options.set.id()) {
+            // The watch was wrong, and will say so.
+            return;
+        }
+        let left = match same {
+            Some(_) => Leaving::Released,
+            None => Leaving::Gone,
+        };
+        self.members.remove(id);
+        let leaver = self.work.as_mut().is_some_and(|work| {
+            work.stirred = true;
+            work.dismissed.remove(id);
+            work.leaving.remove(id).is_some()
+        });
+        if leaver {
+            self.tell_leaving(id, left);
+        }
+        self.stir(id);
+    }
+
+    fn tell_leaving(&mut self, id: &ObjectId, leaving: Leaving) {
+        let Some(work) = &mut self.work else { return };
+        if work.told.insert(id.clone(), leaving.clone()).as_ref() != Some(&leaving) {
+            self.report(Report::Leaving(id.clone(), leaving));
+        }
+    }
+}
