@@ -68,6 +68,7 @@ impl World {
             fleet: fleet.to_owned(),
             path: path.to_owned(),
             interval: Duration::from_millis(50),
+            namespace: "default".to_owned(),
             mirror: self.dir.path().join(fleet),
             ..Following::source(&url, None, &Environment::default())
         };
@@ -99,6 +100,7 @@ impl World {
         let all = self.server.snapshot();
         let all = all.iter().filter(|live| live["kind"] == "ConfigMap");
         let names = all.filter_map(|live| live["metadata"]["name"].as_str());
+        let names = names.filter(|name| !name.starts_with("capstan-"));
         let mut names: Vec<String> = names.map(str::to_owned).collect();
         names.sort();
         names
@@ -128,10 +130,15 @@ fn config_map(name: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_removed_from_the_fleet_is_told_and_stays_in_the_cluster() {
+async fn what_is_removed_from_the_fleet_is_told_and_goes_or_stays_as_it_was_meant_to() {
     let world = World::new();
     let (a, b) = (config_map("a"), config_map("b"));
-    let first = world.push("main", None, &[("a.yaml", &a), ("b.yaml", &b)]);
+    let kept = "{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, namespace: default, annotations: {capstan.dev/deletion-policy: Orphan}}}";
+    let first = world.push(
+        "main",
+        None,
+        &[("a.yaml", &a), ("b.yaml", &b), ("kept.yaml", kept)],
+    );
     let mut daemon = world.start("test");
     daemon.succeeds(&first).await;
     let second = world.push("main", Some(&first), &[("a.yaml", &a)]);
@@ -139,9 +146,9 @@ async fn what_is_removed_from_the_fleet_is_told_and_stays_in_the_cluster() {
     assert_eq!(check.title, "1/1 ready");
     assert_eq!(
         check.summary.trim(),
-        "no longer in the fleet, left in the cluster (nothing is deleted yet):\n- ConfigMap/default/b"
+        "no longer in the fleet:\n- ConfigMap/default/b: deleted\n- ConfigMap/default/kept: released: it stays in the cluster, no longer part of the fleet"
     );
-    assert_eq!(world.config_maps(), ["a", "b"]);
+    assert_eq!(world.config_maps(), ["a", "kept"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -97,7 +97,7 @@ async fn a_kind_that_controllers_use_is_watched_once_it_is_served() {
     run.until("g", State::Ready).await;
 }
 
-const THEIRS: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: shared, namespace: default, annotations: {capstan.dev/force-conflicts: \"FORCE\"}}, data: {k: ours}}";
+const THEIRS: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: shared, namespace: default, annotations: {capstan.dev/adopt: \"true\", capstan.dev/force-conflicts: \"FORCE\"}}, data: {k: ours}}";
 
 async fn contested() -> Stage {
     let stage = Stage::new();

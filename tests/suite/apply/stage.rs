@@ -159,6 +159,11 @@ impl Stage {
     }
 }
 
+/// Whether a request is about the parent of the set.
+pub(super) fn is_of_the_parent(request: &http::Request<axum::body::Body>) -> bool {
+    request.uri().path().ends_with("/configmaps/capstan-test")
+}
+
 /// The set of the test's fleet.
 pub(super) fn set() -> ApplySet {
     ApplySet::new("test", "default")

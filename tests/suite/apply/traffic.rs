@@ -13,7 +13,7 @@ use capstan::plan::State;
 use http::{Method, StatusCode};
 use serde_json::json;
 
-use super::stage::Stage;
+use super::stage::{Stage, is_of_the_parent};
 
 /// ConfigMaps that need nothing.
 fn config_maps(count: usize) -> String {
@@ -43,7 +43,7 @@ fn once<F: Future<Output = Response> + Send + 'static>(
     let layer = from_fn(move |request: Request, next: Next| {
         let (asked, answer) = (Arc::clone(&asked), answer.clone());
         async move {
-            let patch = request.method() == Method::PATCH;
+            let patch = request.method() == Method::PATCH && !is_of_the_parent(&request);
             match patch && asked.fetch_add(1, Ordering::SeqCst) == 0 {
                 true => answer().await,
                 false => next.run(request).await,
