@@ -9,6 +9,7 @@
 mod applyset;
 mod execution;
 mod progress;
+pub mod standing;
 mod text;
 
 use std::collections::{BTreeMap, HashMap};

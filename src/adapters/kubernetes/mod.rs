@@ -19,6 +19,7 @@ mod error;
 mod request;
 mod rest;
 mod runner;
+pub mod survey;
 mod watch;
 
 pub use connect::{Access, ConnectError, connect};

@@ -1,0 +1,117 @@
+//! How far the clusters of a fleet have come.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Chain, Phase, Scene};
+use crate::api::kinds::CAPI;
+use crate::graph::Place;
+use crate::plan::ApplySet;
+
+/// One fleet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FleetView {
+    /// Its objects and what they carry, by how they stand.
+    pub counts: BTreeMap<Phase, usize>,
+    /// Its clusters, by namespace and name.
+    pub clusters: Vec<ClusterView>,
+    /// What is not ready and belongs to no cluster.
+    pub strays: Vec<usize>,
+}
+
+/// One cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterView {
+    /// The Cluster.
+    pub root: usize,
+    /// How it stands as a whole.
+    pub phase: Phase,
+    /// How many of its parts are ready.
+    pub ready: usize,
+    /// How many parts it has, itself included.
+    pub total: usize,
+    /// What it waits for; none when it is ready.
+    pub chain: Option<Chain>,
+}
+
+impl FleetView {
+    /// All its objects.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.counts.values().sum()
+    }
+
+    /// So many stand like this.
+    #[must_use]
+    pub fn count(&self, phase: Phase) -> usize {
+        self.counts.get(&phase).copied().unwrap_or_default()
+    }
+
+    /// Whether all of it is ready.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.count(Phase::Ready) == self.total()
+    }
+}
+
+impl Scene {
+    /// The fleet whose members `set` labels.
+    #[must_use]
+    pub fn fleet(&self, set: &ApplySet) -> FleetView {
+        let id = set.id();
+        let vertices = 0..self.graph.vertices.len();
+        let members: Vec<usize> = vertices.filter(|at| self.set(*at) == id).collect();
+        let mut view = FleetView::default();
+        let mut parts = BTreeSet::new();
+        for cluster in self.graph.clusters() {
+            let root = cluster.iter().find(|at| self.id(**at).is(CAPI, "Cluster"));
+            if let Some(root) = root.filter(|root| self.set(**root) == id) {
+                view.clusters.push(self.cluster(*root, cluster));
+                parts.extend(cluster.iter().copied());
+            }
+        }
+        view.clusters.sort_by_key(|cluster| self.id(cluster.root));
+        for at in self.with_carried(&members) {
+            *view.counts.entry(self.standing(at).phase).or_default() += 1;
+            let owner = match self.graph.vertices[at].place {
+                Place::Embedded(carrier) => carrier,
+                _ => at,
+            };
+            if !parts.contains(&owner) && self.standing(at).phase != Phase::Ready {
+                view.strays.push(at);
+            }
+        }
+        view.strays
+            .sort_by_key(|at| (std::cmp::Reverse(self.standing(*at).phase), self.id(*at)));
+        view
+    }
+
+    fn cluster(&self, root: usize, members: &[usize]) -> ClusterView {
+        let parts = self.with_carried(members);
+        let is_ready = |at: &&usize| self.standing(**at).phase == Phase::Ready;
+        let ready = parts.iter().filter(is_ready).count();
+        let chain = self.blocked(root).or_else(|| self.blocked_any(&parts));
+        let blocker = chain
+            .as_ref()
+            .map(|chain| self.standing(chain.blocker()).phase);
+        let worst = parts.iter().map(|at| self.standing(*at).phase);
+        let worst = worst.filter(|phase| phase.is_trouble()).max();
+        let phase = match (self.standing(root).phase, worst.max(blocker)) {
+            (Phase::Deleting, _) => Phase::Deleting,
+            (_, Some(Phase::NotMade)) => Phase::Waiting,
+            (_, Some(phase)) => phase,
+            (_, None) => Phase::Ready,
+        };
+        ClusterView {
+            root,
+            phase,
+            ready,
+            total: parts.len(),
+            chain,
+        }
+    }
+
+    fn with_carried(&self, members: &[usize]) -> Vec<usize> {
+        let whole = |at: &usize| std::iter::once(*at).chain(self.graph.carried(*at));
+        members.iter().flat_map(whole).collect()
+    }
+}
