@@ -113,9 +113,47 @@ pub(super) fn span(seconds: u64) -> String {
     }
 }
 
+/// A line broken at spaces before the hundredth column; what follows stands below where it began.
+pub(super) fn wrapped(indent: &str, line: &str) -> String {
+    const WIDTH: usize = 100;
+    let mut out = String::new();
+    let mut column = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if column == 0 {
+            out.push_str(indent);
+            column = indent.chars().count();
+        } else if column + 1 + length > WIDTH {
+            let below: String = indent.chars().map(|_| ' ').collect();
+            out.push('\n');
+            out.push_str(&below);
+            column = below.len();
+        } else {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.push('\n');
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_line_goes_on_below_its_beginning() {
+        let word = "x".repeat(45);
+        let line = wrapped("  help: ", &format!("{word} {word} {word}"));
+        assert_eq!(line, format!("  help: {word} {word}\n        {word}\n"));
+        let long = "y".repeat(200);
+        assert_eq!(
+            wrapped("> ", &format!("{long} z")),
+            format!("> {long}\n  z\n")
+        );
+    }
 
     #[test]
     fn a_span_has_two_units() {

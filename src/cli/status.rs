@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::Exit;
 use super::args::{DataFormat, StatusArgs};
-use super::standing::{Look, word};
+use super::standing::{Look, word, wrapped};
 use super::ui::Ui;
 use crate::plan::standing::{Chain, ClusterView, FleetView, Phase};
 use crate::plan::{ApplySet, Parent};
@@ -62,7 +62,7 @@ fn text(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> String {
         out.push_str(&strays_text(look, view));
     }
     for unseen in look.unseen() {
-        let _ = writeln!(out, "not seen: {unseen}");
+        out.push_str(&wrapped("not seen: ", &unseen));
     }
     let stuck = fleets.iter().flat_map(|(.., view)| &view.clusters);
     let stuck = stuck.filter(|cluster| cluster.phase != Phase::Ready);
@@ -148,13 +148,22 @@ fn chain_text(look: &Look, chain: &Chain, indent: &str) -> String {
     let state = format!("{} {}", word(standing.phase), look.age(at));
     let id = look.scene.id(at);
     let _ = writeln!(out, "{indent}{id}: {}", state.trim_end());
-    let _ = writeln!(out, "{indent}  {}", standing.words());
+    out.push_str(&words_text(look, at, &format!("{indent}  ")));
+    let same = |at: &&usize| look.scene.standing(**at).phase == standing.phase;
+    let same = chain.others.iter().filter(same).count();
+    if same > 0 {
+        let state = word(standing.phase).to_lowercase();
+        let _ = writeln!(out, "{indent}and {same} more {state}");
+    }
+    out
+}
+
+/// What an object says, and what helps.
+fn words_text(look: &Look, at: usize, indent: &str) -> String {
+    let mut out = wrapped(indent, &look.scene.standing(at).words());
     let help = look.scene.help(at, look.now);
     if !help.is_empty() {
-        let _ = writeln!(out, "{indent}  help: {help}");
-    }
-    if !chain.others.is_empty() {
-        let _ = writeln!(out, "{indent}and {} more", chain.others.len());
+        out.push_str(&wrapped(&format!("{indent}help: "), &help));
     }
     out
 }
@@ -175,13 +184,7 @@ fn strays_text(look: &Look, view: &FleetView) -> String {
                 let _ = writeln!(out, "    waits for {}", look.scene.id(chain.blocker()));
                 out.push_str(&chain_text(look, &chain, "    "));
             }
-            Some(_) => {
-                let _ = writeln!(out, "    {}", standing.words());
-                let help = look.scene.help(*at, look.now);
-                if !help.is_empty() {
-                    let _ = writeln!(out, "    help: {help}");
-                }
-            }
+            Some(_) => out.push_str(&words_text(look, *at, "    ")),
             None => {}
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::Exit;
 use super::args::{DataFormat, WhyArgs};
-use super::standing::{Look, word};
+use super::standing::{Look, word, wrapped};
 use super::ui::Ui;
 use crate::model::ObjectId;
 use crate::plan::standing::{Chain, Phase, Scene};
@@ -120,7 +120,7 @@ fn text(look: &Look, at: usize, chain: Option<&Chain>) -> String {
     let standing = look.scene.standing(at);
     let state = format!("{} {}", word(standing.phase), look.age(at));
     let _ = writeln!(out, "{id}: {}", state.trim_end());
-    let _ = writeln!(out, "  {}", standing.words());
+    out.push_str(&wrapped("  ", &standing.words()));
     if chain.way.len() > 1 {
         let _ = writeln!(out, "\nwaits for");
         out.push_str(&lines(look, &chain.way));
@@ -134,10 +134,10 @@ fn text(look: &Look, at: usize, chain: Option<&Chain>) -> String {
     if !cause.condition.is_empty() {
         let _ = writeln!(out, "  condition  {}", cause.condition);
     }
-    let _ = writeln!(out, "  says       {}", cause.words());
+    out.push_str(&wrapped("  says       ", &cause.words()));
     let help = look.scene.help(blocker, look.now);
     if !help.is_empty() {
-        let _ = writeln!(out, "  help       {help}");
+        out.push_str(&wrapped("  help       ", &help));
     }
     if !chain.others.is_empty() {
         let _ = writeln!(out, "\nand by {} more", chain.others.len());
@@ -145,7 +145,7 @@ fn text(look: &Look, at: usize, chain: Option<&Chain>) -> String {
         out.push_str(&lines(look, &chain.others[..shown]));
     }
     for unseen in look.unseen() {
-        let _ = writeln!(out, "\nnot seen: {unseen}");
+        let _ = write!(out, "\n{}", wrapped("not seen: ", &unseen));
     }
     out
 }

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Phase, Scene};
-use crate::api::{kinds, timeline};
+use crate::api::kinds::is_aso;
+use crate::api::timeline;
 use crate::health;
 use crate::model::{Health, HealthState, ObjectId};
 
@@ -90,7 +91,7 @@ impl Scene {
         (Reverse(standing.phase), since, self.id(at))
     }
 
-    /// What usually helps an object that is not ready, at `now`; empty when nothing is known to.
+    /// What usually helps against an object that blocks, at `now`; empty when nothing is known to.
     #[must_use]
     pub fn help(&self, at: usize, now: Timestamp) -> String {
         let (id, standing) = (self.id(at), self.standing(at));
@@ -100,15 +101,21 @@ impl Scene {
             standing.message.as_str(),
         );
         match standing.phase {
-            Phase::Ready => String::new(),
+            Phase::Ready => STILL_THERE.to_owned(),
             Phase::Missing => missing(id),
             Phase::NotServed => not_served(id),
+            Phase::NotMade if standing.reason.is_empty() => NOT_MADE.to_owned(),
+            Phase::Deleting if is_aso(&id.group) => in_azure(id, standing.since, now, true),
             Phase::Deleting => deleting(id, &standing.message),
-            _ if standing.is_at_work() => at_work(id, standing.since, now),
+            _ if self.is_at_work(at) => in_azure(id, standing.since, now, false),
             _ => health::help(&health).unwrap_or_default().to_owned(),
         }
     }
 }
+
+/// Only deletions wait for what is ready.
+const STILL_THERE: &str = "it is to be deleted and nobody has asked for that yet: if it stays, see whether its controller runs and what it logs";
+const NOT_MADE: &str = "mostly nothing to do: its controller makes it in a moment; if it stays, see whether that runs (capz-system) and what it logs";
 
 fn missing(id: &ObjectId) -> String {
     let what = match id.kind.as_str() {
@@ -121,7 +128,7 @@ fn missing(id: &ObjectId) -> String {
 }
 
 fn not_served(id: &ObjectId) -> String {
-    match kinds::is_aso(&id.group) {
+    match is_aso(&id.group) {
         true => format!(
             "add {}/* to the CRD patterns of Azure Service Operator (--crd-pattern), and restart it",
             id.group
@@ -144,19 +151,22 @@ fn deleting(id: &ObjectId, message: &str) -> String {
 }
 
 /// Azure is at work: whether that takes longer than usual.
-fn at_work(id: &ObjectId, since: Option<Timestamp>, now: Timestamp) -> String {
-    let usual = timeline::longest(&id.group, &id.kind);
+fn in_azure(id: &ObjectId, since: Option<Timestamp>, now: Timestamp, deleting: bool) -> String {
+    let usual = match deleting {
+        true => timeline::deletion(id),
+        false => timeline::longest(&id.group, &id.kind),
+    };
     let minutes = usual.as_secs().div_ceil(60).max(1);
     let usual = SignedDuration::try_from(usual).unwrap_or(SignedDuration::MAX);
-    let late = since.is_some_and(|since| {
-        now.duration_since(since) > usual.saturating_mul(2) + SignedDuration::from_mins(1)
-    });
+    let patience = usual.saturating_mul(2) + SignedDuration::from_mins(1);
+    let late = since.is_some_and(|since| now.duration_since(since) > patience);
+    let work = if deleting { "its deletion" } else { "it" };
     match late {
-        false => {
-            format!("nothing to do: Azure is at work on it, which mostly takes up to {minutes} min")
-        }
+        false => format!(
+            "nothing to do: Azure is at work on {work}, which mostly takes up to {minutes} min"
+        ),
         true => format!(
-            "Azure mostly takes up to {minutes} min for it: look at the operation in Azure's activity log, and at the log of Azure Service Operator"
+            "Azure mostly takes up to {minutes} min for {work}: look at the operation in Azure's activity log, and at the log of Azure Service Operator"
         ),
     }
 }

@@ -121,21 +121,15 @@ impl Found {
         }
         let theirs = KINDS.iter();
         let theirs = theirs.map(|kind| (kind.group.to_owned(), kind.kind.to_owned()));
-        let objects = self.read();
-        let carried = objects.iter().flat_map(embedded::ids);
-        let carried = carried.map(|(id, _)| (id.group, id.kind));
+        let carried = self.carried().into_iter();
+        let carried = carried.map(|id| (id.group, id.kind));
         theirs.chain(carried).collect()
     }
 
     /// Takes in those of `candidates` that an object found carries, or that it owns, directly or
     /// through another candidate.
     pub fn adopt(&mut self, mut candidates: Vec<Json>) {
-        let objects = self.read();
-        let carried: BTreeSet<ObjectId> = objects
-            .iter()
-            .flat_map(embedded::ids)
-            .map(|(id, _)| id)
-            .collect();
+        let carried = self.carried();
         let uid = |live: &Json| Live(live).uid().to_owned();
         let mut owners: BTreeSet<String> = self.objects.values().map(uid).collect();
         loop {
@@ -169,14 +163,15 @@ impl Found {
     /// The objects that stand for themselves, for a graph. What another one carries is there in its
     /// carrier.
     pub(super) fn top_level(&self) -> Vec<Object> {
-        let mut objects = self.read();
-        let carried: BTreeSet<ObjectId> = objects
-            .iter()
-            .flat_map(embedded::ids)
-            .map(|(id, _)| id)
-            .collect();
-        objects.retain(|object| !carried.contains(&object.id));
-        objects
+        let carried = self.carried();
+        self.read(|id| !carried.contains(id))
+    }
+
+    /// What objects carry.
+    fn carried(&self) -> BTreeSet<ObjectId> {
+        let carriers = self.read(embedded::carries);
+        let carried = carriers.iter().flat_map(embedded::ids);
+        carried.map(|(id, _)| id).collect()
     }
 
     /// The same, and what they carry.
@@ -188,10 +183,12 @@ impl Found {
         all
     }
 
-    fn read(&self) -> Vec<Object> {
+    fn read(&self, which: impl Fn(&ObjectId) -> bool) -> Vec<Object> {
         let origin = Origin::new(Span::top(&Arc::from("")));
-        let objects = self.objects.values();
-        objects.filter_map(|live| readable(live, &origin)).collect()
+        let objects = self.objects.iter().filter(|(id, _)| which(id));
+        objects
+            .filter_map(|(_, live)| readable(live, &origin))
+            .collect()
     }
 
     pub(super) fn presence(&self, id: &ObjectId) -> Presence<'_> {

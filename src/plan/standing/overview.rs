@@ -62,12 +62,18 @@ impl Scene {
         let members: Vec<usize> = vertices.filter(|at| self.set(*at) == id).collect();
         let mut view = FleetView::default();
         let mut parts = BTreeSet::new();
-        for cluster in self.graph.clusters() {
-            let root = cluster.iter().find(|at| self.id(**at).is(CAPI, "Cluster"));
-            if let Some(root) = root.filter(|root| self.set(**root) == id) {
-                view.clusters.push(self.cluster(*root, cluster));
-                parts.extend(cluster.iter().copied());
-            }
+        for root in members
+            .iter()
+            .copied()
+            .filter(|at| self.id(*at).is(CAPI, "Cluster"))
+        {
+            let mut all = self.graph.clusters().iter();
+            // One whose parts are all gone has none.
+            let alone = [root];
+            let cluster = all.find(|all| all.contains(&root));
+            let cluster = cluster.map_or(&alone[..], Vec::as_slice);
+            view.clusters.push(self.cluster(root, cluster));
+            parts.extend(cluster.iter().copied());
         }
         view.clusters.sort_by_key(|cluster| self.id(cluster.root));
         for at in self.with_carried(&members) {
@@ -110,8 +116,15 @@ impl Scene {
         }
     }
 
+    /// These, and what they carry. What a carrier on its way out has no more is no part of it.
     fn with_carried(&self, members: &[usize]) -> Vec<usize> {
-        let whole = |at: &usize| std::iter::once(*at).chain(self.graph.carried(*at));
-        members.iter().flat_map(whole).collect()
+        let mut all = Vec::new();
+        for at in members.iter().copied() {
+            let going = self.standing(at).phase == Phase::Deleting;
+            let gone = |part: &usize| going && self.standing(*part).phase == Phase::NotMade;
+            all.push(at);
+            all.extend(self.graph.carried(at).filter(|part| !gone(part)));
+        }
+        all
     }
 }

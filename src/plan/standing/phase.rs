@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value as Json;
 
 use super::found::Presence;
-use crate::api::{aso, conditions as c};
+use crate::api::conditions as c;
 use crate::health::{Condition, Live, health};
 use crate::model::{Health, HealthState, ObjectId};
 
@@ -83,11 +83,6 @@ impl Standing {
         let said = parts.into_iter().filter(|part| !part.is_empty());
         let said = said.collect::<Vec<_>>().join(": ");
         said.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-
-    /// Whether ASO says that Azure is at work on it: then it waits for nothing else.
-    pub(super) fn is_at_work(&self) -> bool {
-        self.phase == Phase::Progressing && self.reason == aso::RECONCILING
     }
 
     /// An object that is there, that nobody makes, or that could not be read.
@@ -189,7 +184,7 @@ fn deleting(live: Live<'_>) -> Standing {
     Standing {
         phase: Phase::Deleting,
         condition: said.map_or("", Condition::kind).to_owned(),
-        reason: aso::DELETING.to_owned(),
+        reason: String::new(),
         message,
         since: time(live.text(&["metadata", "deletionTimestamp"])),
     }

@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::found::Presence;
 use super::{Found, Phase, Standing};
-use crate::api::embedded;
-use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
+use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
 use crate::api::labels::PART_OF;
+use crate::api::{aso, embedded};
 use crate::graph::{self, Edge, Executor, Graph, Place, Vertex};
 use crate::health::Live;
 use crate::model::{Needed, Object, ObjectId};
@@ -71,6 +71,13 @@ impl Scene {
         ids.enumerate().filter(first)
     }
 
+    /// Whether Azure is at work on an object: then it waits for nothing else. Others only repeat it.
+    pub(super) fn is_at_work(&self, at: usize) -> bool {
+        let standing = &self.standings[at];
+        let working = standing.phase == Phase::Progressing && standing.reason == aso::RECONCILING;
+        working && is_aso(&self.id(at).group)
+    }
+
     /// The ApplySet that a top-level object is labelled with; empty for none.
     pub(super) fn set(&self, at: usize) -> &str {
         match self.graph.vertices[at].place {
@@ -131,29 +138,40 @@ impl Scene {
         }
     }
 
-    /// What the ARO controllers wait for without naming it (DESIGN §6): an AROCluster takes its endpoint
-    /// from the control plane, and no HCP cluster is made before its infrastructure stands.
+    /// What controllers wait for without naming it (DESIGN §6): a Cluster for all its parts, an AROCluster
+    /// for the endpoint that the control plane tells, an HCP cluster for its infrastructure.
     fn add_gates(&mut self) {
         for members in self.graph.clusters().to_vec() {
             let of = |group: &str, kind: &str| {
                 let mut members = members.iter().copied();
-                members.find(|at| self.graph.vertices[*at].id.is(group, kind))
+                members.find(|at| self.id(*at).is(group, kind))
             };
+            let root = of(CAPI, "Cluster");
             let aro = of(INFRASTRUCTURE, "AROCluster");
-            let (Some(aro), Some(plane)) = (aro, of(CONTROL_PLANE, "AROControlPlane")) else {
-                continue;
-            };
-            self.edge(aro, plane, Needed::Ready, "endpoint");
-            let unmade = |at: &usize| {
-                let hcp = self.id(*at).is(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
-                hcp && self.standings[*at].phase == Phase::NotMade
-            };
-            let unmade: Vec<usize> = self.graph.carried(plane).filter(unmade).collect();
-            let built: Vec<usize> = self.graph.carried(aro).collect();
-            for hcp in unmade {
-                for part in &built {
-                    self.edge(hcp, *part, Needed::Ready, "infrastructure");
+            let plane = of(CONTROL_PLANE, "AROControlPlane");
+            for part in members.iter().filter(|at| Some(**at) != root) {
+                if let Some(root) = root {
+                    self.edge(root, *part, Needed::Ready, CONTROLS);
                 }
+            }
+            if let (Some(aro), Some(plane)) = (aro, plane) {
+                self.edge(aro, plane, Needed::Ready, "endpoint");
+                self.add_infrastructure(aro, plane);
+            }
+        }
+    }
+
+    /// An HCP cluster that is not made yet waits for all that the AROCluster carries.
+    fn add_infrastructure(&mut self, aro: usize, plane: usize) {
+        let unmade = |at: &usize| {
+            let hcp = self.id(*at).is(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
+            hcp && self.standings[*at].phase == Phase::NotMade
+        };
+        let unmade: Vec<usize> = self.graph.carried(plane).filter(unmade).collect();
+        let parts: Vec<usize> = self.graph.carried(aro).collect();
+        for hcp in unmade {
+            for part in &parts {
+                self.edge(hcp, *part, Needed::Ready, "infrastructure");
             }
         }
     }
@@ -189,7 +207,7 @@ impl Scene {
         let carried = self.graph.carried(at);
         match standing.phase {
             Phase::Ready | Phase::Unknown | Phase::Missing | Phase::NotServed => Vec::new(),
-            _ if standing.is_at_work() => Vec::new(),
+            _ if self.is_at_work(at) => Vec::new(),
             Phase::Deleting => {
                 let controlled = self.graph.needs(at).filter(|edge| edge.why == CONTROLS);
                 let parts = controlled.map(|edge| edge.to).chain(carried);

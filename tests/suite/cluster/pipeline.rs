@@ -1,10 +1,11 @@
 //! The main job on both servers: the shipped program, a kubeconfig, and the actors at work on the
 //! other side, whose twenty minutes take seconds.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use axum::Router;
 use capstan::adapters::kubernetes::{Access, connect};
 use capstan::adapters::sim::actors::{self, Actors};
 use capstan::adapters::sim::api;
@@ -31,6 +32,8 @@ pub(super) struct Management {
     pub(super) client: Client,
     pub(super) runtime: Runtime,
     _actors: Actors,
+    /// The simulator, unless it is a real one.
+    pub(super) server: Option<api::Server>,
     _dir: TempDir,
     _real: Option<Kubernetes>,
 }
@@ -43,9 +46,13 @@ impl Management {
         let dir = tempfile::tempdir().expect("a directory");
         let kubeconfig = dir.path().join("kubeconfig");
         let server = api::Server::new(Arc::clone(&clock));
-        let address = runtime.block_on(serve(server));
+        let address = runtime.block_on(serve(server.clone()));
         std::fs::write(&kubeconfig, anonymous(&address)).expect("written");
-        Self::open(runtime, dir, kubeconfig, (clock, options), None)
+        let opened = Self::open(runtime, dir, kubeconfig, (clock, options), None);
+        Self {
+            server: Some(server),
+            ..opened
+        }
     }
 
     /// None when the machine has no real server.
@@ -90,17 +97,20 @@ impl Management {
             client,
             runtime,
             _actors: actors,
+            server: None,
             _dir: dir,
             _real: real,
         }
     }
 
     pub(super) fn capstan(&self, arguments: &[&str]) -> Output {
+        self.capstan_on(&self.kubeconfig, arguments)
+    }
+
+    /// The same by another way to the cluster.
+    pub(super) fn capstan_on(&self, kubeconfig: &Path, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
-        command
-            .args(arguments)
-            .arg("--kubeconfig")
-            .arg(&self.kubeconfig);
+        command.args(arguments).arg("--kubeconfig").arg(kubeconfig);
         command.current_dir(env!("CARGO_MANIFEST_DIR"));
         command.output().expect("it runs")
     }
@@ -132,11 +142,16 @@ fn runtime() -> Runtime {
 
 /// Serves the simulator on a port of loopback, whose address it gives.
 pub(super) async fn serve(server: api::Server) -> String {
+    serve_router(server.router()).await
+}
+
+/// The same of whatever answers like one.
+pub(super) async fn serve_router(router: Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
-    tokio::spawn(async move { axum::serve(listener, server.router()).await });
+    tokio::spawn(async move { axum::serve(listener, router).await });
     address
 }
 

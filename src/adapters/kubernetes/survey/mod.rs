@@ -119,7 +119,8 @@ impl Surveyor {
         let ids: Vec<String> = fleets.iter().map(|(set, _)| set.id()).collect();
         let selector = format!("{PART_OF} in ({})", ids.join(","));
         let kinds = fleets.iter().flat_map(|(_, parent)| parent.kinds.clone());
-        let listed = self.list(kinds.collect(), Some(&selector)).await?;
+        let places = self.namespaces.clone();
+        let listed = self.list(kinds.collect(), Some(&selector), &places).await?;
         listed.into_iter().for_each(|live| self.found.insert(live));
         Ok(())
     }
@@ -127,7 +128,9 @@ impl Surveyor {
     /// What controllers made of the members.
     async fn children(&mut self) -> Result<(), SurveyError> {
         let kinds = self.found.made_kinds();
-        let listed = self.list(kinds, None).await?;
+        let places = self.found.objects.keys().map(|id| &id.namespace);
+        let places = places.filter(|place| !place.is_empty()).cloned().collect();
+        let listed = self.list(kinds, None, &places).await?;
         self.found.adopt(listed);
         Ok(())
     }
@@ -166,11 +169,13 @@ impl Surveyor {
         Ok(true)
     }
 
-    /// All objects of these kinds that `selector` selects. What cannot be read leaves a gap.
+    /// All objects of these kinds that `selector` selects; those in `places` where they may not be
+    /// listed everywhere. What cannot be read leaves a gap.
     async fn list(
         &mut self,
         kinds: BTreeSet<(String, String)>,
         selector: Option<&str>,
+        places: &BTreeSet<String>,
     ) -> Result<Vec<Json>, SurveyError> {
         let mut scopes = Vec::new();
         for (group, kind) in kinds {
@@ -187,7 +192,7 @@ impl Surveyor {
                 match outcome.map_err(SurveyError::new)? {
                     Outcome::Read(read) => all.extend(read),
                     Outcome::Lacking(Lack::Denied(..)) if scope.can_narrow() => {
-                        scopes.extend(scope.narrowed(&self.namespaces));
+                        scopes.extend(scope.narrowed(places));
                     }
                     Outcome::Lacking(lack) => {
                         let Scope { served, namespace } = scope;
