@@ -7,7 +7,7 @@ use super::args::AccessArgs;
 use super::cluster::client;
 use crate::adapters::kubernetes::survey::{Survey, Wanted, survey};
 use crate::daemon::wall_time;
-use crate::plan::standing::{Chain, Phase, Scene};
+use crate::plan::standing::{Phase, Scene};
 use crate::settings::Environment;
 
 /// The cluster as it was found.
@@ -78,8 +78,7 @@ impl Look {
     }
 
     /// What blocks, for programs.
-    pub(super) fn blocker(&self, chain: &Chain) -> Json {
-        let at = chain.blocker();
+    pub(super) fn blocker(&self, at: usize) -> Json {
         let mut link = self.link(at);
         link["help"] = text(&self.scene.help(at, self.now));
         link

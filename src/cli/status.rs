@@ -8,12 +8,14 @@ use super::Exit;
 use super::args::{DataFormat, StatusArgs};
 use super::standing::{Look, word, wrapped};
 use super::ui::Ui;
-use crate::plan::standing::{Chain, ClusterView, FleetView, Phase};
+use crate::plan::standing::{Chain, ClusterView, FleetView, Phase, Stray};
 use crate::plan::{ApplySet, Parent};
 use crate::settings::Environment;
 
-/// How many objects that belong to no cluster are listed.
+/// How many causes are listed for objects that belong to no cluster.
 const STRAYS: usize = 20;
+/// How many objects are named that have the same cause.
+const NAMED: usize = 3;
 /// What is counted besides what is ready, the worst first.
 const COUNTED: [Phase; 8] = [
     Phase::Failed,
@@ -59,14 +61,18 @@ fn text(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> String {
         for cluster in &view.clusters {
             out.push_str(&cluster_text(look, cluster, width));
         }
+        let ready = |cluster: &ClusterView| cluster.phase == Phase::Ready;
+        if view.clusters.last().is_some_and(ready) {
+            out.push('\n');
+        }
         out.push_str(&strays_text(look, view));
     }
     for unseen in look.unseen() {
         out.push_str(&wrapped("not seen: ", &unseen));
     }
-    let stuck = fleets.iter().flat_map(|(.., view)| &view.clusters);
-    let stuck = stuck.filter(|cluster| cluster.phase != Phase::Ready);
-    if let Some(cluster) = stuck.max_by_key(|cluster| cluster.phase) {
+    let worst = fleets.iter().filter_map(|(.., view)| view.clusters.first());
+    let worst = worst.max_by_key(|cluster| cluster.phase);
+    if let Some(cluster) = worst.filter(|cluster| cluster.phase != Phase::Ready) {
         let id = look.scene.id(cluster.root);
         let _ = writeln!(out, "the whole way: capstan why {id}");
     }
@@ -135,8 +141,8 @@ fn cluster_text(look: &Look, cluster: &ClusterView, width: usize) -> String {
     let _ = writeln!(out, "{}", line.trim_end());
     if let Some(chain) = &cluster.chain {
         out.push_str(&chain_text(look, chain, "    "));
+        out.push('\n');
     }
-    out.push('\n');
     out
 }
 
@@ -170,22 +176,27 @@ fn words_text(look: &Look, at: usize, indent: &str) -> String {
 
 fn strays_text(look: &Look, view: &FleetView) -> String {
     let mut out = String::new();
-    for at in view.strays.iter().take(STRAYS) {
-        let standing = look.scene.standing(*at);
-        let line = format!(
-            "  {:<11} {}  {}",
-            word(standing.phase),
-            look.scene.id(*at),
-            look.age(*at)
-        );
+    for stray in view.strays.iter().take(STRAYS) {
+        let Stray { blocker, objects } = stray;
+        let phase = word(look.scene.standing(*blocker).phase);
+        let id = look.scene.id(*blocker);
+        let line = format!("  {phase:<11} {id}  {}", look.age(*blocker));
         let _ = writeln!(out, "{}", line.trim_end());
-        match look.scene.blocked(*at) {
-            Some(chain) if chain.blocker() != *at => {
-                let _ = writeln!(out, "    waits for {}", look.scene.id(chain.blocker()));
-                out.push_str(&chain_text(look, &chain, "    "));
-            }
-            Some(_) => out.push_str(&words_text(look, *at, "    ")),
-            None => {}
+        out.push_str(&words_text(look, *blocker, "    "));
+        let waiting: Vec<String> = objects
+            .iter()
+            .filter(|at| *at != blocker)
+            .map(|at| look.scene.id(*at).to_string())
+            .collect();
+        if !waiting.is_empty() {
+            let more = waiting.len().saturating_sub(NAMED);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let named = waiting[..waiting.len().min(NAMED)].join(", ");
+            out.push_str(&wrapped("    waited for by ", &format!("{named}{more}")));
         }
     }
     if view.strays.len() > STRAYS {
@@ -204,11 +215,10 @@ fn report(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> Json {
             .clusters
             .iter()
             .map(|cluster| cluster_json(look, cluster));
-        let strays = view.strays.iter().map(|at| {
-            let mut stray = look.link(*at);
-            let chain = look.scene.blocked(*at);
-            stray["blocker"] = chain.map_or(Json::Null, |chain| look.blocker(&chain));
-            stray
+        let strays = view.strays.iter().map(|stray| {
+            let objects = stray.objects.iter().map(|at| look.link(*at));
+            let objects: Vec<Json> = objects.collect();
+            json!({"blocker": look.blocker(stray.blocker), "objects": objects})
         });
         let phases = view.counts.iter();
         let phases: serde_json::Map<String, Json> = phases
@@ -236,7 +246,7 @@ fn report(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> Json {
 }
 
 fn cluster_json(look: &Look, cluster: &ClusterView) -> Json {
-    let blocker = |chain: &Chain| look.blocker(chain);
+    let blocker = |chain: &Chain| look.blocker(chain.blocker());
     json!({
         "object": look.scene.id(cluster.root).to_string(),
         "state": cluster.phase.word(),

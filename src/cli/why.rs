@@ -170,7 +170,7 @@ fn report(look: &Look, at: usize, chain: Option<&Chain>) -> Json {
         "object": look.scene.id(at).to_string(),
         "ready": chain.is_none(),
         "chain": chain.map_or_else(Vec::new, |chain| links(&chain.way)),
-        "blocker": chain.map_or(Json::Null, |chain| look.blocker(chain)),
+        "blocker": chain.map_or(Json::Null, |chain| look.blocker(chain.blocker())),
         "otherBlockers": chain.map_or_else(Vec::new, |chain| links(&chain.others)),
         "notSeen": look.unseen(),
     })

@@ -85,7 +85,7 @@ impl Scene {
     }
 
     /// The order of blockers. What was not said since any time is the newest.
-    fn urgency(&self, at: usize) -> (Reverse<Phase>, Timestamp, &ObjectId) {
+    pub(super) fn urgency(&self, at: usize) -> (Reverse<Phase>, Timestamp, &ObjectId) {
         let standing = self.standing(at);
         let since = standing.since.unwrap_or(Timestamp::MAX);
         (Reverse(standing.phase), since, self.id(at))

@@ -8,9 +8,10 @@ use serde_json::{Value as Json, json};
 
 use crate::api::embedded;
 use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE, KINDS};
+use crate::api::labels::CLUSTER_NAME;
 use crate::graph;
 use crate::health::Live;
-use crate::model::{Node, Object, ObjectId, Origin, Span};
+use crate::model::{Needed, Node, Object, ObjectId, Origin, Span};
 
 /// Live objects, and what could not be seen of others.
 #[derive(Clone, Debug, Default)]
@@ -154,7 +155,7 @@ impl Found {
         let all = self.all();
         let made: BTreeSet<ObjectId> = all.iter().flat_map(graph::makes).collect();
         let there: BTreeSet<&ObjectId> = all.iter().map(|object| &object.id).collect();
-        let named = all.iter().flat_map(graph::names).map(|(id, ..)| id);
+        let named = all.iter().flat_map(names).map(|(id, ..)| id);
         named
             .filter(|id| !there.contains(id) && !made.contains(id) && !self.asked.contains(id))
             .collect()
@@ -201,6 +202,17 @@ impl Found {
             None => Presence::Absent,
         }
     }
+}
+
+/// Whom `object` names: what its fields name, and the Cluster that a part of one belongs to.
+pub(super) fn names(object: &Object) -> Vec<(ObjectId, Needed, String)> {
+    let mut names = graph::names(object);
+    let is_part = [INFRASTRUCTURE, CONTROL_PLANE].contains(&object.id.group.as_str());
+    if let Some(cluster) = object.label(CLUSTER_NAME).filter(|_| is_part) {
+        let id = ObjectId::new(CAPI, "Cluster", object.id.namespace.as_str(), cluster);
+        names.push((id, Needed::Applied, CLUSTER_NAME.to_owned()));
+    }
+    names
 }
 
 /// As much of a live object as says what it is and what it names.

@@ -19,6 +19,6 @@ mod tests;
 
 pub use chain::Chain;
 pub use found::{Found, Gap, Lack};
-pub use overview::{ClusterView, FleetView};
+pub use overview::{ClusterView, FleetView, Stray};
 pub use phase::{Phase, Standing};
 pub use scene::Scene;

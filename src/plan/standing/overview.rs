@@ -1,10 +1,10 @@
 //! How far the clusters of a fleet have come.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Chain, Phase, Scene};
 use crate::api::kinds::CAPI;
-use crate::graph::Place;
 use crate::plan::ApplySet;
 
 /// One fleet.
@@ -12,10 +12,19 @@ use crate::plan::ApplySet;
 pub struct FleetView {
     /// Its objects and what they carry, by how they stand.
     pub counts: BTreeMap<Phase, usize>,
-    /// Its clusters, by namespace and name.
+    /// Its clusters, those that need somebody first, then by namespace and name.
     pub clusters: Vec<ClusterView>,
-    /// What is not ready and belongs to no cluster.
-    pub strays: Vec<usize>,
+    /// What is not ready and belongs to no cluster, by what blocks it; the worst first.
+    pub strays: Vec<Stray>,
+}
+
+/// Objects of no cluster that one object blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    /// The blocker; it may be one of them.
+    pub blocker: usize,
+    /// The objects.
+    pub objects: Vec<usize>,
 }
 
 /// One cluster.
@@ -75,20 +84,31 @@ impl Scene {
             view.clusters.push(self.cluster(root, cluster));
             parts.extend(cluster.iter().copied());
         }
-        view.clusters.sort_by_key(|cluster| self.id(cluster.root));
+        view.clusters
+            .sort_by_key(|cluster| (Reverse(cluster.phase), self.id(cluster.root)));
         for at in self.with_carried(&members) {
             *view.counts.entry(self.standing(at).phase).or_default() += 1;
-            let owner = match self.graph.vertices[at].place {
-                Place::Embedded(carrier) => carrier,
-                _ => at,
-            };
-            if !parts.contains(&owner) && self.standing(at).phase != Phase::Ready {
-                view.strays.push(at);
+        }
+        let others = members.into_iter().filter(|at| !parts.contains(at));
+        view.strays = self.strays(others);
+        view
+    }
+
+    fn strays(&self, members: impl Iterator<Item = usize>) -> Vec<Stray> {
+        let mut strays: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for at in members {
+            let chain = self.blocked(at);
+            let chain = chain.or_else(|| self.blocked_any(&self.with_carried(&[at])));
+            if let Some(chain) = chain {
+                strays.entry(chain.blocker()).or_default().push(at);
             }
         }
-        view.strays
-            .sort_by_key(|at| (std::cmp::Reverse(self.standing(*at).phase), self.id(*at)));
-        view
+        let strays = strays.into_iter();
+        let mut strays: Vec<Stray> = strays
+            .map(|(blocker, objects)| Stray { blocker, objects })
+            .collect();
+        strays.sort_by_key(|stray| self.urgency(stray.blocker));
+        strays
     }
 
     fn cluster(&self, root: usize, members: &[usize]) -> ClusterView {

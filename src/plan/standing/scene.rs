@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::found::Presence;
+use super::found::{self, Presence};
 use super::{Found, Phase, Standing};
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
 use crate::api::labels::PART_OF;
@@ -96,7 +96,7 @@ impl Scene {
             let Some(from) = self.by_id.get(&object.id).copied() else {
                 continue;
             };
-            for (to, until, why) in graph::names(object) {
+            for (to, until, why) in found::names(object) {
                 if !self.by_id.contains_key(&to) && !made.contains(&to) {
                     let at = self.graph.vertices.len();
                     self.by_id.insert(to.clone(), at);
@@ -217,11 +217,24 @@ impl Scene {
                 let all = self.graph.needs(at);
                 let open = all.filter(|edge| !edge.any && !self.is_met(edge));
                 let open = open.map(|edge| edge.to).chain(self.any_of(at));
+                let open = open.chain(self.carrier_needs(at));
                 let unready = |at: &usize| {
                     !matches!(self.standings[*at].phase, Phase::Ready | Phase::Unknown)
                 };
                 open.chain(carried.filter(unready)).collect()
             }
+        }
+    }
+
+    /// What must be there before the carrier of an object that is not made can make it.
+    fn carrier_needs(&self, at: usize) -> Vec<usize> {
+        match (self.graph.vertices[at].place, self.standings[at].phase) {
+            (Place::Embedded(carrier), Phase::NotMade) => {
+                let needs = self.graph.needs(carrier);
+                let open = needs.filter(|edge| edge.until == Needed::Applied && !self.is_met(edge));
+                open.map(|edge| edge.to).collect()
+            }
+            _ => Vec::new(),
         }
     }
 

@@ -5,7 +5,6 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::api::labels::PART_OF;
-use crate::model::ObjectId;
 use crate::plan::ApplySet;
 
 const CAPI: &str = "cluster.x-k8s.io/v1beta2";
@@ -410,6 +409,60 @@ fn what_is_gone_before_its_owner_is_not_counted() {
 }
 
 #[test]
+fn parts_without_their_cluster_miss_it() {
+    let set = ApplySet::new("prod", "capstan-system");
+    let part = |mut object: Json| {
+        object["metadata"]["labels"] =
+            json!({PART_OF: set.id(), "cluster.x-k8s.io/cluster-name": "c"});
+        object
+    };
+    let [_, aro, plane] = cluster().map(part);
+    let scene = Scene::new(&found(&[namespace(), aro, plane]));
+    for start in ["AROCluster/ns/c", "HcpOpenShiftCluster/ns/c", "Vault/ns/kv"] {
+        let (name, cause) = blocker(&scene, start);
+        assert_eq!(
+            (name.as_str(), cause.phase),
+            ("Cluster/ns/c", Phase::Missing)
+        );
+    }
+    let view = scene.fleet(&set);
+    let parts = ["AROCluster/ns/c", "AROControlPlane/ns/c"].map(|part| index(&scene, part));
+    let mut expected = Stray {
+        blocker: index(&scene, "Cluster/ns/c"),
+        objects: parts.to_vec(),
+    };
+    expected.objects.sort_unstable();
+    assert_eq!(view.strays, [expected]);
+}
+
+#[test]
+fn external_authentication_waits_for_one_node_pool_of_several() {
+    let [root, aro, _] = cluster();
+    let owner = json!({"owner": {"name": "c"}});
+    let hcp = object(HCP, "HcpOpenShiftCluster", "c", &json!({}));
+    let auth = object(HCP, "HcpOpenShiftClustersExternalAuth", "c-ea", &owner);
+    let plane = json!({"resources": [hcp, auth]});
+    let plane = object(PLANE, "AROControlPlane", "c", &plane);
+    let pool = |name: &str| object(HCP, "HcpOpenShiftClustersNodePool", name, &owner);
+    let mut objects = vec![namespace(), root, aro, plane, ready(hcp.clone())];
+    for name in ["a", "b"] {
+        let reference = json!({"apiGroup": "infrastructure.cluster.x-k8s.io",
+            "kind": "AROMachinePool", "name": name});
+        let spec =
+            json!({"clusterName": "c", "template": {"spec": {"infrastructureRef": reference}}});
+        objects.push(object(CAPI, "MachinePool", name, &spec));
+        let carried = json!({"resources": [pool(name)]});
+        objects.push(object(INFRA, "AROMachinePool", name, &carried));
+        objects.push(at_work(pool(name)));
+    }
+    let auth = "HcpOpenShiftClustersExternalAuth/ns/c-ea";
+    let said = |objects: &[Json]| blocker(&Scene::new(&found(objects)), auth).0;
+    assert_eq!(said(&objects), "HcpOpenShiftClustersNodePool/ns/a");
+    *objects.last_mut().unwrap() = ready(pool("b"));
+    assert_eq!(said(&objects), auth, "nothing holds its controller back");
+}
+
+#[test]
 fn things_that_wait_for_each_other_are_told() {
     let dependent = |name: &str, on: &str| {
         let mut object = rg(name);
@@ -501,16 +554,12 @@ fn a_fleet_is_its_members_and_what_they_carry() {
         (view.count(Phase::Retrying), view.count(Phase::NotMade)),
         (1, 1)
     );
-    let strays: Vec<&ObjectId> = view.strays.iter().map(|at| scene.id(*at)).collect();
-    assert_eq!(
-        strays,
-        [&ObjectId::new(
-            "resources.azure.com",
-            "ResourceGroup",
-            "ns",
-            "stray"
-        )]
-    );
+    let stray = index(&scene, "ResourceGroup/ns/stray");
+    let expected = Stray {
+        blocker: stray,
+        objects: vec![stray],
+    };
+    assert_eq!(view.strays, [expected]);
     let [cluster] = view.clusters.as_slice() else {
         unreachable!("one cluster");
     };
