@@ -112,9 +112,11 @@ pub(super) fn span(seconds: u64) -> String {
     }
 }
 
-/// A line broken at spaces before the hundredth column; what follows stands below where it began.
+/// A line broken at spaces before the hundredth column; what follows stands below where it began. What
+/// others wrote may not steer the terminal: it has no control characters.
 pub(super) fn wrapped(indent: &str, line: &str) -> String {
     const WIDTH: usize = 100;
+    let line = line.replace(char::is_control, " ");
     let mut out = String::new();
     let mut column = 0;
     for word in line.split(' ') {
@@ -147,6 +149,7 @@ mod tests {
         let word = "x".repeat(45);
         let line = wrapped("  help: ", &format!("{word} {word} {word}"));
         assert_eq!(line, format!("  help: {word} {word}\n        {word}\n"));
+        assert_eq!(wrapped("> ", "\u{1b}[2Jgone\nx"), ">  [2Jgone x\n");
         let long = "y".repeat(200);
         assert_eq!(
             wrapped("> ", &format!("{long} z")),

@@ -52,9 +52,9 @@ fn text(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> String {
     for (set, parent, view) in fleets {
         let _ = writeln!(out, "fleet {}", set.fleet());
         if !parent.source.is_empty() {
-            let _ = writeln!(out, "  source    {}", parent.source);
+            out.push_str(&wrapped("  source    ", &parent.source));
         }
-        let _ = writeln!(out, "  revision  {}", revisions(parent));
+        out.push_str(&wrapped("  revision  ", &revisions(parent)));
         let _ = writeln!(out, "  objects   {}\n", counts(view));
         let width = |cluster: &ClusterView| name(look, cluster).len();
         let width = view.clusters.iter().map(width).max().unwrap_or_default();
