@@ -463,6 +463,34 @@ fn external_authentication_waits_for_one_node_pool_of_several() {
 }
 
 #[test]
+fn what_azure_is_at_work_on_waits_for_nothing() {
+    let failed = says(rg("rg"), "Ready", "Conflict", "busy");
+    let working = at_work(vault("rg"));
+    let scene = Scene::new(&found(&[namespace(), failed.clone(), working]));
+    assert_eq!(way(&scene, "Vault/ns/kv"), ["Vault/ns/kv"]);
+    let scene = Scene::new(&found(&[namespace(), failed, vault("rg")]));
+    assert_eq!(blocker(&scene, "Vault/ns/kv").0, "ResourceGroup/ns/rg");
+}
+
+#[test]
+fn an_object_waits_for_what_it_controls() {
+    let parent = says(
+        object("x.dev/v1", "Set", "s", &json!({})),
+        "Ready",
+        "No",
+        "",
+    );
+    let child = says(rg("child"), "Ready", "Conflict", "busy");
+    let mut used = child.clone();
+    used["metadata"]["ownerReferences"] = json!([{"uid": parent["metadata"]["uid"]}]);
+    let controlled = owned_by(child, &parent);
+    let scene = Scene::new(&found(&[namespace(), parent.clone(), controlled]));
+    assert_eq!(blocker(&scene, "Set/ns/s").0, "ResourceGroup/ns/child");
+    let scene = Scene::new(&found(&[namespace(), parent, used]));
+    assert_eq!(blocker(&scene, "Set/ns/s").0, "Set/ns/s");
+}
+
+#[test]
 fn things_that_wait_for_each_other_are_told() {
     let dependent = |name: &str, on: &str| {
         let mut object = rg(name);

@@ -13,9 +13,9 @@ use serde_json::{Value as Json, json};
 
 use super::pipeline::{Management, apply};
 
-const PATIENCE: Duration = Duration::from_secs(60);
-/// So that the nine minutes of an HCP cluster take four seconds.
-const HALF_WAY: u32 = 120;
+const PATIENCE: Duration = Duration::from_secs(120);
+/// So that the nine minutes of an HCP cluster take nine seconds, in which it must be seen.
+const HALF_WAY: u32 = 60;
 const HASTE: u32 = 600;
 const FLEET: &str = "examples/quickstart";
 
