@@ -18,7 +18,7 @@
 //! - [`graph`]: what depends on what.
 //! - [`rules`]: what must hold before anything is applied.
 //! - [`health`]: what a live object says of itself.
-//! - [`plan`]: what to do, which step may start, and how far it has come.
+//! - [`plan`]: what to do, which step may start, how far it has come, and what blocks what is there.
 //! - [`compile`]: the front door of all these: a tree to objects, graph and findings.
 //!
 //! Rooms with effects.

@@ -31,6 +31,17 @@ pub(super) enum Command {
     Apply(ApplyArgs),
     /// Provision a fleet against a simulated cluster and Azure, on a virtual clock
     Rehearse(RehearseArgs),
+    /// Show which clusters are ready, what blocks the others, and since when
+    ///
+    /// All of it comes from the cluster alone: neither git nor the daemon is asked.
+    /// Exits with 1 when something failed so that waiting is in vain, with 2 when the cluster cannot be
+    /// read or has no such fleet, else with 0, also while work goes on (`ready` in JSON tells).
+    Status(StatusArgs),
+    /// Show what one object waits for in the end, since when, and what usually helps
+    ///
+    /// Exits with 1 when what blocks it failed so that waiting is in vain, with 2 when the cluster cannot
+    /// be read or no fleet has such an object, else with 0.
+    Why(WhyArgs),
     /// Keep a cluster as a git repository says (the daemon)
     Run(RunArgs),
     /// A tour: a fleet, a push, a bad pull request, their checks
@@ -147,18 +158,25 @@ pub(super) enum DataFormat {
     Json,
 }
 
-/// Which cluster. By default the one this process runs in, else the current one of KUBECONFIG or
+/// Which real cluster. By default the one this process runs in, else the current one of KUBECONFIG or
 /// `~/.kube/config`.
 #[derive(Debug, Args)]
-pub(super) struct ClusterArgs {
+pub(super) struct AccessArgs {
     /// A kubeconfig file
-    #[arg(long, value_name = "FILE", conflicts_with = "embedded")]
+    #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
     /// A context of the kubeconfig [default: its current one]
-    #[arg(long, value_name = "NAME", conflicts_with = "embedded")]
+    #[arg(long, value_name = "NAME")]
     pub(super) context: Option<String>,
+}
+
+/// Which cluster.
+#[derive(Debug, Args)]
+pub(super) struct ClusterArgs {
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
     /// A simulated cluster in this process
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["kubeconfig", "context"])]
     pub(super) embedded: bool,
     /// How much faster than outside time passes in the simulated cluster
     #[arg(long, default_value_t = 60, requires = "embedded", value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -186,6 +204,29 @@ pub(super) struct ApplyArgs {
     /// How long to wait, in the cluster's time
     #[arg(long, default_value = "60m", value_parser = duration)]
     pub(super) timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    /// Only this fleet
+    #[arg(long, value_name = "NAME")]
+    pub(super) fleet: Option<String>,
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct WhyArgs {
+    /// As Kind/namespace/name; the namespace may be left out where the name is unique
+    pub(super) object: String,
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
 }
 
 #[derive(Debug, Args)]

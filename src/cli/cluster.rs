@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use kube::Client;
 
-use super::args::ClusterArgs;
+use super::args::{AccessArgs, ClusterArgs};
 use super::embedded::{Embedded, supply};
-use crate::adapters::kubernetes::{Access, Target, connect};
+use crate::adapters::kubernetes::{Access, ConnectError, Target, connect};
 use crate::adapters::sim::clock::SimClock;
 use crate::daemon::{self, Engine, WallClock, wall_time};
 use crate::graph::Graph;
@@ -26,12 +27,14 @@ impl Cluster {
         if args.embedded {
             return Self::simulated(args.speed, settle).await;
         }
-        let access = Access {
-            kubeconfig: args.kubeconfig.clone(),
-            context: args.context.clone(),
-        };
+        let client = client(&args.access).await.map_err(|error| match error {
+            ConnectError::Nowhere(_) => {
+                anyhow::anyhow!("{error}, or --embedded for a simulated cluster")
+            }
+            error => error.into(),
+        })?;
         Ok(Self::Real(Target {
-            client: connect(&access).await?,
+            client,
             clock: Arc::new(WallClock::start()),
         }))
     }
@@ -81,6 +84,15 @@ impl Cluster {
             prepare,
         }
     }
+}
+
+/// A client of the real cluster that the flags mean.
+pub(super) async fn client(args: &AccessArgs) -> Result<Client, ConnectError> {
+    let access = Access {
+        kubeconfig: args.kubeconfig.clone(),
+        context: args.context.clone(),
+    };
+    connect(&access).await
 }
 
 fn nothing() -> daemon::Prepare {

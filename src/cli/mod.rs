@@ -18,8 +18,11 @@ mod rehearse;
 mod render;
 mod report;
 mod run;
+mod standing;
+mod status;
 mod ui;
 mod validate;
+mod why;
 
 pub use rehearse::Rehearsal;
 
@@ -74,6 +77,8 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Plan(args) => plan::run(&args, ui, environment),
         Command::Apply(args) => apply::run(&args, ui, environment),
         Command::Rehearse(args) => rehearse::run(&args, ui, environment),
+        Command::Status(args) => status::run(&args, ui, environment),
+        Command::Why(args) => why::run(&args, ui, environment),
         Command::Run(args) => run::run(&args, ui, environment),
         Command::Demo(args) => demo::run(&args, ui, environment),
         Command::Crds => crds::crds(ui),

@@ -16,7 +16,7 @@ mod draw;
 mod references;
 mod schedule;
 
-use crate::model::{Needed, ObjectId, Origin};
+use crate::model::{Needed, Object, ObjectId, Origin};
 
 pub use build::build;
 pub use draw::{dot, text};
@@ -108,6 +108,22 @@ impl Graph {
             .iter()
             .filter(|vertex| vertex.place == Place::Outside)
     }
+}
+
+/// Whom `object` names, in the order it is written: the object, how far that must have come, and the
+/// field that names it.
+#[must_use]
+pub fn names(object: &Object) -> Vec<(ObjectId, Needed, String)> {
+    let named = references::of(object).into_iter();
+    named
+        .map(|reference| (reference.to, reference.until, reference.why))
+        .collect()
+}
+
+/// The ConfigMaps and Secrets that `object` makes when it is ready.
+#[must_use]
+pub fn makes(object: &Object) -> Vec<ObjectId> {
+    references::made_by(object, None)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod aro;
 mod aso;
 mod capi;
 mod core;
+mod help;
 mod kstatus;
 mod live;
 mod pod;
@@ -21,6 +22,7 @@ use serde_json::Value;
 use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::{Health, HealthState};
 
+pub use help::help;
 pub use live::{Condition, Live};
 
 /// The health of a live object.

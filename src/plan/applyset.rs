@@ -82,7 +82,7 @@ pub struct Parent {
 pub enum NotOurs {
     /// It names another set.
     #[error("{0} is there and no ApplySet's parent of this name: its label {ID} should be {1:?} and is {2:?}", ID = labels::APPLY_SET_ID)]
-    Id(ObjectId, String, String),
+    Id(Box<ObjectId>, String, String),
     /// Another tool keeps it.
     #[error("{0} is kept by {1:?}; two tools cannot keep one ApplySet")]
     Tooling(ObjectId, String),
@@ -100,7 +100,7 @@ impl Parent {
         };
         let id = text("labels", labels::APPLY_SET_ID);
         if id != set.id() {
-            return Err(NotOurs::Id(set.parent(), set.id(), id));
+            return Err(NotOurs::Id(Box::new(set.parent()), set.id(), id));
         }
         let tooling = text("annotations", labels::APPLY_SET_TOOLING);
         if tooling.split('/').next() != Some("capstan") {

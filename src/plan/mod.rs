@@ -14,6 +14,7 @@ mod progress;
 mod prune;
 mod repairs;
 mod report;
+pub mod standing;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

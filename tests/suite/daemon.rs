@@ -247,7 +247,7 @@ fn a_pull_request_is_planned_merged_onto_main_and_main_stays_as_it_is() {
         &format!("{DEFINITION}    replicas: 4\n"),
     );
     let plan = world.wait(&good, PLAN, CheckState::Success);
-    assert_eq!(plan.title, "0 to create, 2 to change, 0 removed");
+    assert_eq!(plan.title, "0 to create, 2 to change, 0 to remove");
     let bad = world.push(
         "pr/bad",
         Some(&first),

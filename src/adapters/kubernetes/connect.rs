@@ -23,7 +23,7 @@ pub struct Access {
 pub enum ConnectError {
     /// Nothing says where a cluster is.
     #[error(
-        "there is no cluster to talk to: this process runs in none, and {}; give --kubeconfig FILE, or --embedded for a simulated cluster",
+        "there is no cluster to talk to: this process runs in none, and {}; give --kubeconfig FILE",
         plain(.0)
     )]
     Nowhere(KubeconfigError),

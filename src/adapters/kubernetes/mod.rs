@@ -11,6 +11,8 @@
 //!
 //! Nothing is polled: a step starts when the watch event that satisfies its last predecessor
 //! arrives. It does not know: where the plan came from, who reads the progress.
+//!
+//! [`survey`] stands beside it: it reads once what the cluster holds of fleets, and writes nothing.
 
 mod connect;
 mod discovery;
@@ -20,6 +22,7 @@ mod parent;
 mod request;
 mod rest;
 mod runner;
+pub mod survey;
 mod watch;
 
 pub use connect::{Access, ConnectError, connect};

@@ -14,3 +14,4 @@ mod pipeline;
 mod reply;
 mod servers;
 mod session;
+mod standing;

@@ -1,10 +1,11 @@
 //! The main job on both servers: the shipped program, a kubeconfig, and the actors at work on the
 //! other side, whose twenty minutes take seconds.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use axum::Router;
 use capstan::adapters::kubernetes::{Access, connect};
 use capstan::adapters::sim::actors::{self, Actors};
 use capstan::adapters::sim::api;
@@ -26,34 +27,42 @@ use crate::daemon::{DEFINITION, SYNC, World};
 const SPEED: u32 = 600;
 
 /// A management cluster whose systems are played, and the kubeconfig to reach it.
-struct Management {
-    kubeconfig: PathBuf,
-    client: Client,
-    runtime: Runtime,
+pub(super) struct Management {
+    pub(super) kubeconfig: PathBuf,
+    pub(super) client: Client,
+    pub(super) runtime: Runtime,
     _actors: Actors,
+    /// The simulator, unless it is a real one.
+    pub(super) server: Option<api::Server>,
     _dir: TempDir,
     _real: Option<Kubernetes>,
 }
 
 impl Management {
-    fn simulated() -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), SPEED));
+    /// `speed` times faster than outside.
+    pub(super) fn simulated(speed: u32, options: actors::Options) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), speed));
         let runtime = runtime();
         let dir = tempfile::tempdir().expect("a directory");
         let kubeconfig = dir.path().join("kubeconfig");
         let server = api::Server::new(Arc::clone(&clock));
-        let address = runtime.block_on(serve(server));
+        let address = runtime.block_on(serve(server.clone()));
         std::fs::write(&kubeconfig, anonymous(&address)).expect("written");
-        Self::open(runtime, dir, kubeconfig, clock, None)
+        let opened = Self::open(runtime, dir, kubeconfig, (clock, options), None);
+        Self {
+            server: Some(server),
+            ..opened
+        }
     }
 
     /// None when the machine has no real server.
-    fn real() -> Option<Self> {
+    pub(super) fn real(speed: u32, options: actors::Options) -> Option<Self> {
         let real = Kubernetes::own()?;
-        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), SPEED));
+        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), speed));
         let dir = tempfile::tempdir().expect("a directory");
         let kubeconfig = real.kubeconfig().to_owned();
-        Some(Self::open(runtime(), dir, kubeconfig, clock, Some(real)))
+        let play = (clock, options);
+        Some(Self::open(runtime(), dir, kubeconfig, play, Some(real)))
     }
 
     /// Installs the kinds and what a fleet expects, and lets the actors play.
@@ -61,7 +70,7 @@ impl Management {
         runtime: Runtime,
         dir: TempDir,
         kubeconfig: PathBuf,
-        clock: Arc<dyn Clock>,
+        (clock, options): (Arc<dyn Clock>, actors::Options),
         real: Option<Kubernetes>,
     ) -> Self {
         let (client, actors) = runtime.block_on(async {
@@ -80,7 +89,7 @@ impl Management {
             )
             .await;
             apply(&client, &identity()).await;
-            let actors = actors::spawn(client.clone(), clock, actors::Options::default());
+            let actors = actors::spawn(client.clone(), clock, options);
             (client, actors)
         });
         Self {
@@ -88,17 +97,20 @@ impl Management {
             client,
             runtime,
             _actors: actors,
+            server: None,
             _dir: dir,
             _real: real,
         }
     }
 
-    fn capstan(&self, arguments: &[&str]) -> Output {
+    pub(super) fn capstan(&self, arguments: &[&str]) -> Output {
+        self.capstan_on(&self.kubeconfig, arguments)
+    }
+
+    /// The same by another way to the cluster.
+    pub(super) fn capstan_on(&self, kubeconfig: &Path, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
-        command
-            .args(arguments)
-            .arg("--kubeconfig")
-            .arg(&self.kubeconfig);
+        command.args(arguments).arg("--kubeconfig").arg(kubeconfig);
         command.current_dir(env!("CARGO_MANIFEST_DIR"));
         command.output().expect("it runs")
     }
@@ -128,14 +140,18 @@ fn runtime() -> Runtime {
         .expect("a runtime")
 }
 
-/// Serves it on loopback until the runtime ends.
 /// Serves the simulator on a port of loopback, whose address it gives.
 pub(super) async fn serve(server: api::Server) -> String {
+    serve_router(server.router()).await
+}
+
+/// The same of whatever answers like one.
+pub(super) async fn serve_router(router: Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
-    tokio::spawn(async move { axum::serve(listener, server.router()).await });
+    tokio::spawn(async move { axum::serve(listener, router).await });
     address
 }
 
@@ -159,7 +175,7 @@ fn identity() -> Json {
     })
 }
 
-async fn apply(client: &Client, object: &Json) {
+pub(super) async fn apply(client: &Client, object: &Json) {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
     let api_version = text(&object["apiVersion"]);
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", &api_version));
@@ -265,14 +281,14 @@ fn a_repository_is_followed(cluster: &Management) {
 
 #[test]
 fn the_main_job_is_done_on_the_simulator() {
-    let cluster = Management::simulated();
+    let cluster = Management::simulated(SPEED, actors::Options::default());
     a_fleet_becomes_ready(&cluster);
     a_repository_is_followed(&cluster);
 }
 
 #[test]
 fn the_main_job_is_done_on_kube_apiserver() {
-    if let Some(cluster) = Management::real() {
+    if let Some(cluster) = Management::real(SPEED, actors::Options::default()) {
         a_fleet_becomes_ready(&cluster);
         a_repository_is_followed(&cluster);
     }

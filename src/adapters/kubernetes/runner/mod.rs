@@ -30,7 +30,7 @@ use super::discovery::{Discovery, Served};
 use super::embedded::Kind;
 use super::request::Subject;
 use super::watch::{News, Seen};
-use crate::model::{Clock, ObjectId};
+use crate::model::{Clock, Health, ObjectId};
 use crate::plan::{ApplySet, Member, Parent, Plan, Progress, Report};
 use kinds::Kinds;
 use work::Work;
@@ -181,6 +181,8 @@ struct Runner {
     discovery: Discovery,
     kinds: Kinds,
     members: BTreeMap<ObjectId, Member>,
+    /// How everything fares of the kinds that controllers make.
+    made: BTreeMap<ObjectId, Health>,
     watches: SelectAll<BoxStream<'static, News>>,
     jobs: JoinSet<Done>,
     work: Option<Work>,
@@ -192,6 +194,7 @@ impl Runner {
             discovery: Discovery::new(target.client.clone()),
             kinds: Kinds::default(),
             members: BTreeMap::new(),
+            made: BTreeMap::new(),
             watches: SelectAll::new(),
             jobs: JoinSet::new(),
             work: None,
@@ -219,7 +222,7 @@ impl Runner {
         match news {
             News::Object(Seen::Member, id, Some(live)) => self.observed(&id, &live),
             News::Object(Seen::Member, id, None) => self.vanished(&id),
-            News::Object(Seen::Embedded, id, live) => self.embedded_seen(&id, live.as_deref()),
+            News::Object(Seen::Embedded, id, live) => self.made_seen(id, live.as_deref()),
             News::Listed(kind) => self.listed(&kind),
             News::Interrupted(kind, why) => self.interrupted(&kind, &why),
             News::Definition(group) => self.defined(&group),

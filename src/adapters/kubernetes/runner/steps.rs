@@ -7,7 +7,7 @@ use super::super::embedded::Kind;
 use super::super::request::guarded;
 use super::super::rest::rest;
 use super::kinds::Known;
-use super::work::cluster;
+use super::work::{Work, cluster};
 use super::{Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::api::kinds::CAPI;
@@ -309,14 +309,28 @@ impl Runner {
     }
 
     /// A watch saw a resource that controllers made, or no longer sees it.
-    pub(super) fn embedded_seen(&self, id: &ObjectId, live: Option<&Json>) {
-        let Some(work) = &self.work else { return };
-        if !work.embedded.contains(id) || work.steps.contains_key(id) {
+    pub(super) fn made_seen(&mut self, id: ObjectId, live: Option<&Json>) {
+        match live {
+            Some(live) => drop(self.made.insert(id.clone(), health(live))),
+            None => drop(self.made.remove(&id)),
+        }
+        let ours = |work: &Work| work.embedded.contains(&id) && !work.steps.contains_key(&id);
+        if !self.work.as_ref().is_some_and(ours) {
             return;
         }
-        match live {
-            Some(live) => self.progress(Progress::of(self.target.clock.now(), id, &health(live))),
-            None => self.tell(id, State::Progressing, false, "it was deleted".to_owned()),
+        match self.made.get(&id) {
+            Some(health) => self.progress(Progress::of(self.target.clock.now(), &id, health)),
+            None => self.tell(&id, State::Progressing, false, "it was deleted".to_owned()),
+        }
+    }
+
+    /// Tells of every resource that was there before the assignment came.
+    pub(super) fn tell_made(&self) {
+        let Some(work) = &self.work else { return };
+        for (id, health) in &self.made {
+            if work.embedded.contains(id) && !work.steps.contains_key(id) {
+                self.progress(Progress::of(self.target.clock.now(), id, health));
+            }
         }
     }
 

@@ -172,6 +172,7 @@ impl Runner {
         self.work = Some(work);
         self.open();
         self.find_all_embedded();
+        self.tell_made();
     }
 
     /// Reads the parent, and writes into it what is going to be a member: first of all, so that

@@ -122,7 +122,17 @@ impl Server {
         self.0.lock().forget();
     }
 
+    /// An answer, with the time at which it was given: clients judge ages by it.
     async fn serve(self, request: Request<Body>) -> Response<Body> {
+        let mut response = self.respond(request).await;
+        let date = self.0.clock.now().strftime("%a, %d %b %Y %H:%M:%S GMT");
+        if let Ok(date) = header::HeaderValue::from_str(&date.to_string()) {
+            response.headers_mut().insert(header::DATE, date);
+        }
+        response
+    }
+
+    async fn respond(&self, request: Request<Body>) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let answer = match path::route(parts.uri.path()) {
             Route::Target(target) => self.serve_target(&parts, &target, body).await,

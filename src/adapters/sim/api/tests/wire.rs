@@ -48,6 +48,15 @@ async fn an_unknown_path_is_a_plain_page() {
 }
 
 #[tokio::test]
+async fn an_answer_says_what_time_it_is() {
+    for path in ["/version", "/nowhere"] {
+        let response = send(&server(), "GET", path, "", "").await;
+        let date = response.headers()["date"].to_str().unwrap();
+        assert_eq!(date, "Tue, 01 Jan 2030 00:00:00 GMT", "{path}");
+    }
+}
+
+#[tokio::test]
 async fn an_unknown_subresource_is_told_in_a_status() {
     let path = "/api/v1/namespaces/default/configmaps/a/status";
     let response = send(&server(), "GET", path, "", "").await;

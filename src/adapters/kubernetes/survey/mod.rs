@@ -1,0 +1,240 @@
+//! What the cluster holds of fleets, read once.
+//!
+//! In: a client, and which fleet. Out: the parents of the ApplySets, their members, what the members'
+//! controllers made, what all of these name, and the cluster's time. What cannot be read leaves a
+//! gap that says why; only a cluster that does not answer, or without such a fleet, is an error. It
+//! does not know what follows from any of it.
+//!
+//! ```text
+//! time ─► parents ─► members ─► what they make ─► what is named ─► Survey
+//! ```
+
+mod kinds;
+mod parents;
+mod read;
+mod trouble;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::StreamExt as _;
+use futures::stream;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use kube::Client;
+use serde_json::Value as Json;
+
+use crate::api::labels::PART_OF;
+use crate::model::ObjectId;
+use crate::plan::standing::{Found, Gap, Lack};
+use crate::plan::{ApplySet, Parent};
+use kinds::Kinds;
+use read::{Outcome, Reader, Scope};
+
+pub use trouble::SurveyError;
+
+/// How many requests are under way at once.
+const WIDTH: usize = 8;
+/// How often what is named by what was named last is looked for: an object, its identity, the
+/// identity's Secret.
+const ROUNDS: usize = 3;
+
+/// Which fleets are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// One fleet by its name; all when absent.
+    pub fleet: Option<String>,
+    /// The namespace of parents where they cannot be looked for everywhere.
+    pub namespace: String,
+}
+
+/// What was read.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// The time in the cluster; none when it told none.
+    pub at: Option<Timestamp>,
+    /// The fleets, by name.
+    pub fleets: Vec<(ApplySet, Parent)>,
+    /// Their objects, and others that those name.
+    pub found: Found,
+    /// What else must be said.
+    pub notes: Vec<String>,
+}
+
+/// Reads the cluster behind `client`.
+///
+/// # Errors
+/// When it does not answer, when nothing of it may be read, and when it has no such fleet.
+pub async fn survey(client: &Client, wanted: &Wanted) -> Result<Survey, SurveyError> {
+    let reader = Reader::new(client.clone());
+    let at = time(&reader).await?;
+    let (fleets, notes) = parents::find(&reader, wanted).await?;
+    let kinds = Kinds::ask(&reader).await?;
+    let mut surveyor = Surveyor {
+        reader,
+        kinds,
+        namespaces: namespaces(&fleets),
+        found: Found::default(),
+    };
+    surveyor.members(&fleets).await?;
+    surveyor.children().await?;
+    for _ in 0..ROUNDS {
+        if !surveyor.named().await? {
+            break;
+        }
+    }
+    Ok(Survey {
+        at,
+        fleets,
+        found: surveyor.found,
+        notes,
+    })
+}
+
+/// The time of the API server's answers, which is the time of the conditions more than ours is.
+async fn time(reader: &Reader) -> Result<Option<Timestamp>, SurveyError> {
+    let date = reader.date().await.map_err(SurveyError::new)?;
+    let parsed = date.and_then(|date| rfc2822::parse(&date).ok());
+    Ok(parsed.map(|zoned| zoned.timestamp()))
+}
+
+/// Where members are, or may be.
+fn namespaces(fleets: &[(ApplySet, Parent)]) -> BTreeSet<String> {
+    let own = fleets.iter().map(|(set, _)| set.parent().namespace);
+    let others = fleets
+        .iter()
+        .flat_map(|(_, parent)| parent.namespaces.clone());
+    own.chain(others).collect()
+}
+
+struct Surveyor {
+    reader: Reader,
+    kinds: Kinds,
+    namespaces: BTreeSet<String>,
+    found: Found,
+}
+
+impl Surveyor {
+    /// The members of `fleets`, one list per kind.
+    async fn members(&mut self, fleets: &[(ApplySet, Parent)]) -> Result<(), SurveyError> {
+        let ids: Vec<String> = fleets.iter().map(|(set, _)| set.id()).collect();
+        let selector = format!("{PART_OF} in ({})", ids.join(","));
+        let kinds = fleets.iter().flat_map(|(_, parent)| parent.kinds.clone());
+        let places = self.namespaces.clone();
+        let listed = self.list(kinds.collect(), Some(&selector), &places).await?;
+        listed.into_iter().for_each(|live| self.found.insert(live));
+        Ok(())
+    }
+
+    /// What controllers made of the members.
+    async fn children(&mut self) -> Result<(), SurveyError> {
+        let kinds = self.found.made_kinds();
+        let places = self.found.objects.keys().map(|id| &id.namespace);
+        let places = places.filter(|place| !place.is_empty()).cloned().collect();
+        let listed = self.list(kinds, None, &places).await?;
+        self.found.adopt(listed);
+        Ok(())
+    }
+
+    /// What is named by what was found. `false` when there is nothing more.
+    async fn named(&mut self) -> Result<bool, SurveyError> {
+        let wanted = self.found.wanted();
+        if wanted.is_empty() {
+            return Ok(false);
+        }
+        self.found.asked.extend(wanted.iter().cloned());
+        let mut groups: BTreeMap<(String, String), Vec<ObjectId>> = BTreeMap::new();
+        for id in wanted {
+            let kind = (id.group.clone(), id.kind.clone());
+            groups.entry(kind).or_default().push(id);
+        }
+        for ((group, kind), ids) in groups {
+            let Some(served) = self.served(&group, &kind).await? else {
+                continue;
+            };
+            let reader = &self.reader;
+            let look = async |id: ObjectId| (reader.get(&served, &id).await, id);
+            let looks = stream::iter(ids.into_iter().map(look)).buffer_unordered(WIDTH);
+            for (outcome, id) in looks.collect::<Vec<_>>().await {
+                match outcome.map_err(SurveyError::new)? {
+                    Outcome::Read(read) => {
+                        read.into_iter().for_each(|live| self.found.insert(live))
+                    }
+                    Outcome::Lacking(lack) => {
+                        let (namespace, name) = (Some(id.namespace), Some(id.name));
+                        self.gap(&id.group, &id.kind, namespace, name, lack);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// All objects of these kinds that `selector` selects; those in `places` where they may not be
+    /// listed everywhere. What cannot be read leaves a gap.
+    async fn list(
+        &mut self,
+        kinds: BTreeSet<(String, String)>,
+        selector: Option<&str>,
+        places: &BTreeSet<String>,
+    ) -> Result<Vec<Json>, SurveyError> {
+        let mut scopes = Vec::new();
+        for (group, kind) in kinds {
+            if let Some(served) = self.served(&group, &kind).await? {
+                scopes.push(Scope::everywhere(served));
+            }
+        }
+        let mut all = Vec::new();
+        while !scopes.is_empty() {
+            let reader = &self.reader;
+            let read = async |scope: Scope| (reader.list(&scope, selector).await, scope);
+            let reads = stream::iter(std::mem::take(&mut scopes).into_iter().map(read));
+            for (outcome, scope) in reads.buffered(WIDTH).collect::<Vec<_>>().await {
+                match outcome.map_err(SurveyError::new)? {
+                    Outcome::Read(read) => all.extend(read),
+                    Outcome::Lacking(Lack::Denied(..)) if scope.can_narrow() => {
+                        scopes.extend(scope.narrowed(places));
+                    }
+                    Outcome::Lacking(lack) => {
+                        let Scope { served, namespace } = scope;
+                        let resource = served.resource;
+                        self.gap(&resource.group, &resource.kind, namespace, None, lack);
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// How a kind is served; a kind that is not leaves a gap.
+    async fn served(
+        &mut self,
+        group: &str,
+        kind: &str,
+    ) -> Result<Option<super::discovery::Served>, SurveyError> {
+        let served = self.kinds.find(group, kind).await?;
+        if served.is_none() {
+            self.gap(group, kind, None, None, Lack::NotServed);
+        }
+        Ok(served)
+    }
+
+    fn gap(
+        &mut self,
+        group: &str,
+        kind: &str,
+        namespace: Option<String>,
+        name: Option<String>,
+        lack: Lack,
+    ) {
+        let gap = Gap {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            namespace,
+            name,
+            lack,
+        };
+        if !self.found.gaps.contains(&gap) {
+            self.found.gaps.push(gap);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The parents of ApplySets, which say which fleets there are.
+
+use kube::api::{Api, DynamicObject, ListParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::Value as Json;
+
+use super::Wanted;
+use super::read::{Failure, Reader, in_time};
+use super::trouble::{SurveyError, is_denied};
+use crate::api::labels::APPLY_SET_ID;
+use crate::health::Live;
+use crate::plan::{ApplySet, NotOurs, Parent};
+
+/// The fleets that are meant, by name, and what must be said of the search.
+pub(super) async fn find(
+    reader: &Reader,
+    wanted: &Wanted,
+) -> Result<(Vec<(ApplySet, Parent)>, Vec<String>), SurveyError> {
+    let mut notes = Vec::new();
+    let labelled = match list(reader, None).await {
+        Err(failure) if is_denied(&failure) => {
+            let namespace = &wanted.namespace;
+            notes.push(format!(
+                "no permission to list configmaps in all namespaces: only fleets of namespace {namespace} are known"
+            ));
+            list(reader, Some(namespace)).await
+        }
+        other => other,
+    };
+    let labelled = match (labelled, &wanted.fleet) {
+        (Err(failure), Some(fleet)) if is_denied(&failure) => {
+            one(reader, &ApplySet::new(fleet, wanted.namespace.as_str())).await?
+        }
+        (labelled, _) => labelled
+            .map_err(|failure| SurveyError::of(failure, "list", "configmaps", &wanted.namespace))?,
+    };
+    let mut fleets = Vec::new();
+    for live in &labelled {
+        match parent(live) {
+            Some(Ok(fleet)) => fleets.push(fleet),
+            Some(Err(not_ours @ NotOurs::Id(..))) => notes.push(not_ours.to_string()),
+            Some(Err(NotOurs::Tooling(..))) | None => {}
+        }
+    }
+    fleets.sort_by_key(|(set, _)| (set.fleet().to_owned(), set.parent()));
+    let known: Vec<String> = fleets
+        .iter()
+        .map(|(set, _)| set.fleet().to_owned())
+        .collect();
+    if let Some(fleet) = &wanted.fleet {
+        fleets.retain(|(set, _)| set.fleet() == fleet);
+    }
+    match (fleets.is_empty(), &wanted.fleet) {
+        (false, _) => Ok((fleets, notes)),
+        (true, Some(wanted)) => Err(SurveyError::NoSuchFleet {
+            wanted: wanted.clone(),
+            known,
+            notes,
+        }),
+        (true, None) => Err(SurveyError::NoFleet(notes)),
+    }
+}
+
+/// A ConfigMap as the parent it may be; none for one that is named like no fleet's.
+fn parent(live: &Json) -> Option<Result<(ApplySet, Parent), NotOurs>> {
+    let metadata = Live(live);
+    let fleet = metadata.name().strip_prefix("capstan-")?;
+    let set = ApplySet::new(fleet, metadata.namespace());
+    Some(Parent::read(&set, live).map(|parent| (set, parent)))
+}
+
+async fn list(reader: &Reader, namespace: Option<&str>) -> Result<Vec<Json>, Failure> {
+    let params = ListParams::default().labels(APPLY_SET_ID);
+    let list = in_time(api(reader, namespace).list(&params)).await?;
+    let items = list.items.into_iter();
+    Ok(items
+        .filter_map(|one| serde_json::to_value(one).ok())
+        .collect())
+}
+
+/// The parent of one set, for who may read no more.
+async fn one(reader: &Reader, set: &ApplySet) -> Result<Vec<Json>, SurveyError> {
+    let parent = set.parent();
+    let api = api(reader, Some(&parent.namespace));
+    let found = in_time(api.get_opt(&parent.name)).await;
+    let found = found
+        .map_err(|failure| SurveyError::of(failure, "get", "configmaps", &parent.namespace))?;
+    let found = found.into_iter();
+    Ok(found
+        .filter_map(|one| serde_json::to_value(one).ok())
+        .collect())
+}
+
+fn api(reader: &Reader, namespace: Option<&str>) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk("", "v1", "ConfigMap");
+    let resource = ApiResource::from_gvk_with_plural(&kind, "configmaps");
+    match namespace {
+        Some(namespace) => Api::namespaced_with(reader.client().clone(), namespace, &resource),
+        None => Api::all_with(reader.client().clone(), &resource),
+    }
+}

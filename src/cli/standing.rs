@@ -1,0 +1,168 @@
+//! What `status` and `why` share: a look at the cluster, and the words for how an object stands.
+
+use jiff::Timestamp;
+use serde_json::{Value as Json, json};
+
+use super::args::AccessArgs;
+use super::cluster::client;
+use crate::adapters::kubernetes::survey::{Survey, Wanted, survey};
+use crate::daemon::wall_time;
+use crate::plan::standing::{Phase, Scene};
+use crate::settings::Environment;
+
+/// The cluster as it was found.
+pub(super) struct Look {
+    pub(super) survey: Survey,
+    pub(super) scene: Scene,
+    /// The time in the cluster.
+    pub(super) now: Timestamp,
+}
+
+impl Look {
+    /// Reads the cluster that the flags mean, all fleets or one.
+    pub(super) fn take(
+        access: &AccessArgs,
+        fleet: Option<&str>,
+        environment: &Environment,
+    ) -> anyhow::Result<Self> {
+        let wanted = Wanted {
+            fleet: fleet.map(str::to_owned),
+            namespace: environment.namespace.clone(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let survey = runtime.block_on(async {
+            let client = client(access).await?;
+            anyhow::Ok(survey(&client, &wanted).await?)
+        })?;
+        Ok(Self {
+            scene: Scene::new(&survey.found),
+            now: survey.at.unwrap_or_else(wall_time),
+            survey,
+        })
+    }
+
+    /// What could not be read, and what else must be said.
+    pub(super) fn unseen(&self) -> Vec<String> {
+        let gaps = self.survey.found.gaps.iter().map(ToString::to_string);
+        self.survey.notes.iter().cloned().chain(gaps).collect()
+    }
+
+    /// How long an object has stood as it stands; empty when nobody knows.
+    pub(super) fn age(&self, at: usize) -> String {
+        let seconds = self.seconds(at);
+        seconds.map_or_else(String::new, |seconds| format!("for {}", span(seconds)))
+    }
+
+    fn seconds(&self, at: usize) -> Option<u64> {
+        let since = self.scene.standing(at).since?;
+        u64::try_from(self.now.duration_since(since).as_secs())
+            .ok()
+            .or(Some(0))
+    }
+
+    /// One object, for programs.
+    pub(super) fn link(&self, at: usize) -> Json {
+        let standing = self.scene.standing(at);
+        json!({
+            "object": self.scene.id(at).to_string(),
+            "group": self.scene.id(at).group,
+            "state": standing.phase.word(),
+            "condition": text(&standing.condition),
+            "reason": text(&standing.reason),
+            "message": text(&standing.message),
+            "since": standing.since.map(|since| since.to_string()),
+            "seconds": self.seconds(at),
+        })
+    }
+
+    /// What blocks, for programs.
+    pub(super) fn blocker(&self, at: usize) -> Json {
+        let mut link = self.link(at);
+        link["help"] = text(&self.scene.help(at, self.now));
+        link
+    }
+}
+
+fn text(text: &str) -> Json {
+    match text {
+        "" => Json::Null,
+        text => json!(text),
+    }
+}
+
+/// A phase as people read it.
+pub(super) const fn word(phase: Phase) -> &'static str {
+    match phase {
+        Phase::NotMade => "Not made",
+        Phase::NotServed => "Not served",
+        phase => phase.word(),
+    }
+}
+
+/// `45s`, `12m05s`, `3h07m`, `2d04h`.
+pub(super) fn span(seconds: u64) -> String {
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{minutes}m{:02}s", seconds % 60),
+        3600..86400 => format!("{hours}h{:02}m", minutes % 60),
+        _ => format!("{days}d{:02}h", hours % 24),
+    }
+}
+
+/// A line broken at spaces before the hundredth column; what follows stands below where it began. What
+/// others wrote may not steer the terminal: it has no control characters.
+pub(super) fn wrapped(indent: &str, line: &str) -> String {
+    const WIDTH: usize = 100;
+    let line = line.replace(char::is_control, " ");
+    let mut out = String::new();
+    let mut column = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if column == 0 {
+            out.push_str(indent);
+            column = indent.chars().count();
+        } else if column + 1 + length > WIDTH {
+            let below: String = indent.chars().map(|_| ' ').collect();
+            out.push('\n');
+            out.push_str(&below);
+            column = below.len();
+        } else {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_goes_on_below_its_beginning() {
+        let word = "x".repeat(45);
+        let line = wrapped("  help: ", &format!("{word} {word} {word}"));
+        assert_eq!(line, format!("  help: {word} {word}\n        {word}\n"));
+        assert_eq!(wrapped("> ", "\u{1b}[2Jgone\nx"), ">  [2Jgone x\n");
+        let long = "y".repeat(200);
+        assert_eq!(
+            wrapped("> ", &format!("{long} z")),
+            format!("> {long}\n  z\n")
+        );
+    }
+
+    #[test]
+    fn a_span_has_two_units() {
+        let spans = [0, 59, 60, 725, 3600, 11_220, 86_400, 187_200].map(span);
+        let expected = [
+            "0s", "59s", "1m00s", "12m05s", "1h00m", "3h07m", "1d00h", "2d04h",
+        ];
+        assert_eq!(spans, expected);
+    }
+}

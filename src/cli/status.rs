@@ -1,0 +1,287 @@
+//! `capstan status`: which clusters are ready, what blocks the others, and since when.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+
+use super::Exit;
+use super::args::{DataFormat, StatusArgs};
+use super::standing::{Look, word, wrapped};
+use super::ui::Ui;
+use crate::plan::standing::{Chain, ClusterView, FleetView, Phase, Stray};
+use crate::plan::{ApplySet, Parent};
+use crate::settings::Environment;
+
+/// How many causes are listed for objects that belong to no cluster.
+const STRAYS: usize = 20;
+/// How many objects are named that have the same cause.
+const NAMED: usize = 3;
+/// What is counted besides what is ready, the worst first.
+const COUNTED: [Phase; 8] = [
+    Phase::Failed,
+    Phase::NotServed,
+    Phase::Retrying,
+    Phase::Deleting,
+    Phase::Waiting,
+    Phase::NotMade,
+    Phase::Progressing,
+    Phase::Unknown,
+];
+
+/// Exit 1 when something failed so that waiting is in vain.
+pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    let look = Look::take(&args.access, args.fleet.as_deref(), environment)?;
+    let fleets: Vec<(&ApplySet, &Parent, FleetView)> = look
+        .survey
+        .fleets
+        .iter()
+        .map(|(set, parent)| (set, parent, look.scene.fleet(set)))
+        .collect();
+    ui.data(&match args.format {
+        DataFormat::Text => text(&look, &fleets),
+        DataFormat::Json => format!("{:#}\n", report(&look, &fleets)),
+    })?;
+    let failed = |view: &FleetView| view.count(Phase::Failed) > 0;
+    Ok(Exit::failed_if(
+        fleets.iter().any(|(.., view)| failed(view)),
+    ))
+}
+
+fn text(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> String {
+    let mut out = String::new();
+    for (set, parent, view) in fleets {
+        let _ = writeln!(out, "fleet {}", set.fleet());
+        if !parent.source.is_empty() {
+            out.push_str(&wrapped("  source    ", &parent.source));
+        }
+        out.push_str(&wrapped("  revision  ", &revisions(parent)));
+        let _ = writeln!(out, "  objects   {}\n", counts(view));
+        let width = |cluster: &ClusterView| name(look, cluster).len();
+        let width = view.clusters.iter().map(width).max().unwrap_or_default();
+        for cluster in &view.clusters {
+            out.push_str(&cluster_text(look, cluster, width));
+        }
+        let ready = |cluster: &ClusterView| cluster.phase == Phase::Ready;
+        if view.clusters.last().is_some_and(ready) {
+            out.push('\n');
+        }
+        out.push_str(&strays_text(look, view));
+    }
+    for unseen in look.unseen() {
+        out.push_str(&wrapped("not seen: ", &unseen));
+    }
+    let worst = fleets.iter().filter_map(|(.., view)| view.clusters.first());
+    let worst = worst.max_by_key(|cluster| cluster.phase);
+    if let Some(cluster) = worst.filter(|cluster| cluster.phase != Phase::Ready) {
+        let id = look.scene.id(cluster.root);
+        let _ = writeln!(out, "the whole way: capstan why {id}");
+    }
+    out
+}
+
+fn revisions(parent: &Parent) -> String {
+    let Parent {
+        applying,
+        applied,
+        ready,
+        ..
+    } = parent;
+    let short = |revision: &str| match revision {
+        "" => "none".to_owned(),
+        id if id.len() == 40 && id.chars().all(|c| c.is_ascii_hexdigit()) => id[..12].to_owned(),
+        other => other.to_owned(),
+    };
+    if applying == applied && applied == ready {
+        return match applying.as_str() {
+            "" => "none".to_owned(),
+            revision => format!("{}, applied and ready", short(revision)),
+        };
+    }
+    let (now, done, good) = (short(applying), short(applied), short(ready));
+    match applying == applied {
+        true => format!("{now}, applied; last ready {good}"),
+        false => format!("{now}, being applied; last applied {done}, last ready {good}"),
+    }
+}
+
+/// `31 of 55 ready; 1 failed, 20 progressing`.
+fn counts(view: &FleetView) -> String {
+    let other = |phase: &Phase| match view.count(*phase) {
+        0 => None,
+        count => Some(format!("{count} {}", word(*phase).to_lowercase())),
+    };
+    let others: Vec<String> = COUNTED.iter().filter_map(other).collect();
+    let ready = format!("{} of {} ready", view.count(Phase::Ready), view.total());
+    match others.as_slice() {
+        [] => ready,
+        others => format!("{ready}; {}", others.join(", ")),
+    }
+}
+
+fn name(look: &Look, cluster: &ClusterView) -> String {
+    let id = look.scene.id(cluster.root);
+    format!("{}/{}", id.namespace, id.name)
+}
+
+fn cluster_text(look: &Look, cluster: &ClusterView, width: usize) -> String {
+    let mut out = String::new();
+    let age = look.age(cluster.root);
+    let line = format!(
+        "  {:<11} {:<width$}  {}/{} ready  {}",
+        word(cluster.phase),
+        name(look, cluster),
+        cluster.ready,
+        cluster.total,
+        if cluster.phase == Phase::Ready {
+            ""
+        } else {
+            &age
+        },
+    );
+    let _ = writeln!(out, "{}", line.trim_end());
+    if let Some(chain) = &cluster.chain {
+        out.push_str(&chain_text(look, chain, "    "));
+        out.push('\n');
+    }
+    out
+}
+
+/// What blocks, what it says, what helps.
+fn chain_text(look: &Look, chain: &Chain, indent: &str) -> String {
+    let mut out = String::new();
+    let at = chain.blocker();
+    let standing = look.scene.standing(at);
+    let state = format!("{} {}", word(standing.phase), look.age(at));
+    let id = look.scene.id(at);
+    let _ = writeln!(out, "{indent}{id}: {}", state.trim_end());
+    out.push_str(&words_text(look, at, &format!("{indent}  ")));
+    let same = |at: &&usize| look.scene.standing(**at).phase == standing.phase;
+    let same = chain.others.iter().filter(same).count();
+    if same > 0 {
+        let state = word(standing.phase).to_lowercase();
+        let _ = writeln!(out, "{indent}and {same} more {state}");
+    }
+    out
+}
+
+/// What an object says, and what helps.
+fn words_text(look: &Look, at: usize, indent: &str) -> String {
+    let mut out = wrapped(indent, &look.scene.standing(at).words());
+    let help = look.scene.help(at, look.now);
+    if !help.is_empty() {
+        out.push_str(&wrapped(&format!("{indent}help: "), &help));
+    }
+    out
+}
+
+fn strays_text(look: &Look, view: &FleetView) -> String {
+    let mut out = String::new();
+    for stray in view.strays.iter().take(STRAYS) {
+        let Stray { blocker, objects } = stray;
+        let phase = word(look.scene.standing(*blocker).phase);
+        let id = look.scene.id(*blocker);
+        let line = format!("  {phase:<11} {id}  {}", look.age(*blocker));
+        let _ = writeln!(out, "{}", line.trim_end());
+        out.push_str(&words_text(look, *blocker, "    "));
+        let waiting: Vec<String> = objects
+            .iter()
+            .filter(|at| *at != blocker)
+            .map(|at| look.scene.id(*at).to_string())
+            .collect();
+        if !waiting.is_empty() {
+            let more = waiting.len().saturating_sub(NAMED);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let named = waiting[..waiting.len().min(NAMED)].join(", ");
+            out.push_str(&wrapped("    waited for by ", &format!("{named}{more}")));
+        }
+    }
+    if view.strays.len() > STRAYS {
+        let _ = writeln!(out, "  and {} more", view.strays.len() - STRAYS);
+    }
+    if !out.is_empty() {
+        out.insert_str(0, "  of no cluster:\n");
+        out.push('\n');
+    }
+    out
+}
+
+fn report(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> Json {
+    let fleet = |(set, parent, view): &(&ApplySet, &Parent, FleetView)| {
+        let clusters = view
+            .clusters
+            .iter()
+            .map(|cluster| cluster_json(look, cluster));
+        let strays = view.strays.iter().map(|stray| {
+            let objects = stray.objects.iter().map(|at| look.link(*at));
+            let objects: Vec<Json> = objects.collect();
+            json!({"blocker": look.blocker(stray.blocker), "objects": objects})
+        });
+        let phases = view.counts.iter();
+        let phases: serde_json::Map<String, Json> = phases
+            .map(|(phase, count)| (phase.word().to_owned(), json!(count)))
+            .collect();
+        json!({
+            "name": set.fleet(),
+            "parent": set.parent().to_string(),
+            "source": parent.source,
+            "revisions": {"applying": parent.applying, "applied": parent.applied, "ready": parent.ready},
+            "ready": view.is_ready(),
+            "objects": {"total": view.total(), "states": phases},
+            "clusters": clusters.collect::<Vec<_>>(),
+            "ofNoCluster": strays.collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "apiVersion": "capstan.dev/v1alpha1",
+        "kind": "Status",
+        "at": look.now.to_string(),
+        "ready": fleets.iter().all(|(.., view)| view.is_ready()),
+        "fleets": fleets.iter().map(fleet).collect::<Vec<_>>(),
+        "notSeen": look.unseen(),
+    })
+}
+
+fn cluster_json(look: &Look, cluster: &ClusterView) -> Json {
+    let blocker = |chain: &Chain| look.blocker(chain.blocker());
+    json!({
+        "object": look.scene.id(cluster.root).to_string(),
+        "state": cluster.phase.word(),
+        "ready": cluster.ready,
+        "total": cluster.total,
+        "blocker": cluster.chain.as_ref().map_or(Json::Null, blocker),
+        "otherBlockers": cluster.chain.as_ref().map_or(0, |chain| chain.others.len()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parent(applying: &str, applied: &str, ready: &str) -> String {
+        revisions(&Parent {
+            applying: applying.to_owned(),
+            applied: applied.to_owned(),
+            ready: ready.to_owned(),
+            ..Parent::default()
+        })
+    }
+
+    #[test]
+    fn revisions_are_told_apart_only_where_they_differ() {
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(
+            parent(commit, commit, commit),
+            "0123456789ab, applied and ready"
+        );
+        assert_eq!(parent("2", "2", "1"), "2, applied; last ready 1");
+        assert_eq!(
+            parent("2", "1", ""),
+            "2, being applied; last applied 1, last ready none"
+        );
+        assert_eq!(parent("", "", ""), "none");
+    }
+}

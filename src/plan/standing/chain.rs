@@ -1,0 +1,172 @@
+//! What an object waits for in the end.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, VecDeque};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Phase, Scene};
+use crate::api::kinds::is_aso;
+use crate::api::timeline;
+use crate::health;
+use crate::model::{Health, HealthState, ObjectId};
+
+/// From an object to the one that blocks it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// From the object asked about to the blocker; the same one when nothing else blocks it.
+    pub way: Vec<usize>,
+    /// What blocks it besides, the worst first.
+    pub others: Vec<usize>,
+}
+
+impl Chain {
+    /// The object that blocks.
+    #[must_use]
+    pub fn blocker(&self) -> usize {
+        self.way.last().copied().unwrap_or_default()
+    }
+}
+
+impl Scene {
+    /// What an object waits for in the end; none when it is ready. Of several blockers, the one that
+    /// most needs somebody, then the oldest.
+    #[must_use]
+    pub fn blocked(&self, at: usize) -> Option<Chain> {
+        self.blocked_any(&[at])
+    }
+
+    /// The same for several objects at once.
+    #[must_use]
+    pub fn blocked_any(&self, starts: &[usize]) -> Option<Chain> {
+        let unready = |at: &&usize| self.standing(**at).phase != Phase::Ready;
+        // Each vertex on the way with the one from which it was reached.
+        let mut from: BTreeMap<usize, Option<usize>> = starts
+            .iter()
+            .filter(unready)
+            .map(|at| (*at, None))
+            .collect();
+        let mut open: VecDeque<usize> = from.keys().copied().collect();
+        let mut ends = Vec::new();
+        while let Some(at) = open.pop_front() {
+            let next = self.behind(at);
+            if next.is_empty() {
+                ends.push(at);
+            }
+            for to in next {
+                from.entry(to).or_insert_with(|| {
+                    open.push_back(to);
+                    Some(at)
+                });
+            }
+        }
+        if ends.is_empty() {
+            // Things that wait for each other.
+            ends.extend(from.keys().copied());
+        }
+        ends.sort_by_key(|at| self.urgency(*at));
+        let back = |at: &usize| from.get(at).copied().flatten();
+        let blocker = ends.first().copied()?;
+        let mut way: Vec<usize> = std::iter::successors(Some(blocker), back).collect();
+        way.reverse();
+        let others = ends.split_off(1);
+        Some(Chain { way, others })
+    }
+
+    /// What an object waits for. A failure is its own, unless it only repeats that of what it waits for.
+    fn behind(&self, at: usize) -> Vec<usize> {
+        let next = self.unmet(at);
+        let failed = matches!(self.standing(at).phase, Phase::Failed | Phase::Retrying);
+        let troubled = |to: &usize| self.standing(*to).phase.is_trouble();
+        match failed && !next.iter().any(troubled) {
+            true => Vec::new(),
+            false => next,
+        }
+    }
+
+    /// The order of blockers. What was not said since any time is the newest.
+    pub(super) fn urgency(&self, at: usize) -> (Reverse<Phase>, Timestamp, &ObjectId) {
+        let standing = self.standing(at);
+        let since = standing.since.unwrap_or(Timestamp::MAX);
+        (Reverse(standing.phase), since, self.id(at))
+    }
+
+    /// What usually helps against an object that blocks, at `now`; empty when nothing is known to.
+    #[must_use]
+    pub fn help(&self, at: usize, now: Timestamp) -> String {
+        let (id, standing) = (self.id(at), self.standing(at));
+        let health = Health::new(
+            HealthState::Unknown,
+            standing.reason.as_str(),
+            standing.message.as_str(),
+        );
+        match standing.phase {
+            Phase::Ready => STILL_THERE.to_owned(),
+            Phase::Missing => missing(id),
+            Phase::NotServed => not_served(id),
+            Phase::NotMade if standing.reason.is_empty() => NOT_MADE.to_owned(),
+            Phase::Deleting if is_aso(&id.group) => in_azure(id, standing.since, now, true),
+            Phase::Deleting => deleting(id, &standing.message),
+            _ if self.is_at_work(at) => in_azure(id, standing.since, now, false),
+            _ => health::help(&health).unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// Only deletions wait for what is ready.
+const STILL_THERE: &str = "it is to be deleted and nobody has asked for that yet: if it stays, see whether its controller runs and what it logs";
+const NOT_MADE: &str = "mostly nothing to do: its controller makes it in a moment; if it stays, see whether that runs (capz-system) and what it logs";
+
+fn missing(id: &ObjectId) -> String {
+    let what = match id.kind.as_str() {
+        "Secret" => "make the Secret (its content belongs in no repository)",
+        "Namespace" => "make the namespace",
+        "AzureClusterIdentity" => "make the identity, or add it to the fleet",
+        _ => "add it to the fleet, or make it",
+    };
+    format!("{what}, or correct the name where it is used")
+}
+
+fn not_served(id: &ObjectId) -> String {
+    match is_aso(&id.group) {
+        true => format!(
+            "add {}/* to the CRD patterns of Azure Service Operator (--crd-pattern), and restart it",
+            id.group
+        ),
+        false => format!(
+            "install what serves {} of {}, with its CustomResourceDefinition",
+            id.kind, id.group
+        ),
+    }
+}
+
+fn deleting(id: &ObjectId, message: &str) -> String {
+    if id.is("", "Namespace") {
+        return "nothing can be made in a namespace that is being deleted: delete what is left in it, or wait".to_owned();
+    }
+    match message.contains("held by") {
+        true => "it goes once the controllers of these finalizers have cleaned up: see whether they run and what they log; taking a finalizer off by hand leaves what is in Azure behind".to_owned(),
+        false => "mostly nothing to do: it is about to go".to_owned(),
+    }
+}
+
+/// Azure is at work: whether that takes longer than usual.
+fn in_azure(id: &ObjectId, since: Option<Timestamp>, now: Timestamp, deleting: bool) -> String {
+    let usual = match deleting {
+        true => timeline::deletion(id),
+        false => timeline::longest(&id.group, &id.kind),
+    };
+    let minutes = usual.as_secs().div_ceil(60).max(1);
+    let usual = SignedDuration::try_from(usual).unwrap_or(SignedDuration::MAX);
+    let patience = usual.saturating_mul(2) + SignedDuration::from_mins(1);
+    let late = since.is_some_and(|since| now.duration_since(since) > patience);
+    let work = if deleting { "its deletion" } else { "it" };
+    match late {
+        false => format!(
+            "nothing to do: Azure is at work on {work}, which mostly takes up to {minutes} min"
+        ),
+        true => format!(
+            "Azure mostly takes up to {minutes} min for {work}: look at the operation in Azure's activity log, and at the log of Azure Service Operator"
+        ),
+    }
+}

@@ -1,0 +1,227 @@
+//! What a survey read of a cluster, and what it should read next.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+
+use crate::api::embedded;
+use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE, KINDS};
+use crate::api::labels::CLUSTER_NAME;
+use crate::graph;
+use crate::health::Live;
+use crate::model::{Needed, Node, Object, ObjectId, Origin, Span};
+
+/// Live objects, and what could not be seen of others.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The objects. Of Secrets and ConfigMaps the metadata is enough.
+    pub objects: BTreeMap<ObjectId, Json>,
+    /// What was looked for by name.
+    pub asked: BTreeSet<ObjectId>,
+    /// What could not be looked for.
+    pub gaps: Vec<Gap>,
+}
+
+/// Objects that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+    /// The namespace; all when absent.
+    pub namespace: Option<String>,
+    /// The name; all when absent.
+    pub name: Option<String>,
+    /// Why.
+    pub lack: Lack,
+}
+
+/// Why something could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// The cluster does not serve the kind.
+    NotServed,
+    /// We may not: the verb and the resource.
+    Denied(&'static str, String),
+    /// The API server could not: its words.
+    Failed(String),
+}
+
+impl Gap {
+    fn covers(&self, id: &ObjectId) -> bool {
+        let within =
+            |part: &Option<String>, of: &str| part.as_deref().is_none_or(|part| part == of);
+        id.is(&self.group, &self.kind)
+            && within(&self.namespace, &id.namespace)
+            && within(&self.name, &id.name)
+    }
+}
+
+/// One line for people.
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            group,
+            kind,
+            namespace,
+            name,
+            lack,
+        } = self;
+        let place = match (namespace.as_deref(), name.as_deref()) {
+            (None, _) => "in all namespaces".to_owned(),
+            (Some(""), _) => "of the cluster".to_owned(),
+            (Some(namespace), _) => format!("in namespace {namespace}"),
+        };
+        let what = name
+            .as_ref()
+            .map_or_else(String::new, |name| format!(" {name}"));
+        match lack {
+            Lack::NotServed if group.is_empty() => {
+                write!(f, "{kind}: the cluster does not serve it")
+            }
+            Lack::NotServed => write!(f, "{kind} of {group}: the cluster does not serve it"),
+            Lack::Denied(verb, resource) => {
+                write!(
+                    f,
+                    "{kind}{what}: no permission to {verb} {resource} {place}"
+                )
+            }
+            Lack::Failed(words) => write!(f, "{kind}{what} {place}: {words}"),
+        }
+    }
+}
+
+/// Whether there is such an object.
+pub(super) enum Presence<'a> {
+    Live(&'a Json),
+    Absent,
+    NotServed,
+    /// It was not looked for, or could not be.
+    Unread,
+}
+
+impl Found {
+    /// Takes in a live object.
+    pub fn insert(&mut self, live: Json) {
+        let id = Live(&live).id();
+        self.objects.insert(id, live);
+    }
+
+    /// Group and kind of what the controllers of Cluster API, ASO and the ARO provider make of the
+    /// objects found; empty when none of theirs is there.
+    #[must_use]
+    pub fn made_kinds(&self) -> BTreeSet<(String, String)> {
+        let known = |group: &str| {
+            kinds::is_aso(group) || [CAPI, INFRASTRUCTURE, CONTROL_PLANE].contains(&group)
+        };
+        if !self.objects.keys().any(|id| known(&id.group)) {
+            return BTreeSet::new();
+        }
+        let theirs = KINDS.iter();
+        let theirs = theirs.map(|kind| (kind.group.to_owned(), kind.kind.to_owned()));
+        let carried = self.carried().into_iter();
+        let carried = carried.map(|id| (id.group, id.kind));
+        theirs.chain(carried).collect()
+    }
+
+    /// Takes in those of `candidates` that an object found carries, or that it owns, directly or
+    /// through another candidate.
+    pub fn adopt(&mut self, mut candidates: Vec<Json>) {
+        let carried = self.carried();
+        let uid = |live: &Json| Live(live).uid().to_owned();
+        let mut owners: BTreeSet<String> = self.objects.values().map(uid).collect();
+        loop {
+            let (ours, others): (Vec<Json>, Vec<Json>) = candidates.into_iter().partition(|live| {
+                let live = Live(live);
+                let named = live.list(&["metadata", "ownerReferences"]).iter();
+                let mut named = named.map(|owner| Live(owner).text(&["uid"]));
+                carried.contains(&live.id()) || named.any(|uid| owners.contains(uid))
+            });
+            if ours.is_empty() {
+                return;
+            }
+            owners.extend(ours.iter().map(uid));
+            ours.into_iter().for_each(|live| self.insert(live));
+            candidates = others;
+        }
+    }
+
+    /// What the objects name and nobody has looked for yet.
+    #[must_use]
+    pub fn wanted(&self) -> BTreeSet<ObjectId> {
+        let all = self.all();
+        let made: BTreeSet<ObjectId> = all.iter().flat_map(graph::makes).collect();
+        let there: BTreeSet<&ObjectId> = all.iter().map(|object| &object.id).collect();
+        let named = all.iter().flat_map(names).map(|(id, ..)| id);
+        named
+            .filter(|id| !there.contains(id) && !made.contains(id) && !self.asked.contains(id))
+            .collect()
+    }
+
+    /// The objects that stand for themselves, for a graph. What another one carries is there in its
+    /// carrier.
+    pub(super) fn top_level(&self) -> Vec<Object> {
+        let carried = self.carried();
+        self.read(|id| !carried.contains(id))
+    }
+
+    /// What objects carry.
+    fn carried(&self) -> BTreeSet<ObjectId> {
+        let carriers = self.read(embedded::carries);
+        let carried = carriers.iter().flat_map(embedded::ids);
+        carried.map(|(id, _)| id).collect()
+    }
+
+    /// The same, and what they carry.
+    fn all(&self) -> Vec<Object> {
+        let mut all = self.top_level();
+        let carried = all.iter().flat_map(embedded::resources);
+        let carried: Vec<Object> = carried.map(|(_, object)| object).collect();
+        all.extend(carried);
+        all
+    }
+
+    fn read(&self, which: impl Fn(&ObjectId) -> bool) -> Vec<Object> {
+        let origin = Origin::new(Span::top(&Arc::from("")));
+        let objects = self.objects.iter().filter(|(id, _)| which(id));
+        objects
+            .filter_map(|(_, live)| readable(live, &origin))
+            .collect()
+    }
+
+    pub(super) fn presence(&self, id: &ObjectId) -> Presence<'_> {
+        if let Some(live) = self.objects.get(id) {
+            return Presence::Live(live);
+        }
+        match self.gaps.iter().find(|gap| gap.covers(id)) {
+            Some(gap) if gap.lack == Lack::NotServed => Presence::NotServed,
+            Some(_) => Presence::Unread,
+            None => Presence::Absent,
+        }
+    }
+}
+
+/// Whom `object` names: what its fields name, and the Cluster that a part of one belongs to.
+pub(super) fn names(object: &Object) -> Vec<(ObjectId, Needed, String)> {
+    let mut names = graph::names(object);
+    let is_part = [INFRASTRUCTURE, CONTROL_PLANE].contains(&object.id.group.as_str());
+    if let Some(cluster) = object.label(CLUSTER_NAME).filter(|_| is_part) {
+        let id = ObjectId::new(CAPI, "Cluster", object.id.namespace.as_str(), cluster);
+        names.push((id, Needed::Applied, CLUSTER_NAME.to_owned()));
+    }
+    names
+}
+
+/// As much of a live object as says what it is and what it names.
+fn readable(live: &Json, origin: &Origin) -> Option<Object> {
+    let mut part = json!({});
+    for key in ["apiVersion", "kind", "metadata", "spec"] {
+        if let Some(value) = live.get(key) {
+            part[key] = value.clone();
+        }
+    }
+    Object::from_node(Node::from_json(&part, origin), "")
+}

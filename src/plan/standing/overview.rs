@@ -1,0 +1,150 @@
+//! How far the clusters of a fleet have come.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Chain, Phase, Scene};
+use crate::api::kinds::CAPI;
+use crate::plan::ApplySet;
+
+/// One fleet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FleetView {
+    /// Its objects and what they carry, by how they stand.
+    pub counts: BTreeMap<Phase, usize>,
+    /// Its clusters, those that need somebody first, then by namespace and name.
+    pub clusters: Vec<ClusterView>,
+    /// What is not ready and belongs to no cluster, by what blocks it; the worst first.
+    pub strays: Vec<Stray>,
+}
+
+/// Objects of no cluster that one object blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    /// The blocker; it may be one of them.
+    pub blocker: usize,
+    /// The objects.
+    pub objects: Vec<usize>,
+}
+
+/// One cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterView {
+    /// The Cluster.
+    pub root: usize,
+    /// How it stands as a whole.
+    pub phase: Phase,
+    /// How many of its parts are ready.
+    pub ready: usize,
+    /// How many parts it has, itself included.
+    pub total: usize,
+    /// What it waits for; none when it is ready.
+    pub chain: Option<Chain>,
+}
+
+impl FleetView {
+    /// All its objects.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.counts.values().sum()
+    }
+
+    /// So many stand like this.
+    #[must_use]
+    pub fn count(&self, phase: Phase) -> usize {
+        self.counts.get(&phase).copied().unwrap_or_default()
+    }
+
+    /// Whether all of it is ready.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.count(Phase::Ready) == self.total()
+    }
+}
+
+impl Scene {
+    /// The fleet whose members `set` labels.
+    #[must_use]
+    pub fn fleet(&self, set: &ApplySet) -> FleetView {
+        let id = set.id();
+        let vertices = 0..self.graph.vertices.len();
+        let members: Vec<usize> = vertices.filter(|at| self.set(*at) == id).collect();
+        let mut view = FleetView::default();
+        let mut parts = BTreeSet::new();
+        for root in members
+            .iter()
+            .copied()
+            .filter(|at| self.id(*at).is(CAPI, "Cluster"))
+        {
+            let mut all = self.graph.clusters().iter();
+            // One whose parts are all gone has none.
+            let alone = [root];
+            let cluster = all.find(|all| all.contains(&root));
+            let cluster = cluster.map_or(&alone[..], Vec::as_slice);
+            view.clusters.push(self.cluster(root, cluster));
+            parts.extend(cluster.iter().copied());
+        }
+        view.clusters
+            .sort_by_key(|cluster| (Reverse(cluster.phase), self.id(cluster.root)));
+        for at in self.with_carried(&members) {
+            *view.counts.entry(self.standing(at).phase).or_default() += 1;
+        }
+        let others = members.into_iter().filter(|at| !parts.contains(at));
+        view.strays = self.strays(others);
+        view
+    }
+
+    fn strays(&self, members: impl Iterator<Item = usize>) -> Vec<Stray> {
+        let mut strays: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for at in members {
+            let chain = self.blocked(at);
+            let chain = chain.or_else(|| self.blocked_any(&self.with_carried(&[at])));
+            if let Some(chain) = chain {
+                strays.entry(chain.blocker()).or_default().push(at);
+            }
+        }
+        let strays = strays.into_iter();
+        let mut strays: Vec<Stray> = strays
+            .map(|(blocker, objects)| Stray { blocker, objects })
+            .collect();
+        strays.sort_by_key(|stray| self.urgency(stray.blocker));
+        strays
+    }
+
+    fn cluster(&self, root: usize, members: &[usize]) -> ClusterView {
+        let parts = self.with_carried(members);
+        let is_ready = |at: &&usize| self.standing(**at).phase == Phase::Ready;
+        let ready = parts.iter().filter(is_ready).count();
+        let chain = self.blocked(root).or_else(|| self.blocked_any(&parts));
+        let blocker = chain
+            .as_ref()
+            .map(|chain| self.standing(chain.blocker()).phase);
+        let worst = parts.iter().map(|at| self.standing(*at).phase);
+        let worst = worst.filter(|phase| phase.is_trouble()).max();
+        let phase = match (self.standing(root).phase, worst.max(blocker)) {
+            (Phase::Deleting, _) => Phase::Deleting,
+            (_, Some(Phase::NotMade)) => Phase::Waiting,
+            (_, Some(phase)) => phase,
+            (_, None) => Phase::Ready,
+        };
+        ClusterView {
+            root,
+            phase,
+            ready,
+            total: parts.len(),
+            chain,
+        }
+    }
+
+    /// These, and what they carry. What a carrier on its way out has no more is no part of it.
+    fn with_carried(&self, members: &[usize]) -> Vec<usize> {
+        let mut all = Vec::new();
+        for at in members.iter().copied() {
+            let going = self.standing(at).phase == Phase::Deleting;
+            let gone = |part: &usize| going && self.standing(*part).phase == Phase::NotMade;
+            all.push(at);
+            all.extend(self.graph.carried(at).filter(|part| !gone(part)));
+        }
+        all
+    }
+}

@@ -1,0 +1,195 @@
+//! How one object stands.
+
+use jiff::Timestamp;
+use serde_json::Value as Json;
+
+use super::found::Presence;
+use crate::api::conditions as c;
+use crate::health::{Condition, Live, health};
+use crate::model::{Health, HealthState, ObjectId};
+
+/// How an object stands, in the order in which somebody is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// It is what was asked for.
+    Ready,
+    /// Nobody could look.
+    Unknown,
+    /// It works.
+    Progressing,
+    /// Its controller has not made it yet.
+    NotMade,
+    /// It is being deleted.
+    Deleting,
+    /// It waits for something else.
+    Waiting,
+    /// It failed and is tried again.
+    Retrying,
+    /// It does not exist and nobody makes it.
+    Missing,
+    /// The cluster does not serve its kind.
+    NotServed,
+    /// It failed, and waiting is in vain.
+    Failed,
+}
+
+impl Phase {
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ready => "Ready",
+            Self::Unknown => "Unknown",
+            Self::Progressing => "Progressing",
+            Self::NotMade => "NotMade",
+            Self::Deleting => "Deleting",
+            Self::Waiting => "Waiting",
+            Self::Retrying => "Retrying",
+            Self::Missing => "Missing",
+            Self::NotServed => "NotServed",
+            Self::Failed => "Failed",
+        }
+    }
+
+    /// Whether waiting alone will not mend it, or has not so far.
+    pub(super) const fn is_trouble(self) -> bool {
+        matches!(
+            self,
+            Self::Retrying | Self::Missing | Self::NotServed | Self::Failed
+        )
+    }
+}
+
+/// How one object stands, and the words of the condition that says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// How it stands.
+    pub phase: Phase,
+    /// The type of the condition; empty when none says it.
+    pub condition: String,
+    /// A CamelCase word; may be empty.
+    pub reason: String,
+    /// A sentence; may be empty.
+    pub message: String,
+    /// Since when.
+    pub since: Option<Timestamp>,
+}
+
+impl Standing {
+    /// `reason: message`, in one line, as far as there are any.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let parts = [self.reason.as_str(), self.message.as_str()];
+        let said = parts.into_iter().filter(|part| !part.is_empty());
+        let said = said.collect::<Vec<_>>().join(": ");
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// An object that is there, that nobody makes, or that could not be read.
+    pub(super) fn of(presence: &Presence<'_>) -> Self {
+        match presence {
+            Presence::Live(live) => there(Live(live)),
+            Presence::Absent => plain(Phase::Missing, "it does not exist"),
+            Presence::NotServed => plain(Phase::NotServed, "the cluster does not serve this kind"),
+            Presence::Unread => plain(Phase::Unknown, "it could not be read"),
+        }
+    }
+
+    /// An object that `carrier` carries and has not made.
+    pub(super) fn not_made(carrier: &ObjectId, live: Option<&Json>) -> Self {
+        let mut standing = plain(Phase::NotMade, &format!("{carrier} has not made it yet"));
+        let Some(live) = live.map(Live) else {
+            return standing;
+        };
+        standing.since = time(live.text(&["metadata", "creationTimestamp"]));
+        let holds_back = |condition: &Condition<'_>| {
+            let reason = condition.reason();
+            !condition.is_true() && (reason.starts_with("WaitingFor") || reason == c::CREATING_KEY)
+        };
+        if let Some(condition) = live.conditions().find(holds_back) {
+            condition.kind().clone_into(&mut standing.condition);
+            condition.reason().clone_into(&mut standing.reason);
+            standing.message = format!("{} ({carrier} has not made it yet)", condition.message());
+            standing.since = time(condition.since()).or(standing.since);
+        }
+        standing
+    }
+}
+
+fn plain(phase: Phase, message: &str) -> Standing {
+    Standing {
+        phase,
+        condition: String::new(),
+        reason: String::new(),
+        message: message.to_owned(),
+        since: None,
+    }
+}
+
+fn there(live: Live<'_>) -> Standing {
+    if live.is_deleting() {
+        return deleting(live);
+    }
+    let health = health(live.0);
+    let phase = match health.state {
+        HealthState::Ready => Phase::Ready,
+        HealthState::Unknown | HealthState::Progressing => Phase::Progressing,
+        HealthState::Waiting => Phase::Waiting,
+        HealthState::Failed { terminal: false } => Phase::Retrying,
+        HealthState::Failed { terminal: true } => Phase::Failed,
+    };
+    let condition = deciding(live, &health);
+    let since = condition.map_or("", Condition::since);
+    let made = live.text(&["metadata", "creationTimestamp"]);
+    Standing {
+        phase,
+        condition: condition.map_or("", Condition::kind).to_owned(),
+        since: time(since).or_else(|| time(made)),
+        reason: health.reason,
+        message: health.message,
+    }
+}
+
+/// The condition whose words a health repeats.
+fn deciding<'a>(live: Live<'a>, health: &Health) -> Option<Condition<'a>> {
+    let silent = health.reason.is_empty() && health.message.is_empty();
+    let same = |condition: &Condition<'_>| {
+        condition.reason() == health.reason && condition.message() == health.message
+    };
+    live.conditions().find(same).filter(|_| !silent)
+}
+
+/// What holds an object that is being deleted: its finalizers, and what its controller says of it.
+fn deleting(live: Live<'_>) -> Standing {
+    let finalizers = ["metadata", "spec"].map(|part| live.list(&[part, "finalizers"]));
+    let finalizers: Vec<&str> = finalizers
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
+    let held = match finalizers.as_slice() {
+        [] => "being deleted".to_owned(),
+        finalizers => format!("being deleted, held by {}", finalizers.join(", ")),
+    };
+    // A namespace has a condition for each thing that is left in it.
+    let says = |condition: &Condition<'_>| {
+        let told = condition.is_true() && !condition.message().is_empty();
+        told && (condition.kind() == "Deleting" || condition.kind().ends_with("Remaining"))
+    };
+    let said = live.conditions().find(says);
+    let message = match said {
+        Some(condition) => format!("{held}: {}", condition.message()),
+        None => held,
+    };
+    Standing {
+        phase: Phase::Deleting,
+        condition: said.map_or("", Condition::kind).to_owned(),
+        reason: String::new(),
+        message,
+        since: time(live.text(&["metadata", "deletionTimestamp"])),
+    }
+}
+
+fn time(text: &str) -> Option<Timestamp> {
+    text.parse().ok()
+}

@@ -1,0 +1,265 @@
+//! The graph of live objects, and how each of them stands.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::found::{self, Presence};
+use super::{Found, Phase, Standing};
+use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
+use crate::api::labels::PART_OF;
+use crate::api::{aso, embedded};
+use crate::graph::{self, Edge, Executor, Graph, Place, Vertex};
+use crate::health::Live;
+use crate::model::{Needed, Object, ObjectId};
+
+/// The `why` of an edge from an object to one it controls.
+const CONTROLS: &str = "controls";
+
+/// All that was found, put together. Objects are told by their index.
+pub struct Scene {
+    pub(super) graph: Graph,
+    standings: Vec<Standing>,
+    /// Per vertex: the id of the ApplySet it is labelled with; empty for none.
+    sets: Vec<String>,
+    by_id: HashMap<ObjectId, usize>,
+}
+
+impl Scene {
+    /// Puts together what was found.
+    #[must_use]
+    pub fn new(found: &Found) -> Self {
+        let objects = found.top_level();
+        let (graph, _) = graph::build(&objects);
+        let mut scene = Self {
+            graph,
+            standings: Vec::new(),
+            sets: Vec::new(),
+            by_id: HashMap::new(),
+        };
+        for (at, vertex) in scene.graph.vertices.iter().enumerate() {
+            scene.by_id.entry(vertex.id.clone()).or_insert(at);
+        }
+        scene.add_dangling(&objects);
+        scene.add_controlled(found);
+        scene.standings = scene.stand(found);
+        scene.add_gates();
+        scene.graph.edges.sort();
+        let set = |vertex: &Vertex| {
+            let live = found.objects.get(&vertex.id);
+            live.map_or("", |live| Live(live).label(PART_OF)).to_owned()
+        };
+        scene.sets = scene.graph.vertices.iter().map(set).collect();
+        scene
+    }
+
+    /// How an object stands.
+    #[must_use]
+    pub fn standing(&self, at: usize) -> &Standing {
+        &self.standings[at]
+    }
+
+    /// What names an object.
+    #[must_use]
+    pub fn id(&self, at: usize) -> &ObjectId {
+        &self.graph.vertices[at].id
+    }
+
+    /// Every object, those included that are only named.
+    pub fn ids(&self) -> impl Iterator<Item = (usize, &ObjectId)> {
+        // An object that two others carry stands in the graph twice.
+        let first = |(at, id): &(usize, &ObjectId)| self.by_id.get(*id) == Some(at);
+        let ids = self.graph.vertices.iter().map(|vertex| &vertex.id);
+        ids.enumerate().filter(first)
+    }
+
+    /// Whether Azure is at work on an object: then it waits for nothing else. Others only repeat it.
+    pub(super) fn is_at_work(&self, at: usize) -> bool {
+        let standing = &self.standings[at];
+        let working = standing.phase == Phase::Progressing && standing.reason == aso::RECONCILING;
+        working && is_aso(&self.id(at).group)
+    }
+
+    /// The ApplySet that a top-level object is labelled with; empty for none.
+    pub(super) fn set(&self, at: usize) -> &str {
+        match self.graph.vertices[at].place {
+            Place::TopLevel(_) => &self.sets[at],
+            _ => "",
+        }
+    }
+
+    /// References to what is neither found nor made by anybody become vertices.
+    fn add_dangling(&mut self, objects: &[Object]) {
+        let carried = objects.iter().flat_map(embedded::resources);
+        let carried: Vec<Object> = carried.map(|(_, object)| object).collect();
+        let all = || objects.iter().chain(&carried);
+        let made: BTreeSet<ObjectId> = all().flat_map(graph::makes).collect();
+        for object in all() {
+            let Some(from) = self.by_id.get(&object.id).copied() else {
+                continue;
+            };
+            for (to, until, why) in found::names(object) {
+                if !self.by_id.contains_key(&to) && !made.contains(&to) {
+                    let at = self.graph.vertices.len();
+                    self.by_id.insert(to.clone(), at);
+                    self.graph.vertices.push(Vertex {
+                        id: to.clone(),
+                        place: Place::Outside,
+                        origin: object.origin.clone(),
+                    });
+                }
+                let dangling = self.by_id.get(&to).copied();
+                let dangling =
+                    dangling.filter(|at| self.graph.vertices[*at].place == Place::Outside);
+                if let Some(at) = dangling {
+                    self.edge(from, at, until, &why);
+                }
+            }
+        }
+    }
+
+    /// An object waits for what it controls, as the objects themselves say.
+    fn add_controlled(&mut self, found: &Found) {
+        let uid = |(id, live)| Some((Live(live).uid(), self.by_id.get(id).copied()?));
+        let by_uid: HashMap<&str, usize> = found.objects.iter().filter_map(uid).collect();
+        let mut edges = Vec::new();
+        for (at, vertex) in self.graph.vertices.iter().enumerate() {
+            let live = found.objects.get(&vertex.id).map(Live);
+            let owners = live.map_or(&[][..], |live| live.list(&["metadata", "ownerReferences"]));
+            let controller = owners
+                .iter()
+                .map(Live)
+                .find(|owner| owner.flag(&["controller"]));
+            let owner = controller.and_then(|owner| by_uid.get(owner.text(&["uid"])));
+            if let (Some(owner), Place::TopLevel(_)) = (owner, vertex.place) {
+                edges.push((*owner, at));
+            }
+        }
+        for (owner, at) in edges {
+            self.edge(owner, at, Needed::Ready, CONTROLS);
+        }
+    }
+
+    /// What controllers wait for without naming it (DESIGN §6): a Cluster for all its parts, an AROCluster
+    /// for the endpoint that the control plane tells, an HCP cluster for its infrastructure.
+    fn add_gates(&mut self) {
+        for members in self.graph.clusters().to_vec() {
+            let of = |group: &str, kind: &str| {
+                let mut members = members.iter().copied();
+                members.find(|at| self.id(*at).is(group, kind))
+            };
+            let root = of(CAPI, "Cluster");
+            let aro = of(INFRASTRUCTURE, "AROCluster");
+            let plane = of(CONTROL_PLANE, "AROControlPlane");
+            for part in members.iter().filter(|at| Some(**at) != root) {
+                if let Some(root) = root {
+                    self.edge(root, *part, Needed::Ready, CONTROLS);
+                }
+            }
+            if let (Some(aro), Some(plane)) = (aro, plane) {
+                self.edge(aro, plane, Needed::Ready, "endpoint");
+                self.add_infrastructure(aro, plane);
+            }
+        }
+    }
+
+    /// An HCP cluster that is not made yet waits for all that the AROCluster carries.
+    fn add_infrastructure(&mut self, aro: usize, plane: usize) {
+        let unmade = |at: &usize| {
+            let hcp = self.id(*at).is(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
+            hcp && self.standings[*at].phase == Phase::NotMade
+        };
+        let unmade: Vec<usize> = self.graph.carried(plane).filter(unmade).collect();
+        let parts: Vec<usize> = self.graph.carried(aro).collect();
+        for hcp in unmade {
+            for part in &parts {
+                self.edge(hcp, *part, Needed::Ready, "infrastructure");
+            }
+        }
+    }
+
+    fn edge(&mut self, from: usize, to: usize, until: Needed, why: &str) {
+        self.graph.edges.push(Edge {
+            from,
+            to,
+            until,
+            executor: Executor::Controller,
+            why: why.to_owned(),
+            any: false,
+        });
+    }
+
+    fn stand(&self, found: &Found) -> Vec<Standing> {
+        let stand = |vertex: &Vertex| match (found.presence(&vertex.id), vertex.place) {
+            (Presence::Absent, Place::Embedded(carrier)) => {
+                let carrier = &self.graph.vertices[carrier].id;
+                Standing::not_made(carrier, found.objects.get(carrier))
+            }
+            (Presence::Absent, _) if !found.asked.contains(&vertex.id) => {
+                Standing::of(&Presence::Unread)
+            }
+            (presence, _) => Standing::of(&presence),
+        };
+        self.graph.vertices.iter().map(stand).collect()
+    }
+
+    /// What an object still waits for, as far as is known.
+    pub(super) fn unmet(&self, at: usize) -> Vec<usize> {
+        let standing = &self.standings[at];
+        let carried = self.graph.carried(at);
+        match standing.phase {
+            Phase::Ready | Phase::Unknown | Phase::Missing | Phase::NotServed => Vec::new(),
+            _ if self.is_at_work(at) => Vec::new(),
+            Phase::Deleting => {
+                let controlled = self.graph.needs(at).filter(|edge| edge.why == CONTROLS);
+                let parts = controlled.map(|edge| edge.to).chain(carried);
+                parts.filter(|at| self.is_there(*at)).collect()
+            }
+            _ => {
+                let all = self.graph.needs(at);
+                let open = all.filter(|edge| !edge.any && !self.is_met(edge));
+                let open = open.map(|edge| edge.to).chain(self.any_of(at));
+                let open = open.chain(self.carrier_needs(at));
+                let unready = |at: &usize| {
+                    !matches!(self.standings[*at].phase, Phase::Ready | Phase::Unknown)
+                };
+                open.chain(carried.filter(unready)).collect()
+            }
+        }
+    }
+
+    /// What must be there before the carrier of an object that is not made can make it.
+    fn carrier_needs(&self, at: usize) -> Vec<usize> {
+        match (self.graph.vertices[at].place, self.standings[at].phase) {
+            (Place::Embedded(carrier), Phase::NotMade) => {
+                let needs = self.graph.needs(carrier);
+                let open = needs.filter(|edge| edge.until == Needed::Applied && !self.is_met(edge));
+                open.map(|edge| edge.to).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Objects of which one would be enough, when none is there.
+    fn any_of(&self, at: usize) -> Vec<usize> {
+        let any: Vec<&Edge> = self.graph.needs(at).filter(|edge| edge.any).collect();
+        match any.iter().any(|edge| self.is_met(edge)) {
+            true => Vec::new(),
+            false => any.iter().map(|edge| edge.to).collect(),
+        }
+    }
+
+    fn is_met(&self, edge: &Edge) -> bool {
+        match self.standings[edge.to].phase {
+            Phase::Ready | Phase::Unknown => true,
+            Phase::Deleting | Phase::Missing | Phase::NotServed | Phase::NotMade => false,
+            _ => edge.until == Needed::Applied,
+        }
+    }
+
+    fn is_there(&self, at: usize) -> bool {
+        let phase = self.standings[at].phase;
+        !matches!(
+            phase,
+            Phase::Missing | Phase::NotServed | Phase::NotMade | Phase::Unknown
+        )
+    }
+}
