@@ -25,17 +25,20 @@ impl Schema {
             root: json,
             open: Vec::new(),
             depth: 0,
+            checks: false,
         };
         reader.schema(json)
     }
 }
 
-/// Where the reading stands: the whole document for `$ref`, the references that are being followed.
+/// Where the reading stands: the whole document for `$ref`, the references that are being followed, and
+/// whether this only checks what is described elsewhere.
 #[derive(Clone)]
 struct Reader<'a> {
     root: &'a Value,
     open: Vec<&'a str>,
     depth: usize,
+    checks: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -47,12 +50,30 @@ impl<'a> Reader<'a> {
 
     /// A schema in a place that describes values (not one that only checks them).
     fn schema(&self, json: &'a Value) -> Result<Schema, String> {
-        let mut schema = self.any_schema(json)?;
-        unions::unfold(&mut schema);
+        let mut schema = self.unfolded(json)?;
         if schema.says_nothing() {
             schema.preserve_unknown = true;
         }
         Ok(schema)
+    }
+
+    /// A union of whole schemas as one; what only checks stays as it is.
+    fn unfolded(&self, json: &'a Value) -> Result<Schema, String> {
+        let mut schema = self.any_schema(json)?;
+        if !self.checks {
+            unions::unfold(&mut schema);
+        }
+        Ok(schema)
+    }
+
+    /// The reader of `arm`, which checks the values that `fields` describes, or describes them itself.
+    fn of_arm(&self, fields: &Fields, arm: &Value) -> Self {
+        const DESCRIBE: [&str; 3] = ["type", "$ref", "x-kubernetes-int-or-string"];
+        let described = DESCRIBE.iter().any(|name| fields.contains_key(*name));
+        let describes = DESCRIBE.iter().any(|name| arm.get(name).is_some());
+        let mut reader = self.deeper();
+        reader.checks = (self.checks || described) && !describes;
+        reader
     }
 
     fn any_schema(&self, json: &'a Value) -> Result<Schema, String> {
@@ -173,17 +194,13 @@ impl<'a> Reader<'a> {
             one_of: self.arms(fields, "oneOf")?,
             not: fields
                 .get("not")
-                .map(|json| self.deeper().any_schema(json))
+                .map(|json| self.of_arm(fields, json).any_schema(json))
                 .transpose()?,
         })
     }
 
     fn arms(&self, fields: &'a Fields, name: &str) -> Result<Vec<Schema>, String> {
-        let read = |json| {
-            let mut arm = self.deeper().any_schema(json)?;
-            unions::unfold(&mut arm);
-            Ok(arm)
-        };
+        let read = |json| self.of_arm(fields, json).unfolded(json);
         let arms = array(fields, name)?.iter().map(read);
         arms.collect::<Result<_, String>>()
             .map_err(|e| within(name, &e))

@@ -4,6 +4,7 @@
 //! A mutation is one place of the source and what it is replaced with. The program is built anew for
 //! each, so this is left to CI: `cargo test --test suite mutations -- --ignored`.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -108,7 +109,8 @@ fn every_mutation_is_of_the_source_as_it_is() {
 #[test]
 #[ignore = "builds the program once for each mutation"]
 fn every_mutation_of_the_simulator_is_noticed() {
-    let dir = tempfile::tempdir().expect("a directory");
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutations");
+    std::fs::create_dir_all(&dir).expect("a directory");
     for part in [
         "Cargo.toml",
         "Cargo.lock",
@@ -119,21 +121,27 @@ fn every_mutation_of_the_simulator_is_noticed() {
         "overlays",
         "README.md",
     ] {
-        copy(&house().join(part), &dir.path().join(part));
+        mirror(&house().join(part), &dir.join(part));
     }
-    let (green, said) = conformance(dir.path());
+    let (green, said) = conformance(&dir);
     assert!(green, "it fails without a mutation:\n{said}");
     let unnoticed = MUTATIONS.iter().filter(|mutation| {
-        let path = dir.path().join(mutation.file);
+        let start = std::time::Instant::now();
+        let path = dir.join(mutation.file);
         let source = std::fs::read_to_string(&path).expect("it was copied");
         std::fs::write(&path, source.replace(mutation.from, mutation.to)).expect("written");
-        let (green, said) = conformance(dir.path());
+        let (green, said) = conformance(&dir);
         std::fs::write(&path, source).expect("written");
         let noticed: Vec<&str> = said
             .lines()
             .filter(|line| line.ends_with("... FAILED"))
             .collect();
-        eprintln!("{}: {} behaviours differ", mutation.rule, noticed.len());
+        eprintln!(
+            "{:3} s, {:3} behaviours differ: {}",
+            start.elapsed().as_secs(),
+            noticed.len(),
+            mutation.rule
+        );
         assert!(
             green || !noticed.is_empty(),
             "{} does not build:\n{said}",
@@ -182,14 +190,29 @@ fn target() -> PathBuf {
         .to_owned()
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Makes `to` what `from` is, and leaves alone what is so already: cargo builds again what was written.
+fn mirror(from: &Path, to: &Path) {
     if from.is_file() {
-        std::fs::copy(from, to).expect("copied");
+        let content = std::fs::read(from).expect("it can be read");
+        if std::fs::read(to).ok().as_ref() != Some(&content) {
+            std::fs::write(to, content).expect("written");
+        }
         return;
     }
     std::fs::create_dir_all(to).expect("a directory");
-    for entry in std::fs::read_dir(from).expect("a directory") {
-        let entry = entry.expect("an entry");
-        copy(&entry.path(), &to.join(entry.file_name()));
+    for gone in entries(to).filter(|name| !from.join(name).exists()) {
+        let gone = to.join(gone);
+        match gone.is_file() {
+            true => std::fs::remove_file(gone).expect("removed"),
+            false => std::fs::remove_dir_all(gone).expect("removed"),
+        }
     }
+    for name in entries(from) {
+        mirror(&from.join(&name), &to.join(&name));
+    }
+}
+
+fn entries(dir: &Path) -> impl Iterator<Item = OsString> {
+    let entries = std::fs::read_dir(dir).expect("a directory");
+    entries.map(|entry| entry.expect("an entry").file_name())
 }

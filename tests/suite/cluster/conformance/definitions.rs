@@ -319,6 +319,50 @@ async fn a_definition_is_changed_from_what_it_is(s: &Session) {
     .await;
 }
 
+/// As Go's types write it, which leave out what is empty.
+async fn what_says_nothing_is_left_out(s: &Session) {
+    let schema = json!({
+        "type": "object", "title": "", "description": "", "nullable": false, "required": [],
+        "x-kubernetes-validations": [],
+        "properties": {
+            "spec": {"type": "object", "properties": {}, "x-kubernetes-embedded-resource": false},
+            "number": {
+                "type": "number", "minimum": 0.0, "maximum": 1e3, "multipleOf": 0.5, "default": 2.5,
+                "exclusiveMinimum": false, "exclusiveMaximum": true, "format": "",
+            },
+            "text": {
+                "type": "string", "minLength": 0, "pattern": "", "enum": ["", "a"], "default": "",
+                "anyOf": [], "allOf": [{"minLength": 0, "nullable": false}], "externalDocs": {},
+            },
+            "list": {
+                "type": "array", "uniqueItems": false, "minItems": 0, "default": [],
+                "items": {"type": "object", "default": {}, "x-kubernetes-int-or-string": false},
+                "x-kubernetes-list-map-keys": [],
+            },
+            "map": {
+                "type": "object", "default": null, "nullable": true,
+                "additionalProperties": {"type": "boolean", "default": false, "title": ""},
+            },
+        },
+    });
+    let mut definition = widget(s, &schema);
+    definition["spec"]["preserveUnknownFields"] = json!(false);
+    definition["spec"]["names"]["shortNames"] = json!([]);
+    definition["spec"]["names"]["categories"] = json!([]);
+    let version = &mut definition["spec"]["versions"][0];
+    version["deprecated"] = json!(false);
+    version["deprecationWarning"] = Json::Null;
+    version["subresources"] = json!({});
+    version["selectableFields"] = json!([]);
+    version["additionalPrinterColumns"] = json!([
+        {"name": "A", "type": "string", "jsonPath": ".text", "priority": 0, "format": "", "description": ""},
+    ]);
+    let path = format!("{}?dryRun=All&fieldManager=one", path(s));
+    s.apply(&path, &definition).await;
+    s.post("customresourcedefinitions?dryRun=All", &definition)
+        .await;
+}
+
 behaviours! { Api:
     a_definition_goes_with_its_objects,
     a_definition_is_accepted_and_served,
@@ -336,4 +380,5 @@ behaviours! { Api:
     names_change_when_nobody_has_them,
     scope_group_and_names_stay,
     versions_come_and_go,
+    what_says_nothing_is_left_out,
 }
