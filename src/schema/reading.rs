@@ -21,13 +21,16 @@ impl Schema {
     /// # Errors
     /// Says where and why `json` is no schema.
     pub fn from_json(json: &Value) -> Result<Self, String> {
-        let reader = Reader {
-            root: json,
-            open: Vec::new(),
-            depth: 0,
-            checks: false,
-        };
-        reader.schema(json)
+        Reader::new(json, false).schema(json)
+    }
+
+    /// Reads a schema as the API server understands that of a definition: an enum that names null does
+    /// not let it be (`pkg/validation/validate` of k8s.io/kube-openapi).
+    ///
+    /// # Errors
+    /// As [`Self::from_json`].
+    pub fn from_definition(json: &Value) -> Result<Self, String> {
+        Reader::new(json, true).schema(json)
     }
 }
 
@@ -39,9 +42,21 @@ struct Reader<'a> {
     open: Vec<&'a str>,
     depth: usize,
     checks: bool,
+    /// Whether all of it is of a definition.
+    definition: bool,
 }
 
 impl<'a> Reader<'a> {
+    const fn new(root: &'a Value, definition: bool) -> Self {
+        Self {
+            root,
+            open: Vec::new(),
+            depth: 0,
+            checks: false,
+            definition,
+        }
+    }
+
     fn deeper(&self) -> Self {
         let mut reader = self.clone();
         reader.depth += 1;
@@ -175,9 +190,11 @@ impl<'a> Reader<'a> {
 
     fn checks(&self, fields: &'a Fields) -> Result<Checks, String> {
         let text = |name| fields.get(name).and_then(Value::as_str);
+        let allowed = allowed(fields)?;
         Ok(Checks {
             required: strings(fields, "required"),
-            allowed: allowed(fields)?,
+            never_null: self.definition && allowed.contains(&Value::Null),
+            allowed,
             format: text("format").map(Into::into),
             minimum: bound(fields, "minimum", "exclusiveMinimum"),
             maximum: bound(fields, "maximum", "exclusiveMaximum"),

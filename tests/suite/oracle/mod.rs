@@ -36,7 +36,7 @@ impl Opinions {
     fn of(schema: &Json, unknown: Unknown) -> Self {
         let translated = translate::schema(schema, unknown);
         Self {
-            ours: Schema::from_json(schema).expect("a schema"),
+            ours: Schema::from_definition(schema).expect("a schema"),
             theirs: jsonschema::draft7::new(&translated).expect("a schema, too"),
             unknown,
         }

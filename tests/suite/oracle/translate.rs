@@ -35,6 +35,10 @@ fn part(json: &Json, closed: bool) -> Json {
                 arms.map(|arm| part(arm, false)).collect()
             }
             "not" => part(said, false),
+            "enum" => {
+                let values = said.as_array().expect("a list").iter();
+                values.filter(|value| !value.is_null()).cloned().collect()
+            }
             _ => said.clone(),
         };
         out.insert(key.clone(), said);
@@ -62,12 +66,10 @@ fn part(json: &Json, closed: bool) -> Json {
     }
 }
 
-/// Null is looked at by nothing but `nullable` and `enum`. Where no type is said, within `anyOf` and the
+/// Null is looked at by nothing but `nullable` and `enum`, of whose values it never is one. Where no type is said, within `anyOf` and the
 /// like, it is no fault.
 fn takes_null(fields: &Map<String, Json>) -> bool {
     let flag = |name: &str| fields.get(name) == Some(&json!(true));
     let typed = fields.contains_key("type") || flag("x-kubernetes-int-or-string");
-    let named = fields.get("enum").and_then(Json::as_array);
-    let named = named.is_none_or(|values| values.contains(&Json::Null));
-    (flag("nullable") || !typed) && named
+    (flag("nullable") || !typed) && !fields.contains_key("enum")
 }

@@ -110,6 +110,25 @@ async fn a_definition_waits_for_the_finalizers_of_its_objects(s: &Session) {
     s.until(&path(s), |reply| reply.status == 404).await;
 }
 
+/// The second time it is deleted as any object is.
+async fn a_definition_that_is_held_is_deleted_again(s: &Session) {
+    s.install(&widget(s, &text_schema())).await;
+    let mut object = own(s, "v1", &json!({"text": "a"}));
+    object["metadata"]["finalizers"] = json!(["capstan.dev/held"]);
+    s.post("widgets", &object).await;
+    s.delete(&path(s)).await;
+    s.until(&path(s), |reply| {
+        reply.text.contains("InstanceDeletionInProgress")
+    })
+    .await;
+    s.delete(&path(s)).await;
+    s.get(&path(s)).await;
+    s.delete(&path(s)).await;
+    s.merge("widgets/a", &json!({"metadata": {"finalizers": null}}))
+        .await;
+    s.until(&path(s), |reply| reply.status == 404).await;
+}
+
 /// The second of two kinds of one name waits until the first is gone.
 async fn a_name_belongs_to_one_definition(s: &Session) {
     let first = widget(s, &text_schema());
@@ -368,6 +387,7 @@ behaviours! { Api:
     a_definition_is_accepted_and_served,
     a_definition_is_changed_from_what_it_is,
     a_definition_that_is_applied_again_stays,
+    a_definition_that_is_held_is_deleted_again,
     a_definition_waits_for_the_finalizers_of_its_objects,
     a_deprecated_version_warns,
     a_name_belongs_to_one_definition,

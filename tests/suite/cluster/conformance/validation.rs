@@ -312,6 +312,43 @@ async fn a_status_is_checked_where_it_is_written(s: &Session) {
     }
 }
 
+/// Not even an enum that names it lets null be, nor one of nothing else.
+async fn null_is_never_one_of_an_enum(s: &Session) {
+    let with = |values: Json| json!({"type": "string", "nullable": true, "enum": values});
+    let schema = with_spec(&json!({
+        "named": with(json!(["a", null])),
+        "unnamed": with(json!(["a"])),
+        "only": with(json!([null])),
+        "checked": {
+            "type": "string", "nullable": true, "anyOf": [{"enum": ["a", null]}, {"enum": ["b"]}],
+        },
+        "within": {
+            "type": "object", "properties": {"x": {"type": "string", "nullable": true}},
+            "allOf": [{"properties": {"x": {"enum": ["a", null]}}}],
+        },
+    }));
+    s.install(&widget(s, &schema)).await;
+    for spec in [
+        json!({"named": null}),
+        json!({"named": "b"}),
+        json!({"unnamed": null}),
+        json!({"only": null}),
+        json!({"only": "a"}),
+        json!({"checked": null}),
+        json!({"checked": "c"}),
+        json!({"within": {"x": null}}),
+        json!({"within": {"x": "a"}}),
+    ] {
+        s.note(&spec.to_string());
+        let object = json!({
+            "apiVersion": format!("{}/v1", s.group()), "kind": "Widget",
+            "metadata": {"name": "a"}, "spec": spec,
+        });
+        let ask = Ask::new("POST", "widgets?dryRun=All").json(&object);
+        s.send(ask.sorted()).await;
+    }
+}
+
 /// What `anyOf` and the like say of a value neither makes it another type nor lets it be null, or not be.
 async fn alternatives_only_check(s: &Session) {
     let text = json!({
@@ -368,5 +405,6 @@ behaviours! { Api:
     an_update_is_checked_as_well,
     every_fault_is_told_at_once,
     metadata_of_an_embedded_object_is_checked,
+    null_is_never_one_of_an_enum,
     null_stands_only_where_it_may,
 }
