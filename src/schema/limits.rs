@@ -199,10 +199,12 @@ pub(super) fn forbidden(name: &str, at: &At<'_>) -> Violation {
     Violation::new(at, ViolationKind::Other, message)
 }
 
-/// Whether `found` is one of `allowed`, when that names any. The API server never takes null for one
-/// of them; we do when it is named, as schemars does for an optional enum.
-pub(super) fn allowed(allowed: &[Value], found: &Value, at: &At<'_>) -> Outcome {
-    if allowed.is_empty() || allowed.iter().any(|value| same(value, found)) {
+/// Whether `found` is one of the values that are allowed, when any are named. Null is, when it is named,
+/// where schemars describes an optional enum; for an API server it never is.
+pub(super) fn allowed(checks: &Checks, found: &Value, at: &At<'_>) -> Outcome {
+    let allowed = &checks.allowed;
+    let never = checks.never_null && found.is_null();
+    if allowed.is_empty() || (!never && allowed.iter().any(|value| same(value, found))) {
         return Outcome::fine();
     }
     let names: Vec<String> = allowed

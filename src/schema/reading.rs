@@ -21,24 +21,42 @@ impl Schema {
     /// # Errors
     /// Says where and why `json` is no schema.
     pub fn from_json(json: &Value) -> Result<Self, String> {
-        let reader = Reader {
-            root: json,
-            open: Vec::new(),
-            depth: 0,
-        };
-        reader.schema(json)
+        Reader::new(json, false).schema(json)
+    }
+
+    /// Reads a schema as the API server understands that of a definition: an enum that names null does
+    /// not let it be (`pkg/validation/validate` of k8s.io/kube-openapi).
+    ///
+    /// # Errors
+    /// As [`Self::from_json`].
+    pub fn from_definition(json: &Value) -> Result<Self, String> {
+        Reader::new(json, true).schema(json)
     }
 }
 
-/// Where the reading stands: the whole document for `$ref`, the references that are being followed.
+/// Where the reading stands: the whole document for `$ref`, the references that are being followed, and
+/// whether this only checks what is described elsewhere.
 #[derive(Clone)]
 struct Reader<'a> {
     root: &'a Value,
     open: Vec<&'a str>,
     depth: usize,
+    checks: bool,
+    /// Whether all of it is of a definition.
+    definition: bool,
 }
 
 impl<'a> Reader<'a> {
+    const fn new(root: &'a Value, definition: bool) -> Self {
+        Self {
+            root,
+            open: Vec::new(),
+            depth: 0,
+            checks: false,
+            definition,
+        }
+    }
+
     fn deeper(&self) -> Self {
         let mut reader = self.clone();
         reader.depth += 1;
@@ -47,12 +65,30 @@ impl<'a> Reader<'a> {
 
     /// A schema in a place that describes values (not one that only checks them).
     fn schema(&self, json: &'a Value) -> Result<Schema, String> {
-        let mut schema = self.any_schema(json)?;
-        unions::unfold(&mut schema);
+        let mut schema = self.unfolded(json)?;
         if schema.says_nothing() {
             schema.preserve_unknown = true;
         }
         Ok(schema)
+    }
+
+    /// A union of whole schemas as one; what only checks stays as it is.
+    fn unfolded(&self, json: &'a Value) -> Result<Schema, String> {
+        let mut schema = self.any_schema(json)?;
+        if !self.checks {
+            unions::unfold(&mut schema);
+        }
+        Ok(schema)
+    }
+
+    /// The reader of `arm`, which checks the values that `fields` describes, or describes them itself.
+    fn of_arm(&self, fields: &Fields, arm: &Value) -> Self {
+        const DESCRIBE: [&str; 3] = ["type", "$ref", "x-kubernetes-int-or-string"];
+        let described = DESCRIBE.iter().any(|name| fields.contains_key(*name));
+        let describes = DESCRIBE.iter().any(|name| arm.get(name).is_some());
+        let mut reader = self.deeper();
+        reader.checks = (self.checks || described) && !describes;
+        reader
     }
 
     fn any_schema(&self, json: &'a Value) -> Result<Schema, String> {
@@ -154,9 +190,11 @@ impl<'a> Reader<'a> {
 
     fn checks(&self, fields: &'a Fields) -> Result<Checks, String> {
         let text = |name| fields.get(name).and_then(Value::as_str);
+        let allowed = allowed(fields)?;
         Ok(Checks {
             required: strings(fields, "required"),
-            allowed: allowed(fields)?,
+            never_null: self.definition && allowed.contains(&Value::Null),
+            allowed,
             format: text("format").map(Into::into),
             minimum: bound(fields, "minimum", "exclusiveMinimum"),
             maximum: bound(fields, "maximum", "exclusiveMaximum"),
@@ -173,17 +211,13 @@ impl<'a> Reader<'a> {
             one_of: self.arms(fields, "oneOf")?,
             not: fields
                 .get("not")
-                .map(|json| self.deeper().any_schema(json))
+                .map(|json| self.of_arm(fields, json).any_schema(json))
                 .transpose()?,
         })
     }
 
     fn arms(&self, fields: &'a Fields, name: &str) -> Result<Vec<Schema>, String> {
-        let read = |json| {
-            let mut arm = self.deeper().any_schema(json)?;
-            unions::unfold(&mut arm);
-            Ok(arm)
-        };
+        let read = |json| self.of_arm(fields, json).unfolded(json);
         let arms = array(fields, name)?.iter().map(read);
         arms.collect::<Result<_, String>>()
             .map_err(|e| within(name, &e))

@@ -144,6 +144,8 @@ pub struct Checks {
     pub required: Vec<String>,
     /// The only values allowed; any when empty.
     pub allowed: Vec<Value>,
+    /// Whether null is none of them even where it is named.
+    pub never_null: bool,
     /// `format`, such as `date-time`.
     pub format: Option<String>,
     /// The least number.

@@ -106,9 +106,11 @@ fn part(schema: &Schema, value: &Value, pair: Option<Pair<'_>>, at: &At<'_>) -> 
 fn against(schema: &Schema, value: &Value, pair: Option<Pair<'_>>, at: &At<'_>) -> Outcome {
     let mut outcome = Outcome::fine();
     let format = schema.known_format();
+    let nothing = Checks::default();
+    let checks = schema.checks.as_deref().unwrap_or(&nothing);
     if value.is_null() {
         outcome.merge(null(schema, at));
-        outcome.merge(limits::allowed(schema.allowed(), value, at));
+        outcome.merge(limits::allowed(checks, value, at));
         return outcome;
     }
     let mut step = |result: Outcome| {
@@ -118,8 +120,6 @@ fn against(schema: &Schema, value: &Value, pair: Option<Pair<'_>>, at: &At<'_>) 
     if !schema.types.is_empty() || format.is_some() {
         step(of_type(schema, value, at));
     }
-    let nothing = Checks::default();
-    let checks = schema.checks.as_deref().unwrap_or(&nothing);
     step(combined(checks, value, at));
     match value {
         Value::String(text) => {
@@ -132,7 +132,7 @@ fn against(schema: &Schema, value: &Value, pair: Option<Pair<'_>>, at: &At<'_>) 
         Value::Array(items) => step(list(schema, checks, items, pair, at)),
         _ => {}
     }
-    step(limits::allowed(&checks.allowed, value, at));
+    step(limits::allowed(checks, value, at));
     if let Value::Object(fields) = value {
         step(map(schema, checks, fields, pair, at));
     }

@@ -15,14 +15,34 @@ pub(super) fn difference(expected: &str, who: &str, said: &str) -> Option<String
         .iter()
         .rposition(|line| line.starts_with(['>', '#', '<']))
         .unwrap_or(0);
-    let excerpt =
-        |lines: &[&str]| lines[asked.min(lines.len())..(same + 8).min(lines.len())].join("\n");
+    let column = match (expected.get(same), said.get(same)) {
+        (Some(a), Some(b)) => a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count(),
+        _ => 0,
+    };
+    let excerpt = |lines: &[&str]| {
+        let lines = lines.iter().enumerate().take(same + 8).skip(asked);
+        let cut = lines.map(|(at, line)| window(line, if at == same { column } else { 0 }));
+        cut.collect::<Vec<_>>().join("\n")
+    };
     Some(format!(
         "line {}\n--- expected\n{}\n--- {who}\n{}\n",
         same + 1,
         excerpt(&expected),
         excerpt(&said)
     ))
+}
+
+/// How much of a line is shown at most.
+const SHOWN: usize = 2000;
+
+/// A line, or of a long one what is around `column`.
+fn window(line: &str, column: usize) -> String {
+    let from = column.saturating_sub(SHOWN / 2);
+    let shown: String = line.chars().skip(from).take(SHOWN).collect();
+    match shown.len() == line.len() {
+        true => shown,
+        false => format!("... {shown} ..."),
+    }
 }
 
 /// Of what sort the first difference is: the opening words of both lines.

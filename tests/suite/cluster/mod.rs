@@ -7,6 +7,7 @@ mod agreement;
 mod chance;
 mod conformance;
 mod difference;
+mod installs;
 mod kubectl;
 mod kubernetes;
 mod mutations;

@@ -267,15 +267,21 @@ impl Session {
 
     /// Asks until the answer is as wanted, and writes nothing down.
     pub(super) async fn meet(&self, path: &str, wanted: impl Fn(&Reply) -> bool) {
+        self.meet_as(&Ask::new("GET", path), wanted).await;
+    }
+
+    /// As [`Self::meet`], with any request.
+    pub(super) async fn meet_as(&self, ask: &Ask, wanted: impl Fn(&Reply) -> bool) -> Reply {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
-            let reply = self.send(Ask::new("GET", path).silent()).await;
+            let reply = self.send(ask.clone().silent()).await;
             if wanted(&reply) {
-                return;
+                return reply;
             }
             assert!(
                 tokio::time::Instant::now() < deadline,
-                "{path} never came to be as wanted; last: {} {}",
+                "{} never came to be as wanted; last: {} {}",
+                ask.path,
                 reply.status,
                 reply.text
             );
@@ -296,14 +302,7 @@ impl Session {
             text(&spec["versions"][0]["name"]),
             text(&spec["names"]["plural"])
         );
-        let deadline = tokio::time::Instant::now() + PATIENCE;
-        while self.send(Ask::new("GET", &path).silent()).await.status != 200 {
-            assert!(
-                tokio::time::Instant::now() < deadline,
-                "{path} is not served"
-            );
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        self.meet(&path, |reply| reply.status == 200).await;
     }
 
     /// Opens a watch; `path` has its query, less `watch=true`. A refusal is written down at once.

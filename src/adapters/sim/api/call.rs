@@ -69,7 +69,7 @@ impl Call<'_> {
             (&Method::DELETE, false, _) if self.deletes_together() => {
                 self.delete_all(media, &read(body).await?, form)
             }
-            (&Method::POST, false, _) if self.is_placed() => {
+            (&Method::POST, named, _) if self.is_placed() && !(named && self.names_matter()) => {
                 self.create(parts, &read(body).await?, form)
             }
             (&Method::PUT, true, _) => self.update(parts, &read(body).await?, form),
@@ -81,6 +81,12 @@ impl Call<'_> {
     /// Whether the path says in which namespace objects lie, if they lie in one.
     fn is_placed(&self) -> bool {
         !self.resource.namespaced || self.target.namespace.is_some()
+    }
+
+    /// Whether nothing can be made at the path of an object. Of custom objects it can: the name in the path
+    /// is not looked at.
+    fn names_matter(&self) -> bool {
+        self.resource.is_builtin() || self.part != Part::Main
     }
 
     fn deletes_together(&self) -> bool {
@@ -189,7 +195,12 @@ impl Call<'_> {
         let options = WriteOptions::read(&self.query, agent(parts), "CreateOptions")?;
         let object = kinds::sent(&self.resource, media_type(parts), body)?;
         self.do_write(form, |state, now| {
-            write::create(state, self.write(&options, now), object)
+            let name = "";
+            let write = Write {
+                name,
+                ..self.write(&options, now)
+            };
+            write::create(state, write, object)
         })
     }
 

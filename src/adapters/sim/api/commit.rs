@@ -176,7 +176,9 @@ pub(super) fn change(
     warnings.extend(checked.warnings.into_iter().chain(checked.advice));
     keep_managers_of_no_change(&mut object, old);
     let address = write.address();
-    let ends = metadata::is_deleting(old) && !delete::is_held(write.resource, &object);
+    let grace = old["metadata"]["deletionGracePeriodSeconds"].as_i64();
+    let is_over = metadata::is_deleting(old) && grace.is_none_or(|seconds| seconds == 0);
+    let ends = is_over && !delete::is_held(write.resource, &object);
     let draft = draft(state, write, object)?;
     let version = state.get(&address).map_or(0, |live| live.version);
     let object = match (write.options.dry_run, ends) {

@@ -104,11 +104,11 @@ fn check_preconditions(
 /// The object with everything that says that it is being deleted, and how. One that was being deleted
 /// already is told anew how.
 fn marked(mut object: Value, resource: &Resource, options: &DeleteOptions, now: &str) -> Value {
-    if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+    let again = metadata::is_deleting(&object);
+    if !again && resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
         definitions::mark(&mut object, now);
         return object;
     }
-    let again = metadata::is_deleting(&object);
     if again && is_namespace(resource) && has_content(&object) {
         return object;
     }

@@ -28,6 +28,7 @@ mod commit;
 mod conditions;
 mod custom;
 mod defaults;
+mod definition_form;
 mod definition_parts;
 mod definition_rules;
 mod definitions;

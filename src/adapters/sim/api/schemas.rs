@@ -70,7 +70,7 @@ fn one(json: &Value, field: &str) -> Read {
         below((path.to_owned(), message))
     });
     let mut causes: Vec<Cause> = faults.collect();
-    let schema = match Schema::from_json(json) {
+    let schema = match Schema::from_definition(json) {
         Ok(schema) => schema,
         Err(_) if !causes.is_empty() => return wrong(causes),
         Err(error) => return wrong(vec![Cause::invalid(field, &json!(""), &error)]),

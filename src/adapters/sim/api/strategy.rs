@@ -10,6 +10,7 @@ use super::address::DEFINITIONS;
 use super::blank;
 use super::builtin::Trait;
 use super::custom;
+use super::definition_form;
 use super::definition_rules;
 use super::embedded;
 use super::metadata;
@@ -85,8 +86,9 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
             let mut decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
             let unknown = lost(&object, &decoded, &Path::default());
             blank::without_made_up_selector(&mut decoded, &object);
-            if !is_definition(resource) {
-                blank::drop_empty_lists(&mut decoded, blank(resource));
+            match is_definition(resource) {
+                true => definition_form::settle(&mut decoded),
+                false => blank::drop_empty_lists(&mut decoded, blank(resource)),
             }
             blank::complete(&mut decoded, blank(resource));
             (decoded, unknown)

@@ -217,10 +217,6 @@ fn apply_new(
         );
         return Err(Refusal::conflict(write.resource, write.name, why));
     }
-    // A real server would make an object that is going already.
-    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
-        metadata::of(&mut object).remove(key);
-    }
     strategy::prepare_create(write.resource, &mut object);
     commit::create(state, write, object, warnings)
 }

@@ -1,9 +1,9 @@
 //! Server-side apply: who owns what, conflicts, force, and what becomes of what is dropped.
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::script::{say, whole};
-use super::{behaviours, orbit, thing};
+use super::{a_config_map, a_thing, behaviours, orbit, thing};
 use crate::cluster::session::Session;
 
 /// As [`say`], with `Thing` installed.
@@ -285,6 +285,33 @@ async fn an_apply_counts_generations(s: &Session) {
     .await;
 }
 
+/// What is made by an apply that says so is going from the start.
+async fn what_is_applied_may_be_going(s: &Session) {
+    s.install(&thing()).await;
+    let going =
+        json!({"deletionTimestamp": "2024-01-01T00:00:00Z", "deletionGracePeriodSeconds": 5});
+    let mut held = going.clone();
+    held["finalizers"] = json!(["capstan.dev/held"]);
+    for (plural, make) in [
+        ("configmaps", a_config_map as fn(&str, &Json) -> Json),
+        ("things", |_: &str, metadata: &Json| a_thing(metadata)),
+    ] {
+        let path = format!("{plural}/a");
+        let applied = format!("{path}?fieldManager=one");
+        for metadata in [&going, &held] {
+            s.note(&format!("{plural} {metadata}"));
+            s.apply(&applied, &make("a", metadata)).await;
+            s.get(&path).await;
+            s.merge(&path, &json!({"metadata": {"labels": {"a": "b"}}}))
+                .await;
+            s.merge(&path, &json!({"metadata": {"finalizers": null}}))
+                .await;
+            s.delete(&path).await;
+            s.get(&path).await;
+        }
+    }
+}
+
 behaviours! { Api:
     an_apply_creates_an_object,
     an_apply_without_change_keeps_the_version,
@@ -303,5 +330,6 @@ behaviours! { Api:
     a_status_is_left_out_of_an_apply,
     a_status_is_applied_by_itself,
     an_apply_finds_an_object_that_is_going,
+    what_is_applied_may_be_going,
     an_apply_counts_generations,
 }

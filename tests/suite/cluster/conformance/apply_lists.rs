@@ -127,9 +127,7 @@ async fn redefine(s: &Session, patch: &Json, probe: Ask, status: u16) {
     let ask = Ask::new("PATCH", &path).body("application/json-patch+json", patch.to_string());
     let changed = s.send(ask.silent()).await;
     assert_eq!(changed.status, 200, "{}", changed.text);
-    while s.send(probe.clone().silent()).await.status != status {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    s.meet_as(&probe, |reply| reply.status == status).await;
 }
 
 async fn items_stand_where_they_were_put(s: &Session) {

@@ -110,6 +110,25 @@ async fn a_definition_waits_for_the_finalizers_of_its_objects(s: &Session) {
     s.until(&path(s), |reply| reply.status == 404).await;
 }
 
+/// The second time it is deleted as any object is.
+async fn a_definition_that_is_held_is_deleted_again(s: &Session) {
+    s.install(&widget(s, &text_schema())).await;
+    let mut object = own(s, "v1", &json!({"text": "a"}));
+    object["metadata"]["finalizers"] = json!(["capstan.dev/held"]);
+    s.post("widgets", &object).await;
+    s.delete(&path(s)).await;
+    s.until(&path(s), |reply| {
+        reply.text.contains("InstanceDeletionInProgress")
+    })
+    .await;
+    s.delete(&path(s)).await;
+    s.get(&path(s)).await;
+    s.delete(&path(s)).await;
+    s.merge("widgets/a", &json!({"metadata": {"finalizers": null}}))
+        .await;
+    s.until(&path(s), |reply| reply.status == 404).await;
+}
+
 /// The second of two kinds of one name waits until the first is gone.
 async fn a_name_belongs_to_one_definition(s: &Session) {
     let first = widget(s, &text_schema());
@@ -319,11 +338,56 @@ async fn a_definition_is_changed_from_what_it_is(s: &Session) {
     .await;
 }
 
+/// As Go's types write it, which leave out what is empty.
+async fn what_says_nothing_is_left_out(s: &Session) {
+    let schema = json!({
+        "type": "object", "title": "", "description": "", "nullable": false, "required": [],
+        "x-kubernetes-validations": [],
+        "properties": {
+            "spec": {"type": "object", "properties": {}, "x-kubernetes-embedded-resource": false},
+            "number": {
+                "type": "number", "minimum": 0.0, "maximum": 1e3, "multipleOf": 0.5, "default": 2.5,
+                "exclusiveMinimum": false, "exclusiveMaximum": true, "format": "",
+            },
+            "text": {
+                "type": "string", "minLength": 0, "pattern": "", "enum": ["", "a"], "default": "",
+                "anyOf": [], "allOf": [{"minLength": 0, "nullable": false}], "externalDocs": {},
+            },
+            "list": {
+                "type": "array", "uniqueItems": false, "minItems": 0, "default": [],
+                "items": {"type": "object", "default": {}, "x-kubernetes-int-or-string": false},
+                "x-kubernetes-list-map-keys": [],
+            },
+            "map": {
+                "type": "object", "default": null, "nullable": true,
+                "additionalProperties": {"type": "boolean", "default": false, "title": ""},
+            },
+        },
+    });
+    let mut definition = widget(s, &schema);
+    definition["spec"]["preserveUnknownFields"] = json!(false);
+    definition["spec"]["names"]["shortNames"] = json!([]);
+    definition["spec"]["names"]["categories"] = json!([]);
+    let version = &mut definition["spec"]["versions"][0];
+    version["deprecated"] = json!(false);
+    version["deprecationWarning"] = Json::Null;
+    version["subresources"] = json!({});
+    version["selectableFields"] = json!([]);
+    version["additionalPrinterColumns"] = json!([
+        {"name": "A", "type": "string", "jsonPath": ".text", "priority": 0, "format": "", "description": ""},
+    ]);
+    let path = format!("{}?dryRun=All&fieldManager=one", path(s));
+    s.apply(&path, &definition).await;
+    s.post("customresourcedefinitions?dryRun=All", &definition)
+        .await;
+}
+
 behaviours! { Api:
     a_definition_goes_with_its_objects,
     a_definition_is_accepted_and_served,
     a_definition_is_changed_from_what_it_is,
     a_definition_that_is_applied_again_stays,
+    a_definition_that_is_held_is_deleted_again,
     a_definition_waits_for_the_finalizers_of_its_objects,
     a_deprecated_version_warns,
     a_name_belongs_to_one_definition,
@@ -336,4 +400,5 @@ behaviours! { Api:
     names_change_when_nobody_has_them,
     scope_group_and_names_stay,
     versions_come_and_go,
+    what_says_nothing_is_left_out,
 }

@@ -1,7 +1,5 @@
 //! What is served, as clients learn it.
 
-use std::time::Duration;
-
 use http::header::ACCEPT;
 use serde_json::{Value as Json, json};
 
@@ -29,18 +27,11 @@ fn note(s: &Session, of: &str, entries: &Json, key: &str, names: &[&str]) {
 
 /// The answer that names all of these, which new definitions take a moment to get into.
 async fn naming(s: &Session, ask: &Ask, names: &[&str]) -> Reply {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
-    loop {
-        let reply = s.send(ask.clone().silent()).await;
-        if names
-            .iter()
-            .all(|name| reply.text.contains(&format!("{name:?}")))
-        {
-            return reply;
-        }
-        assert!(tokio::time::Instant::now() < deadline, "{}", reply.text);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let named = |reply: &Reply| {
+        let mut names = names.iter();
+        names.all(|name| reply.text.contains(&format!("{name:?}")))
+    };
+    s.meet_as(ask, named).await
 }
 
 async fn resources(s: &Session, path: &str, names: &[&str]) {

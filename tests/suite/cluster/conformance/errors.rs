@@ -81,6 +81,21 @@ async fn a_method_is_one_of_the_resource(s: &Session) {
     s.delete("things/a/status").await;
 }
 
+/// The name in the path is not looked at.
+async fn a_custom_object_is_made_wherever_it_is_sent(s: &Session) {
+    s.install(&thing()).await;
+    s.install(&orbit()).await;
+    s.post("things/a", &a_thing("a", &json!({}))).await;
+    s.post("things/b", &a_thing("c", &json!({}))).await;
+    s.post("things/b", &a_thing("c", &json!({}))).await;
+    s.post("things/b", &a_thing("", &json!({}))).await;
+    s.get("things/b").await;
+    let orbit = json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Orbit", "metadata": {"name": s.namespace}});
+    s.post("orbits/b", &orbit).await;
+    let unplaced = "/apis/conformance.capstan.dev/v1/things/a";
+    s.post(unplaced, &a_thing("a", &json!({}))).await;
+}
+
 async fn an_answer_is_of_a_type_that_is_accepted(s: &Session) {
     s.install(&thing()).await;
     s.post("configmaps", &config_map("a", &json!({}))).await;
@@ -356,6 +371,7 @@ behaviours! { Api:
     a_body_has_three_mebibytes_at_most,
     a_body_is_of_a_known_type,
     a_collection_is_deleted_by_the_page,
+    a_custom_object_is_made_wherever_it_is_sent,
     a_json_patch_has_ten_thousand_operations_at_most,
     a_method_is_one_of_the_resource,
     a_patch_has_its_shape,

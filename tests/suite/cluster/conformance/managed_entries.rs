@@ -227,9 +227,7 @@ async fn a_version_that_is_no_longer_served_keeps_its_entries(s: &Session) {
     let ask = Ask::new("PATCH", &path).body("application/merge-patch+json", versions.to_string());
     assert_eq!(s.send(ask.silent()).await.status, 200);
     let old = format!("/apis/{}.capstan.dev/v1/boxes/a", s.namespace);
-    while s.send(Ask::new("GET", &old).silent()).await.status != 404 {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    s.meet(&old, |reply| reply.status == 404).await;
     write(s, apply, "v2", "one", &json!({"text": "y"})).await;
     write(s, apply, "v2", "three", &json!({"text": "y", "count": 2})).await;
     // Without the version nothing can be told of what was written in it.
@@ -246,14 +244,8 @@ async fn a_version_that_is_no_longer_served_keeps_its_entries(s: &Session) {
     let probe = format!("/apis/{}.capstan.dev/v2/boxes/a?dryRun=All", s.namespace);
     let body = json!({"spec": {"count": 7}}).to_string();
     let probe = Ask::new("PATCH", &probe).body("application/merge-patch+json", body);
-    while s
-        .send(probe.clone().silent())
-        .await
-        .text
-        .contains("managedFields")
-    {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    s.meet_as(&probe, |reply| !reply.text.contains("managedFields"))
+        .await;
     write(s, apply, "v2", "one", &json!({"text": "w"})).await;
     write(s, merge, "v2", "three", &json!({"text": "v"})).await;
     write(s, apply, "v2", "one", &json!({"text": "u"})).await;

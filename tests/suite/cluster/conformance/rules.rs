@@ -200,9 +200,7 @@ async fn after_a_stricter_schema(
     assert_eq!(changed.status, 200, "{}", changed.text);
     // The same again is refused once the new schema is at work.
     let probe = Ask::new("POST", &format!("{boxes}?dryRun=All")).json(&object("probe", &spec));
-    while s.send(probe.clone().silent()).await.status != 422 {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    s.meet_as(&probe, |reply| reply.status == 422).await;
     for change in changes {
         let ask = Ask::new("PATCH", &format!("{boxes}/a"));
         let body = json!({"spec": change}).to_string();

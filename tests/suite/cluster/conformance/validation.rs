@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{behaviours, thing};
+use super::{behaviours, thing, widget, with_spec};
 use crate::cluster::session::{Ask, Session};
 
 fn object(spec: &Json) -> Json {
@@ -312,6 +312,81 @@ async fn a_status_is_checked_where_it_is_written(s: &Session) {
     }
 }
 
+/// Not even an enum that names it lets null be, nor one of nothing else.
+async fn null_is_never_one_of_an_enum(s: &Session) {
+    let with = |values: Json| json!({"type": "string", "nullable": true, "enum": values});
+    let schema = with_spec(&json!({
+        "named": with(json!(["a", null])),
+        "unnamed": with(json!(["a"])),
+        "only": with(json!([null])),
+        "checked": {
+            "type": "string", "nullable": true, "anyOf": [{"enum": ["a", null]}, {"enum": ["b"]}],
+        },
+        "within": {
+            "type": "object", "properties": {"x": {"type": "string", "nullable": true}},
+            "allOf": [{"properties": {"x": {"enum": ["a", null]}}}],
+        },
+    }));
+    s.install(&widget(s, &schema)).await;
+    for spec in [
+        json!({"named": null}),
+        json!({"named": "b"}),
+        json!({"unnamed": null}),
+        json!({"only": null}),
+        json!({"only": "a"}),
+        json!({"checked": null}),
+        json!({"checked": "c"}),
+        json!({"within": {"x": null}}),
+        json!({"within": {"x": "a"}}),
+    ] {
+        s.note(&spec.to_string());
+        let object = json!({
+            "apiVersion": format!("{}/v1", s.group()), "kind": "Widget",
+            "metadata": {"name": "a"}, "spec": spec,
+        });
+        let ask = Ask::new("POST", "widgets?dryRun=All").json(&object);
+        s.send(ask.sorted()).await;
+    }
+}
+
+/// What `anyOf` and the like say of a value neither makes it another type nor lets it be null, or not be.
+async fn alternatives_only_check(s: &Session) {
+    let text = json!({
+        "type": "string", "nullable": true,
+        "allOf": [{"oneOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]}],
+    });
+    let number = json!({
+        "type": "integer", "nullable": true,
+        "anyOf": [{"allOf": [{"enum": [1, 2]}, {"enum": [2, 3]}]}],
+    });
+    let map = json!({
+        "type": "object",
+        "properties": {"x": {"type": "integer", "nullable": true}},
+        "not": {"properties": {"x": {"oneOf": [{"enum": [1]}]}}, "required": ["x"]},
+    });
+    let schema = with_spec(&json!({"text": text, "number": number, "map": map}));
+    s.install(&widget(s, &schema)).await;
+    for spec in [
+        json!({"text": "a"}),
+        json!({"text": "b"}),
+        json!({"text": null}),
+        json!({"number": 1}),
+        json!({"number": 2}),
+        json!({"number": null}),
+        json!({"map": {"x": 1}}),
+        json!({"map": {"x": 2}}),
+        json!({"map": {"x": null}}),
+    ] {
+        s.note(&spec.to_string());
+        let object = json!({
+            "apiVersion": format!("{}/v1", s.group()), "kind": "Widget",
+            "metadata": {"name": "a"}, "spec": spec,
+        });
+        let ask = Ask::new("POST", "widgets?dryRun=All").json(&object);
+        s.send(ask.sorted()).await;
+    }
+}
+
 behaviours! { Api:
     a_status_is_checked_where_it_is_written,
     a_key_of_a_list_is_there_once,
@@ -323,11 +398,13 @@ behaviours! { Api:
     a_text_is_held_to_its_length_and_pattern,
     a_value_has_the_type_of_its_field,
     a_whole_number_may_be_too_big_for_its_format,
+    alternatives_only_check,
     an_embedded_object_says_what_it_is,
     an_enum_names_what_is_allowed,
     an_item_of_a_set_is_there_once,
     an_update_is_checked_as_well,
     every_fault_is_told_at_once,
     metadata_of_an_embedded_object_is_checked,
+    null_is_never_one_of_an_enum,
     null_stands_only_where_it_may,
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// What kubectl remarks when it gives up on a watch within a second: luck decides.
-const SHORT: &str = "very short watch";
+const REMARKS: [&str; 2] = ["very short watch", "Failed to watch"];
 
 /// What differs, and what stands for it.
 static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
@@ -39,7 +39,7 @@ pub(super) fn lines(text: &str, dir: &Path) -> Vec<String> {
         line.trim_end().to_owned()
     };
     text.lines()
-        .filter(|line| !line.contains(SHORT))
+        .filter(|line| !REMARKS.iter().any(|remark| line.contains(remark)))
         .map(line)
         .collect()
 }

@@ -6,8 +6,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::random::Random;
 use super::shapes::{self, Make, one_of};
+use crate::random::Random;
 
 type Places = &'static [(usize, (&'static str, Make))];
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::random::Random;
 use super::shapes::Make;
 use super::{built_in, metadata, things};
 use crate::cluster::session::GROUP;
+use crate::random::Random;
 
 /// A kind, and how parts of its objects are made.
 pub(super) struct Kind {

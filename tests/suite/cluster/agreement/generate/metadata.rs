@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::random::Random;
 use super::shapes::{Make, keyed, value};
+use crate::random::Random;
 
 /// Some of them; nothing more often than not.
 pub(super) fn metadata(random: &mut Random) -> Json {

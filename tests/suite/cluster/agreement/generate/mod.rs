@@ -3,15 +3,14 @@
 mod built_in;
 mod kind;
 mod metadata;
-mod random;
 mod shapes;
 mod steady;
 mod step;
 mod things;
 
 use super::sequence::{Step, Verb};
+use crate::random::Random;
 use kind::KINDS;
-use random::Random;
 use step::Maker;
 
 const VERBS: &[(usize, Verb)] = &[

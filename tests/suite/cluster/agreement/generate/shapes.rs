@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::random::Random;
+use crate::random::Random;
 
 /// Makes a value.
 pub(super) type Make = fn(&mut Random) -> Json;

@@ -4,9 +4,9 @@ use serde_json::{Value as Json, json};
 
 use super::kind::Kind;
 use super::metadata;
-use super::random::Random;
 use crate::cluster::agreement::run;
 use crate::cluster::agreement::sequence::{Step, Verb};
+use crate::random::Random;
 
 const MANAGERS: [&str; 3] = ["ann", "bob", "cyd"];
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::random::Random;
 use super::shapes::{Make, anything, fields, keyed, many, map, one_of, some};
+use crate::random::Random;
 
 const SPEC: &[(usize, (&str, Make))] = &[
     (4, ("text", text)),

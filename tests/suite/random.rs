@@ -1,13 +1,13 @@
 //! Numbers that look random and are the same for the same seed, on every machine and for good.
 
 /// SplitMix64, and whether slips are made.
-pub(super) struct Random {
+pub(crate) struct Random {
     state: u64,
     slips: bool,
 }
 
 impl Random {
-    pub(super) const fn new(seed: u64) -> Self {
+    pub(crate) const fn new(seed: u64) -> Self {
         Self {
             state: seed,
             slips: true,
@@ -15,7 +15,7 @@ impl Random {
     }
 
     /// No more slips: what is made from here on makes sense, so that it gets far.
-    pub(super) const fn be_careful(&mut self) {
+    pub(crate) const fn be_careful(&mut self) {
         self.slips = false;
     }
 
@@ -28,27 +28,27 @@ impl Random {
     }
 
     /// Less than `limit`, which is not 0.
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit as u64) as usize
     }
 
     /// True in `percent` of a hundred cases.
-    pub(super) fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
     /// As [`Self::chance`], of something that goes wrong.
-    pub(super) fn slip(&mut self, percent: usize) -> bool {
+    pub(crate) fn slip(&mut self, percent: usize) -> bool {
         let slips = self.chance(percent);
         slips && self.slips
     }
 
-    pub(super) fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {
+    pub(crate) fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {
         &among[self.below(among.len())]
     }
 
     /// One of some, as often as their weights have it.
-    pub(super) fn weighed<'a, T>(&mut self, among: &'a [(usize, T)]) -> &'a T {
+    pub(crate) fn weighed<'a, T>(&mut self, among: &'a [(usize, T)]) -> &'a T {
         let mut at = self.below(among.iter().map(|(weight, _)| weight).sum());
         for (weight, one) in among {
             match at.checked_sub(*weight) {
