@@ -29,6 +29,13 @@ pub(super) struct Subject {
     pub(super) id: ObjectId,
 }
 
+/// What is known of an object that is to be applied.
+pub(super) struct Known {
+    pub(super) uid: String,
+    /// Whether somebody took from us what we had applied to it.
+    pub(super) drifted: bool,
+}
+
 /// The outcome of requests about `object`, or the error that none came in time. A panic in them is an
 /// error like others: their place is given back.
 pub(super) async fn guarded<T>(
@@ -84,13 +91,13 @@ impl Subject {
         Ok(live.map_err(|error| self.error(error))?.map(json))
     }
 
-    /// Applies `step`. The object is known by its `uid`, or looked for first: what is there and not
-    /// part of `set` is left alone, unless the fleet adopts it.
+    /// Applies `step`. The object is `known`, or looked for first: what is there and not part of `set`
+    /// is left alone, unless the fleet adopts it.
     pub(super) async fn apply(
         &self,
         step: &Step,
         set: &str,
-        uid: Option<String>,
+        known: Option<Known>,
     ) -> Result<Json, Error> {
         let Action::Apply {
             payload,
@@ -98,8 +105,10 @@ impl Subject {
             force,
             left,
         } = &step.action;
-        let uid = match uid {
-            Some(uid) => Some(uid),
+        // What was ours and was taken is taken back.
+        let drifted = known.as_ref().is_some_and(|known| known.drifted);
+        let uid = match known {
+            Some(known) => Some(known.uid),
             None => self.claimed(payload, set).await?,
         };
         let mut sent = payload.clone();
@@ -113,7 +122,7 @@ impl Subject {
             metadata.insert("uid".to_owned(), json!(uid));
         }
         let mut params = PatchParams::apply(manager);
-        params.force = *force;
+        params.force = *force || drifted;
         let (api, patch) = (self.api(), Patch::Apply(&sent));
         let answer = api.patch(&self.id.name, &params, &patch).await;
         answer.map(json).map_err(|error| self.error(error))

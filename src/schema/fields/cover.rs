@@ -43,6 +43,10 @@ fn uncovered(set: &FieldSet, value: &Value, at: &mut Vec<Element>, missing: &mut
         at.push(element);
         if !is_unowned(at) {
             match set.branch(&at[at.len() - 1]) {
+                // Nothing of it is left: then all that is in it is named.
+                None if value.as_object().is_some_and(|members| !members.is_empty()) => {
+                    uncovered(&FieldSet::new(), value, at, missing);
+                }
                 None => missing.push(at.iter().cloned().collect()),
                 // A field without others below it is owned as a whole.
                 Some(below) if below.is_empty() => {}
@@ -172,7 +176,7 @@ mod tests {
         more["spec"]["words"] = json!(["a", "b"]);
         more["metadata"]["annotations"] = json!({"a": "1"});
         let lost = [
-            ".metadata.annotations",
+            ".metadata.annotations.a",
             ".spec.ports[port=80,protocol=\"TCP\"].nodePort",
             ".spec.replicas",
             ".spec.words[=\"b\"]",

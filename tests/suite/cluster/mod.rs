@@ -8,6 +8,7 @@ mod chance;
 mod conformance;
 mod difference;
 mod installs;
+mod keeping;
 mod kubectl;
 mod kubernetes;
 mod mutations;

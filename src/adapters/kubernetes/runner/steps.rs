@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::embedded::Kind;
-use super::super::request::guarded;
+use super::super::request::{self, guarded};
 use super::super::rest::rest;
 use super::kinds::Known;
 use super::work::{Work, cluster};
@@ -87,8 +87,11 @@ impl Runner {
         match member {
             Some(member) if member.standing == Standing::Same => self.stands(at),
             member => {
-                let uid = member.map(|member| member.uid.clone());
-                self.send(at, uid);
+                let known = member.map(|member| request::Known {
+                    uid: member.uid.clone(),
+                    drifted: matches!(member.standing, Standing::Drifted(_)),
+                });
+                self.send(at, known);
             }
         }
     }
@@ -102,7 +105,7 @@ impl Runner {
         [key, &root].into_iter().find(is_going).cloned()
     }
 
-    fn send(&mut self, at: usize, uid: Option<String>) {
+    fn send(&mut self, at: usize, known: Option<request::Known>) {
         let Some(work) = &mut self.work else { return };
         let Some(Known::Listed(served)) = self.kinds.known(&work.kind(at)).cloned() else {
             return;
@@ -116,7 +119,7 @@ impl Runner {
         tracing::debug!(target: "capstan::step", object = %id, "applying");
         let (subject, set) = (self.subject(&id, &served), self.options.set.id());
         self.jobs.spawn(async move {
-            let applied = guarded(&id, subject.apply(&plan.steps[at], &set, uid)).await;
+            let applied = guarded(&id, subject.apply(&plan.steps[at], &set, known)).await;
             Done::Answered(number, at, Box::new(applied))
         });
     }

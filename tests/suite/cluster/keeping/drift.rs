@@ -1,0 +1,115 @@
+//! What others change, and what only looks like it.
+
+use capstan::plan::State;
+use serde_json::json;
+
+use super::stage::{Stage, annotated, map, prove, revision, theirs};
+
+#[test]
+fn what_somebody_changes_is_put_right_and_they_are_named() {
+    prove("put_right", async |stage: &Stage| {
+        let mut kept = stage.keep(&map("a", "ours"), &revision("1")).await;
+        stage
+            .apply_as(
+                "kubectl-edit",
+                &theirs("a", json!({"k": "theirs", "more": "1"})),
+            )
+            .await;
+        let told = kept.until("a", State::Progressing).await;
+        assert!(
+            told.message
+                .starts_with(".data.k was changed by kubectl-edit"),
+            "{}",
+            told.message
+        );
+        kept.until_so(async || {
+            stage
+                .config_map("a")
+                .await
+                .is_some_and(|live| live["data"]["k"] == "ours")
+        })
+        .await;
+        let live = stage.config_map("a").await.expect("it is there");
+        assert_eq!(live["data"]["more"], "1", "that is theirs");
+    });
+}
+
+#[test]
+fn what_is_deleted_comes_back_and_so_does_a_label() {
+    prove("comes_back", async |stage: &Stage| {
+        let mut kept = stage.keep(&map("a", "v"), &revision("1")).await;
+        let uid = stage.config_map("a").await.expect("it is there")["metadata"]["uid"].clone();
+        stage.delete("a").await;
+        kept.until_so(async || {
+            stage
+                .config_map("a")
+                .await
+                .is_some_and(|live| live["metadata"]["uid"] != uid)
+        })
+        .await;
+        let mut bare = theirs("a", json!({}));
+        bare["metadata"]["labels"] = json!({"applyset.kubernetes.io/part-of": null});
+        stage.change_as("somebody", &bare).await;
+        let labelled = async || {
+            let live = stage.config_map("a").await.expect("it is there");
+            live["metadata"]["labels"]["applyset.kubernetes.io/part-of"].is_string()
+        };
+        kept.until_so(labelled).await;
+    });
+}
+
+const NORMALISED: &str = "\
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: NS}, spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, resources: {limits: {cpu: 1000m, memory: 1024Mi}}, ports: [{containerPort: 80}]}]}}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: s, namespace: NS}, spec: {selector: {a: b}, ports: [{name: http, port: 80}, {name: dns, port: 53, protocol: UDP}]}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: x, namespace: NS}, stringData: {password: hidden}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: NS}, rules: [{apiGroups: [\"\"], resources: [pods], verbs: [get]}]}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: sa, namespace: NS}}
+";
+
+#[test]
+fn what_the_server_makes_of_a_value_is_no_drift_and_costs_nothing_after_a_restart() {
+    prove("no_drift", async |stage: &Stage| {
+        let mut kept = stage.keep(NORMALISED, &revision("1")).await;
+        let _ = stage.writes();
+        // Controllers write their status, and defaults of their own.
+        stage.change_as("some-controller", &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sa", "labels": {"l": "1"}}})).await;
+        let quiet = tokio::time::Duration::from_secs(2);
+        tokio::time::sleep(quiet).await;
+        assert_eq!(stage.asked(), [], "nothing is asked of the server");
+        while kept.until_told_within(quiet).await {}
+        drop(kept);
+        let kept = stage.keep(NORMALISED, &revision("1")).await;
+        assert_eq!(stage.writes(), [], "nor written after a restart");
+        assert!(kept.seen.iter().all(|told| told.state != State::Failed));
+    });
+}
+
+#[test]
+fn what_is_left_to_others_stays_theirs() {
+    prove("left_to_others", async |stage: &Stage| {
+        let left = |value: &str| {
+            annotated(
+                "a",
+                &format!("{value}, theirs: first"),
+                "{capstan.dev/ignore: /data/theirs}",
+            )
+        };
+        let kept = stage.keep(&left("once"), &revision("1")).await;
+        let live = stage.config_map("a").await.expect("it is there");
+        assert_eq!(live["data"]["theirs"], "first", "it is made with it");
+        let _ = stage.writes();
+        stage
+            .apply_as("autoscaler", &theirs("a", json!({"theirs": "second"})))
+            .await;
+        tokio::time::sleep(tokio::time::Duration::from_secs(2)).await;
+        assert_eq!(stage.writes(), []);
+        drop(kept);
+        drop(stage.keep(&left("again"), &revision("2")).await);
+        let live = stage.config_map("a").await.expect("it is there");
+        assert_eq!(live["data"], json!({"k": "again", "theirs": "second"}));
+    });
+}

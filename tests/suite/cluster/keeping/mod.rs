@@ -1,0 +1,6 @@
+//! Keeping a fleet on both servers: who owns what, what is removed, what is put right, what it costs.
+
+mod drift;
+mod ownership;
+mod removal;
+mod stage;

@@ -1,0 +1,136 @@
+//! Whose an object is that is there already.
+
+use capstan::plan::State;
+use serde_json::json;
+
+use super::stage::{Revision, Stage, annotated, map, prove, revision, theirs};
+
+#[test]
+fn what_is_not_ours_is_left_alone_and_the_others_go_on() {
+    prove("not_ours", async |stage: &Stage| {
+        stage
+            .apply_as("kubectl", &theirs("a", json!({"k": "theirs"})))
+            .await;
+        let mut kept = stage.begin(&(map("a", "ours") + &map("b", "v")), &revision("1"));
+        let told = kept.until("a", State::Failed).await;
+        assert!(told.terminal, "somebody must do something");
+        assert!(
+            told.message.contains("last written by kubectl"),
+            "{}",
+            told.message
+        );
+        assert!(
+            told.message.contains("capstan.dev/adopt"),
+            "{}",
+            told.message
+        );
+        kept.until_so(async || stage.config_map("b").await.is_some())
+            .await;
+        let live = stage.config_map("a").await.expect("it is there");
+        assert_eq!(live["data"]["k"], "theirs");
+    });
+}
+
+#[test]
+fn another_fleet_s_object_is_left_alone_whatever_is_asked() {
+    prove("another_fleet_s", async |stage: &Stage| {
+        drop(stage.keep(&map("a", "one"), &revision("1")).await);
+        let adopting = annotated("a", "two", "{capstan.dev/adopt: \"true\"}");
+        let second = Revision {
+            fleet: "two",
+            ..revision("1")
+        };
+        let mut kept = stage.begin(&adopting, &second);
+        let told = kept.until("a", State::Failed).await;
+        assert!(
+            told.message.contains(&stage.set("one").id()),
+            "{}",
+            told.message
+        );
+        let live = stage.config_map("a").await.expect("it is there");
+        assert_eq!(live["data"]["k"], "one");
+    });
+}
+
+/// What they set and we do not goes; what controllers and people added by the way stays.
+async fn adopted(stage: &Stage) {
+    let adopting = annotated("a", "ours", "{capstan.dev/adopt: \"true\"}");
+    drop(stage.keep(&adopting, &revision("1")).await);
+    let live = stage.config_map("a").await.expect("it is there");
+    assert_eq!(
+        live["data"],
+        json!({"k": "ours", "controller": "1"}),
+        "{live:#}"
+    );
+    let managers = live["metadata"]["managedFields"]
+        .as_array()
+        .expect("a list");
+    let names: Vec<&str> = managers
+        .iter()
+        .filter_map(|one| one["manager"].as_str())
+        .collect();
+    assert_eq!(names, ["capstan", "some-controller"], "{live:#}");
+    assert!(
+        live["metadata"]["annotations"]
+            .get("kubectl.kubernetes.io/last-applied-configuration")
+            .is_none()
+    );
+    let _ = stage.writes();
+    drop(stage.keep(&adopting, &revision("1")).await);
+    assert_eq!(stage.writes(), []);
+}
+
+#[test]
+fn objects_of_kubectl_apply_are_adopted() {
+    prove("kubectl_apply", async |stage: &Stage| {
+        let mut object = theirs("a", json!({"k": "theirs", "extra": "1"}));
+        object["metadata"]["annotations"] =
+            json!({"kubectl.kubernetes.io/last-applied-configuration": "{}"});
+        stage.create_as("kubectl-client-side-apply", &object).await;
+        let theirs = theirs("a", json!({"controller": "1"}));
+        stage.change_as("some-controller", &theirs).await;
+        adopted(stage).await;
+    });
+}
+
+#[test]
+fn objects_of_server_side_appliers_are_adopted() {
+    for applier in ["kubectl", "kustomize-controller", "argocd-controller"] {
+        prove(&format!("of-{applier}"), async |stage: &Stage| {
+            stage
+                .apply_as(applier, &theirs("a", json!({"k": "theirs", "extra": "1"})))
+                .await;
+            stage
+                .change_as("some-controller", &theirs("a", json!({"controller": "1"})))
+                .await;
+            adopted(stage).await;
+        });
+    }
+}
+
+#[test]
+fn a_conflict_with_a_controller_names_it_and_its_field() {
+    prove("a_conflict", async |stage: &Stage| {
+        drop(stage.keep(&map("a", "v"), &revision("1")).await);
+        stage
+            .change_as("some-controller", &theirs("a", json!({"more": "theirs"})))
+            .await;
+        let more = map("a", "v, more: ours");
+        let mut kept = stage.begin(&more, &revision("2"));
+        let told = kept.until("a", State::Failed).await;
+        assert!(
+            told.message.contains("some-controller") && told.message.contains(".data.more"),
+            "{}",
+            told.message
+        );
+        drop(kept);
+        let forced = annotated(
+            "a",
+            "v, more: ours",
+            "{capstan.dev/force-conflicts: \"true\"}",
+        );
+        drop(stage.keep(&forced, &revision("3")).await);
+        let live = stage.config_map("a").await.expect("it is there");
+        assert_eq!(live["data"]["more"], "ours");
+    });
+}

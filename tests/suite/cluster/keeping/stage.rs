@@ -1,0 +1,324 @@
+//! A fleet kept on one server or the other, and everything that is asked of that server.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
+use capstan::compile::compile;
+use capstan::daemon::WallClock;
+use capstan::model::{Clock, ObjectId, Tree};
+use capstan::plan::{ApplySet, Leaving, Progress, Report, State, against_none};
+use http::Request;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::client::Body;
+use kube::core::GroupVersionKind;
+use kube::{Client, ResourceExt};
+use serde_json::{Value as Json, json};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::cluster::kubernetes::Kubernetes;
+use crate::cluster::servers::Server;
+
+/// Longer than any back-off.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+/// One server, and a namespace in it.
+pub(super) struct Stage {
+    pub(super) client: Client,
+    clock: Arc<dyn Clock>,
+    pub(super) namespace: String,
+    requests: Arc<Mutex<Vec<(String, String)>>>,
+}
+
+/// A fleet that is being kept.
+pub(super) struct Kept {
+    reports: UnboundedReceiver<(u64, Report)>,
+    pub(super) seen: Vec<Progress>,
+    pub(super) leaving: BTreeMap<String, Leaving>,
+    _task: AbortOnDropHandle<()>,
+}
+
+/// What a revision is, besides its objects.
+#[derive(Clone, Default)]
+pub(super) struct Revision {
+    pub(super) fleet: &'static str,
+    pub(super) name: &'static str,
+    pub(super) approved: &'static [&'static str],
+}
+
+/// Revision `name` of the fleet `one`.
+pub(super) fn revision(name: &'static str) -> Revision {
+    Revision {
+        fleet: "one",
+        name,
+        approved: &[],
+    }
+}
+
+/// Proves it on the simulator, and on a real server where there is one. `name` is of the namespace.
+pub(super) fn prove(name: &str, behaviour: impl AsyncFn(&Stage)) {
+    let real = Kubernetes::orderly().map(Server::Real);
+    for server in real.into_iter().chain([Server::simulator()]) {
+        server.runtime().block_on(async {
+            let stage = Stage::open(&server, &name.replace('_', "-")).await;
+            behaviour(&stage).await;
+        });
+    }
+}
+
+impl Stage {
+    async fn open(server: &Server, namespace: &str) -> Self {
+        let client = server.client().await;
+        let made =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+        let made = serde_json::from_value(made).expect("a namespace");
+        let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(client.clone());
+        namespaces
+            .create(&PostParams::default(), &made)
+            .await
+            .expect("it is new");
+        let clock: Arc<dyn Clock> = match server {
+            Server::Simulator(_) => Arc::new(capstan::adapters::sim::clock::SimClock::new(
+                jiff::Timestamp::UNIX_EPOCH,
+                1,
+            )),
+            Server::Real(_) => Arc::new(WallClock::start()),
+        };
+        Self {
+            client,
+            clock,
+            namespace: namespace.to_owned(),
+            requests: Arc::default(),
+        }
+    }
+
+    /// A client whose requests are counted.
+    fn counted(&self) -> Client {
+        let (client, requests) = (self.client.clone(), Arc::clone(&self.requests));
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let asked = (request.method().to_string(), request.uri().to_string());
+            requests.lock().expect("nobody panicked").push(asked);
+            let client = client.clone();
+            async move { client.send(request).await }
+        });
+        Client::new(service, "default")
+    }
+
+    /// The requests so far that are no watch; they are forgotten.
+    pub(super) fn asked(&self) -> Vec<(String, String)> {
+        let mut requests = self.requests.lock().expect("nobody panicked");
+        let mut asked = std::mem::take(&mut *requests);
+        asked.retain(|(_, uri)| !uri.contains("watch=true"));
+        asked
+    }
+
+    /// The writes among them.
+    pub(super) fn writes(&self) -> Vec<(String, String)> {
+        let mut asked = self.asked();
+        asked.retain(|(method, _)| method != "GET");
+        asked
+    }
+
+    pub(super) fn set(&self, fleet: &str) -> ApplySet {
+        ApplySet::new(fleet, self.namespace.as_str())
+    }
+
+    /// Begins to keep `yaml`; NS in it is the namespace.
+    pub(super) fn begin(&self, yaml: &str, revision: &Revision) -> Kept {
+        let yaml = yaml.replace("NS", &self.namespace);
+        let tree = Tree {
+            files: [(Arc::from("fleet.yaml"), Arc::from(yaml.as_bytes()))].into(),
+            ..Tree::default()
+        };
+        let compiled = compile(&tree, &[]);
+        assert!(!compiled.has_errors(), "{:#?}", compiled.findings);
+        let set = self.set(revision.fleet);
+        let plan = against_none(&compiled.objects, &compiled.graph, &set);
+        let approved: BTreeSet<String> = revision
+            .approved
+            .iter()
+            .map(|name| name.replace("NS", &self.namespace))
+            .collect();
+        let assignment = Assignment {
+            revision: revision.name.to_owned(),
+            prune: true,
+            approvals: Arc::new(move |_| approved.clone()),
+            ..Assignment::new(Arc::new(plan), compiled.embedded())
+        };
+        let target = Target {
+            client: self.counted(),
+            clock: Arc::clone(&self.clock),
+        };
+        let (sender, reports) = unbounded_channel();
+        let options = Options {
+            concurrency: 8,
+            set,
+        };
+        let task = tokio::spawn(run_once(target, options, assignment, sender));
+        Kept {
+            reports,
+            seen: Vec::new(),
+            leaving: BTreeMap::new(),
+            _task: AbortOnDropHandle::new(task),
+        }
+    }
+
+    /// Keeps `yaml` until everything was applied and removed what was to be.
+    pub(super) async fn keep(&self, yaml: &str, revision: &Revision) -> Kept {
+        let mut kept = self.begin(yaml, revision);
+        kept.settles().await;
+        kept
+    }
+
+    fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+    }
+
+    pub(super) async fn live(&self, api_version: &str, kind: &str, name: &str) -> Option<Json> {
+        let live = self
+            .api(api_version, kind)
+            .get_opt(name)
+            .await
+            .expect("it is served");
+        live.map(|live| serde_json::to_value(live).expect("JSON"))
+    }
+
+    pub(super) async fn config_map(&self, name: &str) -> Option<Json> {
+        self.live("v1", "ConfigMap", name).await
+    }
+
+    /// The ConfigMaps of the namespace that are neither a parent nor the cluster's own.
+    pub(super) async fn config_maps(&self) -> Vec<String> {
+        let all = self
+            .api("v1", "ConfigMap")
+            .list(&Default::default())
+            .await
+            .expect("listed");
+        let names = all.iter().map(ResourceExt::name_any);
+        names
+            .filter(|name| !name.starts_with("capstan-") && !name.starts_with("kube-"))
+            .collect()
+    }
+
+    /// Applies an object as somebody else.
+    pub(super) async fn apply_as(&self, manager: &str, object: &Json) {
+        let params = PatchParams::apply(manager).force();
+        self.patch(object, &params, &Patch::Apply(object)).await;
+    }
+
+    /// Makes an object as somebody else.
+    pub(super) async fn create_as(&self, manager: &str, object: &Json) {
+        let params = PostParams {
+            field_manager: Some(manager.to_owned()),
+            ..PostParams::default()
+        };
+        let made = serde_json::from_value(object.clone()).expect("an object");
+        let api = self.api("v1", "ConfigMap");
+        api.create(&params, &made).await.expect("it is new");
+    }
+
+    /// Changes an object as somebody else.
+    pub(super) async fn change_as(&self, manager: &str, object: &Json) {
+        let params = PatchParams {
+            field_manager: Some(manager.to_owned()),
+            ..PatchParams::default()
+        };
+        self.patch(object, &params, &Patch::Merge(object)).await;
+    }
+
+    async fn patch(&self, object: &Json, params: &PatchParams, patch: &Patch<&Json>) {
+        let text = |key: &str| object[key].as_str().expect("a text");
+        let api = self.api(text("apiVersion"), text("kind"));
+        let name = object["metadata"]["name"].as_str().expect("a name");
+        api.patch(name, params, patch).await.expect("it is taken");
+    }
+
+    pub(super) async fn delete(&self, name: &str) {
+        let api = self.api("v1", "ConfigMap");
+        api.delete(name, &Default::default())
+            .await
+            .expect("it is there");
+    }
+}
+
+impl Kept {
+    async fn next(&mut self) -> Report {
+        let next = tokio::time::timeout(PATIENCE, self.reports.recv()).await;
+        let Ok(Some((_, report))) = next else {
+            panic!(
+                "nothing more was told after {:#?} {:#?}",
+                self.seen, self.leaving
+            );
+        };
+        match &report {
+            Report::Object(progress) => self.seen.push(progress.clone()),
+            Report::Leaving(id, leaving) => {
+                drop(self.leaving.insert(id.to_string(), leaving.clone()))
+            }
+            Report::Settled | Report::Stuck(_) => {}
+        }
+        report
+    }
+
+    pub(super) async fn settles(&mut self) {
+        while self.next().await != Report::Settled {}
+    }
+
+    /// What is told of `name` next that is in `state`.
+    pub(super) async fn until(&mut self, name: &str, state: State) -> Progress {
+        loop {
+            if let Report::Object(told) = self.next().await
+                && told.object.name == name
+                && told.state == state
+            {
+                return told;
+            }
+        }
+    }
+
+    /// Takes in what is told within a while; whether anything was.
+    pub(super) async fn until_told_within(&mut self, while_: Duration) -> bool {
+        let next = tokio::time::timeout(while_, self.reports.recv()).await;
+        matches!(next, Ok(Some(_)))
+    }
+
+    /// Waits until something holds of what is told and what is there.
+    pub(super) async fn until_so(&mut self, holds: impl AsyncFn() -> bool) {
+        let end = tokio::time::Instant::now() + PATIENCE;
+        while !holds().await {
+            assert!(
+                tokio::time::Instant::now() < end,
+                "it never came to be: {:#?}",
+                self.seen
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// How `name` leaves, by the last word.
+    pub(super) fn left(&self, kind: &str, namespace: &str, name: &str) -> Option<&Leaving> {
+        let id = ObjectId::new("", kind, namespace, name);
+        self.leaving.get(&id.to_string())
+    }
+}
+
+/// A ConfigMap in a fleet.
+pub(super) fn map(name: &str, value: &str) -> String {
+    annotated(name, value, "{}")
+}
+
+/// The same with annotations.
+pub(super) fn annotated(name: &str, value: &str, annotations: &str) -> String {
+    format!(
+        "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: NS, annotations: {annotations}}}, data: {{k: {value}}}}}\n"
+    )
+}
+
+/// The same as somebody else writes it.
+pub(super) fn theirs(name: &str, data: Json) -> Json {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
+}
