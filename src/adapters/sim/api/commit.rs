@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::address::{Address, definition_address, namespace_address};
 use super::blank;
 use super::delete;
+use super::kinds;
 use super::managers::Hand;
 use super::metadata;
 use super::object::Stored;
@@ -18,7 +19,7 @@ use super::resources::Resource;
 use super::rules;
 use super::status::{Cause, Refusal};
 use super::store::State;
-use super::strategy::{self, Part};
+use super::strategy::{self, Checked, Part};
 
 /// The largest object that is stored, in bytes (etcd's request limit).
 const OBJECT_LIMIT: usize = 1_536 * 1024;
@@ -74,23 +75,28 @@ pub(super) fn create(
     state: &mut State,
     write: Write<'_>,
     mut object: Value,
-    mut warnings: Vec<String>,
 ) -> Result<Written, Refusal> {
     let name = metadata::text(&object, "name").to_owned();
     admit(state, write, &name)?;
     let fields = metadata::of(&mut object);
     fields.insert("uid".into(), json!(state.next_uid()));
     fields.insert("creationTimestamp".into(), json!(write.now));
+    // One that is made by a write of its status gets none.
+    if write.resource.is("", "services") && write.part == Part::Main {
+        rules::give_address(&mut object, &state.next_address());
+    }
+    let foreign = kinds::check_custom(write.resource, &object);
+    if !foreign.is_empty() {
+        return Err(kinds::invalid(write.resource, &object, &foreign));
+    }
     let mut causes = metadata::check(&object, write.resource);
     let checked = strategy::check(write.resource, write.part, &object, None);
     causes.extend(checked.causes);
     if !causes.is_empty() {
         return Err(Refusal::invalid(write.resource, &name, &causes).warned(checked.warnings));
     }
-    warnings.extend(checked.warnings.into_iter().chain(checked.advice));
-    if write.resource.is("", "services") {
-        rules::give_address(&mut object, &state.next_address());
-    }
+    let warnings = checked.warnings.into_iter().chain(checked.advice).collect();
+    check_no_version(write, &object)?;
     let address = Address::of(write.resource, write.namespace, &name);
     if let Some(live) = state.get(&address) {
         let refusal = Refusal::already_exists(write.resource, &name);
@@ -99,6 +105,7 @@ pub(super) fn create(
             false => refusal,
         });
     }
+    strategy::settle(write.resource, &mut object);
     let draft = draft(state, write, object)?;
     let object = match write.options.dry_run {
         true => {
@@ -112,6 +119,18 @@ pub(super) fn create(
         created: true,
         warnings,
     })
+}
+
+/// What is posted has no version; the storage does not mind one that is no number.
+fn check_no_version(write: Write<'_>, object: &Value) -> Result<(), Refusal> {
+    let is_posted = write.name.is_empty();
+    let said = metadata::text(object, "resourceVersion").parse::<u64>();
+    match said {
+        Ok(version) if version > 0 && is_posted => Err(Refusal::internal(
+            "resourceVersion should not be set on objects to be created",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn draft(state: &State, write: Write<'_>, mut object: Value) -> Result<Stored, Refusal> {
@@ -161,22 +180,29 @@ pub(super) fn change(
     write: Write<'_>,
     old: &Value,
     mut object: Value,
-    mut warnings: Vec<String>,
 ) -> Result<Written, Refusal> {
     metadata::carry_over(&mut object, old);
     strategy::count_generation(write.resource, &mut object, old);
     let mut causes = metadata::check(&object, write.resource);
     causes.extend(metadata::check_update(&object, old));
-    let checked = strategy::check(write.resource, write.part, &object, Some(old));
+    let foreign = kinds::check_custom(write.resource, &object);
+    let checked = match foreign.is_empty() {
+        true => strategy::check(write.resource, write.part, &object, Some(old)),
+        false => Checked::default(),
+    };
+    causes.extend(foreign);
     causes.extend(checked.causes);
     if !causes.is_empty() {
-        let refusal = Refusal::invalid(write.resource, write.name, &causes);
+        let refusal = kinds::invalid(write.resource, &object, &causes);
         return Err(refusal.warned(checked.warnings));
     }
-    warnings.extend(checked.warnings.into_iter().chain(checked.advice));
+    let warnings = checked.warnings.into_iter().chain(checked.advice).collect();
     keep_managers_of_no_change(&mut object, old);
     let address = write.address();
     let ends = metadata::is_deleting(old) && !delete::is_held(write.resource, &object);
+    if !ends {
+        strategy::settle(write.resource, &mut object);
+    }
     let draft = draft(state, write, object)?;
     let version = state.get(&address).map_or(0, |live| live.version);
     let object = match (write.options.dry_run, ends) {

@@ -75,6 +75,12 @@ pub(super) fn updated(hand: Hand<'_>, live: Option<&Value>, mut object: Value) -
     object
 }
 
+/// `object` without managers: what says that it is something else has no type to tell them by.
+pub(super) fn without(mut object: Value) -> Value {
+    Managed::write(&[], &mut object);
+    object
+}
+
 /// What an apply of `config` makes of `live`, managers included.
 ///
 /// # Errors

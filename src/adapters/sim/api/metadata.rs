@@ -144,7 +144,11 @@ pub(super) fn carry_over(object: &mut Value, old: &Value) {
             None => metadata.remove(key),
         };
     }
-    if metadata.get("uid").is_none_or(|uid| uid == "") {
+    if metadata
+        .get("uid")
+        .and_then(Value::as_str)
+        .is_none_or(str::is_empty)
+    {
         metadata.insert("uid".into(), old["uid"].clone());
     }
     if old["deletionTimestamp"].is_string() {

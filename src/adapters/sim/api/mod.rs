@@ -71,6 +71,7 @@ mod table;
 mod times;
 mod watch;
 mod write;
+mod zeros;
 
 pub use server::Server;
 

@@ -172,6 +172,14 @@ impl Resource {
         }
     }
 
+    /// The versions that a definition has, as `group/version`; of a built-in kind they are not told.
+    pub(super) fn versions(&self) -> Vec<&str> {
+        let custom = self.custom().into_iter();
+        custom
+            .flat_map(|custom| custom.versions.iter().map(String::as_str))
+            .collect()
+    }
+
     /// The field paths its objects can be selected by.
     pub(super) fn selectable(&self) -> Vec<&str> {
         let own: Vec<&str> = match &self.nature {

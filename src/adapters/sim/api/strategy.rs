@@ -8,16 +8,18 @@ use serde_json::{Value, json};
 
 use super::address::DEFINITIONS;
 use super::blank;
-use super::builtin::Trait;
-use super::custom;
+use super::builtin::{Builtin, Trait};
+use super::custom::{self, Custom};
 use super::definition_rules;
 use super::embedded;
+use super::kinds::{self, Kinship};
 use super::metadata;
 use super::namespaces;
 use super::resources::{Nature, Resource};
 use super::rules;
-use super::status::{Cause, Refusal};
+use super::status::Cause;
 use super::times;
+use super::zeros;
 use crate::model::Path;
 use crate::schema::{
     Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta, prune,
@@ -46,18 +48,6 @@ impl Part {
     }
 }
 
-fn kind_in_version(resource: &Resource) -> String {
-    format!(
-        "{} in version {:?} cannot be handled as a {}",
-        resource.kind, resource.version, resource.kind
-    )
-}
-
-/// That a document cannot be an object of `resource`.
-pub(super) fn undecodable(resource: &Resource, why: &str) -> Refusal {
-    Refusal::bad_request(format!("{}: {why}", kind_in_version(resource)))
-}
-
 /// An object as its type holds it: without unknown fields and with defaults. Also what a strict reader
 /// says of those that are dropped.
 ///
@@ -76,13 +66,16 @@ pub(super) fn decode(resource: &Resource, object: Value) -> Result<(Value, Vec<S
 /// # Errors
 /// Says which value is of a wrong type.
 pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Vec<Path>), String> {
-    object["apiVersion"] = json!(resource.api_version());
-    object["kind"] = json!(resource.kind);
     let (mut decoded, unknown) = match &resource.nature {
         Nature::Builtin(row) => {
+            object["apiVersion"] = json!(resource.api_version());
+            object["kind"] = json!(resource.kind);
             zero_nulls(&mut object, Types::built_in(row.group, row.kind));
             times::check(row, &object)?;
-            let mut decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
+            let mut decoded = decode_as(row, &object)?;
+            if zeros::leave_out(row.kind, &mut object) {
+                decoded = decode_as(row, &object)?;
+            }
             let unknown = lost(&object, &decoded, &Path::default());
             blank::without_made_up_selector(&mut decoded, &object);
             if !is_definition(resource) {
@@ -92,12 +85,7 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
             (decoded, unknown)
         }
         Nature::Custom(custom) => {
-            let mut unknown = type_metadata(&mut object)?;
-            unknown.extend(prune(&custom.schema, &mut object));
-            if custom.embeds {
-                unknown.extend(embedded::coerce(&custom.schema, &mut object)?);
-            }
-            apply_defaults(&custom.schema, &mut object);
+            let unknown = typed_custom(custom, kinds::kinship(resource, &object), &mut object)?;
             (object, unknown)
         }
     };
@@ -110,6 +98,38 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
     Ok((decoded, unknown))
 }
 
+fn decode_as(row: &Builtin, object: &Value) -> Result<Value, String> {
+    (row.decode)(object).map_err(|error| error.to_string())
+}
+
+/// Fits an object that was sent to where custom ones are kept. One that says it is something else
+/// is let be until it is checked; in a version that there is not no fields are known.
+fn typed_custom(
+    custom: &Custom,
+    kinship: Kinship,
+    object: &mut Value,
+) -> Result<Vec<Path>, String> {
+    let mut unknown = type_metadata(object)?;
+    match kinship {
+        Kinship::Same => {
+            unknown.extend(prune(&custom.schema, object));
+            if custom.embeds {
+                unknown.extend(embedded::coerce(&custom.schema, object)?);
+            }
+            apply_defaults(&custom.schema, object);
+        }
+        Kinship::NoVersion => {
+            for (key, _) in object.as_object_mut().into_iter().flatten() {
+                if !["apiVersion", "kind", "metadata"].contains(&key.as_str()) {
+                    unknown.push(Path::default().key(key.as_str()));
+                }
+            }
+        }
+        Kinship::Other => {}
+    }
+    Ok(unknown)
+}
+
 /// What came of an apply, as its type holds it: with defaults. Of a custom resource what was emptied
 /// or applied as null stays null, for the check to see.
 ///
@@ -119,16 +139,27 @@ pub(super) fn completed(resource: &Resource, mut object: Value) -> Result<Value,
     match &resource.nature {
         Nature::Builtin(_) => typed(resource, object).map(|(object, _)| object),
         Nature::Custom(custom) => {
-            type_metadata(&mut object)?;
+            // Its metadata stays as it came out, too; see [`settle`].
+            object_meta(&object["metadata"])?;
             // What an open part took in below a part that is not open.
             prune(&custom.schema, &mut object);
             if custom.embeds {
                 embedded::coerce(&custom.schema, &mut object)?;
             }
             fill_defaults(&custom.schema, &mut object);
-            metadata::drop_empty(&mut object);
             Ok(object)
         }
+    }
+}
+
+/// The metadata of a custom object as it is stored: without what an apply has emptied. The object that
+/// such an apply ends is answered with and never stored, so it still shows that.
+pub(super) fn settle(resource: &Resource, object: &mut Value) {
+    if resource.is_builtin() {
+        return;
+    }
+    if type_metadata(object).is_ok() {
+        metadata::drop_empty(object);
     }
 }
 
@@ -335,6 +366,9 @@ pub(super) fn check(
                 checked
                     .warnings
                     .extend(definition_rules::warnings(object, old));
+            }
+            if part == Part::Main {
+                checked.advice.extend(rules::advice(object, old));
             }
             checked
         }

@@ -13,7 +13,7 @@ const OF_ADDRESS: [&str; 4] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamil
 pub(super) fn service(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
     let spec = &object["spec"];
     let ports = list(&spec["ports"]);
-    let headless = spec["clusterIP"] == "None" || spec["type"] == "ExternalName";
+    let headless = spec["clusterIPs"] == json!(["None"]) || spec["type"] == "ExternalName";
     if !headless && ports.is_empty() {
         causes.push(Cause::required("spec.ports", ""));
     }
@@ -84,5 +84,8 @@ pub(in super::super) fn keep_address(service: &mut Value, old: &Value) {
         {
             spec[key] = kept.clone();
         }
+    }
+    if spec["clusterIPs"].is_null() && spec["clusterIP"] == "None" {
+        give_address(service, "");
     }
 }

@@ -6,7 +6,7 @@ use super::{fields, immutable, list, natural};
 use crate::adapters::sim::api::names;
 use crate::adapters::sim::api::status::Cause;
 
-pub(super) fn workload(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
+fn workload(object: &Value, causes: &mut Vec<Cause>) {
     let spec = &object["spec"];
     natural("spec.replicas", &spec["replicas"], causes);
     selector(object, causes);
@@ -23,7 +23,35 @@ pub(super) fn workload(object: &Value, old: Option<&Value>, causes: &mut Vec<Cau
     ] {
         natural(&format!("spec.{key}"), &spec[key], causes);
     }
+}
+
+/// Deployments and their like: the selector stays.
+pub(super) fn selecting(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
+    workload(object, causes);
     immutable("spec.selector", object, old, causes);
+}
+
+/// Of a StatefulSet little else may change.
+pub(super) fn stateful_set(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
+    const MAY_CHANGE: [&str; 7] = [
+        "replicas",
+        "template",
+        "updateStrategy",
+        "minReadySeconds",
+        "ordinals",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+    ];
+    workload(object, causes);
+    let fixed = |object: &Value| {
+        let mut spec = object["spec"].as_object().cloned().unwrap_or_default();
+        spec.retain(|key, value| !value.is_null() && !MAY_CHANGE.contains(&key.as_str()));
+        spec
+    };
+    if old.is_some_and(|old| fixed(old) != fixed(object)) {
+        let detail = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+        causes.push(Cause::forbidden("spec", detail));
+    }
 }
 
 /// The selector has to be there, and to select the Pods of the template.
