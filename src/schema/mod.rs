@@ -47,8 +47,8 @@ mod walk;
 mod wording;
 
 pub use apply::{
-    Conflict, Endpoint, Managed, Operation, Refusal, Writer, apply, create, fits, fits_stored,
-    update,
+    Conflict, Endpoint, Ground, Managed, Operation, Refusal, Writer, apply, create, fits,
+    fits_stored, update,
 };
 pub use cel::{Rule, RuleFaults, Unchecked, rule_faults};
 pub use defaults::{apply_defaults, fill_defaults};

@@ -25,11 +25,17 @@ fn without_faults(message: &str) -> String {
 
 fn without_stored(message: &str) -> String {
     match (message.find('{'), message.rfind('}')) {
-        (Some(from), Some(to)) if message.contains("creationTimestamp") => {
+        (Some(from), Some(to)) if is_stored(message) => {
             format!("{}(object){}", &message[..from], &message[to + 1..])
         }
         _ => message.to_owned(),
     }
+}
+
+fn is_stored(message: &str) -> bool {
+    ["creationTimestamp", "resourceVersion\""]
+        .iter()
+        .any(|key| message.contains(key))
 }
 
 #[test]

@@ -90,7 +90,7 @@ pub(super) fn create(
         return Err(kinds::invalid(write.resource, &object, &foreign));
     }
     let mut causes = metadata::check(&object, write.resource);
-    let checked = strategy::check(write.resource, write.part, &object, None);
+    let checked = strategy::check(write.resource, Part::Main, &object, None);
     causes.extend(checked.causes);
     if !causes.is_empty() {
         return Err(Refusal::invalid(write.resource, &name, &causes).warned(checked.warnings));
@@ -99,10 +99,13 @@ pub(super) fn create(
     check_no_version(write, &object)?;
     let address = Address::of(write.resource, write.namespace, &name);
     if let Some(live) = state.get(&address) {
-        let refusal = Refusal::already_exists(write.resource, &name);
-        return Err(match live.is_deleting() {
-            true => refusal.opening("object is being deleted: "),
-            false => refusal,
+        let prefix = metadata::text(&object, "generateName");
+        return Err(match (prefix.is_empty(), live.is_deleting()) {
+            (false, _) => Refusal::name_is_taken(write.resource, &name),
+            (true, true) => {
+                Refusal::already_exists(write.resource, &name).opening("object is being deleted: ")
+            }
+            (true, false) => Refusal::already_exists(write.resource, &name),
         });
     }
     strategy::settle(write.resource, &mut object);

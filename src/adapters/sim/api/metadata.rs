@@ -310,6 +310,7 @@ pub(super) fn check_update(object: &Value, old: &Value) -> Vec<Cause> {
         let mut added = finalizers(object);
         added.retain(|finalizer| !known.contains(finalizer));
         added.sort_unstable();
+        added.dedup();
         if !added.is_empty() {
             let added: Vec<String> = added.iter().map(|name| format!("{name:?}")).collect();
             let detail = format!(

@@ -171,6 +171,15 @@ impl Refusal {
         Self::new(409, "AlreadyExists", message).of(resource, name)
     }
 
+    /// As [`Self::already_exists`], of a name that the server could have chosen.
+    pub(super) fn name_is_taken(resource: &Resource, name: &str) -> Self {
+        let mut refusal =
+            Self::already_exists(resource, name).detail("retryAfterSeconds", json!(1));
+        let rest = ", the server was not able to generate a unique name for the object";
+        refusal.message.push_str(rest);
+        refusal
+    }
+
     /// The same with these words before its message.
     pub(super) fn opening(mut self, words: &str) -> Self {
         self.message.insert_str(0, words);

@@ -198,6 +198,13 @@ fn apply_value(state: &mut State, write: Write<'_>, config: &Value) -> Result<Wr
     let old = live.as_ref().map(|live| live.value(write.resource));
     let force = write.options.force;
     let mut object = managers::applied(write.hand(), old.as_ref(), config, force)?;
+    let uid = metadata::text(&object, "uid");
+    if live.is_none() && !uid.is_empty() {
+        let why = format!(
+            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        );
+        return Err(Refusal::conflict(write.resource, write.name, why));
+    }
     metadata::place(&mut object, write.resource, write.namespace)?;
     metadata::check_name(&object, write.name)?;
     let (Some(live), Some(old)) = (live, old) else {
@@ -209,13 +216,6 @@ fn apply_value(state: &mut State, write: Write<'_>, config: &Value) -> Result<Wr
 }
 
 fn apply_new(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Written, Refusal> {
-    let uid = metadata::text(&object, "uid");
-    if !uid.is_empty() {
-        let why = format!(
-            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-        );
-        return Err(Refusal::conflict(write.resource, write.name, why));
-    }
     // A real server would make an object that is going already.
     for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
         metadata::of(&mut object).remove(key);
