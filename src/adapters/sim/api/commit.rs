@@ -19,7 +19,7 @@ use super::resources::Resource;
 use super::rules;
 use super::status::{Cause, Refusal};
 use super::store::State;
-use super::strategy::{self, Checked, Part};
+use super::strategy::{self, Part};
 
 /// The largest object that is stored, in bytes (etcd's request limit).
 const OBJECT_LIMIT: usize = 1_536 * 1024;
@@ -85,15 +85,16 @@ pub(super) fn create(
     if write.resource.is("", "services") && write.part == Part::Main {
         rules::give_address(&mut object, &state.next_address());
     }
-    let foreign = kinds::check_custom(write.resource, &object);
-    if !foreign.is_empty() {
-        return Err(kinds::invalid(write.resource, &object, &foreign));
+    let mut causes = Vec::new();
+    // The metadata of what says that it is something else is not looked at.
+    if kinds::check_custom(write.resource, &object).is_empty() {
+        causes = metadata::check(&object, write.resource);
     }
-    let mut causes = metadata::check(&object, write.resource);
     let checked = strategy::check(write.resource, Part::Main, &object, None);
     causes.extend(checked.causes);
     if !causes.is_empty() {
-        return Err(Refusal::invalid(write.resource, &name, &causes).warned(checked.warnings));
+        let refusal = kinds::invalid(write.resource, &object, &causes);
+        return Err(refusal.warned(checked.warnings));
     }
     let warnings = checked.warnings.into_iter().chain(checked.advice).collect();
     check_no_version(write, &object)?;
@@ -188,12 +189,7 @@ pub(super) fn change(
     strategy::count_generation(write.resource, &mut object, old);
     let mut causes = metadata::check(&object, write.resource);
     causes.extend(metadata::check_update(&object, old));
-    let foreign = kinds::check_custom(write.resource, &object);
-    let checked = match foreign.is_empty() {
-        true => strategy::check(write.resource, write.part, &object, Some(old)),
-        false => Checked::default(),
-    };
-    causes.extend(foreign);
+    let checked = strategy::check(write.resource, write.part, &object, Some(old));
     causes.extend(checked.causes);
     if !causes.is_empty() {
         let refusal = kinds::invalid(write.resource, &object, &causes);

@@ -92,7 +92,7 @@ impl Resource {
             (true, "apiextensions.k8s.io", _) | (false, ..) => &self.collection,
             (true, _, plural) => plural,
         };
-        format!("/registry/{place}/{}", address.key)
+        format!("{place}/{}", address.key)
     }
 
     /// Whether it is the resource `plural` of `group`.

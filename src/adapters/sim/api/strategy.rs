@@ -22,8 +22,8 @@ use super::times;
 use super::zeros;
 use crate::model::Path;
 use crate::schema::{
-    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta, prune,
-    zero_nulls,
+    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, judge_stranger,
+    object_meta, prune, zero_nulls,
 };
 
 /// Which part of an object a write is about.
@@ -119,11 +119,14 @@ fn typed_custom(
             apply_defaults(&custom.schema, object);
         }
         Kinship::NoVersion => {
-            for (key, _) in object.as_object_mut().into_iter().flatten() {
-                if !["apiVersion", "kind", "metadata"].contains(&key.as_str()) {
+            let fields = object.as_object_mut().expect("it has metadata");
+            fields.retain(|key, _| {
+                let known = ["apiVersion", "kind", "metadata"].contains(&key.as_str());
+                if !known {
                     unknown.push(Path::default().key(key.as_str()));
                 }
-            }
+                known
+            });
         }
         Kinship::Other => {}
     }
@@ -373,10 +376,15 @@ pub(super) fn check(
             checked
         }
         Nature::Custom(custom) => {
-            let verdict = judge(&custom.schema, object, old, part.subresource());
+            let said = kinds::check_custom(resource, object);
+            let verdict = match said.is_empty() {
+                true => judge(&custom.schema, object, old, part.subresource()),
+                false => judge_stranger(&custom.schema, object, old),
+            };
             let tolerated = verdict.tolerated.iter().map(ToString::to_string);
             let unchecked = verdict.unchecked.iter().map(ToString::to_string);
-            let mut causes: Vec<Cause> = verdict.violations.into_iter().map(cause).collect();
+            let found = verdict.violations.into_iter().map(cause);
+            let mut causes: Vec<Cause> = said.into_iter().chain(found).collect();
             let mut advice = Vec::new();
             if part == Part::Main {
                 advice = metadata::finalizer_warnings(object, old);

@@ -141,7 +141,8 @@ fn put(state: &mut State, write: Write<'_>, object: Value) -> Result<Written, Re
 }
 
 fn uid_conflict(write: Write<'_>, wanted: &str, found: &str) -> Refusal {
-    Refusal::precondition(write.resource, &write.address(), "UID", (wanted, found))
+    let (address, dry_run) = (write.address(), write.options.dry_run);
+    Refusal::precondition(write.resource, &address, "UID", (wanted, found), dry_run)
 }
 
 /// PATCH.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::list;
+use crate::adapters::sim::api::custom::text;
 use crate::adapters::sim::api::status::Cause;
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
@@ -32,6 +33,10 @@ pub(super) fn service(object: &Value, old: Option<&Value>, causes: &mut Vec<Caus
     }
     if !TYPES.iter().any(|known| spec["type"] == *known) {
         causes.push(Cause::unsupported("spec.type", &spec["type"], &TYPES));
+    }
+    let has_address = spec["type"] != "ExternalName" && !text(&spec["clusterIP"]).is_empty();
+    if has_address && list(&spec["clusterIPs"]).is_empty() {
+        causes.push(Cause::required("spec.clusterIPs", ""));
     }
     address_stays(spec, old, causes);
 }

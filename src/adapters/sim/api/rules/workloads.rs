@@ -88,6 +88,7 @@ fn containers(spec: &Value, causes: &mut Vec<Cause>) {
     if containers.is_empty() {
         causes.push(Cause::required(field, ""));
     }
+    let mut names_seen = Vec::new();
     for (at, container) in containers.iter().enumerate() {
         let name = container["name"].as_str().unwrap_or_default();
         match name {
@@ -100,6 +101,11 @@ fn containers(spec: &Value, causes: &mut Vec<Cause>) {
                 causes.extend(names::label(name).into_iter().map(wrong));
             }
         }
+        if names_seen.contains(&name) {
+            let field = format!("{field}[{at}].name");
+            causes.push(Cause::duplicate(field, &container["name"]));
+        }
+        names_seen.push(name);
         if container["image"].as_str().unwrap_or_default().is_empty() {
             causes.push(Cause::required(format!("{field}[{at}].image"), ""));
         }
