@@ -33,9 +33,12 @@ fn without_stored(message: &str) -> String {
 }
 
 fn is_stored(message: &str) -> bool {
-    ["creationTimestamp", "resourceVersion\""]
-        .iter()
-        .any(|key| message.contains(key))
+    let keys = [
+        "creationTimestamp",
+        "resourceVersion\"",
+        "resourceVersion\\\"",
+    ];
+    keys.iter().any(|key| message.contains(key))
 }
 
 #[test]
@@ -55,5 +58,9 @@ fn only_what_is_chance_is_taken_out() {
     assert_eq!(
         settled("missing in '{\"creationTimestamp\":\"now\"}'"),
         "missing in '(object)'"
+    );
+    assert_eq!(
+        settled(r#"Invalid value: "{\"metadata\":{\"resourceVersion\":\"7\"}}": no"#),
+        r#"Invalid value: "(object)": no"#
     );
 }

@@ -96,25 +96,16 @@ pub(super) fn create(
         let refusal = kinds::invalid(write.resource, &object, &causes);
         return Err(refusal.warned(checked.warnings));
     }
-    let warnings = checked.warnings.into_iter().chain(checked.advice).collect();
-    check_no_version(write, &object)?;
+    let warnings: Vec<String> = checked.warnings.into_iter().chain(checked.advice).collect();
     let address = Address::of(write.resource, write.namespace, &name);
-    if let Some(live) = state.get(&address) {
-        let prefix = metadata::text(&object, "generateName");
-        return Err(match (prefix.is_empty(), live.is_deleting()) {
-            (false, _) => Refusal::name_is_taken(write.resource, &name),
-            (true, true) => {
-                Refusal::already_exists(write.resource, &name).opening("object is being deleted: ")
-            }
-            (true, false) => Refusal::already_exists(write.resource, &name),
-        });
-    }
+    is_new(state, write, &address, &object).map_err(|no| no.warned(warnings.clone()))?;
+    let said = metadata::text(&object, "resourceVersion").parse();
     strategy::settle(write.resource, &mut object);
     let draft = draft(state, write, object)?;
     let object = match write.options.dry_run {
         true => {
             state.skip_uid();
-            draft.at(0)
+            draft.at(said.unwrap_or_default())
         }
         false => state.put(&address, draft),
     };
@@ -125,16 +116,32 @@ pub(super) fn create(
     })
 }
 
-/// What is posted has no version; the storage does not mind one that is no number.
-fn check_no_version(write: Write<'_>, object: &Value) -> Result<(), Refusal> {
-    let is_posted = write.name.is_empty();
-    let said = metadata::text(object, "resourceVersion").parse::<u64>();
-    match said {
-        Ok(version) if version > 0 && is_posted => Err(Refusal::internal(
-            "resourceVersion should not be set on objects to be created",
-        )),
-        _ => Ok(()),
+/// Whether there is none like it. What is posted has no version, either; the storage does not mind one
+/// that is no number.
+fn is_new(
+    state: &State,
+    write: Write<'_>,
+    address: &Address,
+    object: &Value,
+) -> Result<(), Refusal> {
+    let (resource, name) = (write.resource, address.name());
+    let version: Option<u64> = metadata::text(object, "resourceVersion").parse().ok();
+    let is_posted = write.name.is_empty() && !write.options.dry_run;
+    if is_posted && version.is_some_and(|version| version > 0) {
+        let why = "resourceVersion should not be set on objects to be created";
+        return Err(Refusal::internal(why));
     }
+    let Some(live) = state.get(address) else {
+        return Ok(());
+    };
+    let could_be_generated = !metadata::text(object, "generateName").is_empty();
+    Err(match (could_be_generated, live.is_deleting()) {
+        (true, _) => Refusal::name_is_taken(resource, name),
+        (false, true) => {
+            Refusal::already_exists(resource, name).opening("object is being deleted: ")
+        }
+        (false, false) => Refusal::already_exists(resource, name),
+    })
 }
 
 fn draft(state: &State, write: Write<'_>, mut object: Value) -> Result<Stored, Refusal> {

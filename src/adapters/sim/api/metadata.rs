@@ -217,15 +217,17 @@ pub(super) fn check_embedded(object: &Value) -> Vec<Cause> {
 /// What is the same whatever the object is called.
 fn check_rest(object: &Value, causes: &mut Vec<Cause>) {
     let metadata = &object["metadata"];
-    check_labels(&metadata["labels"], causes);
-    check_annotations(&metadata["annotations"], causes);
+    check_marks("metadata", metadata, causes);
     causes.extend(owners::check(&metadata["ownerReferences"]));
     check_finalizers(object, causes);
 }
 
 fn push(causes: &mut Vec<Cause>, key: &str, value: &str, complaints: Vec<String>) {
+    tell(causes, &format!("metadata.{key}"), value, complaints);
+}
+
+fn tell(causes: &mut Vec<Cause>, field: &str, value: &str, complaints: Vec<String>) {
     for complaint in complaints {
-        let field = format!("metadata.{key}");
         causes.push(Cause::invalid(field, &json!(value), &complaint));
     }
 }
@@ -235,26 +237,26 @@ fn entries(map: &Value) -> impl Iterator<Item = (&str, &str)> {
     map.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
 }
 
-fn check_labels(labels: &Value, causes: &mut Vec<Cause>) {
-    for (key, value) in entries(labels) {
-        push(causes, "labels", key, names::qualified(key));
-        push(causes, "labels", value, names::label_value(value));
+/// What is wrong with the labels and annotations of `metadata`, which is said to stand at `field`.
+pub(super) fn check_marks(field: &str, metadata: &Value, causes: &mut Vec<Cause>) {
+    let labels = format!("{field}.labels");
+    for (key, value) in entries(&metadata["labels"]) {
+        tell(causes, &labels, key, names::qualified(key));
+        tell(causes, &labels, value, names::label_value(value));
     }
-}
-
-fn check_annotations(annotations: &Value, causes: &mut Vec<Cause>) {
+    let annotations = format!("{field}.annotations");
     let mut size = 0;
-    for (key, value) in entries(annotations) {
-        push(
+    for (key, value) in entries(&metadata["annotations"]) {
+        tell(
             causes,
-            "annotations",
+            &annotations,
             key,
             names::qualified(&key.to_lowercase()),
         );
         size += key.len() + value.len();
     }
     if size > ANNOTATIONS_LIMIT {
-        causes.push(Cause::too_long("metadata.annotations", ANNOTATIONS_LIMIT));
+        causes.push(Cause::too_long(annotations, ANNOTATIONS_LIMIT));
     }
 }
 

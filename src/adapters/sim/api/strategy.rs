@@ -20,7 +20,7 @@ use super::rules;
 use super::status::Cause;
 use super::times;
 use super::zeros;
-use crate::model::Path;
+use crate::model::{Path, Segment};
 use crate::schema::{
     Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, judge_stranger,
     object_meta, prune, zero_nulls,
@@ -57,8 +57,21 @@ pub(super) fn decode(resource: &Resource, object: Value) -> Result<(Value, Vec<S
     let (decoded, unknown) = typed(resource, object)?;
     let said = unknown
         .iter()
-        .map(|path| format!("unknown field \"{path}\""));
+        .map(|path| format!("unknown field \"{}\"", plain(path)));
     Ok((decoded, said.collect()))
+}
+
+/// A path as a strict reader writes it, whatever the names in it hold.
+fn plain(path: &Path) -> String {
+    let mut said = String::new();
+    for segment in &path.0 {
+        match segment {
+            Segment::Index(index) => said.push_str(&format!("[{index}]")),
+            Segment::Key(key) if said.is_empty() => said.push_str(key),
+            Segment::Key(key) => said.push_str(&format!(".{key}")),
+        }
+    }
+    said
 }
 
 /// An object as its type holds it, and where it had unknown fields.
@@ -78,6 +91,8 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
             }
             let unknown = lost(&object, &decoded, &Path::default());
             blank::without_made_up_selector(&mut decoded, &object);
+            // Our types make up some texts that theirs leave out.
+            zeros::leave_out(row.kind, &mut decoded);
             if !is_definition(resource) {
                 blank::drop_empty_lists(&mut decoded, blank(resource));
             }

@@ -3,6 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{fields, immutable, list, natural};
+use crate::adapters::sim::api::custom::text;
+use crate::adapters::sim::api::metadata;
 use crate::adapters::sim::api::names;
 use crate::adapters::sim::api::status::Cause;
 
@@ -10,6 +12,8 @@ fn workload(object: &Value, causes: &mut Vec<Cause>) {
     let spec = &object["spec"];
     natural("spec.replicas", &spec["replicas"], causes);
     selector(object, causes);
+    // So the server names the place, without the metadata between.
+    metadata::check_marks("spec.template", &spec["template"]["metadata"], causes);
     containers(spec, causes);
     let policy = &spec["template"]["spec"]["restartPolicy"];
     if policy.as_str().is_some_and(|policy| policy != "Always") {
@@ -106,8 +110,35 @@ fn containers(spec: &Value, causes: &mut Vec<Cause>) {
             causes.push(Cause::duplicate(field, &container["name"]));
         }
         names_seen.push(name);
+        ports(&format!("{field}[{at}].ports"), &container["ports"], causes);
         if container["image"].as_str().unwrap_or_default().is_empty() {
             causes.push(Cause::required(format!("{field}[{at}].image"), ""));
+        }
+    }
+}
+
+fn ports(at: &str, ports: &Value, causes: &mut Vec<Cause>) {
+    const RANGE: &str = "must be between 1 and 65535, inclusive";
+    const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+    let mut names_seen = Vec::new();
+    for (index, port) in list(ports).iter().enumerate() {
+        let field = |key: &str| format!("{at}[{index}].{key}");
+        let name = text(&port["name"]);
+        if !name.is_empty() && names_seen.contains(&name) {
+            causes.push(Cause::duplicate(field("name"), &port["name"]));
+        }
+        names_seen.push(name);
+        for key in ["containerPort", "hostPort"] {
+            match port[key].as_i64().unwrap_or_default() {
+                0 if key == "hostPort" => {}
+                0 => causes.push(Cause::required(field(key), "")),
+                1..=65535 => {}
+                _ => causes.push(Cause::invalid(field(key), &port[key], RANGE)),
+            }
+        }
+        let protocol = &port["protocol"];
+        if !PROTOCOLS.contains(&text(protocol)) {
+            causes.push(Cause::unsupported(field("protocol"), protocol, &PROTOCOLS));
         }
     }
 }

@@ -161,26 +161,29 @@ fn check_order(changes: &[Value], order: &[Value], key: Option<&str>) -> Result<
     if changes.is_empty() || order.is_empty() {
         return Ok(());
     }
-    let mut rest = order.iter();
-    for change in changes.iter().filter(|change| change.get(PATCH).is_none()) {
-        let wanted = identity(change, key)?;
-        let mut found = false;
-        for next in rest.by_ref() {
-            found = identity(next, key)? == wanted;
-            if found {
-                break;
-            }
+    let is_gone = |change: &Value| key.is_some() && change.get(PATCH) == Some(&json!("delete"));
+    let kept: Vec<&Value> = changes.iter().filter(|change| !is_gone(change)).collect();
+    let (mut at, mut next) = (0, 0);
+    while at < kept.len() && next < order.len() {
+        // Behind the last item that the order names, directives are out of order, too.
+        if kept[at].get(PATCH).is_some() {
+            at += 1;
+            continue;
         }
-        if !found {
-            let shown = |items: &[Value]| printed(&Value::Array(items.to_vec()));
-            return Err(Refusal::internal(format!(
-                "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
-                shown(changes),
-                shown(order)
-            )));
+        if identity(kept[at], key)? == identity(&order[next], key)? {
+            at += 1;
         }
+        next += 1;
     }
-    Ok(())
+    if at == kept.len() {
+        return Ok(());
+    }
+    let shown = |items: &[Value]| printed(&Value::Array(items.to_vec()));
+    Err(Refusal::internal(format!(
+        "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
+        shown(changes),
+        shown(order)
+    )))
 }
 
 /// The list that stands under `name` of the map at `at`, patched.

@@ -7,6 +7,7 @@ mod random;
 mod shapes;
 mod steady;
 mod step;
+mod strategic;
 mod things;
 
 use super::sequence::{Step, Verb};
@@ -27,7 +28,10 @@ const VERBS: &[(usize, Verb)] = &[
 /// The sequence of `seed`.
 pub(super) fn sequence(seed: u64) -> Vec<Step> {
     let mut random = Random::new(seed);
-    let kind = random.weighed(KINDS);
+    let mut kind = random.weighed(KINDS);
+    while std::env::var("HACK_BUILTIN").is_ok() && !kind.is_built_in() {
+        kind = random.weighed(KINDS);
+    }
     if kind.is_built_in() || random.chance(60) {
         random.be_careful();
     }
@@ -42,6 +46,11 @@ pub(super) fn sequence(seed: u64) -> Vec<Step> {
         let verb = match at {
             0 => *random.weighed(&[(6, Verb::Apply), (4, Verb::Create)]),
             _ => *random.weighed(VERBS),
+        };
+        // Kinds of definitions take no such patch.
+        let verb = match verb {
+            Verb::Merge | Verb::Patch if kind.is_built_in() && random.chance(60) => Verb::Strategic,
+            verb => verb,
         };
         let mut step = Maker::new(&mut random, kind, name).step(verb);
         steady::make(&mut step, kind, at);
