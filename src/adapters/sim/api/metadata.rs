@@ -237,13 +237,17 @@ fn entries(map: &Value) -> impl Iterator<Item = (&str, &str)> {
     map.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
 }
 
+/// What is wrong with labels that stand at `field`.
+pub(super) fn check_labels(field: &str, labels: &Value, causes: &mut Vec<Cause>) {
+    for (key, value) in entries(labels) {
+        tell(causes, field, key, names::qualified(key));
+        tell(causes, field, value, names::label_value(value));
+    }
+}
+
 /// What is wrong with the labels and annotations of `metadata`, which is said to stand at `field`.
 pub(super) fn check_marks(field: &str, metadata: &Value, causes: &mut Vec<Cause>) {
-    let labels = format!("{field}.labels");
-    for (key, value) in entries(&metadata["labels"]) {
-        tell(causes, &labels, key, names::qualified(key));
-        tell(causes, &labels, value, names::label_value(value));
-    }
+    check_labels(&format!("{field}.labels"), &metadata["labels"], causes);
     let annotations = format!("{field}.annotations");
     let mut size = 0;
     for (key, value) in entries(&metadata["annotations"]) {

@@ -208,7 +208,10 @@ fn lost(before: &Value, after: &Value, at: &Path) -> Vec<Path> {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => before
             .iter()
-            .filter(|(key, value)| !is_empty(value) && *key != "stringData")
+            .filter(|(key, value)| {
+                // Directives of patches are never known.
+                (!is_empty(value) || key.starts_with('$')) && *key != "stringData"
+            })
             .flat_map(|(key, value)| match after.get(key) {
                 Some(other) => lost(value, other, &at.key(key.as_str())),
                 None => vec![at.key(key.as_str())],

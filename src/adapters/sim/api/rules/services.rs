@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::list;
 use crate::adapters::sim::api::custom::text;
-use crate::adapters::sim::api::names;
 use crate::adapters::sim::api::status::Cause;
+use crate::adapters::sim::api::{metadata, names};
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 
@@ -24,6 +24,7 @@ pub(super) fn service(object: &Value, old: Option<&Value>, causes: &mut Vec<Caus
     if !headless && ports.is_empty() {
         causes.push(Cause::required("spec.ports", ""));
     }
+    metadata::check_labels("spec.selector", &spec["selector"], causes);
     doubles(ports, causes);
     for (at, port) in ports.iter().enumerate() {
         let field = |key: &str| format!("spec.ports[{at}].{key}");

@@ -14,6 +14,9 @@ fn workload(object: &Value, causes: &mut Vec<Cause>) {
     selector(object, causes);
     // So the server names the place, without the metadata between.
     metadata::check_marks("spec.template", &spec["template"]["metadata"], causes);
+    let pod = &spec["template"]["spec"];
+    let field = "spec.template.spec.nodeSelector";
+    metadata::check_labels(field, &pod["nodeSelector"], causes);
     containers(spec, causes);
     let policy = &spec["template"]["spec"]["restartPolicy"];
     if policy.as_str().is_some_and(|policy| policy != "Always") {

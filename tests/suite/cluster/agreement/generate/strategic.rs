@@ -4,9 +4,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::random::Random;
 
-/// The lists that merge, and by which of these fields their items do.
+/// The lists that merge, and by which of these fields their items do. Conditions are left out: the
+/// simulator's types hold none without its time, as a directive leaves it.
 const KEYED: &[(&str, &[&str])] = &[
-    ("conditions", &["type"]),
     ("containers", &["name"]),
     ("env", &["name"]),
     ("imagePullSecrets", &["name"]),
