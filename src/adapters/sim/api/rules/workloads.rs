@@ -114,6 +114,12 @@ fn containers(spec: &Value, causes: &mut Vec<Cause>) {
         }
         names_seen.push(name);
         ports(&format!("{field}[{at}].ports"), &container["ports"], causes);
+        for (index, variable) in list(&container["env"]).iter().enumerate() {
+            if text(&variable["name"]).is_empty() {
+                let field = format!("{field}[{at}].env[{index}].name");
+                causes.push(Cause::required(field, ""));
+            }
+        }
         if container["image"].as_str().unwrap_or_default().is_empty() {
             causes.push(Cause::required(format!("{field}[{at}].image"), ""));
         }
