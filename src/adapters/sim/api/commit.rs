@@ -100,7 +100,7 @@ pub(super) fn create(
     let address = Address::of(write.resource, write.namespace, &name);
     is_new(state, write, &address, &object).map_err(|no| no.warned(warnings.clone()))?;
     let said = metadata::text(&object, "resourceVersion").parse();
-    strategy::settle(write.resource, &mut object);
+    strategy::settle(write.resource, write.part, &mut object);
     let draft = draft(state, write, object)?;
     let object = match write.options.dry_run {
         true => {
@@ -207,7 +207,7 @@ pub(super) fn change(
     let address = write.address();
     let ends = metadata::is_deleting(old) && !delete::is_held(write.resource, &object);
     if !ends {
-        strategy::settle(write.resource, &mut object);
+        strategy::settle(write.resource, write.part, &mut object);
     }
     let draft = draft(state, write, object)?;
     let version = state.get(&address).map_or(0, |live| live.version);

@@ -170,14 +170,19 @@ pub(super) fn completed(resource: &Resource, mut object: Value) -> Result<Value,
     }
 }
 
-/// The metadata of a custom object as it is stored: without what an apply has emptied. The object that
-/// such an apply ends is answered with and never stored, so it still shows that.
-pub(super) fn settle(resource: &Resource, object: &mut Value) {
-    if resource.is_builtin() {
+/// A custom object as it is stored: its metadata without what an apply has emptied, and a status without
+/// what one that said it was something else has put there. The object that a write ends is answered with
+/// and never stored, so it still shows all that.
+pub(super) fn settle(resource: &Resource, part: Part, object: &mut Value) {
+    let Some(custom) = resource.custom() else {
         return;
-    }
+    };
     if type_metadata(object).is_ok() {
         metadata::drop_empty(object);
+    }
+    if part == Part::Status {
+        prune(&custom.schema, object);
+        apply_defaults(&custom.schema, object);
     }
 }
 

@@ -17,6 +17,7 @@ fn workload(object: &Value, causes: &mut Vec<Cause>) {
     let pod = &spec["template"]["spec"];
     let field = "spec.template.spec.nodeSelector";
     metadata::check_labels(field, &pod["nodeSelector"], causes);
+    volumes(&pod["volumes"], causes);
     containers(spec, causes);
     let policy = &spec["template"]["spec"]["restartPolicy"];
     if policy.as_str().is_some_and(|policy| policy != "Always") {
@@ -148,6 +149,23 @@ fn ports(at: &str, ports: &Value, causes: &mut Vec<Cause>) {
         let protocol = &port["protocol"];
         if !PROTOCOLS.contains(&text(protocol)) {
             causes.push(Cause::unsupported(field("protocol"), protocol, &PROTOCOLS));
+        }
+    }
+}
+
+fn volumes(volumes: &Value, causes: &mut Vec<Cause>) {
+    let mut names_seen = Vec::new();
+    for (at, volume) in list(volumes).iter().enumerate() {
+        let field = format!("spec.template.spec.volumes[{at}].name");
+        let name = text(&volume["name"]);
+        if name.is_empty() {
+            causes.push(Cause::required(field, ""));
+        } else if names_seen.contains(&name) {
+            causes.push(Cause::duplicate(field, &volume["name"]));
+        } else {
+            let wrong = |why: String| Cause::invalid(field.as_str(), &volume["name"], &why);
+            causes.extend(names::label(name).into_iter().map(wrong));
+            names_seen.push(name);
         }
     }
 }
