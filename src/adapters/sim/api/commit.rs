@@ -134,13 +134,13 @@ fn is_new(
     let Some(live) = state.get(address) else {
         return Ok(());
     };
-    let could_be_generated = !metadata::text(object, "generateName").is_empty();
-    Err(match (could_be_generated, live.is_deleting()) {
-        (true, _) => Refusal::name_is_taken(resource, name),
-        (false, true) => {
-            Refusal::already_exists(resource, name).opening("object is being deleted: ")
-        }
-        (false, false) => Refusal::already_exists(resource, name),
+    let refusal = match metadata::text(object, "generateName") {
+        "" => Refusal::already_exists(resource, name),
+        _ => Refusal::name_is_taken(resource, name),
+    };
+    Err(match live.is_deleting() {
+        true => refusal.opening("object is being deleted: "),
+        false => refusal,
     })
 }
 

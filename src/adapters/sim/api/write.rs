@@ -137,7 +137,9 @@ fn put(state: &mut State, write: Write<'_>, object: Value) -> Result<Written, Re
     if !uid.is_empty() && uid != live.uid() {
         return Err(uid_conflict(write, &uid, live.uid()));
     }
-    replace(state, write, &live, object)
+    let old = live.value(write.resource);
+    let object = managed(write, Some(&old), object);
+    replace(state, write, (&live, &old), object)
 }
 
 fn uid_conflict(write: Write<'_>, wanted: &str, found: &str) -> Refusal {
@@ -155,7 +157,8 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     }
     let live = state.get(&write.address()).cloned();
     let live = live.ok_or_else(|| write.not_found())?;
-    let mut object = live.value(write.resource);
+    let old = live.value(write.resource);
+    let mut object = old.clone();
     let repeated = match patch {
         Patch::Json(operations) => {
             patch::operate(&mut object, &operations.value)?;
@@ -176,8 +179,10 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     telling(told, || {
         metadata::place(&mut object, write.resource, write.namespace)?;
         metadata::check_name(&object, write.name)?;
+        // A patch is looked through for doubles only when its fields have owners.
+        let mut object = managed(write, Some(&old), object);
         telling(owners::dedup(&mut object, Dedup::Patched), || {
-            replace(state, write, &live, object)
+            replace(state, write, (&live, &old), object)
         })
     })
 }
@@ -250,14 +255,12 @@ fn check_applied_type(resource: &Resource, config: &Value) -> Result<(), Refusal
 fn replace(
     state: &mut State,
     write: Write<'_>,
-    live: &Stored,
-    object: Value,
+    (live, old): (&Stored, &Value),
+    mut object: Value,
 ) -> Result<Written, Refusal> {
     check_version(write, live, &object)?;
-    let old = live.value(write.resource);
-    let mut object = managed(write, Some(&old), object);
-    strategy::prepare_update(write.resource, write.part, &mut object, &old);
-    commit::change(state, write, &old, object)
+    strategy::prepare_update(write.resource, write.part, &mut object, old);
+    commit::change(state, write, old, object)
 }
 
 /// An update has to be based on the stored version; most built-in kinds let that be left open.
