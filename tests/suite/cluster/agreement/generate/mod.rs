@@ -28,10 +28,7 @@ const VERBS: &[(usize, Verb)] = &[
 /// The sequence of `seed`.
 pub(super) fn sequence(seed: u64) -> Vec<Step> {
     let mut random = Random::new(seed);
-    let mut kind = random.weighed(KINDS);
-    while std::env::var("HACK_BUILTIN").is_ok() && !kind.is_built_in() {
-        kind = random.weighed(KINDS);
-    }
+    let kind = random.weighed(KINDS);
     if kind.is_built_in() || random.chance(60) {
         random.be_careful();
     }
