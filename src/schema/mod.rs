@@ -47,8 +47,8 @@ mod walk;
 mod wording;
 
 pub use apply::{
-    Conflict, Endpoint, Managed, Operation, Refusal, Writer, apply, create, fits, fits_stored,
-    update,
+    Conflict, Endpoint, Ground, Managed, Operation, Refusal, Writer, apply, create, fits,
+    fits_stored, update,
 };
 pub use cel::{Rule, RuleFaults, Unchecked, rule_faults};
 pub use defaults::{apply_defaults, fill_defaults};
@@ -63,7 +63,7 @@ pub use structural::{Additional, Bound, Checks, Count, ListKind, Pattern, Schema
 pub use typed::{Comparison, compare, project, remove, zero_nulls};
 pub use types::Types;
 pub use validate::{Unknown, validate};
-pub use verdict::{Verdict, judge};
+pub use verdict::{Verdict, judge, judge_stranger};
 pub use violation::{Violation, ViolationKind};
 pub use wording::{printed, value as shown};
 

@@ -31,7 +31,7 @@ pub struct Verdict {
 /// empty.
 #[must_use]
 pub fn judge(schema: &Schema, new: &Value, old: Option<&Value>, subresource: &str) -> Verdict {
-    let mut violations = match subresource {
+    let violations = match subresource {
         "status" => of_status(schema, new, old),
         _ => {
             let pair = old.map(|old| Pair::new(schema, new, old));
@@ -40,6 +40,23 @@ pub fn judge(schema: &Schema, new: &Value, old: Option<&Value>, subresource: &st
             violations
         }
     };
+    whole(schema, new, old, violations)
+}
+
+/// As [`judge`], of an object that says it is of another kind, which is refused anyway: its values are
+/// not compared with the schema, but all that is looked at beside that is.
+#[must_use]
+pub fn judge_stranger(schema: &Schema, new: &Value, old: Option<&Value>) -> Verdict {
+    whole(schema, new, old, embedded::violations(schema, new))
+}
+
+/// Adds what concerns more than single values.
+fn whole(
+    schema: &Schema,
+    new: &Value,
+    old: Option<&Value>,
+    mut violations: Vec<Violation>,
+) -> Verdict {
     // Lists that had such items before may keep them.
     if old.is_none_or(|old| lists::violations(schema, old).is_empty()) {
         violations.extend(lists::violations(schema, new));

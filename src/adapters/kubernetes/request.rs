@@ -112,10 +112,11 @@ impl Subject {
             None => self.claimed(payload, set).await?,
         };
         let mut sent = payload.clone();
-        if uid.is_some() && left.iter().any(|left| payload.pointer(left).is_some()) {
-            if let Some(live) = self.read().await? {
-                sent = plan::yielded(payload, &live, manager, left);
-            }
+        if uid.is_some()
+            && left.iter().any(|left| payload.pointer(left).is_some())
+            && let Some(live) = self.read().await?
+        {
+            sent = plan::yielded(payload, &live, manager, left);
         }
         if let (Some(uid), Some(metadata)) = (uid, sent["metadata"].as_object_mut()) {
             // An object that was deleted meanwhile answers 409 instead of being made anew.

@@ -103,7 +103,7 @@ pub fn fates(scene: &Scene<'_>) -> BTreeMap<ObjectId, Fate> {
             fates.insert(id.clone(), fate);
         }
     }
-    scene.in_order(fates)
+    scene.in_order(&fates)
 }
 
 /// Clusters, then their parts, then the rest.
@@ -284,10 +284,10 @@ impl Scene<'_> {
     }
 
     /// Lets what is to be deleted wait for what leans on it.
-    fn in_order(&self, fates: BTreeMap<ObjectId, Fate>) -> BTreeMap<ObjectId, Fate> {
+    fn in_order(&self, fates: &BTreeMap<ObjectId, Fate>) -> BTreeMap<ObjectId, Fate> {
         let ordered = |(id, fate): (&ObjectId, &Fate)| {
             let fate = match fate {
-                Fate::Delete => self.ordered(id, &fates),
+                Fate::Delete => self.ordered(id, fates),
                 fate => fate.clone(),
             };
             (id.clone(), fate)

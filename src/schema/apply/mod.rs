@@ -67,8 +67,18 @@ impl Writer<'_> {
     }
 }
 
-/// Applies `config` to `live` (none when the object is not there yet). `managers` are the entries of the
-/// live object's managedFields; an object without any is first given to `before-first-apply`. With
+/// What a configuration is applied to.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    /// The object as it is; none when it is not there yet.
+    pub live: Option<&'a Value>,
+    /// The entries of its managedFields.
+    pub managers: &'a [Managed],
+    /// What an object of the kind holds from the start.
+    pub blank: &'a Value,
+}
+
+/// Applies `config`. An object that has no managers yet is first given to `before-first-apply`. With
 /// `force`, fields are taken from others where there would be conflicts.
 ///
 /// The object comes back without managedFields; [`Managed::write`] puts the entries in. A map or list
@@ -78,18 +88,19 @@ impl Writer<'_> {
 /// # Errors
 /// Conflicts with other managers, or what keeps `config` from being merged.
 pub fn apply(
-    live: Option<&Value>,
-    managers: &[Managed],
+    ground: Ground<'_>,
     config: &Value,
     writer: &Writer<'_>,
     force: bool,
     types: Types<'_>,
 ) -> Result<(Value, Vec<Managed>), Refusal> {
     fits(config, types)?;
-    let live = live.map(without_managed_fields);
+    let live = ground.live.map(without_managed_fields);
     let step = Step {
-        live: live.as_ref(),
-        managers,
+        ground: Ground {
+            live: live.as_ref(),
+            ..ground
+        },
         config,
         writer,
         types,
@@ -138,9 +149,8 @@ pub fn fits_stored(object: &Value, types: Types<'_>) -> Result<(), Refusal> {
 
 /// An apply whose configuration can be merged.
 struct Step<'a> {
-    /// Without managedFields.
-    live: Option<&'a Value>,
-    managers: &'a [Managed],
+    /// Its object is without managedFields.
+    ground: Ground<'a>,
     config: &'a Value,
     writer: &'a Writer<'a>,
     types: Types<'a>,
@@ -149,12 +159,13 @@ struct Step<'a> {
 impl Step<'_> {
     fn run(&self, force: bool) -> Result<(Value, Vec<Managed>), Refusal> {
         let types = self.types;
-        let mut owners = Owners::of(self.managers, types);
-        if let (Some(live), []) = (self.live, self.managers) {
-            owners.add_first(live, self.writer, types);
+        let ground = self.ground;
+        let mut owners = Owners::of(ground.managers, types);
+        if let (Some(live), []) = (ground.live, ground.managers) {
+            owners.add_first(ground.blank, live, self.writer, types);
         }
         let nothing = Value::Object(Map::new());
-        let live = self.live.unwrap_or(&nothing);
+        let live = ground.live.unwrap_or(&nothing);
         let left_alone = self.writer.endpoint.left_alone();
         let fields = FieldSet::of(self.config, types).without_subtrees(&left_alone);
         let mut mine = self.writer.entry(Operation::Apply, fields);

@@ -1,6 +1,6 @@
 //! The managers of one object, and how fields pass between them.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::conflict::{Conflict, Refusal};
 use super::managed::{Managed, Operation};
@@ -123,13 +123,19 @@ impl Owners {
         self.replace(&mine);
     }
 
-    /// Gives all of an object that nobody owns yet to one manager.
-    pub(super) fn add_first(&mut self, live: &Value, writer: &Writer<'_>, types: Types<'_>) {
+    /// Gives all of an object that nobody owns yet to one manager, but for what is there from the start.
+    pub(super) fn add_first(
+        &mut self,
+        blank: &Value,
+        live: &Value,
+        writer: &Writer<'_>,
+        types: Types<'_>,
+    ) {
         let first = Writer {
             manager: BEFORE_FIRST_APPLY,
             ..*writer
         };
-        self.update(&Value::Object(Map::new()), live, &first, types);
+        self.update(blank, live, &first, types);
     }
 
     /// Puts the oldest updaters of a version together while there are too many.

@@ -70,7 +70,12 @@ impl Story {
         let (object, managers) = self.write(manager, |story, writer| {
             let types = Types::of_schema(&story.schema);
             let live = story.object.as_ref();
-            apply(live, &story.managers, config, writer, force, types)
+            let ground = Ground {
+                live,
+                managers: &story.managers,
+                blank: &json!({}),
+            };
+            apply(ground, config, writer, force, types)
         })?;
         self.object = Some(object);
         self.managers = managers;

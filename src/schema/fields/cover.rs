@@ -82,7 +82,7 @@ fn is_unowned(at: &[Element]) -> bool {
         let same = |(element, name): (&Element, &&str)| matches!(element, Element::Field(own) if own == name);
         names.len() == at.len() && at.iter().zip(names.iter()).all(same)
     };
-    UNOWNED.iter().any(|names| named(names))
+    UNOWNED.iter().any(named)
 }
 
 /// Whether `element` is the way to `item` of a list. A key field that the item leaves out was filled

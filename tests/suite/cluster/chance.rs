@@ -25,11 +25,20 @@ fn without_faults(message: &str) -> String {
 
 fn without_stored(message: &str) -> String {
     match (message.find('{'), message.rfind('}')) {
-        (Some(from), Some(to)) if message.contains("creationTimestamp") => {
+        (Some(from), Some(to)) if is_stored(message) => {
             format!("{}(object){}", &message[..from], &message[to + 1..])
         }
         _ => message.to_owned(),
     }
+}
+
+fn is_stored(message: &str) -> bool {
+    let keys = [
+        "creationTimestamp",
+        "resourceVersion\"",
+        "resourceVersion\\\"",
+    ];
+    keys.iter().any(|key| message.contains(key))
 }
 
 #[test]
@@ -49,5 +58,9 @@ fn only_what_is_chance_is_taken_out() {
     assert_eq!(
         settled("missing in '{\"creationTimestamp\":\"now\"}'"),
         "missing in '(object)'"
+    );
+    assert_eq!(
+        settled(r#"Invalid value: "{\"metadata\":{\"resourceVersion\":\"7\"}}": no"#),
+        r#"Invalid value: "(object)": no"#
     );
 }

@@ -59,14 +59,14 @@ const MUTATIONS: &[Mutation] = &[
     Mutation {
         rule: "unknown fields are pruned",
         file: "src/adapters/sim/api/strategy.rs",
-        from: "unknown.extend(prune(&custom.schema, &mut object));",
+        from: "unknown.extend(prune(&custom.schema, object));",
         to: "unknown.extend(prune(&custom.schema, &mut object.clone()));",
     },
     Mutation {
         rule: "defaults are filled in",
         file: "src/adapters/sim/api/strategy.rs",
-        from: "apply_defaults(&custom.schema, &mut object);\n            (object, unknown)",
-        to: "(object, unknown)",
+        from: "apply_defaults(&custom.schema, object);\n        }\n        Kinship",
+        to: "}\n        Kinship",
     },
     Mutation {
         rule: "what leaves a selector is told as deleted",

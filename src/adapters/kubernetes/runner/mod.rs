@@ -222,7 +222,7 @@ impl Runner {
         match news {
             News::Object(Seen::Member, id, Some(live)) => self.observed(&id, &live),
             News::Object(Seen::Member, id, None) => self.vanished(&id),
-            News::Object(Seen::Embedded, id, live) => self.made_seen(id, live.as_deref()),
+            News::Object(Seen::Embedded, id, live) => self.made_seen(&id, live.as_deref()),
             News::Listed(kind) => self.listed(&kind),
             News::Interrupted(kind, why) => self.interrupted(&kind, &why),
             News::Definition(group) => self.defined(&group),

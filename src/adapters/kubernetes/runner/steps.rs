@@ -312,18 +312,18 @@ impl Runner {
     }
 
     /// A watch saw a resource that controllers made, or no longer sees it.
-    pub(super) fn made_seen(&mut self, id: ObjectId, live: Option<&Json>) {
+    pub(super) fn made_seen(&mut self, id: &ObjectId, live: Option<&Json>) {
         match live {
             Some(live) => drop(self.made.insert(id.clone(), health(live))),
-            None => drop(self.made.remove(&id)),
+            None => drop(self.made.remove(id)),
         }
-        let ours = |work: &Work| work.embedded.contains(&id) && !work.steps.contains_key(&id);
+        let ours = |work: &Work| work.embedded.contains(id) && !work.steps.contains_key(id);
         if !self.work.as_ref().is_some_and(ours) {
             return;
         }
-        match self.made.get(&id) {
-            Some(health) => self.progress(Progress::of(self.target.clock.now(), &id, health)),
-            None => self.tell(&id, State::Progressing, false, "it was deleted".to_owned()),
+        match self.made.get(id) {
+            Some(health) => self.progress(Progress::of(self.target.clock.now(), id, health)),
+            None => self.tell(id, State::Progressing, false, "it was deleted".to_owned()),
         }
     }
 

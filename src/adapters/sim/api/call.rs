@@ -231,7 +231,8 @@ impl Call<'_> {
         let patch = request::patch(media, &body).map(kind);
         self.do_write(form, |state, now| {
             let write = self.write(&options, now);
-            if patch.is_err() && media != APPLY && state.get(&write.address()).is_none() {
+            let creates = media == APPLY && write::apply_creates(write);
+            if !creates && state.get(&write.address()).is_none() {
                 return Err(write.not_found());
             }
             write::patch(state, write, patch?)

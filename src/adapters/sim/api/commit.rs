@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::address::{Address, definition_address, namespace_address};
 use super::blank;
 use super::delete;
+use super::kinds;
 use super::managers::Hand;
 use super::metadata;
 use super::object::Stored;
@@ -74,36 +75,37 @@ pub(super) fn create(
     state: &mut State,
     write: Write<'_>,
     mut object: Value,
-    mut warnings: Vec<String>,
 ) -> Result<Written, Refusal> {
     let name = metadata::text(&object, "name").to_owned();
     admit(state, write, &name)?;
     let fields = metadata::of(&mut object);
     fields.insert("uid".into(), json!(state.next_uid()));
     fields.insert("creationTimestamp".into(), json!(write.now));
-    let mut causes = metadata::check(&object, write.resource);
-    let checked = strategy::check(write.resource, write.part, &object, None);
-    causes.extend(checked.causes);
-    if !causes.is_empty() {
-        return Err(Refusal::invalid(write.resource, &name, &causes).warned(checked.warnings));
-    }
-    warnings.extend(checked.warnings.into_iter().chain(checked.advice));
-    if write.resource.is("", "services") {
+    // One that is made by a write of its status gets none.
+    if write.resource.is("", "services") && write.part == Part::Main {
         rules::give_address(&mut object, &state.next_address());
     }
-    let address = Address::of(write.resource, write.namespace, &name);
-    if let Some(live) = state.get(&address) {
-        let refusal = Refusal::already_exists(write.resource, &name);
-        return Err(match live.is_deleting() {
-            true => refusal.opening("object is being deleted: "),
-            false => refusal,
-        });
+    let mut causes = Vec::new();
+    // The metadata of what says that it is something else is not looked at.
+    if kinds::check_custom(write.resource, &object).is_empty() {
+        causes = metadata::check(&object, write.resource);
     }
+    let checked = strategy::check(write.resource, Part::Main, &object, None);
+    causes.extend(checked.causes);
+    if !causes.is_empty() {
+        let refusal = kinds::invalid(write.resource, &object, &causes);
+        return Err(refusal.warned(checked.warnings));
+    }
+    let warnings: Vec<String> = checked.warnings.into_iter().chain(checked.advice).collect();
+    let address = Address::of(write.resource, write.namespace, &name);
+    is_new(state, write, &address, &object).map_err(|no| no.warned(warnings.clone()))?;
+    let said = metadata::text(&object, "resourceVersion").parse();
+    strategy::settle(write.resource, write.part, &mut object);
     let draft = draft(state, write, object)?;
     let object = match write.options.dry_run {
         true => {
             state.skip_uid();
-            draft.at(0)
+            draft.at(said.unwrap_or_default())
         }
         false => state.put(&address, draft),
     };
@@ -111,6 +113,34 @@ pub(super) fn create(
         object,
         created: true,
         warnings,
+    })
+}
+
+/// Whether there is none like it. What is posted has no version, either; the storage does not mind one
+/// that is no number.
+fn is_new(
+    state: &State,
+    write: Write<'_>,
+    address: &Address,
+    object: &Value,
+) -> Result<(), Refusal> {
+    let (resource, name) = (write.resource, address.name());
+    let version: Option<u64> = metadata::text(object, "resourceVersion").parse().ok();
+    let is_posted = write.name.is_empty() && !write.options.dry_run;
+    if is_posted && version.is_some_and(|version| version > 0) {
+        let why = "resourceVersion should not be set on objects to be created";
+        return Err(Refusal::internal(why));
+    }
+    let Some(live) = state.get(address) else {
+        return Ok(());
+    };
+    let refusal = match metadata::text(object, "generateName") {
+        "" => Refusal::already_exists(resource, name),
+        _ => Refusal::name_is_taken(resource, name),
+    };
+    Err(match live.is_deleting() {
+        true => refusal.opening("object is being deleted: "),
+        false => refusal,
     })
 }
 
@@ -161,7 +191,6 @@ pub(super) fn change(
     write: Write<'_>,
     old: &Value,
     mut object: Value,
-    mut warnings: Vec<String>,
 ) -> Result<Written, Refusal> {
     metadata::carry_over(&mut object, old);
     strategy::count_generation(write.resource, &mut object, old);
@@ -170,15 +199,18 @@ pub(super) fn change(
     let checked = strategy::check(write.resource, write.part, &object, Some(old));
     causes.extend(checked.causes);
     if !causes.is_empty() {
-        let refusal = Refusal::invalid(write.resource, write.name, &causes);
+        let refusal = kinds::invalid(write.resource, &object, &causes);
         return Err(refusal.warned(checked.warnings));
     }
-    warnings.extend(checked.warnings.into_iter().chain(checked.advice));
+    let warnings = checked.warnings.into_iter().chain(checked.advice).collect();
     keep_managers_of_no_change(&mut object, old);
     let address = write.address();
     let grace = old["metadata"]["deletionGracePeriodSeconds"].as_i64();
     let is_over = metadata::is_deleting(old) && grace.is_none_or(|seconds| seconds == 0);
     let ends = is_over && !delete::is_held(write.resource, &object);
+    if !ends {
+        strategy::settle(write.resource, write.part, &mut object);
+    }
     let draft = draft(state, write, object)?;
     let version = state.get(&address).map_or(0, |live| live.version);
     let object = match (write.options.dry_run, ends) {

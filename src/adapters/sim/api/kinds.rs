@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::builtin::BUILTINS;
 use super::document::Document;
+use super::metadata;
 use super::request::{Format, summary};
 use super::resources::{Resource, api_version};
 use super::status::{Cause, Refusal};
@@ -47,11 +48,41 @@ pub(super) fn sent(resource: &Resource, media: &str, body: &[u8]) -> Result<Docu
             "Object 'Kind' is missing in '{text}'"
         )));
     }
-    if version != resource.api_version() {
-        return Err(unexpected_version(resource, version));
-    }
-    check_custom(resource, object)?;
     Ok(sent)
+}
+
+/// Whether an object that was read is of the version that the request is about.
+///
+/// # Errors
+/// 400 when it is not.
+pub(super) fn check_version(resource: &Resource, object: &Value) -> Result<(), Refusal> {
+    let (version, _) = type_of(object);
+    match version == resource.api_version() {
+        true => Ok(()),
+        false => Err(unexpected_version(resource, version)),
+    }
+}
+
+/// How what a custom object says it is stands to the resource of its request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kinship {
+    /// It is of that.
+    Same,
+    /// It is of a version which the definition does not have.
+    NoVersion,
+    /// It is of another version, kind or group.
+    Other,
+}
+
+/// How what `object` says it is stands to `resource`.
+pub(super) fn kinship(resource: &Resource, object: &Value) -> Kinship {
+    let (said, kind) = type_of(object);
+    let group = said.split_once('/').map_or("", |(group, _)| group);
+    match (group, kind) == (&resource.group, &resource.kind) {
+        _ if said == resource.api_version() && kind == resource.kind => Kinship::Same,
+        true if !resource.versions().contains(&said) => Kinship::NoVersion,
+        _ => Kinship::Other,
+    }
 }
 
 /// Checks that a patched object still is one of `resource`.
@@ -65,7 +96,7 @@ pub(super) fn check_patched(resource: &Resource, object: &Value) -> Result<(), R
         return Err(Refusal::patch_failed(object, &why));
     }
     if !resource.is_builtin() {
-        return check_custom(resource, object);
+        return Ok(());
     }
     match builtin_mismatch(resource, version, kind) {
         None => Ok(()),
@@ -78,7 +109,8 @@ pub(super) fn untyped(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: {why}")
 }
 
-fn type_of(object: &Value) -> (&str, &str) {
+/// The version and the kind that an object says it is of.
+pub(super) fn type_of(object: &Value) -> (&str, &str) {
     let text = |key: &str| object[key].as_str().unwrap_or_default();
     (text("apiVersion"), text("kind"))
 }
@@ -90,45 +122,56 @@ fn unexpected_version(resource: &Resource, version: &str) -> Refusal {
     ))
 }
 
-/// A custom object that says of itself that it is something else.
-fn check_custom(resource: &Resource, object: &Value) -> Result<(), Refusal> {
+/// What is wrong with what a custom object says of itself: nothing else is looked at then.
+pub(super) fn check_custom(resource: &Resource, object: &Value) -> Vec<Cause> {
+    if resource.is_builtin() {
+        return Vec::new();
+    }
     let (version, kind) = type_of(object);
     let expected = resource.api_version();
-    let mut causes = Vec::new();
-    for (field, said, expected) in [
+    let said = [
         ("kind", kind, &resource.kind),
         ("apiVersion", version, &expected),
-    ] {
-        if said != expected {
-            let detail = format!("must be {expected}");
-            causes.push(Cause::invalid(field, &json!(said), &detail));
-        }
+    ];
+    said.into_iter()
+        .filter(|(_, said, expected)| said != expected)
+        .map(|(field, said, expected)| {
+            Cause::invalid(field, &json!(said), &format!("must be {expected}"))
+        })
+        .collect()
+}
+
+/// That an object of this kind is wrong, as it says itself what it is.
+pub(super) fn invalid(resource: &Resource, object: &Value, causes: &[Cause]) -> Refusal {
+    let name = metadata::text(object, "name");
+    if resource.is_builtin() {
+        return Refusal::invalid(resource, name, causes);
     }
-    match causes.as_slice() {
-        [] => Ok(()),
-        causes => {
-            let group = version.split_once('/').map_or("", |(group, _)| group);
-            let name = object["metadata"]["name"].as_str().unwrap_or_default();
-            Err(Refusal::invalid_kind(group, kind, name, causes))
-        }
-    }
+    let (version, kind) = type_of(object);
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    Refusal::invalid_kind(group, kind, name, causes)
+}
+
+/// That an object of this version and kind, if it says so, cannot be one of `resource`.
+pub(super) fn undecodable(resource: &Resource, said: (&str, &str), why: &str) -> Refusal {
+    let or = |said: &str, own: &str| match said {
+        "" => own.to_owned(),
+        said => said.to_owned(),
+    };
+    let version = or(
+        said.0.rsplit('/').next().unwrap_or_default(),
+        &resource.version,
+    );
+    let kind = or(said.1, &resource.kind);
+    let expected = &resource.kind;
+    Refusal::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {expected}: {why}"
+    ))
 }
 
 fn builtin_fault(resource: &Resource, version: &str, kind: &str) -> Option<Refusal> {
     let why = builtin_mismatch(resource, version, kind)?;
-    let (expected, shown) = (
-        &resource.kind,
-        version.rsplit('/').next().unwrap_or_default(),
-    );
-    let kind = if kind.is_empty() { expected } else { kind };
-    let shown = if shown.is_empty() {
-        &resource.version
-    } else {
-        shown
-    };
-    Some(Refusal::bad_request(format!(
-        "{kind} in version {shown:?} cannot be handled as a {expected}: {why}"
-    )))
+    Some(undecodable(resource, (version, kind), &why))
 }
 
 /// Why an object of this type cannot become one of `resource`.

@@ -10,7 +10,7 @@ use super::metadata;
 use super::resources::{Nature, Resource, api_version};
 use super::status::{Cause, Refusal};
 use super::strategy::{self, Part};
-use crate::schema::{self, Endpoint, Managed, Types, Writer, fits_stored};
+use crate::schema::{self, Endpoint, Ground, Managed, Types, Writer, fits_stored};
 
 /// Who writes, where and when.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +75,12 @@ pub(super) fn updated(hand: Hand<'_>, live: Option<&Value>, mut object: Value) -
     object
 }
 
+/// `object` without managers: what says that it is something else has no type to tell them by.
+pub(super) fn without(mut object: Value) -> Value {
+    Managed::write(&[], &mut object);
+    object
+}
+
 /// What an apply of `config` makes of `live`, managers included.
 ///
 /// # Errors
@@ -106,7 +112,12 @@ pub(super) fn applied(
     })?;
     let api_version = hand.resource.api_version();
     let writer = hand.writer(&api_version);
-    let done = schema::apply(live, &managers, config, &writer, force, types);
+    let ground = Ground {
+        live,
+        managers: &managers,
+        blank: strategy::blank(resource),
+    };
+    let done = schema::apply(ground, config, &writer, force, types);
     let (object, managers) = done.map_err(|why| refused(resource, config, &why))?;
     let mut object = strategy::completed(resource, object).map_err(Refusal::bad_request)?;
     Managed::write(&managers, &mut object);

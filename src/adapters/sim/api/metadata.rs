@@ -144,7 +144,11 @@ pub(super) fn carry_over(object: &mut Value, old: &Value) {
             None => metadata.remove(key),
         };
     }
-    if metadata.get("uid").is_none_or(|uid| uid == "") {
+    if metadata
+        .get("uid")
+        .and_then(Value::as_str)
+        .is_none_or(str::is_empty)
+    {
         metadata.insert("uid".into(), old["uid"].clone());
     }
     if old["deletionTimestamp"].is_string() {
@@ -213,15 +217,17 @@ pub(super) fn check_embedded(object: &Value) -> Vec<Cause> {
 /// What is the same whatever the object is called.
 fn check_rest(object: &Value, causes: &mut Vec<Cause>) {
     let metadata = &object["metadata"];
-    check_labels(&metadata["labels"], causes);
-    check_annotations(&metadata["annotations"], causes);
+    check_marks("metadata", metadata, causes);
     causes.extend(owners::check(&metadata["ownerReferences"]));
     check_finalizers(object, causes);
 }
 
 fn push(causes: &mut Vec<Cause>, key: &str, value: &str, complaints: Vec<String>) {
+    tell(causes, &format!("metadata.{key}"), value, complaints);
+}
+
+fn tell(causes: &mut Vec<Cause>, field: &str, value: &str, complaints: Vec<String>) {
     for complaint in complaints {
-        let field = format!("metadata.{key}");
         causes.push(Cause::invalid(field, &json!(value), &complaint));
     }
 }
@@ -231,26 +237,30 @@ fn entries(map: &Value) -> impl Iterator<Item = (&str, &str)> {
     map.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
 }
 
-fn check_labels(labels: &Value, causes: &mut Vec<Cause>) {
+/// What is wrong with labels that stand at `field`.
+pub(super) fn check_labels(field: &str, labels: &Value, causes: &mut Vec<Cause>) {
     for (key, value) in entries(labels) {
-        push(causes, "labels", key, names::qualified(key));
-        push(causes, "labels", value, names::label_value(value));
+        tell(causes, field, key, names::qualified(key));
+        tell(causes, field, value, names::label_value(value));
     }
 }
 
-fn check_annotations(annotations: &Value, causes: &mut Vec<Cause>) {
+/// What is wrong with the labels and annotations of `metadata`, which is said to stand at `field`.
+pub(super) fn check_marks(field: &str, metadata: &Value, causes: &mut Vec<Cause>) {
+    check_labels(&format!("{field}.labels"), &metadata["labels"], causes);
+    let annotations = format!("{field}.annotations");
     let mut size = 0;
-    for (key, value) in entries(annotations) {
-        push(
+    for (key, value) in entries(&metadata["annotations"]) {
+        tell(
             causes,
-            "annotations",
+            &annotations,
             key,
             names::qualified(&key.to_lowercase()),
         );
         size += key.len() + value.len();
     }
     if size > ANNOTATIONS_LIMIT {
-        causes.push(Cause::too_long("metadata.annotations", ANNOTATIONS_LIMIT));
+        causes.push(Cause::too_long(annotations, ANNOTATIONS_LIMIT));
     }
 }
 
@@ -306,6 +316,7 @@ pub(super) fn check_update(object: &Value, old: &Value) -> Vec<Cause> {
         let mut added = finalizers(object);
         added.retain(|finalizer| !known.contains(finalizer));
         added.sort_unstable();
+        added.dedup();
         if !added.is_empty() {
             let added: Vec<String> = added.iter().map(|name| format!("{name:?}")).collect();
             let detail = format!(

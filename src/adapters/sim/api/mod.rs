@@ -72,6 +72,7 @@ mod table;
 mod times;
 mod watch;
 mod write;
+mod zeros;
 
 pub use server::Server;
 

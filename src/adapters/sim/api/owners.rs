@@ -76,11 +76,23 @@ fn shown(owner: &Value) -> String {
     format!("{{{}}}", fields.join(","))
 }
 
+/// When references are looked through for doubles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dedup {
+    /// As they were sent.
+    Sent,
+    /// After a patch.
+    Patched,
+}
+
 /// Leaves of references with one uid the first. Warns of the uids that there were more of.
-pub(super) fn dedup(object: &mut Value) -> Option<String> {
-    let owners = object.pointer_mut("/metadata/ownerReferences")?;
+pub(super) fn dedup(object: &mut Value, when: Dedup) -> Vec<String> {
+    let owners = object.pointer_mut("/metadata/ownerReferences");
+    let Some(owners) = owners.and_then(Value::as_array_mut) else {
+        return Vec::new();
+    };
     let (mut seen, mut double) = (BTreeSet::new(), BTreeSet::new());
-    owners.as_array_mut()?.retain(|owner| {
+    owners.retain(|owner| {
         let uid = owner["uid"].as_str().unwrap_or_default().to_owned();
         let new = seen.insert(uid.clone());
         if !new {
@@ -88,11 +100,17 @@ pub(super) fn dedup(object: &mut Value) -> Option<String> {
         }
         new
     });
+    if double.is_empty() {
+        return Vec::new();
+    }
     let uids = double.into_iter().collect::<Vec<_>>().join(", ");
-    let warning = format!(
-        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {uids}"
-    );
-    Some(warning).filter(|_| !uids.is_empty())
+    let when = match when {
+        Dedup::Sent => "",
+        Dedup::Patched => " after mutating admission happens",
+    };
+    vec![format!(
+        ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {uids}"
+    )]
 }
 
 #[cfg(test)]

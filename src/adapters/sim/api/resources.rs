@@ -92,7 +92,7 @@ impl Resource {
             (true, "apiextensions.k8s.io", _) | (false, ..) => &self.collection,
             (true, _, plural) => plural,
         };
-        format!("/registry/{place}/{}", address.key)
+        format!("{place}/{}", address.key)
     }
 
     /// Whether it is the resource `plural` of `group`.
@@ -170,6 +170,14 @@ impl Resource {
             Nature::Builtin(_) => object,
             Nature::Custom(custom) => custom.to_storage(object),
         }
+    }
+
+    /// The versions that a definition has, as `group/version`; of a built-in kind they are not told.
+    pub(super) fn versions(&self) -> Vec<&str> {
+        let custom = self.custom().into_iter();
+        custom
+            .flat_map(|custom| custom.versions.iter().map(String::as_str))
+            .collect()
     }
 
     /// The field paths its objects can be selected by.

@@ -64,6 +64,12 @@ impl Cause {
         Self::new("FieldValueNotSupported", field, message)
     }
 
+    /// The value at `field` may be there only once.
+    pub(super) fn duplicate(field: impl Into<String>, value: &Value) -> Self {
+        let message = format!("Duplicate value: {value}");
+        Self::new("FieldValueDuplicate", field, message)
+    }
+
     /// The value at `field` is longer than `limit` bytes.
     pub(super) fn too_long(field: impl Into<String>, limit: usize) -> Self {
         Self::new(
@@ -171,6 +177,15 @@ impl Refusal {
         Self::new(409, "AlreadyExists", message).of(resource, name)
     }
 
+    /// As [`Self::already_exists`], of a name that the server could have chosen.
+    pub(super) fn name_is_taken(resource: &Resource, name: &str) -> Self {
+        let mut refusal =
+            Self::already_exists(resource, name).detail("retryAfterSeconds", json!(1));
+        let rest = ", the server was not able to generate a unique name for the object";
+        refusal.message.push_str(rest);
+        refusal
+    }
+
     /// The same with these words before its message.
     pub(super) fn opening(mut self, words: &str) -> Self {
         self.message.insert_str(0, words);
@@ -242,7 +257,13 @@ impl Refusal {
             "" => kind.to_owned(),
             group => format!("{kind}.{group}"),
         };
-        let texts: Vec<String> = causes.iter().map(ToString::to_string).collect();
+        let mut texts: Vec<String> = Vec::new();
+        for text in causes.iter().map(ToString::to_string) {
+            // The list of causes has it twice, the message once.
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
         let message = match texts.as_slice() {
             [one] => format!("{qualified} {name:?} is invalid: {one}"),
             many => format!("{qualified} {name:?} is invalid: [{}]", many.join(", ")),
@@ -290,8 +311,11 @@ impl Refusal {
         address: &Address,
         what: &str,
         (wanted, found): (&str, &str),
+        dry_run: bool,
     ) -> Self {
-        let key = resource.storage_key(address);
+        // A rehearsal looks before the place in the storage is known in full.
+        let root = if dry_run { "" } else { "/registry" };
+        let key = format!("{root}/{}", resource.storage_key(address));
         let why = format!(
             "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
         );

@@ -8,21 +8,23 @@ use serde_json::{Value, json};
 
 use super::address::DEFINITIONS;
 use super::blank;
-use super::builtin::Trait;
-use super::custom;
+use super::builtin::{Builtin, Trait};
+use super::custom::{self, Custom};
 use super::definition_form;
 use super::definition_rules;
 use super::embedded;
+use super::kinds::{self, Kinship};
 use super::metadata;
 use super::namespaces;
 use super::resources::{Nature, Resource};
 use super::rules;
-use super::status::{Cause, Refusal};
+use super::status::Cause;
 use super::times;
-use crate::model::Path;
+use super::zeros;
+use crate::model::{Path, Segment};
 use crate::schema::{
-    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, object_meta, prune,
-    zero_nulls,
+    Types, Violation, ViolationKind, apply_defaults, fill_defaults, judge, judge_stranger,
+    object_meta, prune, zero_nulls,
 };
 
 /// Which part of an object a write is about.
@@ -47,18 +49,6 @@ impl Part {
     }
 }
 
-fn kind_in_version(resource: &Resource) -> String {
-    format!(
-        "{} in version {:?} cannot be handled as a {}",
-        resource.kind, resource.version, resource.kind
-    )
-}
-
-/// That a document cannot be an object of `resource`.
-pub(super) fn undecodable(resource: &Resource, why: &str) -> Refusal {
-    Refusal::bad_request(format!("{}: {why}", kind_in_version(resource)))
-}
-
 /// An object as its type holds it: without unknown fields and with defaults. Also what a strict reader
 /// says of those that are dropped.
 ///
@@ -68,8 +58,21 @@ pub(super) fn decode(resource: &Resource, object: Value) -> Result<(Value, Vec<S
     let (decoded, unknown) = typed(resource, object)?;
     let said = unknown
         .iter()
-        .map(|path| format!("unknown field \"{path}\""));
+        .map(|path| format!("unknown field \"{}\"", plain(path)));
     Ok((decoded, said.collect()))
+}
+
+/// A path as a strict reader writes it, whatever the names in it hold.
+fn plain(path: &Path) -> String {
+    let mut said = String::new();
+    for segment in &path.0 {
+        match segment {
+            Segment::Index(index) => said.push_str(&format!("[{index}]")),
+            Segment::Key(key) if said.is_empty() => said.push_str(key),
+            Segment::Key(key) => said.push_str(&format!(".{key}")),
+        }
+    }
+    said
 }
 
 /// An object as its type holds it, and where it had unknown fields.
@@ -77,15 +80,20 @@ pub(super) fn decode(resource: &Resource, object: Value) -> Result<(Value, Vec<S
 /// # Errors
 /// Says which value is of a wrong type.
 pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Vec<Path>), String> {
-    object["apiVersion"] = json!(resource.api_version());
-    object["kind"] = json!(resource.kind);
     let (mut decoded, unknown) = match &resource.nature {
         Nature::Builtin(row) => {
+            object["apiVersion"] = json!(resource.api_version());
+            object["kind"] = json!(resource.kind);
             zero_nulls(&mut object, Types::built_in(row.group, row.kind));
             times::check(row, &object)?;
-            let mut decoded = (row.decode)(&object).map_err(|error| error.to_string())?;
+            let mut decoded = decode_as(row, &object)?;
+            if zeros::leave_out(row.kind, &mut object) {
+                decoded = decode_as(row, &object)?;
+            }
             let unknown = lost(&object, &decoded, &Path::default());
             blank::without_made_up_selector(&mut decoded, &object);
+            // Our types make up some texts that theirs leave out.
+            zeros::leave_out(row.kind, &mut decoded);
             match is_definition(resource) {
                 true => definition_form::settle(&mut decoded),
                 false => blank::drop_empty_lists(&mut decoded, blank(resource)),
@@ -94,12 +102,7 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
             (decoded, unknown)
         }
         Nature::Custom(custom) => {
-            let mut unknown = type_metadata(&mut object)?;
-            unknown.extend(prune(&custom.schema, &mut object));
-            if custom.embeds {
-                unknown.extend(embedded::coerce(&custom.schema, &mut object)?);
-            }
-            apply_defaults(&custom.schema, &mut object);
+            let unknown = typed_custom(custom, kinds::kinship(resource, &object), &mut object)?;
             (object, unknown)
         }
     };
@@ -112,6 +115,41 @@ pub(super) fn typed(resource: &Resource, mut object: Value) -> Result<(Value, Ve
     Ok((decoded, unknown))
 }
 
+fn decode_as(row: &Builtin, object: &Value) -> Result<Value, String> {
+    (row.decode)(object).map_err(|error| error.to_string())
+}
+
+/// Fits an object that was sent to where custom ones are kept. One that says it is something else
+/// is let be until it is checked; in a version that there is not no fields are known.
+fn typed_custom(
+    custom: &Custom,
+    kinship: Kinship,
+    object: &mut Value,
+) -> Result<Vec<Path>, String> {
+    let mut unknown = type_metadata(object)?;
+    match kinship {
+        Kinship::Same => {
+            unknown.extend(prune(&custom.schema, object));
+            if custom.embeds {
+                unknown.extend(embedded::coerce(&custom.schema, object)?);
+            }
+            apply_defaults(&custom.schema, object);
+        }
+        Kinship::NoVersion => {
+            let fields = object.as_object_mut().expect("it has metadata");
+            fields.retain(|key, _| {
+                let known = ["apiVersion", "kind", "metadata"].contains(&key.as_str());
+                if !known {
+                    unknown.push(Path::default().key(key.as_str()));
+                }
+                known
+            });
+        }
+        Kinship::Other => {}
+    }
+    Ok(unknown)
+}
+
 /// What came of an apply, as its type holds it: with defaults. Of a custom resource what was emptied
 /// or applied as null stays null, for the check to see.
 ///
@@ -121,16 +159,32 @@ pub(super) fn completed(resource: &Resource, mut object: Value) -> Result<Value,
     match &resource.nature {
         Nature::Builtin(_) => typed(resource, object).map(|(object, _)| object),
         Nature::Custom(custom) => {
-            type_metadata(&mut object)?;
+            // Its metadata stays as it came out, too; see [`settle`].
+            object_meta(&object["metadata"])?;
             // What an open part took in below a part that is not open.
             prune(&custom.schema, &mut object);
             if custom.embeds {
                 embedded::coerce(&custom.schema, &mut object)?;
             }
             fill_defaults(&custom.schema, &mut object);
-            metadata::drop_empty(&mut object);
             Ok(object)
         }
+    }
+}
+
+/// A custom object as it is stored: its metadata without what an apply has emptied, and a status without
+/// what one that said it was something else has put there. The object that a write ends is answered with
+/// and never stored, so it still shows all that.
+pub(super) fn settle(resource: &Resource, part: Part, object: &mut Value) {
+    let Some(custom) = resource.custom() else {
+        return;
+    };
+    if type_metadata(object).is_ok() {
+        metadata::drop_empty(object);
+    }
+    if part == Part::Status {
+        prune(&custom.schema, object);
+        apply_defaults(&custom.schema, object);
     }
 }
 
@@ -161,7 +215,10 @@ fn lost(before: &Value, after: &Value, at: &Path) -> Vec<Path> {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => before
             .iter()
-            .filter(|(key, value)| !is_empty(value) && *key != "stringData")
+            .filter(|(key, value)| {
+                // Directives of patches are never known.
+                (!is_empty(value) || key.starts_with('$')) && *key != "stringData"
+            })
             .flat_map(|(key, value)| match after.get(key) {
                 Some(other) => lost(value, other, &at.key(key.as_str())),
                 None => vec![at.key(key.as_str())],
@@ -338,13 +395,21 @@ pub(super) fn check(
                     .warnings
                     .extend(definition_rules::warnings(object, old));
             }
+            if part == Part::Main {
+                checked.advice.extend(rules::advice(object, old));
+            }
             checked
         }
         Nature::Custom(custom) => {
-            let verdict = judge(&custom.schema, object, old, part.subresource());
+            let said = kinds::check_custom(resource, object);
+            let verdict = match said.is_empty() {
+                true => judge(&custom.schema, object, old, part.subresource()),
+                false => judge_stranger(&custom.schema, object, old),
+            };
             let tolerated = verdict.tolerated.iter().map(ToString::to_string);
             let unchecked = verdict.unchecked.iter().map(ToString::to_string);
-            let mut causes: Vec<Cause> = verdict.violations.into_iter().map(cause).collect();
+            let found = verdict.violations.into_iter().map(cause);
+            let mut causes: Vec<Cause> = said.into_iter().chain(found).collect();
             let mut advice = Vec::new();
             if part == Part::Main {
                 advice = metadata::finalizer_warnings(object, old);

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::commit::Write;
 use super::document::{Document, Repeated};
+use super::kinds;
 use super::options::FieldValidation;
 use super::status::Refusal;
 use super::strategy;
@@ -23,10 +24,12 @@ pub(super) fn decode(
     sent: Document,
     patched: bool,
 ) -> Result<(Value, Vec<String>), Refusal> {
+    let (version, kind) = kinds::type_of(&sent.value);
+    let said = (version.to_owned(), kind.to_owned());
     let shown = patched.then(|| sent.value.clone());
     let refuse = |why: &str| match &shown {
         Some(shown) => Refusal::patch_failed(shown, why),
-        None => strategy::undecodable(write.resource, why),
+        None => kinds::undecodable(write.resource, (&said.0, &said.1), why),
     };
     let decoded = strategy::decode(write.resource, sent.value);
     let (object, unknown) = decoded.map_err(|why| refuse(&why))?;

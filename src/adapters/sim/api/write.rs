@@ -14,7 +14,7 @@ use super::kinds;
 use super::managers;
 use super::metadata;
 use super::object::Stored;
-use super::owners;
+use super::owners::{self, Dedup};
 use super::patch;
 use super::query;
 use super::resources::Resource;
@@ -46,22 +46,29 @@ pub(super) fn create(
     write: Write<'_>,
     sent: Document,
 ) -> Result<Written, Refusal> {
-    let decoded = strict::decode(write, sent, false)?;
-    warning(decoded, |mut object, warnings| {
+    let (mut object, told) = strict::decode(write, sent, false)?;
+    telling(told, || {
+        kinds::check_version(write.resource, &object)?;
         metadata::place(&mut object, write.resource, write.namespace)?;
-        check_no_version(&object)?;
-        generate_name(state, write, &mut object);
-        insert(state, write, object, warnings)
+        telling(owners::dedup(&mut object, Dedup::Sent), || {
+            generate_name(state, write, &mut object);
+            insert(state, write, object)
+        })
     })
 }
 
-/// Goes on with an object that could be read. What was said in reading it is also told when it is
-/// refused.
-fn warning(
-    (object, warnings): (Value, Vec<String>),
-    write: impl FnOnce(Value, Vec<String>) -> Result<Written, Refusal>,
+/// Goes on, and tells `told` whatever comes of it.
+fn telling(
+    told: Vec<String>,
+    go_on: impl FnOnce() -> Result<Written, Refusal>,
 ) -> Result<Written, Refusal> {
-    write(object, warnings.clone()).map_err(|refusal| refusal.warned(warnings))
+    match go_on() {
+        Ok(mut written) => {
+            written.warnings.splice(..0, told);
+            Ok(written)
+        }
+        Err(refusal) => Err(refusal.warned(told)),
+    }
 }
 
 fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
@@ -82,17 +89,19 @@ fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
 }
 
 /// Stores a new object that somebody sent as a whole.
-fn insert(
-    state: &mut State,
-    write: Write<'_>,
-    mut object: Value,
-    mut warnings: Vec<String>,
-) -> Result<Written, Refusal> {
+fn insert(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Written, Refusal> {
     metadata::wipe(&mut object);
-    warnings.extend(owners::dedup(&mut object));
-    object = managers::updated(write.hand(), None, object);
+    object = managed(write, None, object);
     strategy::prepare_create(write.resource, &mut object);
-    commit::create(state, write, object, warnings)
+    commit::create(state, write, object)
+}
+
+/// The object with the managers that the write leaves behind.
+fn managed(write: Write<'_>, old: Option<&Value>, object: Value) -> Value {
+    match kinds::check_custom(write.resource, &object).is_empty() {
+        true => managers::updated(write.hand(), old, object),
+        false => managers::without(object),
+    }
 }
 
 /// PUT.
@@ -104,39 +113,38 @@ pub(super) fn update(
     write: Write<'_>,
     sent: Document,
 ) -> Result<Written, Refusal> {
-    let decoded = strict::decode(write, sent, false)?;
-    warning(decoded, |mut object, warnings| {
+    let (mut object, told) = strict::decode(write, sent, false)?;
+    telling(told, || {
+        kinds::check_version(write.resource, &object)?;
         metadata::place(&mut object, write.resource, write.namespace)?;
         metadata::check_name(&object, write.name)?;
-        let uid = metadata::text(&object, "uid").to_owned();
-        let Some(live) = state.get(&write.address()).cloned() else {
-            let creates = write.resource.has(Trait::CreateOnPut) && write.part == Part::Main;
-            return match (creates, uid.is_empty()) {
-                (false, _) => Err(write.not_found()),
-                (true, true) => insert(state, write, object, warnings),
-                (true, false) => Err(uid_conflict(write, &uid, "")),
-            };
-        };
-        if !uid.is_empty() && uid != live.uid() {
-            return Err(uid_conflict(write, &uid, live.uid()));
-        }
-        replace(state, write, &live, object, warnings)
+        telling(owners::dedup(&mut object, Dedup::Sent), || {
+            put(state, write, object)
+        })
     })
 }
 
-fn uid_conflict(write: Write<'_>, wanted: &str, found: &str) -> Refusal {
-    Refusal::precondition(write.resource, &write.address(), "UID", (wanted, found))
+fn put(state: &mut State, write: Write<'_>, object: Value) -> Result<Written, Refusal> {
+    let uid = metadata::text(&object, "uid").to_owned();
+    let Some(live) = state.get(&write.address()).cloned() else {
+        let creates = write.resource.has(Trait::CreateOnPut);
+        return match (creates, uid.is_empty()) {
+            (false, _) => Err(write.not_found()),
+            (true, true) => insert(state, write, object),
+            (true, false) => Err(uid_conflict(write, &uid, "")),
+        };
+    };
+    if !uid.is_empty() && uid != live.uid() {
+        return Err(uid_conflict(write, &uid, live.uid()));
+    }
+    let old = live.value(write.resource);
+    let object = managed(write, Some(&old), object);
+    replace(state, write, (&live, &old), object)
 }
 
-/// What is posted has no version; the storage does not mind one that is no number.
-fn check_no_version(object: &Value) -> Result<(), Refusal> {
-    let said = metadata::text(object, "resourceVersion").parse::<u64>();
-    match said {
-        Ok(version) if version > 0 => Err(Refusal::internal(
-            "resourceVersion should not be set on objects to be created",
-        )),
-        _ => Ok(()),
-    }
+fn uid_conflict(write: Write<'_>, wanted: &str, found: &str) -> Refusal {
+    let (address, dry_run) = (write.address(), write.options.dry_run);
+    Refusal::precondition(write.resource, &address, "UID", (wanted, found), dry_run)
 }
 
 /// PATCH.
@@ -149,7 +157,8 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     }
     let live = state.get(&write.address()).cloned();
     let live = live.ok_or_else(|| write.not_found())?;
-    let mut object = live.value(write.resource);
+    let old = live.value(write.resource);
+    let mut object = old.clone();
     let repeated = match patch {
         Patch::Json(operations) => {
             patch::operate(&mut object, &operations.value)?;
@@ -166,59 +175,55 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     };
     kinds::check_patched(write.resource, &object)?;
     let value = object;
-    let decoded = strict::decode(write, Document { value, repeated }, true)?;
-    warning(decoded, |mut object, warnings| {
+    let (mut object, told) = strict::decode(write, Document { value, repeated }, true)?;
+    telling(told, || {
         metadata::place(&mut object, write.resource, write.namespace)?;
         metadata::check_name(&object, write.name)?;
-        replace(state, write, &live, object, warnings)
+        // A patch is looked through for doubles only when its fields have owners.
+        let mut object = managed(write, Some(&old), object);
+        telling(owners::dedup(&mut object, Dedup::Patched), || {
+            replace(state, write, (&live, &old), object)
+        })
     })
 }
 
-fn apply(state: &mut State, write: Write<'_>, sent: &Document) -> Result<Written, Refusal> {
-    let warnings = strict::applied(write, &sent.repeated)?;
-    let written = apply_value(state, write, &sent.value, warnings.clone());
-    written.map_err(|refusal| refusal.warned(warnings))
+/// Whether an apply of this part makes an object that is not there. That of a status does so where
+/// a PUT of it would.
+pub(super) fn apply_creates(write: Write<'_>) -> bool {
+    write.part == Part::Main || write.resource.has(Trait::CreateOnPut)
 }
 
-fn apply_value(
-    state: &mut State,
-    write: Write<'_>,
-    config: &Value,
-    warnings: Vec<String>,
-) -> Result<Written, Refusal> {
+fn apply(state: &mut State, write: Write<'_>, sent: &Document) -> Result<Written, Refusal> {
+    let told = strict::applied(write, &sent.repeated)?;
+    telling(told, || apply_value(state, write, &sent.value))
+}
+
+fn apply_value(state: &mut State, write: Write<'_>, config: &Value) -> Result<Written, Refusal> {
     check_applied_type(write.resource, config)?;
     let live = state.get(&write.address()).cloned();
-    if live.is_none() && write.part == Part::Status {
-        return Err(write.not_found());
-    }
     let old = live.as_ref().map(|live| live.value(write.resource));
     let force = write.options.force;
     let mut object = managers::applied(write.hand(), old.as_ref(), config, force)?;
-    metadata::place(&mut object, write.resource, write.namespace)?;
-    metadata::check_name(&object, write.name)?;
-    let (Some(live), Some(old)) = (live, old) else {
-        return apply_new(state, write, object, warnings);
-    };
-    check_version(write, &live, &object)?;
-    strategy::prepare_update(write.resource, write.part, &mut object, &old);
-    commit::change(state, write, &old, object, warnings)
-}
-
-fn apply_new(
-    state: &mut State,
-    write: Write<'_>,
-    mut object: Value,
-    warnings: Vec<String>,
-) -> Result<Written, Refusal> {
     let uid = metadata::text(&object, "uid");
-    if !uid.is_empty() {
+    if live.is_none() && !uid.is_empty() {
         let why = format!(
             "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         );
         return Err(Refusal::conflict(write.resource, write.name, why));
     }
+    metadata::place(&mut object, write.resource, write.namespace)?;
+    metadata::check_name(&object, write.name)?;
+    let (Some(live), Some(old)) = (live, old) else {
+        return apply_new(state, write, object);
+    };
+    check_version(write, &live, &object)?;
+    strategy::prepare_update(write.resource, write.part, &mut object, &old);
+    commit::change(state, write, &old, object)
+}
+
+fn apply_new(state: &mut State, write: Write<'_>, mut object: Value) -> Result<Written, Refusal> {
     strategy::prepare_create(write.resource, &mut object);
-    commit::create(state, write, object, warnings)
+    commit::create(state, write, object)
 }
 
 /// What is applied has to say what it is.
@@ -246,16 +251,12 @@ fn check_applied_type(resource: &Resource, config: &Value) -> Result<(), Refusal
 fn replace(
     state: &mut State,
     write: Write<'_>,
-    live: &Stored,
+    (live, old): (&Stored, &Value),
     mut object: Value,
-    mut warnings: Vec<String>,
 ) -> Result<Written, Refusal> {
-    warnings.extend(owners::dedup(&mut object));
     check_version(write, live, &object)?;
-    let old = live.value(write.resource);
-    let mut object = managers::updated(write.hand(), Some(&old), object);
-    strategy::prepare_update(write.resource, write.part, &mut object, &old);
-    commit::change(state, write, &old, object, warnings)
+    strategy::prepare_update(write.resource, write.part, &mut object, old);
+    commit::change(state, write, old, object)
 }
 
 /// An update has to be based on the stored version; most built-in kinds let that be left open.

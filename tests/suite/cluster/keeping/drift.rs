@@ -7,12 +7,12 @@ use super::stage::{Stage, annotated, map, prove, revision, theirs};
 
 #[test]
 fn what_somebody_changes_is_put_right_and_they_are_named() {
-    prove("put_right", async |stage: &Stage| {
+    prove("put_right", &async |stage: &Stage| {
         let mut kept = stage.keep(&map("a", "ours"), &revision("1")).await;
         stage
             .apply_as(
                 "kubectl-edit",
-                &theirs("a", json!({"k": "theirs", "more": "1"})),
+                &theirs("a", &json!({"k": "theirs", "more": "1"})),
             )
             .await;
         let told = kept.until("a", State::Progressing).await;
@@ -36,7 +36,7 @@ fn what_somebody_changes_is_put_right_and_they_are_named() {
 
 #[test]
 fn what_is_deleted_comes_back_and_so_does_a_label() {
-    prove("comes_back", async |stage: &Stage| {
+    prove("comes_back", &async |stage: &Stage| {
         let mut kept = stage.keep(&map("a", "v"), &revision("1")).await;
         let uid = stage.config_map("a").await.expect("it is there")["metadata"]["uid"].clone();
         stage.delete("a").await;
@@ -47,7 +47,7 @@ fn what_is_deleted_comes_back_and_so_does_a_label() {
                 .is_some_and(|live| live["metadata"]["uid"] != uid)
         })
         .await;
-        let mut bare = theirs("a", json!({}));
+        let mut bare = theirs("a", &json!({}));
         bare["metadata"]["labels"] = json!({"applyset.kubernetes.io/part-of": null});
         stage.change_as("somebody", &bare).await;
         let labelled = async || {
@@ -72,7 +72,7 @@ const NORMALISED: &str = "\
 
 #[test]
 fn what_the_server_makes_of_a_value_is_no_drift_and_costs_nothing_after_a_restart() {
-    prove("no_drift", async |stage: &Stage| {
+    prove("no_drift", &async |stage: &Stage| {
         let mut kept = stage.keep(NORMALISED, &revision("1")).await;
         let _ = stage.writes();
         // Controllers write their status, and defaults of their own.
@@ -90,7 +90,7 @@ fn what_the_server_makes_of_a_value_is_no_drift_and_costs_nothing_after_a_restar
 
 #[test]
 fn what_is_left_to_others_stays_theirs() {
-    prove("left_to_others", async |stage: &Stage| {
+    prove("left_to_others", &async |stage: &Stage| {
         let left = |value: &str| {
             annotated(
                 "a",
@@ -103,7 +103,7 @@ fn what_is_left_to_others_stays_theirs() {
         assert_eq!(live["data"]["theirs"], "first", "it is made with it");
         let _ = stage.writes();
         stage
-            .apply_as("autoscaler", &theirs("a", json!({"theirs": "second"})))
+            .apply_as("autoscaler", &theirs("a", &json!({"theirs": "second"})))
             .await;
         tokio::time::sleep(tokio::time::Duration::from_secs(2)).await;
         assert_eq!(stage.writes(), []);

@@ -7,9 +7,9 @@ use super::stage::{Revision, Stage, annotated, map, prove, revision, theirs};
 
 #[test]
 fn what_is_not_ours_is_left_alone_and_the_others_go_on() {
-    prove("not_ours", async |stage: &Stage| {
+    prove("not_ours", &async |stage: &Stage| {
         stage
-            .apply_as("kubectl", &theirs("a", json!({"k": "theirs"})))
+            .apply_as("kubectl", &theirs("a", &json!({"k": "theirs"})))
             .await;
         let mut kept = stage.begin(&(map("a", "ours") + &map("b", "v")), &revision("1"));
         let told = kept.until("a", State::Failed).await;
@@ -33,7 +33,7 @@ fn what_is_not_ours_is_left_alone_and_the_others_go_on() {
 
 #[test]
 fn another_fleet_s_object_is_left_alone_whatever_is_asked() {
-    prove("another_fleet_s", async |stage: &Stage| {
+    prove("another_fleet_s", &async |stage: &Stage| {
         drop(stage.keep(&map("a", "one"), &revision("1")).await);
         let adopting = annotated("a", "two", "{capstan.dev/adopt: \"true\"}");
         let second = Revision {
@@ -82,12 +82,12 @@ async fn adopted(stage: &Stage) {
 
 #[test]
 fn objects_of_kubectl_apply_are_adopted() {
-    prove("kubectl_apply", async |stage: &Stage| {
-        let mut object = theirs("a", json!({"k": "theirs", "extra": "1"}));
+    prove("kubectl_apply", &async |stage: &Stage| {
+        let mut object = theirs("a", &json!({"k": "theirs", "extra": "1"}));
         object["metadata"]["annotations"] =
             json!({"kubectl.kubernetes.io/last-applied-configuration": "{}"});
         stage.create_as("kubectl-client-side-apply", &object).await;
-        let theirs = theirs("a", json!({"controller": "1"}));
+        let theirs = theirs("a", &json!({"controller": "1"}));
         stage.change_as("some-controller", &theirs).await;
         adopted(stage).await;
     });
@@ -96,12 +96,12 @@ fn objects_of_kubectl_apply_are_adopted() {
 #[test]
 fn objects_of_server_side_appliers_are_adopted() {
     for applier in ["kubectl", "kustomize-controller", "argocd-controller"] {
-        prove(&format!("of-{applier}"), async |stage: &Stage| {
+        prove(&format!("of-{applier}"), &async |stage: &Stage| {
             stage
-                .apply_as(applier, &theirs("a", json!({"k": "theirs", "extra": "1"})))
+                .apply_as(applier, &theirs("a", &json!({"k": "theirs", "extra": "1"})))
                 .await;
             stage
-                .change_as("some-controller", &theirs("a", json!({"controller": "1"})))
+                .change_as("some-controller", &theirs("a", &json!({"controller": "1"})))
                 .await;
             adopted(stage).await;
         });
@@ -110,10 +110,10 @@ fn objects_of_server_side_appliers_are_adopted() {
 
 #[test]
 fn a_conflict_with_a_controller_names_it_and_its_field() {
-    prove("a_conflict", async |stage: &Stage| {
+    prove("a_conflict", &async |stage: &Stage| {
         drop(stage.keep(&map("a", "v"), &revision("1")).await);
         stage
-            .change_as("some-controller", &theirs("a", json!({"more": "theirs"})))
+            .change_as("some-controller", &theirs("a", &json!({"more": "theirs"})))
             .await;
         let more = map("a", "v, more: ours");
         let mut kept = stage.begin(&more, &revision("2"));

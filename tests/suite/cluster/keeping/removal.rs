@@ -15,7 +15,7 @@ async fn parent(stage: &Stage, fleet: &str) -> Parent {
 
 #[test]
 fn what_left_is_deleted_and_what_is_to_stay_stays() {
-    prove("what_left", async |stage: &Stage| {
+    prove("what_left", &async |stage: &Stage| {
         let orphan = annotated("b", "v", "{capstan.dev/deletion-policy: Orphan}");
         let first = format!("{}{orphan}{}", map("a", "v"), map("c", "v"));
         drop(stage.keep(&first, &revision("1")).await);
@@ -44,7 +44,7 @@ fn what_left_is_deleted_and_what_is_to_stay_stays() {
 
 #[test]
 fn what_was_released_is_taken_back_and_is_what_it_was() {
-    prove("taken_back", async |stage: &Stage| {
+    prove("taken_back", &async |stage: &Stage| {
         let orphan = annotated("b", "v", "{capstan.dev/deletion-policy: Orphan}");
         let both = format!("{orphan}{}", map("c", "v"));
         drop(stage.keep(&both, &revision("1")).await);
@@ -66,7 +66,7 @@ fn what_was_released_is_taken_back_and_is_what_it_was() {
 
 #[test]
 fn a_fleet_without_objects_removes_nothing() {
-    prove("no_objects", async |stage: &Stage| {
+    prove("no_objects", &async |stage: &Stage| {
         drop(stage.keep(&map("a", "v"), &revision("1")).await);
         let kept = stage.keep("", &revision("2")).await;
         assert_eq!(stage.config_maps().await, ["a"]);
@@ -79,7 +79,7 @@ fn a_fleet_without_objects_removes_nothing() {
 
 #[test]
 fn the_same_revision_removes_nothing_that_it_kept_before() {
-    prove("the_same_revision", async |stage: &Stage| {
+    prove("the_same_revision", &async |stage: &Stage| {
         drop(
             stage
                 .keep(&(map("a", "v") + &map("b", "v")), &revision("1"))
@@ -103,7 +103,7 @@ fn the_same_revision_removes_nothing_that_it_kept_before() {
 
 #[test]
 fn what_others_need_goes_after_them() {
-    prove("what_others_need", async |stage: &Stage| {
+    prove("what_others_need", &async |stage: &Stage| {
         let user = "{config.kubernetes.io/depends-on: /namespaces/NS/ConfigMap/used}";
         let all = format!(
             "{}{}{}",
@@ -133,7 +133,7 @@ fn what_others_need_goes_after_them() {
 
 #[test]
 fn what_a_fleet_still_refers_to_stays() {
-    prove("refers_to", async |stage: &Stage| {
+    prove("refers_to", &async |stage: &Stage| {
         let user = "{config.kubernetes.io/depends-on: /namespaces/NS/ConfigMap/used}";
         let user = annotated("user", "v", user);
         drop(

@@ -58,7 +58,7 @@ pub(super) fn revision(name: &'static str) -> Revision {
 }
 
 /// Proves it on the simulator, and on a real server where there is one. `name` is of the namespace.
-pub(super) fn prove(name: &str, behaviour: impl AsyncFn(&Stage)) {
+pub(super) fn prove(name: &str, behaviour: &impl AsyncFn(&Stage)) {
     let real = Kubernetes::orderly().map(Server::Real);
     for server in real.into_iter().chain([Server::simulator()]) {
         server.runtime().block_on(async {
@@ -319,6 +319,6 @@ pub(super) fn annotated(name: &str, value: &str, annotations: &str) -> String {
 }
 
 /// The same as somebody else writes it.
-pub(super) fn theirs(name: &str, data: Json) -> Json {
+pub(super) fn theirs(name: &str, data: &Json) -> Json {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
 }

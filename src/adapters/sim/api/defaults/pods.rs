@@ -1,7 +1,8 @@
 //! What the server fills in on Pods and on the templates of Pods.
 
 use k8s_openapi::api::core::v1::{
-    Container, EnvVar, HTTPGetAction, LifecycleHandler, PodSpec, Probe, Volume,
+    Container, EmptyDirVolumeSource, EnvVar, HTTPGetAction, LifecycleHandler, PodSpec, Probe,
+    Volume,
 };
 
 /// Who may read the files of a Secret, ConfigMap or projected volume.
@@ -88,6 +89,13 @@ fn fill_request(request: &mut HTTPGetAction) {
 }
 
 fn fill_volume(volume: &mut Volume) {
+    let nothing = Volume {
+        name: volume.name.clone(),
+        ..Volume::default()
+    };
+    if *volume == nothing {
+        volume.empty_dir = Some(EmptyDirVolumeSource::default());
+    }
     if let Some(secret) = &mut volume.secret {
         secret.default_mode.get_or_insert(MODE);
     }

@@ -6,6 +6,7 @@
 
 mod access;
 mod data;
+mod pods;
 mod services;
 mod workloads;
 
@@ -17,6 +18,7 @@ use super::status::Cause;
 use super::strategy::Part;
 use super::{events, namespaces};
 
+pub(super) use pods::advice;
 pub(super) use services::{give_address, keep_address};
 
 type Rule = fn(&Value, Option<&Value>, &mut Vec<Cause>);
@@ -34,10 +36,10 @@ const RULES: &[(&str, &str, Part, Rule)] = &[
     ),
     ("", "Secret", Part::Main, data::secret),
     ("", "Service", Part::Main, services::service),
-    ("apps", "DaemonSet", Part::Main, workloads::workload),
-    ("apps", "Deployment", Part::Main, workloads::workload),
-    ("apps", "ReplicaSet", Part::Main, workloads::workload),
-    ("apps", "StatefulSet", Part::Main, workloads::workload),
+    ("apps", "DaemonSet", Part::Main, workloads::selecting),
+    ("apps", "Deployment", Part::Main, workloads::selecting),
+    ("apps", "ReplicaSet", Part::Main, workloads::selecting),
+    ("apps", "StatefulSet", Part::Main, workloads::stateful_set),
     ("batch", "Job", Part::Main, workloads::job),
     ("coordination.k8s.io", "Lease", Part::Main, lease),
     ("events.k8s.io", "Event", Part::Main, events::check_new),

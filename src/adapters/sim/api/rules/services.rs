@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::list;
+use crate::adapters::sim::api::custom::text;
 use crate::adapters::sim::api::status::Cause;
+use crate::adapters::sim::api::{metadata, names};
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 
@@ -12,15 +14,27 @@ const OF_ADDRESS: [&str; 4] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamil
 
 pub(super) fn service(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
     let spec = &object["spec"];
+    let unknown = families(spec);
+    if !unknown.is_empty() {
+        // Found before anything else is looked at.
+        return causes.extend(unknown);
+    }
     let ports = list(&spec["ports"]);
-    let headless = spec["clusterIP"] == "None" || spec["type"] == "ExternalName";
+    let headless = spec["clusterIPs"] == json!(["None"]) || spec["type"] == "ExternalName";
     if !headless && ports.is_empty() {
         causes.push(Cause::required("spec.ports", ""));
     }
+    metadata::check_labels("spec.selector", &spec["selector"], causes);
+    doubles(ports, causes);
     for (at, port) in ports.iter().enumerate() {
         let field = |key: &str| format!("spec.ports[{at}].{key}");
-        if ports.len() > 1 && port["name"].as_str().unwrap_or_default().is_empty() {
-            causes.push(Cause::required(field("name"), ""));
+        match text(&port["name"]) {
+            "" if ports.len() > 1 => causes.push(Cause::required(field("name"), "")),
+            "" => {}
+            name => {
+                let wrong = |why: String| Cause::invalid(field("name"), &port["name"], &why);
+                causes.extend(names::label(name).into_iter().map(wrong));
+            }
         }
         for key in ["port", "targetPort"] {
             let number = port[key].as_i64();
@@ -33,7 +47,61 @@ pub(super) fn service(object: &Value, old: Option<&Value>, causes: &mut Vec<Caus
     if !TYPES.iter().any(|known| spec["type"] == *known) {
         causes.push(Cause::unsupported("spec.type", &spec["type"], &TYPES));
     }
+    let has_address = spec["type"] != "ExternalName" && !text(&spec["clusterIP"]).is_empty();
+    if has_address && list(&spec["clusterIPs"]).is_empty() {
+        causes.push(Cause::required("spec.clusterIPs", ""));
+    }
     address_stays(spec, old, causes);
+}
+
+/// No two ports have a name, or a number and a protocol in common.
+fn doubles(ports: &[Value], causes: &mut Vec<Cause>) {
+    let (mut names_seen, mut seen) = (Vec::new(), Vec::new());
+    for (at, port) in ports.iter().enumerate() {
+        let name = text(&port["name"]);
+        if !name.is_empty() && names_seen.contains(&name) {
+            let field = format!("spec.ports[{at}].name");
+            causes.push(Cause::duplicate(field, &port["name"]));
+        }
+        names_seen.push(name);
+        let key = (&port["protocol"], &port["port"]);
+        if seen.contains(&key) {
+            // As Go writes a port of which only these are set.
+            let message = format!(
+                r#"Duplicate value: {{"Name":"","Protocol":{},"AppProtocol":null,"Port":{},"TargetPort":0,"NodePort":0}}"#,
+                key.0, key.1
+            );
+            causes.push(Cause::said(format!("spec.ports[{at}]"), message));
+        }
+        seen.push(key);
+    }
+}
+
+/// A server with addresses of one family gives no others, once Pods are selected.
+fn families(spec: &Value) -> Vec<Cause> {
+    let selects = spec["selector"]
+        .as_object()
+        .is_some_and(|map| !map.is_empty());
+    if !selects || spec["type"] == "ExternalName" {
+        return Vec::new();
+    }
+    let mut causes = Vec::new();
+    for (at, family) in list(&spec["ipFamilies"]).iter().enumerate() {
+        if family == "IPv6" {
+            let field = format!("spec.ipFamilies[{at}]");
+            causes.push(Cause::invalid(
+                field,
+                family,
+                "not configured on this cluster",
+            ));
+        }
+    }
+    let policy = &spec["ipFamilyPolicy"];
+    if policy == "RequireDualStack" {
+        let why = "this cluster is not configured for dual-stack services";
+        causes.push(Cause::invalid("spec.ipFamilyPolicy", policy, why));
+    }
+    causes
 }
 
 fn address_stays(spec: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
@@ -84,5 +152,8 @@ pub(in super::super) fn keep_address(service: &mut Value, old: &Value) {
         {
             spec[key] = kept.clone();
         }
+    }
+    if spec["clusterIPs"].is_null() && spec["clusterIP"] == "None" {
+        give_address(service, "");
     }
 }

@@ -161,26 +161,29 @@ fn check_order(changes: &[Value], order: &[Value], key: Option<&str>) -> Result<
     if changes.is_empty() || order.is_empty() {
         return Ok(());
     }
-    let mut rest = order.iter();
-    for change in changes.iter().filter(|change| change.get(PATCH).is_none()) {
-        let wanted = identity(change, key)?;
-        let mut found = false;
-        for next in rest.by_ref() {
-            found = identity(next, key)? == wanted;
-            if found {
-                break;
-            }
+    let is_gone = |change: &Value| key.is_some() && change.get(PATCH) == Some(&json!("delete"));
+    let kept: Vec<&Value> = changes.iter().filter(|change| !is_gone(change)).collect();
+    let (mut at, mut next) = (0, 0);
+    while at < kept.len() && next < order.len() {
+        // Behind the last item that the order names, directives are out of order, too.
+        if kept[at].get(PATCH).is_some() {
+            at += 1;
+            continue;
         }
-        if !found {
-            let shown = |items: &[Value]| printed(&Value::Array(items.to_vec()));
-            return Err(Refusal::internal(format!(
-                "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
-                shown(changes),
-                shown(order)
-            )));
+        if identity(kept[at], key)? == identity(&order[next], key)? {
+            at += 1;
         }
+        next += 1;
     }
-    Ok(())
+    if at == kept.len() {
+        return Ok(());
+    }
+    let shown = |items: &[Value]| printed(&Value::Array(items.to_vec()));
+    Err(Refusal::internal(format!(
+        "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
+        shown(changes),
+        shown(order)
+    )))
 }
 
 /// The list that stands under `name` of the map at `at`, patched.
@@ -298,40 +301,56 @@ fn in_order(
     before: &[Value],
     key: Option<&str>,
 ) -> Result<Vec<Value>, Refusal> {
-    let rank = |list: &[Value], item: &Value| -> Result<Option<usize>, Refusal> {
-        let wanted = identity(item, key)?;
-        for (at, other) in list.iter().enumerate() {
-            if identity(other, key)? == wanted {
-                return Ok(Some(at));
-            }
-        }
-        Ok(None)
-    };
     let (mut named, mut others) = (Vec::new(), Vec::new());
     for item in merged {
-        let place = rank(before, &item)?;
-        match rank(order, &item)? {
-            Some(rank) => named.push((rank, place, item)),
-            None => others.push((place, item)),
+        let place = rank(before, &item, key)?;
+        match rank(order, &item, key)? {
+            Some(rank) => named.push((Some(rank), place, item)),
+            None => others.push((place, place, item)),
         }
     }
-    named.sort_by_key(|(rank, ..)| *rank);
-    others.sort_by_key(|(place, _)| *place);
+    sort(&mut named);
+    sort(&mut others);
     let mut others = others.into_iter().peekable();
     let mut all = Vec::new();
     for (_, place, item) in named {
-        let comes_before = |other: &(Option<usize>, Value)| {
-            other
-                .0
-                .is_some_and(|other| place.is_some_and(|place| other < place))
+        let comes_before = |(_, other, _): &Ranked| {
+            other.is_some_and(|other| place.is_some_and(|place| other < place))
         };
-        while let Some((_, other)) = others.next_if(comes_before) {
+        while let Some((.., other)) = others.next_if(comes_before) {
             all.push(other);
         }
         all.push(item);
     }
-    all.extend(others.map(|(_, item)| item));
+    all.extend(others.map(|(.., item)| item));
     Ok(all)
+}
+
+/// An item, its place in the order that it is to have, and its place among the items before.
+type Ranked = (Option<usize>, Option<usize>, Value);
+
+/// Where in `list` the item is.
+fn rank(list: &[Value], item: &Value, key: Option<&str>) -> Result<Option<usize>, Refusal> {
+    let wanted = identity(item, key)?;
+    for (at, other) in list.iter().enumerate() {
+        if identity(other, key)? == wanted {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+/// Sorts by insertion, as a real server does, for whom an item without a place comes before any other
+/// and any other before it: so such items end up reversed, and twice reversed where it sorts twice.
+fn sort(items: &mut [Ranked]) {
+    let comes_first = |a: &Ranked, b: &Ranked| a.0.is_none_or(|a| b.0.is_none_or(|b| a < b));
+    for end in 1..items.len() {
+        let mut at = end;
+        while at > 0 && comes_first(&items[at], &items[at - 1]) {
+            items.swap(at, at - 1);
+            at -= 1;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod metadata;
 mod shapes;
 mod steady;
 mod step;
+mod strategic;
 mod things;
 
 use super::sequence::{Step, Verb};
@@ -41,6 +42,11 @@ pub(super) fn sequence(seed: u64) -> Vec<Step> {
         let verb = match at {
             0 => *random.weighed(&[(6, Verb::Apply), (4, Verb::Create)]),
             _ => *random.weighed(VERBS),
+        };
+        // Kinds of definitions take no such patch.
+        let verb = match verb {
+            Verb::Merge | Verb::Patch if kind.is_built_in() && random.chance(60) => Verb::Strategic,
+            verb => verb,
         };
         let mut step = Maker::new(&mut random, kind, name).step(verb);
         steady::make(&mut step, kind, at);

@@ -41,7 +41,7 @@ pub(super) fn make(step: &mut Step, kind: &Kind, at: usize) {
                 );
             }
         }
-        Verb::Replace | Verb::Merge if to_status => set(body, "status", mark),
+        Verb::Replace | Verb::Merge | Verb::Strategic if to_status => set(body, "status", mark),
         _ => {}
     }
 }
@@ -74,6 +74,10 @@ fn set(value: &mut Json, map: &str, mark: Json) {
 fn spare(operation: &mut Json) {
     if operation["value"].is_null() && operation["op"] != "remove" {
         operation["value"] = json!({});
+    }
+    // Its number is another one on each server.
+    if operation["from"] == "/metadata/resourceVersion" {
+        operation["from"] = json!("/metadata/name");
     }
     let path = operation["path"].as_str().unwrap_or_default();
     if operation["op"] == "test" && (path.contains("free") || path == "/spec") {

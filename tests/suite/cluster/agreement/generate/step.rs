@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::kind::Kind;
 use super::metadata;
+use super::strategic;
 use crate::cluster::agreement::run;
 use crate::cluster::agreement::sequence::{Step, Verb};
 use crate::random::Random;
@@ -35,7 +36,7 @@ impl<'a> Maker<'a> {
     pub(super) fn step(mut self, verb: Verb) -> Step {
         let can = matches!(
             verb,
-            Verb::Apply | Verb::Replace | Verb::Merge | Verb::Patch
+            Verb::Apply | Verb::Replace | Verb::Merge | Verb::Strategic | Verb::Patch
         );
         self.to_status = can && self.kind.status.is_some() && self.random.chance(14);
         let part = if self.to_status { "/status" } else { "" };
@@ -51,9 +52,14 @@ impl<'a> Maker<'a> {
             Verb::Replace if step.onto_live => self.edits(),
             Verb::Replace => self.replacement(),
             Verb::Merge => self.merge(),
+            Verb::Strategic => {
+                let mut patch = self.merge();
+                strategic::direct(self.random, &mut patch);
+                patch
+            }
             Verb::Patch => self.patch(),
             Verb::Delete => self.delete(),
-            Verb::Get | Verb::Strategic => Json::Null,
+            Verb::Get => Json::Null,
         };
         step
     }
