@@ -137,6 +137,11 @@ pub(super) struct PlanArgs {
     /// What to compare with
     #[arg(long, value_enum, default_value_t)]
     pub(super) against: Against,
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+    /// The fleet's name in the cluster, with --against live
+    #[arg(long, default_value = LOCAL)]
+    pub(super) name: String,
     /// How to write it
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: DataFormat,
@@ -147,6 +152,8 @@ pub(super) enum Against {
     /// A cluster that has nothing yet
     #[default]
     None,
+    /// The cluster as it is
+    Live,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -1,15 +1,18 @@
 //! `capstan plan`: what would be done.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde_json::json;
 
 use super::Exit;
 use super::args::{Against, DataFormat, PlanArgs};
+use super::cluster::client;
 use super::fleet::Fleet;
 use super::ui::Ui;
-use crate::model::{Needed, Predecessor, Step};
-use crate::plan::{self, ApplySet, Plan};
+use crate::adapters::kubernetes::{Compared, compare};
+use crate::model::{Change, Needed, Predecessor, Step};
+use crate::plan::{self, ApplySet, Brake, Fate, Plan};
 use crate::settings::Environment;
 
 /// The name of the set that a directory without a Fleet document makes.
@@ -21,18 +24,76 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
-    let set = ApplySet::new(LOCAL, environment.namespace.as_str());
-    let plan = match args.against {
-        Against::None => plan::against_none(&fleet.compiled.objects, &fleet.compiled.graph, &set),
+    let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
+    let plan = plan::against_none(&fleet.compiled.objects, &fleet.compiled.graph, &set);
+    let compared = match args.against {
+        Against::None => Compared {
+            plan,
+            ..Compared::default()
+        },
+        Against::Live => live(args, &set, plan)?,
     };
     ui.data(&match args.format {
-        DataFormat::Text => plan::text(&plan),
-        DataFormat::Json => format!("{}\n", serde_json::to_string_pretty(&json(&plan))?),
+        DataFormat::Text => text(&compared),
+        DataFormat::Json => format!("{}\n", serde_json::to_string_pretty(&json(&compared))?),
     })?;
-    Ok(Exit::Fine)
+    Ok(Exit::failed_if(!compared.refused.is_empty()))
 }
 
-fn json(plan: &Plan) -> serde_json::Value {
+/// The plan beside the cluster. What would go is shown as with an approval of everything.
+fn live(args: &PlanArgs, set: &ApplySet, plan: Plan) -> anyhow::Result<Compared> {
+    let brake = Brake {
+        prune: true,
+        ..Brake::default()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let client = client(&args.access).await?;
+        Ok(compare(&client, set, plan, brake).await?)
+    })
+}
+
+/// The plan, then what changes in place, what goes, and what is refused.
+fn text(compared: &Compared) -> String {
+    let mut out = plan::text(&compared.plan);
+    for (id, fields) in &compared.fields {
+        let _ = writeln!(out, "\n{id} changes in place:");
+        for field in fields {
+            let _ = writeln!(out, "  {field}");
+        }
+    }
+    if !compared.leaving.is_empty() {
+        out.push_str("\nno longer in the fleet:\n");
+    }
+    for (id, fate) in &compared.leaving {
+        let _ = writeln!(out, "  {:<8} {id}{}", word(fate), why(fate));
+    }
+    for (_, message) in &compared.refused {
+        let _ = writeln!(out, "\nrefused: {message}");
+    }
+    out
+}
+
+fn word(fate: &Fate) -> &'static str {
+    match fate {
+        Fate::Held(_) => "keep",
+        Fate::Orphan => plan::word(Change::Orphan),
+        _ => plan::word(Change::Delete),
+    }
+}
+
+fn why(fate: &Fate) -> String {
+    match fate {
+        Fate::Held(why) => format!(": {why}"),
+        Fate::After(other) => format!(", after {other}"),
+        _ => String::new(),
+    }
+}
+
+fn json(compared: &Compared) -> serde_json::Value {
+    let plan = &compared.plan;
     let before = |before: &Predecessor| {
         let until = match before.until {
             Needed::Applied => "applied",
@@ -43,14 +104,22 @@ fn json(plan: &Plan) -> serde_json::Value {
     let step = |step: &Step| {
         let after: Vec<_> = step.after.iter().map(before).collect();
         let object = step.object.to_string();
-        json!({"object": object, "change": plan::word(step.change), "after": after})
+        let fields = compared.fields.get(&step.object);
+        json!({"object": object, "change": plan::word(step.change), "after": after, "fields": fields.into_iter().flatten().collect::<Vec<_>>()})
     };
     let impact = &plan.impact;
     let changes = impact.changes.iter();
     let changes: BTreeMap<&str, usize> = changes
         .map(|(change, count)| (plan::word(*change), *count))
         .collect();
+    let leaving = compared.leaving.iter();
+    let leaving = leaving.map(|(id, fate)| json!({"object": id.to_string(), "change": word(fate), "message": why(fate).trim_start_matches([':', ',', ' '])}));
+    let refused = compared.refused.iter();
+    let refused =
+        refused.map(|(id, message)| json!({"object": id.to_string(), "message": message}));
     json!({
+        "leaving": leaving.collect::<Vec<_>>(),
+        "refused": refused.collect::<Vec<_>>(),
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Plan",
         "steps": plan.steps.iter().map(step).collect::<Vec<_>>(),

@@ -43,6 +43,14 @@ pub enum Action {
 pub enum Change {
     /// It is not there yet.
     Create,
+    /// It is there as asked for.
+    NoOp,
+    /// It is changed where it is.
+    InPlace,
+    /// It is released, and stays.
+    Orphan,
+    /// It is deleted.
+    Delete,
 }
 
 /// One thing to do, once its predecessors have come far enough. Plain data.

@@ -218,7 +218,8 @@ fn hash(payload: &Json) -> &str {
 }
 
 /// `payload` without what is left to others.
-pub(super) fn without(payload: &Json, left: &[String]) -> Json {
+#[must_use]
+pub fn without(payload: &Json, left: &[String]) -> Json {
     let mut payload = payload.clone();
     for pointer in left {
         remove(&mut payload, pointer);

@@ -29,7 +29,7 @@ use crate::model::{Action, Change, Object, ObjectId, Predecessor, Step};
 
 pub use applyset::{ApplySet, NotOurs, Parent};
 pub use execution::Execution;
-pub use member::{Drift, Member, Owner, Standing};
+pub use member::{Drift, Member, Owner, Standing, without};
 pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
 pub use prune::{Brake, Fate, Scene, fates, references};

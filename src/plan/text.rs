@@ -39,5 +39,9 @@ pub fn text(plan: &Plan) -> String {
 pub fn word(change: Change) -> &'static str {
     match change {
         Change::Create => "create",
+        Change::NoOp => "no-op",
+        Change::InPlace => "in-place",
+        Change::Orphan => "orphan",
+        Change::Delete => "delete",
     }
 }

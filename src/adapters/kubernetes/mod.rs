@@ -14,6 +14,7 @@
 //!
 //! [`survey`] stands beside it: it reads once what the cluster holds of fleets, and writes nothing.
 
+mod compare;
 mod connect;
 mod discovery;
 mod embedded;
@@ -25,6 +26,7 @@ mod runner;
 pub mod survey;
 mod watch;
 
+pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect};
 pub use error::Error;
 pub use runner::{Approvals, Assignment, Options, Target, run, run_once};

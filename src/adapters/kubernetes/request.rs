@@ -129,6 +129,22 @@ impl Subject {
         answer.map(json).map_err(|error| self.error(error))
     }
 
+    /// The object as applying `step` would make it; nothing is changed.
+    pub(super) async fn try_apply(&self, step: &Step, known: Known) -> Result<Json, Error> {
+        let Action::Apply {
+            payload,
+            manager,
+            force,
+            left,
+        } = &step.action;
+        let sent = plan::without(payload, left);
+        let mut params = PatchParams::apply(manager).dry_run();
+        params.force = *force || known.drifted;
+        let (api, patch) = (self.api(), Patch::Apply(&sent));
+        let answer = api.patch(&self.id.name, &params, &patch).await;
+        answer.map(json).map_err(|error| self.error(error))
+    }
+
     /// The uid of an object that is there and ours to apply.
     async fn claimed(&self, payload: &Json, set: &str) -> Result<Option<String>, Error> {
         let Some(live) = self.metadata().await? else {

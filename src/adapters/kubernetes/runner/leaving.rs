@@ -150,7 +150,7 @@ impl Runner {
                     true => guarded(&id, subject.delete(&uid)).await,
                     false => guarded(&id, subject.release(&uid, &set)).await,
                 };
-                Done::Dismissed(number, id, Box::new(answer))
+                Done::Dismissed(number, id, deletes, Box::new(answer))
             });
         }
     }
@@ -163,7 +163,9 @@ impl Runner {
             match answer {
                 Ok(()) => {
                     work.dismissed.insert(id.clone());
-                    runner.tell_leaving(id, Leaving::Deleting);
+                    if deletes {
+                        runner.tell_leaving(id, Leaving::Deleting);
+                    }
                 }
                 Err(error) => runner.leaver_failed(id, &error),
             }

@@ -109,8 +109,8 @@ enum Done {
     Answered(u64, usize, Box<Result<Json, Error>>),
     /// What a member that leaves says of itself was read.
     Examined(u64, ObjectId, Box<Result<Option<Json>, Error>>),
-    /// A member that leaves was asked to.
-    Dismissed(u64, ObjectId, Box<Result<(), Error>>),
+    /// A member was deleted, or else released.
+    Dismissed(u64, ObjectId, bool, Box<Result<(), Error>>),
     /// Whether an object that a watch no longer sees is there.
     Confirmed(ObjectId, Box<Result<Option<Json>, Error>>),
     /// Somebody has rested.
@@ -212,7 +212,9 @@ impl Runner {
             Done::Preferred(number, kind, answer) => self.preferred(number, &kind, *answer),
             Done::Answered(number, at, answer) => self.answered(number, at, *answer),
             Done::Examined(number, id, answer) => self.examined(number, &id, *answer),
-            Done::Dismissed(number, id, answer) => self.dismissed(number, &id, *answer),
+            Done::Dismissed(number, id, deletes, answer) => {
+                self.dismissed(number, &id, deletes, *answer);
+            }
             Done::Confirmed(id, answer) => self.confirmed(&id, *answer),
             Done::Rested(number, rester) => self.rested(number, rester),
         }

@@ -1,0 +1,274 @@
+//! What a plan would change in a cluster, without changing it.
+//!
+//! In: a plan, and what may be removed. Out: the same plan with each step's change, the fields that
+//! would change, what would be refused, and what becomes of members that the plan lacks. It asks the
+//! API server itself (a dry run), so that defaults and webhooks have their say. It does not know: who
+//! asks, and whether it will be done.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use futures::StreamExt as _;
+use futures::stream;
+use kube::Client;
+use kube::api::{Api, DynamicObject, ListParams};
+use serde_json::Value as Json;
+
+use super::discovery::{Discovery, Served};
+use super::request::{Known, Subject, guarded};
+use super::{Error, parent};
+use crate::api::labels;
+use crate::health::Live;
+use crate::model::{Action, Change, ObjectId, Step};
+use crate::plan::{self, ApplySet, Brake, Fate, Member, Parent, Plan, Scene, Standing};
+
+/// How many requests are under way at once.
+const WIDTH: usize = 32;
+
+/// A plan beside a cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Compared {
+    /// The plan, its steps with what they change.
+    pub plan: Plan,
+    /// Per object that changes in place: the fields, as JSON pointers.
+    pub fields: BTreeMap<ObjectId, Vec<String>>,
+    /// What the cluster, or whose object it is, stands against.
+    pub refused: Vec<(ObjectId, String)>,
+    /// Members that the plan lacks, and what becomes of them.
+    pub leaving: BTreeMap<ObjectId, Fate>,
+}
+
+/// Compares `plan` with what is there. `brake` says what may be removed.
+///
+/// # Errors
+/// When the cluster does not answer, or does not let us read.
+pub async fn compare(
+    client: &Client,
+    set: &ApplySet,
+    plan: Plan,
+    brake: Brake,
+) -> Result<Compared, Error> {
+    let discovery = Discovery::new(client.clone());
+    let found = stream::iter(&plan.steps)
+        .map(|step| async { guarded(&step.object, change(client, &discovery, set, step)).await });
+    let found: Vec<Result<Found, Error>> = found.buffered(WIDTH).collect().await;
+    let known = parent::read(client, set).await?.unwrap_or_default();
+    let mut compared = Compared {
+        leaving: leaving(client, &discovery, set, &known, &plan, brake).await?,
+        plan,
+        ..Compared::default()
+    };
+    for (at, found) in found.into_iter().enumerate() {
+        let step = &mut compared.plan.steps[at];
+        match found {
+            Ok(Found::Change(change)) => step.change = change,
+            Ok(Found::Fields(fields)) => {
+                step.change = Change::InPlace;
+                compared.fields.insert(step.object.clone(), fields);
+            }
+            // Its definition may be part of the fleet.
+            Err(Error::NotServed { .. }) => step.change = Change::Create,
+            Err(error @ (Error::Refused { .. } | Error::Foreign { .. })) => {
+                compared
+                    .refused
+                    .push((step.object.clone(), error.to_string()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let mut changes = BTreeMap::new();
+    for step in &compared.plan.steps {
+        *changes.entry(step.change).or_insert(0) += 1;
+    }
+    for fate in compared.leaving.values() {
+        let change = match fate {
+            Fate::Orphan => Change::Orphan,
+            Fate::Held(_) => continue,
+            _ => Change::Delete,
+        };
+        *changes.entry(change).or_insert(0) += 1;
+    }
+    compared.plan.impact.changes = changes;
+    Ok(compared)
+}
+
+/// What a step changes.
+enum Found {
+    Change(Change),
+    /// In place, these fields.
+    Fields(Vec<String>),
+}
+
+async fn change(
+    client: &Client,
+    discovery: &Discovery,
+    set: &ApplySet,
+    step: &Step,
+) -> Result<Found, Error> {
+    let Action::Apply { payload, .. } = &step.action;
+    let api_version = payload["apiVersion"].as_str().unwrap_or_default();
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    let served = discovery.resolve(&step.object, version).await?;
+    let subject = subject(client, &served, &step.object);
+    let Some(live) = subject.read().await? else {
+        return Ok(Found::Change(Change::Create));
+    };
+    plan::claim(&live, payload, &set.id()).map_err(|foreign| Error::Foreign {
+        object: step.object.clone(),
+        foreign,
+    })?;
+    let member = Member::read(&live, Some(&step.action), None);
+    if member.standing == Standing::Same {
+        return Ok(Found::Change(Change::NoOp));
+    }
+    let known = Known {
+        uid: member.uid,
+        drifted: matches!(member.standing, Standing::Drifted(_))
+            || Live(&live).label(labels::PART_OF).is_empty(),
+    };
+    let would_be = subject.try_apply(step, known).await?;
+    let fields = differences(&live, &would_be);
+    Ok(match fields.is_empty() {
+        true => Found::Change(Change::NoOp),
+        false => Found::Fields(fields),
+    })
+}
+
+fn subject(client: &Client, served: &Served, id: &ObjectId) -> Subject {
+    let namespace = match (served.namespaced, id.namespace.as_str()) {
+        (false, _) => "",
+        (true, "") => "default",
+        (true, namespace) => namespace,
+    };
+    Subject {
+        client: client.clone(),
+        served: served.clone(),
+        id: ObjectId::new(&*id.group, &*id.kind, namespace, &*id.name),
+    }
+}
+
+/// Members that the plan lacks.
+async fn leaving(
+    client: &Client,
+    discovery: &Discovery,
+    set: &ApplySet,
+    known: &Parent,
+    plan: &Plan,
+    brake: Brake,
+) -> Result<BTreeMap<ObjectId, Fate>, Error> {
+    let (mut members, mut refers) = (BTreeMap::new(), BTreeMap::new());
+    let steps: HashMap<ObjectId, usize> = plan
+        .steps
+        .iter()
+        .map(|step| step.object.clone())
+        .zip(0..)
+        .collect();
+    for (group, kind) in &known.kinds {
+        let example = ObjectId::new(&**group, &**kind, "", "");
+        let Some(version) = discovery.preferred(&example).await? else {
+            continue;
+        };
+        let served = discovery.resolve(&example, &version).await?;
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &served.resource);
+        let labelled = ListParams::default().labels(&format!("{}={}", labels::PART_OF, set.id()));
+        let listed = api
+            .list(&labelled)
+            .await
+            .map_err(|error| Error::new(&example, error))?;
+        for object in listed {
+            let mut live = serde_json::to_value(object).unwrap_or_default();
+            live["apiVersion"] = Json::from(&*served.resource.api_version);
+            live["kind"] = Json::from(kind.as_str());
+            let id = Live(&live).id();
+            if !steps.contains_key(&id) {
+                refers.insert(
+                    id.clone(),
+                    plan::references(std::slice::from_ref(&live))
+                        .remove(&id)
+                        .unwrap_or_default(),
+                );
+            }
+            members.insert(id, Member::read(&live, None, None));
+        }
+    }
+    Ok(plan::fates(&Scene {
+        members: &members,
+        leaving: &refers,
+        steps: &steps,
+        unapplied: &BTreeMap::new(),
+        needed: &plan.outside,
+        brake: &brake,
+    }))
+}
+
+/// The fields in which two states of an object differ, as JSON pointers; not those that every write
+/// changes.
+fn differences(before: &Json, after: &Json) -> Vec<String> {
+    let mut found = Vec::new();
+    differ(
+        &tidied(before),
+        &tidied(after),
+        &mut String::new(),
+        &mut found,
+    );
+    found
+}
+
+fn tidied(object: &Json) -> Json {
+    let mut object = object.clone();
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        for key in ["managedFields", "resourceVersion", "generation"] {
+            metadata.remove(key);
+        }
+    }
+    if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
+        annotations.remove(labels::APPLIED);
+    }
+    object
+}
+
+fn differ(before: &Json, after: &Json, at: &mut String, found: &mut Vec<String>) {
+    match (before, after) {
+        (before, after) if before == after => {}
+        (Json::Object(old), Json::Object(new)) => {
+            let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+            for name in names {
+                let length = at.len();
+                at.push('/');
+                at.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                let (old, new) = (old.get(name), new.get(name));
+                differ(
+                    old.unwrap_or(&Json::Null),
+                    new.unwrap_or(&Json::Null),
+                    at,
+                    found,
+                );
+                at.truncate(length);
+            }
+        }
+        (Json::Array(old), Json::Array(new)) if old.len() == new.len() => {
+            for (index, (old, new)) in old.iter().zip(new).enumerate() {
+                let length = at.len();
+                at.push_str(&format!("/{index}"));
+                differ(old, new, at, found);
+                at.truncate(length);
+            }
+        }
+        _ => found.push(at.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn differences_are_pointers_to_what_changes() {
+        let before = json!({"metadata": {"resourceVersion": "1", "labels": {"a": "1"}}, "spec": {"ports": [{"port": 1}], "list": [1]}});
+        let after = json!({"metadata": {"resourceVersion": "2", "labels": {"a": "1", "b/c": "2"}}, "spec": {"ports": [{"port": 2}], "list": [1, 2]}});
+        let expected = ["/metadata/labels/b~1c", "/spec/list", "/spec/ports/0/port"];
+        assert_eq!(differences(&before, &after), expected);
+        assert_eq!(differences(&before, &before), [] as [&str; 0]);
+    }
+}
