@@ -155,7 +155,13 @@ impl Runner {
         }
     }
 
-    pub(super) fn dismissed(&mut self, number: u64, id: &ObjectId, answer: Result<(), Error>) {
+    pub(super) fn dismissed(
+        &mut self,
+        number: u64,
+        id: &ObjectId,
+        deletes: bool,
+        answer: Result<(), Error>,
+    ) {
         self.of_work(number, |runner| {
             let Some(work) = &mut runner.work else { return };
             work.dismissing.remove(id);
