@@ -9,11 +9,14 @@ use capstan::adapters::git::{Author, Files};
 use capstan::adapters::kubernetes::Target;
 use capstan::adapters::sim::api::Server;
 use capstan::adapters::sim::clock::SimClock;
+use capstan::adapters::sim::crds::foreign;
 use capstan::daemon::{self, Engine, Prepare, View, wall_time};
 use capstan::model::{Check, CheckState, Clock};
 use capstan::settings::{Environment, Following};
 use futures::FutureExt as _;
 use jiff::Timestamp;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube::core::GroupVersionKind;
 use tempfile::TempDir;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -49,12 +52,22 @@ impl World {
     }
 
     fn push(&self, branch: &str, onto: Option<&str>, files: &[(&str, &str)]) -> String {
+        self.push_saying("change it", branch, onto, files)
+    }
+
+    fn push_saying(
+        &self,
+        message: &str,
+        branch: &str,
+        onto: Option<&str>,
+        files: &[(&str, &str)],
+    ) -> String {
         let files: Files = files
             .iter()
             .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
             .collect();
         self.author
-            .push(branch, onto, &files, "change it", Timestamp::UNIX_EPOCH)
+            .push(branch, onto, &files, message, Timestamp::UNIX_EPOCH)
             .expect("pushed")
     }
 
@@ -88,6 +101,16 @@ impl World {
             view,
             _task: AbortOnDropHandle::new(task),
         }
+    }
+
+    async fn install(&self, definition: &serde_json::Value) {
+        let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+        let api: Api<DynamicObject> =
+            Api::all_with(self.server.client("default"), &ApiResource::from_gvk(&kind));
+        let name = definition["metadata"]["name"].as_str().expect("a name");
+        let params = PatchParams::apply("suite");
+        let applied = api.patch(name, &params, &Patch::Apply(definition)).await;
+        applied.expect("it is taken");
     }
 
     /// Every check in the note of `revision`.
@@ -149,6 +172,52 @@ async fn what_is_removed_from_the_fleet_is_told_and_goes_or_stays_as_it_was_mean
         "no longer in the fleet:\n- ConfigMap/default/b: deleted\n- ConfigMap/default/kept: released: it stays in the cluster, no longer part of the fleet"
     );
     assert_eq!(world.config_maps(), ["a", "kept"]);
+}
+
+/// A cluster, as somebody writes it by hand, that is deleted with its file.
+const CLUSTER: &str = "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, namespace: default, annotations: {capstan.dev/deletion-policy: Delete}}, spec: {paused: true}}";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_goes_with_the_approval_of_a_commit_and_not_without() {
+    let world = World::new();
+    for definition in foreign() {
+        world.install(&definition).await;
+    }
+    let clusters = || {
+        let all = world.server.snapshot();
+        let clusters = all.iter().filter(|live| live["kind"] == "Cluster").count();
+        (clusters, world.config_maps())
+    };
+    let a = config_map("a");
+    let first = world.push("main", None, &[("a.yaml", &a), ("c.yaml", CLUSTER)]);
+    let mut daemon = world.start("test");
+    daemon
+        .until(&first, |check| check.title.contains("1/2 ready"))
+        .await;
+    assert_eq!(clusters(), (1, vec!["a".to_owned()]));
+    let second = world.push("main", Some(&first), &[("a.yaml", &a)]);
+    let check = daemon.succeeds(&second).await;
+    assert_eq!(
+        check.title,
+        "1/1 ready; 1 object kept that the fleet no longer has"
+    );
+    assert!(
+        check
+            .summary
+            .contains("\"Capstan-Approve: delete default/c\""),
+        "{}",
+        check.summary
+    );
+    assert_eq!(clusters().0, 1, "nobody approved");
+    let message = "let it go\n\nCapstan-Approve: delete default/c\n";
+    let third = world.push_saying(message, "main", Some(&second), &[("a.yaml", &a)]);
+    let check = daemon.succeeds(&third).await;
+    assert!(
+        check.summary.contains("Cluster/default/c: deleted"),
+        "{}",
+        check.summary
+    );
+    assert_eq!(clusters(), (0, vec!["a".to_owned()]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
