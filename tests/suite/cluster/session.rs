@@ -19,7 +19,7 @@ use super::servers::Server;
 pub(super) const GROUP: &str = "conformance.capstan.dev";
 
 /// How long anything may take: garbage collection on a busy machine above all.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 pub(super) struct Session {
     pub(super) server: Server,
