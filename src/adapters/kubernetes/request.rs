@@ -19,7 +19,7 @@ use crate::model::{Action, ObjectId, Step};
 use crate::plan::{self, Claim, MANAGER};
 
 /// How long an answer may take. As long as an API server lets a request take, by default.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An object and how to speak of it to the cluster.
 #[derive(Clone)]

@@ -49,6 +49,17 @@ impl Kinds {
         })
     }
 
+    /// Every kind that the cluster serves, as far as is known, and whether its objects are in namespaces.
+    pub(super) fn placed(&self) -> Vec<(Kind, bool)> {
+        let placed = |(kind, known): (&Kind, &Known)| match known {
+            Known::Listing(served) | Known::Listed(served) => {
+                Some((kind.clone(), served.namespaced))
+            }
+            Known::Asked | Known::Unserved => None,
+        };
+        self.members.iter().filter_map(placed).collect()
+    }
+
     /// Whether nobody is waited for.
     pub(super) fn are_still(&self) -> bool {
         let waits = |known: &Known| matches!(known, Known::Asked | Known::Listing(_));
@@ -93,6 +104,7 @@ impl Runner {
                 for at in self.unpark(kind) {
                     self.failed(at, &error);
                 }
+                self.past_unknown(kind, &error);
             }
         }
     }

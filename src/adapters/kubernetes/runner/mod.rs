@@ -111,8 +111,8 @@ enum Done {
     Examined(u64, ObjectId, Box<Result<Option<Json>, Error>>),
     /// A member that leaves was asked to.
     Dismissed(u64, ObjectId, Box<Result<(), Error>>),
-    /// Whether an object that a watch no longer sees is there.
-    Confirmed(ObjectId, Box<Result<Option<Json>, Error>>),
+    /// Whether an object that a watch no longer sees, and the uid it was known by, is there.
+    Confirmed(ObjectId, Option<String>, Box<Result<Option<Json>, Error>>),
     /// Somebody has rested.
     Rested(u64, Rester),
 }
@@ -213,7 +213,7 @@ impl Runner {
             Done::Answered(number, at, answer) => self.answered(number, at, *answer),
             Done::Examined(number, id, answer) => self.examined(number, &id, *answer),
             Done::Dismissed(number, id, answer) => self.dismissed(number, &id, *answer),
-            Done::Confirmed(id, answer) => self.confirmed(&id, *answer),
+            Done::Confirmed(id, uid, answer) => self.confirmed(&id, uid.as_deref(), *answer),
             Done::Rested(number, rester) => self.rested(number, rester),
         }
     }
@@ -223,7 +223,10 @@ impl Runner {
             News::Object(Seen::Member, id, Some(live)) => self.observed(&id, &live),
             News::Object(Seen::Member, id, None) => self.vanished(&id),
             News::Object(Seen::Embedded, id, live) => self.made_seen(id, live.as_deref()),
-            News::Listed(kind) => self.listed(&kind),
+            News::Listed(kind, there) => {
+                self.confirm_missing(&kind, &there);
+                self.listed(&kind);
+            }
             News::Interrupted(kind, why) => self.interrupted(&kind, &why),
             News::Definition(group) => self.defined(&group),
         }

@@ -87,7 +87,9 @@ impl Runner {
         match member {
             Some(member) if member.standing == Standing::Same => self.stands(at),
             member => {
-                let uid = member.map(|member| member.uid.clone());
+                // What was refused may have been deleted, or made anew: then it is looked for.
+                let known = member.filter(|_| !work.failures.contains_key(&at));
+                let uid = known.map(|member| member.uid.clone());
                 self.send(at, uid);
             }
         }
@@ -127,20 +129,20 @@ impl Runner {
             return;
         };
         work.sent.remove(&at);
+        let vanished = work.vanished.remove(&at);
         let key = work.keys[at].clone();
         tracing::debug!(target: "capstan::step", object = %key, "answered");
         match answer {
+            // A watch saw it go meanwhile, or the one before it: nobody can tell but the cluster.
+            Ok(_) if vanished && !self.members.contains_key(&key) => {
+                work.queue.insert(at);
+            }
             Ok(live) => {
-                work.failures.remove(&at);
                 let member = Member::answered(&live, &work.step(at).action);
                 self.keep(&key, member);
                 self.stands(at);
             }
-            Err(error) => {
-                // It may have been deleted, or made anew: then it is looked for.
-                self.members.remove(&key);
-                self.failed(at, &error);
-            }
+            Err(error) => self.failed(at, &error),
         }
     }
 
@@ -158,6 +160,7 @@ impl Runner {
         let key = work.keys[at].clone();
         let first = !work.execution.is_applied(at);
         work.unapplied.remove(&key);
+        work.failures.remove(&at);
         work.execution.applied(at);
         work.stirred = true;
         if first {
@@ -219,7 +222,9 @@ impl Runner {
             Some(at) => {
                 self.members.remove(id);
                 let Some(work) = &mut self.work else { return };
-                if work.held.remove(&at) {
+                if work.sent.contains(&at) {
+                    work.vanished.insert(at);
+                } else if work.held.remove(&at) {
                     work.queue.insert(at);
                 } else if work.execution.is_applied(at) {
                     let why = "it was deleted, or lost the label that makes it part of the fleet";

@@ -38,6 +38,8 @@ pub(super) struct Work {
     pub(super) held: BTreeSet<usize>,
     /// Steps that are being sent.
     pub(super) sent: BTreeSet<usize>,
+    /// Those among them whose object a watch saw go meanwhile.
+    pub(super) vanished: BTreeSet<usize>,
     /// Per step that rests: how often it failed in a row.
     pub(super) failures: BTreeMap<usize, u32>,
     pub(super) repairs: BTreeMap<usize, Repairs>,
@@ -48,9 +50,9 @@ pub(super) struct Work {
     pub(super) told: BTreeMap<ObjectId, Leaving>,
     /// Those to be deleted or released, in this round.
     pub(super) dismissals: VecDeque<(ObjectId, bool)>,
-    /// Those being asked to go, and those that were.
+    /// Those being asked to go, and those that were, each with the uid it had.
     pub(super) dismissing: BTreeSet<ObjectId>,
-    pub(super) dismissed: BTreeSet<ObjectId>,
+    pub(super) dismissed: BTreeMap<ObjectId, String>,
     /// Whether something happened that the fate of those that leave may follow from.
     pub(super) stirred: bool,
     /// How often the parent could not be opened.
@@ -96,6 +98,7 @@ impl Work {
             parked: BTreeMap::new(),
             held: BTreeSet::new(),
             sent: BTreeSet::new(),
+            vanished: BTreeSet::new(),
             failures: BTreeMap::new(),
             repairs: BTreeMap::new(),
             brake: Brake {
@@ -107,7 +110,7 @@ impl Work {
             told: BTreeMap::new(),
             dismissals: VecDeque::new(),
             dismissing: BTreeSet::new(),
-            dismissed: BTreeSet::new(),
+            dismissed: BTreeMap::new(),
             stirred: true,
             openings: 0,
             settled: false,
@@ -162,14 +165,17 @@ pub(super) fn cluster(step: &Step) -> &str {
 impl Runner {
     /// Takes up a plan in place of the one before. What is known of the cluster stays.
     pub(super) fn assign(&mut self, assignment: Assignment) {
-        let mut work = Work::new(assignment);
+        self.work = Some(Work::new(assignment));
+        for (kind, namespaced) in self.kinds.placed() {
+            self.locate(&kind, namespaced);
+        }
+        let Some(work) = &mut self.work else { return };
         for (id, member) in &mut self.members {
             match work.steps.get(id) {
                 Some(at) => member.judge(&work.step(*at).action),
                 None => drop(work.leaving.insert(id.clone(), None)),
             }
         }
-        self.work = Some(work);
         self.open();
         self.find_all_embedded();
         self.tell_made();
@@ -254,6 +260,10 @@ impl Runner {
 
     /// Asks at which version a kind is served that the set had members of.
     pub(super) fn find_past(&mut self, kind: (String, String)) {
+        let past = self.work.as_ref().and_then(|work| work.past.get(&kind));
+        if let Some(Past::At(at)) = past {
+            return self.find(at.clone(), &ObjectId::new(&*kind.0, &*kind.1, "", ""));
+        }
         let number = self.work.as_ref().map_or(0, Work::number);
         let discovery = self.discovery.clone();
         self.jobs.spawn(async move {
@@ -261,6 +271,23 @@ impl Runner {
             let answer = guarded(&id, discovery.preferred(&id)).await;
             Done::Preferred(number, kind, Box::new(answer))
         });
+    }
+
+    /// The cluster did not say how it serves a kind: where there may be earlier members of it, it is
+    /// asked again.
+    pub(super) fn past_unknown(&mut self, kind: &Kind, error: &Error) {
+        let past = (kind.0.clone(), kind.2.clone());
+        let Some(work) = &mut self.work else { return };
+        match work.past.get_mut(&past) {
+            Some(known @ Past::At(_)) if matches!(&*known, Past::At(at) if at == kind) => {
+                if matches!(error, Error::NotServed { .. }) {
+                    *known = Past::Asked;
+                }
+                let wait = rest(error.class(), 4, error.retry_after()).wait;
+                self.rest(wait, Rester::Past(past));
+            }
+            _ => {}
+        }
     }
 
     pub(super) fn preferred(
