@@ -165,6 +165,7 @@ impl Runner {
             let Some(work) = &mut runner.work else { return };
             work.dismissing.remove(id);
             work.stirred = true;
+            tracing::debug!(target: "capstan::step", object = %id, "answered");
             match answer {
                 Ok(()) => runner.tell_leaving(id, Leaving::Deleting),
                 Err(error) => {

@@ -23,7 +23,7 @@ use futures::stream::{BoxStream, SelectAll};
 use kube::Client;
 use serde_json::Value as Json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::Error;
 use super::discovery::{Discovery, Served};
@@ -100,7 +100,7 @@ enum Done {
     /// The parent was read, and written.
     Opened(u64, Box<Result<work::Opened, Error>>),
     /// The parent was written again.
-    Written(u64, Box<(Parent, Result<(), Error>)>),
+    Written(u64, Box<(Parent, Result<String, Error>)>),
     /// The cluster said how it serves a kind.
     Found(Kind, Box<Result<Served, Error>>),
     /// The cluster said at which version it serves a kind that the set had members of.
@@ -152,6 +152,7 @@ pub async fn run(
             Some(assignment) = assignments.recv() => runner.assign(assignment),
             Some(done) = runner.jobs.join_next() => match done {
                 Ok(done) => runner.done(done),
+                Err(error) if error.is_cancelled() => {}
                 Err(error) => tracing::error!(%error, "a job ended in a panic"),
             },
             Some(news) = runner.watches.next() => runner.heard(news),
@@ -185,6 +186,8 @@ struct Runner {
     made: BTreeMap<ObjectId, Health>,
     watches: SelectAll<BoxStream<'static, News>>,
     jobs: JoinSet<Done>,
+    /// The job that reads or writes the parent.
+    clerk: Option<AbortHandle>,
     work: Option<Work>,
 }
 
@@ -197,6 +200,7 @@ impl Runner {
             made: BTreeMap::new(),
             watches: SelectAll::new(),
             jobs: JoinSet::new(),
+            clerk: None,
             work: None,
             target,
             options,

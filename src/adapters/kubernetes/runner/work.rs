@@ -10,7 +10,7 @@ use super::{Assignment, Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::api::labels;
 use crate::health::Live;
-use crate::model::{Action, ObjectId, Step};
+use crate::model::{Action, ErrorClass, ObjectId, Step};
 use crate::plan::{Brake, Execution, Leaving, Parent, Repairs, Report};
 
 /// The state of an assignment.
@@ -24,6 +24,8 @@ pub(super) struct Work {
     pub(super) embedded: Embedded,
     /// What the parent says; none until it was opened.
     pub(super) parent: Option<Parent>,
+    /// Its resourceVersion.
+    parent_version: String,
     /// Whether the parent is being written, or that rests.
     pub(super) writing: bool,
     /// Kinds of earlier members: the version they are looked for at, once that is known.
@@ -74,8 +76,9 @@ pub(super) enum Past {
 pub(super) struct Opened {
     /// What it said before.
     before: Option<Parent>,
-    /// What it says now.
+    /// What it says now, and its version.
     now: Parent,
+    version: String,
     approved: BTreeSet<String>,
 }
 
@@ -90,6 +93,7 @@ impl Work {
             steps: keys.iter().cloned().zip(0..).collect(),
             embedded: Embedded::new(assignment.embedded.clone()),
             parent: None,
+            parent_version: String::new(),
             writing: false,
             past: BTreeMap::new(),
             unapplied: unapplied.collect(),
@@ -165,6 +169,10 @@ pub(super) fn cluster(step: &Step) -> &str {
 impl Runner {
     /// Takes up a plan in place of the one before. What is known of the cluster stays.
     pub(super) fn assign(&mut self, assignment: Assignment) {
+        // What the one before still has to say of itself is of no use any more.
+        if let Some(clerk) = self.clerk.take() {
+            clerk.abort();
+        }
         self.work = Some(Work::new(assignment));
         for (kind, namespaced) in self.kinds.placed() {
             self.locate(&kind, namespaced);
@@ -188,12 +196,13 @@ impl Runner {
         let (client, set) = (self.target.client.clone(), self.options.set.clone());
         let (assignment, number) = (work.assignment.clone(), work.number());
         let planned = work.opening();
-        self.jobs.spawn(async move {
+        let job = self.jobs.spawn(async move {
             let open = async {
-                let before = parent::read(&client, &set).await?;
+                let (before, mut version) = parent::read(&client, &set).await?.unzip();
                 let now = before.clone().unwrap_or_default().with(planned).tidy(&set);
                 if before.as_ref() != Some(&now) {
-                    parent::write(&client, &set, &now).await?;
+                    let known = version.as_deref().unwrap_or_default();
+                    version = Some(parent::write(&client, &set, &now, known).await?);
                 }
                 let applied = before.as_ref().map(|parent| parent.applied.clone());
                 let approvals = assignment.approvals;
@@ -203,35 +212,42 @@ impl Runner {
                 Ok(Opened {
                     before,
                     now,
+                    version: version.unwrap_or_default(),
                     approved,
                 })
             };
             Done::Opened(number, Box::new(guarded(&set.parent(), open).await))
         });
+        self.clerk = Some(job);
     }
 
     pub(super) fn opened(&mut self, number: u64, opened: Result<Opened, Error>) {
         self.of_work(number, |runner| match opened {
             Ok(opened) => runner.go(opened),
             Err(error) => {
-                runner.report(Report::Stuck(error.to_string()));
                 let failures = runner.work.as_mut().map_or(1, |work| {
                     work.openings += 1;
                     work.openings
                 });
-                let wait = rest(error.class(), failures, error.retry_after()).wait;
-                runner.rest(wait, Rester::Opening);
+                let rest = rest(error.class(), failures, error.retry_after());
+                // A write of the assignment before may have come in between.
+                if error.class() != ErrorClass::Conflict || rest.in_vain {
+                    runner.report(Report::Stuck(error.to_string()));
+                }
+                runner.rest(rest.wait, Rester::Opening);
             }
         });
     }
 
     fn go(&mut self, opened: Opened) {
         let Some(work) = &mut self.work else { return };
+        tracing::debug!(target: "capstan::step", "the parent says what is going to be applied");
         let revision = &work.assignment.revision;
         let before = opened.before.unwrap_or_default();
         work.brake.unchanged = !revision.is_empty() && before.applied == *revision;
         work.brake.approved = opened.approved;
         work.parent = Some(opened.now);
+        work.parent_version = opened.version;
         work.stirred = true;
         let steps = work.keys.iter().enumerate();
         let known: BTreeMap<Kind, ObjectId> = steps
@@ -365,23 +381,33 @@ impl Runner {
             return;
         }
         work.writing = true;
+        tracing::debug!(target: "capstan::step", "writing into the parent how far the fleet has come");
         let (client, set, number) = (
             self.target.client.clone(),
             self.options.set.clone(),
             work.number(),
         );
-        self.jobs.spawn(async move {
-            let written = guarded(&set.parent(), parent::write(&client, &set, &wanted)).await;
+        let version = work.parent_version.clone();
+        let job = self.jobs.spawn(async move {
+            let write = parent::write_over(&client, &set, &wanted, &version);
+            let written = guarded(&set.parent(), write).await;
             Done::Written(number, Box::new((wanted, written)))
         });
+        self.clerk = Some(job);
     }
 
-    pub(super) fn written(&mut self, number: u64, (parent, written): (Parent, Result<(), Error>)) {
+    pub(super) fn written(
+        &mut self,
+        number: u64,
+        (parent, written): (Parent, Result<String, Error>),
+    ) {
         self.of_work(number, |runner| {
             let Some(work) = &mut runner.work else { return };
             match written {
-                Ok(()) => {
+                Ok(version) => {
+                    tracing::debug!(target: "capstan::step", "the parent says how far the fleet has come");
                     work.writing = false;
+                    work.parent_version = version;
                     work.parent = Some(parent);
                 }
                 Err(error) => {
