@@ -37,6 +37,8 @@ pub(super) enum News {
     Listed(Kind, BTreeSet<ObjectId>),
     /// The members of this kind cannot be watched now, and why.
     Interrupted(Kind, String),
+    /// The cluster does not serve this kind any more, as it seems. Its watch is over.
+    Lost(Kind),
     /// The definition of a kind of this group appeared or changed.
     Definition(String),
 }
@@ -125,15 +127,19 @@ fn objects(
     news(events, served.resource.clone(), seen).boxed()
 }
 
-fn news<E: std::fmt::Display + Send + 'static>(
-    events: impl Stream<Item = Result<watcher::Event<DynamicObject>, E>> + Send + 'static,
+fn news(
+    events: impl Stream<Item = watcher::Result<watcher::Event<DynamicObject>>> + Send + 'static,
     resource: ApiResource,
     seen: Seen,
 ) -> impl Stream<Item = News> + Send {
     // The objects known to be there, and those seen since a fresh list began.
     let (mut there, mut listed) = (BTreeSet::new(), BTreeSet::new());
-    events.flat_map(move |event| {
-        let found = match event {
+    let mut over = false;
+    let news = events.map(move |event| {
+        match event {
+            Err(error) if seen == Seen::Member && is_missing(&error) => {
+                vec![News::Lost(kind(&resource))]
+            }
             Ok(watcher::Event::Apply(object)) => {
                 there.insert(id(&object, &resource));
                 vec![present(object, &resource, seen)]
@@ -166,9 +172,25 @@ fn news<E: std::fmt::Display + Send + 'static>(
                     Seen::Embedded => Vec::new(),
                 }
             }
-        };
-        futures::stream::iter(found)
-    })
+        }
+    });
+    let whole = news.take_while(move |news| {
+        let goes_on = !over;
+        over = matches!(news.as_slice(), [News::Lost(_)]);
+        std::future::ready(goes_on)
+    });
+    whole.flat_map(futures::stream::iter)
+}
+
+/// Whether nothing is at the address of the kind.
+fn is_missing(error: &watcher::Error) -> bool {
+    use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
+    match error {
+        InitialListFailed(cause) | WatchStartFailed(cause) | WatchFailed(cause) => {
+            matches!(cause, kube::Error::Api(status) if status.code == 404)
+        }
+        _ => false,
+    }
 }
 
 fn id(object: &DynamicObject, resource: &ApiResource) -> ObjectId {

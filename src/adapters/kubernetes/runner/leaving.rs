@@ -253,6 +253,22 @@ impl Runner {
             Some(_) => Leaving::Released,
             None => Leaving::Gone,
         };
+        self.left(id, left);
+    }
+
+    /// Nothing of its kind is in the cluster.
+    pub(super) fn disappeared(&mut self, id: &ObjectId) {
+        if self
+            .work
+            .as_ref()
+            .is_some_and(|work| work.steps.contains_key(id))
+        {
+            return self.vanished(id);
+        }
+        self.left(id, Leaving::Gone);
+    }
+
+    fn left(&mut self, id: &ObjectId, left: Leaving) {
         self.members.remove(id);
         let leaver = self.work.as_mut().is_some_and(|work| {
             work.stirred = true;

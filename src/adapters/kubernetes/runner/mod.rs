@@ -129,6 +129,8 @@ enum Rester {
     Kind(Kind),
     /// A kind that the set had members of.
     Past((String, String)),
+    /// A kind that seems not to be served any more.
+    Lost(Kind),
     /// A member that leaves.
     Leaver(ObjectId),
     /// The confirmation that an object is gone.
@@ -231,6 +233,7 @@ impl Runner {
                 self.confirm_missing(&kind, &there);
                 self.listed(&kind);
             }
+            News::Lost(kind) => self.lost(kind),
             News::Interrupted(kind, why) => self.interrupted(&kind, &why),
             News::Definition(group) => self.defined(&group),
         }
@@ -247,13 +250,14 @@ impl Runner {
         match rester {
             Rester::Kind(kind) => self.find_embedded(kind),
             Rester::Gone(id) => self.confirm(&id),
+            Rester::Lost(kind) => self.find_again(kind),
             rester => self.of_work(number, |runner| match rester {
                 Rester::Opening => runner.open(),
                 Rester::Writing => runner.retry_writing(),
                 Rester::Step(at, failures) => runner.step_rested(at, failures),
                 Rester::Past(kind) => runner.find_past(kind),
                 Rester::Leaver(id) => runner.leaver_rested(&id),
-                Rester::Kind(_) | Rester::Gone(_) => {}
+                Rester::Kind(_) | Rester::Gone(_) | Rester::Lost(_) => {}
             }),
         }
     }

@@ -38,7 +38,7 @@ impl Runner {
         let kind = work.kind(at);
         match self.kinds.known(&kind) {
             Some(Known::Listed(_)) => self.decide(at),
-            Some(Known::Listing(_) | Known::Asked) => {
+            Some(Known::Listing(_) | Known::Asked | Known::Lost) => {
                 work.parked.entry(kind).or_default().insert(at);
             }
             Some(Known::Unserved) | None => {
