@@ -5,6 +5,7 @@
 
 mod dice;
 mod fleet;
+mod known;
 mod verdict;
 mod weather;
 
@@ -79,38 +80,59 @@ struct Running {
     _task: AbortOnDropHandle<()>,
 }
 
-impl World {
-    fn assignment(&mut self, revision: usize) -> Assignment {
-        self.number += 1;
-        let compiled = &self.plans[revision - 1];
-        let plan = against_none(&compiled.objects, &compiled.graph, &set());
-        Assignment {
-            number: self.number,
-            revision: revision.to_string(),
-            source: "a repository".to_owned(),
-            prune: true,
-            ..Assignment::new(Arc::new(plan), compiled.embedded())
-        }
+/// The revision as it is handed to a runner.
+fn assignment(number: u64, revision: usize, compiled: &Compiled) -> Assignment {
+    let plan = against_none(&compiled.objects, &compiled.graph, &set());
+    Assignment {
+        number,
+        revision: revision.to_string(),
+        source: "a repository".to_owned(),
+        prune: true,
+        ..Assignment::new(Arc::new(plan), compiled.embedded())
     }
+}
 
-    fn start(&mut self, revision: usize) -> Running {
+impl Running {
+    fn start(client: Client, clock: &Arc<dyn Clock>, concurrency: usize) -> Self {
         let (assignments, assigned) = unbounded_channel();
         let (sender, reports) = unbounded_channel();
         let target = Target {
-            client: self.weather.client(),
-            clock: Arc::clone(&self.clock),
+            client,
+            clock: Arc::clone(clock),
         };
         let options = Options {
-            concurrency: self.concurrency,
+            concurrency,
             set: set(),
         };
         let task = tokio::spawn(run(target, options, assigned, sender));
-        let _ = assignments.send(self.assignment(revision));
-        Running {
+        Self {
             assignments,
             reports,
             _task: AbortOnDropHandle::new(task),
         }
+    }
+
+    fn assign(&self, assignment: Assignment) {
+        let _ = self.assignments.send(assignment);
+    }
+
+    /// Whether the end of this assignment has been told by now.
+    fn has_settled(&mut self, number: u64) -> bool {
+        let mut told = std::iter::from_fn(|| self.reports.try_recv().ok());
+        told.any(|report| report == (number, Report::Settled))
+    }
+}
+
+impl World {
+    fn assignment(&mut self, revision: usize) -> Assignment {
+        self.number += 1;
+        assignment(self.number, revision, &self.plans[revision - 1])
+    }
+
+    fn start(&mut self, revision: usize) -> Running {
+        let running = Running::start(self.weather.client(), &self.clock, self.concurrency);
+        running.assign(self.assignment(revision));
+        running
     }
 }
 
@@ -189,12 +211,14 @@ fn course(dice: &mut Dice, fleet: &Fleet, schedule: &Schedule) -> Vec<(Instant, 
     for _ in 0..dice.below(4) {
         let map = (*dice.pick(&maps)).clone();
         let edits = map.force && dice.chance(50);
+        // Some come when all is calm again.
+        let late = Duration::from_secs(dice.below(2) * 600);
         let what = if edits {
             Happens::Edit(map)
         } else {
             Happens::Delete(map)
         };
-        course.push((at(dice), what));
+        course.push((at(dice) + late, what));
     }
     course.sort_by_key(|(at, _)| *at);
     course
@@ -262,7 +286,7 @@ impl World {
             match happens {
                 Some(Happens::Push) => {
                     revision = 2;
-                    let _ = running.assignments.send(self.assignment(revision));
+                    running.assign(self.assignment(revision));
                 }
                 Some(Happens::Crash(away)) => {
                     drop(running);
@@ -305,9 +329,7 @@ async fn outcome(seed: u64) -> Vec<String> {
     let mut running = world.live(course, &mut strangers).await;
     sleep_until(world.weather.schedule().ends + HOUR).await;
     let mut wrong = verdict::judge(&world, &strangers, &before);
-    if !std::iter::from_fn(|| running.reports.try_recv().ok())
-        .any(|report| report == (world.number, Report::Settled))
-    {
+    if !running.has_settled(world.number) {
         wrong.push("it was never said to be settled".to_owned());
     }
     let quiet = Instant::now();
