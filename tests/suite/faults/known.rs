@@ -12,6 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use capstan::adapters::sim::api::Server;
 use capstan::adapters::sim::clock::SimClock;
 use capstan::model::Clock;
+use capstan::plan::Report;
 use http::{Method, StatusCode};
 use jiff::Timestamp;
 use kube::Client;
@@ -145,20 +146,34 @@ async fn what_was_refused_and_then_left_the_fleet_is_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_names_no_namespace_stays_with_the_next_revision() {
+async fn what_the_fleet_takes_for_an_object_of_a_namespace_stays_with_the_next_revision() {
     let place = Place::new();
     let mut running = place.run(place.server.router());
     let widget = |size| json!({"apiVersion": "test.dev/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": size}});
-    let revision = |size| fleet(&yaml(&[crd("Widget", "Namespaced"), widget(size)]));
+    let revision = |size| fleet(&yaml(&[widget(size)]));
+    // The fleet does not know where such objects are.
+    let (client, definition) = (place.server.client("default"), crd("Widget", "Cluster"));
+    let made = api(&client, &definition)
+        .patch(
+            "widgets.test.dev",
+            &PatchParams::apply("somebody"),
+            &Patch::Apply(&definition),
+        )
+        .await;
+    made.expect("it is made");
     running.assign(assignment(1, 1, &revision(1)));
     sleep(Duration::from_secs(60)).await;
     let uid = |live: Option<Json>| live.map(|live| live["metadata"]["uid"].clone());
     let before = uid(place.live("w"));
     assert!(before.is_some());
+    assert!(running.has_settled(1));
     running.assign(assignment(2, 2, &revision(2)));
     sleep(Duration::from_secs(60)).await;
-    assert!(running.has_settled(2));
     assert_eq!(uid(place.live("w")), before, "it was deleted");
+    let told: Vec<_> = std::iter::from_fn(|| running.reports.try_recv().ok()).collect();
+    assert!(told.contains(&(2, Report::Settled)), "{told:#?}");
+    let leaves = |(_, report): &(u64, Report)| matches!(report, Report::Leaving(..));
+    assert!(!told.iter().any(leaves), "{told:#?}");
 }
 
 #[tokio::test(start_paused = true)]
