@@ -2,7 +2,7 @@
 //! had happened. On the simulator, and at every third step on a real server.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -100,12 +100,12 @@ impl Drop for Daemon {
 struct Outcome {
     /// Everything that was made or deleted, as often as it was.
     deeds: BTreeMap<String, usize>,
-    /// The objects in the end.
+    /// The objects in the end, the parent among them.
     objects: BTreeMap<String, Json>,
 }
 
-/// Pushes both revisions, and kills the daemon once on the way. The outcome, and how many steps were
-/// announced before a kill.
+/// Pushes both revisions, and kills the daemon once on the way. The outcome, and how many steps the
+/// first daemon announced.
 fn live(cluster: &Management, namespace: &str, kill_at: Option<usize>) -> (Outcome, usize) {
     let api: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), namespace);
     let deeds = Arc::new(Mutex::new(BTreeMap::new()));
@@ -143,10 +143,6 @@ fn live(cluster: &Management, namespace: &str, kill_at: Option<usize>) -> (Outco
         std::thread::sleep(Duration::from_millis(5));
     }
     let announced = announced.load(Ordering::SeqCst);
-    assert!(
-        kill_at.is_none_or(|at| killed && announced >= at),
-        "it was not killed"
-    );
     drop(daemon);
     watcher.abort();
     let set = ApplySet::new("config", &*home);
@@ -211,6 +207,7 @@ fn settled(map: &ConfigMap, namespace: &str, set: &str) -> (String, Json) {
 
 /// Every `step`th announcement, each in a namespace of its own.
 fn killed_anywhere(cluster: &Management, step: usize) {
+    let began = Instant::now();
     let (expected, count) = live(cluster, "crash-none", None);
     let told: Vec<&str> = expected.deeds.keys().map(String::as_str).collect();
     let deeds = [
@@ -222,21 +219,32 @@ fn killed_anywhere(cluster: &Management, step: usize) {
         "DELETED goes",
     ];
     assert_eq!(told, deeds);
-    assert!((15..40).contains(&count), "{count} steps");
-    let next = AtomicUsize::new(0);
+    assert!((15..60).contains(&count), "{count} steps");
+    let (next, kills) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || loop {
         let at = 1 + next.fetch_add(step, Ordering::SeqCst);
         if at > count {
             return;
         }
-        let (outcome, _) = live(cluster, &format!("crash-{at}"), Some(at));
+        let (outcome, announced) = live(cluster, &format!("crash-{at}"), Some(at));
         assert_eq!(outcome, expected, "killed at step {at} of {count}");
+        if announced >= at {
+            kills.fetch_add(1, Ordering::SeqCst);
+        }
     };
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(work);
         }
     });
+    // How often the parent is written on the way is chance, so the last steps may not come.
+    let (kills, all) = (kills.into_inner(), count.div_ceil(step));
+    assert!(kills + 2 >= all, "{kills} kills, of {all}");
+    let _ = writeln!(
+        std::io::stderr(),
+        "crash: {kills} kills in {count} steps, {:.1?}",
+        began.elapsed()
+    );
 }
 
 #[test]
