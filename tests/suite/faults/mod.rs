@@ -1,5 +1,8 @@
-//! The runner in bad weather: a small fleet and a schedule of faults at random, on a paused clock; and
-//! the daemon, killed at every step.
+//! The runner in bad weather: a small fleet and a schedule of faults at random, on a paused clock.
+//!
+//! Known and not mended (seed 20557): a request of the first revision that is late makes an object when
+//! the second was applied to its end already, and the runner is started anew before it sees that. Then
+//! the revision did not change, and what nobody asked to delete is held, not deleted.
 //!
 //! `CAPSTAN_SEQUENCES=n` says how many schedules are tried, `CAPSTAN_SEED=n` from which seed on.
 
