@@ -27,6 +27,8 @@ pub struct Execution {
     open: Vec<usize>,
     /// Per step: the steps that wait for it, and how far it must come for each.
     users: Vec<Vec<(usize, Needed)>>,
+    /// How many steps are ready.
+    ready: usize,
     /// Steps that may start, first in plan order first out.
     startable: BTreeSet<usize>,
 }
@@ -47,6 +49,7 @@ impl Execution {
             stages: vec![Stage::Waiting; open.len()],
             open,
             users,
+            ready: 0,
             startable,
         }
     }
@@ -72,6 +75,7 @@ impl Execution {
     pub fn ready(&mut self, step: usize) {
         if self.stages[step] == Stage::Applied {
             self.stages[step] = Stage::Ready;
+            self.ready += 1;
             self.release(step, Needed::Ready);
         }
     }
@@ -85,7 +89,7 @@ impl Execution {
     /// Whether every step's object was ready once.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.stages.iter().all(|stage| *stage == Stage::Ready)
+        self.ready == self.stages.len()
     }
 
     fn release(&mut self, step: usize, reached: Needed) {

@@ -88,19 +88,34 @@ impl World {
     }
 
     fn run(&mut self, speed: u32, arguments: &[&str]) {
+        let daemon = self.command(speed, arguments).stderr(Stdio::null()).spawn();
+        self.daemon = Some(daemon.expect("the daemon starts"));
+    }
+
+    fn command(&self, speed: u32, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
         command.arg("run");
         match &self.kubeconfig {
             Some(kubeconfig) => command.arg("--kubeconfig").arg(kubeconfig),
             None => command.args(["--embedded", "--speed", &speed.to_string()]),
         };
-        let daemon = command
+        command
             .args(arguments)
             .env("CAPSTAN_CACHE", self.dir.path().join("cache"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        self.daemon = Some(daemon.expect("the daemon starts"));
+            .stdout(Stdio::null());
+        command
+    }
+
+    /// The daemon on a cluster, not started: it says on stderr which step it takes, and keeps the
+    /// parent of its set in `namespace`.
+    pub(crate) fn talking(&self, namespace: &str) -> Command {
+        let source = self.author.dir().display().to_string();
+        let mut command = self.command(1, &["--interval", "100ms", "--source", &source]);
+        command
+            .env("CAPSTAN_NAMESPACE", namespace)
+            .env("CAPSTAN_LOG", "capstan::step=debug")
+            .stderr(Stdio::piped());
+        command
     }
 
     pub(crate) fn kill(&mut self) {
@@ -391,9 +406,9 @@ fn stop(world: &mut World) -> Duration {
 #[test]
 fn it_stops_when_asked_to() {
     let mut world = World::new();
-    world.push("main", None, DEFINITION);
+    let first = world.push("main", None, DEFINITION);
     world.start(60);
-    std::thread::sleep(Duration::from_millis(800));
+    world.wait(&first, SYNC, CheckState::Pending);
     stop(&mut world);
 }
 

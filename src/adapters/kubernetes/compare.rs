@@ -51,7 +51,8 @@ pub async fn compare(
     let found = stream::iter(&plan.steps)
         .map(|step| async { guarded(&step.object, change(client, &discovery, set, step)).await });
     let found: Vec<Result<Found, Error>> = found.buffered(WIDTH).collect().await;
-    let known = parent::read(client, set).await?.unwrap_or_default();
+    let known = parent::read(client, set).await?;
+    let known = known.map(|(parent, _)| parent).unwrap_or_default();
     let mut compared = Compared {
         leaving: leaving(client, &discovery, set, &known, &plan, brake).await?,
         plan,
@@ -121,7 +122,7 @@ async fn change(
         return Ok(Found::Change(Change::NoOp));
     }
     let known = Known {
-        uid: member.uid,
+        uid: Some(member.uid),
         drifted: matches!(member.standing, Standing::Drifted(_))
             || Live(&live).label(labels::PART_OF).is_empty(),
     };

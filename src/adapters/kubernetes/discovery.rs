@@ -56,6 +56,13 @@ impl Discovery {
         })
     }
 
+    /// Whatever was said of a group and version is asked for again.
+    pub(super) fn doubt(&self, group: &str, version: &str) {
+        let api_version = GroupVersionKind::gvk(group, version, "").api_version();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.remove(&api_version);
+    }
+
     /// The version at which the cluster prefers to serve a kind; none when it does not serve it.
     pub(super) async fn preferred(&self, object: &ObjectId) -> Result<Option<String>, Error> {
         if object.group.is_empty() {

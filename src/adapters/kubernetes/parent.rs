@@ -9,41 +9,78 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use super::Error;
-use crate::model::ObjectId;
+use crate::model::{ErrorClass, ObjectId};
 use crate::plan::{ApplySet, MANAGER, Parent};
 
-/// The parent as it is; none when there is none yet.
-pub(super) async fn read(client: &Client, set: &ApplySet) -> Result<Option<Parent>, Error> {
+/// The parent as it is, and its version; none when there is none yet.
+pub(super) async fn read(
+    client: &Client,
+    set: &ApplySet,
+) -> Result<Option<(Parent, String)>, Error> {
     let id = set.parent();
     let live = api(client, &id).get_opt(&id.name).await;
     let Some(live) = live.map_err(|error| Error::new(&id, error))? else {
         return Ok(None);
     };
+    let version = live.metadata.resource_version.clone().unwrap_or_default();
     let live = serde_json::to_value(live).unwrap_or_default();
     let parent = Parent::read(set, &live).map_err(Error::Parent)?;
-    Ok(Some(parent))
+    Ok(Some((parent, version)))
 }
 
-/// Writes the parent, and its namespace first where there is none.
-pub(super) async fn write(client: &Client, set: &ApplySet, parent: &Parent) -> Result<(), Error> {
+/// Writes the parent in place of the one of this version, and its namespace first where there is none.
+/// A request that is late, of an assignment before or a process that was killed, thus changes nothing
+/// any more. The new version comes back.
+pub(super) async fn write(
+    client: &Client,
+    set: &ApplySet,
+    parent: &Parent,
+    version: &str,
+) -> Result<String, Error> {
     let id = set.parent();
-    match apply(client, set, parent).await {
+    match apply(client, set, parent, version).await {
         Err(kube::Error::Api(status)) if status.code == 404 => {
             make_namespace(client, &id.namespace).await?;
-            let again = apply(client, set, parent).await;
+            let again = apply(client, set, parent, "").await;
             again.map_err(|error| Error::new(&id, error))
         }
         answer => answer.map_err(|error| Error::new(&id, error)),
     }
 }
 
-async fn apply(client: &Client, set: &ApplySet, parent: &Parent) -> Result<(), kube::Error> {
+/// The same, whatever version is there now, once somebody else has written it.
+pub(super) async fn write_over(
+    client: &Client,
+    set: &ApplySet,
+    parent: &Parent,
+    version: &str,
+) -> Result<String, Error> {
+    match write(client, set, parent, version).await {
+        Err(error) if error.class() == ErrorClass::Conflict => {
+            let live = read(client, set).await?;
+            let version = live.map(|(_, version)| version).unwrap_or_default();
+            write(client, set, parent, &version).await
+        }
+        answer => answer,
+    }
+}
+
+async fn apply(
+    client: &Client,
+    set: &ApplySet,
+    parent: &Parent,
+    version: &str,
+) -> Result<String, kube::Error> {
     let id = set.parent();
     // Nobody else has a say in it.
     let params = PatchParams::apply(MANAGER).force();
-    let payload = parent.payload(set);
+    let mut payload = parent.payload(set);
+    if !version.is_empty() {
+        payload["metadata"]["resourceVersion"] = json!(version);
+    }
     let (api, patch) = (api(client, &id), Patch::Apply(&payload));
-    api.patch(&id.name, &params, &patch).await.map(drop)
+    let live = api.patch(&id.name, &params, &patch).await?;
+    Ok(live.metadata.resource_version.unwrap_or_default())
 }
 
 async fn make_namespace(client: &Client, name: &str) -> Result<(), Error> {

@@ -19,7 +19,7 @@ use crate::model::{Action, ObjectId, Step};
 use crate::plan::{self, Claim, MANAGER};
 
 /// How long an answer may take. As long as an API server lets a request take, by default.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An object and how to speak of it to the cluster.
 #[derive(Clone)]
@@ -31,7 +31,8 @@ pub(super) struct Subject {
 
 /// What is known of an object that is to be applied.
 pub(super) struct Known {
-    pub(super) uid: String,
+    /// Its uid; none when it must be looked for.
+    pub(super) uid: Option<String>,
     /// Whether somebody took from us what we had applied to it.
     pub(super) drifted: bool,
 }
@@ -91,24 +92,17 @@ impl Subject {
         Ok(live.map_err(|error| self.error(error))?.map(json))
     }
 
-    /// Applies `step`. The object is `known`, or looked for first: what is there and not part of `set`
+    /// Applies `step`. The object is known by its uid, or looked for first: what is there and not part of `set`
     /// is left alone, unless the fleet adopts it.
-    pub(super) async fn apply(
-        &self,
-        step: &Step,
-        set: &str,
-        known: Option<Known>,
-    ) -> Result<Json, Error> {
+    pub(super) async fn apply(&self, step: &Step, set: &str, known: Known) -> Result<Json, Error> {
         let Action::Apply {
             payload,
             manager,
             force,
             left,
         } = &step.action;
-        // What was ours and was taken is taken back.
-        let drifted = known.as_ref().is_some_and(|known| known.drifted);
-        let uid = match known {
-            Some(known) => Some(known.uid),
+        let uid = match known.uid {
+            Some(uid) => Some(uid),
             None => self.claimed(payload, set).await?,
         };
         let mut sent = payload.clone();
@@ -123,7 +117,8 @@ impl Subject {
             metadata.insert("uid".to_owned(), json!(uid));
         }
         let mut params = PatchParams::apply(manager);
-        params.force = *force || drifted;
+        // What was ours and was taken is taken back.
+        params.force = *force || known.drifted;
         let (api, patch) = (self.api(), Patch::Apply(&sent));
         let answer = api.patch(&self.id.name, &params, &patch).await;
         answer.map(json).map_err(|error| self.error(error))

@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
+use http::{Request, Response};
+use http_body_util::BodyExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, PartialObjectMeta, TypeMeta};
+use kube::client::Body;
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt as _};
@@ -18,6 +21,7 @@ use tokio::time::Instant;
 
 use super::discovery::Served;
 use super::embedded::Kind;
+use super::request::PATIENCE;
 use crate::model::ObjectId;
 
 /// How long a watch rests that breaks for the first time, about.
@@ -29,17 +33,19 @@ const LONGEST_REST: Duration = Duration::from_secs(32);
 pub(super) enum News {
     /// A live object as it is now, or `None` when it is gone, as a watch sees it.
     Object(Seen, ObjectId, Option<Box<Json>>),
-    /// Every member of this kind has been told.
-    Listed(Kind),
+    /// Every member of this kind has been told: these.
+    Listed(Kind, BTreeSet<ObjectId>),
     /// The members of this kind cannot be watched now, and why.
     Interrupted(Kind, String),
+    /// The cluster does not serve this kind any more, as it seems. Its watch is over.
+    Lost(Kind),
     /// The definition of a kind of this group appeared or changed.
     Definition(String),
 }
 
 /// News of all definitions of custom kinds. Their content, which is large, is not asked for.
 pub(super) fn definitions(client: &Client) -> BoxStream<'static, News> {
-    let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client.clone());
+    let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(patient(client));
     let events = watcher(api, watcher::Config::default());
     let events = events.backoff(Rests::of("CustomResourceDefinition"));
     let news = events.filter_map(async |event| match event {
@@ -55,6 +61,38 @@ pub(super) fn definitions(client: &Client) -> BoxStream<'static, News> {
         }
     });
     news.boxed()
+}
+
+/// A client for watches, which waits for no answer for ever: a list is to come whole in time, and a
+/// watch to begin. Once it has begun, the watcher sees by itself that nothing comes any more.
+fn patient(client: &Client) -> Client {
+    let (inner, namespace) = (client.clone(), client.default_namespace().to_owned());
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let client = inner.clone();
+        let query = request.uri().query().unwrap_or_default();
+        let watches = query.split('&').any(|part| part == "watch=true");
+        let answer = async move {
+            let answer = client.send(request).await?;
+            if watches {
+                return Ok(answer);
+            }
+            let (parts, body) = answer.into_parts();
+            let whole = body.collect().await?.to_bytes();
+            Ok::<_, kube::Error>(Response::from_parts(parts, Body::from(whole)))
+        };
+        async move {
+            match tokio::time::timeout(PATIENCE, answer).await {
+                Ok(answer) => answer.map_err(Into::into),
+                Err(_) => Err(silence()),
+            }
+        }
+    });
+    Client::new(service, namespace)
+}
+
+fn silence() -> Box<dyn std::error::Error + Send + Sync> {
+    let seconds = PATIENCE.as_secs();
+    format!("the cluster did not answer within {seconds} s").into()
 }
 
 /// What a watch looks at.
@@ -84,20 +122,24 @@ fn objects(
     config: watcher::Config,
     seen: Seen,
 ) -> BoxStream<'static, News> {
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &served.resource);
+    let api: Api<DynamicObject> = Api::all_with(patient(client), &served.resource);
     let events = watcher(api, config).backoff(Rests::of(&served.resource.kind));
     news(events, served.resource.clone(), seen).boxed()
 }
 
-fn news<E: std::fmt::Display + Send + 'static>(
-    events: impl Stream<Item = Result<watcher::Event<DynamicObject>, E>> + Send + 'static,
+fn news(
+    events: impl Stream<Item = watcher::Result<watcher::Event<DynamicObject>>> + Send + 'static,
     resource: ApiResource,
     seen: Seen,
 ) -> impl Stream<Item = News> + Send {
     // The objects known to be there, and those seen since a fresh list began.
     let (mut there, mut listed) = (BTreeSet::new(), BTreeSet::new());
-    events.flat_map(move |event| {
-        let found = match event {
+    let mut over = false;
+    let news = events.map(move |event| {
+        match event {
+            Err(error) if seen == Seen::Member && is_missing(&error) => {
+                vec![News::Lost(kind(&resource))]
+            }
             Ok(watcher::Event::Apply(object)) => {
                 there.insert(id(&object, &resource));
                 vec![present(object, &resource, seen)]
@@ -119,7 +161,8 @@ fn news<E: std::fmt::Display + Send + 'static>(
                 let gone: Vec<ObjectId> = there.difference(&listed).cloned().collect();
                 there = std::mem::take(&mut listed);
                 let gone = gone.into_iter().map(|id| News::Object(seen, id, None));
-                let listed = (seen == Seen::Member).then(|| News::Listed(kind(&resource)));
+                let listed = (seen == Seen::Member)
+                    .then(|| News::Listed(kind(&resource), there.clone()));
                 gone.chain(listed).collect()
             }
             Err(error) => {
@@ -129,9 +172,25 @@ fn news<E: std::fmt::Display + Send + 'static>(
                     Seen::Embedded => Vec::new(),
                 }
             }
-        };
-        futures::stream::iter(found)
-    })
+        }
+    });
+    let whole = news.take_while(move |news| {
+        let goes_on = !over;
+        over = matches!(news.as_slice(), [News::Lost(_)]);
+        std::future::ready(goes_on)
+    });
+    whole.flat_map(futures::stream::iter)
+}
+
+/// Whether nothing is at the address of the kind.
+fn is_missing(error: &watcher::Error) -> bool {
+    use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
+    match error {
+        InitialListFailed(cause) | WatchStartFailed(cause) | WatchFailed(cause) => {
+            matches!(cause, kube::Error::Api(status) if status.code == 404)
+        }
+        _ => false,
+    }
 }
 
 fn id(object: &DynamicObject, resource: &ApiResource) -> ObjectId {

@@ -3,6 +3,6 @@
 mod faults;
 mod marks;
 mod order;
-mod stage;
+pub(crate) mod stage;
 mod time;
 mod traffic;

@@ -165,12 +165,12 @@ pub(super) fn is_of_the_parent(request: &http::Request<axum::body::Body>) -> boo
 }
 
 /// The set of the test's fleet.
-pub(super) fn set() -> ApplySet {
+pub(crate) fn set() -> ApplySet {
     ApplySet::new("test", "default")
 }
 
 /// The fleet in one file.
-pub(super) fn fleet(yaml: &str) -> Compiled {
+pub(crate) fn fleet(yaml: &str) -> Compiled {
     let tree = Tree {
         files: [(Arc::from("fleet.yaml"), Arc::from(yaml.as_bytes()))].into(),
         ..Tree::default()
@@ -245,7 +245,7 @@ impl Run {
 }
 
 /// The definition of a custom kind; its `spec.size` is a number.
-pub(super) fn crd(kind: &str, scope: &str) -> Json {
+pub(crate) fn crd(kind: &str, scope: &str) -> Json {
     let plural = format!("{}s", kind.to_lowercase());
     let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}});
     json!({
@@ -261,7 +261,7 @@ pub(super) fn crd(kind: &str, scope: &str) -> Json {
     })
 }
 
-pub(super) fn namespace(name: &str) -> Json {
+pub(crate) fn namespace(name: &str) -> Json {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
 

@@ -6,6 +6,7 @@
 mod agreement;
 mod chance;
 mod conformance;
+mod crash;
 mod difference;
 mod installs;
 mod keeping;

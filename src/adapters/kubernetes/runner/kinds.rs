@@ -22,6 +22,8 @@ pub(super) enum Known {
     Listing(Served),
     /// Its members are known, and watched.
     Listed(Served),
+    /// Its watch found nothing at its address: after a rest, the cluster is asked how it serves it.
+    Lost,
     /// The cluster did not say, or does not serve it.
     Unserved,
 }
@@ -49,9 +51,20 @@ impl Kinds {
         })
     }
 
+    /// Every kind that the cluster serves, as far as is known, and whether its objects are in namespaces.
+    pub(super) fn placed(&self) -> Vec<(Kind, bool)> {
+        let placed = |(kind, known): (&Kind, &Known)| match known {
+            Known::Listing(served) | Known::Listed(served) => {
+                Some((kind.clone(), served.namespaced))
+            }
+            Known::Asked | Known::Lost | Known::Unserved => None,
+        };
+        self.members.iter().filter_map(placed).collect()
+    }
+
     /// Whether nobody is waited for.
     pub(super) fn are_still(&self) -> bool {
-        let waits = |known: &Known| matches!(known, Known::Asked | Known::Listing(_));
+        let waits = |known: &Known| matches!(known, Known::Asked | Known::Lost | Known::Listing(_));
         !self.members.values().any(waits)
     }
 }
@@ -93,6 +106,8 @@ impl Runner {
                 for at in self.unpark(kind) {
                     self.failed(at, &error);
                 }
+                self.past_unknown(kind, &error);
+                self.unfound(kind, &error);
             }
         }
     }
@@ -116,6 +131,45 @@ impl Runner {
         for at in parked.cloned().unwrap_or_default() {
             let why = format!("its kind cannot be watched: {why}");
             self.tell_step(at, State::Failed, why.contains("forbidden"), why);
+        }
+    }
+
+    /// The cluster does not serve a kind any more, or is just being started.
+    pub(super) fn lost(&mut self, kind: Kind) {
+        let rest = rest(ErrorClass::Gone, 4, None);
+        self.kinds.members.insert(kind.clone(), Known::Lost);
+        self.rest(rest.wait, Rester::Lost(kind));
+    }
+
+    pub(super) fn find_again(&mut self, kind: Kind) {
+        self.discovery.doubt(&kind.0, &kind.1);
+        let example = ObjectId::new(&*kind.0, &*kind.2, "", "");
+        self.kinds.members.insert(kind.clone(), Known::Asked);
+        self.ask(kind, &example);
+    }
+
+    /// The answer to a question about a kind that was watched once: without an answer it is asked
+    /// again; when it is not served, its objects are gone.
+    fn unfound(&mut self, kind: &Kind, error: &Error) {
+        if !matches!(error, Error::NotServed { .. }) {
+            if self.members.keys().any(|id| id.is(&kind.0, &kind.2)) {
+                self.lost(kind.clone());
+            }
+            return;
+        }
+        let example = ObjectId::new(&*kind.0, &*kind.2, "", "");
+        if self.kinds.listed(&example).is_some() {
+            // At another version it is served, and its objects are known.
+            return;
+        }
+        let gone: Vec<ObjectId> = self
+            .members
+            .keys()
+            .filter(|id| id.is(&kind.0, &kind.2))
+            .cloned()
+            .collect();
+        for id in gone {
+            self.disappeared(&id);
         }
     }
 

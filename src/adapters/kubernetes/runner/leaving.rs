@@ -1,9 +1,10 @@
 //! Members that the plan no longer has: what becomes of each is `plan`'s to say; here it is done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
+use super::super::embedded::Kind;
 use super::super::request::guarded;
 use super::super::rest::rest;
 use super::{Done, Rester, Runner};
@@ -18,7 +19,7 @@ impl Runner {
     pub(super) fn leaves(&mut self, id: &ObjectId) {
         if let Some(work) = &mut self.work {
             work.leaving.entry(id.clone()).or_insert(None);
-            work.stirred = true;
+            (work.stirred, work.recount) = (true, true);
         }
     }
 
@@ -73,6 +74,8 @@ impl Runner {
             work.dismissing.remove(id);
             work.stirred = true;
             match answer {
+                // A watch saw it go meanwhile, and that was confirmed.
+                Ok(_) if !work.leaving.contains_key(id) => {}
                 Ok(Some(live)) => {
                     let refers = plan::references(&[live]).remove(id);
                     work.leaving
@@ -112,7 +115,8 @@ impl Runner {
         let told = match fate {
             Fate::Delete | Fate::Orphan => {
                 let Some(work) = &mut self.work else { return };
-                if !work.dismissed.contains(id) {
+                let uid = self.members.get(id).map(|member| &member.uid);
+                if work.dismissed.get(id) != uid {
                     work.dismissals
                         .push_back((id.clone(), fate == Fate::Delete));
                 }
@@ -142,6 +146,7 @@ impl Runner {
             };
             if let Some(work) = &mut self.work {
                 work.dismissing.insert(id.clone());
+                work.dismissed.insert(id.clone(), uid.clone());
             }
             tracing::info!(target: "capstan::step", object = %id, deletes, "no longer in the fleet");
             let set = self.options.set.id();
@@ -166,14 +171,15 @@ impl Runner {
             let Some(work) = &mut runner.work else { return };
             work.dismissing.remove(id);
             work.stirred = true;
+            tracing::debug!(target: "capstan::step", object = %id, "answered");
             match answer {
-                Ok(()) => {
-                    work.dismissed.insert(id.clone());
-                    if deletes {
-                        runner.tell_leaving(id, Leaving::Deleting);
-                    }
+                Ok(()) if deletes => runner.tell_leaving(id, Leaving::Deleting),
+                // A watch says when it has left.
+                Ok(()) => {}
+                Err(error) => {
+                    work.dismissed.remove(id);
+                    runner.leaver_failed(id, &error);
                 }
-                Err(error) => runner.leaver_failed(id, &error),
             }
         });
     }
@@ -195,19 +201,35 @@ impl Runner {
         }
     }
 
+    /// A list was told to its end: members that are not in it are gone, or were made since.
+    pub(super) fn confirm_missing(&mut self, kind: &Kind, there: &BTreeSet<ObjectId>) {
+        let of_kind = self.members.keys().filter(|id| id.is(&kind.0, &kind.2));
+        let missing: Vec<ObjectId> = of_kind.filter(|id| !there.contains(*id)).cloned().collect();
+        for id in missing {
+            self.confirm(&id);
+        }
+    }
+
     /// Asks whether an object that a watch no longer sees is there.
     pub(super) fn confirm(&mut self, id: &ObjectId) {
         let Some(served) = self.kinds.listed(id) else {
             return;
         };
         let (subject, id) = (self.subject(id, served), id.clone());
+        let uid = self.members.get(&id).map(|member| member.uid.clone());
         self.jobs.spawn(async move {
             let answer = guarded(&id, subject.metadata()).await;
-            Done::Confirmed(id, Box::new(answer))
+            Done::Confirmed(id, uid, Box::new(answer))
         });
     }
 
-    pub(super) fn confirmed(&mut self, id: &ObjectId, answer: Result<Option<Json>, Error>) {
+    /// Whether the object that had this uid is there was asked.
+    pub(super) fn confirmed(
+        &mut self,
+        id: &ObjectId,
+        uid: Option<&str>,
+        answer: Result<Option<Json>, Error>,
+    ) {
         let live = match answer {
             Ok(live) => live,
             Err(error) => {
@@ -215,19 +237,49 @@ impl Runner {
                 return self.rest(wait, Rester::Gone(id.clone()));
             }
         };
-        let uid = self.members.get(id).map(|member| member.uid.as_str());
+        if self.members.get(id).map(|member| member.uid.as_str()) != uid {
+            // Another has come, and is known.
+            return;
+        }
         let same = live.as_ref().filter(|live| Some(Live(live).uid()) == uid);
         if same.is_some_and(|live| Live(live).label(labels::PART_OF) == self.options.set.id()) {
-            // The watch was wrong, and will say so.
+            // The watch was wrong, and will say so; or somebody has put our label back.
+            if let Some(work) = &mut self.work {
+                work.dismissed.remove(id);
+                work.stirred = true;
+            }
             return;
+        }
+        if self
+            .work
+            .as_ref()
+            .is_some_and(|work| work.steps.contains_key(id))
+        {
+            return self.vanished(id);
         }
         let left = match same {
             Some(_) => Leaving::Released,
             None => Leaving::Gone,
         };
+        self.left(id, left);
+    }
+
+    /// Nothing of its kind is in the cluster.
+    pub(super) fn disappeared(&mut self, id: &ObjectId) {
+        if self
+            .work
+            .as_ref()
+            .is_some_and(|work| work.steps.contains_key(id))
+        {
+            return self.vanished(id);
+        }
+        self.left(id, Leaving::Gone);
+    }
+
+    fn left(&mut self, id: &ObjectId, left: Leaving) {
         self.members.remove(id);
         let leaver = self.work.as_mut().is_some_and(|work| {
-            work.stirred = true;
+            (work.stirred, work.recount) = (true, true);
             work.dismissed.remove(id);
             work.leaving.remove(id).is_some()
         });

@@ -23,7 +23,7 @@ use futures::stream::{BoxStream, SelectAll};
 use kube::Client;
 use serde_json::Value as Json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::Error;
 use super::discovery::{Discovery, Served};
@@ -100,7 +100,7 @@ enum Done {
     /// The parent was read, and written.
     Opened(u64, Box<Result<work::Opened, Error>>),
     /// The parent was written again.
-    Written(u64, Box<(Parent, Result<(), Error>)>),
+    Written(u64, Box<(Parent, Result<String, Error>)>),
     /// The cluster said how it serves a kind.
     Found(Kind, Box<Result<Served, Error>>),
     /// The cluster said at which version it serves a kind that the set had members of.
@@ -111,8 +111,8 @@ enum Done {
     Examined(u64, ObjectId, Box<Result<Option<Json>, Error>>),
     /// A member was deleted, or else released.
     Dismissed(u64, ObjectId, bool, Box<Result<(), Error>>),
-    /// Whether an object that a watch no longer sees is there.
-    Confirmed(ObjectId, Box<Result<Option<Json>, Error>>),
+    /// Whether an object that a watch no longer sees, and the uid it was known by, is there.
+    Confirmed(ObjectId, Option<String>, Box<Result<Option<Json>, Error>>),
     /// Somebody has rested.
     Rested(u64, Rester),
 }
@@ -129,6 +129,8 @@ enum Rester {
     Kind(Kind),
     /// A kind that the set had members of.
     Past((String, String)),
+    /// A kind that seems not to be served any more.
+    Lost(Kind),
     /// A member that leaves.
     Leaver(ObjectId),
     /// The confirmation that an object is gone.
@@ -152,6 +154,7 @@ pub async fn run(
             Some(assignment) = assignments.recv() => runner.assign(assignment),
             Some(done) = runner.jobs.join_next() => match done {
                 Ok(done) => runner.done(done),
+                Err(error) if error.is_cancelled() => {}
                 Err(error) => tracing::error!(%error, "a job ended in a panic"),
             },
             Some(news) = runner.watches.next() => runner.heard(news),
@@ -185,6 +188,8 @@ struct Runner {
     made: BTreeMap<ObjectId, Health>,
     watches: SelectAll<BoxStream<'static, News>>,
     jobs: JoinSet<Done>,
+    /// The job that reads or writes the parent.
+    clerk: Option<AbortHandle>,
     work: Option<Work>,
 }
 
@@ -197,6 +202,7 @@ impl Runner {
             made: BTreeMap::new(),
             watches: SelectAll::new(),
             jobs: JoinSet::new(),
+            clerk: None,
             work: None,
             target,
             options,
@@ -215,7 +221,7 @@ impl Runner {
             Done::Dismissed(number, id, deletes, answer) => {
                 self.dismissed(number, &id, deletes, *answer);
             }
-            Done::Confirmed(id, answer) => self.confirmed(&id, *answer),
+            Done::Confirmed(id, uid, answer) => self.confirmed(&id, uid.as_deref(), *answer),
             Done::Rested(number, rester) => self.rested(number, rester),
         }
     }
@@ -225,7 +231,11 @@ impl Runner {
             News::Object(Seen::Member, id, Some(live)) => self.observed(&id, &live),
             News::Object(Seen::Member, id, None) => self.vanished(&id),
             News::Object(Seen::Embedded, id, live) => self.made_seen(&id, live.as_deref()),
-            News::Listed(kind) => self.listed(&kind),
+            News::Listed(kind, there) => {
+                self.confirm_missing(&kind, &there);
+                self.listed(&kind);
+            }
+            News::Lost(kind) => self.lost(kind),
             News::Interrupted(kind, why) => self.interrupted(&kind, &why),
             News::Definition(group) => self.defined(&group),
         }
@@ -242,13 +252,14 @@ impl Runner {
         match rester {
             Rester::Kind(kind) => self.find_embedded(kind),
             Rester::Gone(id) => self.confirm(&id),
+            Rester::Lost(kind) => self.find_again(kind),
             rester => self.of_work(number, |runner| match rester {
                 Rester::Opening => runner.open(),
                 Rester::Writing => runner.retry_writing(),
                 Rester::Step(at, failures) => runner.step_rested(at, failures),
                 Rester::Past(kind) => runner.find_past(kind),
                 Rester::Leaver(id) => runner.leaver_rested(&id),
-                Rester::Kind(_) | Rester::Gone(_) => {}
+                Rester::Kind(_) | Rester::Gone(_) | Rester::Lost(_) => {}
             }),
         }
     }

@@ -38,7 +38,7 @@ impl Runner {
         let kind = work.kind(at);
         match self.kinds.known(&kind) {
             Some(Known::Listed(_)) => self.decide(at),
-            Some(Known::Listing(_) | Known::Asked) => {
+            Some(Known::Listing(_) | Known::Asked | Known::Lost) => {
                 work.parked.entry(kind).or_default().insert(at);
             }
             Some(Known::Unserved) | None => {
@@ -87,10 +87,13 @@ impl Runner {
         match member {
             Some(member) if member.standing == Standing::Same => self.stands(at),
             member => {
-                let known = member.map(|member| request::Known {
-                    uid: member.uid.clone(),
-                    drifted: matches!(member.standing, Standing::Drifted(_)),
-                });
+                // What was refused may have been deleted, or made anew: then it is looked for.
+                let refused = work.failures.get(&at).is_some_and(|count| *count > 0);
+                let drifted = |member: &Member| matches!(member.standing, Standing::Drifted(_));
+                let known = request::Known {
+                    drifted: member.is_some_and(drifted),
+                    uid: member.filter(|_| !refused).map(|member| member.uid.clone()),
+                };
                 self.send(at, known);
             }
         }
@@ -105,7 +108,7 @@ impl Runner {
         [key, &root].into_iter().find(is_going).cloned()
     }
 
-    fn send(&mut self, at: usize, known: Option<request::Known>) {
+    fn send(&mut self, at: usize, known: request::Known) {
         let Some(work) = &mut self.work else { return };
         let Some(Known::Listed(served)) = self.kinds.known(&work.kind(at)).cloned() else {
             return;
@@ -130,20 +133,20 @@ impl Runner {
             return;
         };
         work.sent.remove(&at);
+        let vanished = work.vanished.remove(&at);
         let key = work.keys[at].clone();
         tracing::debug!(target: "capstan::step", object = %key, "answered");
         match answer {
+            // A watch saw it go meanwhile, or the one before it: nobody can tell but the cluster.
+            Ok(_) if vanished && !self.members.contains_key(&key) => {
+                work.queue.insert(at);
+            }
             Ok(live) => {
-                work.failures.remove(&at);
                 let member = Member::answered(&live, &work.step(at).action);
                 self.keep(&key, member);
                 self.stands(at);
             }
-            Err(error) => {
-                // It may have been deleted, or made anew: then it is looked for.
-                self.members.remove(&key);
-                self.failed(at, &error);
-            }
+            Err(error) => self.failed(at, &error),
         }
     }
 
@@ -161,6 +164,7 @@ impl Runner {
         let key = work.keys[at].clone();
         let first = !work.execution.is_applied(at);
         work.unapplied.remove(&key);
+        work.failures.remove(&at);
         work.execution.applied(at);
         work.stirred = true;
         if first {
@@ -222,7 +226,9 @@ impl Runner {
             Some(at) => {
                 self.members.remove(id);
                 let Some(work) = &mut self.work else { return };
-                if work.held.remove(&at) {
+                if work.sent.contains(&at) {
+                    work.vanished.insert(at);
+                } else if work.held.remove(&at) {
                     work.queue.insert(at);
                 } else if work.execution.is_applied(at) {
                     let why = "it was deleted, or lost the label that makes it part of the fleet";

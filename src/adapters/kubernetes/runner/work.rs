@@ -10,7 +10,7 @@ use super::{Assignment, Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::api::labels;
 use crate::health::Live;
-use crate::model::{Action, ObjectId, Step};
+use crate::model::{Action, ErrorClass, ObjectId, Step};
 use crate::plan::{Brake, Execution, Leaving, Parent, Repairs, Report};
 
 /// The state of an assignment.
@@ -24,6 +24,8 @@ pub(super) struct Work {
     pub(super) embedded: Embedded,
     /// What the parent says; none until it was opened.
     pub(super) parent: Option<Parent>,
+    /// Its resourceVersion.
+    parent_version: String,
     /// Whether the parent is being written, or that rests.
     pub(super) writing: bool,
     /// Kinds of earlier members: the version they are looked for at, once that is known.
@@ -38,6 +40,8 @@ pub(super) struct Work {
     pub(super) held: BTreeSet<usize>,
     /// Steps that are being sent.
     pub(super) sent: BTreeSet<usize>,
+    /// Those among them whose object a watch saw go meanwhile.
+    pub(super) vanished: BTreeSet<usize>,
     /// Per step that rests: how often it failed in a row.
     pub(super) failures: BTreeMap<usize, u32>,
     pub(super) repairs: BTreeMap<usize, Repairs>,
@@ -48,14 +52,16 @@ pub(super) struct Work {
     pub(super) told: BTreeMap<ObjectId, Leaving>,
     /// Those to be deleted or released, in this round.
     pub(super) dismissals: VecDeque<(ObjectId, bool)>,
-    /// Those being asked to go, and those that were.
+    /// Those being asked to go, and those that were, each with the uid it had.
     pub(super) dismissing: BTreeSet<ObjectId>,
-    pub(super) dismissed: BTreeSet<ObjectId>,
+    pub(super) dismissed: BTreeMap<ObjectId, String>,
     /// Whether something happened that the fate of those that leave may follow from.
     pub(super) stirred: bool,
     /// How often the parent could not be opened.
     openings: u32,
     settled: bool,
+    /// Whether members have come or gone since the parent was looked at last.
+    pub(super) recount: bool,
 }
 
 /// Where earlier members of a kind are looked for.
@@ -72,8 +78,9 @@ pub(super) enum Past {
 pub(super) struct Opened {
     /// What it said before.
     before: Option<Parent>,
-    /// What it says now.
+    /// What it says now, and its version.
     now: Parent,
+    version: String,
     approved: BTreeSet<String>,
 }
 
@@ -88,6 +95,7 @@ impl Work {
             steps: keys.iter().cloned().zip(0..).collect(),
             embedded: Embedded::new(assignment.embedded.clone()),
             parent: None,
+            parent_version: String::new(),
             writing: false,
             past: BTreeMap::new(),
             unapplied: unapplied.collect(),
@@ -96,6 +104,7 @@ impl Work {
             parked: BTreeMap::new(),
             held: BTreeSet::new(),
             sent: BTreeSet::new(),
+            vanished: BTreeSet::new(),
             failures: BTreeMap::new(),
             repairs: BTreeMap::new(),
             brake: Brake {
@@ -107,10 +116,11 @@ impl Work {
             told: BTreeMap::new(),
             dismissals: VecDeque::new(),
             dismissing: BTreeSet::new(),
-            dismissed: BTreeSet::new(),
+            dismissed: BTreeMap::new(),
             stirred: true,
             openings: 0,
             settled: false,
+            recount: false,
             assignment,
         }
     }
@@ -162,14 +172,21 @@ pub(super) fn cluster(step: &Step) -> &str {
 impl Runner {
     /// Takes up a plan in place of the one before. What is known of the cluster stays.
     pub(super) fn assign(&mut self, assignment: Assignment) {
-        let mut work = Work::new(assignment);
+        // What the one before still has to say of itself is of no use any more.
+        if let Some(clerk) = self.clerk.take() {
+            clerk.abort();
+        }
+        self.work = Some(Work::new(assignment));
+        for (kind, namespaced) in self.kinds.placed() {
+            self.locate(&kind, namespaced);
+        }
+        let Some(work) = &mut self.work else { return };
         for (id, member) in &mut self.members {
             match work.steps.get(id) {
                 Some(at) => member.judge(&work.step(*at).action),
                 None => drop(work.leaving.insert(id.clone(), None)),
             }
         }
-        self.work = Some(work);
         self.open();
         self.find_all_embedded();
         self.tell_made();
@@ -182,12 +199,13 @@ impl Runner {
         let (client, set) = (self.target.client.clone(), self.options.set.clone());
         let (assignment, number) = (work.assignment.clone(), work.number());
         let planned = work.opening();
-        self.jobs.spawn(async move {
+        let job = self.jobs.spawn(async move {
             let open = async {
-                let before = parent::read(&client, &set).await?;
+                let (before, mut version) = parent::read(&client, &set).await?.unzip();
                 let now = before.clone().unwrap_or_default().with(planned).tidy(&set);
                 if before.as_ref() != Some(&now) {
-                    parent::write(&client, &set, &now).await?;
+                    let known = version.as_deref().unwrap_or_default();
+                    version = Some(parent::write(&client, &set, &now, known).await?);
                 }
                 let applied = before.as_ref().map(|parent| parent.applied.clone());
                 let approvals = assignment.approvals;
@@ -197,35 +215,42 @@ impl Runner {
                 Ok(Opened {
                     before,
                     now,
+                    version: version.unwrap_or_default(),
                     approved,
                 })
             };
             Done::Opened(number, Box::new(guarded(&set.parent(), open).await))
         });
+        self.clerk = Some(job);
     }
 
     pub(super) fn opened(&mut self, number: u64, opened: Result<Opened, Error>) {
         self.of_work(number, |runner| match opened {
             Ok(opened) => runner.go(opened),
             Err(error) => {
-                runner.report(Report::Stuck(error.to_string()));
                 let failures = runner.work.as_mut().map_or(1, |work| {
                     work.openings += 1;
                     work.openings
                 });
-                let wait = rest(error.class(), failures, error.retry_after()).wait;
-                runner.rest(wait, Rester::Opening);
+                let rest = rest(error.class(), failures, error.retry_after());
+                // A write of the assignment before may have come in between.
+                if error.class() != ErrorClass::Conflict || rest.in_vain {
+                    runner.report(Report::Stuck(error.to_string()));
+                }
+                runner.rest(rest.wait, Rester::Opening);
             }
         });
     }
 
     fn go(&mut self, opened: Opened) {
         let Some(work) = &mut self.work else { return };
+        tracing::debug!(target: "capstan::step", "the parent says what is going to be applied");
         let revision = &work.assignment.revision;
         let before = opened.before.unwrap_or_default();
         work.brake.unchanged = !revision.is_empty() && before.applied == *revision;
         work.brake.approved = opened.approved;
         work.parent = Some(opened.now);
+        work.parent_version = opened.version;
         work.stirred = true;
         let steps = work.keys.iter().enumerate();
         let known: BTreeMap<Kind, ObjectId> = steps
@@ -254,6 +279,10 @@ impl Runner {
 
     /// Asks at which version a kind is served that the set had members of.
     pub(super) fn find_past(&mut self, kind: (String, String)) {
+        let past = self.work.as_ref().and_then(|work| work.past.get(&kind));
+        if let Some(Past::At(at)) = past {
+            return self.find(at.clone(), &ObjectId::new(&*kind.0, &*kind.1, "", ""));
+        }
         let number = self.work.as_ref().map_or(0, Work::number);
         let discovery = self.discovery.clone();
         self.jobs.spawn(async move {
@@ -261,6 +290,23 @@ impl Runner {
             let answer = guarded(&id, discovery.preferred(&id)).await;
             Done::Preferred(number, kind, Box::new(answer))
         });
+    }
+
+    /// The cluster did not say how it serves a kind: where there may be earlier members of it, it is
+    /// asked again.
+    pub(super) fn past_unknown(&mut self, kind: &Kind, error: &Error) {
+        let past = (kind.0.clone(), kind.2.clone());
+        let Some(work) = &mut self.work else { return };
+        match work.past.get_mut(&past) {
+            Some(known @ Past::At(_)) if matches!(&*known, Past::At(at) if at == kind) => {
+                if matches!(error, Error::NotServed { .. }) {
+                    *known = Past::Asked;
+                }
+                let wait = rest(error.class(), 4, error.retry_after()).wait;
+                self.rest(wait, Rester::Past(past));
+            }
+            _ => {}
+        }
     }
 
     pub(super) fn preferred(
@@ -309,9 +355,13 @@ impl Runner {
             return;
         }
         let Some(work) = &mut self.work else { return };
-        let Some(parent) = work.parent.clone().filter(|_| !work.writing) else {
+        let Some(parent) = work.parent.as_ref().filter(|_| !work.writing) else {
             return;
         };
+        let ready = work.execution.is_ready() && parent.ready != work.assignment.revision;
+        if work.settled && !ready && !work.recount {
+            return;
+        }
         let calm = work
             .leaving
             .keys()
@@ -330,7 +380,8 @@ impl Runner {
             false => parent.ready.clone(),
         };
         let wanted = wanted.tidy(&self.options.set);
-        if wanted == parent {
+        if wanted == *parent {
+            work.recount = false;
             if !work.settled {
                 work.settled = true;
                 self.report(Report::Settled);
@@ -338,23 +389,33 @@ impl Runner {
             return;
         }
         work.writing = true;
+        tracing::debug!(target: "capstan::step", "writing into the parent how far the fleet has come");
         let (client, set, number) = (
             self.target.client.clone(),
             self.options.set.clone(),
             work.number(),
         );
-        self.jobs.spawn(async move {
-            let written = guarded(&set.parent(), parent::write(&client, &set, &wanted)).await;
+        let version = work.parent_version.clone();
+        let job = self.jobs.spawn(async move {
+            let write = parent::write_over(&client, &set, &wanted, &version);
+            let written = guarded(&set.parent(), write).await;
             Done::Written(number, Box::new((wanted, written)))
         });
+        self.clerk = Some(job);
     }
 
-    pub(super) fn written(&mut self, number: u64, (parent, written): (Parent, Result<(), Error>)) {
+    pub(super) fn written(
+        &mut self,
+        number: u64,
+        (parent, written): (Parent, Result<String, Error>),
+    ) {
         self.of_work(number, |runner| {
             let Some(work) = &mut runner.work else { return };
             match written {
-                Ok(()) => {
+                Ok(version) => {
+                    tracing::debug!(target: "capstan::step", "the parent says how far the fleet has come");
                     work.writing = false;
+                    work.parent_version = version;
                     work.parent = Some(parent);
                 }
                 Err(error) => {

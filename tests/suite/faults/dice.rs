@@ -1,0 +1,31 @@
+//! Numbers that look random and are the same for the same seed, on every machine (SplitMix64).
+
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Less than `limit`, which is not 0.
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    /// True in `percent` of a hundred cases.
+    pub(super) fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    pub(super) fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {
+        &among[self.below(among.len() as u64) as usize]
+    }
+}

@@ -1,0 +1,327 @@
+//! What stands between the runner and the server, and does them harm for a while.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use futures::StreamExt as _;
+use http::{Method, Request, Response, StatusCode, header};
+use serde_json::json;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep, sleep_until};
+use tower::ServiceExt as _;
+
+use super::dice::Dice;
+
+type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+/// What may happen to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Harm {
+    Slow,
+    TooMany,
+    Broken,
+    Unavailable,
+    ResetBefore,
+    ResetAfter,
+    SilentBefore,
+    SilentAfter,
+}
+
+const HARMS: [Harm; 8] = [
+    Harm::Slow,
+    Harm::TooMany,
+    Harm::Broken,
+    Harm::Unavailable,
+    Harm::ResetBefore,
+    Harm::ResetAfter,
+    Harm::SilentBefore,
+    Harm::SilentAfter,
+];
+
+/// What may happen to a watch that is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// It ends in the middle of a line.
+    Torn,
+    /// Nothing comes any more.
+    Frozen,
+}
+
+/// When the server answers nobody.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Closed {
+    /// It is started anew.
+    Restart,
+    /// It knows nobody.
+    Unauthorized,
+}
+
+/// What happens, and how often.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    harms: Vec<Harm>,
+    /// How many requests of a hundred come to harm.
+    percent: u64,
+    /// How many watches of a hundred do.
+    watches: u64,
+    pub(super) closed: Vec<(Instant, Instant, Closed)>,
+    /// After how many requests the runner crashes.
+    crash: Option<usize>,
+    pub(super) ends: Instant,
+}
+
+impl Schedule {
+    pub(super) fn random(dice: &mut Dice) -> Self {
+        let start = Instant::now();
+        let lasts = 30 + dice.below(200);
+        let mut closed = Vec::new();
+        for kind in [Closed::Restart, Closed::Unauthorized] {
+            if dice.chance(40) {
+                let from = start + Duration::from_millis(dice.below(lasts * 1000));
+                let to = from + Duration::from_millis(500 + dice.below(40_000));
+                closed.push((from, to, kind));
+            }
+        }
+        Self {
+            harms: HARMS.into_iter().filter(|_| dice.chance(60)).collect(),
+            percent: dice.below(60),
+            watches: dice.below(80),
+            closed,
+            crash: dice.chance(50).then(|| dice.below(120) as usize),
+            ends: start + Duration::from_secs(lasts),
+        }
+    }
+}
+
+/// What the server was asked, and what it said, whoever heard it.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) at: Instant,
+    pub(super) method: Method,
+    pub(super) path: String,
+    /// Whether it is a watch.
+    pub(super) watch: bool,
+    pub(super) status: StatusCode,
+}
+
+pub(super) struct Weather {
+    router: Router,
+    dice: Mutex<Dice>,
+    schedule: Schedule,
+    log: Mutex<Vec<Asked>>,
+    count: Mutex<usize>,
+    /// Counts how often all connections were cut.
+    pub(super) cut: watch::Sender<u64>,
+    pub(super) crash: Notify,
+    /// Tells that a Deployment was written.
+    pub(super) deployed: Notify,
+}
+
+impl Weather {
+    pub(super) fn new(router: Router, dice: Dice, schedule: Schedule) -> Arc<Self> {
+        Arc::new(Self {
+            router,
+            dice: Mutex::new(dice),
+            schedule,
+            log: Mutex::default(),
+            count: Mutex::default(),
+            cut: watch::Sender::new(0),
+            crash: Notify::new(),
+            deployed: Notify::new(),
+        })
+    }
+
+    /// A client in this weather.
+    pub(super) fn client(self: &Arc<Self>) -> kube::Client {
+        let weather = Arc::clone(self);
+        let service = tower::service_fn(move |request: Request<kube::client::Body>| {
+            let weather = Arc::clone(&weather);
+            async move { weather.serve(request.map(Body::new)).await }
+        });
+        kube::Client::new(service, "default")
+    }
+
+    pub(super) fn asked(&self) -> Vec<Asked> {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// How often each path was asked with `method` and said `status`.
+    pub(super) fn counted(&self, method: &Method, status: StatusCode) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        let all = self.asked().into_iter();
+        for asked in all.filter(|asked| asked.method == *method && asked.status == status) {
+            *counts.entry(asked.path).or_default() += 1;
+        }
+        counts
+    }
+
+    pub(super) const fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    fn roll<T>(&self, roll: impl FnOnce(&mut Dice) -> T) -> T {
+        roll(&mut self.dice.lock().unwrap())
+    }
+
+    async fn serve(self: &Arc<Self>, request: Request<Body>) -> Result<Response<Body>, Fault> {
+        {
+            let mut count = self.count.lock().unwrap();
+            *count += 1;
+            if self.schedule.crash == Some(*count) {
+                self.crash.notify_one();
+            }
+        }
+        let now = Instant::now();
+        if now >= self.schedule.ends {
+            return self.deliver(request).await;
+        }
+        let closed = self.schedule.closed.iter();
+        let closed = closed
+            .clone()
+            .find(|(from, to, _)| (*from..*to).contains(&now));
+        match closed {
+            Some((_, _, Closed::Unauthorized)) => return Ok(refusal(StatusCode::UNAUTHORIZED, 0)),
+            Some((_, _, Closed::Restart)) if self.roll(|dice| dice.chance(50)) => {
+                return Err(reset());
+            }
+            Some((_, _, Closed::Restart)) => {
+                return Ok(refusal(StatusCode::SERVICE_UNAVAILABLE, 0));
+            }
+            None => {}
+        }
+        let harms = &self.schedule.harms;
+        let harmed = |dice: &mut Dice| {
+            (!harms.is_empty() && dice.chance(self.schedule.percent)).then(|| *dice.pick(harms))
+        };
+        match self.roll(harmed) {
+            None => self.deliver(request).await,
+            Some(harm) => self.harm(harm, request).await,
+        }
+    }
+
+    async fn harm(
+        self: &Arc<Self>,
+        harm: Harm,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, Fault> {
+        let seconds = |most: u64| Duration::from_millis(self.roll(|dice| dice.below(most * 1000)));
+        match harm {
+            Harm::Slow => {
+                sleep(seconds(20)).await;
+                let answer = self.deliver(request).await;
+                sleep(seconds(35)).await;
+                answer
+            }
+            Harm::TooMany => {
+                let wait = self.roll(|dice| dice.below(30));
+                Ok(refusal(StatusCode::TOO_MANY_REQUESTS, wait))
+            }
+            Harm::Broken => Ok(refusal(StatusCode::INTERNAL_SERVER_ERROR, 0)),
+            Harm::Unavailable => Ok(refusal(StatusCode::SERVICE_UNAVAILABLE, 0)),
+            Harm::ResetBefore => Err(reset()),
+            Harm::ResetAfter => {
+                self.deliver(request).await?;
+                Err(reset())
+            }
+            Harm::SilentBefore => std::future::pending().await,
+            Harm::SilentAfter => {
+                let _answer = self.deliver(request).await?;
+                std::future::pending().await
+            }
+        }
+    }
+
+    /// What has reached the server is done there, whoever waits for it.
+    async fn deliver(self: &Arc<Self>, request: Request<Body>) -> Result<Response<Body>, Fault> {
+        let watch = request
+            .uri()
+            .query()
+            .unwrap_or_default()
+            .contains("watch=true");
+        let (router, weather) = (self.router.clone(), Arc::clone(self));
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let answer = tokio::spawn(async move {
+            let answer = router.oneshot(request).await;
+            if method == Method::PATCH && path.contains("/deployments/") {
+                weather.deployed.notify_one();
+            }
+            let status = answer.as_ref().map(Response::status).unwrap_or_default();
+            let asked = Asked {
+                at: Instant::now(),
+                method,
+                path,
+                watch,
+                status,
+            };
+            weather.log.lock().unwrap().push(asked);
+            answer
+        });
+        let answer = answer.await??;
+        match watch && answer.status() == StatusCode::OK {
+            true => Ok(self.wear(answer)),
+            false => Ok(answer),
+        }
+    }
+
+    /// A watch that ends with the connections, or sooner.
+    fn wear(&self, answer: Response<Body>) -> Response<Body> {
+        let bad = Instant::now() < self.schedule.ends;
+        let ends = self.roll(|dice| {
+            let bad = bad && dice.chance(self.schedule.watches);
+            let at = Instant::now() + Duration::from_millis(dice.below(40_000));
+            bad.then(|| (at, *dice.pick(&[End::Torn, End::Frozen])))
+        });
+        let (parts, body) = answer.into_parts();
+        let state = (body.into_data_stream(), self.cut.subscribe(), ends, false);
+        let stream = futures::stream::unfold(state, |(mut data, mut cut, ends, over)| async move {
+            if over {
+                return None;
+            }
+            let end = async {
+                match ends {
+                    Some((at, end)) => {
+                        sleep_until(at).await;
+                        end
+                    }
+                    None => std::future::pending().await,
+                }
+            };
+            let (piece, over): (Result<Bytes, Fault>, bool) = tokio::select! {
+                biased;
+                _ = cut.changed() => (Err(reset()), true),
+                end = end => match end {
+                    End::Torn => (Ok(Bytes::from_static(b"{\"type\":\"ADDED\",\"obj")), true),
+                    End::Frozen => {
+                        let _ = cut.changed().await;
+                        (Err(reset()), true)
+                    }
+                },
+                piece = data.next() => (piece?.map_err(Into::into), false),
+            };
+            Some((piece, (data, cut, ends, over)))
+        });
+        Response::from_parts(parts, Body::from_stream(stream))
+    }
+}
+
+fn reset() -> Fault {
+    std::io::Error::from(std::io::ErrorKind::ConnectionReset).into()
+}
+
+fn refusal(code: StatusCode, retry_after: u64) -> Response<Body> {
+    let status = json!({
+        "apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code.as_u16(),
+        "reason": code.canonical_reason().unwrap_or_default().replace(' ', ""), "message": "not now",
+        "details": {"retryAfterSeconds": retry_after},
+    });
+    let mut response = Response::new(Body::from(status.to_string()));
+    *response.status_mut() = code;
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, retry_after.into());
+    response
+}
