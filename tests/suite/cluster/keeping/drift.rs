@@ -74,6 +74,10 @@ const NORMALISED: &str = "\
 fn what_the_server_makes_of_a_value_is_no_drift_and_costs_nothing_after_a_restart() {
     prove("no_drift", &async |stage: &Stage| {
         let mut kept = stage.keep(NORMALISED, &revision("1")).await;
+        if stage.has_controllers {
+            kept.until_so(async || stage.parent("one").await.ready == "1")
+                .await;
+        }
         let _ = stage.writes();
         // Controllers write their status, and defaults of their own.
         stage.change_as("some-controller", &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sa", "labels": {"l": "1"}}})).await;

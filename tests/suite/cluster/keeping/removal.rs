@@ -1,17 +1,8 @@
 //! What becomes of what a revision no longer has.
 
-use capstan::plan::{Leaving, Parent};
+use capstan::plan::Leaving;
 
 use super::stage::{Revision, Stage, annotated, map, prove, revision};
-
-async fn parent(stage: &Stage, fleet: &str) -> Parent {
-    let set = stage.set(fleet);
-    let live = stage
-        .config_map(&set.parent().name)
-        .await
-        .expect("it was written");
-    Parent::read(&set, &live).expect("it is ours")
-}
 
 #[test]
 fn what_left_is_deleted_and_what_is_to_stay_stays() {
@@ -19,7 +10,7 @@ fn what_left_is_deleted_and_what_is_to_stay_stays() {
         let orphan = annotated("b", "v", "{capstan.dev/deletion-policy: Orphan}");
         let first = format!("{}{orphan}{}", map("a", "v"), map("c", "v"));
         drop(stage.keep(&first, &revision("1")).await);
-        assert_eq!(parent(stage, "one").await.applied, "1");
+        assert_eq!(stage.parent("one").await.applied, "1");
         let kept = stage.keep(&map("c", "v"), &revision("2")).await;
         assert_eq!(stage.config_maps().await, ["b", "c"]);
         let ns = stage.namespace.as_str();
@@ -37,7 +28,7 @@ fn what_left_is_deleted_and_what_is_to_stay_stays() {
                 .get("applyset.kubernetes.io/part-of")
                 .is_none()
         );
-        let said = parent(stage, "one").await;
+        let said = stage.parent("one").await;
         assert_eq!((said.applied.as_str(), said.ready.as_str()), ("2", "2"));
     });
 }

@@ -8,7 +8,7 @@ use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
 use capstan::compile::compile;
 use capstan::daemon::WallClock;
 use capstan::model::{Clock, ObjectId, Tree};
-use capstan::plan::{ApplySet, Leaving, Progress, Report, State, against_none};
+use capstan::plan::{ApplySet, Leaving, Parent, Progress, Report, State, against_none};
 use http::Request;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::client::Body;
@@ -29,6 +29,8 @@ pub(super) struct Stage {
     pub(super) client: Client,
     clock: Arc<dyn Clock>,
     pub(super) namespace: String,
+    /// Whether a Deployment becomes ready: the simulator has no controllers.
+    pub(super) has_controllers: bool,
     requests: Arc<Mutex<Vec<(String, String)>>>,
 }
 
@@ -90,6 +92,7 @@ impl Stage {
             client,
             clock,
             namespace: namespace.to_owned(),
+            has_controllers: matches!(server, Server::Real(_)),
             requests: Arc::default(),
         }
     }
@@ -123,6 +126,13 @@ impl Stage {
 
     pub(super) fn set(&self, fleet: &str) -> ApplySet {
         ApplySet::new(fleet, self.namespace.as_str())
+    }
+
+    /// What the parent of a fleet's set says.
+    pub(super) async fn parent(&self, fleet: &str) -> Parent {
+        let set = self.set(fleet);
+        let live = self.config_map(&set.parent().name).await;
+        Parent::read(&set, &live.expect("it was written")).expect("it is ours")
     }
 
     /// Begins to keep `yaml`; NS in it is the namespace.
