@@ -183,7 +183,18 @@ impl Session {
         reply
     }
 
+    /// A server that still makes the storage of a new kind is asked again.
     async fn exchange(&self, ask: Ask) -> Reply {
+        loop {
+            let reply = self.exchange_once(ask.clone()).await;
+            if reply.status != 429 || !reply.text.contains("storage is (re)initializing") {
+                return reply;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    async fn exchange_once(&self, ask: Ask) -> Reply {
         let response = self.client.send(self.request(ask)).await;
         let response = response.expect("the server can be reached");
         let warnings = response.headers().get_all(header::WARNING).iter();
