@@ -103,7 +103,7 @@ pub fn fates(scene: &Scene<'_>) -> BTreeMap<ObjectId, Fate> {
             fates.insert(id.clone(), fate);
         }
     }
-    scene.in_order(&fates)
+    scene.in_order(fates)
 }
 
 /// Clusters, then their parts, then the rest.
@@ -208,6 +208,10 @@ impl Scene<'_> {
             .then(|| "something in the fleet still refers to it".to_owned())
     }
 
+    fn root(&self, id: &ObjectId) -> Option<ObjectId> {
+        self.members.get(id).and_then(|member| root(id, member))
+    }
+
     /// A step that must be applied first: one of the same cluster, else of the same namespace.
     fn is_early(&self, id: &ObjectId, member: &Member) -> Option<&ObjectId> {
         let first = |(step, cluster): &(&ObjectId, &String)| {
@@ -283,11 +287,14 @@ impl Scene<'_> {
         }
     }
 
-    /// Lets what is to be deleted wait for what leans on it.
-    fn in_order(&self, fates: &BTreeMap<ObjectId, Fate>) -> BTreeMap<ObjectId, Fate> {
+    /// Lets what is to be deleted wait for what leans on it, and what is to be released for what it
+    /// leans on.
+    fn in_order(&self, mut fates: BTreeMap<ObjectId, Fate>) -> BTreeMap<ObjectId, Fate> {
+        self.keep_what_is_leant_on(&mut fates);
         let ordered = |(id, fate): (&ObjectId, &Fate)| {
             let fate = match fate {
-                Fate::Delete => self.ordered(id, fates),
+                Fate::Delete => self.ordered(id, &fates),
+                Fate::Orphan => self.released(id, &fates),
                 fate => fate.clone(),
             };
             (id.clone(), fate)
@@ -295,25 +302,54 @@ impl Scene<'_> {
         fates.iter().map(ordered).collect()
     }
 
+    /// Releases what released objects need: once they were, nobody would know that something leans on
+    /// it, and it would be deleted under them.
+    fn keep_what_is_leant_on(&self, fates: &mut BTreeMap<ObjectId, Fate>) {
+        let with = |fate: Fate| fates.iter().filter(move |(_, one)| **one == fate);
+        let mut released: Vec<ObjectId> = with(Fate::Orphan).map(|(id, _)| id.clone()).collect();
+        while let Some(above) = released.pop() {
+            for (id, fate) in fates.iter_mut() {
+                if *fate == Fate::Delete && self.leans(&above, id) {
+                    *fate = Fate::Orphan;
+                    released.push(id.clone());
+                }
+            }
+        }
+    }
+
+    /// When it is the turn of `id`, which is to be released: after what it leans on, since that is not
+    /// known any more once `id` was released.
+    fn released(&self, id: &ObjectId, fates: &BTreeMap<ObjectId, Fate>) -> Fate {
+        let first = |(other, fate): (&ObjectId, &Fate)| {
+            let before = match self.root(id).as_ref() == Some(other) {
+                // What a part belongs to goes last: without it the part belongs to nobody.
+                true => false,
+                false => self.leans(id, other) || self.root(other).as_ref() == Some(id),
+            };
+            match fate {
+                _ if other == id || !before => None,
+                Fate::Orphan => Some(Fate::After(other.clone())),
+                Fate::Until(step) => Some(Fate::Until(step.clone())),
+                Fate::Held(why) => Some(Fate::Held(format!("it needs {other}: {why}"))),
+                // It was meant to go, and to take with it what leans on it.
+                Fate::Delete | Fate::Going | Fate::After(_) => None,
+            }
+        };
+        fates.iter().find_map(first).unwrap_or(Fate::Orphan)
+    }
+
     fn ordered(&self, id: &ObjectId, fates: &BTreeMap<ObjectId, Fate>) -> Fate {
         let mut held = None;
-        let leaving = self
-            .leaving
-            .keys()
-            .filter_map(|other| Some((other, self.members.get(other)?)));
-        let near: Vec<(&ObjectId, &Member)> = match holds_others(id) {
-            true => self.members.iter().collect(),
-            false => leaving.collect(),
+        let near: Vec<&ObjectId> = match holds_others(id) {
+            true => self.members.keys().collect(),
+            false => self.leaving.keys().collect(),
         };
-        for (other, member) in near.into_iter().filter(|(other, _)| *other != id) {
-            if !self.leans(other, member, id) {
-                continue;
-            }
+        for other in near.into_iter().filter(|other| self.leans(other, id)) {
             match fates.get(other) {
                 Some(Fate::Delete | Fate::Going | Fate::After(_) | Fate::Until(_)) => {
                     return Fate::After(other.clone());
                 }
-                // Released, it may not need it any more; but nobody can tell.
+                // What is released has released `id` with it.
                 Some(Fate::Orphan | Fate::Held(_)) | None => held = Some(other),
             }
         }
@@ -323,7 +359,10 @@ impl Scene<'_> {
     }
 
     /// Whether `other` must be gone before `id` goes.
-    fn leans(&self, other: &ObjectId, member: &Member, id: &ObjectId) -> bool {
+    fn leans(&self, other: &ObjectId, id: &ObjectId) -> bool {
+        let Some(member) = self.members.get(other).filter(|_| other != id) else {
+            return false;
+        };
         let refers = self
             .leaving
             .get(other)

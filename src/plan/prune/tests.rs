@@ -202,19 +202,59 @@ fn a_namespace_in_use_stays_and_an_emptied_one_goes_last() {
 }
 
 #[test]
-fn dependents_go_first_and_what_stays_keeps_what_it_needs() {
-    let mut stage = Stage::new();
-    let (vault, group) = (
-        ObjectId::new("keyvault.azure.com", "Vault", "ns", "v"),
-        ObjectId::new(RESOURCES, "ResourceGroup", "ns", "rg"),
-    );
-    stage.leaves(&vault);
-    stage.leaves(&group);
-    stage.leaving.insert(vault.clone(), vec![group.clone()]);
+fn dependents_go_first() {
+    let (mut stage, vault, group) = a_vault_and_its_group();
     assert_eq!(stage.fate(&vault), Fate::Delete);
     assert_eq!(stage.fate(&group), Fate::After(vault.clone()));
+    stage.members.remove(&vault);
+    assert_eq!(stage.fate(&group), Fate::Delete);
+}
+
+/// Once the vault was released nobody knows of it any more, and its group would be deleted.
+#[test]
+fn what_a_released_object_needs_is_released_before_it() {
+    let (mut stage, vault, group) = a_vault_and_its_group();
     stage.member(&vault).policy = "Orphan".to_owned();
-    assert!(stage.held(&group).contains("which stays, needs it"));
+    assert_eq!(stage.fate(&group), Fate::Orphan);
+    assert_eq!(stage.fate(&vault), Fate::After(group.clone()));
+    // Also when something else that needs the group is deleted.
+    let other = ObjectId::new("keyvault.azure.com", "Vault", "ns", "w");
+    stage.leaves(&other);
+    stage.leaving.insert(other.clone(), vec![group.clone()]);
+    assert_eq!(stage.fate(&group), Fate::Orphan);
+    stage.members.remove(&group);
+    assert_eq!(stage.fate(&vault), Fate::Orphan);
+}
+
+#[test]
+fn a_namespace_is_not_deleted_around_what_was_released() {
+    let mut stage = Stage::new();
+    let other = ObjectId::new("", "Namespace", "", "other");
+    let inside = ObjectId::new("", "ConfigMap", "other", "a");
+    stage.leaves(&other).policy = "Delete".to_owned();
+    stage.leaves(&inside).policy = "Orphan".to_owned();
+    assert_eq!(stage.fate(&other), Fate::Orphan);
+    assert_eq!(stage.fate(&inside), Fate::After(other));
+}
+
+#[test]
+fn what_a_released_cluster_leans_on_is_released_with_it() {
+    let mut stage = Stage::new();
+    stage.cluster_leaves("c", "Orphan");
+    let secret = ObjectId::new("", "Secret", "ns", "aso-credential");
+    stage.leaves(&secret);
+    assert_eq!(stage.fate(&secret), Fate::Orphan);
+    assert_eq!(stage.fate(&cluster("c")), Fate::After(secret));
+}
+
+fn a_vault_and_its_group() -> (Stage, ObjectId, ObjectId) {
+    let mut stage = Stage::new();
+    let vault = ObjectId::new("keyvault.azure.com", "Vault", "ns", "v");
+    let group = ObjectId::new(RESOURCES, "ResourceGroup", "ns", "rg");
+    stage.leaves(&group);
+    stage.leaves(&vault);
+    stage.leaving.insert(vault.clone(), vec![group.clone()]);
+    (stage, vault, group)
 }
 
 #[test]
@@ -249,8 +289,13 @@ fn so_many_clusters_go_without_approval_and_no_more() {
 fn a_cluster_is_released_with_all_its_parts() {
     let mut stage = Stage::new();
     let parts = stage.cluster_leaves("c", "");
-    assert_eq!(stage.fate(&cluster("c")), Fate::Orphan);
     assert!(parts.iter().all(|part| stage.fate(part) == Fate::Orphan));
+    // A part without its root would belong to nobody.
+    assert!(matches!(stage.fate(&cluster("c")), Fate::After(part) if parts.contains(&part)));
+    for part in &parts {
+        stage.members.remove(part);
+    }
+    assert_eq!(stage.fate(&cluster("c")), Fate::Orphan);
 }
 
 #[test]

@@ -54,7 +54,7 @@ const MUTATIONS: &[Mutation] = &[
         rule: "later pages show the state of the first",
         file: "src/adapters/sim/api/list.rs",
         from: "Some(version) => collection.history.undo(version)?,",
-        to: "Some(_) => Default::default(),",
+        to: "Some(_) => collection.history.undo(u64::MAX)?,",
     },
     Mutation {
         rule: "unknown fields are pruned",
