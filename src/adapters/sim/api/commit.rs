@@ -203,7 +203,6 @@ pub(super) fn change(
         return Err(refusal.warned(checked.warnings));
     }
     let warnings = checked.warnings.into_iter().chain(checked.advice).collect();
-    keep_managers_of_no_change(&mut object, old);
     let address = write.address();
     let grace = old["metadata"]["deletionGracePeriodSeconds"].as_i64();
     let is_over = metadata::is_deleting(old) && grace.is_none_or(|seconds| seconds == 0);
@@ -228,8 +227,9 @@ pub(super) fn change(
     })
 }
 
-/// Times of managers alone are no change: with nothing else new, they stay.
-fn keep_managers_of_no_change(object: &mut Value, old: &Value) {
+/// Times of managers alone are no change: with nothing else new, they stay. What is sent counts, also
+/// what the server is going to put back.
+pub(super) fn keep_managers_of_no_change(object: &mut Value, old: &Value) {
     let managers = |object: &Value| {
         let entries = object["metadata"]["managedFields"].as_array();
         entries.cloned().unwrap_or_default()

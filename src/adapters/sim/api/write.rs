@@ -217,6 +217,7 @@ fn apply_value(state: &mut State, write: Write<'_>, config: &Value) -> Result<Wr
         return apply_new(state, write, object);
     };
     check_version(write, &live, &object)?;
+    commit::keep_managers_of_no_change(&mut object, &old);
     strategy::prepare_update(write.resource, write.part, &mut object, &old);
     commit::change(state, write, &old, object)
 }
@@ -255,6 +256,7 @@ fn replace(
     mut object: Value,
 ) -> Result<Written, Refusal> {
     check_version(write, live, &object)?;
+    commit::keep_managers_of_no_change(&mut object, old);
     strategy::prepare_update(write.resource, write.part, &mut object, old);
     commit::change(state, write, old, object)
 }
