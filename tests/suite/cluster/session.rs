@@ -357,16 +357,41 @@ pub(super) struct Watch<'a> {
     pending: Vec<u8>,
 }
 
+fn event(line: &str) -> Json {
+    serde_json::from_str(line).expect("an event is JSON")
+}
+
 impl Watch<'_> {
-    /// The next event, written down; null at the end.
+    /// The next event, written down; null at the end. How far the server has come, which it may say at
+    /// any time, is passed over.
     pub(super) async fn next(&mut self) -> Json {
+        loop {
+            let line = self.line_in_time().await;
+            let event = line.as_deref().map_or(Json::Null, event);
+            let marks = event["type"] == "BOOKMARK";
+            if !marks || event["object"]["metadata"]["annotations"].is_object() {
+                return self.write_down(line.as_deref());
+            }
+        }
+    }
+
+    /// The next event, whatever it is.
+    pub(super) async fn next_of_all(&mut self) -> Json {
+        let line = self.line_in_time().await;
+        self.write_down(line.as_deref())
+    }
+
+    async fn line_in_time(&mut self) -> Option<String> {
         let line = tokio::time::timeout(PATIENCE, self.line()).await;
-        let line = line.expect("an event in time");
+        line.expect("an event in time")
+    }
+
+    fn write_down(&self, line: Option<&str>) -> Json {
         let mut written = self.session.written.lock().expect("nobody panicked");
         let (event, lines) = match line {
             None => (Json::Null, "(end)\n".to_owned()),
             Some(line) => {
-                let event: Json = serde_json::from_str(&line).expect("an event is JSON");
+                let event = event(line);
                 let lines = match self.status {
                     200 => written.names.event(&event),
                     status => written

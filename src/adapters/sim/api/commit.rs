@@ -192,6 +192,8 @@ pub(super) fn change(
     old: &Value,
     mut object: Value,
 ) -> Result<Written, Refusal> {
+    // It counts as a change, although nothing keeps it.
+    let is_linked = object["metadata"].get("selfLink").is_some();
     metadata::carry_over(&mut object, old);
     strategy::count_generation(write.resource, &mut object, old);
     let mut causes = metadata::check(&object, write.resource);
@@ -203,6 +205,9 @@ pub(super) fn change(
         return Err(refusal.warned(checked.warnings));
     }
     let warnings = checked.warnings.into_iter().chain(checked.advice).collect();
+    if !is_linked {
+        keep_managers_of_no_change(&mut object, old);
+    }
     let address = write.address();
     let grace = old["metadata"]["deletionGracePeriodSeconds"].as_i64();
     let is_over = metadata::is_deleting(old) && grace.is_none_or(|seconds| seconds == 0);
@@ -227,9 +232,8 @@ pub(super) fn change(
     })
 }
 
-/// Times of managers alone are no change: with nothing else new, they stay. What is sent counts, also
-/// what the server is going to put back.
-pub(super) fn keep_managers_of_no_change(object: &mut Value, old: &Value) {
+/// Times of managers alone are no change: with nothing else new, they stay.
+fn keep_managers_of_no_change(object: &mut Value, old: &Value) {
     let managers = |object: &Value| {
         let entries = object["metadata"]["managedFields"].as_array();
         entries.cloned().unwrap_or_default()

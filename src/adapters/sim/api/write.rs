@@ -217,7 +217,6 @@ fn apply_value(state: &mut State, write: Write<'_>, config: &Value) -> Result<Wr
         return apply_new(state, write, object);
     };
     check_version(write, &live, &object)?;
-    commit::keep_managers_of_no_change(&mut object, &old);
     strategy::prepare_update(write.resource, write.part, &mut object, &old);
     commit::change(state, write, &old, object)
 }
@@ -256,7 +255,6 @@ fn replace(
     mut object: Value,
 ) -> Result<Written, Refusal> {
     check_version(write, live, &object)?;
-    commit::keep_managers_of_no_change(&mut object, old);
     strategy::prepare_update(write.resource, write.part, &mut object, old);
     commit::change(state, write, old, object)
 }

@@ -251,7 +251,7 @@ async fn a_watch_says_how_far_it_is_before_it_ends(s: &Session) {
     let start = put(s, "a", &json!({})).await;
     let query = format!("allowWatchBookmarks=true&timeoutSeconds=5&resourceVersion={start}");
     let mut watch = s.watch(&format!("configmaps?{query}")).await;
-    watch.next().await;
+    watch.next_of_all().await;
 }
 
 async fn a_change_of_nothing_is_not_told(s: &Session) {
