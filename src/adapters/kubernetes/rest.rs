@@ -5,7 +5,13 @@
 
 use std::time::Duration;
 
+use super::Error;
 use crate::model::ErrorClass;
+
+/// How long a question rests that `error` was the answer to, however often it was asked.
+pub(super) fn pause(error: &Error) -> Duration {
+    rest(error.class(), 4, error.retry_after()).wait
+}
 
 /// What follows a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

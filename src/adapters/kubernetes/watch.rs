@@ -35,12 +35,20 @@ pub(super) enum News {
     Object(Seen, ObjectId, Option<Box<Json>>),
     /// Every member of this kind has been told: these.
     Listed(Kind, BTreeSet<ObjectId>),
-    /// The members of this kind cannot be watched now, and why.
-    Interrupted(Kind, String),
+    /// The members of this kind cannot be watched now.
+    Interrupted(Kind, Broken),
     /// The cluster does not serve this kind any more, as it seems. Its watch is over.
     Lost(Kind),
     /// The definition of a kind of this group appeared or changed.
     Definition(String),
+}
+
+/// Why a watch does not go on for now.
+pub(super) struct Broken {
+    /// What the cluster or the client says.
+    pub(super) why: String,
+    /// Whether we may not watch, or are not known.
+    pub(super) denied: bool,
 }
 
 /// News of all definitions of custom kinds. Their content, which is large, is not asked for.
@@ -137,7 +145,7 @@ fn news(
     let mut over = false;
     let news = events.map(move |event| {
         match event {
-            Err(error) if seen == Seen::Member && is_missing(&error) => {
+            Err(error) if seen == Seen::Member && status(&error) == Some(404) => {
                 vec![News::Lost(kind(&resource))]
             }
             Ok(watcher::Event::Apply(object)) => {
@@ -168,7 +176,10 @@ fn news(
             Err(error) => {
                 tracing::warn!(kind = resource.kind, %error, "the watch was interrupted; it will be taken up again");
                 match seen {
-                    Seen::Member => vec![News::Interrupted(kind(&resource), error.to_string())],
+                    Seen::Member => {
+                        let (why, denied) = (error.to_string(), matches!(status(&error), Some(401 | 403)));
+                        vec![News::Interrupted(kind(&resource), Broken { why, denied })]
+                    },
                     Seen::Embedded => Vec::new(),
                 }
             }
@@ -182,14 +193,16 @@ fn news(
     whole.flat_map(futures::stream::iter)
 }
 
-/// Whether nothing is at the address of the kind.
-fn is_missing(error: &watcher::Error) -> bool {
+/// The number of the API server's refusal.
+fn status(error: &watcher::Error) -> Option<u16> {
     use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
     match error {
-        InitialListFailed(cause) | WatchStartFailed(cause) | WatchFailed(cause) => {
-            matches!(cause, kube::Error::Api(status) if status.code == 404)
-        }
-        _ => false,
+        InitialListFailed(cause) | WatchStartFailed(cause) | WatchFailed(cause) => match cause {
+            kube::Error::Api(status) => Some(status.code),
+            _ => None,
+        },
+        watcher::Error::WatchError(status) => Some(status.code),
+        watcher::Error::NoResourceVersion => None,
     }
 }
 

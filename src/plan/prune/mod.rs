@@ -179,7 +179,7 @@ impl Scene<'_> {
     /// Why it is not touched, whatever its policy.
     fn stays(&self, id: &ObjectId, member: &Member) -> Option<String> {
         if !self.brake.prune {
-            return Some("nothing is removed, as the fleet is set".to_owned());
+            return Some("nothing is removed, as the fleet is set: spec.apply.prune of its Fleet document, or --prune, lets it go".to_owned());
         }
         if self.steps.is_empty() {
             return Some("the fleet has no objects at all, which is hardly meant; nothing is removed until it has one".to_owned());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::embedded::Kind;
 use super::super::request::in_time;
 use super::super::rest::rest;
-use super::super::watch;
+use super::super::watch::{self, Broken};
 use super::{Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::adapters::kubernetes::discovery::Served;
@@ -126,11 +126,11 @@ impl Runner {
     }
 
     /// Steps whose kind cannot be listed say why, and go on waiting.
-    pub(super) fn interrupted(&mut self, kind: &Kind, why: &str) {
+    pub(super) fn interrupted(&mut self, kind: &Kind, broken: &Broken) {
         let parked = self.work.as_ref().and_then(|work| work.parked.get(kind));
         for at in parked.cloned().unwrap_or_default() {
-            let why = format!("its kind cannot be watched: {why}");
-            self.tell_step(at, State::Failed, why.contains("forbidden"), why);
+            let why = format!("its kind cannot be watched: {}", broken.why);
+            self.tell_step(at, State::Failed, broken.denied, why);
         }
     }
 

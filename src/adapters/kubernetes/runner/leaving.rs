@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::super::embedded::Kind;
 use super::super::request::guarded;
-use super::super::rest::rest;
+use super::super::rest::pause;
 use super::{Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::api::labels;
@@ -185,13 +185,12 @@ impl Runner {
     }
 
     fn leaver_failed(&mut self, id: &ObjectId, error: &Error) {
-        let rest = rest(error.class(), 4, error.retry_after());
         if let Some(work) = &mut self.work {
             // Nobody else goes before it is known how this one fares.
             work.dismissing.insert(id.clone());
         }
         self.tell_leaving(id, Leaving::Failed(error.to_string()));
-        self.rest(rest.wait, Rester::Leaver(id.clone()));
+        self.rest(pause(error), Rester::Leaver(id.clone()));
     }
 
     pub(super) fn leaver_rested(&mut self, id: &ObjectId) {
@@ -232,10 +231,7 @@ impl Runner {
     ) {
         let live = match answer {
             Ok(live) => live,
-            Err(error) => {
-                let wait = rest(error.class(), 4, error.retry_after()).wait;
-                return self.rest(wait, Rester::Gone(id.clone()));
-            }
+            Err(error) => return self.rest(pause(&error), Rester::Gone(id.clone())),
         };
         if self.members.get(id).map(|member| member.uid.as_str()) != uid {
             // Another has come, and is known.

@@ -236,7 +236,7 @@ impl Runner {
                 self.listed(&kind);
             }
             News::Lost(kind) => self.lost(kind),
-            News::Interrupted(kind, why) => self.interrupted(&kind, &why),
+            News::Interrupted(kind, broken) => self.interrupted(&kind, &broken),
             News::Definition(group) => self.defined(&group),
         }
     }

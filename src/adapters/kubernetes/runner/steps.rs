@@ -89,7 +89,11 @@ impl Runner {
             member => {
                 // What was refused may have been deleted, or made anew: then it is looked for.
                 let refused = work.failures.get(&at).is_some_and(|count| *count > 0);
-                let drifted = |member: &Member| matches!(member.standing, Standing::Drifted(_));
+                // Also when somebody wrote over the annotation that says so.
+                let was_applied = work.execution.is_applied(at);
+                let drifted = |member: &Member| {
+                    was_applied || matches!(member.standing, Standing::Drifted(_))
+                };
                 let known = request::Known {
                     drifted: member.is_some_and(drifted),
                     uid: member.filter(|_| !refused).map(|member| member.uid.clone()),

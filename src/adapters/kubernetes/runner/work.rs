@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use super::super::embedded::{Embedded, Kind};
 use super::super::parent;
 use super::super::request::guarded;
-use super::super::rest::rest;
+use super::super::rest::{pause, rest};
 use super::{Assignment, Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::api::labels;
@@ -302,8 +302,7 @@ impl Runner {
                 if matches!(error, Error::NotServed { .. }) {
                     *known = Past::Asked;
                 }
-                let wait = rest(error.class(), 4, error.retry_after()).wait;
-                self.rest(wait, Rester::Past(past));
+                self.rest(pause(error), Rester::Past(past));
             }
             _ => {}
         }
@@ -329,8 +328,7 @@ impl Runner {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "nothing is removed until it is known what is there");
-                    let wait = rest(error.class(), 4, error.retry_after()).wait;
-                    runner.rest(wait, Rester::Past(kind.clone()));
+                    runner.rest(pause(&error), Rester::Past(kind.clone()));
                 }
             }
         });
@@ -420,10 +418,7 @@ impl Runner {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "how far the fleet has come cannot be written down");
-                    runner.rest(
-                        rest(error.class(), 4, error.retry_after()).wait,
-                        Rester::Writing,
-                    );
+                    runner.rest(pause(&error), Rester::Writing);
                 }
             }
         });

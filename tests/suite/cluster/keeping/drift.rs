@@ -35,6 +35,22 @@ fn what_somebody_changes_is_put_right_and_they_are_named() {
 }
 
 #[test]
+fn what_says_how_it_was_applied_is_put_right_as_well() {
+    prove("put_right_mark", &async |stage: &Stage| {
+        let mut kept = stage.keep(&map("a", "ours"), &revision("1")).await;
+        let mut bare = theirs("a", &json!({"k": "theirs"}));
+        bare["metadata"]["annotations"] = json!({"capstan.dev/applied": "theirs"});
+        stage.apply_as("somebody", &bare).await;
+        kept.until_so(async || {
+            let live = stage.config_map("a").await.expect("it is there");
+            let mark = &live["metadata"]["annotations"]["capstan.dev/applied"];
+            live["data"]["k"] == "ours" && mark != "theirs"
+        })
+        .await;
+    });
+}
+
+#[test]
 fn what_is_deleted_comes_back_and_so_does_a_label() {
     prove("comes_back", &async |stage: &Stage| {
         let mut kept = stage.keep(&map("a", "v"), &revision("1")).await;
