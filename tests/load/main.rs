@@ -1,8 +1,9 @@
 //! Applying many objects to a real kube-apiserver: Capstan, `kubectl apply --server-side`, and a bare
 //! loop of parallel PATCH requests, each on a server of its own, in the same run.
 //!
-//! `cargo bench --bench load` prints a table. It needs the server and the kubectl of
-//! `tests/kubernetes/build`.
+//! `cargo bench --bench load` prints a table, then what a fleet costs that stands still (`steady`), and
+//! how soon a step follows on what it waited for (`wake`); `-- apply`, `-- steady` or `-- wake` is one of
+//! them. It needs the server and the kubectl of `tests/kubernetes/build`.
 
 #![allow(
     clippy::panic,
@@ -15,6 +16,8 @@
 #[path = "../suite/cluster/kubernetes/mod.rs"]
 mod kubernetes;
 mod process;
+mod steady;
+mod wake;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -61,20 +64,35 @@ fn main() {
         .enable_all()
         .build()
         .unwrap();
-    println!("| what | who | time | CPU | peak memory | requests | of these writes |");
-    println!("|---|---|---|---|---|---|---|");
-    for load in [Load::Sets, Load::Maps] {
-        for who in [Who::Loop, Who::Capstan, Who::Kubectl] {
-            let Some(server) = Kubernetes::own() else {
-                return;
-            };
-            let stage = Stage {
+    let asked: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let is_asked = |part: &str| asked.is_empty() || asked.iter().any(|word| word == part);
+    let on_stage = |act: &dyn Fn(&Stage<'_>)| {
+        if let Some(server) = Kubernetes::own() {
+            let dir = tempfile::tempdir().unwrap();
+            act(&Stage {
                 runtime: &runtime,
                 server: &server,
-                dir: tempfile::tempdir().unwrap(),
-            };
-            stage.run(load, who);
+                dir,
+            });
         }
+    };
+    if is_asked("apply") {
+        println!("| what | who | time | CPU | peak memory | requests | of these writes |");
+        println!("|---|---|---|---|---|---|---|");
+        for load in [Load::Sets, Load::Maps] {
+            for who in [Who::Loop, Who::Capstan, Who::Kubectl] {
+                on_stage(&|stage| stage.run(load, who));
+            }
+        }
+    }
+    if is_asked("steady") {
+        on_stage(&|stage| stage.steady());
+    }
+    if is_asked("wake") {
+        on_stage(&|stage| stage.wake());
     }
 }
 

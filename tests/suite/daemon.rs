@@ -66,8 +66,18 @@ impl World {
         let files: Files = files
             .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
             .collect();
+        self.push_saying("change it", branch, onto, &files)
+    }
+
+    pub(crate) fn push_saying(
+        &self,
+        message: &str,
+        branch: &str,
+        onto: Option<&str>,
+        files: &Files,
+    ) -> String {
         self.author
-            .push(branch, onto, &files, "change it", Timestamp::UNIX_EPOCH)
+            .push(branch, onto, files, message, Timestamp::UNIX_EPOCH)
             .expect("pushed")
     }
 

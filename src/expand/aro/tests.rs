@@ -147,6 +147,17 @@ fn top_level_objects_carry_our_marks_and_the_definitions_labels() {
 }
 
 #[test]
+fn what_a_definition_asks_of_us_is_asked_of_all_its_objects() {
+    let annotations = json!({"capstan.dev/adopt": "true", "team": "a"});
+    let over = json!({"metadata": {"annotations": annotations}});
+    let (objects, _) = expand(&definition(over));
+    for object in &objects {
+        assert_eq!(object.annotation("capstan.dev/adopt"), Some("true"));
+        assert_eq!(object.annotation("team"), None);
+    }
+}
+
+#[test]
 fn a_label_of_ours_cannot_be_taken() {
     let over = json!({"metadata": {"labels": {"app.kubernetes.io/managed-by": "me"}}});
     let (objects, _) = expand(&definition(over));

@@ -84,7 +84,7 @@ impl<'a> Top<'a> {
             kind,
             name,
             labels: definition_labels(b),
-            annotations: BTreeMap::new(),
+            annotations: asked_of_us(b),
         }
         .annotation(labels::SOURCE, Some(b.text(path)))
         .label(labels::MANAGED_BY, b.text(labels::MANAGED_BY_VALUE))
@@ -126,6 +126,15 @@ impl<'a> Top<'a> {
         object.definition = Some(b.definition.id.clone());
         object
     }
+}
+
+/// What a definition asks of us for all its objects.
+fn asked_of_us<'a>(b: &Blueprint) -> BTreeMap<&'a str, Node> {
+    let written = b.definition.node.at(&["metadata", "annotations"]);
+    let asked = [labels::ADOPT, labels::FORCE_CONFLICTS].into_iter();
+    asked
+        .filter_map(|name| Some((name, written?.get(name)?.clone())))
+        .collect()
 }
 
 fn definition_labels<'a>(b: &'a Blueprint) -> BTreeMap<&'a str, Node> {

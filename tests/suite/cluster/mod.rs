@@ -8,6 +8,7 @@ mod chance;
 mod conformance;
 mod crash;
 mod difference;
+mod drill;
 mod installs;
 mod keeping;
 mod kubectl;
