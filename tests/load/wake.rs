@@ -162,20 +162,16 @@ fn observed(client: &Client, log: &Log) -> Client {
                 .unwrap_or_default()
                 .contains("watch=true");
         async move {
-            let answer = client.send(request).await?;
-            if !watches {
-                return Ok::<_, kube::Error>(answer);
-            }
-            let (parts, body) = answer.into_parts();
+            let (parts, body) = client.send(request).await?.into_parts();
             let mut pending = Vec::new();
             let body = body.map_frame(move |frame| {
-                if let Some(data) = frame.data_ref() {
+                if let Some(data) = frame.data_ref().filter(|_| watches) {
                     pending.extend_from_slice(data);
                     read_events(&mut pending, &log);
                 }
                 frame
             });
-            Ok(Response::from_parts(parts, Body::wrap_body(body)))
+            Ok::<_, kube::Error>(Response::from_parts(parts, body))
         }
     });
     Client::new(service, "default")

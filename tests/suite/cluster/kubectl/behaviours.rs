@@ -460,6 +460,38 @@ fn columns_are_those_of_the_definition(k: &Kubectl) {
     k.quietly(&["delete", "-f", "crd"]);
 }
 
+/// The parent that Capstan writes is one to kubectl: it leaves alone what another tool keeps, and once
+/// that is handed over it goes on with the same members.
+fn a_set_of_capstan_is_a_set(k: &Kubectl) {
+    let maps = ["a", "b", "c"].map(|name| {
+        let mut map = config_map(name, &json!({}));
+        map["metadata"]["namespace"] = json!(k.namespace);
+        map
+    });
+    k.file("fleet.yaml", &maps);
+    k.capstan(&["apply", "fleet.yaml", "--name", "set"]);
+    k.file("two", &maps[..2]);
+    let apply = [
+        "apply",
+        "--server-side",
+        "--force-conflicts",
+        "--prune",
+        "--applyset=configmap/capstan-set",
+        "-f",
+        "two",
+    ];
+    k.run(&apply);
+    let hand_over = "applyset.kubernetes.io/tooling=kubectl/v1.34.0";
+    k.run(&[
+        "annotate",
+        "--overwrite",
+        "configmap/capstan-set",
+        hand_over,
+    ]);
+    k.run(&apply);
+    k.run(&["get", "configmaps", "-l", "l=1", "-o", "name"]);
+}
+
 macro_rules! behaviours {
     ($($name:ident,)+) => {
         mod tests {
@@ -486,4 +518,5 @@ behaviours! {
     objects_are_watched,
     a_namespace_comes_and_goes,
     columns_are_those_of_the_definition,
+    a_set_of_capstan_is_a_set,
 }

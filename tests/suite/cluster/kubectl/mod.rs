@@ -116,6 +116,7 @@ impl Kubectl {
             .current_dir(self.dir.path())
             .stdin(Stdio::null())
             .env("HOME", self.dir.path())
+            .env("KUBECTL_APPLYSET", "true")
             .env("KUBECONFIG", &self.kubeconfig);
         command
     }
@@ -144,6 +145,19 @@ impl Kubectl {
         let output = self.output(arguments);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "kubectl {arguments:?}: {said}");
+    }
+
+    /// Runs Capstan, which keeps its sets in the namespace.
+    fn capstan(&self, arguments: &[&str]) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
+        command
+            .args(arguments)
+            .current_dir(self.dir.path())
+            .env("CAPSTAN_NAMESPACE", &self.namespace)
+            .env("KUBECONFIG", &self.kubeconfig);
+        let output = command.output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "capstan {arguments:?}: {said}");
     }
 
     fn transcript(&self) -> String {
