@@ -481,12 +481,19 @@ fn a_set_of_capstan_is_a_set(k: &Kubectl) {
         "two",
     ];
     k.run(&apply);
-    let hand_over = "applyset.kubernetes.io/tooling=kubectl/v1.34.0";
+    let handed_over = json!({"applyset.kubernetes.io/tooling": "kubectl/v1.34.0"});
+    k.file(
+        "parent",
+        &[json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "capstan-set", "annotations": handed_over}})],
+    );
     k.run(&[
-        "annotate",
-        "--overwrite",
-        "configmap/capstan-set",
-        hand_over,
+        "apply",
+        "--server-side",
+        "--force-conflicts",
+        "--field-manager=kubectl-applyset",
+        "-f",
+        "parent",
     ]);
     k.run(&apply);
     k.run(&["get", "configmaps", "-l", "l=1", "-o", "name"]);
