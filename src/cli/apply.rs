@@ -30,15 +30,17 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(apply(args, &fleet.compiled, &set, ui))
+    runtime.block_on(apply(args, fleet.compiled, &set, ui))
 }
 
 /// How often times are drawn anew when nothing else happens.
 const FRAME: Duration = Duration::from_millis(250);
+/// How long news are gathered: to look at a large fleet as a whole takes milliseconds.
+const GATHER: Duration = Duration::from_millis(50);
 
 async fn apply(
     args: &ApplyArgs,
-    compiled: &Compiled,
+    compiled: Compiled,
     set: &ApplySet,
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
@@ -71,6 +73,8 @@ async fn apply(
         approvals: Arc::new(move |_| approved.clone()),
         ..Assignment::new(plan, compiled.embedded())
     };
+    // The plan says it all; of a large fleet the rest is half of what is held.
+    drop(compiled);
     let run = kubernetes::run_once(target, options, assignment, sender);
     let _runner = AbortOnDropHandle::new(tokio::spawn(run));
     let mut live = Live::default();
@@ -135,6 +139,7 @@ impl Waiting {
         let deadline = tokio::time::sleep(self.limit);
         tokio::pin!(deadline);
         loop {
+            let looked = tokio::time::Instant::now();
             let (summary, clusters) = self.tracker.overview(self.clock.now());
             let title = summary.title();
             let done = match self.wait {
@@ -161,6 +166,7 @@ impl Waiting {
                 biased;
                 Some(next) = progress.recv() => {
                     self.note(next.1);
+                    tokio::time::sleep_until(looked + GATHER).await;
                     while let Ok(next) = progress.try_recv() {
                         self.note(next.1);
                     }
