@@ -1,6 +1,7 @@
 //! `capstan run`: the daemon.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -11,6 +12,7 @@ use super::args::{ClusterArgs, RunArgs};
 use super::cluster::Cluster;
 use super::live::Live;
 use super::ui::Ui;
+use crate::adapters::kubernetes::{Target, connect_by_secret};
 use crate::daemon::{self, View};
 use crate::settings::{Environment, Following};
 
@@ -58,19 +60,27 @@ fn following(args: &RunArgs, environment: &Environment) -> anyhow::Result<Follow
 }
 
 async fn follow(following: Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Exit> {
-    let cluster = Cluster::open(args, following.settle).await?;
     let stop = CancellationToken::new();
     tokio::spawn(signalled(stop.clone()));
+    let cluster = tokio::select! {
+        biased;
+        () = stop.cancelled() => return Ok(Exit::Fine),
+        cluster = open(&following, args) => cluster?,
+    };
     let (sender, view) = watch::channel(View::default());
-    let time = match &cluster {
-        Cluster::Real(_) => String::new(),
-        Cluster::Simulated(_) => format!(
+    let where_to = match (&cluster, &following.kubeconfig_secret) {
+        (Cluster::Simulated(_), _) => format!(
             "; time in the simulated cluster passes {} times faster",
             args.speed
         ),
+        (Cluster::Real(_), Some(secret)) => format!(
+            "; it goes to the cluster of Secret/{}/{secret}",
+            following.namespace
+        ),
+        (Cluster::Real(_), None) => String::new(),
     };
     ui.say(&format!(
-        "fleet {}: following {}{time}",
+        "fleet {}: following {}{where_to}",
         following.fleet, following.url
     ));
     let shown = show(view, ui);
@@ -80,6 +90,19 @@ async fn follow(following: Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Re
     ended?;
     ui.say("stopped");
     Ok(Exit::Fine)
+}
+
+/// The cluster that the fleet is applied to. A simulated one takes the place of any.
+async fn open(following: &Following, args: &ClusterArgs) -> anyhow::Result<Cluster> {
+    let cluster = Cluster::open(args, following.settle).await?;
+    let (Cluster::Real(target), Some(secret)) = (&cluster, &following.kubeconfig_secret) else {
+        return Ok(cluster);
+    };
+    let client = connect_by_secret(&target.client, &following.namespace, secret).await?;
+    Ok(Cluster::Real(Target {
+        client,
+        clock: Arc::clone(&target.clock),
+    }))
 }
 
 /// Ends when the process is asked to stop.

@@ -4,6 +4,7 @@
 //! taken up again. It does not know what follows from the news.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
@@ -16,6 +17,7 @@ use kube::client::Body;
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt as _};
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
@@ -121,6 +123,16 @@ pub(super) fn members(client: &Client, served: &Served, labels: &str) -> BoxStre
 /// News of all objects of one kind.
 pub(super) fn all(client: &Client, served: &Served) -> BoxStream<'static, News> {
     objects(client, served, watcher::Config::default(), Seen::Embedded)
+}
+
+/// One object as it is now, and as it changes; `None` when it is not there. Nothing else of its kind
+/// has to be permitted.
+pub(super) fn object<K>(api: Api<K>, name: &str) -> BoxStream<'static, watcher::Result<Option<K>>>
+where
+    K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let rests = Rests::of(&K::kind(&()));
+    watcher::watch_object(api, name).backoff(rests).boxed()
 }
 
 /// Reconnects by itself, with back-off; what vanished while it was away is told as gone.
@@ -286,6 +298,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use http::{Request, Response, StatusCode};
+    use k8s_openapi::api::core::v1::Secret;
     use kube::client::Body;
     use kube::core::GroupVersionKind;
 
@@ -306,7 +319,15 @@ mod tests {
             namespaced: true,
         };
         let client = Client::new(service, "default");
-        let watching = all(&client, &served).for_each(async |_| {});
+        let watching = async {
+            match kind {
+                "Secret" => {
+                    let api: Api<Secret> = Api::namespaced(client, "default");
+                    object(api, "one").for_each(async |_| {}).await;
+                }
+                _ => all(&client, &served).for_each(async |_| {}).await,
+            }
+        };
         let limit = Duration::from_secs(seconds);
         assert!(tokio::time::timeout(limit, watching).await.is_err());
         let times = times.lock().unwrap();
