@@ -1,7 +1,7 @@
 //! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::candidates::Candidate;
 use super::report;
 use crate::adapters::checks::{self, NOTES_REF};
-use crate::adapters::git::{Commit, Error, Merged, Mirror, NoteEdit, Ref, Refs, directory};
+use crate::adapters::git::{Commit, Error, Merged, Mirror, NoteEdit, Pin, Ref, Refs, directory};
 use crate::api::labels;
 use crate::compile::{Compiled, compile};
 use crate::model::{Check, CheckState, ErrorClass, ObjectId, Tree};
@@ -21,6 +21,9 @@ const LOOK_BACK: usize = 50;
 
 /// How many commits are looked through for approvals.
 const MOST_APPROVING: usize = 10_000;
+
+/// Revisions that must not be lost.
+pub(super) type Pins = BTreeMap<Pin, String>;
 
 /// A job that did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -143,11 +146,21 @@ impl Source {
         }
     }
 
-    /// Brings what is new.
-    pub(super) fn look(&self) -> Result<Looked, Error> {
+    /// Brings what is new. What is pinned is so before: the repository may have let go of it.
+    pub(super) fn look(&self, pins: &Pins) -> Result<Looked, Error> {
+        for (pin, revision) in pins {
+            self.pin(*pin, revision);
+        }
         let refs = self.mirror.fetch()?;
         let head = self.head()?;
         Ok(Looked { refs, head })
+    }
+
+    /// Keeps what later revisions are compared with.
+    fn pin(&self, pin: Pin, revision: &str) {
+        if let Err(error) = self.mirror.pin(pin, revision) {
+            tracing::warn!(%error, ?pin, revision, "it may be lost with a forced push");
+        }
     }
 
     /// The commit that is followed now. A bare repository whose default branch was never pushed to is
@@ -194,14 +207,18 @@ impl Source {
     }
 
     /// The clusters that may be deleted: what the trailers `Capstan-Approve: delete <namespace>/<name>`
-    /// say of the commits after `applied` up to `revision`; of `revision` alone when nothing was
-    /// applied before.
+    /// say of the commits that lead to `revision` and not to `applied`, forced pushes or not; of
+    /// `revision` alone when nothing was applied before.
     pub(super) fn approvals(&self, applied: &str, revision: &str) -> BTreeSet<String> {
         let (from, most) = match applied {
             "" => (None, 1),
             applied => (Some(applied), MOST_APPROVING),
         };
         let trailers = self.mirror.trailers(from, revision, most, labels::APPROVE);
+        if let (Ok(_), Some(applied)) = (&trailers, from) {
+            // An earlier daemon may have had no time for it.
+            self.pin(Pin::Applied, applied);
+        }
         let trailers = trailers.unwrap_or_else(|error| {
             tracing::warn!(%error, "no approval can be read");
             Vec::new()
