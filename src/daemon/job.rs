@@ -285,7 +285,7 @@ impl Source {
         &self,
         base: &str,
         candidate: Candidate,
-        applied: Option<&Compiled>,
+        applied: Option<(&str, &Compiled)>,
     ) -> Planned {
         let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
         let (merged, check) = match self.merged(base, commit) {
