@@ -12,7 +12,7 @@ use super::args::{ClusterArgs, RunArgs};
 use super::cluster::Cluster;
 use super::live::Live;
 use super::ui::Ui;
-use crate::adapters::kubernetes::{Target, connect_by_secret};
+use crate::adapters::kubernetes::{Error, Target, connect_by_secret};
 use crate::daemon::{self, View};
 use crate::settings::{Environment, Following};
 
@@ -65,22 +65,18 @@ async fn follow(following: Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Re
     let cluster = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(Exit::Fine),
-        cluster = open(&following, args) => cluster?,
+        cluster = open(&following, args, ui) => cluster?,
     };
     let (sender, view) = watch::channel(View::default());
-    let where_to = match (&cluster, &following.kubeconfig_secret) {
-        (Cluster::Simulated(_), _) => format!(
+    let time = match &cluster {
+        Cluster::Real(_) => String::new(),
+        Cluster::Simulated(_) => format!(
             "; time in the simulated cluster passes {} times faster",
             args.speed
         ),
-        (Cluster::Real(_), Some(secret)) => format!(
-            "; it goes to the cluster of Secret/{}/{secret}",
-            following.namespace
-        ),
-        (Cluster::Real(_), None) => String::new(),
     };
     ui.say(&format!(
-        "fleet {}: following {}{where_to}",
+        "fleet {}: following {}{time}",
         following.fleet, following.url
     ));
     let shown = show(view, ui);
@@ -93,12 +89,18 @@ async fn follow(following: Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Re
 }
 
 /// The cluster that the fleet is applied to. A simulated one takes the place of any.
-async fn open(following: &Following, args: &ClusterArgs) -> anyhow::Result<Cluster> {
+async fn open(following: &Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Cluster> {
     let cluster = Cluster::open(args, following.settle).await?;
     let (Cluster::Real(target), Some(secret)) = (&cluster, &following.kubeconfig_secret) else {
         return Ok(cluster);
     };
-    let client = connect_by_secret(&target.client, &following.namespace, secret).await?;
+    let namespace = &following.namespace;
+    ui.say(&format!(
+        "fleet {}: its cluster is the one in Secret/{namespace}/{secret}",
+        following.fleet
+    ));
+    let waits = |error: &Error| ui.error(&format!("{error}; trying again"));
+    let client = connect_by_secret(&target.client, namespace, secret, waits).await?;
     Ok(Cluster::Real(Target {
         client,
         clock: Arc::clone(&target.clock),

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
@@ -21,9 +22,6 @@ const LOOK_BACK: usize = 50;
 
 /// How many commits are looked through for approvals.
 const MOST_APPROVING: usize = 10_000;
-
-/// Revisions that must not be lost.
-pub(super) type Pins = BTreeMap<Pin, String>;
 
 /// A job that did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +83,8 @@ pub(super) struct Source {
     path: String,
     overlays: Vec<String>,
     local_overlays: Vec<PathBuf>,
+    /// Revisions that must not be lost, and are not pinned yet.
+    unpinned: Mutex<BTreeMap<Pin, String>>,
 }
 
 /// A commit of the followed ref, judged.
@@ -143,24 +143,29 @@ impl Source {
             path: following.path.clone(),
             overlays: following.overlays.clone(),
             local_overlays: following.local_overlays.clone(),
+            unpinned: Mutex::default(),
         }
     }
 
-    /// Brings what is new. What is pinned is so before: the repository may have let go of it.
-    pub(super) fn look(&self, pins: &Pins) -> Result<Looked, Error> {
-        for (pin, revision) in pins {
-            self.pin(*pin, revision);
+    /// Brings what is new. The repository may have let go of what is kept: it is pinned before.
+    pub(super) fn look(&self) -> Result<Looked, Error> {
+        for (pin, revision) in std::mem::take(&mut *self.unpinned()) {
+            if let Err(error) = self.mirror.pin(pin, &revision) {
+                tracing::warn!(%error, ?pin, revision, "it may be lost with a forced push");
+            }
         }
         let refs = self.mirror.fetch()?;
         let head = self.head()?;
         Ok(Looked { refs, head })
     }
 
-    /// Keeps what later revisions are compared with.
-    fn pin(&self, pin: Pin, revision: &str) {
-        if let Err(error) = self.mirror.pin(pin, revision) {
-            tracing::warn!(%error, ?pin, revision, "it may be lost with a forced push");
-        }
+    /// Keeps what later revisions are compared with, from the next look on. Nothing is waited for.
+    pub(super) fn keep(&self, pin: Pin, revision: &str) {
+        self.unpinned().insert(pin, revision.to_owned());
+    }
+
+    fn unpinned(&self) -> MutexGuard<'_, BTreeMap<Pin, String>> {
+        self.unpinned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The commit that is followed now. A bare repository whose default branch was never pushed to is
@@ -217,7 +222,7 @@ impl Source {
         let trailers = self.mirror.trailers(from, revision, most, labels::APPROVE);
         if let (Ok(_), Some(applied)) = (&trailers, from) {
             // An earlier daemon may have had no time for it.
-            self.pin(Pin::Applied, applied);
+            self.keep(Pin::Applied, applied);
         }
         let trailers = trailers.unwrap_or_else(|error| {
             tracing::warn!(%error, "no approval can be read");

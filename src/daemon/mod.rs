@@ -40,7 +40,7 @@ use crate::plan::{ApplySet, Report};
 use crate::settings::Following;
 
 use candidates::Candidates;
-use job::{Examined, Failure, Looked, Pins, Planned, Prepared, Source};
+use job::{Examined, Failure, Looked, Planned, Prepared, Source};
 use notes::Notes;
 use sync::{Runner, Sync};
 pub use view::View;
@@ -143,8 +143,6 @@ struct Daemon {
     undecided: Vec<(String, String)>,
     /// Counts syncs, so that what an old one still says can be told apart.
     syncs: u64,
-    /// What is to be kept, come what may, before the next look.
-    pins: Pins,
     notes: Notes,
     view: watch::Sender<View>,
 }
@@ -173,7 +171,6 @@ impl Daemon {
             sync: None,
             runner: None,
             syncs: 0,
-            pins: Pins::new(),
             notes: Notes::default(),
             view,
         };
@@ -222,9 +219,8 @@ impl Daemon {
 
     fn fetch(&mut self) {
         let fetched = |answer| Event::Fetched(Box::new(answer));
-        let pins = std::mem::take(&mut self.pins);
         self.blocking(
-            move |source| fetched(source.look(&pins).map_err(Failure::Git)),
+            move |source| fetched(source.look().map_err(Failure::Git)),
             move |failure| fetched(Err(failure)),
         );
     }

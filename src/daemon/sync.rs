@@ -346,7 +346,7 @@ impl Daemon {
             return;
         };
         if matches!(report, Report::Settled) {
-            self.pins.insert(Pin::Applied, sync.revision.clone());
+            self.source.keep(Pin::Applied, &sync.revision);
         }
         let news = sync.note(report);
         let Stage::Running(run) = &mut sync.stage else {
@@ -368,7 +368,7 @@ impl Daemon {
             run.gathering = false;
             let ready = sync.settled && sync.tracker.is_ready();
             if ready {
-                self.pins.insert(Pin::Ready, sync.revision.clone());
+                self.source.keep(Pin::Ready, &sync.revision);
             }
             let terminal = sync.stuck.is_some() || sync.tracker.is_terminal();
             let wait = run.verdict.judge(ready, terminal, now);

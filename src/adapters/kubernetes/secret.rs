@@ -86,7 +86,8 @@ pub enum Fault {
 }
 
 /// A client of the cluster whose kubeconfig is in the Secret `name` of `holder`. Of a `holder` that
-/// does not answer it is asked again and again; to the cluster itself nothing is sent yet.
+/// does not answer it is asked again and again, and `waits` is told once why; to the cluster itself
+/// nothing is sent yet.
 ///
 /// # Errors
 /// When there is no such Secret, it cannot be read, or what it holds is of no use.
@@ -94,13 +95,14 @@ pub async fn connect_by_secret(
     holder: &Client,
     namespace: &str,
     name: &str,
+    waits: impl Fn(&Error),
 ) -> Result<Client, SecretError> {
     let id = ObjectId::new("", "Secret", namespace, name);
-    let found = read(holder, &id).await?;
+    let found = read(holder, &id, waits).await?;
     let first = Way::of(&id, &found).await?;
     let namespace = first.client.default_namespace().to_owned();
     let (sender, client) = channel(first.client.clone());
-    let news = watch::object(Api::namespaced(holder.clone(), &id.namespace), name);
+    let news = watch::object(holder, &id.namespace, name);
     let task = tokio::spawn(follow(id, first, news, sender));
     let switch = Switch {
         client,
@@ -164,7 +166,11 @@ impl Way {
     }
 }
 
-async fn read(holder: &Client, id: &ObjectId) -> Result<v1::Secret, SecretError> {
+async fn read(
+    holder: &Client,
+    id: &ObjectId,
+    waits: impl Fn(&Error),
+) -> Result<v1::Secret, SecretError> {
     let api: Api<v1::Secret> = Api::namespaced(holder.clone(), &id.namespace);
     for failures in 1.. {
         let asked = async { api.get(&id.name).await.map_err(|e| Error::new(id, e)) };
@@ -179,7 +185,7 @@ async fn read(holder: &Client, id: &ObjectId) -> Result<v1::Secret, SecretError>
             _ => return Err(SecretError::Unasked(Box::new(error))),
         }
         if failures == 1 {
-            tracing::warn!(%error, "the kubeconfig of the fleet's cluster cannot be read yet; trying again");
+            waits(&error);
         }
         let wait = rest(error.class(), failures, error.retry_after()).wait;
         tokio::time::sleep(wait).await;
@@ -333,7 +339,7 @@ const fn refused(error: &kube::Error) -> &'static str {
         | kube::Error::ProxyProtocolDisabled { .. } => {
             "proxies are not supported; remove its proxy-url, or HTTPS_PROXY here"
         }
-        _ => "its certificates or its key are of no use",
+        _ => "its certificates, its key or whom it acts as are of no use",
     }
 }
 
@@ -514,7 +520,7 @@ mod tests {
                     "{server: 'https://x'}",
                     "{client-certificate-data: t0psecret, client-key-data: t0psecret}",
                 ),
-                "its certificates or its key are of no use",
+                "its certificates, its key or whom it acts as are of no use",
             ),
             (
                 kubeconfig("{server: 'https://x'}", r#"{token: "t0psecret\nx"}"#),
@@ -578,15 +584,19 @@ mod tests {
         let away = || status(503, "ServiceUnavailable");
         let there = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "mgmt"}});
         let (client, times) = holder(vec![away(), away(), away(), (200, there)]);
-        read(&client, &id()).await.unwrap();
+        let told = Mutex::new(0);
+        read(&client, &id(), |_| *told.lock().unwrap() += 1)
+            .await
+            .unwrap();
+        assert_eq!(*told.lock().unwrap(), 1);
         assert_eq!(*times.lock().unwrap(), [0, 1, 3, 7]);
 
         let (client, _) = holder(vec![away(), status(404, "NotFound")]);
-        let error = read(&client, &id()).await.unwrap_err().to_string();
+        let error = read(&client, &id(), |_| {}).await.unwrap_err().to_string();
         let expected = "Secret/fleets/mgmt is not there; it is to hold the kubeconfig";
         assert!(error.starts_with(expected), "{error}");
         let (client, _) = holder(vec![status(403, "Forbidden")]);
-        let error = read(&client, &id()).await.unwrap_err().to_string();
+        let error = read(&client, &id(), |_| {}).await.unwrap_err().to_string();
         assert!(error.contains("so it is"), "{error}");
         assert!(
             error.ends_with("; let this daemon get, list and watch that Secret"),

@@ -14,9 +14,10 @@ use http_body_util::BodyExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, PartialObjectMeta, TypeMeta};
 use kube::client::Body;
+use kube::core::NamespaceResourceScope;
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Api, Client, ResourceExt as _};
+use kube::{Api, Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use tokio::time::Instant;
@@ -127,11 +128,21 @@ pub(super) fn all(client: &Client, served: &Served) -> BoxStream<'static, News> 
 
 /// One object as it is now, and as it changes; `None` when it is not there. Nothing else of its kind
 /// has to be permitted.
-pub(super) fn object<K>(api: Api<K>, name: &str) -> BoxStream<'static, watcher::Result<Option<K>>>
+pub(super) fn object<K>(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+) -> BoxStream<'static, watcher::Result<Option<K>>>
 where
-    K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + Debug
+        + Send
+        + 'static,
 {
     let rests = Rests::of(&K::kind(&()));
+    let api = Api::namespaced(patient(client), namespace);
     watcher::watch_object(api, name).backoff(rests).boxed()
 }
 
@@ -322,8 +333,8 @@ mod tests {
         let watching = async {
             match kind {
                 "Secret" => {
-                    let api: Api<Secret> = Api::namespaced(client, "default");
-                    object(api, "one").for_each(async |_| {}).await;
+                    let watched = object::<Secret>(&client, "default", "one");
+                    watched.for_each(async |_| {}).await;
                 }
                 _ => all(&client, &served).for_each(async |_| {}).await,
             }

@@ -1,6 +1,7 @@
 //! A fleet that is applied to the cluster of a kubeconfig in a Secret: the shipped program, a cluster
 //! that holds the Secret, and another one, or the same.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -269,6 +270,32 @@ fn what_does_not_name_a_cluster_is_refused_on_kube_apiserver() {
     );
 }
 
+#[test]
+fn a_cluster_that_is_away_is_waited_for_until_the_daemon_is_stopped() {
+    let runtime = runtime();
+    let holder = runtime.block_on(Cluster::of(anonymous("127.0.0.1:1")));
+    let (mut daemon, mut command) = Daemon::new(&holder);
+    let mut child = command.spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+    let mut line = || lines.next().expect("it says so").expect("UTF-8");
+    assert_eq!(
+        line(),
+        "fleet prod: its cluster is the one in Secret/fleets/mgmt"
+    );
+    let away = line();
+    assert!(
+        away.contains("Secret/fleets/mgmt: the cluster cannot be reached: "),
+        "{away}"
+    );
+    assert!(away.ends_with("; trying again"), "{away}");
+    let pid = child.id().to_string();
+    daemon.child = Some(child);
+    let asked = Command::new("kill").args(["-TERM", &pid]).status();
+    assert!(asked.expect("a kill program").success());
+    let ended = daemon.child.as_mut().expect("it is there").wait();
+    assert_eq!(ended.expect("it ends").code(), Some(0));
+}
+
 /// A simulator that takes only who has the token `second`.
 fn guarded() -> Router {
     simulator()
@@ -317,7 +344,7 @@ async fn what_the_secret_says_later_is_taken_up(
     bad: &str,
 ) {
     holder.hold("value", bad).await;
-    let client = connect_by_secret(reader, HOME, "mgmt").await;
+    let client = connect_by_secret(reader, HOME, "mgmt", |_| {}).await;
     let client = client.expect("it is a kubeconfig");
     until(&client, false).await;
     holder.hold("value", good).await;
