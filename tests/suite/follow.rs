@@ -284,9 +284,9 @@ async fn an_approval_counts_after_a_forced_push_took_away_what_is_applied() {
     let message = "let it go\n\nCapstan-Approve: delete default/c\n";
     let next = world.push_saying(message, "main", None, &[("a.yaml", &a)]);
     let mut daemon = world.start("test");
-    let deleted = |check: &Check| check.summary.contains("Cluster/default/c: deleted");
-    daemon.until(&next, deleted).await;
     daemon.succeeds(&next).await;
+    let all = world.server.snapshot();
+    assert!(all.iter().all(|live| live["kind"] != "Cluster"));
     pinned(&world, "refs/capstan/ready", &next).await;
 }
 
