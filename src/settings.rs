@@ -80,6 +80,9 @@ pub struct Following {
     pub prune: bool,
     /// How many clusters one revision may delete without approval.
     pub max_clusters: usize,
+    /// The Secret with the kubeconfig of the cluster to work on, in the namespace of the fleet in the
+    /// cluster that is reached first; none when that is the one to work on.
+    pub kubeconfig_secret: Option<String>,
     /// Where the mirror of the repository is kept.
     pub mirror: PathBuf,
 }
@@ -135,6 +138,7 @@ impl Following {
             suspend: false,
             prune: apply.prune,
             max_clusters: 0,
+            kubeconfig_secret: None,
         }
     }
 
@@ -177,6 +181,7 @@ impl Following {
         let git = fleet.spec.source.git.ok_or_else(missing)?;
         let name = fleet.metadata.name.unwrap_or_default();
         let pulls = fleet.spec.checks.pull_requests;
+        let cluster = fleet.spec.cluster;
         Ok(Self {
             mirror: environment.cache.join(mirror_name(&name, &git.url)),
             fleet: name,
@@ -201,17 +206,19 @@ impl Following {
             prune: fleet.spec.apply.prune,
             max_clusters: usize::try_from(fleet.spec.apply.deletion_guard.max_clusters)
                 .unwrap_or(0),
+            kubeconfig_secret: cluster.kubeconfig_secret_ref.map(|secret| secret.name),
         })
     }
 }
 
 /// The settings that this version carries out.
-const CARRIED_OUT: [&str; 11] = [
+const CARRIED_OUT: [&str; 12] = [
     "source.git.url",
     "source.git.ref",
     "source.git.path",
     "source.git.interval",
     "source.git.overlays",
+    "cluster.kubeconfigSecretRef",
     "checks.pullRequests",
     "apply.suspend",
     "apply.concurrency",
@@ -352,6 +359,22 @@ mod tests {
             (following.concurrency, following.settle),
             (32, Duration::from_secs(120))
         );
+        assert_eq!(following.kubeconfig_secret, None);
+    }
+
+    #[test]
+    fn the_cluster_may_be_that_of_a_kubeconfig_in_a_secret() {
+        let of = |cluster: &str| {
+            document(&format!(
+                "{{source: {{git: {{url: /x}}}}, cluster: {cluster}}}"
+            ))
+        };
+        let named = of("{kubeconfigSecretRef: {name: mgmt}}").expect("it is sound");
+        assert_eq!(named.kubeconfig_secret.as_deref(), Some("mgmt"));
+        assert_eq!(of("{}").expect("it is sound").kubeconfig_secret, None);
+        assert!(of("{kubeconfigSecretRef: {name: ''}}").is_err());
+        let said = of("{kubeconfigSecretRef: {name: a, key: b}}").expect_err("no such field");
+        assert!(said.contains("key"), "{said}");
     }
 
     #[test]

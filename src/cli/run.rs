@@ -1,6 +1,7 @@
 //! `capstan run`: the daemon.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -11,6 +12,7 @@ use super::args::{ClusterArgs, RunArgs};
 use super::cluster::Cluster;
 use super::live::Live;
 use super::ui::Ui;
+use crate::adapters::kubernetes::{Error, Target, connect_by_secret};
 use crate::daemon::{self, View};
 use crate::settings::{Environment, Following};
 
@@ -58,9 +60,13 @@ fn following(args: &RunArgs, environment: &Environment) -> anyhow::Result<Follow
 }
 
 async fn follow(following: Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Exit> {
-    let cluster = Cluster::open(args, following.settle).await?;
     let stop = CancellationToken::new();
     tokio::spawn(signalled(stop.clone()));
+    let cluster = tokio::select! {
+        biased;
+        () = stop.cancelled() => return Ok(Exit::Fine),
+        cluster = open(&following, args, ui) => cluster?,
+    };
     let (sender, view) = watch::channel(View::default());
     let time = match &cluster {
         Cluster::Real(_) => String::new(),
@@ -80,6 +86,25 @@ async fn follow(following: Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Re
     ended?;
     ui.say("stopped");
     Ok(Exit::Fine)
+}
+
+/// The cluster that the fleet is applied to. A simulated one takes the place of any.
+async fn open(following: &Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Cluster> {
+    let cluster = Cluster::open(args, following.settle).await?;
+    let (Cluster::Real(target), Some(secret)) = (&cluster, &following.kubeconfig_secret) else {
+        return Ok(cluster);
+    };
+    let namespace = &following.namespace;
+    ui.say(&format!(
+        "fleet {}: its cluster is the one in Secret/{namespace}/{secret}",
+        following.fleet
+    ));
+    let waits = |error: &Error| ui.error(&format!("{error}; trying again"));
+    let client = connect_by_secret(&target.client, namespace, secret, waits).await?;
+    Ok(Cluster::Real(Target {
+        client,
+        clock: Arc::clone(&target.clock),
+    }))
 }
 
 /// Ends when the process is asked to stop.

@@ -1,15 +1,16 @@
 //! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
 use super::candidates::Candidate;
 use super::report;
 use crate::adapters::checks::{self, NOTES_REF};
-use crate::adapters::git::{Commit, Error, Merged, Mirror, NoteEdit, Ref, Refs, directory};
+use crate::adapters::git::{Commit, Error, Merged, Mirror, NoteEdit, Pin, Ref, Refs, directory};
 use crate::api::labels;
 use crate::compile::{Compiled, compile};
 use crate::model::{Check, CheckState, ErrorClass, ObjectId, Tree};
@@ -82,6 +83,8 @@ pub(super) struct Source {
     path: String,
     overlays: Vec<String>,
     local_overlays: Vec<PathBuf>,
+    /// Revisions that must not be lost, and are not pinned yet.
+    unpinned: Mutex<BTreeMap<Pin, String>>,
 }
 
 /// A commit of the followed ref, judged.
@@ -140,14 +143,29 @@ impl Source {
             path: following.path.clone(),
             overlays: following.overlays.clone(),
             local_overlays: following.local_overlays.clone(),
+            unpinned: Mutex::default(),
         }
     }
 
-    /// Brings what is new.
+    /// Brings what is new. The repository may have let go of what is kept: it is pinned before.
     pub(super) fn look(&self) -> Result<Looked, Error> {
+        for (pin, revision) in std::mem::take(&mut *self.unpinned()) {
+            if let Err(error) = self.mirror.pin(pin, &revision) {
+                tracing::warn!(%error, ?pin, revision, "it may be lost with a forced push");
+            }
+        }
         let refs = self.mirror.fetch()?;
         let head = self.head()?;
         Ok(Looked { refs, head })
+    }
+
+    /// Keeps what later revisions are compared with, from the next look on. Nothing is waited for.
+    pub(super) fn keep(&self, pin: Pin, revision: &str) {
+        self.unpinned().insert(pin, revision.to_owned());
+    }
+
+    fn unpinned(&self) -> MutexGuard<'_, BTreeMap<Pin, String>> {
+        self.unpinned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The commit that is followed now. A bare repository whose default branch was never pushed to is
@@ -194,14 +212,18 @@ impl Source {
     }
 
     /// The clusters that may be deleted: what the trailers `Capstan-Approve: delete <namespace>/<name>`
-    /// say of the commits after `applied` up to `revision`; of `revision` alone when nothing was
-    /// applied before.
+    /// say of the commits that lead to `revision` and not to `applied`, forced pushes or not; of
+    /// `revision` alone when nothing was applied before.
     pub(super) fn approvals(&self, applied: &str, revision: &str) -> BTreeSet<String> {
         let (from, most) = match applied {
             "" => (None, 1),
             applied => (Some(applied), MOST_APPROVING),
         };
         let trailers = self.mirror.trailers(from, revision, most, labels::APPROVE);
+        if let (Ok(_), Some(applied)) = (&trailers, from) {
+            // An earlier daemon may have had no time for it.
+            self.keep(Pin::Applied, applied);
+        }
         let trailers = trailers.unwrap_or_else(|error| {
             tracing::warn!(%error, "no approval can be read");
             Vec::new()
@@ -268,7 +290,7 @@ impl Source {
         &self,
         base: &str,
         candidate: Candidate,
-        applied: Option<&Compiled>,
+        applied: Option<(&str, &Compiled)>,
     ) -> Planned {
         let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
         let (merged, check) = match self.merged(base, commit) {

@@ -305,11 +305,14 @@ impl Daemon {
             return;
         };
         if let Some(candidate) = self.candidates.next() {
-            let base = self.sync.as_ref().map(Sync::compiled);
+            let applied = self.applied().zip(self.sync.as_ref().map(Sync::compiled));
             let (fleet, unread) = (self.following.fleet.clone(), candidate.clone());
             self.blocking(
                 move |source| {
-                    Event::Planned(Box::new(source.plan(&head, candidate, base.as_deref())))
+                    let applied = applied
+                        .as_ref()
+                        .map(|(name, compiled)| (&**name, &**compiled));
+                    Event::Planned(Box::new(source.plan(&head, candidate, applied)))
                 },
                 move |failure| Event::Planned(Box::new(Planned::failed(&fleet, unread, &failure))),
             );

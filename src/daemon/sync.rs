@@ -13,6 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::job::{Examined, Failure, Prepared};
 use super::verdict::Verdict;
 use super::{Daemon, Event, report};
+use crate::adapters::git::Pin;
 use crate::adapters::kubernetes::{self, Assignment};
 use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass, ObjectId};
@@ -344,6 +345,9 @@ impl Daemon {
         let Some(sync) = self.sync.as_mut().filter(|sync| sync.number == number) else {
             return;
         };
+        if matches!(report, Report::Settled) {
+            self.source.keep(Pin::Applied, &sync.revision);
+        }
         let news = sync.note(report);
         let Stage::Running(run) = &mut sync.stage else {
             return;
@@ -363,6 +367,9 @@ impl Daemon {
         if let Stage::Running(run) = &mut sync.stage {
             run.gathering = false;
             let ready = sync.settled && sync.tracker.is_ready();
+            if ready {
+                self.source.keep(Pin::Ready, &sync.revision);
+            }
             let terminal = sync.stuck.is_some() || sync.tracker.is_terminal();
             let wait = run.verdict.judge(ready, terminal, now);
             let told = run.verdict.told;

@@ -88,13 +88,30 @@ impl World {
 
     /// Follows what a Fleet document of the name `prod` with this `git` source says.
     fn start_with(&mut self, git: &str) {
+        let document = self.document(git, "{}");
+        self.run(3000, &["--config", &document]);
+    }
+
+    /// Writes a Fleet document of the name `prod` with this `git` source and this `cluster`.
+    fn document(&self, git: &str, cluster: &str) -> String {
         let url = self.author.dir().display();
         let fleet = format!(
-            "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: prod}}\nspec: {{source: {{git: {{url: \"{url}\", interval: 100ms, {git}}}}}}}\n"
+            "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: prod}}\nspec: {{source: {{git: {{url: \"{url}\", interval: 100ms, {git}}}}}, cluster: {cluster}}}\n"
         );
         let file = self.dir.path().join("fleet.yaml");
         std::fs::write(&file, fleet).expect("written");
-        self.run(3000, &["--config", file.to_str().expect("UTF-8")]);
+        file.to_str().expect("UTF-8").to_owned()
+    }
+
+    /// The daemon, not started, of a document with this `cluster`; what is its own of the cluster is in
+    /// `namespace`. What it says comes on stderr.
+    pub(crate) fn documented(&self, namespace: &str, cluster: &str) -> Command {
+        let document = self.document("", cluster);
+        let mut command = self.command(1, &["--config", &document]);
+        command
+            .env("CAPSTAN_NAMESPACE", namespace)
+            .stderr(Stdio::piped());
+        command
     }
 
     fn run(&mut self, speed: u32, arguments: &[&str]) {
@@ -273,6 +290,8 @@ fn a_pull_request_is_planned_merged_onto_main_and_main_stays_as_it_is() {
     );
     let plan = world.wait(&good, PLAN, CheckState::Success);
     assert_eq!(plan.title, "0 to create, 2 to change, 0 to remove");
+    let compared = format!("Compared with the applied revision {first}.\n");
+    assert!(plan.summary.starts_with(&compared), "{}", plan.summary);
     let bad = world.push(
         "pr/bad",
         Some(&first),

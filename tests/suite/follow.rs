@@ -220,6 +220,76 @@ async fn a_cluster_goes_with_the_approval_of_a_commit_and_not_without() {
     assert_eq!(clusters(), (0, vec!["a".to_owned()]));
 }
 
+/// The mirror of the fleet `test`, once no daemon works in it any more.
+async fn mirror(world: &World) -> git2::Repository {
+    let dir = world.dir.path().join("test");
+    let start = std::time::Instant::now();
+    let lock = std::fs::File::open(dir.join("lock")).expect("a daemon was here");
+    while lock.try_lock().is_err() {
+        assert!(start.elapsed() < PATIENCE, "it does not end");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    git2::Repository::open_bare(dir.join("repository.git")).expect("a mirror")
+}
+
+/// Until this ref of the mirror leads to `revision`.
+async fn pinned(world: &World, name: &str, revision: &str) {
+    let file = world.dir.path().join("test/repository.git").join(name);
+    let start = std::time::Instant::now();
+    loop {
+        let kept = std::fs::read_to_string(&file).unwrap_or_default();
+        if kept.trim() == revision {
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "{name} is {kept}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_counts_after_a_forced_push_took_away_what_is_applied() {
+    let world = World::new();
+    for definition in foreign() {
+        world.install(&definition).await;
+    }
+    let a = config_map("a");
+    let applied = world.push("main", None, &[("a.yaml", &a), ("c.yaml", CLUSTER)]);
+    let mut daemon = world.start("test");
+    pinned(&world, "refs/capstan/applied", &applied).await;
+    let mut broken = Vec::new();
+    for text in ["kind: [", "kind: {"] {
+        let revision = world.push("main", None, &[("a.yaml", text)]);
+        daemon
+            .until(&revision, |check| check.state == CheckState::Failure)
+            .await;
+        broken.push(git2::Oid::from_str(&revision).expect("an id"));
+    }
+    drop(daemon);
+    let repository = mirror(&world).await;
+    let collect = std::process::Command::new("git")
+        .arg("-C")
+        .arg(repository.path())
+        .args(["gc", "--quiet", "--prune=now"])
+        .status();
+    let Ok(collected) = collect else {
+        eprintln!("skipped: needs the git program; install the package git");
+        return;
+    };
+    assert!(collected.success());
+    let found = broken.iter().map(|id| repository.find_commit(*id).is_ok());
+    let found: Vec<bool> = found.collect();
+    assert_eq!(found, [false, true], "only what nobody needs is gone");
+    drop(repository);
+
+    let message = "let it go\n\nCapstan-Approve: delete default/c\n";
+    let next = world.push_saying(message, "main", None, &[("a.yaml", &a)]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&next).await;
+    let all = world.server.snapshot();
+    assert!(all.iter().all(|live| live["kind"] != "Cluster"));
+    pinned(&world, "refs/capstan/ready", &next).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_fleet_is_ready_as_it_is() {
     let world = World::new();

@@ -63,7 +63,21 @@ pub async fn connect(access: &Access) -> Result<Client, ConnectError> {
         },
         _ => from_file(access).await?,
     };
+    if !is_token_sound(&config) {
+        return Err(ConnectError::Credentials(TOKEN.into()));
+    }
     Client::try_from(config).map_err(|error| ConnectError::Credentials(Box::new(error)))
+}
+
+/// What is wrong with a token that is not sound.
+pub(super) const TOKEN: &str = "its token has characters that none has, such as a line break";
+
+/// Whether the token fits into a request, if there is one. Making a client of one that does not panics.
+pub(super) fn is_token_sound(config: &Config) -> bool {
+    // Otherwise the token is not shown.
+    let user = serde_json::to_value(&config.auth_info).unwrap_or_default();
+    let token = user["token"].as_str().unwrap_or_default();
+    http::HeaderValue::from_str(token).is_ok()
 }
 
 async fn from_file(access: &Access) -> Result<Config, ConnectError> {
@@ -131,6 +145,9 @@ contexts: [{name: one, context: {cluster: one, user: me, namespace: here}}, {nam
         );
         let broken = refused(connected(KUBECONFIG, Some("two")).await);
         assert!(broken.contains("gone"), "{broken}");
+        let token = KUBECONFIG.replace("user: {}", r#"user: {token: "a\nb"}"#);
+        let broken = refused(connected(&token, None).await);
+        assert!(broken.ends_with("such as a line break"), "{broken}");
         let broken = refused(connected("{", None).await);
         assert!(broken.contains("YAML"), "{broken}");
     }

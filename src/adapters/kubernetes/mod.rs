@@ -23,6 +23,7 @@ mod parent;
 mod request;
 mod rest;
 mod runner;
+mod secret;
 pub mod survey;
 mod watch;
 
@@ -30,3 +31,4 @@ pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect};
 pub use error::Error;
 pub use runner::{Approvals, Assignment, Options, Target, run, run_once};
+pub use secret::{Fault, SecretError, connect_by_secret};

@@ -4,6 +4,7 @@
 //! taken up again. It does not know what follows from the news.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
@@ -13,9 +14,11 @@ use http_body_util::BodyExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, PartialObjectMeta, TypeMeta};
 use kube::client::Body;
+use kube::core::NamespaceResourceScope;
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Api, Client, ResourceExt as _};
+use kube::{Api, Client, Resource, ResourceExt as _};
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
@@ -121,6 +124,26 @@ pub(super) fn members(client: &Client, served: &Served, labels: &str) -> BoxStre
 /// News of all objects of one kind.
 pub(super) fn all(client: &Client, served: &Served) -> BoxStream<'static, News> {
     objects(client, served, watcher::Config::default(), Seen::Embedded)
+}
+
+/// One object as it is now, and as it changes; `None` when it is not there. Nothing else of its kind
+/// has to be permitted.
+pub(super) fn object<K>(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+) -> BoxStream<'static, watcher::Result<Option<K>>>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + Debug
+        + Send
+        + 'static,
+{
+    let rests = Rests::of(&K::kind(&()));
+    let api = Api::namespaced(patient(client), namespace);
+    watcher::watch_object(api, name).backoff(rests).boxed()
 }
 
 /// Reconnects by itself, with back-off; what vanished while it was away is told as gone.
@@ -286,6 +309,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use http::{Request, Response, StatusCode};
+    use k8s_openapi::api::core::v1::Secret;
     use kube::client::Body;
     use kube::core::GroupVersionKind;
 
@@ -306,7 +330,15 @@ mod tests {
             namespaced: true,
         };
         let client = Client::new(service, "default");
-        let watching = all(&client, &served).for_each(async |_| {});
+        let watching = async {
+            match kind {
+                "Secret" => {
+                    let watched = object::<Secret>(&client, "default", "one");
+                    watched.for_each(async |_| {}).await;
+                }
+                _ => all(&client, &served).for_each(async |_| {}).await,
+            }
+        };
         let limit = Duration::from_secs(seconds);
         assert!(tokio::time::timeout(limit, watching).await.is_err());
         let times = times.lock().unwrap();

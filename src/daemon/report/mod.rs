@@ -197,19 +197,25 @@ pub(super) fn suspended(fleet: &str, revision: &str) -> Check {
     )
 }
 
-/// The plan check of a candidate: its findings, and what it changes against what is applied.
+/// The plan check of a candidate: its findings, and what it changes against what is applied, which is
+/// named.
 pub(super) fn plan(
     fleet: &str,
     revision: &str,
     compiled: &Compiled,
-    applied: Option<&Compiled>,
+    applied: Option<(&str, &Compiled)>,
 ) -> Check {
     let (state, title, mut text) = if compiled.has_errors() {
         let title = counted(compiled.count(Severity::Error), "error");
         (CheckState::Failure, title, String::new())
     } else {
-        let differences = differences(compiled, applied);
-        (CheckState::Success, differences.title(), differences.text())
+        let differences = differences(compiled, applied.map(|(_, applied)| applied));
+        let text = match applied {
+            Some((applied, _)) => format!("Compared with the applied revision {applied}.\n\n"),
+            None => "No revision is applied to compare it with.\n\n".to_owned(),
+        };
+        let title = differences.title();
+        (CheckState::Success, title, text + &differences.text())
     };
     text.push_str(&findings(compiled));
     Check {

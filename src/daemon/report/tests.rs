@@ -43,7 +43,7 @@ fn a_plan_says_what_is_created_changed_and_removed() {
         compiled(&(config_map("same", "x") + &config_map("other", "x") + &config_map("gone", "x")));
     let new =
         compiled(&(config_map("new", "x") + &config_map("same", "x") + &config_map("other", "y")));
-    let check = plan("f", "r", &new, Some(&old));
+    let check = plan("f", "r", &new, Some(("abc", &old)));
     assert_eq!(
         (check.state, check.context.as_str()),
         (CheckState::Success, "capstan/f/plan")
@@ -51,13 +51,14 @@ fn a_plan_says_what_is_created_changed_and_removed() {
     assert_eq!(check.title, "1 to create, 1 to change, 1 to remove");
     assert_eq!(
         check.summary,
-        "- create ConfigMap/default/new\n- change ConfigMap/default/other\n- remove ConfigMap/default/gone\n\n"
+        "Compared with the applied revision abc.\n\n- create ConfigMap/default/new\n- change ConfigMap/default/other\n- remove ConfigMap/default/gone\n\n"
     );
-    assert_eq!(plan("f", "r", &old, Some(&old)).title, "changes nothing");
-    assert_eq!(
-        plan("f", "r", &old, None).title,
-        "3 to create, 0 to change, 0 to remove"
-    );
+    let same = plan("f", "r", &old, Some(("abc", &old)));
+    assert_eq!(same.title, "changes nothing");
+    let first = plan("f", "r", &old, None);
+    assert_eq!(first.title, "3 to create, 0 to change, 0 to remove");
+    let begins = "No revision is applied to compare it with.\n\n- create ";
+    assert!(first.summary.starts_with(begins), "{}", first.summary);
 }
 
 #[test]

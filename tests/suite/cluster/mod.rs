@@ -19,3 +19,4 @@ mod reply;
 mod servers;
 mod session;
 mod standing;
+mod target;

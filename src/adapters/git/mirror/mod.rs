@@ -2,7 +2,8 @@
 //!
 //! In: an address and a directory. Out: the refs over there, and their commits over here. The
 //! directory holds `lock`, so that one process works in it at a time, and `repository.git`, where
-//! the ref `refs/heads/x` of the other side is kept as `refs/origin/heads/x`. A ref is written only
+//! the ref `refs/heads/x` of the other side is kept as `refs/origin/heads/x`, and what is pinned as
+//! `refs/capstan/...`. A ref is written only
 //! when all it leads to has arrived, so a process killed at any moment leaves a usable mirror. One
 //! that is damaged all the same is copied anew beside itself and then replaced.
 
@@ -25,6 +26,7 @@ use self::kept::{commits, is_pattern, keep, kept_refs, leads_elsewhere, matches}
 pub(super) use self::kept::{is_kept, is_missing, kept};
 use super::Error;
 use super::address::Address;
+use super::pins;
 use super::remote::{Connection, Listing};
 
 /// The refs of a repository by full name (`refs/heads/main`, `HEAD`), and the commit each leads to.
@@ -235,7 +237,11 @@ impl Mirror {
         *seen = None;
         remove(&unfinished)?;
         remove(&damaged)?;
-        let refs = self.update(&self.init(&unfinished)?, seen)?;
+        let copy = self.init(&unfinished)?;
+        let refs = self.update(&copy, seen)?;
+        if let Ok(damaged) = self.repository() {
+            pins::carry(&damaged, &copy);
+        }
         rename(&path, &damaged)?;
         rename(&unfinished, &path)?;
         self.damaged.store(false, Ordering::Relaxed);

@@ -1,0 +1,606 @@
+//! The way to a cluster whose kubeconfig is in a Secret of another one.
+//!
+//! In: a client of the cluster that has the Secret. Out: a client of the cluster that is meant, which
+//! goes on with what the Secret says later. Whoever may write the Secret is trusted with that cluster,
+//! not with this machine: its kubeconfig runs no program and reads no file. Nothing of it is ever told,
+//! the words of libraries about it included, which may quote it; only where in it the fault is.
+
+use std::collections::BTreeMap;
+
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use http::Request;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1;
+use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::runtime::watcher;
+use kube::{Api, Client, Config};
+use tokio::sync::watch::{Receiver, Sender, channel};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::Error;
+use super::connect::{TOKEN, is_token_sound};
+use super::request::in_time;
+use super::rest::rest;
+use super::watch;
+use crate::model::{ErrorClass, ObjectId};
+
+/// Where Cluster API keeps a kubeconfig, and where others do.
+const KEYS: [&str; 2] = ["value", "kubeconfig"];
+
+const NO_URL: &str = "the server of its cluster is no URL that begins with https://";
+
+/// No client can be made by a Secret, in words for people.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// It is not there.
+    #[error(
+        "{0} is not there; it is to hold the kubeconfig of the cluster that the fleet is applied to: \
+         make it, or correct spec.cluster.kubeconfigSecretRef"
+    )]
+    Missing(ObjectId),
+    /// It cannot be read.
+    #[error("{0}; let this daemon get, list and watch that Secret")]
+    Denied(Box<Error>),
+    /// The question for it was no good.
+    #[error(transparent)]
+    Unasked(Box<Error>),
+    /// None of its keys is known to be the kubeconfig.
+    #[error("{secret} has no key value or kubeconfig; it has {known}: put the kubeconfig there")]
+    Key {
+        /// The Secret.
+        secret: ObjectId,
+        /// What keys there are.
+        known: String,
+    },
+    /// What it holds cannot be used.
+    #[error("{secret}: key {key}: {fault}")]
+    Content {
+        /// The Secret.
+        secret: ObjectId,
+        /// Where the kubeconfig is.
+        key: String,
+        /// What is wrong.
+        fault: Fault,
+    },
+}
+
+/// What is wrong with a kubeconfig that comes from elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// It is something else.
+    #[error(
+        "this is no kubeconfig{0}; put what `kubectl config view --raw --minify --flatten` prints there"
+    )]
+    Form(String),
+    /// It asks for what others may not do on this machine.
+    #[error(
+        "{0} is refused, since a kubeconfig from a Secret may run no program and read no file here; \
+         put the token or the certificates themselves into it"
+    )]
+    Local(String),
+    /// A part is not there, or wrong.
+    #[error("the kubeconfig cannot be used: {0}")]
+    Part(&'static str),
+}
+
+/// A client of the cluster whose kubeconfig is in the Secret `name` of `holder`. Of a `holder` that
+/// does not answer it is asked again and again, and `waits` is told once why; to the cluster itself
+/// nothing is sent yet.
+///
+/// # Errors
+/// When there is no such Secret, it cannot be read, or what it holds is of no use.
+pub async fn connect_by_secret(
+    holder: &Client,
+    namespace: &str,
+    name: &str,
+    waits: impl Fn(&Error),
+) -> Result<Client, SecretError> {
+    let id = ObjectId::new("", "Secret", namespace, name);
+    let found = read(holder, &id, waits).await?;
+    let first = Way::of(&id, &found).await?;
+    let namespace = first.client.default_namespace().to_owned();
+    let (sender, client) = channel(first.client.clone());
+    let news = watch::object(holder, &id.namespace, name);
+    let task = tokio::spawn(follow(id, first, news, sender));
+    let switch = Switch {
+        client,
+        _follower: AbortOnDropHandle::new(task),
+    };
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let client = switch.now();
+        async move { client.send(request).await }
+    });
+    Ok(Client::new(service, namespace))
+}
+
+/// The client of the moment. What keeps it so ends with it.
+struct Switch {
+    client: Receiver<Client>,
+    _follower: AbortOnDropHandle<()>,
+}
+
+impl Switch {
+    fn now(&self) -> Client {
+        self.client.borrow().clone()
+    }
+}
+
+/// A way to a cluster.
+struct Way {
+    /// What it was made of.
+    text: Vec<u8>,
+    /// Where the cluster is.
+    server: http::Uri,
+    client: Client,
+}
+
+impl Way {
+    async fn of(id: &ObjectId, secret: &v1::Secret) -> Result<Self, SecretError> {
+        let (key, text) = chosen(secret.data.as_ref()).map_err(|known| SecretError::Key {
+            secret: id.clone(),
+            known,
+        })?;
+        let fail = |fault| SecretError::Content {
+            secret: id.clone(),
+            key: key.to_owned(),
+            fault,
+        };
+        let config = checked(&text.0).map_err(fail)?;
+        let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await;
+        let config = config.map_err(|error| fail(Fault::Part(part(&error))))?;
+        let server = config.cluster_url.clone();
+        if !matches!(server.scheme_str(), Some("http" | "https")) || server.host().is_none() {
+            return Err(fail(Fault::Part(NO_URL)));
+        }
+        if !is_token_sound(&config) {
+            return Err(fail(Fault::Part(TOKEN)));
+        }
+        let client = Client::try_from(config);
+        Ok(Self {
+            text: text.0.clone(),
+            server,
+            client: client.map_err(|error| fail(Fault::Part(refused(&error))))?,
+        })
+    }
+}
+
+async fn read(
+    holder: &Client,
+    id: &ObjectId,
+    waits: impl Fn(&Error),
+) -> Result<v1::Secret, SecretError> {
+    let api: Api<v1::Secret> = Api::namespaced(holder.clone(), &id.namespace);
+    for failures in 1.. {
+        let asked = async { api.get(&id.name).await.map_err(|e| Error::new(id, e)) };
+        let error = match in_time(id, asked).await {
+            Ok(secret) => return Ok(secret),
+            Err(error) => error,
+        };
+        match error.class() {
+            ErrorClass::Gone => break,
+            ErrorClass::Denied => return Err(SecretError::Denied(Box::new(error))),
+            ErrorClass::Transient => {}
+            _ => return Err(SecretError::Unasked(Box::new(error))),
+        }
+        if failures == 1 {
+            waits(&error);
+        }
+        let wait = rest(error.class(), failures, error.retry_after()).wait;
+        tokio::time::sleep(wait).await;
+    }
+    Err(SecretError::Missing(id.clone()))
+}
+
+/// Takes up what the Secret says now, as long as that is of use.
+async fn follow(
+    id: ObjectId,
+    mut way: Way,
+    mut news: BoxStream<'static, watcher::Result<Option<v1::Secret>>>,
+    sender: Sender<Client>,
+) {
+    let mut watched = true;
+    while let Some(news) = news.next().await {
+        let interrupted = news.is_err();
+        match news {
+            Ok(Some(secret)) => {
+                if let Some(next) = changed(&id, &way, &secret).await {
+                    tracing::info!(secret = %id, "the kubeconfig has changed; from now on as it says");
+                    let _ = sender.send(next.client.clone());
+                    way = next;
+                }
+            }
+            Ok(None) => tracing::warn!(secret = %id, "it is gone; the fleet goes on as it said"),
+            Err(error) if watched => {
+                tracing::warn!(secret = %id, %error, "it cannot be watched now, so that a change is taken up late; trying again");
+            }
+            Err(_) => {}
+        }
+        watched = !interrupted;
+    }
+}
+
+/// The way that the Secret shows now, when it is another one to the same cluster.
+async fn changed(id: &ObjectId, way: &Way, secret: &v1::Secret) -> Option<Way> {
+    let next = match Way::of(id, secret).await {
+        Ok(next) => next,
+        Err(error) => {
+            tracing::warn!(%error, "the fleet goes on with the kubeconfig that was there before");
+            return None;
+        }
+    };
+    // What is known of one cluster must not be taken for the state of another.
+    if next.server != way.server {
+        tracing::warn!(secret = %id, "the kubeconfig names another server now; the fleet stays where it is until this daemon is started again");
+        return None;
+    }
+    (next.text != way.text).then_some(next)
+}
+
+/// The kubeconfig among what a Secret holds, and its key; else the keys there are, for people.
+fn chosen(data: Option<&BTreeMap<String, ByteString>>) -> Result<(&str, &ByteString), String> {
+    let all = || data.into_iter().flatten();
+    let known = KEYS
+        .iter()
+        .find_map(|key| all().find(|(name, _)| name == key));
+    let only = || all().next().filter(|_| all().count() == 1);
+    let found = known.or_else(only).map(|(key, text)| (key.as_str(), text));
+    found.ok_or_else(|| {
+        let keys: Vec<&str> = all().map(|(name, _)| name.as_str()).collect();
+        match keys.as_slice() {
+            [] => "none at all".to_owned(),
+            keys => keys.join(", "),
+        }
+    })
+}
+
+/// Reads a kubeconfig that somebody else wrote.
+fn checked(text: &[u8]) -> Result<Kubeconfig, Fault> {
+    let text = std::str::from_utf8(text).map_err(|_| Fault::Form(String::new()))?;
+    let mut config = Kubeconfig::from_yaml(text).map_err(|error| Fault::Form(place(&error)))?;
+    if config.clusters.is_empty() {
+        return Err(Fault::Form(": it has no clusters".to_owned()));
+    }
+    if let Some(local) = local(&config) {
+        return Err(Fault::Local(local));
+    }
+    let current = config.current_context.take();
+    config.current_context = current.filter(|name| !name.is_empty());
+    if let ([only], None) = (config.contexts.as_slice(), &config.current_context) {
+        config.current_context = Some(only.name.clone());
+    }
+    Ok(config)
+}
+
+/// The first field that would run a program or read a file.
+fn local(config: &Kubeconfig) -> Option<String> {
+    let names = |path: &Option<String>| path.as_ref().is_some_and(|path| !path.is_empty());
+    let clusters = config.clusters.iter().enumerate().filter_map(|(at, one)| {
+        let cluster = one.cluster.as_ref()?;
+        let reads = names(&cluster.certificate_authority);
+        reads.then(|| format!("clusters[{at}].cluster.certificate-authority"))
+    });
+    let users = config.auth_infos.iter().enumerate();
+    let users = users.filter_map(|(at, one)| {
+        let user = one.auth_info.as_ref()?;
+        let fields = [
+            ("exec", user.exec.is_some()),
+            ("auth-provider", user.auth_provider.is_some()),
+            ("tokenFile", names(&user.token_file)),
+            ("client-certificate", names(&user.client_certificate)),
+            ("client-key", names(&user.client_key)),
+        ];
+        let (field, _) = fields.into_iter().find(|(_, is_there)| *is_there)?;
+        Some(format!("users[{at}].user.{field}"))
+    });
+    users.chain(clusters).next()
+}
+
+/// Where a kubeconfig could not be read further.
+fn place(error: &KubeconfigError) -> String {
+    let location = match error {
+        KubeconfigError::Parse(cause) => cause.location(),
+        _ => None,
+    };
+    location.map_or_else(String::new, |at| {
+        format!(
+            ": it cannot be read at line {}, column {}",
+            at.line(),
+            at.column()
+        )
+    })
+}
+
+const fn part(error: &KubeconfigError) -> &'static str {
+    match error {
+        KubeconfigError::CurrentContextNotSet => "it has no current-context",
+        KubeconfigError::LoadContext(_) => "its current-context is not among its contexts",
+        KubeconfigError::LoadClusterOfContext(_) => {
+            "the cluster of its current-context is not among its clusters"
+        }
+        KubeconfigError::MissingClusterUrl => "its cluster has no server",
+        KubeconfigError::ParseClusterUrl(_) => NO_URL,
+        KubeconfigError::ParseProxyUrl(_) => "its proxy-url is no URL",
+        KubeconfigError::LoadCertificateAuthority(_) | KubeconfigError::ParseCertificates(_) => {
+            "its certificate-authority-data is not PEM in base64"
+        }
+        KubeconfigError::LoadClientCertificate(_) => {
+            "its client-certificate-data is not PEM in base64"
+        }
+        KubeconfigError::LoadClientKey(_) => "its client-key-data is not PEM in base64",
+        _ => "its cluster or its user is not whole",
+    }
+}
+
+const fn refused(error: &kube::Error) -> &'static str {
+    match error {
+        kube::Error::ProxyProtocolUnsupported { .. }
+        | kube::Error::ProxyProtocolDisabled { .. } => {
+            "proxies are not supported; remove its proxy-url, or HTTPS_PROXY here"
+        }
+        _ => "its certificates, its key or whom it acts as are of no use",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::{Arc, Mutex};
+
+    use http::{Response, StatusCode};
+    use serde_json::json;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// What must not be told.
+    const HIDDEN: &str = "t0psecret";
+
+    fn id() -> ObjectId {
+        ObjectId::new("", "Secret", "fleets", "mgmt")
+    }
+
+    fn secret(data: &[(&str, &str)]) -> v1::Secret {
+        let data = data.iter();
+        let data = data.map(|(key, text)| ((*key).to_owned(), ByteString((*text).into())));
+        v1::Secret {
+            data: Some(data.collect()),
+            ..v1::Secret::default()
+        }
+    }
+
+    fn kubeconfig(cluster: &str, user: &str) -> String {
+        format!(
+            "{{current-context: a, clusters: [{{name: a, cluster: {cluster}}}], \
+             users: [{{name: a, user: {user}}}], contexts: [{{name: a, context: {{cluster: a, user: a}}}}]}}"
+        )
+    }
+
+    /// What is said of a kubeconfig; empty when it is of use.
+    async fn said(text: &str) -> String {
+        let way = Way::of(&id(), &secret(&[("value", text)])).await;
+        way.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    const SERVER: &str = "{server: 'http://127.0.0.1:1'}";
+
+    #[test]
+    fn the_key_is_the_one_of_cluster_api_or_the_usual_one_or_the_only_one() {
+        let key = |data: &[(&str, &str)]| {
+            let secret = secret(data);
+            chosen(secret.data.as_ref()).map(|(key, _)| key.to_owned())
+        };
+        assert_eq!(key(&[("kubeconfig", ""), ("value", "")]).unwrap(), "value");
+        assert_eq!(key(&[("a", ""), ("kubeconfig", "")]).unwrap(), "kubeconfig");
+        assert_eq!(key(&[("admin.conf", "")]).unwrap(), "admin.conf");
+        assert_eq!(key(&[("a", HIDDEN), ("b", "")]).unwrap_err(), "a, b");
+        assert_eq!(key(&[]).unwrap_err(), "none at all");
+    }
+
+    #[tokio::test]
+    async fn what_is_whole_in_itself_is_taken() {
+        for user in ["{}", "{token: x}", "{username: x, password: y}"] {
+            assert_eq!(said(&kubeconfig(SERVER, user)).await, "", "{user}");
+        }
+        let only = kubeconfig(SERVER, "{}").replace("current-context: a, ", "");
+        assert_eq!(said(&only).await, "");
+        let empty = kubeconfig(SERVER, "{}").replace("current-context: a", "current-context: ''");
+        assert_eq!(said(&empty).await, "");
+    }
+
+    #[tokio::test]
+    async fn programs_are_not_run_and_files_are_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let trace = dir.path().join("trace");
+        let run = format!(
+            "{{apiVersion: client.authentication.k8s.io/v1, command: touch, args: ['{}']}}",
+            trace.display()
+        );
+        let provider = format!(
+            "{{name: gcp, config: {{cmd-path: touch, cmd-args: '{}'}}}}",
+            trace.display()
+        );
+        let cases = [
+            ("users[0].user.exec", SERVER, format!("{{exec: {run}}}")),
+            (
+                "users[0].user.auth-provider",
+                SERVER,
+                format!("{{auth-provider: {provider}}}"),
+            ),
+            ("users[0].user.tokenFile", SERVER, "{tokenFile: /x}".into()),
+            (
+                "users[0].user.client-certificate",
+                SERVER,
+                "{client-certificate: /x, client-key-data: eA==}".into(),
+            ),
+            (
+                "users[0].user.client-key",
+                SERVER,
+                "{client-key: /x}".into(),
+            ),
+            (
+                "clusters[0].cluster.certificate-authority",
+                "{server: 'https://127.0.0.1:1', certificate-authority: /x}",
+                "{}".into(),
+            ),
+        ];
+        for (field, cluster, user) in cases {
+            let told = said(&kubeconfig(cluster, &user)).await;
+            let expected = format!(
+                "Secret/fleets/mgmt: key value: {field} is refused, since a kubeconfig from a Secret may \
+                 run no program and read no file here; put the token or the certificates themselves into it"
+            );
+            assert_eq!(told, expected);
+        }
+        assert!(!trace.exists());
+    }
+
+    #[tokio::test]
+    async fn what_is_wrong_is_told_and_nothing_of_what_is_there() {
+        let token = format!("{{token: {HIDDEN}}}");
+        let cases = [
+            (
+                "t0psecret".to_owned(),
+                "this is no kubeconfig: it cannot be read at line 1, column 1;",
+            ),
+            (
+                "a: [t0psecret".to_owned(),
+                "this is no kubeconfig: it cannot be read at line 1, column ",
+            ),
+            (String::new(), "this is no kubeconfig: it has no clusters;"),
+            (
+                "users: {t0psecret: 1}".to_owned(),
+                "this is no kubeconfig: it cannot be read at line 1",
+            ),
+            (
+                kubeconfig(SERVER, "{token: [t0psecret]}"),
+                "this is no kubeconfig: it cannot be read",
+            ),
+            (
+                kubeconfig(SERVER, "{exec: t0psecret}"),
+                "this is no kubeconfig: it cannot be read",
+            ),
+            (
+                kubeconfig("{}", &token),
+                "the kubeconfig cannot be used: its cluster has no server",
+            ),
+            (
+                kubeconfig("{server: 't0psecret:6443'}", &token),
+                "the server of its cluster is no URL",
+            ),
+            (
+                kubeconfig("{server: '://t0psecret'}", &token),
+                "the server of its cluster is no URL",
+            ),
+            (
+                kubeconfig(
+                    "{server: 'http://x', proxy-url: 'http://t0psecret:t0psecret@x'}",
+                    &token,
+                ),
+                "proxies are not supported",
+            ),
+            (
+                kubeconfig(
+                    "{server: 'http://x', proxy-url: 'http://t0psecret t0psecret'}",
+                    &token,
+                ),
+                "its proxy-url is no URL",
+            ),
+            (
+                kubeconfig(
+                    "{server: 'https://x', certificate-authority-data: t0psecret}",
+                    &token,
+                ),
+                "its certificate-authority-data is not PEM",
+            ),
+            (
+                kubeconfig(
+                    "{server: 'https://x'}",
+                    "{client-certificate-data: t0psecret, client-key-data: t0psecret}",
+                ),
+                "its certificates, its key or whom it acts as are of no use",
+            ),
+            (
+                kubeconfig("{server: 'https://x'}", r#"{token: "t0psecret\nx"}"#),
+                "its token has characters",
+            ),
+            (
+                kubeconfig(SERVER, &token)
+                    .replace("current-context: a", "current-context: t0psecret"),
+                "its current-context is not among its contexts",
+            ),
+            (
+                kubeconfig(SERVER, &token).replace("cluster: a,", "cluster: t0psecret,"),
+                "the cluster of its current-context is not among",
+            ),
+        ];
+        for (text, expected) in cases {
+            let told = said(&text).await;
+            assert!(told.contains(expected), "{text}\n{told}");
+            assert!(!told.contains(HIDDEN), "{told}");
+            assert!(
+                told.starts_with("Secret/fleets/mgmt: key value: "),
+                "{told}"
+            );
+        }
+        let keys = Way::of(&id(), &secret(&[("a", HIDDEN), ("b", "")])).await;
+        assert_eq!(
+            keys.err().unwrap().to_string(),
+            "Secret/fleets/mgmt has no key value or kubeconfig; it has a, b: put the kubeconfig there"
+        );
+        let bytes = v1::Secret {
+            data: Some([("value".to_owned(), ByteString(vec![0xff]))].into()),
+            ..v1::Secret::default()
+        };
+        let told = Way::of(&id(), &bytes).await.err().unwrap().to_string();
+        assert!(told.contains("this is no kubeconfig;"), "{told}");
+    }
+
+    /// A cluster that answers with these in turn, and the seconds at which it was asked.
+    fn holder(answers: Vec<(u16, serde_json::Value)>) -> (Client, Arc<Mutex<Vec<u64>>>) {
+        let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
+        let asked = Arc::clone(&times);
+        let mut answers = answers.into_iter();
+        let service = tower::service_fn(move |_: Request<Body>| {
+            asked.lock().unwrap().push(start.elapsed().as_secs());
+            let (code, body) = answers.next().unwrap_or((503, json!({})));
+            let mut response = Response::new(Body::from(body.to_string().into_bytes()));
+            *response.status_mut() = StatusCode::from_u16(code).unwrap();
+            std::future::ready(Ok::<_, std::convert::Infallible>(response))
+        });
+        (Client::new(service, "default"), times)
+    }
+
+    fn status(code: u16, reason: &str) -> (u16, serde_json::Value) {
+        let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
+            "message": "so it is", "reason": reason, "code": code});
+        (code, status)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cluster_that_does_not_answer_is_asked_again_and_what_it_lacks_is_told() {
+        let away = || status(503, "ServiceUnavailable");
+        let there = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "mgmt"}});
+        let (client, times) = holder(vec![away(), away(), away(), (200, there)]);
+        let told = Mutex::new(0);
+        read(&client, &id(), |_| *told.lock().unwrap() += 1)
+            .await
+            .unwrap();
+        assert_eq!(*told.lock().unwrap(), 1);
+        assert_eq!(*times.lock().unwrap(), [0, 1, 3, 7]);
+
+        let (client, _) = holder(vec![away(), status(404, "NotFound")]);
+        let error = read(&client, &id(), |_| {}).await.unwrap_err().to_string();
+        let expected = "Secret/fleets/mgmt is not there; it is to hold the kubeconfig";
+        assert!(error.starts_with(expected), "{error}");
+        let (client, _) = holder(vec![status(403, "Forbidden")]);
+        let error = read(&client, &id(), |_| {}).await.unwrap_err().to_string();
+        assert!(error.contains("so it is"), "{error}");
+        assert!(
+            error.ends_with("; let this daemon get, list and watch that Secret"),
+            "{error}"
+        );
+    }
+}
