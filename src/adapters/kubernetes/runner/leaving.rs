@@ -173,7 +173,8 @@ impl Runner {
             work.stirred = true;
             tracing::debug!(target: "capstan::step", object = %id, "answered");
             match answer {
-                Ok(()) if deletes => runner.tell_leaving(id, Leaving::Deleting),
+                // A watch may have seen it go before this was answered.
+                Ok(()) if deletes && work.leaving.contains_key(id) => runner.tell_leaving(id, Leaving::Deleting),
                 // A watch says when it has left.
                 Ok(()) => {}
                 Err(error) => {
