@@ -4,6 +4,8 @@
 //! In: nothing. Out: constants, and the class of a reason. It does not know what anybody does about
 //! them.
 
+use crate::api::kinds::{KEYVAULT, MANAGED_IDENTITY, NETWORK, RED_HAT_OPENSHIFT, RESOURCES};
+
 /// The only condition type.
 pub const READY: &str = "Ready";
 
@@ -80,6 +82,84 @@ pub fn severity(reason: &str) -> &'static str {
         true => ERROR,
         false => WARNING,
     }
+}
+
+/// The group and kind that `owner: {name}` means for an ASO kind (facts/aro-rules.md §1.2).
+#[must_use]
+pub fn owner_kind(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {
+    match (group, kind) {
+        (NETWORK, "VirtualNetworksSubnet") => Some((NETWORK, "VirtualNetwork")),
+        (
+            RED_HAT_OPENSHIFT,
+            "HcpOpenShiftClustersNodePool" | "HcpOpenShiftClustersExternalAuth",
+        ) => Some((RED_HAT_OPENSHIFT, "HcpOpenShiftCluster")),
+        (MANAGED_IDENTITY, "FederatedIdentityCredential") => {
+            Some((MANAGED_IDENTITY, "UserAssignedIdentity"))
+        }
+        (NETWORK | KEYVAULT | MANAGED_IDENTITY | RED_HAT_OPENSHIFT, _) => {
+            Some((RESOURCES, "ResourceGroup"))
+        }
+        _ => None,
+    }
+}
+
+/// The provider of an ASO kind in Azure, and its type there, of what it is inside its parent
+/// (facts/aro-rules.md §1.1).
+#[must_use]
+pub fn azure_type(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {
+    const TYPES: &[(&str, &str, &str, &str)] = &[
+        (
+            NETWORK,
+            "VirtualNetwork",
+            "Microsoft.Network",
+            "virtualNetworks",
+        ),
+        (
+            NETWORK,
+            "VirtualNetworksSubnet",
+            "Microsoft.Network",
+            "subnets",
+        ),
+        (
+            NETWORK,
+            "NetworkSecurityGroup",
+            "Microsoft.Network",
+            "networkSecurityGroups",
+        ),
+        (KEYVAULT, "Vault", "Microsoft.KeyVault", "vaults"),
+        (
+            MANAGED_IDENTITY,
+            "UserAssignedIdentity",
+            "Microsoft.ManagedIdentity",
+            "userAssignedIdentities",
+        ),
+        (
+            RED_HAT_OPENSHIFT,
+            "HcpOpenShiftCluster",
+            "Microsoft.RedHatOpenShift",
+            "hcpOpenShiftClusters",
+        ),
+        (
+            RED_HAT_OPENSHIFT,
+            "HcpOpenShiftClustersNodePool",
+            "Microsoft.RedHatOpenShift",
+            "nodePools",
+        ),
+        (
+            RED_HAT_OPENSHIFT,
+            "HcpOpenShiftClustersExternalAuth",
+            "Microsoft.RedHatOpenShift",
+            "externalAuths",
+        ),
+        (
+            "compute.azure.com",
+            "DiskEncryptionSet",
+            "Microsoft.Compute",
+            "diskEncryptionSets",
+        ),
+    ];
+    let row = TYPES.iter().find(|row| (row.0, row.1) == (group, kind));
+    row.map(|row| (row.2, row.3))
 }
 
 #[cfg(test)]

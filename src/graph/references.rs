@@ -1,10 +1,7 @@
 //! Whom an object names, read from its fields alone.
 
-use crate::api::kinds::{
-    AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, KEYVAULT, MANAGED_IDENTITY, NETWORK,
-    RED_HAT_OPENSHIFT, RESOURCES,
-};
-use crate::api::labels;
+use crate::api::kinds::{AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
+use crate::api::{aso, labels};
 use crate::model::{Needed, Node, Object, ObjectId, Origin, Value};
 
 /// One object named by another.
@@ -66,31 +63,13 @@ fn reference(
     }
 }
 
-/// The kind that `owner: {name}` means for an ASO kind (facts/aro-rules.md §1.2).
-fn owner_kind(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {
-    match (group, kind) {
-        (NETWORK, "VirtualNetworksSubnet") => Some((NETWORK, "VirtualNetwork")),
-        (
-            RED_HAT_OPENSHIFT,
-            "HcpOpenShiftClustersNodePool" | "HcpOpenShiftClustersExternalAuth",
-        ) => Some((RED_HAT_OPENSHIFT, "HcpOpenShiftCluster")),
-        (MANAGED_IDENTITY, "FederatedIdentityCredential") => {
-            Some((MANAGED_IDENTITY, "UserAssignedIdentity"))
-        }
-        (NETWORK | KEYVAULT | MANAGED_IDENTITY | RED_HAT_OPENSHIFT, _) => {
-            Some((RESOURCES, "ResourceGroup"))
-        }
-        _ => None,
-    }
-}
-
 fn owner(object: &Object, spec: &Node) -> Option<Reference> {
     let owner = spec.get("owner")?;
     let name = owner.get("name")?;
     let explicit = owner
         .text(&["kind"])
         .map(|kind| (owner.text(&["group"]).unwrap_or_default(), kind));
-    let of = explicit.or_else(|| owner_kind(&object.id.group, &object.id.kind))?;
+    let of = explicit.or_else(|| aso::owner_kind(&object.id.group, &object.id.kind))?;
     let why = if object.id.is(AUTHORIZATION, "RoleAssignment") {
         "scope"
     } else {

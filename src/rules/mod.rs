@@ -7,13 +7,21 @@
 //! It does not know: files, clusters, what is done with the findings.
 
 mod admission;
+#[allow(dead_code, reason = "more rules come to use it")]
+mod arm;
+pub mod book;
+mod cluster;
 mod identity;
 mod key_version;
 
+use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object};
+use arm::{Resource, World};
 
 /// One rule: looks at an object and says what is wrong with it.
 type Rule = fn(&Object) -> Vec<Finding>;
+/// A rule of the resources of one kind, which may look at the others.
+type ResourceRule = fn(&World<'_>, &Resource<'_>) -> Vec<Finding>;
 
 /// Every rule, in order of id.
 const RULES: &[Rule] = &[
@@ -25,13 +33,29 @@ const RULES: &[Rule] = &[
     identity::fields_fit_the_type,
 ];
 
+/// The rules of clusters, in order of id.
+const CLUSTER_RULES: &[ResourceRule] = &[
+    cluster::network::networks_are_canonical,
+    cluster::network::host_prefix_in_range,
+    cluster::network::networks_are_apart,
+];
+
 /// What the rules say of `objects`.
 #[must_use]
 pub fn check(objects: &[Object]) -> Vec<Finding> {
-    objects
+    let of_objects = objects
         .iter()
-        .flat_map(|object| RULES.iter().flat_map(move |rule| rule(object)))
-        .collect()
+        .flat_map(|object| RULES.iter().flat_map(move |rule| rule(object)));
+    let world = World::of(objects);
+    let of_kind = |(kind, rules): (&'static str, &'static [ResourceRule])| {
+        let world = &world;
+        let resources = world.of_kind(RED_HAT_OPENSHIFT, kind);
+        resources.flat_map(move |resource| rules.iter().flat_map(move |rule| rule(world, resource)))
+    };
+    let of_resources = [("HcpOpenShiftCluster", CLUSTER_RULES)]
+        .into_iter()
+        .flat_map(of_kind);
+    of_objects.chain(of_resources).collect()
 }
 
 /// Runs one rule on a YAML object and shows its findings as `id line:column message`.

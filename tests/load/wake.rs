@@ -111,10 +111,10 @@ impl Stage<'_> {
     }
 }
 
-/// A StatefulSet without replicas, for which nobody writes a status, and a ConfigMap that waits for it.
+/// A StatefulSet, for which nobody but us writes a status, and a ConfigMap that waits for it.
 fn pair(at: usize) -> [Json; 2] {
     let labels = json!({"app": format!("app-{at}")});
-    let gate = json!({"spec": {"replicas": 0, "serviceName": "none", "selector": {"matchLabels": labels},
+    let gate = json!({"spec": {"replicas": 1, "serviceName": "none", "selector": {"matchLabels": labels},
         "template": {"metadata": {"labels": labels},
             "spec": {"containers": [{"name": "main", "image": "example.invalid/app"}]}}}});
     let mut map = object("v1", "ConfigMap", at, &json!({"data": {"k": "v"}}));
@@ -129,11 +129,17 @@ async fn open_all(client: &Client, log: &Log) {
     let writes = (0..PAIRS).map(|at| {
         let (api, name) = (api.clone(), format!("app-{at}"));
         async move {
-            let status = json!({"status": {"observedGeneration": 1, "replicas": 0, "readyReplicas": 0,
-                "currentReplicas": 0, "updatedReplicas": 0, "availableReplicas": 0}});
+            let status = json!({"status": {"observedGeneration": 1, "replicas": 1, "readyReplicas": 1,
+                "currentReplicas": 1, "updatedReplicas": 1, "availableReplicas": 1}});
             let patch = Patch::Merge(&status);
             note(log, &name, |times| &mut times.written);
-            api.patch_status(&name, &PatchParams::default(), &patch).await.unwrap();
+            api.patch_status(&name, &PatchParams::default(), &patch)
+                .await
+                .unwrap();
+            let is_sent = || log.lock().unwrap()[&name].sent.is_some();
+            while !is_sent() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
         }
     });
     futures::stream::iter(writes)
@@ -186,7 +192,7 @@ fn read_events(pending: &mut Vec<u8>, log: &Log) {
     while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
         let line: Vec<u8> = pending.drain(..=end).collect();
         let event: Json = serde_json::from_slice(&line).unwrap_or_default();
-        if event["object"]["status"]["observedGeneration"].is_number() {
+        if event["object"]["status"]["readyReplicas"] == 1 {
             let name = event["object"]["metadata"]["name"]
                 .as_str()
                 .unwrap_or_default();

@@ -17,6 +17,7 @@ mod random;
 mod real;
 mod rehearsal;
 mod robust;
+mod rules;
 mod shipped;
 
 use std::collections::BTreeSet;

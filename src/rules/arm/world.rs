@@ -1,0 +1,189 @@
+//! All resources of a fleet, found by what they are called in the cluster and in Azure.
+
+use std::collections::HashMap;
+
+use super::{ArmId, Field, Resource};
+use crate::api::kinds::{self, CONTROL_PLANE, RED_HAT_OPENSHIFT, RESOURCES};
+use crate::api::{aso, embedded, labels};
+use crate::model::{Node, Object, ObjectId, Path};
+
+/// The Azure resources of a fleet, embedded or not.
+pub(in crate::rules) struct World<'a> {
+    resources: Vec<Resource<'a>>,
+    by_id: HashMap<ObjectId, usize>,
+    /// By namespace and name of a cluster: the subscription that its control plane names.
+    subscriptions: HashMap<(String, String), String>,
+}
+
+impl<'a> World<'a> {
+    /// Those of `objects`.
+    pub(in crate::rules) fn of(objects: &'a [Object]) -> Self {
+        let resources: Vec<Resource<'a>> = objects.iter().flat_map(resources).collect();
+        let by_id = resources.iter().enumerate();
+        let by_id = by_id
+            .map(|(at, resource)| (resource.id.clone(), at))
+            .collect();
+        let planes = objects
+            .iter()
+            .filter(|object| object.id.is(CONTROL_PLANE, "AROControlPlane"));
+        let subscriptions = planes.filter_map(|plane| {
+            let subscription = plane.node.text(&["spec", "subscriptionID"])?;
+            let cluster = cluster_name(plane).to_owned();
+            Some((
+                (plane.id.namespace.clone(), cluster),
+                subscription.to_owned(),
+            ))
+        });
+        Self {
+            by_id,
+            subscriptions: subscriptions.collect(),
+            resources,
+        }
+    }
+
+    /// The resources of a kind, in order.
+    pub(in crate::rules) fn of_kind<'b>(
+        &'b self,
+        group: &'b str,
+        kind: &'b str,
+    ) -> impl Iterator<Item = &'b Resource<'a>> {
+        self.resources
+            .iter()
+            .filter(move |resource| resource.id.is(group, kind))
+    }
+
+    /// All of them, in order.
+    pub(in crate::rules) fn all(&self) -> impl Iterator<Item = &Resource<'a>> {
+        self.resources.iter()
+    }
+
+    /// The resource of this name in the cluster.
+    pub(in crate::rules) fn find(&self, id: &ObjectId) -> Option<&Resource<'a>> {
+        self.by_id.get(id).map(|at| &self.resources[*at])
+    }
+
+    /// What a resource will be called in Azure; none when its owners are not all in the fleet.
+    pub(in crate::rules) fn name_of(&self, resource: &Resource<'_>) -> Option<ArmId> {
+        self.name_within(resource, 0)
+    }
+
+    fn name_within(&self, resource: &Resource<'_>, depth: usize) -> Option<ArmId> {
+        // Deeper than any type of Azure: owners that own each other.
+        if depth > 8 {
+            return None;
+        }
+        let azure_name = resource.node.text(&["spec", "azureName"]);
+        let azure_name = azure_name.unwrap_or(&resource.id.name);
+        if resource.id.is(RESOURCES, "ResourceGroup") {
+            return Some(ArmId::of_group(self.subscription(resource), azure_name));
+        }
+        let (provider, kind) = aso::azure_type(&resource.id.group, &resource.id.kind)?;
+        let owner = match resource.field("spec.owner.armId").text() {
+            Some(text) => ArmId::parse(text).ok()?,
+            None => self.name_within(self.owner(resource)?, depth + 1)?,
+        };
+        Some(owner.child(provider, kind, azure_name))
+    }
+
+    /// The resource that owns it, when that is in the fleet.
+    pub(in crate::rules) fn owner(&self, resource: &Resource<'_>) -> Option<&Resource<'a>> {
+        let owner = resource.field("spec.owner");
+        let Some(name) = owner.key("name").text() else {
+            return self.injected_owner(resource);
+        };
+        let said = owner
+            .key("kind")
+            .text()
+            .map(|kind| (owner.key("group").text().unwrap_or_default(), kind));
+        let (group, kind) =
+            said.or_else(|| aso::owner_kind(&resource.id.group, &resource.id.kind))?;
+        self.find(&ObjectId::new(group, kind, &*resource.id.namespace, name))
+    }
+
+    /// The controller of a node pool or an external auth without an owner makes its cluster that.
+    fn injected_owner(&self, resource: &Resource<'_>) -> Option<&Resource<'a>> {
+        let path = Path::dotted("spec.owner");
+        let injected = embedded::is_injected(resource.carrier, &resource.id.kind, &path);
+        let of_cluster = |other: &&Resource<'a>| {
+            other.carrier.id.namespace == resource.carrier.id.namespace
+                && cluster_name(other.carrier) == cluster_name(resource.carrier)
+        };
+        let mut clusters = self.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
+        clusters.find(of_cluster).filter(|_| injected)
+    }
+
+    /// The resource of Azure that a reference names, by `armId` or as an object of the fleet. `kind` is
+    /// what it means without a group and kind. None when it names nothing that can be followed.
+    pub(in crate::rules) fn referred(
+        &self,
+        from: &Resource<'_>,
+        reference: &Field<'_>,
+    ) -> Option<ArmId> {
+        if let Some(text) = reference.key("armId").text() {
+            return ArmId::parse(text).ok();
+        }
+        self.name_of(self.named(from, reference)?)
+    }
+
+    /// The resource of the fleet that a reference `{group, kind, name}` names.
+    pub(in crate::rules) fn named(
+        &self,
+        from: &Resource<'_>,
+        reference: &Field<'_>,
+    ) -> Option<&Resource<'a>> {
+        let text = |name: &str| reference.key(name).text();
+        let namespace = from.id.namespace.as_str();
+        self.find(&ObjectId::new(
+            text("group")?,
+            text("kind")?,
+            namespace,
+            text("name")?,
+        ))
+    }
+
+    fn subscription(&self, resource: &Resource<'_>) -> &str {
+        let key = (
+            resource.carrier.id.namespace.clone(),
+            cluster_name(resource.carrier).to_owned(),
+        );
+        self.subscriptions.get(&key).map_or("", String::as_str)
+    }
+}
+
+/// The cluster that an object belongs to, by its label or by its own name.
+fn cluster_name(object: &Object) -> &str {
+    object
+        .label(labels::CLUSTER_NAME)
+        .unwrap_or(&object.id.name)
+}
+
+fn resources(object: &Object) -> Vec<Resource<'_>> {
+    let own = kinds::is_aso(&object.id.group).then(|| Resource {
+        id: object.id.clone(),
+        version: object.version.clone(),
+        node: &object.node,
+        carrier: object,
+        path: Path::default(),
+    });
+    let items = embedded::items(object).iter().enumerate();
+    let carried = items.filter_map(|(index, node)| embedded_resource(object, index, node));
+    own.into_iter().chain(carried).collect()
+}
+
+fn embedded_resource<'a>(
+    carrier: &'a Object,
+    index: usize,
+    node: &'a Node,
+) -> Option<Resource<'a>> {
+    let (id, version) = ObjectId::read(node, "")?;
+    Some(Resource {
+        id: ObjectId {
+            namespace: carrier.id.namespace.clone(),
+            ..id
+        },
+        version,
+        node,
+        carrier,
+        path: Path::dotted("spec.resources").index(index),
+    })
+}

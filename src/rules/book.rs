@@ -1,0 +1,124 @@
+//! The rule book: a page for each rule, with why it is there, what breaks it, what keeps it, and where
+//! it comes from. The pages are text beside this; the suite holds the rules to their examples.
+
+use std::sync::OnceLock;
+
+use crate::model::Severity;
+
+/// A family of rules per file. A page is what stands between two headings.
+const FILES: &[&str] = &[include_str!("pages/cluster.md")];
+
+/// What is said of one rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Its id, such as `C15`.
+    pub id: &'static str,
+    /// What must hold, in one line.
+    pub title: &'static str,
+    /// How bad it is when it does not.
+    pub severity: Severity,
+    /// All of the page but its heading, in Markdown.
+    pub text: &'static str,
+    /// What breaks it, and what keeps it.
+    pub examples: Vec<Example>,
+}
+
+/// A part of a fleet as somebody would write it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// Whether it breaks the rule: then the line that is pointed at ends in a comment with the id.
+    pub breaks: bool,
+    /// What it is: `spec` of a ClusterDefinition, a patch of resources of a kind, or `documents`.
+    pub of: &'static str,
+    /// The YAML.
+    pub yaml: &'static str,
+}
+
+/// All pages, in order of id.
+pub fn pages() -> &'static [Page] {
+    static PAGES: OnceLock<Vec<Page>> = OnceLock::new();
+    PAGES.get_or_init(|| {
+        let files = FILES.iter().flat_map(|file| file.split("\n## ").skip(1));
+        let mut pages: Vec<Page> = files.filter_map(page).collect();
+        pages.sort_by_key(|page| page.id);
+        pages
+    })
+}
+
+/// The page of a rule, by its id in any case.
+pub fn find(id: &str) -> Option<&'static Page> {
+    pages().iter().find(|page| page.id.eq_ignore_ascii_case(id))
+}
+
+/// How bad it is to break a rule of the book.
+pub(super) fn severity(id: &str) -> Severity {
+    find(id).map_or(Severity::Error, |page| page.severity)
+}
+
+/// `C15 The title`, an empty line, `error` or `warning` or `info`, then anything.
+fn page(section: &'static str) -> Option<Page> {
+    let (heading, text) = section.split_once('\n')?;
+    let (id, title) = heading.split_once(' ')?;
+    let text = text.trim();
+    let severity = match text.split_whitespace().next()? {
+        "warning" => Severity::Warning,
+        "info" => Severity::Info,
+        _ => Severity::Error,
+    };
+    Some(Page {
+        id,
+        title: title.trim(),
+        severity,
+        text,
+        examples: examples(text),
+    })
+}
+
+/// Blocks that open with three backticks and `yaml`, `bad` or `good`, and what they are of.
+fn examples(text: &'static str) -> Vec<Example> {
+    let blocks = text.split("```yaml ").skip(1);
+    let read = |block: &'static str| {
+        let (head, rest) = block.split_once('\n')?;
+        let (kind, of) = head.split_once(' ')?;
+        let (yaml, _) = rest.split_once("```")?;
+        Some(Example {
+            breaks: kind == "bad",
+            of: of.trim(),
+            yaml,
+        })
+    };
+    blocks.filter_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_has_a_severity_a_reason_a_source_and_both_examples() {
+        for page in pages() {
+            let head = page.text.lines().next().unwrap_or_default();
+            assert!(
+                ["error", "warning", "info"].contains(&head),
+                "{}: {head}",
+                page.id
+            );
+            assert!(
+                page.text.contains("\nSource: "),
+                "{} has no source",
+                page.id
+            );
+            for breaks in [true, false] {
+                let has = page.examples.iter().any(|example| example.breaks == breaks);
+                assert!(has, "{} has no example, breaks: {breaks}", page.id);
+            }
+        }
+    }
+
+    #[test]
+    fn no_id_has_two_pages() {
+        let ids: Vec<&str> = pages().iter().map(|page| page.id).collect();
+        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
+        assert_eq!(find("c15").map(|page| page.id), Some("C15"));
+    }
+}

@@ -1,0 +1,108 @@
+//! Every rule of the book is held to its examples: what breaks it is found at the marked lines and
+//! nowhere else, what keeps it is not found at all.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use capstan::compile::compile;
+use capstan::model::{Severity, Tree};
+use capstan::rules::book::{self, Example};
+
+/// A fleet without faults, of one cluster.
+const BASE: &str = "\
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata: {name: one, namespace: clusters}
+spec:
+  location: uksouth
+  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
+  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
+  identityRef: {name: cluster-identity}
+  version: {id: \"4.20\"}
+  nodePools:
+  - {name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 2}
+";
+
+/// What an example stands in, as somebody would write it.
+fn around(example: &Example) -> String {
+    let overlay = |part: &str| {
+        format!(
+            "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {{name: example}}\nspec:\n{part}"
+        )
+    };
+    let indented = |by: usize| {
+        let lines = example.yaml.lines();
+        lines.fold(String::new(), |mut text, line| {
+            let _ = writeln!(text, "{:by$}{line}", "");
+            text
+        })
+    };
+    match example.of {
+        "documents" => example.yaml.to_owned(),
+        "spec" => overlay(&format!("  merge:\n{}", indented(4))),
+        kind => overlay(&format!(
+            "  patches:\n  - target: {{kind: {kind}}}\n    patch:\n{}",
+            indented(6)
+        )),
+    }
+}
+
+/// The findings in `text` as `line id`, without what is only good to know.
+fn found(text: &str) -> BTreeSet<String> {
+    let files = [("base.yaml", BASE), ("example.yaml", text)];
+    let files = files.map(|(path, text)| (Arc::from(path), Arc::from(text.as_bytes())));
+    let tree = Tree {
+        files: files.into(),
+        ..Tree::default()
+    };
+    let findings = compile(&tree, &[]).findings.into_iter();
+    let findings = findings.filter(|finding| finding.severity != Severity::Info);
+    let told = findings.map(|finding| {
+        let span = finding
+            .span
+            .as_ref()
+            .map(|span| (&*span.path, span.start.line));
+        match span {
+            Some(("example.yaml", line)) => format!("{line} {}", finding.id),
+            _ => format!("elsewhere: {finding}"),
+        }
+    });
+    told.collect()
+}
+
+/// The ids in comments at the ends of lines.
+fn marked(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().enumerate();
+    let marks = lines.filter_map(|(at, line)| Some((at + 1, line.rsplit_once(" # ")?.1)));
+    marks
+        .flat_map(|(line, ids)| ids.split(", ").map(move |id| format!("{line} {id}")))
+        .collect()
+}
+
+#[test]
+fn the_base_has_no_faults() {
+    assert_eq!(found(""), BTreeSet::new());
+}
+
+#[test]
+fn every_rule_keeps_to_its_examples() {
+    let mut wrong = String::new();
+    for page in book::pages() {
+        for (number, example) in page.examples.iter().enumerate() {
+            let text = around(example);
+            let (expected, found) = (marked(&text), found(&text));
+            let own = expected
+                .iter()
+                .any(|mark| mark.ends_with(&format!(" {}", page.id)));
+            if found != expected || own != example.breaks {
+                let _ = writeln!(
+                    wrong,
+                    "{} example {number}: expected {expected:?}, found {found:?} in\n{text}",
+                    page.id
+                );
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
