@@ -174,7 +174,9 @@ impl Runner {
             tracing::debug!(target: "capstan::step", object = %id, "answered");
             match answer {
                 // A watch may have seen it go before this was answered.
-                Ok(()) if deletes && work.leaving.contains_key(id) => runner.tell_leaving(id, Leaving::Deleting),
+                Ok(()) if deletes && work.leaving.contains_key(id) => {
+                    runner.tell_leaving(id, Leaving::Deleting)
+                }
                 // A watch says when it has left.
                 Ok(()) => {}
                 Err(error) => {
