@@ -279,6 +279,23 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn news_within_a_twentieth_of_a_second_are_drawn_together() {
+        let news = async |sender: UnboundedSender<(u64, Report)>| {
+            for (wait, state) in [
+                (100, State::Waiting),
+                (10, State::Applied),
+                (20, State::Progressing),
+            ] {
+                tokio::time::sleep(Duration::from_millis(wait)).await;
+                let _ = sender.send(progress(state, false));
+            }
+            sender.closed().await;
+        };
+        let (_, times) = waited(news).await;
+        assert_eq!(times[..4], [0, 100, 150, 400]);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn news_are_drawn_at_once_and_end_it() {
         for (state, terminal, expected, drawn) in [
             (State::Ready, false, End::Done, vec![0, 100, 350]),
