@@ -23,4 +23,5 @@ pub mod labels;
 pub mod overlay;
 pub mod period;
 pub mod structural;
+pub mod suppliers;
 pub mod timeline;

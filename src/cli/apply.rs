@@ -1,6 +1,6 @@
 //! `capstan apply`: one shot.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use super::ui::Ui;
 use crate::adapters::kubernetes::{self, Assignment};
 use crate::api::timeline;
 use crate::compile::Compiled;
-use crate::model::Clock;
-use crate::plan::{self, ApplySet, ClusterSummary, Report, Tracker};
+use crate::model::{Clock, ObjectId};
+use crate::plan::{self, ApplySet, ClusterSummary, Plan, Report, Summary, Tracker};
 use crate::settings::Environment;
 
 /// Exit 0 when everything was applied (with `--wait`: is ready).
@@ -55,8 +55,10 @@ async fn apply(
     let clock = Arc::clone(&target.clock);
     let waiting = Waiting {
         tracker: Tracker::new(&compiled.graph, timeline::SETTLE, clock.now()),
+        plan: Arc::clone(&plan),
         settled: false,
         news: Vec::new(),
+        told: BTreeMap::new(),
         stuck: None,
         wait: args.wait,
         limit: clock.real(args.timeout),
@@ -79,6 +81,9 @@ async fn apply(
     let _runner = AbortOnDropHandle::new(tokio::spawn(run));
     let mut live = Live::default();
     let draw = |shown: &Shown<'_>| {
+        if !shown.news.is_empty() {
+            live.clear(ui);
+        }
         for line in shown.news {
             ui.say(&format!("  {line}"));
         }
@@ -97,10 +102,13 @@ async fn apply(
 /// What is waited for.
 struct Waiting {
     tracker: Tracker,
+    plan: Arc<Plan>,
     /// Whether everything was applied, and removed what was to be.
     settled: bool,
-    /// What is to be said of members that leave.
+    /// What is to be said, of members that leave and of failures.
     news: Vec<String>,
+    /// The failures that were said.
+    told: BTreeMap<ObjectId, String>,
     /// Why nothing can be done.
     stuck: Option<String>,
     clock: Arc<dyn Clock>,
@@ -141,7 +149,8 @@ impl Waiting {
         loop {
             let looked = tokio::time::Instant::now();
             let (summary, clusters) = self.tracker.overview(self.clock.now());
-            let title = summary.title();
+            let title = summary.brief();
+            self.tell_failures(&summary);
             let done = match self.wait {
                 true => self.settled && self.tracker.is_ready(),
                 false => self.settled,
@@ -149,7 +158,11 @@ impl Waiting {
             let end = match self.stuck.take() {
                 Some(why) => Some(End::Stuck(why)),
                 None if done => Some(End::Done),
-                None => summary.terminal.then_some(End::InVain),
+                // One failure does not keep the others from their turn.
+                None if summary.terminal && self.tracker.has_tried_all(&self.plan) => {
+                    Some(End::InVain)
+                }
+                None => None,
             };
             let news = std::mem::take(&mut self.news);
             if end.is_none() || !news.is_empty() {
@@ -177,12 +190,23 @@ impl Waiting {
         }
     }
 
+    /// What a failure says is said once.
+    fn tell_failures(&mut self, summary: &Summary) {
+        for (id, why) in &summary.failed {
+            if self.told.insert(id.clone(), why.clone()).as_ref() != Some(why) {
+                let words: Vec<&str> = why.split_whitespace().collect();
+                self.news.push(format!("{id} failed: {}", words.join(" ")));
+            }
+        }
+    }
+
     fn note(&mut self, report: Report) {
         match report {
             Report::Object(progress) => drop(self.tracker.note(&progress)),
             Report::Leaving(id, leaving) => self.news.push(format!("{id}: {leaving}")),
             Report::Settled => self.settled = true,
             Report::Stuck(why) => self.stuck = Some(why),
+            Report::Begun => {}
         }
     }
 }
@@ -196,7 +220,7 @@ mod tests {
     use super::*;
     use crate::adapters::sim::clock::SimClock;
     use crate::compile::compile;
-    use crate::model::{ObjectId, Tree};
+    use crate::model::Tree;
     use crate::plan::{Progress, State};
 
     const ONE: &str =
@@ -215,8 +239,14 @@ mod tests {
         let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 60));
         let waiting = Waiting {
             tracker: Tracker::new(&compiled.graph, timeline::SETTLE, clock.now()),
+            plan: Arc::new(plan::against_none(
+                &compiled.objects,
+                &compiled.graph,
+                &ApplySet::new("test", "default"),
+            )),
             settled: false,
             news: Vec::new(),
+            told: BTreeMap::new(),
             stuck: None,
             wait: true,
             limit: clock.real(Duration::from_secs(60)),
@@ -249,10 +279,28 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn news_within_a_twentieth_of_a_second_are_drawn_together() {
+        let news = async |sender: UnboundedSender<(u64, Report)>| {
+            for (wait, state) in [
+                (100, State::Waiting),
+                (10, State::Applied),
+                (20, State::Progressing),
+            ] {
+                tokio::time::sleep(Duration::from_millis(wait)).await;
+                let _ = sender.send(progress(state, false));
+            }
+            sender.closed().await;
+        };
+        let (_, times) = waited(news).await;
+        assert_eq!(times[..4], [0, 100, 150, 400]);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn news_are_drawn_at_once_and_end_it() {
-        for (state, terminal, expected) in [
-            (State::Ready, false, End::Done),
-            (State::Failed, true, End::InVain),
+        for (state, terminal, expected, drawn) in [
+            (State::Ready, false, End::Done, vec![0, 100, 350]),
+            // What it says is drawn before the end.
+            (State::Failed, true, End::InVain, vec![0, 100, 350, 400]),
         ] {
             let news = async |sender: UnboundedSender<(u64, Report)>| {
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -263,7 +311,8 @@ mod tests {
                 sender.closed().await;
             };
             let (end, times) = waited(news).await;
-            assert_eq!((end, times), (expected, vec![0, 100, 350, 400]));
+            let times = (end, times.as_slice());
+            assert_eq!(times, (expected, [drawn, vec![400]].concat().as_slice()));
         }
     }
 }

@@ -8,7 +8,7 @@ use kube::Client;
 
 use super::args::{AccessArgs, ClusterArgs};
 use super::embedded::{Embedded, supply};
-use crate::adapters::kubernetes::{Access, ConnectError, Target, connect};
+use crate::adapters::kubernetes::{Access, ConnectError, Target, connect, trouble};
 use crate::adapters::sim::clock::SimClock;
 use crate::daemon::{self, Engine, WallClock, wall_time};
 use crate::graph::Graph;
@@ -49,12 +49,9 @@ impl Cluster {
     /// Fails when nobody answers there. A daemon has the time to wait; one shot has not.
     pub(super) async fn check(&self) -> anyhow::Result<()> {
         let answer = self.target().client.apiserver_version().await;
-        answer.map(|_| ()).map_err(|error| {
-            let error = anyhow::Error::from(error);
-            anyhow::anyhow!(
-                "the cluster does not answer: {}; is it up, and are the credentials valid?",
-                error.root_cause()
-            )
+        answer.map(drop).map_err(|error| {
+            let (_, why) = trouble(&error);
+            anyhow::anyhow!("nothing is applied: {why}")
         })
     }
 

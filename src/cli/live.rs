@@ -27,6 +27,14 @@ impl Live {
         }
     }
 
+    /// Takes the block away: something else is to be said in its place.
+    pub(super) fn clear(&mut self, ui: &Ui) {
+        if ui.can_redraw() {
+            ui.take_back(self.drawn);
+        }
+        self.drawn = 0;
+    }
+
     /// Leaves the block as it stands; what is said next comes below it.
     pub(super) fn finish(&mut self, ui: &Ui, title: &str, clusters: &[ClusterSummary]) {
         self.draw(ui, title, clusters);

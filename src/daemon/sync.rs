@@ -81,6 +81,7 @@ impl Sync {
                 self.leaving.insert(id, leaving);
             }
             Report::Settled => (self.settled, self.stuck) = (true, None),
+            Report::Begun => self.stuck = None,
             Report::Stuck(why) => {
                 tracing::warn!(why, "nothing can be applied");
                 self.stuck = Some(why);

@@ -225,6 +225,25 @@ async fn what_happens_within_a_tenth_of_a_second_is_reported_together() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_nothing_could_be_applied_for_is_no_longer_told_once_it_is_mended() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let title = |case: &Case| case.daemon.view.borrow().title.clone();
+    case.daemon
+        .reported(1, Report::Stuck("no permission".to_owned()));
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+    assert_eq!(title(&case), "nothing can be applied: no permission");
+    assert_eq!(case.told(), CheckState::Failure);
+    case.daemon.reported(1, Report::Begun);
+    assert_eq!(case.handle_next().await, (0, "Published"));
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+    assert_eq!(
+        title(&case),
+        "0/1 ready, ConfigMap, less than a minute left"
+    );
+    assert_eq!(case.told(), CheckState::Pending);
+}
+
+#[tokio::test(start_paused = true)]
 async fn success_is_looked_at_again_a_minute_after_it_was_lost() {
     let mut case = Case::applying(config_maps(&["a"])).await;
     case.progress("a", State::Ready);

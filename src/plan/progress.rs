@@ -7,10 +7,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::Plan;
 use crate::api::kinds::{AUTHORIZATION, CAPI, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
 use crate::api::timeline;
 use crate::graph::{Graph, Pace, Place, Schedule};
-use crate::model::{Health, HealthState, ObjectId};
+use crate::model::{Health, HealthState, Needed, ObjectId, Predecessor};
 
 /// The state of one object as people read it (DESIGN §12, `rehearse`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -87,7 +88,8 @@ impl Row {
             return false;
         }
         let same = self.state == Some(progress.state);
-        let news = !same || !self.seen || self.message != progress.message;
+        let told = (self.terminal, &self.message) == (progress.terminal, &progress.message);
+        let news = !same || !self.seen || !told;
         if !same {
             self.since = progress.at;
         }
@@ -210,6 +212,26 @@ impl Tracker {
         self.rows.iter().any(failed)
     }
 
+    /// Whether every step of `plan` had its turn, or waits for one that has not come far enough.
+    #[must_use]
+    pub fn has_tried_all(&self, plan: &Plan) -> bool {
+        let waits = |before: &Predecessor| {
+            let state = self.state(&plan.steps[before.step].object);
+            match before.until {
+                Needed::Applied => matches!(state, None | Some(State::Failed)),
+                Needed::Ready => state != Some(State::Ready),
+            }
+        };
+        let mut steps = plan.steps.iter();
+        steps.all(|step| self.state(&step.object).is_some() || step.after.iter().any(waits))
+    }
+
+    /// What was told of an object last in this run.
+    fn state(&self, id: &ObjectId) -> Option<State> {
+        let row = &self.rows[*self.by_id.get(id)?.first()?];
+        row.state.filter(|_| row.seen)
+    }
+
     /// The whole fleet at `now`.
     #[must_use]
     pub fn summary(&self, now: Timestamp) -> Summary {
@@ -311,10 +333,12 @@ impl Tracker {
             failed: failed
                 .iter()
                 .map(|at| {
-                    (
-                        self.graph.vertices[*at].id.clone(),
-                        self.rows[*at].message.clone(),
-                    )
+                    let id = self.graph.vertices[*at].id.clone();
+                    // Many a message begins with whom it is about.
+                    let message = &self.rows[*at].message;
+                    let rest = message.strip_prefix(&format!("{id}: "));
+                    let message = rest.unwrap_or(message).to_owned();
+                    (id, message)
                 })
                 .collect(),
         }
@@ -325,15 +349,25 @@ impl Summary {
     /// `31/54 ready, HCP cluster, about 9 min left`. One line, whatever objects say.
     #[must_use]
     pub fn title(&self) -> String {
-        let mut title = format!("{}/{} ready", self.ready, self.total);
-        if let Some((id, message)) = self.failed.first() {
-            let words: Vec<&str> = message.split_whitespace().collect();
-            return format!("{title}, {id} failed: {}", words.join(" "));
+        let brief = self.brief();
+        let Some((_, message)) = self.failed.first() else {
+            return brief;
+        };
+        let words: Vec<&str> = message.split_whitespace().collect();
+        format!("{brief}: {}", words.join(" "))
+    }
+
+    /// The same without what a failure says.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        let count = format!("{}/{} ready", self.ready, self.total);
+        if let Some((id, _)) = self.failed.first() {
+            return format!("{count}, {id} failed");
         }
-        if self.ready < self.total {
-            title.push_str(&format!(", {}, {}", self.stage, about(self.left)));
+        match self.ready < self.total {
+            true => format!("{count}, {}, {}", self.stage, about(self.left)),
+            false => count,
         }
-        title
     }
 }
 
@@ -365,7 +399,7 @@ fn label(id: &ObjectId) -> String {
 mod tests {
     use super::*;
     use crate::graph;
-    use crate::model::Object;
+    use crate::model::{Action, Change, Object, Step};
 
     const FLEET: &str = "\
 {apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg}}
@@ -453,6 +487,19 @@ mod tests {
     }
 
     #[test]
+    fn that_waiting_is_in_vain_by_now_is_news() {
+        let mut tracker = tracker();
+        let failed = progress(1, "Vault", State::Failed);
+        assert!(tracker.note(&failed));
+        assert!(!tracker.note(&failed));
+        let in_vain = Progress {
+            terminal: true,
+            ..failed
+        };
+        assert!(tracker.note(&in_vain));
+    }
+
+    #[test]
     fn a_failure_is_the_title() {
         let mut tracker = tracker();
         let failed = Progress {
@@ -467,6 +514,39 @@ mod tests {
             summary.title(),
             "0/2 ready, Vault/default/v failed: QuotaExceeded: none left"
         );
+    }
+
+    #[test]
+    fn all_was_tried_when_what_is_left_waits_for_what_failed() {
+        let step = |kind: &str, after: &[usize]| Step {
+            object: progress(0, kind, State::Failed).object,
+            action: Action::Apply {
+                payload: serde_json::Value::Null,
+                manager: String::new(),
+                force: false,
+                left: Vec::new(),
+            },
+            change: Change::Create,
+            after: after
+                .iter()
+                .map(|step| Predecessor {
+                    step: *step,
+                    until: Needed::Applied,
+                })
+                .collect(),
+        };
+        let plan = |after: &[usize]| Plan {
+            steps: vec![step("ResourceGroup", &[]), step("Vault", after)],
+            ..Plan::default()
+        };
+        let mut tracker = tracker();
+        assert!(!tracker.has_tried_all(&plan(&[])));
+        tracker.note(&progress(1, "ResourceGroup", State::Failed));
+        assert!(!tracker.has_tried_all(&plan(&[])), "the vault needs nobody");
+        assert!(tracker.has_tried_all(&plan(&[0])));
+        tracker.note(&progress(2, "ResourceGroup", State::Applied));
+        tracker.note(&progress(2, "Vault", State::Failed));
+        assert!(tracker.has_tried_all(&plan(&[])));
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub enum Report {
     Settled,
     /// Nothing can be done before this is mended.
     Stuck(String),
+    /// It is mended: steps are begun.
+    Begun,
 }
 
 /// How a member that leaves the set fares.

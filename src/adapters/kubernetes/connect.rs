@@ -31,8 +31,12 @@ pub enum ConnectError {
     #[error("the kubeconfig cannot be read: {}", plain(.0))]
     File(Box<KubeconfigError>),
     /// The context is not there.
-    #[error("the kubeconfig has no context {wanted:?}; it has {known}")]
+    #[error(
+        "the kubeconfig {file} has no context {wanted:?}; it has {known}: give one of these with --context"
+    )]
     Context {
+        /// Which file it is.
+        file: String,
         /// What was asked for.
         wanted: String,
         /// What there is.
@@ -91,7 +95,12 @@ async fn from_file(access: &Access) -> Result<Config, ConnectError> {
         && !file.contexts.iter().any(|context| context.name == *wanted)
     {
         let known: Vec<&str> = file.contexts.iter().map(|one| one.name.as_str()).collect();
+        let file = access.kubeconfig.as_ref();
         return Err(ConnectError::Context {
+            file: file.map_or_else(
+                || "of KUBECONFIG or ~/.kube/config".to_owned(),
+                |file| file.display().to_string(),
+            ),
             wanted: wanted.clone(),
             known: match known.as_slice() {
                 [] => "none".to_owned(),
@@ -139,9 +148,11 @@ contexts: [{name: one, context: {cluster: one, user: me, namespace: here}}, {nam
         assert_eq!(client.default_namespace(), "here");
         let refused = |result: Result<Client, String>| result.err().unwrap_or_default();
         let missing = refused(connected(KUBECONFIG, Some("three")).await);
-        assert_eq!(
-            missing,
-            "the kubeconfig has no context \"three\"; it has one, two"
+        assert!(
+            missing.ends_with(
+                " has no context \"three\"; it has one, two: give one of these with --context"
+            ),
+            "{missing}"
         );
         let broken = refused(connected(KUBECONFIG, Some("two")).await);
         assert!(broken.contains("gone"), "{broken}");

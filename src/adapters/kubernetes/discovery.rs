@@ -37,23 +37,37 @@ impl Discovery {
         }
     }
 
-    /// How the cluster serves `object` at `version`. A group that lacks the kind is asked for again
-    /// the next time: its definition may have been applied meanwhile.
+    /// How the cluster serves `object` at `version`; when it does not, the error says what it serves
+    /// instead.
     pub(super) async fn resolve(&self, object: &ObjectId, version: &str) -> Result<Served, Error> {
+        match self.find(object, version).await? {
+            Some(served) => Ok(served),
+            None => Err(Error::NotServed {
+                object: object.clone(),
+                version: version.to_owned(),
+                served: self.versions(object).await?,
+            }),
+        }
+    }
+
+    /// How the cluster serves `object` at `version`, if it does. A group that lacks the kind is asked
+    /// for again the next time: its definition may have been applied meanwhile.
+    pub(super) async fn find(
+        &self,
+        object: &ObjectId,
+        version: &str,
+    ) -> Result<Option<Served>, Error> {
         let gvk = GroupVersionKind::gvk(&object.group, version, &object.kind);
         let api_version = gvk.api_version();
         let cell = self.cell(&api_version);
         let resources = cell
             .get_or_try_init(|| self.ask(object, version, &api_version))
             .await?;
-        find(resources, &gvk).ok_or_else(|| {
+        let found = find(resources, &gvk);
+        if found.is_none() {
             self.forget(&api_version, &cell);
-            Error::NotServed {
-                object: object.clone(),
-                kind: object.kind.clone(),
-                api_version,
-            }
-        })
+        }
+        Ok(found)
     }
 
     /// Whatever was said of a group and version is asked for again.
@@ -65,23 +79,40 @@ impl Discovery {
 
     /// The version at which the cluster prefers to serve a kind; none when it does not serve it.
     pub(super) async fn preferred(&self, object: &ObjectId) -> Result<Option<String>, Error> {
-        if object.group.is_empty() {
-            return Ok(Some("v1".to_owned()));
-        }
-        let groups = self.client.list_api_groups().await;
-        let groups = groups.map_err(|error| Error::new(object, error))?.groups;
-        let Some(group) = groups.into_iter().find(|group| group.name == object.group) else {
-            return Ok(None);
-        };
-        let preferred = group.preferred_version.into_iter().chain(group.versions);
-        for version in preferred {
-            match self.resolve(object, &version.version).await {
-                Ok(_) => return Ok(Some(version.version)),
-                Err(Error::NotServed { .. }) => {}
-                Err(error) => return Err(error),
+        for version in self.of_group(object).await? {
+            if self.find(object, &version).await?.is_some() {
+                return Ok(Some(version));
             }
         }
         Ok(None)
+    }
+
+    /// All versions at which the cluster serves a kind, the preferred one first.
+    async fn versions(&self, object: &ObjectId) -> Result<Vec<String>, Error> {
+        let mut versions = Vec::new();
+        for version in self.of_group(object).await? {
+            if self.find(object, &version).await?.is_some() {
+                versions.push(version);
+            }
+        }
+        Ok(versions)
+    }
+
+    /// The versions of a kind's group, the preferred one first.
+    async fn of_group(&self, object: &ObjectId) -> Result<Vec<String>, Error> {
+        if object.group.is_empty() {
+            return Ok(vec!["v1".to_owned()]);
+        }
+        let groups = self.client.list_api_groups().await;
+        let groups = groups.map_err(|error| Error::new(object, error))?.groups;
+        let group = groups.into_iter().find(|group| group.name == object.group);
+        let Some(group) = group else {
+            return Ok(Vec::new());
+        };
+        let preferred = group.preferred_version.map(|preferred| preferred.version);
+        let all = group.versions.into_iter().map(|one| one.version);
+        let others = all.filter(|version| Some(version) != preferred.as_ref());
+        Ok(preferred.iter().cloned().chain(others).collect())
     }
 
     async fn ask(

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::refusal::Refusal;
+use crate::api::suppliers;
 use crate::model::{ErrorClass, ObjectId};
 use crate::plan::{Foreign, NotOurs};
 
@@ -9,27 +11,25 @@ use crate::plan::{Foreign, NotOurs};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The API server answered with a refusal.
-    #[error("{object}: the API server refused it: {} ({}{})", .status.message, .status.reason, code(.status))]
+    #[error("{object}: {}", Refusal::of(.status))]
     Refused {
         /// The object that was written.
         object: ObjectId,
         /// What the API server said.
         status: Box<kube::core::Status>,
     },
-    /// The API server does not serve the kind.
-    #[error(
-        "{object}: the cluster does not serve {kind} of {api_version}; install its CustomResourceDefinition, or use a served version"
-    )]
+    /// The API server does not serve the kind at this version.
+    #[error("{object}: {}", not_served(.object, .version, .served))]
     NotServed {
         /// The object that was to be written.
         object: ObjectId,
-        /// Its kind.
-        kind: String,
-        /// The group and version that were asked for.
-        api_version: String,
+        /// The version that was asked for.
+        version: String,
+        /// The versions at which the kind is served.
+        served: Vec<String>,
     },
     /// The API server could not be reached or did not answer as one.
-    #[error("{object}: the cluster cannot be reached: {source}")]
+    #[error("{object}: {}", unreachable(.source))]
     Unreachable {
         /// The object the request was about.
         object: ObjectId,
@@ -65,26 +65,53 @@ pub enum Error {
     },
 }
 
-/// The number of the answer, where the reason does not say it.
-fn code(status: &kube::core::Status) -> String {
-    match status.reason.as_str() {
-        "" => status.code.to_string(),
-        _ => String::new(),
+/// What is served instead, or who supplies the kind.
+fn not_served(object: &ObjectId, version: &str, served: &[String]) -> String {
+    let ObjectId { group, kind, .. } = object;
+    let api_version = |version: &str| match group.as_str() {
+        "" => version.to_owned(),
+        group => format!("{group}/{version}"),
+    };
+    let missing = format!(
+        "the cluster does not serve {kind} of {}",
+        api_version(version)
+    );
+    match served {
+        [] => format!(
+            "{missing}, nor any other version of it: {}. It is applied once it is served",
+            suppliers::help(group, kind)
+        ),
+        served => {
+            let served: Vec<String> = served.iter().map(|one| api_version(one)).collect();
+            format!(
+                "{missing}, but {}: write one that is served as its apiVersion, or install the version. It is applied once it is served",
+                served.join(", ")
+            )
+        }
     }
 }
 
-/// API servers answer 500 to an apply that does not fit the kind's schema (kubernetes issue 122480),
-/// to one of an object that no longer fits, and to one of an object with managers of a version that
-/// its definition no longer has.
-fn is_schema_error(status: &kube::core::Status) -> bool {
-    const OPENINGS: [&str; 3] = [
-        "failed to create typed patch object",
-        "failed to create typed live object",
-        "request to convert CR to an invalid group/version",
-    ];
-    OPENINGS
-        .iter()
-        .any(|opening| status.message.starts_with(opening))
+/// What a failed request means, whatever it was about, and what to do about it.
+#[must_use]
+pub fn trouble(error: &kube::Error) -> (ErrorClass, String) {
+    match error {
+        kube::Error::Api(status) => {
+            let refusal = Refusal::of(status);
+            (refusal.class(), refusal.to_string())
+        }
+        other => (ErrorClass::Transient, unreachable(other)),
+    }
+}
+
+/// What lies beneath: the layers above it only repeat that a request failed.
+fn unreachable(error: &kube::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    format!(
+        "the cluster cannot be reached: {cause}. See whether it is up, and whether the kubeconfig names its address"
+    )
 }
 
 impl Error {
@@ -112,14 +139,7 @@ impl Error {
             Self::NotServed { .. } => ErrorClass::Gone,
             Self::Foreign { .. } | Self::Parent(_) => ErrorClass::Denied,
             Self::Unsendable { .. } => ErrorClass::Bug,
-            Self::Refused { status, .. } => match status.code {
-                401 | 403 => ErrorClass::Denied,
-                409 => ErrorClass::Conflict,
-                404 | 410 => ErrorClass::Gone,
-                500 if is_schema_error(status) => ErrorClass::Invalid,
-                408 | 429 | 500..=599 => ErrorClass::Transient,
-                _ => ErrorClass::Invalid,
-            },
+            Self::Refused { status, .. } => Refusal::of(status).class(),
         }
     }
 
@@ -137,50 +157,38 @@ impl Error {
 
 #[cfg(test)]
 mod tests {
-    use kube::core::Status;
-
     use super::*;
 
-    fn refused(code: u16, reason: &str, message: &str) -> Error {
-        let object = ObjectId::new("", "ConfigMap", "a", "b");
-        let status = Status::failure(message, reason).with_code(code);
-        Error::new(&object, kube::Error::Api(status.boxed()))
+    fn not_served(group: &str, version: &str, served: &[&str]) -> String {
+        let error = Error::NotServed {
+            object: ObjectId::new(group, "Vault", "ns", "v"),
+            version: version.to_owned(),
+            served: served.iter().map(|one| (*one).to_owned()).collect(),
+        };
+        error.to_string()
     }
 
     #[test]
-    fn the_class_follows_the_answer() {
-        let schema = "failed to create typed patch object (a/b; v1, Kind=X): .spec.y: field not declared in schema";
-        let version = "request to convert CR to an invalid group/version: g.dev/v1alpha1";
-        let cases = [
-            (403, "", ErrorClass::Denied),
-            (404, "", ErrorClass::Gone),
-            (409, "", ErrorClass::Conflict),
-            (422, "", ErrorClass::Invalid),
-            (429, "", ErrorClass::Transient),
-            (500, "etcdserver: leader changed", ErrorClass::Transient),
-            (500, schema, ErrorClass::Invalid),
-            (500, version, ErrorClass::Invalid),
-            (503, "", ErrorClass::Transient),
-        ];
-        for (code, message, class) in cases {
-            assert_eq!(
-                refused(code, "", message).class(),
-                class,
-                "{code} {message}"
-            );
-        }
+    fn a_kind_that_is_not_served_is_told_with_what_is() {
+        let said = not_served("keyvault.azure.com", "v1", &["v2", "v3"]);
+        assert!(
+            said.starts_with("Vault/ns/v: the cluster does not serve Vault of keyvault.azure.com/v1, but keyvault.azure.com/v2, keyvault.azure.com/v3: "),
+            "{said}"
+        );
+        let said = not_served("keyvault.azure.com", "v1", &[]);
+        assert!(said.contains("Azure Service Operator"), "{said}");
+        let said = not_served("", "v2", &["v1"]);
+        assert!(
+            said.contains("does not serve Vault of v2, but v1: "),
+            "{said}"
+        );
     }
 
     #[test]
-    fn a_refusal_without_a_reason_shows_its_number() {
-        let said = |reason| refused(500, reason, "no").to_string();
-        assert_eq!(
-            said(""),
-            "ConfigMap/a/b: the API server refused it: no (500)"
-        );
-        assert_eq!(
-            said("Boom"),
-            "ConfigMap/a/b: the API server refused it: no (Boom)"
-        );
+    fn trouble_is_told_of_nothing_in_particular() {
+        let status = kube::core::Status::failure("no", "Boom").with_code(500);
+        let (class, said) = trouble(&kube::Error::Api(status.boxed()));
+        assert_eq!(class, ErrorClass::Transient);
+        assert_eq!(said, "the API server refused it: no (Boom)");
     }
 }

@@ -20,6 +20,7 @@ mod discovery;
 mod embedded;
 mod error;
 mod parent;
+mod refusal;
 mod request;
 mod rest;
 mod runner;
@@ -29,6 +30,6 @@ mod watch;
 
 pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect};
-pub use error::Error;
+pub use error::{Error, trouble};
 pub use runner::{Approvals, Assignment, Options, Target, run, run_once};
 pub use secret::{Fault, SecretError, connect_by_secret};

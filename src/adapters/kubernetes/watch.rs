@@ -24,8 +24,9 @@ use tokio::time::Instant;
 
 use super::discovery::Served;
 use super::embedded::Kind;
+use super::error::trouble;
 use super::request::PATIENCE;
-use crate::model::ObjectId;
+use crate::model::{ErrorClass, ObjectId};
 
 /// How long a watch rests that breaks for the first time, about.
 const FIRST_REST: Duration = Duration::from_secs(1);
@@ -36,10 +37,10 @@ const LONGEST_REST: Duration = Duration::from_secs(32);
 pub(super) enum News {
     /// A live object as it is now, or `None` when it is gone, as a watch sees it.
     Object(Seen, ObjectId, Option<Box<Json>>),
-    /// Every member of this kind has been told: these.
-    Listed(Kind, BTreeSet<ObjectId>),
-    /// The members of this kind cannot be watched now.
-    Interrupted(Kind, Broken),
+    /// Everything of this kind has been told: these.
+    Listed(Seen, Kind, BTreeSet<ObjectId>),
+    /// This kind cannot be watched now.
+    Interrupted(Seen, Kind, Broken),
     /// The cluster does not serve this kind any more, as it seems. Its watch is over.
     Lost(Kind),
     /// The definition of a kind of this group appeared or changed.
@@ -52,6 +53,18 @@ pub(super) struct Broken {
     pub(super) why: String,
     /// Whether we may not watch, or are not known.
     pub(super) denied: bool,
+}
+
+impl Broken {
+    fn new(error: &watcher::Error) -> Self {
+        let transient = || (ErrorClass::Transient, error.to_string());
+        let (class, why) = match error {
+            watcher::Error::WatchError(status) => trouble(&kube::Error::Api(status.clone())),
+            error => cause(error).map_or_else(transient, trouble),
+        };
+        let denied = class == ErrorClass::Denied;
+        Self { why, denied }
+    }
 }
 
 /// News of all definitions of custom kinds. Their content, which is large, is not asked for.
@@ -67,7 +80,11 @@ pub(super) fn definitions(client: &Client) -> BoxStream<'static, News> {
         }
         Ok(_) => None,
         Err(error) => {
-            tracing::warn!(%error, "definitions of custom kinds cannot be watched now; trying again");
+            let Broken { why, .. } = Broken::new(&error);
+            tracing::warn!(
+                why,
+                "definitions of custom kinds cannot be watched now; trying again"
+            );
             None
         }
     });
@@ -166,46 +183,42 @@ fn news(
     // The objects known to be there, and those seen since a fresh list began.
     let (mut there, mut listed) = (BTreeSet::new(), BTreeSet::new());
     let mut over = false;
-    let news = events.map(move |event| {
-        match event {
-            Err(error) if seen == Seen::Member && status(&error) == Some(404) => {
-                vec![News::Lost(kind(&resource))]
-            }
-            Ok(watcher::Event::Apply(object)) => {
-                there.insert(id(&object, &resource));
-                vec![present(object, &resource, seen)]
-            }
-            Ok(watcher::Event::InitApply(object)) => {
-                listed.insert(id(&object, &resource));
-                vec![present(object, &resource, seen)]
-            }
-            Ok(watcher::Event::Delete(object)) => {
-                let id = id(&object, &resource);
-                there.remove(&id);
-                vec![News::Object(seen, id, None)]
-            }
-            Ok(watcher::Event::Init) => {
-                listed.clear();
-                Vec::new()
-            }
-            Ok(watcher::Event::InitDone) => {
-                let gone: Vec<ObjectId> = there.difference(&listed).cloned().collect();
-                there = std::mem::take(&mut listed);
-                let gone = gone.into_iter().map(|id| News::Object(seen, id, None));
-                let listed = (seen == Seen::Member)
-                    .then(|| News::Listed(kind(&resource), there.clone()));
-                gone.chain(listed).collect()
-            }
-            Err(error) => {
-                tracing::warn!(kind = resource.kind, %error, "the watch was interrupted; it will be taken up again");
-                match seen {
-                    Seen::Member => {
-                        let (why, denied) = (error.to_string(), matches!(status(&error), Some(401 | 403)));
-                        vec![News::Interrupted(kind(&resource), Broken { why, denied })]
-                    },
-                    Seen::Embedded => Vec::new(),
-                }
-            }
+    let news = events.map(move |event| match event {
+        Err(error) if seen == Seen::Member && is_missing(&error) => {
+            vec![News::Lost(kind(&resource))]
+        }
+        Ok(watcher::Event::Apply(object)) => {
+            there.insert(id(&object, &resource));
+            vec![present(object, &resource, seen)]
+        }
+        Ok(watcher::Event::InitApply(object)) => {
+            listed.insert(id(&object, &resource));
+            vec![present(object, &resource, seen)]
+        }
+        Ok(watcher::Event::Delete(object)) => {
+            let id = id(&object, &resource);
+            there.remove(&id);
+            vec![News::Object(seen, id, None)]
+        }
+        Ok(watcher::Event::Init) => {
+            listed.clear();
+            Vec::new()
+        }
+        Ok(watcher::Event::InitDone) => {
+            let gone: Vec<ObjectId> = there.difference(&listed).cloned().collect();
+            there = std::mem::take(&mut listed);
+            let gone = gone.into_iter().map(|id| News::Object(seen, id, None));
+            let listed = News::Listed(seen, kind(&resource), there.clone());
+            gone.chain([listed]).collect()
+        }
+        Err(error) => {
+            let broken = Broken::new(&error);
+            tracing::warn!(
+                kind = resource.kind,
+                why = broken.why,
+                "the watch was interrupted; it will be taken up again"
+            );
+            vec![News::Interrupted(seen, kind(&resource), broken)]
         }
     });
     let whole = news.take_while(move |news| {
@@ -216,17 +229,18 @@ fn news(
     whole.flat_map(futures::stream::iter)
 }
 
-/// The number of the API server's refusal.
-fn status(error: &watcher::Error) -> Option<u16> {
+/// What a request of the watcher came to.
+fn cause(error: &watcher::Error) -> Option<&kube::Error> {
     use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
     match error {
-        InitialListFailed(cause) | WatchStartFailed(cause) | WatchFailed(cause) => match cause {
-            kube::Error::Api(status) => Some(status.code),
-            _ => None,
-        },
-        watcher::Error::WatchError(status) => Some(status.code),
-        watcher::Error::NoResourceVersion => None,
+        InitialListFailed(cause) | WatchStartFailed(cause) | WatchFailed(cause) => Some(cause),
+        watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => None,
     }
+}
+
+/// Whether nothing is at the address of the kind.
+fn is_missing(error: &watcher::Error) -> bool {
+    matches!(cause(error), Some(kube::Error::Api(status)) if status.code == 404)
 }
 
 fn id(object: &DynamicObject, resource: &ApiResource) -> ObjectId {

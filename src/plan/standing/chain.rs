@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Phase, Scene};
 use crate::api::kinds::is_aso;
-use crate::api::timeline;
+use crate::api::{suppliers, timeline};
 use crate::health;
 use crate::model::{Health, HealthState, ObjectId};
 
@@ -103,7 +103,7 @@ impl Scene {
         match standing.phase {
             Phase::Ready => STILL_THERE.to_owned(),
             Phase::Missing => missing(id),
-            Phase::NotServed => not_served(id),
+            Phase::NotServed => suppliers::help(&id.group, &id.kind),
             Phase::NotMade if standing.reason.is_empty() => NOT_MADE.to_owned(),
             Phase::Deleting if is_aso(&id.group) => in_azure(id, standing.since, now, true),
             Phase::Deleting => deleting(id, &standing.message),
@@ -125,19 +125,6 @@ fn missing(id: &ObjectId) -> String {
         _ => "add it to the fleet, or make it",
     };
     format!("{what}, or correct the name where it is used")
-}
-
-fn not_served(id: &ObjectId) -> String {
-    match is_aso(&id.group) {
-        true => format!(
-            "add {}/* to the CRD patterns of Azure Service Operator (--crd-pattern), and restart it",
-            id.group
-        ),
-        false => format!(
-            "install what serves {} of {}, with its CustomResourceDefinition",
-            id.kind, id.group
-        ),
-    }
 }
 
 fn deleting(id: &ObjectId, message: &str) -> String {

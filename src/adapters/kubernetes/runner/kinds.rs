@@ -134,6 +134,24 @@ impl Runner {
         }
     }
 
+    /// What controllers make of a kind may not be seen: that is said, since it may last.
+    pub(super) fn made_unseen(&mut self, kind: &Kind, broken: &Broken) {
+        let Some(work) = &mut self.work else { return };
+        if broken.denied && work.embedded.served(kind, false) {
+            let why = format!("its progress cannot be seen: {}", broken.why);
+            self.tell_embedded(kind, State::Failed, &why);
+        }
+    }
+
+    /// What controllers made of a kind was told; what they did not make is waited for again.
+    pub(super) fn made_listed(&mut self, kind: &Kind) {
+        let Some(work) = &mut self.work else { return };
+        if work.embedded.served(kind, true) {
+            self.tell_embedded(kind, State::Waiting, "");
+            self.tell_made();
+        }
+    }
+
     /// The cluster does not serve a kind any more, or is just being started.
     pub(super) fn lost(&mut self, kind: Kind) {
         let rest = rest(ErrorClass::Gone, 4, None);

@@ -231,12 +231,18 @@ impl Runner {
             News::Object(Seen::Member, id, Some(live)) => self.observed(&id, &live),
             News::Object(Seen::Member, id, None) => self.vanished(&id),
             News::Object(Seen::Embedded, id, live) => self.made_seen(&id, live.as_deref()),
-            News::Listed(kind, there) => {
+            News::Listed(Seen::Member, kind, there) => {
                 self.confirm_missing(&kind, &there);
                 self.listed(&kind);
             }
+            News::Listed(Seen::Embedded, kind, _) => self.made_listed(&kind),
             News::Lost(kind) => self.lost(kind),
-            News::Interrupted(kind, broken) => self.interrupted(&kind, &broken),
+            News::Interrupted(Seen::Member, kind, broken) => {
+                self.interrupted(&kind, &broken);
+            }
+            News::Interrupted(Seen::Embedded, kind, broken) => {
+                self.made_unseen(&kind, &broken);
+            }
             News::Definition(group) => self.defined(&group),
         }
     }

@@ -252,6 +252,10 @@ impl Runner {
         work.parent = Some(opened.now);
         work.parent_version = opened.version;
         work.stirred = true;
+        if std::mem::take(&mut work.openings) > 0 {
+            self.report(Report::Begun);
+        }
+        let Some(work) = &mut self.work else { return };
         let steps = work.keys.iter().enumerate();
         let known: BTreeMap<Kind, ObjectId> = steps
             .rev()

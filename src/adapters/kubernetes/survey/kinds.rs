@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::read::Reader;
 use super::trouble::SurveyError;
-use crate::adapters::kubernetes::Error;
 use crate::adapters::kubernetes::discovery::{Discovery, Served};
 use crate::model::ObjectId;
 
@@ -45,10 +44,10 @@ impl Kinds {
     ) -> Result<Option<Served>, SurveyError> {
         let any = ObjectId::new(group, kind, "", "");
         for version in self.versions.get(group).into_iter().flatten() {
-            match self.discovery.resolve(&any, version).await {
-                Ok(served) => return Ok(Some(served)),
-                Err(Error::NotServed { .. }) => {}
-                Err(error) => return Err(SurveyError::Discovery(Box::new(error))),
+            let found = self.discovery.find(&any, version).await;
+            let found = found.map_err(|error| SurveyError::Discovery(Box::new(error)))?;
+            if found.is_some() {
+                return Ok(found);
             }
         }
         Ok(None)

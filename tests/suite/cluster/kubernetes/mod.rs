@@ -68,7 +68,16 @@ impl Kubernetes {
             assert!(!required, "{HELP}");
             TOLD.call_once(|| eprintln!("{HELP}"));
         }
-        built.map(|path| Self::Program(Program::start(&path)))
+        built.map(|path| Self::Program(Program::start(&path, None)))
+    }
+
+    /// One with the data of `dir`, also those of an earlier one. It has another address each time, and
+    /// other credentials.
+    #[allow(dead_code, reason = "the benchmark has no use for it")]
+    pub(super) fn with_data(dir: &Path) -> Option<Self> {
+        Self::orderly()?;
+        let path = program::built()?;
+        Some(Self::Program(Program::start(&path, Some(dir))))
     }
 
     /// Whether garbage is collected, namespaces end and history can be forgotten.

@@ -28,9 +28,12 @@ impl Drop for Program {
 }
 
 impl Program {
-    /// Starts it and waits until it is ready.
-    pub(super) fn start(program: &Path) -> Self {
+    /// Starts it and waits until it is ready. Its data are in `dir`, also those of an earlier run;
+    /// without one in a directory of its own.
+    pub(super) fn start(program: &Path, dir: Option<&Path>) -> Self {
+        let dir = dir.into_iter().flat_map(|dir| [Path::new("-dir"), dir]);
         let mut child = Command::new(program)
+            .args(dir)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -1,0 +1,120 @@
+//! Who supplies the definition of a kind that a cluster does not serve.
+//!
+//! In: a group and a kind. Out: one line that says whom to install, or how to set it. Sources:
+//! facts/aro-rules.md §1.1, facts/aro-controllers.md. It does not know: what the cluster serves.
+
+use super::kinds::{CAPI, CAPSTAN, CONTROL_PLANE, INFRASTRUCTURE, is_aso};
+
+/// HyperShift: hosted clusters and node pools.
+const HYPERSHIFT: &str = "hypershift.openshift.io";
+
+/// What to do so that `kind` of `group` is served.
+#[must_use]
+pub fn help(group: &str, kind: &str) -> String {
+    match group {
+        _ if is_aso(group) => format!(
+            "install Azure Service Operator, or add {group}/* to its crdPattern (--crd-pattern; ADDITIONAL_ASO_CRDS where CAPZ brings it) and restart it"
+        ),
+        INFRASTRUCTURE | CONTROL_PLANE if kind.starts_with("ARO") => {
+            "install CAPZ, the Azure provider of Cluster API, with its feature gate ARO (EXP_ARO=true)".to_owned()
+        }
+        INFRASTRUCTURE if kind.starts_with("Azure") => {
+            "install CAPZ, the Azure provider of Cluster API".to_owned()
+        }
+        INFRASTRUCTURE | CONTROL_PLANE => format!("install the provider of Cluster API that has {kind}"),
+        CAPI => "install Cluster API (its core provider)".to_owned(),
+        _ if group.ends_with(".cluster.x-k8s.io") => {
+            format!("install Cluster API, or the provider of it that has {kind}")
+        }
+        HYPERSHIFT => "install the HyperShift operator".to_owned(),
+        CAPSTAN => "install Capstan's own definitions: capstan crds | kubectl apply -f -".to_owned(),
+        _ if is_built_in(group) => {
+            format!("Kubernetes itself has no {kind} there: correct its kind or apiVersion")
+        }
+        _ => format!("install what serves {kind} of {group}, with its CustomResourceDefinition"),
+    }
+}
+
+/// Whether Kubernetes itself serves the group.
+fn is_built_in(group: &str) -> bool {
+    const WITHOUT_DOT: &[&str] = &["", "apps", "autoscaling", "batch", "policy"];
+    const SUFFIXED: &[&str] = &[
+        "admissionregistration",
+        "apiextensions",
+        "apiregistration",
+        "authentication",
+        "authorization",
+        "certificates",
+        "coordination",
+        "discovery",
+        "events",
+        "flowcontrol.apiserver",
+        "networking",
+        "node",
+        "rbac.authorization",
+        "resource",
+        "scheduling",
+        "storage",
+    ];
+    let suffixed = group.strip_suffix(".k8s.io");
+    WITHOUT_DOT.contains(&group) || suffixed.is_some_and(|group| SUFFIXED.contains(&group))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::kinds::KINDS;
+
+    #[test]
+    fn every_kind_we_know_has_a_supplier_with_a_name() {
+        for kind in KINDS {
+            let help = help(kind.group, kind.kind);
+            let named = ["Azure Service Operator", "CAPZ", "Cluster API"];
+            let named = named.iter().any(|name| help.contains(name));
+            assert!(named, "{} of {}: {help}", kind.kind, kind.group);
+        }
+    }
+
+    #[test]
+    fn the_group_tells_the_supplier() {
+        let cases = [
+            (
+                "network.azure.com",
+                "VirtualNetwork",
+                "add network.azure.com/* to its crdPattern",
+            ),
+            (CONTROL_PLANE, "AROControlPlane", "feature gate ARO"),
+            (INFRASTRUCTURE, "AROCluster", "feature gate ARO"),
+            (INFRASTRUCTURE, "AzureClusterIdentity", "install CAPZ"),
+            (
+                INFRASTRUCTURE,
+                "AWSCluster",
+                "the provider of Cluster API that has AWSCluster",
+            ),
+            (CAPI, "Cluster", "install Cluster API"),
+            (
+                "addons.cluster.x-k8s.io",
+                "ClusterResourceSet",
+                "Cluster API",
+            ),
+            (HYPERSHIFT, "HostedCluster", "HyperShift"),
+            (CAPSTAN, "ClusterDefinition", "capstan crds"),
+            (
+                "cert-manager.io",
+                "Certificate",
+                "what serves Certificate of cert-manager.io",
+            ),
+            ("apps", "Deploiment", "correct its kind"),
+            ("networking.k8s.io", "Ingres", "correct its kind"),
+            (
+                "gateway.networking.k8s.io",
+                "Gateway",
+                "install what serves",
+            ),
+        ];
+        for (group, kind, part) in cases {
+            let help = help(group, kind);
+            assert!(help.contains(part), "{kind} of {group}: {help}");
+        }
+    }
+}

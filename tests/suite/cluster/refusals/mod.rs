@@ -1,0 +1,34 @@
+//! What a cluster refuses, and how that is told: what, where and what to do, once, while all else goes
+//! on. The shipped program, `apply` and `run`, on the simulator as far as it can play it, and on a real
+//! server.
+
+mod admission;
+mod credentials;
+mod entry;
+mod kinds;
+mod namespaces;
+mod restart;
+mod rights;
+mod stage;
+
+/// These sleep for minutes, so they do it together.
+#[test]
+fn what_rests_for_minutes_goes_on_by_itself() {
+    let slow: [(&str, fn()); 3] = [
+        (
+            "a namespace that ends",
+            namespaces::waits_until_it_is_made_again,
+        ),
+        ("a full quota", admission::is_tried_until_the_quota_has_room),
+        (
+            "refused credentials",
+            credentials::are_named_until_the_file_has_others,
+        ),
+    ];
+    std::thread::scope(|scope| {
+        for (name, proof) in slow {
+            let thread = std::thread::Builder::new().name(name.to_owned());
+            thread.spawn_scoped(scope, proof).expect("a thread");
+        }
+    });
+}

@@ -1,0 +1,100 @@
+//! The API server is stopped and started again with its data. (On the simulator, whole fleets go
+//! through that in `faults`.)
+
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use capstan::model::CheckState;
+use http::{Response, StatusCode};
+use kube::Client;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use super::stage::{FREE, Stage};
+use crate::cluster::kubernetes::Kubernetes;
+use crate::cluster::pipeline::anonymous;
+
+/// The server behind an address that stays: that of the server itself is another each time. Nobody
+/// answers there while it is stopped.
+struct Front {
+    server: Kubernetes,
+    runtime: Runtime,
+}
+
+impl Front {
+    fn start(dir: &Path, address: &str) -> Option<(Self, String)> {
+        let server = Kubernetes::with_data(dir)?;
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(2).enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let client = runtime.block_on(server.client());
+        let listener = runtime.block_on(TcpListener::bind(address));
+        let listener = listener.expect("the address is free");
+        let address = listener.local_addr().expect("an address").to_string();
+        let client = Arc::new(client);
+        let router = Router::new().fallback(move |request: Request| {
+            let client = Arc::clone(&client);
+            async move { passed_on(&client, request).await }
+        });
+        runtime.spawn(async move { axum::serve(listener, router).await });
+        Some((Self { server, runtime }, address))
+    }
+
+    /// Cuts every connection, and kills the server.
+    fn stop(self) {
+        self.runtime.shutdown_background();
+        drop(self.server);
+    }
+}
+
+async fn passed_on(client: &Client, request: Request) -> Response<Body> {
+    let (mut parts, body) = request.into_parts();
+    parts.headers.remove("host");
+    let body = axum::body::to_bytes(body, usize::MAX).await;
+    let body = body.expect("the request is whole").to_vec();
+    let request = Request::from_parts(parts, kube::client::Body::from(body));
+    match client.send(request).await {
+        Ok(answer) => answer.map(Body::new),
+        Err(error) => {
+            let mut answer = Response::new(Body::from(error.to_string()));
+            *answer.status_mut() = StatusCode::BAD_GATEWAY;
+            answer
+        }
+    }
+}
+
+#[test]
+fn a_daemon_outlives_a_restart_of_the_api_server() {
+    let data = tempfile::tempdir().expect("a directory");
+    let Some((front, address)) = Front::start(data.path(), "127.0.0.1:0") else {
+        return;
+    };
+    let stage = Stage::at(&anonymous(&address), "restart");
+    let mut daemon = stage.daemon(&stage.kubeconfig, FREE);
+    daemon.succeeds();
+    front.stop();
+    let more = FREE.replace("free", "more");
+    daemon.push(&format!("{FREE}{more}"));
+    let expected =
+        "the cluster cannot be reached: Connection refused (os error 111). See whether it is up";
+    let check = daemon.until(CheckState::Failure, &[expected]);
+    assert!(
+        check
+            .title
+            .starts_with("nothing can be applied: ConfigMap/"),
+        "{check:#?}"
+    );
+    let (_front, _) = Front::start(data.path(), &address).expect("it started before");
+    daemon.succeeds();
+    assert!(stage.has(&stage.path("configmaps/more")));
+    // What somebody changes is seen again.
+    let free = stage.path("configmaps/free");
+    stage.must("PATCH", &free, &json!({"data": {"k": "theirs"}}));
+    stage.until("it is put right", || {
+        stage.must("GET", &free, &json!({}))["data"]["k"] == "v"
+    });
+}

@@ -1,0 +1,150 @@
+//! Who works there may not do everything. The simulator has no rights: it lets everybody do all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use capstan::adapters::sim::actors;
+use capstan::model::CheckState;
+use http::StatusCode;
+use serde_json::{Value as Json, json};
+
+use super::stage::{FREE, SECRET, Stage, once, prove_real};
+use crate::cluster::pipeline::{Management, anonymous, serve_router};
+
+/// What the service account `limited` may do, everywhere.
+fn grant(stage: &Stage, rules: &[(&str, &[&str])]) {
+    let name = &stage.namespace;
+    let rules: Vec<Json> = rules
+        .iter()
+        .map(
+            |(resource, verbs)| json!({"apiGroups": [""], "resources": [resource], "verbs": verbs}),
+        )
+        .collect();
+    stage.put(
+        &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": name}, "rules": rules}),
+    );
+    stage.put(
+        &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": "limited", "namespace": name}]}),
+    );
+}
+
+const ALL: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
+const READ: &[&str] = &["get", "list", "watch"];
+
+/// One right after the other is given, and each time the next that is missing is named.
+#[test]
+fn each_missing_right_is_named_with_the_rule_that_grants_it() {
+    prove_real("rights", |stage| {
+        let fleet = format!("{FREE}{SECRET}");
+        let token = stage.token("limited");
+        let limited = stage.kubeconfig_of(&json!({"token": token}));
+        let who = format!("system:serviceaccount:{}:limited may not", stage.namespace);
+        let rule = |resource: &str, verbs: &str| {
+            format!(
+                "that is bound to it: {{apiGroups: [\"\"], resources: [{resource}], verbs: [get, list, watch{verbs}"
+            )
+        };
+        let reads = "]}; create, patch, delete too, if the fleet itself has such objects";
+        let here = format!("in namespace {}", stage.namespace);
+
+        let parent = format!(
+            "ConfigMap/{}/capstan-config: no permission: {who} get configmaps {here}",
+            stage.namespace
+        );
+        let (code, said) = stage.applied(&limited, &fleet);
+        assert_eq!(code, Some(1), "{said}");
+        once(&said, &parent);
+        once(&said, &rule("configmaps", reads));
+        let daemon = stage.daemon(&limited, &fleet);
+        let check = daemon.until(CheckState::Failure, &[&parent, &rule("configmaps", reads)]);
+        assert!(
+            check.title.starts_with("nothing can be applied: "),
+            "{check:#?}"
+        );
+
+        drop(daemon);
+
+        grant(stage, &[("configmaps", ALL)]);
+        let list = format!(
+            "its kind cannot be watched: no permission: {who} list secrets in the whole cluster. Add to a ClusterRole {}",
+            rule("secrets", reads)
+        );
+        let (code, said) = stage.applied(&limited, &fleet);
+        assert_eq!(code, Some(1), "{said}");
+        once(&said, &list);
+        let free = stage.path("configmaps/free");
+        assert!(stage.has(&free), "the others go on");
+        stage.must("DELETE", &free, &json!({}));
+        let daemon = stage.daemon(&limited, &fleet);
+        let check = daemon.until(CheckState::Failure, &[&list]);
+        once(&check.summary, &list);
+        stage.until("the others go on", || stage.has(&free));
+        grant(stage, &[("configmaps", ALL), ("secrets", ALL)]);
+        daemon.succeeds();
+        drop(daemon);
+
+        stage.must("DELETE", &stage.path("secrets/shut"), &json!({}));
+        grant(stage, &[("configmaps", ALL), ("secrets", READ)]);
+        let patch = format!(
+            "Secret/{}/shut failed: no permission: {who} patch secrets {here}. Add to a Role of that namespace, or a ClusterRole, {}",
+            stage.namespace,
+            rule("secrets", ", create, patch, delete]}")
+        );
+        let (code, said) = stage.applied(&limited, &fleet);
+        assert_eq!(code, Some(1), "{said}");
+        once(&said, &patch);
+        let daemon = stage.daemon(&limited, &fleet);
+        let check = daemon.until(CheckState::Failure, &[&patch]);
+        once(&check.summary, &patch);
+        grant(stage, &[("configmaps", ALL), ("secrets", ALL)]);
+        daemon.succeeds();
+    });
+}
+
+/// Who may make a cluster and not see what controllers make of it is told so. The simulator refuses
+/// twice here, in the words of a real server.
+#[test]
+fn what_controllers_make_and_may_not_be_seen_is_told_until_it_may() {
+    let cluster = Management::simulated(600, actors::Options::default());
+    let refused = Arc::new(AtomicUsize::new(0));
+    let front = from_fn(move |request: Request, next: Next| {
+        let lists = request.uri().path().ends_with("/vaults");
+        let refuses = lists && refused.fetch_add(1, Ordering::SeqCst) < 2;
+        async move {
+            match refuses {
+                true => forbidden(),
+                false => next.run(request).await,
+            }
+        }
+    });
+    let server = cluster.server.as_ref().expect("the simulator");
+    let router = server.router().layer(front);
+    let address = cluster.runtime.block_on(serve_router(router));
+    let dir = tempfile::tempdir().expect("a directory");
+    let kubeconfig = dir.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, anonymous(&address)).expect("written");
+    let fleet = ["apply", "examples/quickstart", "--wait", "--timeout", "2m"];
+    let output = cluster.capstan_on(&kubeconfig, &fleet);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    once(
+        &said,
+        "failed: its progress cannot be seen: no permission: jo may not list vaults.keyvault.azure.com in the whole cluster. Add to a ClusterRole that is bound to it: {apiGroups: [\"keyvault.azure.com\"], resources: [vaults], ",
+    );
+    assert!(said.contains("55/55 ready"), "{said}");
+}
+
+fn forbidden() -> Response {
+    let message = "vaults.keyvault.azure.com is forbidden: User \"jo\" cannot list resource \"vaults\" in API group \"keyvault.azure.com\" at the cluster scope";
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": message, "reason": "Forbidden", "code": 403});
+    let json = [("content-type", "application/json")];
+    (StatusCode::FORBIDDEN, json, status.to_string()).into_response()
+}
