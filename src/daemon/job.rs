@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
@@ -85,6 +85,8 @@ pub(super) struct Source {
     local_overlays: Vec<PathBuf>,
     /// Revisions that must not be lost, and are not pinned yet.
     unpinned: Mutex<BTreeMap<Pin, String>>,
+    /// The revision that candidates are compared with, compiled, while one after the other is.
+    base: Mutex<Option<(String, Arc<Compiled>)>>,
 }
 
 /// A commit of the followed ref, judged.
@@ -144,6 +146,7 @@ impl Source {
             overlays: following.overlays.clone(),
             local_overlays: following.local_overlays.clone(),
             unpinned: Mutex::default(),
+            base: Mutex::default(),
         }
     }
 
@@ -285,20 +288,38 @@ impl Source {
         })
     }
 
+    /// What candidates are compared with. It is compiled again: to hold it would be to hold most of a
+    /// large fleet for ever.
+    fn base(&self, applied: &str) -> Option<Arc<Compiled>> {
+        let mut base = self.base.lock().unwrap_or_else(PoisonError::into_inner);
+        if base
+            .as_ref()
+            .is_none_or(|(revision, _)| revision != applied)
+        {
+            let compiled = self.compile(applied);
+            let compiled = compiled
+                .inspect_err(|error| tracing::warn!(%error, applied, "it cannot be compared with"));
+            *base = Some((applied.to_owned(), Arc::new(compiled.ok()?)));
+        }
+        base.as_ref().map(|(_, compiled)| Arc::clone(compiled))
+    }
+
+    /// Nobody is compared for now.
+    pub(super) fn forget_base(&self) {
+        *self.base.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Merges `candidate` onto `base` and judges the result against what is applied.
-    pub(super) fn plan(
-        &self,
-        base: &str,
-        candidate: Candidate,
-        applied: Option<(&str, &Compiled)>,
-    ) -> Planned {
+    pub(super) fn plan(&self, base: &str, candidate: Candidate, applied: Option<&str>) -> Planned {
         let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
         let (merged, check) = match self.merged(base, commit) {
             Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
                 let (tree, overlays) = (&trees[0], &trees[1..]);
                 let compiled = compile(tree, overlays);
-                let check = report::plan(fleet, commit, &compiled, applied);
+                let base = applied.and_then(|applied| Some((applied, self.base(applied)?)));
+                let base = base.as_ref().map(|(name, base)| (*name, &**base));
+                let check = report::plan(fleet, commit, &compiled, base);
                 (Some(ids), Some(check))
             }
             Ok(Err(paths)) => (None, Some(report::conflicts(fleet, commit, &paths))),

@@ -305,17 +305,17 @@ impl Daemon {
             return;
         };
         if let Some(candidate) = self.candidates.next() {
-            let applied = self.applied().zip(self.sync.as_ref().map(Sync::compiled));
+            let applied = self.applied();
             let (fleet, unread) = (self.following.fleet.clone(), candidate.clone());
             self.blocking(
                 move |source| {
-                    let applied = applied
-                        .as_ref()
-                        .map(|(name, compiled)| (&**name, &**compiled));
-                    Event::Planned(Box::new(source.plan(&head, candidate, applied)))
+                    let planned = source.plan(&head, candidate, applied.as_deref());
+                    Event::Planned(Box::new(planned))
                 },
                 move |failure| Event::Planned(Box::new(Planned::failed(&fleet, unread, &failure))),
             );
+        } else {
+            self.source.forget_base();
         }
     }
 

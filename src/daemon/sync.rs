@@ -29,7 +29,6 @@ pub(super) struct Sync {
     /// Tells it from others, also of the same revision.
     number: u64,
     revision: String,
-    compiled: Arc<Compiled>,
     /// How members fare that this revision does not have.
     leaving: BTreeMap<ObjectId, Leaving>,
     /// Whether everything was applied, and removed what was to be.
@@ -42,7 +41,7 @@ pub(super) struct Sync {
 
 enum Stage {
     /// Its pending check is to be published first.
-    Announced,
+    Announced(Box<Compiled>),
     /// The cluster is being made ready for it, and its plan is made.
     Preparing,
     /// It is being applied, or was, and is watched.
@@ -50,6 +49,8 @@ enum Stage {
 }
 
 struct Run {
+    /// What is being applied. What it was compiled from is not held: of a large fleet that is most.
+    assignment: Assignment,
     /// Whether a report is due already.
     gathering: bool,
     verdict: Verdict,
@@ -62,10 +63,6 @@ pub(super) struct Runner {
 }
 
 impl Sync {
-    pub(super) fn compiled(&self) -> Arc<Compiled> {
-        Arc::clone(&self.compiled)
-    }
-
     /// Takes in what happened; `false` when it is no news.
     fn note(&mut self, report: Report) -> bool {
         match report {
@@ -93,7 +90,7 @@ impl Sync {
     /// Whether its check is still pending.
     fn is_undecided(&self) -> bool {
         match &self.stage {
-            Stage::Announced | Stage::Preparing => true,
+            Stage::Announced(_) | Stage::Preparing => true,
             Stage::Running(run) => run.verdict.told == CheckState::Pending,
         }
     }
@@ -209,12 +206,11 @@ impl Daemon {
         let sync = Sync {
             number: self.syncs,
             revision,
-            compiled: Arc::new(compiled),
             leaving: BTreeMap::new(),
             settled: false,
             stuck: None,
             tracker,
-            stage: Stage::Announced,
+            stage: Stage::Announced(Box::new(compiled)),
         };
         let check = self.say(&sync, CheckState::Pending);
         self.sync = Some(sync);
@@ -242,11 +238,14 @@ impl Daemon {
     pub(super) fn advance(&mut self) {
         let now = self.engine.target.clock.now();
         let Some(sync) = &mut self.sync else { return };
-        if !matches!(sync.stage, Stage::Announced) || self.notes.owes(&sync.revision, now) {
+        if !matches!(sync.stage, Stage::Announced(_)) || self.notes.owes(&sync.revision, now) {
             return;
         }
-        sync.stage = Stage::Preparing;
-        let (number, compiled) = (sync.number, Arc::clone(&sync.compiled));
+        let Stage::Announced(compiled) = std::mem::replace(&mut sync.stage, Stage::Preparing)
+        else {
+            return;
+        };
+        let number = sync.number;
         let (prepare, set) = (Arc::clone(&self.engine.prepare), self.set.clone());
         self.jobs.spawn(async move {
             let cluster = prepare(Arc::clone(&compiled.graph));
@@ -291,12 +290,17 @@ impl Daemon {
             revision,
             ..Assignment::new(Arc::new(plan), embedded)
         };
+        self.assign(assignment);
+    }
+
+    fn assign(&mut self, assignment: Assignment) {
         let runner = self.runner.take().unwrap_or_else(|| self.start_runner());
         // Should it have ended, an event says so.
-        let _ = runner.assignments.send(assignment);
+        let _ = runner.assignments.send(assignment.clone());
         self.runner = Some(runner);
         if let Some(sync) = &mut self.sync {
             sync.stage = Stage::Running(Run {
+                assignment,
                 gathering: false,
                 verdict: Verdict::pending(),
             });
@@ -337,8 +341,11 @@ impl Daemon {
     }
 
     pub(super) fn restart(&mut self, number: u64) {
-        if let Some(sync) = self.sync.as_mut().filter(|sync| sync.number == number) {
-            sync.stage = Stage::Announced;
+        let Some(sync) = self.sync.as_ref().filter(|sync| sync.number == number) else {
+            return;
+        };
+        if let Stage::Running(run) = &sync.stage {
+            self.assign(run.assignment.clone());
         }
     }
 
