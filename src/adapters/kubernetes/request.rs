@@ -92,8 +92,8 @@ impl Subject {
         Ok(live.map_err(|error| self.error(error))?.map(json))
     }
 
-    /// Applies `step`. The object is known by its uid, or looked for first: what is there and not part of `set`
-    /// is left alone, unless the fleet adopts it.
+    /// Applies `step`. The object is known by its uid, or made if it is not there: what is there and not part
+    /// of `set` is left alone, unless the fleet adopts it.
     pub(super) async fn apply(&self, step: &Step, set: &str, known: Known) -> Result<Json, Error> {
         let Action::Apply {
             payload,
@@ -103,7 +103,17 @@ impl Subject {
         } = &step.action;
         let uid = match known.uid {
             Some(uid) => Some(uid),
-            None => self.claimed(payload, set).await?,
+            None => match self.make(payload, manager).await {
+                Err(kube::Error::Api(status)) if status.code == 409 => {
+                    let claimed = self.claimed(payload, set).await?;
+                    // It is not there, so that the conflict was about something else.
+                    let Some(uid) = claimed else {
+                        return Err(self.error(kube::Error::Api(status)));
+                    };
+                    Some(uid)
+                }
+                answer => return answer.map(json).map_err(|error| self.error(error)),
+            },
         };
         let mut sent = payload.clone();
         if uid.is_some()
@@ -138,6 +148,18 @@ impl Subject {
         let (api, patch) = (self.api(), Patch::Apply(&sent));
         let answer = api.patch(&self.id.name, &params, &patch).await;
         answer.map(json).map_err(|error| self.error(error))
+    }
+
+    /// Applies `payload` if nothing is there: no object has the first of all versions, so that whatever is
+    /// there answers 409. Nothing can come in between, as it could after a look.
+    async fn make(&self, payload: &Json, manager: &str) -> Result<DynamicObject, kube::Error> {
+        let mut sent = payload.clone();
+        if let Some(metadata) = sent["metadata"].as_object_mut() {
+            metadata.insert("resourceVersion".to_owned(), json!("1"));
+        }
+        let (api, params) = (self.api(), PatchParams::apply(manager));
+        api.patch(&self.id.name, &params, &Patch::Apply(&sent))
+            .await
     }
 
     /// The uid of an object that is there and ours to apply.

@@ -18,8 +18,10 @@ fn fleet(object: &str) -> String {
 /// The message of the first failure of `name`, when `free` is ready all the same.
 async fn refused(run: &mut Run, name: &str) -> String {
     let told = run.until(name, State::Failed).await;
-    run.until_told(|told| told.object.name == "free" && told.state == State::Ready)
-        .await;
+    // In whatever order.
+    while !run.ready().contains(&"free") {
+        run.until_told(|told| told.state == State::Ready).await;
+    }
     told.message
 }
 

@@ -210,6 +210,7 @@ impl Run {
                 continue;
             };
             self.seen.push(told.clone());
+            assert!(self.seen.len() < 10_000, "it is told {told:?} for ever");
             if is_it(&told) {
                 return told;
             }
