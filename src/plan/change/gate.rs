@@ -5,7 +5,8 @@
 
 use serde_json::Value as Json;
 
-use super::{Consequence, consequences};
+use super::{Consequence, consequences, is_plain};
+use crate::health::Live;
 use crate::model::Change;
 use crate::schema::{Element, Managed, Operation};
 
@@ -51,8 +52,8 @@ fn fields(found: &[Consequence]) -> String {
 }
 
 /// What `live` would be after an apply of `sent` as `manager`, as far as that can be said without the
-/// server: what the manager owned and no longer says is gone. Lists are whole values, as in kinds
-/// that do not say otherwise.
+/// server: what the manager owned and no longer says is gone. Lists of custom kinds are whole values, as
+/// where their definition does not say otherwise.
 #[must_use]
 pub fn would_be(live: &Json, sent: &Json, manager: &str) -> Json {
     let mut after = live.clone();
@@ -70,7 +71,7 @@ pub fn would_be(live: &Json, sent: &Json, manager: &str) -> Json {
             }
         }
     }
-    merge(&mut after, sent);
+    merge(&mut after, sent, is_plain(Live(sent).group()));
     after
 }
 
@@ -103,11 +104,17 @@ fn drop_at(json: &mut Json, keys: &[&str]) {
     }
 }
 
-fn merge(into: &mut Json, from: &Json) {
+/// Kubernetes' own lists have `items` with defaults, which stay as they are.
+fn merge(into: &mut Json, from: &Json, items: bool) {
     match (into, from) {
         (Json::Object(into), Json::Object(from)) => {
             for (name, value) in from {
-                merge(into.entry(name.clone()).or_insert(Json::Null), value);
+                merge(into.entry(name.clone()).or_insert(Json::Null), value, items);
+            }
+        }
+        (Json::Array(into), Json::Array(from)) if items && into.len() == from.len() => {
+            for (into, from) in into.iter_mut().zip(from) {
+                merge(into, from, items);
             }
         }
         (into, from) => into.clone_from(from),

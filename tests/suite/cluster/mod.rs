@@ -16,6 +16,7 @@ mod kubernetes;
 mod mutations;
 mod pipeline;
 mod refusals;
+mod planning;
 mod reply;
 mod servers;
 mod session;
