@@ -30,7 +30,8 @@ use crate::model::{Action, Change, Object, ObjectId, Predecessor, Step};
 
 pub use applyset::{ApplySet, NotOurs, Parent};
 pub use change::{
-    Consequence, Rolled, Withheld, consequences, gate, heaviest, is_looked_at, would_be,
+    Consequence, Rolled, Withheld, between, consequences, gate, heaviest, is_looked_at, placed,
+    would_be,
 };
 pub use execution::Execution;
 pub use member::{Drift, Member, Owner, Standing, without};

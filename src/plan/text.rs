@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Plan;
+use super::{Plan, Rolled};
 use crate::model::Change;
 
 /// The impact, then the steps by wave.
@@ -20,9 +20,9 @@ pub fn text(plan: &Plan) -> String {
     } else {
         counts.join(", ")
     };
-    let rolled = match impact.rolled.nodes + impact.rolled.clusters as u64 {
-        0 => String::new(),
-        _ => format!("; {}", impact.rolled),
+    let rolled = match impact.rolled {
+        nothing if nothing == Rolled::default() => String::new(),
+        rolled => format!("; {rolled}"),
     };
     let _ = writeln!(
         out,
