@@ -86,6 +86,14 @@ impl World {
         self.run(speed, &["--interval", "100ms", "--source", &source]);
     }
 
+    /// The same with overlays of this machine over it.
+    pub(crate) fn start_under(&mut self, overlays: &Path) {
+        let source = self.author.dir().display().to_string();
+        let overlays = overlays.display().to_string();
+        let arguments = ["--interval", "100ms", "--source", &source];
+        self.run(1, &[&arguments[..], &["--overlays", &overlays]].concat());
+    }
+
     /// Follows what a Fleet document of the name `prod` with this `git` source says.
     fn start_with(&mut self, git: &str) {
         let document = self.document(git, "{}");

@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 
 use super::{Consequence, consequences, is_plain};
 use crate::health::Live;
-use crate::model::Change;
-use crate::schema::{Element, Managed, Operation};
+use crate::model::{Change, Path, Segment};
+use crate::schema::{Element, FieldSet, Managed, Operation};
 
 /// Why a step is not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +29,10 @@ pub enum Withheld {
 /// # Errors
 /// When it would replace something, or roll nodes that nobody asked to roll.
 pub fn gate(live: &Json, sent: &Json, manager: &str, unchanged: bool) -> Result<(), Withheld> {
-    let found = consequences(live, &would_be(live, sent, manager));
+    let managers = Managed::read(live).unwrap_or_default();
+    let mut found = consequences(live, &would_be(live, sent, manager));
+    // What others wrote over is no change of ours: the server says whose it is.
+    found.retain(|one| !is_others(&managers, manager, &one.field));
     let mut replacing = found.iter().filter(|one| one.change == Change::Replace);
     if let Some(first) = replacing.next() {
         let more = match replacing.count() {
@@ -42,6 +45,29 @@ pub fn gate(live: &Json, sent: &Json, manager: &str, unchanged: bool) -> Result<
     match found.is_empty() || !unchanged {
         true => Ok(()),
         false => Err(Withheld::Rolls(fields(&found))),
+    }
+}
+
+/// Whether a field is owned, and not by `manager`.
+fn is_others(managers: &[Managed], manager: &str, field: &Path) -> bool {
+    let keys = field.0.iter().map_while(|segment| match segment {
+        Segment::Key(name) => Some(Element::field(name)),
+        Segment::Index(_) => None,
+    });
+    let path: Vec<Element> = keys.collect();
+    let owners = managers.iter().filter(|entry| owns(&entry.fields, &path));
+    let mut owners = owners.peekable();
+    owners.peek().is_some() && owners.all(|entry| entry.manager != manager)
+}
+
+/// Whether the value at `path`, or one that it is part of, is in `fields` as a whole.
+fn owns(fields: &FieldSet, path: &[Element]) -> bool {
+    let Some((first, rest)) = path.split_first() else {
+        return false;
+    };
+    match fields.below(first) {
+        Some(inner) => owns(inner, rest),
+        None => fields.has(first),
     }
 }
 

@@ -66,7 +66,12 @@ fn every_row_sees_its_change_and_nothing_else() {
             };
             let expected = (field.at.replace('*', "k"), field.change);
             let changed = found(&at(Some(one.clone())), &at(Some(other)));
-            assert_eq!(changed, [expected.clone()], "{kind} {}", field.at);
+            assert_eq!(
+                changed,
+                std::slice::from_ref(&expected),
+                "{kind} {}",
+                field.at
+            );
             let same = found(&at(Some(one.clone())), &at(Some(one.clone())));
             assert_eq!(same, [], "{kind} {}", field.at);
             let added = found(&at(None), &at(Some(one.clone())));
@@ -214,13 +219,17 @@ fn nodes_are_counted_by_the_pools_that_roll() {
 }
 
 /// `live` as one that we applied, owning these fields.
-fn owned(mut live: Json, paths: &[&[&str]]) -> Json {
+fn owned(live: Json, paths: &[&[&str]]) -> Json {
+    owned_by("capstan", live, paths)
+}
+
+fn owned_by(manager: &str, mut live: Json, paths: &[&[&str]]) -> Json {
     let mut fields = FieldSet::new();
     for path in paths {
         fields.insert(&path.iter().copied().map(Element::field).collect::<Vec<_>>());
     }
     let entry = Managed {
-        manager: "capstan".to_owned(),
+        manager: manager.to_owned(),
         operation: Operation::Apply,
         api_version: HCP.to_owned(),
         subresource: String::new(),
@@ -277,6 +286,19 @@ fn what_others_set_stays_and_what_we_no_longer_say_goes() {
         refused.to_string().contains("availabilityZone"),
         "{refused}"
     );
+}
+
+#[test]
+fn what_others_wrote_over_is_no_change_of_ours() {
+    let live = machine_pool(&[("a", json!({"platform": {"vmSize": "D4"}}))]);
+    let sent = machine_pool(&[("a", json!({"platform": {"vmSize": "D8"}}))]);
+    let resources: &[&[&str]] = &[&["spec", "resources"]];
+    let theirs = owned_by("somebody", live.clone(), resources);
+    assert_eq!(gate(&theirs, &sent, "capstan", true), Ok(()));
+    // Who owns the map around it owns nothing of it.
+    let around = owned_by("somebody", live.clone(), &[&["spec"], &["spec", "other"]]);
+    assert!(gate(&around, &sent, "capstan", true).is_err());
+    assert!(gate(&owned(live, resources), &sent, "capstan", true).is_err());
 }
 
 #[test]

@@ -115,6 +115,19 @@ impl Management {
         command.output().expect("it runs")
     }
 
+    /// Which version the nodes of a node pool are asked to have.
+    pub(super) fn pool_version(&self, name: &str) -> String {
+        let group = "infrastructure.cluster.x-k8s.io";
+        let kind = GroupVersionKind::gvk(group, "v1beta2", "AROMachinePool");
+        let resource = ApiResource::from_gvk(&kind);
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), "clusters", &resource);
+        let live = self.runtime.block_on(api.get(name)).expect("it is there");
+        let at = "/spec/resources/0/spec/properties/version/id";
+        let version = live.data.pointer(at).and_then(Json::as_str);
+        version.expect("a version").to_owned()
+    }
+
     /// The versions of all objects of a kind, by name.
     fn versions(&self, group: &str, version: &str, kind: &str) -> Vec<(String, String)> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));

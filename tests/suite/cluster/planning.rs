@@ -5,9 +5,11 @@ use std::path::Path;
 use std::process::Output;
 
 use capstan::adapters::sim::actors;
+use capstan::model::CheckState;
 use serde_json::Value as Json;
 
 use super::pipeline::Management;
+use crate::daemon::{DEFINITION, SYNC, World};
 
 const SPEED: u32 = 600;
 const FLEET: &str = "examples/quickstart/cluster.yaml";
@@ -91,4 +93,35 @@ fn kube_apiserver_is_planned_for() {
     if let Some(cluster) = Management::real(SPEED, actors::Options::default()) {
         a_plan_says_what_a_change_means(&cluster);
     }
+}
+
+/// What another binary would make of the same revision, an overlay makes here.
+#[test]
+fn a_daemon_that_reads_a_revision_otherwise_rolls_nothing() {
+    const OVERLAY: &str = "\
+apiVersion: capstan.dev/v1alpha1
+kind: Overlay
+metadata: {name: newer}
+spec:
+  precedence: Enforced
+  merge: {nodePools: [{name: \"*\", version: 4.20.18}]}
+";
+    let cluster = Management::simulated(SPEED, actors::Options::default());
+    let overlays = tempfile::tempdir().expect("a directory");
+    std::fs::write(overlays.path().join("newer.yaml"), OVERLAY).expect("written");
+    let mut world = World::on(Some(&cluster.kubeconfig));
+    let first = world.push("main", None, DEFINITION);
+    world.start(SPEED);
+    world.wait(&first, SYNC, CheckState::Success);
+    world.kill();
+    world.start_under(overlays.path());
+    let held = world.wait(&first, SYNC, CheckState::Failure);
+    let said = format!("{} {}", held.title, held.summary);
+    assert!(said.contains("the revision did not change"), "{said}");
+    let version = || cluster.pool_version("one-mp1");
+    assert_eq!(version(), "4.20.17");
+    let again = format!("{DEFINITION}# go on\n");
+    let second = world.push("main", Some(&first), &again);
+    world.wait(&second, SYNC, CheckState::Success);
+    assert_eq!(version(), "4.20.18");
 }

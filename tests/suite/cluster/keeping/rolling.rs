@@ -160,23 +160,40 @@ fn what_cannot_be_changed_is_not_sent() {
     });
 }
 
+/// Gives the nodes another size, as somebody else.
+async fn resize(stage: &Stage, size: &str) {
+    let live = stage.live(API_VERSION, "AROMachinePool", "np").await;
+    let mut resources = live.expect("it is there")["spec"]["resources"].take();
+    resources[0]["spec"]["properties"]["platform"]["vmSize"] = Json::from(size);
+    let change = serde_json::json!({
+        "apiVersion": API_VERSION, "kind": "AROMachinePool", "metadata": {"name": "np"},
+        "spec": {"resources": resources},
+    });
+    stage.change_as("somebody", &change).await;
+}
+
 #[test]
 fn what_somebody_else_changed_is_put_back() {
     prove("put_back", &async |stage: &Stage| {
         define(stage).await;
         let fleet = pool("4.20.17", SMALL);
-        let kept = stage.keep(&fleet, &revision("1")).await;
-        drop(kept);
-        let theirs = stage.live(API_VERSION, "AROMachinePool", "np").await;
-        let mut theirs = theirs.expect("it is there");
-        theirs["spec"]["resources"][0]["spec"]["properties"]["platform"]["vmSize"] =
-            Json::from("Standard_D8s_v3");
-        let change = serde_json::json!({
-            "apiVersion": API_VERSION, "kind": "AROMachinePool", "metadata": {"name": "np"},
-            "spec": {"resources": theirs["spec"]["resources"]},
-        });
-        stage.change_as("somebody", &change).await;
+        drop(stage.keep(&fleet, &revision("1")).await);
+        resize(stage, "Standard_D8s_v3").await;
         drop(stage.keep(&fleet, &revision("1")).await);
         assert_eq!(there(stage).await, are("4.20.17", SMALL));
+    });
+}
+
+#[test]
+fn what_somebody_else_has_is_told_as_theirs() {
+    prove("theirs", &async |stage: &Stage| {
+        define(stage).await;
+        let fleet = pool("4.20.17", SMALL);
+        drop(stage.keep(&fleet, &revision("1")).await);
+        resize(stage, "Standard_D8s_v3").await;
+        let more = fleet.replace("replicas: 3", "replicas: 4");
+        let mut kept = stage.begin(&more, &revision("2"));
+        let refused = kept.until("np", State::Failed).await;
+        assert!(refused.message.contains("somebody"), "{}", refused.message);
     });
 }
