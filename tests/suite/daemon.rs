@@ -195,7 +195,7 @@ impl Drop for World {
 }
 
 pub(crate) const SYNC: &str = "capstan/config/sync";
-const PLAN: &str = "capstan/config/plan";
+pub(crate) const PLAN: &str = "capstan/config/plan";
 
 #[test]
 fn a_push_goes_from_pending_to_success_and_a_broken_one_to_failure_with_its_line() {

@@ -9,7 +9,7 @@ use capstan::model::CheckState;
 use serde_json::Value as Json;
 
 use super::pipeline::Management;
-use crate::daemon::{DEFINITION, SYNC, World};
+use crate::daemon::{DEFINITION, PLAN, SYNC, World};
 
 const SPEED: u32 = 600;
 const FLEET: &str = "examples/quickstart/cluster.yaml";
@@ -82,16 +82,43 @@ fn a_plan_says_what_a_change_means(cluster: &Management) {
     assert_eq!(plan(&bigger, 1), told, "nothing was sent");
 }
 
+/// What the API server itself refuses is told with what to do.
+fn a_refusal_says_that_it_is_for_good(cluster: &Management) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let fleet = dir.path().display().to_string();
+    let write = |value: &str| {
+        let map = format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: sealed, namespace: clusters}}, immutable: true, data: {{k: {value}}}}}\n"
+        );
+        std::fs::write(dir.path().join("map.yaml"), map).expect("written");
+    };
+    write("v");
+    said(&cluster.capstan(&["apply", &fleet, "--name", "sealed"]), 0);
+    write("w");
+    let plan = ["plan", &fleet, "--name", "sealed", "--against", "live"];
+    let told = said(&cluster.capstan(&plan), 1);
+    for part in [
+        "plan: 1 to replace; 0 clusters",
+        "ConfigMap/clusters/sealed cannot be changed where it is:\n  /data: Kubernetes fixes it when the object is made\n",
+        "the API server refused it",
+        "refused: data of ConfigMap/clusters/sealed cannot be changed: Kubernetes fixes it when the object is made; add it under a new name and remove the old one\n",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
 #[test]
 fn the_simulator_is_planned_for() {
     let cluster = Management::simulated(SPEED, actors::Options::default());
     a_plan_says_what_a_change_means(&cluster);
+    a_refusal_says_that_it_is_for_good(&cluster);
 }
 
 #[test]
 fn kube_apiserver_is_planned_for() {
     if let Some(cluster) = Management::real(SPEED, actors::Options::default()) {
         a_plan_says_what_a_change_means(&cluster);
+        a_refusal_says_that_it_is_for_good(&cluster);
     }
 }
 
@@ -124,4 +151,17 @@ spec:
     let second = world.push("main", Some(&first), &again);
     world.wait(&second, SYNC, CheckState::Success);
     assert_eq!(version(), "4.20.18");
+    let bigger = DEFINITION.replace("Standard_D4s_v3", "Standard_D8s_v3");
+    let asked = world.push("pr/1", Some(&second), &bigger);
+    let refused = world.wait(&asked, PLAN, CheckState::Failure);
+    let (line, _) = (1..)
+        .zip(bigger.lines())
+        .find(|(_, line)| line.contains("vmSize"))
+        .expect("it is there");
+    let noted: Vec<_> = refused
+        .annotations
+        .iter()
+        .map(|one| (one.path.as_str(), one.line))
+        .collect();
+    assert_eq!(noted, [("clusters/one.yaml", line)], "{refused:#?}");
 }
