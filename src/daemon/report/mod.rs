@@ -213,7 +213,7 @@ pub(super) fn plan(
         let differences = differences(compiled, applied.map(|(_, applied)| applied));
         let text = match applied {
             Some((applied, _)) => format!("Compared with the applied revision {applied}.\n\n"),
-            None => String::new(),
+            None => "No revision is applied to compare it with.\n\n".to_owned(),
         };
         let (title, text) = (differences.title(), text + &differences.text());
         let state = match differences.refused() {
