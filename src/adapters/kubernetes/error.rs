@@ -151,6 +151,17 @@ impl Error {
         }
     }
 
+    /// Whether nothing is wrong but that nobody asked for the change: the object stays as it was applied.
+    pub(super) const fn is_held(&self) -> bool {
+        matches!(
+            self,
+            Self::Withheld {
+                withheld: Withheld::Rolls(_),
+                ..
+            }
+        )
+    }
+
     /// How long the API server asked us to wait.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {

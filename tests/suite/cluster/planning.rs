@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::process::Output;
+use std::time::{Duration, Instant};
 
 use capstan::adapters::sim::actors;
 use capstan::model::CheckState;
@@ -11,6 +12,7 @@ use serde_json::Value as Json;
 use super::pipeline::Management;
 use crate::daemon::{DEFINITION, PLAN, SYNC, World};
 
+const PATIENCE: Duration = Duration::from_secs(60);
 const SPEED: u32 = 600;
 const FLEET: &str = "examples/quickstart/cluster.yaml";
 
@@ -132,6 +134,9 @@ metadata: {name: newer}
 spec:
   precedence: Enforced
   merge: {nodePools: [{name: \"*\", version: 4.20.18}]}
+  patches:
+  - target: {kind: MachinePool}
+    patch: {metadata: {annotations: {owner: sre}}}
 ";
     let cluster = Management::simulated(SPEED, actors::Options::default());
     let overlays = tempfile::tempdir().expect("a directory");
@@ -146,6 +151,12 @@ spec:
     let said = format!("{} {}", held.title, held.summary);
     assert!(said.contains("the revision did not change"), "{said}");
     let version = || cluster.pool_version("one-mp1");
+    // What comes after it, and rolls nothing, goes on.
+    let start = Instant::now();
+    while cluster.pool_owner("one-mp1") != "sre" {
+        assert!(start.elapsed() < PATIENCE, "it is held, too");
+        std::thread::sleep(Duration::from_millis(50));
+    }
     assert_eq!(version(), "4.20.17");
     let again = format!("{DEFINITION}# go on\n");
     let second = world.push("main", Some(&first), &again);

@@ -186,6 +186,9 @@ impl Runner {
             self.watch_definitions();
         }
         let Some(work) = &mut self.work else { return };
+        if error.is_held() {
+            work.execution.stayed(at);
+        }
         let failures = work.failures.entry(at).or_insert(0);
         *failures = failures.saturating_add(1);
         let failures = *failures;
