@@ -11,7 +11,7 @@ use super::cluster::client;
 use super::fleet::Fleet;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{Compared, compare};
-use crate::model::{Change, Needed, Predecessor, Step};
+use crate::model::{Change, Needed, ObjectId, Predecessor, Step};
 use crate::plan::{self, ApplySet, Brake, Fate, Plan};
 use crate::settings::Environment;
 
@@ -55,14 +55,11 @@ fn live(args: &PlanArgs, set: &ApplySet, plan: Plan) -> anyhow::Result<Compared>
     })
 }
 
-/// The plan, then what changes in place, what goes, and what is refused.
+/// The plan, then what changes, what goes, and what is refused.
 fn text(compared: &Compared) -> String {
     let mut out = plan::text(&compared.plan);
     for (id, fields) in &compared.fields {
-        let _ = writeln!(out, "\n{id} changes in place:");
-        for field in fields {
-            let _ = writeln!(out, "  {field}");
-        }
+        out.push_str(&changed(id, fields, compared));
     }
     if !compared.leaving.is_empty() {
         out.push_str("\nno longer in the fleet:\n");
@@ -72,6 +69,30 @@ fn text(compared: &Compared) -> String {
     }
     for (_, message) in &compared.refused {
         let _ = writeln!(out, "\nrefused: {message}");
+    }
+    out
+}
+
+/// What changes of an object that is there, and what follows.
+fn changed(id: &ObjectId, fields: &[String], compared: &Compared) -> String {
+    let consequences = compared.consequences.get(id).map_or(&[][..], Vec::as_slice);
+    let opening = match plan::heaviest(consequences) {
+        Change::Replace => "cannot be changed where it is",
+        Change::Rolling => "is changed, and nodes are replaced for it",
+        _ => "changes in place",
+    };
+    let mut why: BTreeMap<String, &str> = fields.iter().map(|field| (field.clone(), "")).collect();
+    why.extend(
+        consequences
+            .iter()
+            .map(|one| (one.field.pointer(), one.why)),
+    );
+    let mut out = format!("\n{id} {opening}:\n");
+    for (field, why) in why {
+        let _ = match why {
+            "" => writeln!(out, "  {field}"),
+            why => writeln!(out, "  {field}: {why}"),
+        };
     }
     out
 }
@@ -104,8 +125,14 @@ fn json(compared: &Compared) -> serde_json::Value {
     let step = |step: &Step| {
         let after: Vec<_> = step.after.iter().map(before).collect();
         let object = step.object.to_string();
-        let fields = compared.fields.get(&step.object);
-        json!({"object": object, "change": plan::word(step.change), "after": after, "fields": fields.into_iter().flatten().collect::<Vec<_>>()})
+        let fields = compared.fields.get(&step.object).into_iter().flatten();
+        let follows = compared
+            .consequences
+            .get(&step.object)
+            .into_iter()
+            .flatten();
+        let follows = follows.map(|one| json!({"field": one.field.pointer(), "of": one.part.to_string(), "change": plan::word(one.change), "message": one.why}));
+        json!({"object": object, "change": plan::word(step.change), "after": after, "fields": fields.collect::<Vec<_>>(), "consequences": follows.collect::<Vec<_>>()})
     };
     let impact = &plan.impact;
     let changes = impact.changes.iter();
@@ -123,6 +150,9 @@ fn json(compared: &Compared) -> serde_json::Value {
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Plan",
         "steps": plan.steps.iter().map(step).collect::<Vec<_>>(),
-        "impact": {"changes": changes, "clusters": impact.clusters, "embedded": impact.embedded},
+        "impact": {
+            "changes": changes, "clusters": impact.clusters, "embedded": impact.embedded,
+            "rolls": {"nodes": impact.rolled.nodes, "clusters": impact.rolled.clusters},
+        },
     })
 }

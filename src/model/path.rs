@@ -39,6 +39,16 @@ impl Path {
         self.with(Segment::Index(index))
     }
 
+    /// As a JSON pointer: `/a/b/0/c`.
+    #[must_use]
+    pub fn pointer(&self) -> String {
+        let step = |segment: &Segment| match segment {
+            Segment::Key(key) => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+            Segment::Index(index) => format!("/{index}"),
+        };
+        self.0.iter().map(step).collect()
+    }
+
     fn with(&self, segment: Segment) -> Self {
         let mut longer = self.clone();
         longer.0.push(segment);

@@ -47,6 +47,10 @@ pub enum Change {
     NoOp,
     /// It is changed where it is.
     InPlace,
+    /// It is changed where it is, and nodes are replaced for it.
+    Rolling,
+    /// A field is changed that cannot be: only a new object would have it.
+    Replace,
     /// It is released, and stays.
     Orphan,
     /// It is deleted.

@@ -7,12 +7,14 @@ use super::Plan;
 use crate::model::Needed;
 
 /// How far one step has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     /// Its predecessors, or a free worker, are awaited.
     Waiting,
     /// It is being carried out.
     Running,
+    /// Its object is there as it was asked for before.
+    Stayed,
     /// Its object is there.
     Applied,
     /// Its object is ready.
@@ -63,8 +65,17 @@ impl Execution {
 
     /// The step's object is there.
     pub fn applied(&mut self, step: usize) {
-        if matches!(self.stages[step], Stage::Waiting | Stage::Running) {
+        if self.stages[step] < Stage::Applied {
+            self.stayed(step);
             self.stages[step] = Stage::Applied;
+        }
+    }
+
+    /// The step is not carried out for now, and its object is there as it was asked for before: what
+    /// needs no more than that goes on.
+    pub fn stayed(&mut self, step: usize) {
+        if self.stages[step] < Stage::Stayed {
+            self.stages[step] = Stage::Stayed;
             self.startable.remove(&step);
             self.release(step, Needed::Applied);
         }
@@ -169,6 +180,20 @@ mod tests {
         execution.applied(0);
         execution.ready(0);
         assert_eq!(execution.start(), Some(1));
+    }
+
+    #[test]
+    fn what_stays_as_it_was_lets_others_go_on_but_is_not_done() {
+        let plan = plan(&[&[], &[(0, Needed::Applied)], &[(0, Needed::Ready)]]);
+        let mut execution = Execution::new(&plan);
+        execution.start();
+        execution.stayed(0);
+        assert_eq!(drain(&mut execution), [1]);
+        execution.ready(0);
+        assert!(!execution.is_applied(0));
+        execution.applied(0);
+        execution.ready(0);
+        assert_eq!(drain(&mut execution), [2]);
     }
 
     #[test]

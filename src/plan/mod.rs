@@ -7,6 +7,7 @@
 //! It does not know: how a step is carried out.
 
 mod applyset;
+mod change;
 mod execution;
 mod member;
 mod ownership;
@@ -28,6 +29,10 @@ use crate::graph::{Executor, Graph, Place};
 use crate::model::{Action, Change, Object, ObjectId, Predecessor, Step};
 
 pub use applyset::{ApplySet, NotOurs, Parent};
+pub use change::{
+    Consequence, Rolled, Withheld, between, consequences, gate, heaviest, is_looked_at, placed,
+    would_be,
+};
 pub use execution::Execution;
 pub use member::{Drift, Member, Owner, Standing, without};
 pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
@@ -58,6 +63,8 @@ pub struct Impact {
     pub changes: BTreeMap<Change, usize>,
     /// Clusters touched.
     pub clusters: usize,
+    /// Nodes that are replaced, and of how many clusters.
+    pub rolled: Rolled,
     /// Resources that the controllers make of what is applied.
     pub embedded: usize,
 }
@@ -93,6 +100,7 @@ pub fn against_none(objects: &[Object], graph: &Graph, set: &ApplySet) -> Plan {
     let impact = Impact {
         changes,
         clusters: graph.clusters().len(),
+        rolled: Rolled::default(),
         embedded,
     };
     let outside = graph.outside().map(|vertex| vertex.id.clone()).collect();

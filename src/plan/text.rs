@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Plan;
+use super::{Plan, Rolled};
 use crate::model::Change;
 
 /// The impact, then the steps by wave.
@@ -20,9 +20,13 @@ pub fn text(plan: &Plan) -> String {
     } else {
         counts.join(", ")
     };
+    let rolled = match impact.rolled {
+        nothing if nothing == Rolled::default() => String::new(),
+        rolled => format!("; {rolled}"),
+    };
     let _ = writeln!(
         out,
-        "plan: {counts}; {} clusters, {} embedded resources\n",
+        "plan: {counts}{rolled}; {} clusters, {} embedded resources\n",
         impact.clusters, impact.embedded
     );
     for (wave, steps) in plan.waves().iter().enumerate() {
@@ -41,6 +45,8 @@ pub fn word(change: Change) -> &'static str {
         Change::Create => "create",
         Change::NoOp => "no-op",
         Change::InPlace => "in-place",
+        Change::Rolling => "rolling",
+        Change::Replace => "replace",
         Change::Orphan => "orphan",
         Change::Delete => "delete",
     }

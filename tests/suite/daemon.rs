@@ -86,6 +86,14 @@ impl World {
         self.run(speed, &["--interval", "100ms", "--source", &source]);
     }
 
+    /// The same with overlays of this machine over it.
+    pub(crate) fn start_under(&mut self, overlays: &Path) {
+        let source = self.author.dir().display().to_string();
+        let overlays = overlays.display().to_string();
+        let arguments = ["--interval", "100ms", "--source", &source];
+        self.run(1, &[&arguments[..], &["--overlays", &overlays]].concat());
+    }
+
     /// Follows what a Fleet document of the name `prod` with this `git` source says.
     fn start_with(&mut self, git: &str) {
         let document = self.document(git, "{}");
@@ -187,7 +195,7 @@ impl Drop for World {
 }
 
 pub(crate) const SYNC: &str = "capstan/config/sync";
-const PLAN: &str = "capstan/config/plan";
+pub(crate) const PLAN: &str = "capstan/config/plan";
 
 #[test]
 fn a_push_goes_from_pending_to_success_and_a_broken_one_to_failure_with_its_line() {

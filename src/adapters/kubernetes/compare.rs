@@ -19,7 +19,9 @@ use super::{Error, parent};
 use crate::api::labels;
 use crate::health::Live;
 use crate::model::{Action, Change, ObjectId, Step};
-use crate::plan::{self, ApplySet, Brake, Fate, Member, Parent, Plan, Scene, Standing};
+use crate::plan::{
+    self, ApplySet, Brake, Consequence, Fate, Member, Parent, Plan, Rolled, Scene, Standing,
+};
 
 /// How many requests are under way at once.
 const WIDTH: usize = 32;
@@ -29,8 +31,10 @@ const WIDTH: usize = 32;
 pub struct Compared {
     /// The plan, its steps with what they change.
     pub plan: Plan,
-    /// Per object that changes in place: the fields, as JSON pointers.
+    /// Per object that is there and changes: the fields, as JSON pointers.
     pub fields: BTreeMap<ObjectId, Vec<String>>,
+    /// Per object: the fields that roll nodes or cannot be changed.
+    pub consequences: BTreeMap<ObjectId, Vec<Consequence>>,
     /// What the cluster, or whose object it is, stands against.
     pub refused: Vec<(ObjectId, String)>,
     /// Members that the plan lacks, and what becomes of them.
@@ -60,22 +64,34 @@ pub async fn compare(
     };
     for (at, found) in found.into_iter().enumerate() {
         let step = &mut compared.plan.steps[at];
+        let id = step.object.clone();
         match found {
-            Ok(Found::Change(change)) => step.change = change,
-            Ok(Found::Fields(fields)) => {
-                step.change = Change::InPlace;
-                compared.fields.insert(step.object.clone(), fields);
+            Ok(found) => {
+                step.change = found.change;
+                compared
+                    .refused
+                    .extend(found.refused.into_iter().map(|why| (id.clone(), why)));
+                if !found.fields.is_empty() {
+                    compared.fields.insert(id.clone(), found.fields);
+                }
+                if !found.consequences.is_empty() {
+                    compared.consequences.insert(id, found.consequences);
+                }
             }
             // Its definition may be part of the fleet.
             Err(Error::NotServed { .. }) => step.change = Change::Create,
             Err(error @ (Error::Refused { .. } | Error::Foreign { .. })) => {
-                compared
-                    .refused
-                    .push((step.object.clone(), error.to_string()));
+                compared.refused.push((id, error.to_string()));
             }
             Err(error) => return Err(error),
         }
     }
+    let payloads = compared.plan.steps.iter().map(|step| {
+        let Action::Apply { payload, .. } = &step.action;
+        payload
+    });
+    let consequences = compared.consequences.values().flatten();
+    compared.plan.impact.rolled = Rolled::count(payloads, consequences);
     let mut changes = BTreeMap::new();
     for step in &compared.plan.steps {
         *changes.entry(step.change).or_insert(0) += 1;
@@ -93,10 +109,39 @@ pub async fn compare(
 }
 
 /// What a step changes.
-enum Found {
-    Change(Change),
-    /// In place, these fields.
-    Fields(Vec<String>),
+struct Found {
+    change: Change,
+    /// The fields of an object that is there.
+    fields: Vec<String>,
+    consequences: Vec<Consequence>,
+    /// Why it will not be done.
+    refused: Vec<String>,
+}
+
+impl Found {
+    const fn plainly(change: Change) -> Self {
+        Self {
+            change,
+            fields: Vec::new(),
+            consequences: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    /// `before` is changed into `after`.
+    fn between(before: &Json, after: &Json) -> Self {
+        let consequences = plan::consequences(before, after);
+        let replaced = |one: &&Consequence| one.change == Change::Replace;
+        let refused = consequences.iter().filter(replaced);
+        Self {
+            change: plan::heaviest(&consequences),
+            fields: differences(before, after),
+            refused: refused
+                .map(|one| format!("{}; {}", one.message(), one.help()))
+                .collect(),
+            consequences,
+        }
+    }
 }
 
 async fn change(
@@ -105,13 +150,15 @@ async fn change(
     set: &ApplySet,
     step: &Step,
 ) -> Result<Found, Error> {
-    let Action::Apply { payload, .. } = &step.action;
+    let Action::Apply {
+        payload, manager, ..
+    } = &step.action;
     let api_version = payload["apiVersion"].as_str().unwrap_or_default();
     let version = api_version.rsplit('/').next().unwrap_or_default();
     let served = discovery.resolve(&step.object, version).await?;
     let subject = subject(client, &served, &step.object);
     let Some(live) = subject.read().await? else {
-        return Ok(Found::Change(Change::Create));
+        return Ok(Found::plainly(Change::Create));
     };
     plan::claim(&live, payload, &set.id()).map_err(|foreign| Error::Foreign {
         object: step.object.clone(),
@@ -119,18 +166,31 @@ async fn change(
     })?;
     let member = Member::read(&live, Some(&step.action), None);
     if member.standing == Standing::Same {
-        return Ok(Found::Change(Change::NoOp));
+        return Ok(Found::plainly(Change::NoOp));
     }
     let known = Known {
         uid: Some(member.uid),
         drifted: matches!(member.standing, Standing::Drifted(_))
             || Live(&live).label(labels::PART_OF).is_empty(),
+        gate: None,
     };
-    let would_be = subject.try_apply(step, known).await?;
-    let fields = differences(&live, &would_be);
-    Ok(match fields.is_empty() {
-        true => Found::Change(Change::NoOp),
-        false => Found::Fields(fields),
+    let would_be = match subject.try_apply(step, known).await {
+        Ok(would_be) => would_be,
+        Err(error @ Error::Refused { .. }) => {
+            let would_be = plan::would_be(&live, payload, manager);
+            let mut found = Found::between(&live, &would_be);
+            if found.change != Change::Replace {
+                return Err(error);
+            }
+            found.refused.insert(0, error.to_string());
+            return Ok(found);
+        }
+        Err(error) => return Err(error),
+    };
+    let found = Found::between(&live, &would_be);
+    Ok(match found.fields.is_empty() {
+        true => Found::plainly(Change::NoOp),
+        false => found,
     })
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::refusal::Refusal;
 use crate::api::suppliers;
 use crate::model::{ErrorClass, ObjectId};
-use crate::plan::{Foreign, NotOurs};
+use crate::plan::{Foreign, NotOurs, Withheld};
 
 /// A request to the cluster that failed, in words for people.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +51,14 @@ pub enum Error {
         object: ObjectId,
         /// Whose it is.
         foreign: Foreign,
+    },
+    /// The change is not sent.
+    #[error("{object}: {withheld}")]
+    Withheld {
+        /// The object that was to be written.
+        object: ObjectId,
+        /// Why.
+        withheld: Withheld,
     },
     /// The parent of the ApplySet is not ours.
     #[error("{0}")]
@@ -137,10 +145,21 @@ impl Error {
         match self {
             Self::Unreachable { .. } | Self::Silent { .. } => ErrorClass::Transient,
             Self::NotServed { .. } => ErrorClass::Gone,
-            Self::Foreign { .. } | Self::Parent(_) => ErrorClass::Denied,
+            Self::Foreign { .. } | Self::Withheld { .. } | Self::Parent(_) => ErrorClass::Denied,
             Self::Unsendable { .. } => ErrorClass::Bug,
             Self::Refused { status, .. } => Refusal::of(status).class(),
         }
+    }
+
+    /// Whether nothing is wrong but that nobody asked for the change: the object stays as it was applied.
+    pub(super) const fn is_held(&self) -> bool {
+        matches!(
+            self,
+            Self::Withheld {
+                withheld: Withheld::Rolls(_),
+                ..
+            }
+        )
     }
 
     /// How long the API server asked us to wait.

@@ -35,6 +35,9 @@ pub(super) struct Known {
     pub(super) uid: Option<String>,
     /// Whether somebody took from us what we had applied to it.
     pub(super) drifted: bool,
+    /// Whether what the change means is looked at first, and then whether its revision was applied
+    /// before.
+    pub(super) gate: Option<bool>,
 }
 
 /// The outcome of requests about `object`, or the error that none came in time. A panic in them is an
@@ -116,11 +119,21 @@ impl Subject {
             },
         };
         let mut sent = payload.clone();
+        let yields = left.iter().any(|left| payload.pointer(left).is_some());
         if uid.is_some()
-            && left.iter().any(|left| payload.pointer(left).is_some())
+            && (yields || known.gate.is_some())
             && let Some(live) = self.read().await?
         {
-            sent = plan::yielded(payload, &live, manager, left);
+            if yields {
+                sent = plan::yielded(payload, &live, manager, left);
+            }
+            let gate = known.gate.map_or(Ok(()), |unchanged| {
+                plan::gate(&live, &sent, manager, unchanged)
+            });
+            gate.map_err(|withheld| Error::Withheld {
+                object: self.id.clone(),
+                withheld,
+            })?;
         }
         if let (Some(uid), Some(metadata)) = (uid, sent["metadata"].as_object_mut()) {
             // An object that was deleted meanwhile answers 409 instead of being made anew.

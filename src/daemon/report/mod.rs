@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::job::Failure;
 use crate::compile::Compiled;
 use crate::model::{Annotation, Check, CheckState, Finding, Object, ObjectId, Severity};
-use crate::plan::{ClusterSummary, Leaving, Summary};
+use crate::plan::{self, ClusterSummary, Leaving, Rolled, Summary};
 
 /// The most annotations a check carries.
 const MOST_ANNOTATIONS: usize = 50;
@@ -103,7 +103,7 @@ pub(super) fn refused(
         "not applied: {}",
         counted(compiled.count(Severity::Error), "error")
     );
-    let text = format!("{}\n\n{}", stays(good), findings(compiled));
+    let text = format!("{}\n\n{}", stays(good), findings(&compiled.findings));
     let check = check(
         sync_context(fleet),
         revision,
@@ -112,7 +112,7 @@ pub(super) fn refused(
         text,
     );
     Check {
-        annotations: annotations(compiled),
+        annotations: annotations(&compiled.findings),
         ..check
     }
 }
@@ -205,6 +205,7 @@ pub(super) fn plan(
     compiled: &Compiled,
     applied: Option<(&str, &Compiled)>,
 ) -> Check {
+    let mut told = Vec::new();
     let (state, title, mut text) = if compiled.has_errors() {
         let title = counted(compiled.count(Severity::Error), "error");
         (CheckState::Failure, title, String::new())
@@ -214,12 +215,18 @@ pub(super) fn plan(
             Some((applied, _)) => format!("Compared with the applied revision {applied}.\n\n"),
             None => "No revision is applied to compare it with.\n\n".to_owned(),
         };
-        let title = differences.title();
-        (CheckState::Success, title, text + &differences.text())
+        let (title, text) = (differences.title(), text + &differences.text());
+        let state = match differences.refused() {
+            0 => CheckState::Success,
+            _ => CheckState::Failure,
+        };
+        told = differences.findings;
+        (state, title, text)
     };
-    text.push_str(&findings(compiled));
+    told.extend(compiled.findings.iter().cloned());
+    text.push_str(&findings(&told));
     Check {
-        annotations: annotations(compiled),
+        annotations: annotations(&told),
         ..check(plan_context(fleet), revision, state, title, text)
     }
 }
@@ -252,15 +259,15 @@ fn counted(count: usize, word: &str) -> String {
 }
 
 /// Errors and warnings as a Markdown list, with their lines.
-fn findings(compiled: &Compiled) -> String {
-    let told = compiled.findings.iter();
+fn findings(findings: &[Finding]) -> String {
+    let told = findings.iter();
     let told: Vec<&Finding> = told
         .filter(|finding| finding.severity != Severity::Info)
         .collect();
     list(told.into_iter().map(ToString::to_string))
 }
 
-fn annotations(compiled: &Compiled) -> Vec<Annotation> {
+fn annotations(findings: &[Finding]) -> Vec<Annotation> {
     let annotation = |finding: &Finding| {
         let span = finding.span.as_ref()?;
         let level = match finding.severity {
@@ -276,8 +283,7 @@ fn annotations(compiled: &Compiled) -> Vec<Annotation> {
             message,
         })
     };
-    compiled
-        .findings
+    findings
         .iter()
         .filter_map(annotation)
         .take(MOST_ANNOTATIONS)
@@ -289,6 +295,9 @@ struct Differences {
     created: Vec<ObjectId>,
     changed: Vec<ObjectId>,
     removed: Vec<ObjectId>,
+    /// Of what changes: the fields that roll nodes or cannot be changed.
+    findings: Vec<Finding>,
+    rolled: Rolled,
 }
 
 /// What `new` changes against `old`.
@@ -299,18 +308,32 @@ fn differences(new: &Compiled, old: Option<&Compiled>) -> Differences {
         .map(|object| (&object.id, object))
         .collect();
     let (mut created, mut changed) = (Vec::new(), Vec::new());
+    let (mut findings, mut follows) = (Vec::new(), Vec::new());
     for object in &new.objects {
         match before.remove(&object.id) {
             None => created.push(object.id.clone()),
             Some(old) if old.node.to_json() != object.node.to_json() => {
                 changed.push(object.id.clone());
+                let found = plan::between(old, object);
+                findings.extend(found.iter().map(|one| one.finding(object)));
+                follows.extend(found);
             }
             Some(_) => {}
         }
     }
     created.sort();
     changed.sort();
+    findings.sort_by_key(|finding| finding.severity);
+    let rolled = match follows.is_empty() {
+        true => Rolled::default(),
+        false => {
+            let objects: Vec<_> = new.objects.iter().map(plan::placed).collect();
+            Rolled::count(objects.iter(), follows.iter())
+        }
+    };
     Differences {
+        findings,
+        rolled,
         created,
         changed,
         removed: before.into_keys().cloned().collect(),
@@ -321,10 +344,27 @@ impl Differences {
     fn title(&self) -> String {
         let (created, changed, removed) =
             (self.created.len(), self.changed.len(), self.removed.len());
-        match (created, changed, removed) {
+        let counts = match (created, changed, removed) {
             (0, 0, 0) => "changes nothing".to_owned(),
             _ => format!("{created} to create, {changed} to change, {removed} to remove"),
-        }
+        };
+        let refused = match self.refused() {
+            0 => String::new(),
+            more => format!("{} cannot be changed; ", counted(more, "field")),
+        };
+        let rolled = match self.rolled {
+            nothing if nothing == Rolled::default() => String::new(),
+            rolled => format!("; {rolled}"),
+        };
+        format!("{refused}{counts}{rolled}")
+    }
+
+    /// How many fields change that cannot.
+    fn refused(&self) -> usize {
+        let errors = self.findings.iter();
+        errors
+            .filter(|finding| finding.severity == Severity::Error)
+            .count()
     }
 
     fn text(&self) -> String {

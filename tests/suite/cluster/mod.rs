@@ -15,6 +15,7 @@ mod kubectl;
 mod kubernetes;
 mod mutations;
 mod pipeline;
+mod planning;
 mod refusals;
 mod reply;
 mod servers;

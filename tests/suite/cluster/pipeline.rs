@@ -115,6 +115,28 @@ impl Management {
         command.output().expect("it runs")
     }
 
+    /// Which version the nodes of a node pool are asked to have.
+    pub(super) fn pool_version(&self, name: &str) -> String {
+        let live = self.live("infrastructure.cluster.x-k8s.io", "AROMachinePool", name);
+        let at = "/spec/resources/0/spec/properties/version/id";
+        let version = live.data.pointer(at).and_then(Json::as_str);
+        version.expect("a version").to_owned()
+    }
+
+    /// Who owns a node pool, as its annotation says; empty when that is not there.
+    pub(super) fn pool_owner(&self, name: &str) -> String {
+        let live = self.live("cluster.x-k8s.io", "MachinePool", name);
+        let annotations = live.metadata.annotations.unwrap_or_default();
+        annotations.get("owner").cloned().unwrap_or_default()
+    }
+
+    fn live(&self, group: &str, kind: &str, name: &str) -> DynamicObject {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1beta2", kind));
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), "clusters", &resource);
+        self.runtime.block_on(api.get(name)).expect("it is there")
+    }
+
     /// The versions of all objects of a kind, by name.
     fn versions(&self, group: &str, version: &str, kind: &str) -> Vec<(String, String)> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));

@@ -13,7 +13,7 @@ use crate::adapters::kubernetes::Error;
 use crate::api::kinds::CAPI;
 use crate::health::health;
 use crate::model::{Health, ObjectId};
-use crate::plan::{Drift, Member, Progress, Standing, State};
+use crate::plan::{self, Drift, Member, Progress, Standing, State};
 use serde_json::Value as Json;
 
 impl Runner {
@@ -94,8 +94,11 @@ impl Runner {
                 let drifted = |member: &Member| {
                     was_applied || matches!(member.standing, Standing::Drifted(_))
                 };
+                let drifted = member.is_some_and(drifted);
+                let looks = !drifted && plan::is_looked_at(&work.keys[at]);
                 let known = request::Known {
-                    drifted: member.is_some_and(drifted),
+                    drifted,
+                    gate: looks.then_some(work.brake.unchanged && member.is_some()),
                     uid: member.filter(|_| !refused).map(|member| member.uid.clone()),
                 };
                 self.send(at, known);
@@ -183,6 +186,9 @@ impl Runner {
             self.watch_definitions();
         }
         let Some(work) = &mut self.work else { return };
+        if error.is_held() {
+            work.execution.stayed(at);
+        }
         let failures = work.failures.entry(at).or_insert(0);
         *failures = failures.saturating_add(1);
         let failures = *failures;

@@ -4,4 +4,5 @@ mod drift;
 mod fights;
 mod ownership;
 mod removal;
+mod rolling;
 mod stage;

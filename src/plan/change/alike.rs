@@ -1,0 +1,94 @@
+//! When two values of a field are the same to those who read them.
+
+use serde_json::Value as Json;
+
+/// As they are.
+pub(super) fn exact(one: &Json, other: &Json) -> bool {
+    one == other
+}
+
+/// As Azure compares them, which passes over case. Two references of which one is an ARM id and the other
+/// a name may be the same, and count as that.
+pub(super) fn loose(one: &Json, other: &Json) -> bool {
+    match (one, other) {
+        (Json::String(one), Json::String(other)) => one.eq_ignore_ascii_case(other),
+        (Json::Object(_), Json::Object(_)) => reference(one, other),
+        _ => one == other,
+    }
+}
+
+fn reference(one: &Json, other: &Json) -> bool {
+    let both = |key: &str| Some((text(one, key)?, text(other, key)?));
+    match (both("armId"), both("name")) {
+        (Some((one, other)), _) => one.eq_ignore_ascii_case(other),
+        // Group and kind may be left out where only one fits.
+        (None, Some((one, other))) => one == other,
+        (None, None) => true,
+    }
+}
+
+/// The same object by its name.
+pub(super) fn name(one: &Json, other: &Json) -> bool {
+    let differ =
+        |key: &str| matches!((text(one, key), text(other, key)), (Some(a), Some(b)) if a != b);
+    !differ("name") && !differ("kind")
+}
+
+/// The same place: `West Europe` is `westeurope`.
+pub(super) fn location(one: &Json, other: &Json) -> bool {
+    let place = |json: &Json| {
+        let place = json.as_str().unwrap_or_default();
+        place.replace(' ', "").to_ascii_lowercase()
+    };
+    place(one) == place(other)
+}
+
+/// Both public, or neither.
+pub(super) fn topology(one: &Json, other: &Json) -> bool {
+    (one == "Public") == (other == "Public")
+}
+
+fn text<'a>(json: &'a Json, key: &str) -> Option<&'a str> {
+    json.get(key)?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn references_are_compared_as_azure_reads_them() {
+        let cases = [
+            (json!({"armId": "/Sub/A"}), json!({"armId": "/sub/a"}), true),
+            (
+                json!({"armId": "/sub/a"}),
+                json!({"armId": "/sub/b"}),
+                false,
+            ),
+            (json!({"name": "a"}), json!({"name": "b"}), false),
+            (
+                json!({"name": "a"}),
+                json!({"kind": "K", "name": "a"}),
+                true,
+            ),
+            (json!({"name": "a"}), json!({"armId": "/sub/a"}), true),
+        ];
+        for (one, other, same) in cases {
+            assert_eq!(loose(&one, &other), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn places_have_several_spellings() {
+        assert!(location(&json!("West Europe"), &json!("westeurope")));
+        assert!(!location(&json!("West Europe"), &json!("uksouth")));
+    }
+
+    #[test]
+    fn a_cluster_may_change_how_private_it_is() {
+        assert!(topology(&json!("Private"), &json!("PublicAndPrivate")));
+        assert!(!topology(&json!("Public"), &json!("Private")));
+    }
+}

@@ -1,0 +1,386 @@
+//! Which fields cannot be changed where they are, and which roll nodes. Data.
+//!
+//! Sources: facts/aro-rules.md §1.7, §2.2, §2.3 and §3 (kind U); facts/aro-controllers.md §2 and §7;
+//! facts/private-topology.md §1.1; validation of Kubernetes and Cluster API themselves.
+
+use serde_json::Value as Json;
+
+use super::alike::{exact, location, loose, name, topology};
+use crate::api::arm_version::ArmVersion;
+use crate::api::kinds::{AUTHORIZATION, CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
+use crate::model::Change;
+
+/// What it means when a field is not there.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Absent {
+    /// This value, as JSON.
+    Is(&'static str),
+    /// The name of the object.
+    Name,
+    /// Somebody else chooses a value: to name it, or not to, may change nothing.
+    Chosen,
+}
+
+/// Only then a field counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum When {
+    /// It always does.
+    Always,
+    /// Below this version of Azure's API.
+    Before(ArmVersion),
+    /// When the object says `immutable: true`.
+    Sealed,
+}
+
+/// A field whose change is more than that.
+pub(super) struct Field {
+    /// JSON pointer; `*` is every key.
+    pub(super) at: &'static str,
+    pub(super) absent: Absent,
+    pub(super) when: When,
+    pub(super) change: Change,
+    /// Who says so, for people.
+    pub(super) why: &'static str,
+    /// Whether two values are the same to those who read them.
+    pub(super) same: fn(&Json, &Json) -> bool,
+}
+
+const fn fixed(at: &'static str, absent: Absent, why: &'static str) -> Field {
+    Field {
+        at,
+        absent,
+        when: When::Always,
+        change: Change::Replace,
+        why,
+        same: loose,
+    }
+}
+
+const fn rolling(at: &'static str, absent: Absent, why: &'static str) -> Field {
+    Field {
+        change: Change::Rolling,
+        same: exact,
+        ..fixed(at, absent, why)
+    }
+}
+
+/// A field of Kubernetes itself, whose values are compared as they are.
+const fn plain(at: &'static str, absent: Absent) -> Field {
+    Field {
+        same: exact,
+        ..fixed(at, absent, KUBERNETES)
+    }
+}
+
+const NOTHING: Absent = Absent::Is("null");
+const PUBLIC: Absent = Absent::Is(r#""Public""#);
+
+const ASO: &str = "Azure Service Operator refuses the change once the resource is in Azure";
+const AZURE: &str = "Azure fixes it when the resource is made";
+const HCP: &str = "Azure fixes it when the cluster is made";
+const POOL: &str = "Azure fixes it when the node pool is made";
+const MIRRORS: &str = "a change of image mirrors rolls every node of every node pool";
+const VERSION: &str = "an upgrade replaces every node of the node pool";
+const CLUSTER_API: &str = "it would become another cluster";
+const HYPERSHIFT: &str = "HyperShift fixes it when the cluster is made";
+const KUBERNETES: &str = "Kubernetes fixes it when the object is made";
+
+/// Of every kind of Azure Service Operator.
+pub(super) const EVERY_ASO: &[Field] = &[
+    fixed("/spec/azureName", Absent::Name, ASO),
+    // Controllers fill it in for what they carry.
+    fixed("/spec/owner", Absent::Chosen, ASO),
+    Field {
+        same: location,
+        ..fixed("/spec/location", Absent::Chosen, AZURE)
+    },
+];
+
+const HCP_CLUSTER: &[Field] = &[
+    fixed("/spec/properties/dns/baseDomainPrefix", Absent::Chosen, HCP),
+    fixed(
+        "/spec/properties/network/networkType",
+        Absent::Is(r#""OVNKubernetes""#),
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/network/podCidr",
+        Absent::Is(r#""10.128.0.0/14""#),
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/network/serviceCidr",
+        Absent::Is(r#""172.30.0.0/16""#),
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/network/machineCidr",
+        Absent::Is(r#""10.0.0.0/16""#),
+        HCP,
+    ),
+    fixed("/spec/properties/network/hostPrefix", Absent::Is("23"), HCP),
+    fixed("/spec/properties/api/visibility", PUBLIC, HCP),
+    fixed("/spec/properties/ingress/type", PUBLIC, HCP),
+    fixed(
+        "/spec/properties/platform/managedResourceGroup",
+        Absent::Chosen,
+        HCP,
+    ),
+    fixed("/spec/properties/platform/subnetReference", NOTHING, HCP),
+    fixed(
+        "/spec/properties/platform/vnetIntegrationSubnetReference",
+        Absent::Chosen,
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/platform/networkSecurityGroupReference",
+        NOTHING,
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/platform/outboundType",
+        Absent::Is(r#""LoadBalancer""#),
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/platform/operatorsAuthentication/userAssignedIdentities/controlPlaneOperatorsReferences/*",
+        NOTHING,
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/platform/operatorsAuthentication/userAssignedIdentities/dataPlaneOperatorsReferences/*",
+        NOTHING,
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/platform/operatorsAuthentication/userAssignedIdentities/serviceManagedIdentityReference",
+        NOTHING,
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/etcd/dataEncryption/keyManagementMode",
+        Absent::Chosen,
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/etcd/dataEncryption/customerManaged/encryptionType",
+        Absent::Is(r#""KMS""#),
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/etcd/dataEncryption/customerManaged/kms/vaultName",
+        // Older versions name it below the key.
+        Absent::Chosen,
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/etcd/dataEncryption/customerManaged/kms/visibility",
+        PUBLIC,
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/etcd/dataEncryption/customerManaged/kms/activeKey/name",
+        Absent::Chosen,
+        HCP,
+    ),
+    Field {
+        when: When::Before(ArmVersion::V20260630),
+        ..fixed(
+            "/spec/properties/etcd/dataEncryption/customerManaged/kms/activeKey/version",
+            // The controller fills it in.
+            Absent::Chosen,
+            "only API version 2026-06-30 and later let the key of a cluster be rotated",
+        )
+    },
+    fixed(
+        "/spec/properties/clusterImageRegistry/state",
+        Absent::Is(r#""Enabled""#),
+        HCP,
+    ),
+    fixed(
+        "/spec/properties/cryptoRestrictions",
+        Absent::Is(r#""None""#),
+        HCP,
+    ),
+    rolling(
+        "/spec/properties/imageDigestMirrors",
+        Absent::Is("[]"),
+        MIRRORS,
+    ),
+];
+
+const NODE_POOL: &[Field] = &[
+    fixed("/spec/properties/platform/vmSize", NOTHING, POOL),
+    fixed(
+        "/spec/properties/platform/subnetReference",
+        Absent::Chosen,
+        POOL,
+    ),
+    fixed(
+        "/spec/properties/platform/enableEncryptionAtHost",
+        Absent::Is("false"),
+        POOL,
+    ),
+    fixed("/spec/properties/platform/availabilityZone", NOTHING, POOL),
+    fixed(
+        "/spec/properties/platform/osDisk/sizeGiB",
+        Absent::Is("64"),
+        POOL,
+    ),
+    fixed(
+        "/spec/properties/platform/osDisk/diskStorageAccountType",
+        Absent::Is(r#""Premium_LRS""#),
+        POOL,
+    ),
+    fixed(
+        "/spec/properties/platform/osDisk/encryptionSetReference",
+        NOTHING,
+        POOL,
+    ),
+    fixed(
+        "/spec/properties/platform/osDisk/diskType",
+        Absent::Is(r#""Managed""#),
+        POOL,
+    ),
+    fixed("/spec/properties/autoRepair", Absent::Is("true"), POOL),
+    rolling("/spec/properties/version/id", Absent::Chosen, VERSION),
+];
+
+const ROLE_ASSIGNMENT: &[Field] = &[
+    fixed("/spec/principalId", Absent::Chosen, AZURE),
+    Field {
+        same: name,
+        ..fixed("/spec/principalIdFromConfig", Absent::Chosen, AZURE)
+    },
+];
+
+const CLUSTER: &[Field] = &[
+    Field {
+        same: name,
+        ..fixed("/spec/controlPlaneRef", Absent::Chosen, CLUSTER_API)
+    },
+    Field {
+        same: name,
+        ..fixed("/spec/infrastructureRef", Absent::Chosen, CLUSTER_API)
+    },
+];
+
+const HOSTED_CLUSTER: &[Field] = &[
+    Field {
+        same: topology,
+        ..fixed(
+            "/spec/platform/azure/topology",
+            Absent::Chosen,
+            "HyperShift does not let a cluster become public or cease to be",
+        )
+    },
+    fixed(
+        "/spec/platform/azure/private/type",
+        NOTHING,
+        "HyperShift does not let it be changed, added or removed once the cluster is made",
+    ),
+    fixed(
+        "/spec/platform/azure/private/privateLink/natSubnetID",
+        Absent::Chosen,
+        HYPERSHIFT,
+    ),
+    fixed(
+        "/spec/platform/azure/private/swift/podNetworkInstance",
+        Absent::Chosen,
+        HYPERSHIFT,
+    ),
+];
+
+const SELECTOR: &[Field] = &[plain("/spec/selector", Absent::Chosen)];
+
+const STATEFUL_SET: &[Field] = &[
+    plain("/spec/selector", Absent::Chosen),
+    plain("/spec/serviceName", Absent::Is(r#""""#)),
+    plain("/spec/podManagementPolicy", Absent::Is(r#""OrderedReady""#)),
+    plain("/spec/volumeClaimTemplates", Absent::Is("[]")),
+];
+
+const JOB: &[Field] = &[
+    plain("/spec/selector", Absent::Chosen),
+    plain("/spec/template", Absent::Chosen),
+    plain("/spec/completionMode", Absent::Is(r#""NonIndexed""#)),
+];
+
+const CLAIM: &[Field] = &[
+    plain("/spec/accessModes", Absent::Chosen),
+    plain("/spec/storageClassName", Absent::Chosen),
+    plain("/spec/volumeMode", Absent::Is(r#""Filesystem""#)),
+    plain("/spec/volumeName", Absent::Chosen),
+    plain("/spec/selector", NOTHING),
+    plain("/spec/dataSource", NOTHING),
+];
+
+const fn sealed(at: &'static str) -> Field {
+    Field {
+        when: When::Sealed,
+        ..plain(at, NOTHING)
+    }
+}
+
+const CONFIG_MAP: &[Field] = &[sealed("/immutable"), sealed("/data"), sealed("/binaryData")];
+
+const SECRET: &[Field] = &[
+    sealed("/immutable"),
+    sealed("/data"),
+    sealed("/stringData"),
+    plain("/type", Absent::Is(r#""Opaque""#)),
+];
+
+/// Per group and kind.
+pub(super) const FIELDS: &[(&str, &str, &[Field])] = &[
+    (RED_HAT_OPENSHIFT, "HcpOpenShiftCluster", HCP_CLUSTER),
+    (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool", NODE_POOL),
+    (AUTHORIZATION, "RoleAssignment", ROLE_ASSIGNMENT),
+    (CAPI, "Cluster", CLUSTER),
+    (
+        CAPI,
+        "MachinePool",
+        &[fixed(
+            "/spec/clusterName",
+            NOTHING,
+            "Cluster API refuses the change",
+        )],
+    ),
+    (
+        INFRASTRUCTURE,
+        "AzureClusterIdentity",
+        &[fixed(
+            "/spec/type",
+            NOTHING,
+            "the provider's webhook refuses the change",
+        )],
+    ),
+    ("hypershift.openshift.io", "HostedCluster", HOSTED_CLUSTER),
+    ("", "ConfigMap", CONFIG_MAP),
+    ("", "Secret", SECRET),
+    ("", "PersistentVolumeClaim", CLAIM),
+    ("", "Service", &[plain("/spec/clusterIP", Absent::Chosen)]),
+    ("apps", "Deployment", SELECTOR),
+    ("apps", "DaemonSet", SELECTOR),
+    ("apps", "ReplicaSet", SELECTOR),
+    ("apps", "StatefulSet", STATEFUL_SET),
+    ("batch", "Job", JOB),
+    (
+        "rbac.authorization.k8s.io",
+        "RoleBinding",
+        &[plain("/roleRef", NOTHING)],
+    ),
+    (
+        "rbac.authorization.k8s.io",
+        "ClusterRoleBinding",
+        &[plain("/roleRef", NOTHING)],
+    ),
+];
+
+/// The embedded resources that are somebody's nodes: when they are no longer among those of the object
+/// that carries them, the controllers delete them. Source: facts/aro-controllers.md §6.
+pub(super) const CARRIED: &[&str] = &["HcpOpenShiftCluster", "HcpOpenShiftClustersNodePool"];
+
+/// Why one that is gone counts.
+pub(super) const GONE: &str =
+    "the controllers delete what its carrier no longer lists, and make another";

@@ -1,0 +1,148 @@
+//! Whether a change may be sent to an object that is there (DESIGN §6, §7).
+//!
+//! In: the live object, what is sent, and whether the revision is one that was applied before. Out: why
+//! it is not sent, if so. It does not know: how it is read or sent.
+
+use serde_json::Value as Json;
+
+use super::{Consequence, consequences, is_plain};
+use crate::health::Live;
+use crate::model::{Change, Path, Segment};
+use crate::schema::{Element, FieldSet, Managed, Operation};
+
+/// Why a step is not sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Withheld {
+    /// A field cannot be changed.
+    #[error("{0}")]
+    Replaces(String),
+    /// It rolls nodes, and nobody asked for it.
+    #[error(
+        "the revision did not change, so nobody asked for nodes to be rolled ({0}); push a commit to go on"
+    )]
+    Rolls(String),
+}
+
+/// Whether `sent` may be applied to `live`. `unchanged` says that the revision was applied to its end
+/// before, so that what changes comes from another binary or other definitions.
+///
+/// # Errors
+/// When it would replace something, or roll nodes that nobody asked to roll.
+pub fn gate(live: &Json, sent: &Json, manager: &str, unchanged: bool) -> Result<(), Withheld> {
+    let managers = Managed::read(live).unwrap_or_default();
+    let mut found = consequences(live, &would_be(live, sent, manager));
+    // What others wrote over is no change of ours: the server says whose it is.
+    found.retain(|one| !is_others(&managers, manager, &one.field));
+    let mut replacing = found.iter().filter(|one| one.change == Change::Replace);
+    if let Some(first) = replacing.next() {
+        let more = match replacing.count() {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        let (message, help) = (first.message(), first.help());
+        return Err(Withheld::Replaces(format!("{message}{more}; {help}")));
+    }
+    match found.is_empty() || !unchanged {
+        true => Ok(()),
+        false => Err(Withheld::Rolls(fields(&found))),
+    }
+}
+
+/// Whether a field is owned, and not by `manager`.
+fn is_others(managers: &[Managed], manager: &str, field: &Path) -> bool {
+    let keys = field.0.iter().map_while(|segment| match segment {
+        Segment::Key(name) => Some(Element::field(name)),
+        Segment::Index(_) => None,
+    });
+    let path: Vec<Element> = keys.collect();
+    let owners = managers.iter().filter(|entry| owns(&entry.fields, &path));
+    let mut owners = owners.peekable();
+    owners.peek().is_some() && owners.all(|entry| entry.manager != manager)
+}
+
+/// Whether the value at `path`, or one that it is part of, is in `fields` as a whole.
+fn owns(fields: &FieldSet, path: &[Element]) -> bool {
+    let Some((first, rest)) = path.split_first() else {
+        return false;
+    };
+    match fields.below(first) {
+        Some(inner) => owns(inner, rest),
+        None => fields.has(first),
+    }
+}
+
+/// The changed fields, for people.
+fn fields(found: &[Consequence]) -> String {
+    let field = |one: &Consequence| format!("{} of {}", one.field, one.part);
+    found.iter().map(field).collect::<Vec<_>>().join(", ")
+}
+
+/// What `live` would be after an apply of `sent` as `manager`, as far as that can be said without the
+/// server: what the manager owned and no longer says is gone. Lists of custom kinds are whole values, as
+/// where their definition does not say otherwise.
+#[must_use]
+pub fn would_be(live: &Json, sent: &Json, manager: &str) -> Json {
+    let mut after = live.clone();
+    for entry in Managed::read(live).unwrap_or_default() {
+        let ours = entry.manager == manager && entry.operation == Operation::Apply;
+        if !ours || !entry.subresource.is_empty() {
+            continue;
+        }
+        for path in entry.fields.paths() {
+            let keys: Option<Vec<&str>> = path.0.iter().map(key).collect();
+            if let Some(keys) = keys
+                && !has(sent, &keys)
+            {
+                drop_at(&mut after, &keys);
+            }
+        }
+    }
+    merge(&mut after, sent, is_plain(Live(sent).group()));
+    after
+}
+
+fn key(element: &Element) -> Option<&str> {
+    match element {
+        Element::Field(name) => Some(name),
+        _ => None,
+    }
+}
+
+fn has(json: &Json, keys: &[&str]) -> bool {
+    keys.iter()
+        .try_fold(json, |value, key| value.get(key))
+        .is_some()
+}
+
+fn drop_at(json: &mut Json, keys: &[&str]) {
+    match keys {
+        [] => {}
+        [last] => {
+            if let Some(members) = json.as_object_mut() {
+                members.remove(*last);
+            }
+        }
+        [first, rest @ ..] => {
+            if let Some(inner) = json.get_mut(first) {
+                drop_at(inner, rest);
+            }
+        }
+    }
+}
+
+/// Kubernetes' own lists have `items` with defaults, which stay as they are.
+fn merge(into: &mut Json, from: &Json, items: bool) {
+    match (into, from) {
+        (Json::Object(into), Json::Object(from)) => {
+            for (name, value) in from {
+                merge(into.entry(name.clone()).or_insert(Json::Null), value, items);
+            }
+        }
+        (Json::Array(into), Json::Array(from)) if items && into.len() == from.len() => {
+            for (into, from) in into.iter_mut().zip(from) {
+                merge(into, from, items);
+            }
+        }
+        (into, from) => into.clone_from(from),
+    }
+}

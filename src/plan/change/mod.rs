@@ -1,0 +1,234 @@
+//! What a change means: whether fields change that roll nodes, or that cannot be changed where they are
+//! (DESIGN §6).
+//!
+//! In: an object as it was applied or as it is, and as it is to be. Out: the fields that matter, each
+//! with what follows and who says so; how many nodes that rolls; whether a step may be sent. Objects that
+//! carry others are compared by what they carry. It does not know: where the objects come from.
+
+mod alike;
+mod fields;
+mod findings;
+mod gate;
+mod nodes;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use crate::api::arm_version::ArmVersion;
+use crate::api::embedded;
+use crate::api::kinds::is_aso;
+use crate::health::Live;
+use crate::model::{Change, ObjectId, Path};
+use fields::{Absent, CARRIED, EVERY_ASO, FIELDS, Field, GONE, When};
+
+pub use findings::{between, placed};
+pub use gate::{Withheld, gate, would_be};
+pub use nodes::Rolled;
+
+/// What to do about a change that cannot be made in place.
+const REPLACE: &str = "Capstan never replaces a cluster, or a part of one, by itself: add it under a new name and remove the old one";
+
+/// A field that changes, and what follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Consequence {
+    /// The object or embedded resource that has it.
+    pub part: ObjectId,
+    /// The way to it from the object that was compared.
+    pub field: Path,
+    /// Whether it rolls nodes or would replace the part.
+    pub change: Change,
+    /// Who says so.
+    pub why: &'static str,
+}
+
+impl Consequence {
+    /// What is wrong, or good to know, in one sentence.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let Self {
+            part, field, why, ..
+        } = self;
+        match self.change {
+            Change::Replace => format!("{field} of {part} cannot be changed: {why}"),
+            _ => format!("{field} of {part} changes: {why}"),
+        }
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        match self.change {
+            Change::Replace if is_plain(&self.part.group) => {
+                "add it under a new name and remove the old one"
+            }
+            Change::Replace => REPLACE,
+            _ => {
+                "the nodes are drained and replaced one after the other: merge it when that may happen"
+            }
+        }
+    }
+}
+
+/// What follows from making `after` of `before`.
+#[must_use]
+pub fn consequences(before: &Json, after: &Json) -> Vec<Consequence> {
+    let whole = Part {
+        id: Live(after).id(),
+        path: Path::default(),
+        value: after,
+    };
+    let mut found = whole.against(before);
+    let (old, new) = (carried(before), carried(after));
+    for part in &old {
+        match new.iter().find(|other| other.id == part.id) {
+            Some(now) => found.extend(now.against(part.value)),
+            None if CARRIED.contains(&part.id.kind.as_str()) => found.push(Consequence {
+                part: part.id.clone(),
+                field: Path::dotted("spec.resources"),
+                change: Change::Replace,
+                why: GONE,
+            }),
+            None => {}
+        }
+    }
+    found
+}
+
+/// The heaviest of `consequences`; in place when there is none.
+#[must_use]
+pub fn heaviest(consequences: &[Consequence]) -> Change {
+    let changes = consequences.iter().map(|consequence| consequence.change);
+    changes.max().unwrap_or(Change::InPlace)
+}
+
+/// Whether a change of such an object must be looked at before it is sent: those of Kubernetes itself
+/// are refused by the API server in time.
+#[must_use]
+pub fn is_looked_at(id: &ObjectId) -> bool {
+    !is_plain(&id.group)
+        && (is_aso(&id.group)
+            || embedded::carries(id)
+            || FIELDS.iter().any(|(group, kind, _)| id.is(group, kind)))
+}
+
+/// Whether the kinds of this group are Kubernetes' own.
+fn is_plain(group: &str) -> bool {
+    !group.contains('.') || group.ends_with(".k8s.io")
+}
+
+/// An object, or one that it carries.
+struct Part<'a> {
+    id: ObjectId,
+    path: Path,
+    value: &'a Json,
+}
+
+/// The resources in `spec.resources` that have a name.
+fn carried(carrier: &Json) -> Vec<Part<'_>> {
+    let namespace = Live(carrier).namespace();
+    let items = match embedded::carries(&Live(carrier).id()) {
+        true => Live(carrier).list(&["spec", "resources"]),
+        false => &[],
+    };
+    let path = Path::dotted("spec.resources");
+    let parts = items.iter().enumerate().map(|(index, value)| {
+        let own = Live(value);
+        Part {
+            id: ObjectId::new(own.group(), own.kind(), namespace, own.name()),
+            path: path.index(index),
+            value,
+        }
+    });
+    parts.filter(|part| !part.id.name.is_empty()).collect()
+}
+
+impl Part<'_> {
+    /// What follows from making it of `before`.
+    fn against(&self, before: &Json) -> Vec<Consequence> {
+        let own = FIELDS
+            .iter()
+            .find(|(group, kind, _)| self.id.is(group, kind))
+            .map_or(&[][..], |(_, _, fields)| *fields);
+        let aso = match is_aso(&self.id.group) {
+            true => EVERY_ASO,
+            false => &[],
+        };
+        let fields = own.iter().chain(aso);
+        let fields = fields.filter(|field| self.counts(field, before));
+        fields
+            .flat_map(|field| self.changed(field, before))
+            .collect()
+    }
+
+    fn counts(&self, field: &Field, before: &Json) -> bool {
+        match field.when {
+            When::Always => true,
+            When::Before(limit) => {
+                let api_version = Live(self.value).text(&["apiVersion"]);
+                let version = api_version.rsplit('/').next().unwrap_or_default();
+                ArmVersion::from_aso(version).is_some_and(|version| version < limit)
+            }
+            When::Sealed => before["immutable"] == true,
+        }
+    }
+
+    /// Where `field` changes.
+    fn changed(&self, field: &Field, before: &Json) -> Vec<Consequence> {
+        let paths = places(field.at, before, self.value);
+        let differs = |keys: &Vec<String>| {
+            let value = |json| at(json, keys).filter(|value| !value.is_null()).cloned();
+            let absent = match field.absent {
+                Absent::Is(text) => serde_json::from_str(text).ok(),
+                Absent::Name => Some(Json::from(self.id.name.as_str())),
+                Absent::Chosen => None,
+            };
+            let old = value(before).or_else(|| absent.clone());
+            match (old, value(self.value).or(absent)) {
+                (Some(old), Some(new)) => !(field.same)(&old, &new),
+                _ => false,
+            }
+        };
+        let consequence = |keys: Vec<String>| Consequence {
+            part: self.id.clone(),
+            field: keys
+                .iter()
+                .fold(self.path.clone(), |path, key| path.key(key)),
+            change: field.change,
+            why: field.why,
+        };
+        paths.into_iter().filter(differs).map(consequence).collect()
+    }
+}
+
+/// The value under a chain of keys.
+fn at<'a>(json: &'a Json, keys: &[String]) -> Option<&'a Json> {
+    keys.iter().try_fold(json, |value, key| value.get(key))
+}
+
+/// The places that a pointer with `*` means in two objects.
+fn places(pointer: &str, one: &Json, other: &Json) -> Vec<Vec<String>> {
+    let mut places = vec![Vec::new()];
+    for step in pointer.split('/').skip(1) {
+        let longer = places.into_iter().flat_map(|keys| {
+            let names: BTreeSet<String> = match step {
+                "*" => [one, other]
+                    .into_iter()
+                    .filter_map(|json| at(json, &keys)?.as_object())
+                    .flat_map(|members| members.keys().cloned())
+                    .collect(),
+                name => BTreeSet::from([name.to_owned()]),
+            };
+            names.into_iter().map(move |name| {
+                let mut keys = keys.clone();
+                keys.push(name);
+                keys
+            })
+        });
+        places = longer.collect();
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests;

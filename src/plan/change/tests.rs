@@ -1,0 +1,314 @@
+//! The table: of every row a change that counts and one that does not; then what objects carry, how many
+//! nodes that is, and what is held.
+
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::schema::{Element, FieldSet, Managed, Operation};
+
+fn object(api_version: &str, kind: &str, body: &Json) -> Json {
+    let mut object = body.clone();
+    object["apiVersion"] = json!(api_version);
+    object["kind"] = json!(kind);
+    object["metadata"] = json!({"name": "a", "namespace": "ns"});
+    object
+}
+
+/// An object with one value at a pointer, `*` in it being the key `k`.
+fn with(api_version: &str, kind: &str, pointer: &str, value: Option<Json>) -> Json {
+    let keys: Vec<&str> = pointer.split('/').skip(1).collect();
+    let nested = keys.iter().rev().fold(value, |value, key| {
+        let key = if *key == "*" { "k" } else { key };
+        value.map(|value| json!({key: value}))
+    });
+    object(api_version, kind, &nested.unwrap_or_else(|| json!({})))
+}
+
+fn found(before: &Json, after: &Json) -> Vec<(String, Change)> {
+    let found = consequences(before, after);
+    let found = found.into_iter();
+    found.map(|one| (one.field.pointer(), one.change)).collect()
+}
+
+const HCP: &str = "redhatopenshift.azure.com/v1api20251223preview";
+
+/// Per row of the table, in its order: two values that differ. Where absence has a value, that must not
+/// count beside itself; any value does not beside itself.
+#[test]
+fn every_row_sees_its_change_and_nothing_else() {
+    let mut rows = 0;
+    let every = FIELDS
+        .iter()
+        .chain(&[("network.azure.com", "VirtualNetwork", EVERY_ASO)]);
+    for (group, kind, fields) in every {
+        let version = match *group {
+            "redhatopenshift.azure.com" => "v1api20251223preview",
+            _ => "v1",
+        };
+        let api_version = format!("{group}/{version}");
+        let api_version = api_version.trim_start_matches('/');
+        for field in *fields {
+            rows += 1;
+            let at = |value: Option<Json>| {
+                let mut made = with(api_version, kind, field.at, value);
+                if matches!(field.when, When::Sealed) && field.at != "/immutable" {
+                    made["immutable"] = json!(true);
+                }
+                made
+            };
+            let (one, other) = match field.at {
+                "/immutable" => (json!(true), json!(false)),
+                "/spec/platform/azure/topology" => (json!("Public"), json!("Private")),
+                _ if field.at.ends_with("Ref") || field.at.ends_with("FromConfig") => {
+                    (json!({"name": "one"}), json!({"name": "two"}))
+                }
+                _ => (json!("one"), json!("two")),
+            };
+            let expected = (field.at.replace('*', "k"), field.change);
+            let changed = found(&at(Some(one.clone())), &at(Some(other)));
+            assert_eq!(
+                changed,
+                std::slice::from_ref(&expected),
+                "{kind} {}",
+                field.at
+            );
+            let same = found(&at(Some(one.clone())), &at(Some(one.clone())));
+            assert_eq!(same, [], "{kind} {}", field.at);
+            let added = found(&at(None), &at(Some(one.clone())));
+            match field.absent {
+                Absent::Is(text) => {
+                    let value: Json = serde_json::from_str(text).expect("JSON");
+                    if !matches!(field.when, When::Sealed) {
+                        assert_eq!(added, [expected], "{kind} {}", field.at);
+                    }
+                    assert_eq!(
+                        found(&at(None), &at(Some(value))),
+                        [],
+                        "{kind} {}",
+                        field.at
+                    );
+                }
+                Absent::Name => {
+                    assert_eq!(added, [expected], "{kind} {}", field.at);
+                    assert_eq!(found(&at(None), &at(Some(json!("a")))), [], "{kind}");
+                }
+                Absent::Chosen => assert_eq!(added, [], "{kind} {}", field.at),
+            }
+        }
+    }
+    assert!(rows > 60, "{rows}");
+}
+
+#[test]
+fn what_may_be_changed_is_in_place() {
+    let pool = |replicas: u64| {
+        with(
+            HCP,
+            "HcpOpenShiftClustersNodePool",
+            "/spec/properties/replicas",
+            Some(json!(replicas)),
+        )
+    };
+    assert_eq!(found(&pool(2), &pool(3)), []);
+    assert_eq!(heaviest(&consequences(&pool(2), &pool(3))), Change::InPlace);
+    let version = |id: &str| {
+        with(
+            HCP,
+            "HcpOpenShiftCluster",
+            "/spec/properties/version/id",
+            Some(json!(id)),
+        )
+    };
+    assert_eq!(found(&version("4.20"), &version("4.21")), []);
+    let unsealed = |value: &str| object("v1", "ConfigMap", &json!({"data": {"k": value}}));
+    assert_eq!(found(&unsealed("1"), &unsealed("2")), []);
+}
+
+#[test]
+fn the_key_of_a_cluster_may_be_rotated_in_newer_versions() {
+    let at = "/spec/properties/etcd/dataEncryption/customerManaged/kms/activeKey/version";
+    let key = |version: &str, key: &str| {
+        let group = "redhatopenshift.azure.com";
+        with(
+            &format!("{group}/{version}"),
+            "HcpOpenShiftCluster",
+            at,
+            Some(json!(key)),
+        )
+    };
+    let old = "v1api20251223preview";
+    assert_eq!(
+        found(&key(old, "1"), &key(old, "2")),
+        [(at.to_owned(), Change::Replace)]
+    );
+    assert_eq!(found(&key(old, "1"), &key("v1api20260630preview", "2")), []);
+}
+
+/// An AROMachinePool of the cluster `c` with these node pools.
+fn machine_pool(pools: &[(&str, Json)]) -> Json {
+    let resource = |(name, properties): &(&str, Json)| {
+        json!({"apiVersion": HCP, "kind": "HcpOpenShiftClustersNodePool",
+            "metadata": {"name": name}, "spec": {"properties": properties}})
+    };
+    let resources: Vec<Json> = pools.iter().map(resource).collect();
+    let api_version = "infrastructure.cluster.x-k8s.io/v1beta2";
+    let mut made = object(
+        api_version,
+        "AROMachinePool",
+        &json!({"spec": {"resources": resources}}),
+    );
+    made["metadata"]["labels"] = json!({"cluster.x-k8s.io/cluster-name": "c"});
+    made
+}
+
+/// An AROControlPlane of the cluster `c` with these mirrors.
+fn control_plane(mirrors: &Json) -> Json {
+    let resource = json!({"apiVersion": HCP, "kind": "HcpOpenShiftCluster",
+        "metadata": {"name": "c"}, "spec": {"properties": {"imageDigestMirrors": mirrors}}});
+    let api_version = "controlplane.cluster.x-k8s.io/v1beta2";
+    let mut made = object(
+        api_version,
+        "AROControlPlane",
+        &json!({"spec": {"resources": [resource]}}),
+    );
+    made["metadata"]["labels"] = json!({"cluster.x-k8s.io/cluster-name": "c"});
+    made
+}
+
+#[test]
+fn what_is_carried_is_compared_by_kind_and_name() {
+    let pool = |size: &str| json!({"platform": {"vmSize": size}});
+    let before = machine_pool(&[("a", pool("D4")), ("b", pool("D8"))]);
+    let turned = machine_pool(&[("b", pool("D8")), ("a", pool("D4"))]);
+    assert_eq!(found(&before, &turned), []);
+    let changed = machine_pool(&[("b", pool("D8")), ("a", pool("D16"))]);
+    let one = consequences(&before, &changed).remove(0);
+    assert_eq!(
+        one.message(),
+        "spec.resources[1].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/ns/a cannot be changed: Azure fixes it when the node pool is made"
+    );
+    assert!(one.help().contains("under a new name"), "{}", one.help());
+    let renamed = machine_pool(&[("a", pool("D4")), ("c", pool("D8"))]);
+    assert_eq!(
+        found(&before, &renamed),
+        [("/spec/resources".to_owned(), Change::Replace)]
+    );
+    let more = machine_pool(&[("a", pool("D4")), ("b", pool("D8")), ("c", pool("D8"))]);
+    assert_eq!(found(&before, &more), []);
+}
+
+#[test]
+fn nodes_are_counted_by_the_pools_that_roll() {
+    let pool = |version: &str| json!({"version": {"id": version}, "replicas": 3});
+    let scaled = json!({"version": {"id": "1"}, "autoScaling": {"min": 1, "max": 5}});
+    let old = machine_pool(&[("a", pool("1")), ("b", scaled.clone())]);
+    let new = machine_pool(&[("a", pool("2")), ("b", scaled)]);
+    let plane = control_plane(&json!([]));
+    let found = consequences(&old, &new);
+    assert_eq!(heaviest(&found), Change::Rolling);
+    let rolled = Rolled::count([&plane, &new].into_iter(), found.iter());
+    assert_eq!(rolled.to_string(), "rolls 3 nodes of 1 cluster");
+    let mirrored = control_plane(&json!([{"source": "a.io", "mirrors": ["b.io"]}]));
+    let found = consequences(&plane, &mirrored);
+    let rolled = Rolled::count([&mirrored, &new].into_iter(), found.iter());
+    assert_eq!((rolled.nodes, rolled.clusters), (8, 1));
+    assert_eq!(
+        Rolled::count([&new].into_iter(), [].into_iter()),
+        Rolled::default()
+    );
+}
+
+/// `live` as one that we applied, owning these fields.
+fn owned(live: Json, paths: &[&[&str]]) -> Json {
+    owned_by("capstan", live, paths)
+}
+
+fn owned_by(manager: &str, mut live: Json, paths: &[&[&str]]) -> Json {
+    let mut fields = FieldSet::new();
+    for path in paths {
+        fields.insert(&path.iter().copied().map(Element::field).collect::<Vec<_>>());
+    }
+    let entry = Managed {
+        manager: manager.to_owned(),
+        operation: Operation::Apply,
+        api_version: HCP.to_owned(),
+        subresource: String::new(),
+        fields,
+        time: String::new(),
+    };
+    Managed::write(&[entry], &mut live);
+    live
+}
+
+#[test]
+fn nodes_are_rolled_only_for_a_revision_that_is_new() {
+    let live = control_plane(&json!([]));
+    let sent = control_plane(&json!([{"source": "a.io", "mirrors": ["b.io"]}]));
+    assert_eq!(gate(&live, &sent, "capstan", false), Ok(()));
+    assert_eq!(gate(&live, &live, "capstan", true), Ok(()));
+    let held = gate(&live, &sent, "capstan", true).expect_err("it is held");
+    assert_eq!(
+        held.to_string(),
+        "the revision did not change, so nobody asked for nodes to be rolled (spec.resources[0].spec.properties.imageDigestMirrors of HcpOpenShiftCluster/ns/c); push a commit to go on"
+    );
+}
+
+#[test]
+fn nothing_is_replaced_for_any_revision() {
+    let live = machine_pool(&[("a", json!({"platform": {"vmSize": "D4"}}))]);
+    let sent = machine_pool(&[("a", json!({"platform": {"vmSize": "D8"}}))]);
+    for unchanged in [false, true] {
+        let refused = gate(&live, &sent, "capstan", unchanged).expect_err("it is not sent");
+        assert!(matches!(refused, Withheld::Replaces(_)), "{refused}");
+        assert!(
+            refused.to_string().contains("never replaces a cluster"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn what_others_set_stays_and_what_we_no_longer_say_goes() {
+    let kind = "HcpOpenShiftClustersNodePool";
+    let body = json!({"spec": {"azureName": "a", "properties": {"platform": {"vmSize": "D4", "availabilityZone": "1"}}}});
+    let sent = object(
+        HCP,
+        kind,
+        &json!({"spec": {"properties": {"platform": {"vmSize": "D4"}}}}),
+    );
+    let zone: &[&str] = &["spec", "properties", "platform", "availabilityZone"];
+    let size: &[&str] = &["spec", "properties", "platform", "vmSize"];
+    let theirs = owned(object(HCP, kind, &body), &[size]);
+    assert_eq!(gate(&theirs, &sent, "capstan", false), Ok(()));
+    let ours = owned(object(HCP, kind, &body), &[size, zone]);
+    let refused = gate(&ours, &sent, "capstan", false).expect_err("it goes away");
+    assert!(
+        refused.to_string().contains("availabilityZone"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn what_others_wrote_over_is_no_change_of_ours() {
+    let live = machine_pool(&[("a", json!({"platform": {"vmSize": "D4"}}))]);
+    let sent = machine_pool(&[("a", json!({"platform": {"vmSize": "D8"}}))]);
+    let resources: &[&[&str]] = &[&["spec", "resources"]];
+    let theirs = owned_by("somebody", live.clone(), resources);
+    assert_eq!(gate(&theirs, &sent, "capstan", true), Ok(()));
+    // Who owns the map around it owns nothing of it.
+    let around = owned_by("somebody", live.clone(), &[&["spec"], &["spec", "other"]]);
+    assert!(gate(&around, &sent, "capstan", true).is_err());
+    assert!(gate(&owned(live, resources), &sent, "capstan", true).is_err());
+}
+
+#[test]
+fn only_what_the_api_server_lets_through_is_looked_at() {
+    let looked = |group: &str, kind: &str| is_looked_at(&ObjectId::new(group, kind, "ns", "a"));
+    assert!(looked("infrastructure.cluster.x-k8s.io", "AROMachinePool"));
+    assert!(looked("network.azure.com", "VirtualNetwork"));
+    assert!(looked("cluster.x-k8s.io", "Cluster"));
+    assert!(!looked("", "ConfigMap"));
+    assert!(!looked("apps", "Deployment"));
+    assert!(!looked("rbac.authorization.k8s.io", "RoleBinding"));
+    assert!(!looked("example.com", "Other"));
+}

@@ -1,0 +1,178 @@
+//! `plan --against live` on both servers: the shipped program says what a change means, and `apply` keeps
+//! to it.
+
+use std::path::Path;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use capstan::adapters::sim::actors;
+use capstan::model::CheckState;
+use serde_json::Value as Json;
+
+use super::pipeline::Management;
+use crate::daemon::{DEFINITION, PLAN, SYNC, World};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const SPEED: u32 = 600;
+const FLEET: &str = "examples/quickstart/cluster.yaml";
+
+/// The example with something put otherwise.
+fn changed(dir: &Path, from: &str, to: &str) -> String {
+    let fleet = Path::new(env!("CARGO_MANIFEST_DIR")).join(FLEET);
+    let text = std::fs::read_to_string(fleet).expect("the example");
+    assert!(text.contains(from), "{from}");
+    std::fs::write(dir.join("cluster.yaml"), text.replace(from, to)).expect("written");
+    dir.display().to_string()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a command says, which ends with `code`.
+fn said(output: &Output, code: i32) -> String {
+    let (data, talk) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{data}{talk}");
+    data
+}
+
+fn a_plan_says_what_a_change_means(cluster: &Management) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let fleet = changed(dir.path(), "np1", "np1");
+    said(&cluster.capstan(&["apply", &fleet]), 0);
+    let plan = |fleet: &str, code| {
+        said(
+            &cluster.capstan(&["plan", fleet, "--against", "live"]),
+            code,
+        )
+    };
+    assert!(plan(&fleet, 0).starts_with("plan: 5 to no-op; 1 clusters"));
+
+    let upgrade = changed(dir.path(), "4.20.17", "4.20.18");
+    let told = plan(&upgrade, 0);
+    assert!(
+        told.starts_with("plan: 4 to no-op, 1 to rolling; rolls 2 nodes of 1 cluster; "),
+        "{told}"
+    );
+    for part in [
+        "  rolling  AROMachinePool/clusters/quickstart-np1\n",
+        "AROMachinePool/clusters/quickstart-np1 is changed, and nodes are replaced for it:\n  /spec/resources/0/spec/properties/version/id: an upgrade replaces every node of the node pool\n",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let json = cluster.capstan(&["plan", &upgrade, "--against", "live", "--format", "json"]);
+    let json: Json = serde_json::from_str(&said(&json, 0)).expect("JSON");
+    assert_eq!(
+        json["impact"]["rolls"],
+        serde_json::json!({"nodes": 2, "clusters": 1})
+    );
+
+    let bigger = changed(dir.path(), "Standard_D4s_v3", "Standard_D8s_v3");
+    let told = plan(&bigger, 1);
+    for part in [
+        "1 to replace",
+        "AROMachinePool/clusters/quickstart-np1 cannot be changed where it is:\n  /spec/resources/0/spec/properties/platform/vmSize: Azure fixes it when the node pool is made\n",
+        "refused: spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/quickstart-np1 cannot be changed",
+        "Capstan never replaces a cluster",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let applied = cluster.capstan(&["apply", &bigger]);
+    let talk = text(&applied.stderr);
+    assert_eq!(applied.status.code(), Some(1), "{talk}");
+    assert!(talk.contains("Capstan never replaces a cluster"), "{talk}");
+    assert_eq!(plan(&bigger, 1), told, "nothing was sent");
+}
+
+/// What the API server itself refuses is told with what to do.
+fn a_refusal_says_that_it_is_for_good(cluster: &Management) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let fleet = dir.path().display().to_string();
+    let write = |value: &str| {
+        let map = format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: sealed, namespace: clusters}}, immutable: true, data: {{k: {value}}}}}\n"
+        );
+        std::fs::write(dir.path().join("map.yaml"), map).expect("written");
+    };
+    write("v");
+    said(&cluster.capstan(&["apply", &fleet, "--name", "sealed"]), 0);
+    write("w");
+    let plan = ["plan", &fleet, "--name", "sealed", "--against", "live"];
+    let told = said(&cluster.capstan(&plan), 1);
+    for part in [
+        "plan: 1 to replace; 0 clusters",
+        "ConfigMap/clusters/sealed cannot be changed where it is:\n  /data: Kubernetes fixes it when the object is made\n",
+        "the API server refused it",
+        "refused: data of ConfigMap/clusters/sealed cannot be changed: Kubernetes fixes it when the object is made; add it under a new name and remove the old one\n",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+#[test]
+fn the_simulator_is_planned_for() {
+    let cluster = Management::simulated(SPEED, actors::Options::default());
+    a_plan_says_what_a_change_means(&cluster);
+    a_refusal_says_that_it_is_for_good(&cluster);
+}
+
+#[test]
+fn kube_apiserver_is_planned_for() {
+    if let Some(cluster) = Management::real(SPEED, actors::Options::default()) {
+        a_plan_says_what_a_change_means(&cluster);
+        a_refusal_says_that_it_is_for_good(&cluster);
+    }
+}
+
+/// What another binary would make of the same revision, an overlay makes here.
+#[test]
+fn a_daemon_that_reads_a_revision_otherwise_rolls_nothing() {
+    const OVERLAY: &str = "\
+apiVersion: capstan.dev/v1alpha1
+kind: Overlay
+metadata: {name: newer}
+spec:
+  precedence: Enforced
+  merge: {nodePools: [{name: \"*\", version: 4.20.18}]}
+  patches:
+  - target: {kind: MachinePool}
+    patch: {metadata: {annotations: {owner: sre}}}
+";
+    let cluster = Management::simulated(SPEED, actors::Options::default());
+    let overlays = tempfile::tempdir().expect("a directory");
+    std::fs::write(overlays.path().join("newer.yaml"), OVERLAY).expect("written");
+    let mut world = World::on(Some(&cluster.kubeconfig));
+    let first = world.push("main", None, DEFINITION);
+    world.start(SPEED);
+    world.wait(&first, SYNC, CheckState::Success);
+    world.kill();
+    world.start_under(overlays.path());
+    let held = world.wait(&first, SYNC, CheckState::Failure);
+    let said = format!("{} {}", held.title, held.summary);
+    assert!(said.contains("the revision did not change"), "{said}");
+    let version = || cluster.pool_version("one-mp1");
+    // What comes after it, and rolls nothing, goes on.
+    let start = Instant::now();
+    while cluster.pool_owner("one-mp1") != "sre" {
+        assert!(start.elapsed() < PATIENCE, "it is held, too");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(version(), "4.20.17");
+    let again = format!("{DEFINITION}# go on\n");
+    let second = world.push("main", Some(&first), &again);
+    world.wait(&second, SYNC, CheckState::Success);
+    assert_eq!(version(), "4.20.18");
+    let bigger = DEFINITION.replace("Standard_D4s_v3", "Standard_D8s_v3");
+    let asked = world.push("pr/1", Some(&second), &bigger);
+    let refused = world.wait(&asked, PLAN, CheckState::Failure);
+    let (line, _) = (1..)
+        .zip(bigger.lines())
+        .find(|(_, line)| line.contains("vmSize"))
+        .expect("it is there");
+    let noted: Vec<_> = refused
+        .annotations
+        .iter()
+        .map(|one| (one.path.as_str(), one.line))
+        .collect();
+    assert_eq!(noted, [("clusters/one.yaml", line)], "{refused:#?}");
+}
