@@ -105,23 +105,19 @@ impl Subject {
             left,
         } = &step.action;
         let uid = match known.uid {
-            Some(uid) => Some(uid),
+            Some(uid) => uid,
             None => match self.make(payload, manager).await {
                 Err(kube::Error::Api(status)) if status.code == 409 => {
                     let claimed = self.claimed(payload, set).await?;
-                    // It is not there, so that the conflict was about something else.
-                    let Some(uid) = claimed else {
-                        return Err(self.error(kube::Error::Api(status)));
-                    };
-                    Some(uid)
+                    // If it is not there, the conflict was about something else.
+                    claimed.ok_or_else(|| self.error(kube::Error::Api(status)))?
                 }
                 answer => return answer.map(json).map_err(|error| self.error(error)),
             },
         };
         let mut sent = payload.clone();
         let yields = left.iter().any(|left| payload.pointer(left).is_some());
-        if uid.is_some()
-            && (yields || known.gate.is_some())
+        if (yields || known.gate.is_some())
             && let Some(live) = self.read().await?
         {
             if yields {
@@ -135,15 +131,12 @@ impl Subject {
                 withheld,
             })?;
         }
-        if let (Some(uid), Some(metadata)) = (uid, sent["metadata"].as_object_mut()) {
-            // An object that was deleted meanwhile answers 409 instead of being made anew.
-            metadata.insert("uid".to_owned(), json!(uid));
-        }
+        // An object that was deleted meanwhile answers 409 instead of being made anew.
+        sent["metadata"]["uid"] = json!(uid);
         let mut params = PatchParams::apply(manager);
         // What was ours and was taken is taken back.
         params.force = *force || known.drifted;
-        let (api, patch) = (self.api(), Patch::Apply(&sent));
-        let answer = api.patch(&self.id.name, &params, &patch).await;
+        let answer = self.send(&sent, &params).await;
         answer.map(json).map_err(|error| self.error(error))
     }
 
@@ -158,8 +151,7 @@ impl Subject {
         let sent = plan::without(payload, left);
         let mut params = PatchParams::apply(manager).dry_run();
         params.force = *force || known.drifted;
-        let (api, patch) = (self.api(), Patch::Apply(&sent));
-        let answer = api.patch(&self.id.name, &params, &patch).await;
+        let answer = self.send(&sent, &params).await;
         answer.map(json).map_err(|error| self.error(error))
     }
 
@@ -167,12 +159,13 @@ impl Subject {
     /// there answers 409. Nothing can come in between, as it could after a look.
     async fn make(&self, payload: &Json, manager: &str) -> Result<DynamicObject, kube::Error> {
         let mut sent = payload.clone();
-        if let Some(metadata) = sent["metadata"].as_object_mut() {
-            metadata.insert("resourceVersion".to_owned(), json!("1"));
-        }
-        let (api, params) = (self.api(), PatchParams::apply(manager));
-        api.patch(&self.id.name, &params, &Patch::Apply(&sent))
-            .await
+        sent["metadata"]["resourceVersion"] = json!("1");
+        self.send(&sent, &PatchParams::apply(manager)).await
+    }
+
+    async fn send(&self, sent: &Json, params: &PatchParams) -> Result<DynamicObject, kube::Error> {
+        let api = self.api();
+        api.patch(&self.id.name, params, &Patch::Apply(sent)).await
     }
 
     /// The uid of an object that is there and ours to apply.
