@@ -41,11 +41,8 @@ pub enum SecretError {
     )]
     Missing(ObjectId),
     /// It cannot be read.
-    #[error("{0}; let this daemon get, list and watch that Secret")]
-    Denied(Box<Error>),
-    /// The question for it was no good.
     #[error(transparent)]
-    Unasked(Box<Error>),
+    Unread(Box<Error>),
     /// None of its keys is known to be the kubeconfig.
     #[error("{secret} has no key value or kubeconfig; it has {known}: put the kubeconfig there")]
     Key {
@@ -180,9 +177,8 @@ async fn read(
         };
         match error.class() {
             ErrorClass::Gone => break,
-            ErrorClass::Denied => return Err(SecretError::Denied(Box::new(error))),
             ErrorClass::Transient => {}
-            _ => return Err(SecretError::Unasked(Box::new(error))),
+            _ => return Err(SecretError::Unread(Box::new(error))),
         }
         if failures == 1 {
             waits(&error);
@@ -598,9 +594,5 @@ mod tests {
         let (client, _) = holder(vec![status(403, "Forbidden")]);
         let error = read(&client, &id(), |_| {}).await.unwrap_err().to_string();
         assert!(error.contains("so it is"), "{error}");
-        assert!(
-            error.ends_with("; let this daemon get, list and watch that Secret"),
-            "{error}"
-        );
     }
 }
