@@ -46,6 +46,11 @@ pub(super) enum Command {
     Run(RunArgs),
     /// A tour: a fleet, a push, a bad pull request, their checks
     Demo(DemoArgs),
+    /// Print the rule book: what is checked beyond schemas and references, or the page of one rule
+    Rules {
+        /// For example C15
+        id: Option<String>,
+    },
     /// Print the CustomResourceDefinitions of our kinds
     Crds,
     /// Print the JSON schema of a kind, for editors

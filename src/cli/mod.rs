@@ -17,6 +17,7 @@ mod plan;
 mod rehearse;
 mod render;
 mod report;
+mod rules;
 mod run;
 mod standing;
 mod status;
@@ -81,6 +82,7 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Why(args) => why::run(&args, ui, environment),
         Command::Run(args) => run::run(&args, ui, environment),
         Command::Demo(args) => demo::run(&args, ui, environment),
+        Command::Rules { id } => rules::run(id.as_deref(), ui),
         Command::Crds => crds::crds(ui),
         Command::Schema { kind } => crds::schema(&kind, ui),
         Command::Completion { shell } => crds::completion(shell, ui),

@@ -277,6 +277,17 @@ fn schemas_crds_and_completions_print() {
 }
 
 #[test]
+fn the_rule_book_is_listed_and_has_a_page_for_each_rule() {
+    let list = stdout(&["rules"], 0);
+    let rule = "C15  error    The networks of a cluster are apart";
+    assert!(list.lines().any(|line| line == rule), "{list}");
+    let page = stdout(&["rules", "c15"], 0);
+    assert!(page.starts_with("# C15 The networks"), "{page}");
+    assert!(page.contains("\nSource: "), "{page}");
+    assert!(stderr(&["rules", "Q1"], 2).contains("no rule `Q1`"));
+}
+
+#[test]
 fn usage_and_environment_faults_exit_with_2_and_say_what_to_do() {
     assert!(stderr(&["validate", "no/such/place"], 2).contains("no/such/place"));
     assert!(
