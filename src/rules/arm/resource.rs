@@ -27,6 +27,15 @@ impl Resource<'_> {
             path,
         }
     }
+
+    /// Where it says what it is called in Azure: `azureName`, else its own name.
+    pub(in crate::rules) fn azure_name(&self) -> Field<'_> {
+        let said = self.field("spec.azureName");
+        match said.is_given() {
+            true => said,
+            false => self.field("metadata.name"),
+        }
+    }
 }
 
 /// A field of a resource, whether it is there or not.
