@@ -1,5 +1,7 @@
 //! N: what Azure's API asks of a node pool (facts/aro-rules.md §3.2).
 
+mod network;
+mod platform;
 mod version;
 
 use super::ResourceRule;
@@ -13,4 +15,11 @@ pub(super) const RULES: &[ResourceRule] = &[
     version::is_a_whole_version,
     version::channel_is_offered,
     version::is_near_the_clusters,
+    network::subnet_is_a_subnet,
+    network::subnet_is_in_the_clusters_network,
+    platform::machine_size_is_offered,
+    platform::disk_size_in_range,
+    platform::disk_is_of_a_known_kind,
+    platform::nodes_on_passing_disks_are_repaired,
+    platform::encryption_set_is_one,
 ];
