@@ -2,6 +2,7 @@
 
 mod network;
 mod platform;
+mod size;
 mod version;
 
 use super::ResourceRule;
@@ -22,4 +23,9 @@ pub(super) const RULES: &[ResourceRule] = &[
     platform::disk_is_of_a_known_kind,
     platform::nodes_on_passing_disks_are_repaired,
     platform::encryption_set_is_one,
+    size::replicas_in_range,
+    size::size_is_fixed_or_moves,
+    size::bounds_in_range,
+    size::drain_timeout_in_range,
+    size::cluster_has_room,
 ];
