@@ -12,6 +12,7 @@ mod arm;
 pub mod book;
 mod cluster;
 mod data;
+mod duration;
 mod identity;
 mod key_version;
 mod pool;

@@ -1,8 +1,10 @@
 //! N: what Azure's API asks of a node pool (facts/aro-rules.md §3.2).
 
+mod labels;
 mod network;
 mod platform;
 mod size;
+mod tags;
 mod version;
 
 use super::ResourceRule;
@@ -26,6 +28,10 @@ pub(super) const RULES: &[ResourceRule] = &[
     size::replicas_in_range,
     size::size_is_fixed_or_moves,
     size::bounds_in_range,
+    labels::labels_are_well_formed,
+    labels::labels_are_allowed,
+    labels::taints_are_well_formed,
     size::drain_timeout_in_range,
     size::cluster_has_room,
+    tags::experimental_tags_are_known,
 ];
