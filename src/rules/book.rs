@@ -9,6 +9,7 @@ use crate::model::Severity;
 const FILES: &[&str] = &[
     include_str!("pages/cluster.md"),
     include_str!("pages/node-pool.md"),
+    include_str!("pages/external-auth.md"),
 ];
 
 /// What is said of one rule.

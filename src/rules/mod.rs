@@ -13,6 +13,7 @@ pub mod book;
 mod cluster;
 mod data;
 mod duration;
+mod external_auth;
 mod identity;
 mod key_version;
 mod pool;
@@ -60,6 +61,7 @@ pub fn check(objects: &[Object]) -> Vec<Finding> {
     let kinds = [
         ("HcpOpenShiftCluster", CLUSTER_RULES),
         (pool::KIND, pool::RULES),
+        (external_auth::KIND, external_auth::RULES),
     ];
     let of_resources = kinds.into_iter().flat_map(of_kind);
     of_objects.chain(of_resources).collect()

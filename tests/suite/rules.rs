@@ -20,6 +20,7 @@ spec:
   tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
   identityRef: {name: cluster-identity}
   version: {id: \"4.20\"}
+  externalAuth: {clientID: app}
   nodePools:
   - {name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 2}
 ";
