@@ -36,6 +36,13 @@ impl Resource<'_> {
             false => self.field("metadata.name"),
         }
     }
+
+    /// Whether a definition's expansion made that name, and has looked at it already.
+    pub(in crate::rules) fn is_named_by_expansion(&self) -> bool {
+        let made = self.carrier.definition.is_some();
+        let name = self.azure_name();
+        made && name.node.map(Node::span) == Some(self.carrier.origin.span())
+    }
 }
 
 /// A field of a resource, whether it is there or not.

@@ -9,7 +9,7 @@ use crate::rules::{data, wording};
 pub(super) fn is_named_and_placed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let field = pool.azure_name();
     let name = field.text().unwrap_or_default();
-    let why = wording::of_azure_name(name, 3..=15);
+    let why = wording::of_azure_name(name, 3..=15).filter(|_| !pool.is_named_by_expansion());
     let name = why.map(|why| {
         let finding = field.finding("N01", format!("the name {name:?} {why}"));
         finding.help("set azureName, or choose a shorter name")
