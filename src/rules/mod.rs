@@ -17,6 +17,7 @@ mod external_auth;
 mod identity;
 mod key_version;
 mod pool;
+mod secrets;
 mod version;
 mod wording;
 
@@ -31,6 +32,10 @@ type ResourceRule = fn(&World<'_>, &Resource<'_>) -> Vec<Finding>;
 
 /// Every rule, in order of id.
 const RULES: &[Rule] = &[
+    secrets::secrets_are_encrypted,
+    secrets::private_keys_are_not_here,
+    secrets::kubeconfigs_are_not_here,
+    secrets::client_secrets_are_not_here,
     admission::resources_present,
     admission::resources_well_formed,
     admission::identity_ref_named,
