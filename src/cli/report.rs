@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 use serde_json::{Value as Json, json};
 
 use crate::compile::Compiled;
@@ -53,6 +53,11 @@ fn one(finding: &Finding, trees: &[&Tree], colour: bool) -> String {
         .as_ref()
         .and_then(|span| Some((span, line(span, trees)?)));
     let mut report = match &source {
+        Some((span, _)) if is_secret(finding) => title.element(
+            Origin::path(span.path.as_ref())
+                .line(span.start.line as usize)
+                .char_column(span.start.column as usize),
+        ),
         Some((span, line)) => title.element(
             Snippet::source(line.as_str())
                 .line_start(span.start.line as usize)
@@ -70,6 +75,11 @@ fn one(finding: &Finding, trees: &[&Tree], colour: bool) -> String {
         Renderer::plain()
     };
     renderer.decor_style(DecorStyle::Ascii).render(&[report])
+}
+
+/// Whether the line of a finding must not be repeated: there stands a secret.
+fn is_secret(finding: &Finding) -> bool {
+    finding.id.starts_with('P')
 }
 
 /// The line where a span begins. One line is enough to show, and cheap for the thousandth finding in

@@ -6,7 +6,12 @@ use std::sync::OnceLock;
 use crate::model::Severity;
 
 /// A family of rules per file. A page is what stands between two headings.
-const FILES: &[&str] = &[include_str!("pages/cluster.md")];
+const FILES: &[&str] = &[
+    include_str!("pages/cluster.md"),
+    include_str!("pages/node-pool.md"),
+    include_str!("pages/external-auth.md"),
+    include_str!("pages/secrets.md"),
+];
 
 /// What is said of one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]

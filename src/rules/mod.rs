@@ -11,8 +11,15 @@ mod admission;
 mod arm;
 pub mod book;
 mod cluster;
+mod data;
+mod duration;
+mod external_auth;
 mod identity;
 mod key_version;
+mod pool;
+mod secrets;
+mod version;
+mod wording;
 
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object};
@@ -25,6 +32,10 @@ type ResourceRule = fn(&World<'_>, &Resource<'_>) -> Vec<Finding>;
 
 /// Every rule, in order of id.
 const RULES: &[Rule] = &[
+    secrets::secrets_are_encrypted,
+    secrets::private_keys_are_not_here,
+    secrets::kubeconfigs_are_not_here,
+    secrets::client_secrets_are_not_here,
     admission::resources_present,
     admission::resources_well_formed,
     admission::identity_ref_named,
@@ -52,9 +63,12 @@ pub fn check(objects: &[Object]) -> Vec<Finding> {
         let resources = world.of_kind(RED_HAT_OPENSHIFT, kind);
         resources.flat_map(move |resource| rules.iter().flat_map(move |rule| rule(world, resource)))
     };
-    let of_resources = [("HcpOpenShiftCluster", CLUSTER_RULES)]
-        .into_iter()
-        .flat_map(of_kind);
+    let kinds = [
+        ("HcpOpenShiftCluster", CLUSTER_RULES),
+        (pool::KIND, pool::RULES),
+        (external_auth::KIND, external_auth::RULES),
+    ];
+    let of_resources = kinds.into_iter().flat_map(of_kind);
     of_objects.chain(of_resources).collect()
 }
 
@@ -75,4 +89,28 @@ pub(crate) fn said(rule: Rule, yaml: &str) -> Vec<String> {
         )
     };
     objects.flat_map(|object| rule(&object)).map(say).collect()
+}
+
+/// Runs one rule of resources on YAML documents, on each of the kind it is for, and shows its findings
+/// as `id line:column message`.
+#[cfg(test)]
+fn said_of(rule: ResourceRule, kind: &str, yaml: &str) -> Vec<String> {
+    let path = std::sync::Arc::from("test.yaml");
+    let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
+    assert_eq!(findings, [], "the test's YAML is sound");
+    let objects: Vec<Object> = documents
+        .into_iter()
+        .filter_map(|document| Object::from_node(document, "default"))
+        .collect();
+    let world = World::of(&objects);
+    let resources = world.of_kind(RED_HAT_OPENSHIFT, kind);
+    let say = |finding: Finding| {
+        let start = finding.span.expect("a rule points somewhere").start;
+        let (id, message) = (finding.id, finding.message);
+        format!("{id} {}:{} {message}", start.line, start.column)
+    };
+    resources
+        .flat_map(|resource| rule(&world, resource))
+        .map(say)
+        .collect()
 }

@@ -9,6 +9,8 @@ use capstan::compile::compile;
 use capstan::model::{Severity, Tree};
 use capstan::rules::book::{self, Example};
 
+use crate::real;
+
 /// A fleet without faults, of one cluster.
 const BASE: &str = "\
 apiVersion: capstan.dev/v1alpha1
@@ -20,6 +22,7 @@ spec:
   tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
   identityRef: {name: cluster-identity}
   version: {id: \"4.20\"}
+  externalAuth: {clientID: app}
   nodePools:
   - {name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 2}
 ";
@@ -105,4 +108,46 @@ fn every_rule_keeps_to_its_examples() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn a_secret_is_told_and_its_value_is_not() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: n}\nstringData: {password: hunter2}\n";
+    std::fs::write(directory.path().join("secret.yaml"), secret).expect("written");
+    for format in ["text", "json"] {
+        let mut command = assert_cmd::Command::cargo_bin("capstan").expect("built");
+        let output = command
+            .args(["validate", "--format", format])
+            .arg(directory.path())
+            .output()
+            .expect("it runs");
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("P01") && said.contains("password"), "{said}");
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+}
+
+#[test]
+fn credentials_beside_a_cluster_are_found() {
+    let Some(file) = real::shared("samples/credentials-in-git/credentials.yaml") else {
+        return;
+    };
+    let text: Arc<[u8]> = Arc::from(std::fs::read(file).expect("readable"));
+    let tree = Tree {
+        files: [(Arc::from("credentials.yaml"), text)].into(),
+        ..Tree::default()
+    };
+    let findings = compile(&tree, &[]).findings.into_iter();
+    let errors = findings.filter(|finding| finding.severity == Severity::Error);
+    let told: Vec<_> = errors
+        .map(|finding| (finding.id, finding.object.expect("an object").name))
+        .collect();
+    let name = |name: &str| ("P01", name.to_owned());
+    assert_eq!(
+        told,
+        [name("cluster-identity-secret"), name("aso-credential")]
+    );
 }

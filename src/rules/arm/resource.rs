@@ -27,6 +27,22 @@ impl Resource<'_> {
             path,
         }
     }
+
+    /// Where it says what it is called in Azure: `azureName`, else its own name.
+    pub(in crate::rules) fn azure_name(&self) -> Field<'_> {
+        let said = self.field("spec.azureName");
+        match said.is_given() {
+            true => said,
+            false => self.field("metadata.name"),
+        }
+    }
+
+    /// Whether a definition's expansion made that name, and has looked at it already.
+    pub(in crate::rules) fn is_named_by_expansion(&self) -> bool {
+        let made = self.carrier.definition.is_some();
+        let name = self.azure_name();
+        made && name.node.map(Node::span) == Some(self.carrier.origin.span())
+    }
 }
 
 /// A field of a resource, whether it is there or not.

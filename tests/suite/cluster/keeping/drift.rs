@@ -79,7 +79,7 @@ const NORMALISED: &str = "\
 ---
 {apiVersion: v1, kind: Service, metadata: {name: s, namespace: NS}, spec: {selector: {a: b}, ports: [{name: http, port: 80}, {name: dns, port: 53, protocol: UDP}]}}
 ---
-{apiVersion: v1, kind: Secret, metadata: {name: x, namespace: NS}, stringData: {password: hidden}}
+{apiVersion: v1, kind: Secret, metadata: {name: x, namespace: NS}, stringData: {password: \"\"}}
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: NS}, rules: [{apiGroups: [\"\"], resources: [pods], verbs: [get]}]}
 ---

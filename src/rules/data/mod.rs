@@ -1,0 +1,77 @@
+//! What ages: machine sizes, least versions, channels. Text files beside this, read once.
+
+use std::sync::OnceLock;
+
+use super::version::Version;
+
+const VM_SIZES: &str = include_str!("node-vm-sizes.txt");
+const NODE_POOLS: &str = include_str!("node-pools.txt");
+
+/// The machine sizes of node pools.
+pub(super) fn node_vm_sizes() -> &'static [String] {
+    static SIZES: OnceLock<Vec<String>> = OnceLock::new();
+    SIZES.get_or_init(|| {
+        let of_family = |(family, numbers): (&'static str, &'static str)| {
+            let numbers = numbers.split_whitespace();
+            numbers.map(move |number| family.replace('*', number))
+        };
+        lines(VM_SIZES).flat_map(of_family).collect()
+    })
+}
+
+/// The least version of a node pool.
+pub(super) fn least_node_version() -> Version {
+    static LEAST: OnceLock<Version> = OnceLock::new();
+    LEAST
+        .get_or_init(|| {
+            let text = words("minimum version").next().unwrap_or_default();
+            Version::parse(text).unwrap_or_default()
+        })
+        .clone()
+}
+
+/// The channels that versions of node pools come from.
+pub(super) fn node_channels() -> impl Iterator<Item = &'static str> {
+    words("channels")
+}
+
+/// The pairs of a pool's and a cluster's version that may meet across major versions, as `4.21/5.0`.
+pub(super) fn across_majors() -> impl Iterator<Item = &'static str> {
+    words("across majors")
+}
+
+fn words(name: &str) -> impl Iterator<Item = &'static str> {
+    let line = lines(NODE_POOLS).find(|(of, _)| *of == name);
+    line.into_iter()
+        .flat_map(|(_, words)| words.split_whitespace())
+}
+
+/// `name: words`, without comments.
+fn lines(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once(": "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_files_say_what_is_asked_of_them() {
+        assert_eq!(least_node_version().to_string(), "4.20.8");
+        assert_eq!(node_channels().collect::<Vec<_>>(), ["stable", "fast"]);
+        assert!(across_majors().any(|pair| pair == "4.22/5.1"));
+    }
+
+    #[test]
+    fn each_size_is_written_out_once() {
+        let sizes = node_vm_sizes();
+        let once: BTreeSet<_> = sizes.iter().collect();
+        assert_eq!((once.len(), sizes.len()), (168, 168));
+        let has = |name: &str| sizes.iter().any(|size| size == name);
+        assert!(has("Standard_D4s_v3") && has("Standard_NC80adis_H100_v5"));
+        assert!(!has("Standard_D2s_v3") && !has("Standard_B4ms"));
+    }
+}

@@ -1,0 +1,58 @@
+//! Times as Go writes them: `1h30m`, `90s`, `1.5h`.
+
+const UNITS: &[(&str, f64)] = &[
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("µs", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("m", 60.0),
+    ("h", 3600.0),
+];
+
+/// How many seconds `text` is; none when it is no time.
+pub(super) fn seconds(text: &str) -> Option<f64> {
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => (-1.0, rest),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if rest == "0" {
+        return Some(0.0);
+    }
+    let (mut rest, mut sum) = (rest, 0.0);
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, after) = rest.split_at(digits);
+        let end = after.find(|c: char| c.is_ascii_digit() || c == '.');
+        let (unit, after) = after.split_at(end.unwrap_or(after.len()));
+        let (_, of) = UNITS.iter().find(|(name, _)| *name == unit)?;
+        sum += number.parse::<f64>().ok()? * of;
+        rest = after;
+    }
+    (!text.trim_start_matches(['+', '-']).is_empty()).then_some(sign * sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_units() {
+        for (text, expected) in [
+            ("1h30m", Some(5400.0)),
+            ("1.5h", Some(5400.0)),
+            ("90s", Some(90.0)),
+            ("-2m", Some(-120.0)),
+            ("0", Some(0.0)),
+            ("", None),
+            ("-", None),
+            ("5", None),
+            ("m", None),
+            ("1d", None),
+            ("1h ", None),
+            ("1.2.3s", None),
+        ] {
+            assert_eq!(seconds(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! E03 to E05: who says who somebody is.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::model::Finding;
+use crate::rules::arm::{Resource, World};
+
+const ISSUER: &str = "spec.properties.issuer";
+
+/// E03: the issuer's address is given, and safe.
+pub(super) fn url_is_safe(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
+    let field = auth.field(ISSUER).key("url");
+    let host = |text: &str| {
+        text.strip_prefix("https://")
+            .is_some_and(|rest| !rest.is_empty())
+    };
+    let message = match field.text() {
+        Some(text) if host(text) => return Vec::new(),
+        Some(text) if !text.is_empty() => {
+            format!("the issuer's url {text:?} is no https:// address")
+        }
+        _ => "the issuer's url is required".to_owned(),
+    };
+    vec![field.finding("E03", message)]
+}
+
+/// E04: between 1 and 10 audiences, none of them empty.
+pub(super) fn audiences_are_given(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
+    let field = auth.field(ISSUER).key("audiences");
+    let count = field.items().count();
+    let wrong = !(1..=10).contains(&count);
+    let message = || format!("the issuer has {count} audiences, not 1 to 10");
+    let number = wrong.then(|| field.finding("E04", message()));
+    let empty = field.items().filter(|audience| audience.text() == Some(""));
+    let empty = empty.map(|audience| audience.finding("E04", "an audience is empty"));
+    number.into_iter().chain(empty).collect()
+}
+
+/// E05: the issuer's certificate authority is PEM.
+pub(super) fn authority_is_pem(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
+    let field = auth.field(ISSUER).key("ca");
+    let wrong = field
+        .text()
+        .is_some_and(|text| !text.is_empty() && !is_pem(text));
+    let finding = || {
+        let finding = field.finding("E05", "the issuer's ca is no certificate in PEM");
+        finding.help("write it whole, from `-----BEGIN CERTIFICATE-----` on")
+    };
+    wrong.then(finding).into_iter().collect()
+}
+
+/// Whether there is a block with a body in base64.
+fn is_pem(text: &str) -> bool {
+    const BEGIN: &str = "-----BEGIN ";
+    const DASHES: &str = "-----";
+    let block = || {
+        let (_, rest) = text.split_once(BEGIN)?;
+        let (label, rest) = rest.split_once(DASHES)?;
+        let (body, _) = rest.split_once(&format!("-----END {label}-----"))?;
+        let body: String = body.split_whitespace().collect();
+        Some(!body.is_empty() && STANDARD.decode(body).is_ok())
+    };
+    block().unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pem_is_a_label_around_base64() {
+        let sound = "-----BEGIN CERTIFICATE-----\nAAEC\nAwQF\n-----END CERTIFICATE-----\n";
+        assert!(is_pem(sound));
+        for (from, to) in [
+            ("END", "STOP"),
+            ("AAEC", "A!"),
+            ("AAEC\nAwQF", ""),
+            ("-----BEGIN", ""),
+        ] {
+            assert!(!is_pem(&sound.replace(from, to)), "{from}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! N19 to N21: labels and taints of nodes.
+
+use crate::model::Finding;
+use crate::rules::arm::{Field, Resource, World};
+use crate::rules::wording;
+
+const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
+/// Keys that the service gives to nodes itself.
+const RESERVED: &[&str] = &[
+    "node-role.kubernetes.io/master",
+    "node-role.kubernetes.io/worker",
+];
+/// Keys that may not have some values.
+const ROLES: &[&str] = &[
+    "machine.openshift.io/cluster-api-machine-role",
+    "machine.openshift.io/cluster-api-machine-type",
+];
+
+/// N19: keys and values of labels are those of Kubernetes.
+pub(super) fn labels_are_well_formed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+    let labels = pool.field("spec.properties.labels");
+    labels
+        .items()
+        .flat_map(|label| malformed(&label, "N19"))
+        .collect()
+}
+
+/// N20: no label says what the service says itself.
+pub(super) fn labels_are_allowed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+    let labels = pool.field("spec.properties.labels");
+    labels.items().filter_map(|label| refused(&label)).collect()
+}
+
+/// N21: taints have a key, a value and an effect of Kubernetes.
+pub(super) fn taints_are_well_formed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+    let taints = pool.field("spec.properties.taints");
+    let faults = |taint: Field<'_>| {
+        let effect = taint.key("effect");
+        let effect = match effect.is_given() {
+            true => wording::not_one_of(&effect, "N21", EFFECTS),
+            false => Some(effect.finding("N21", "effect is required")),
+        };
+        malformed(&taint, "N21")
+            .into_iter()
+            .chain(effect)
+            .collect::<Vec<_>>()
+    };
+    taints.items().flat_map(faults).collect()
+}
+
+/// What is wrong with the key and the value of a label or taint.
+fn malformed(item: &Field<'_>, id: &'static str) -> Vec<Finding> {
+    let (key, value) = (item.key("key"), item.key("value"));
+    let of_key = match key.text() {
+        Some(text) => wording::of_label_key(text).map(|why| (text, why)),
+        None if key.is_given() => None, // not a text: the schema says so
+        None => Some(("", "it is required")),
+    };
+    let of_value = value
+        .text()
+        .and_then(|text| Some((text, wording::of_label_value(text)?)));
+    let of_key =
+        of_key.map(|(text, why)| key.finding(id, format!("the key {text:?} is refused: {why}")));
+    let of_value = of_value
+        .map(|(text, why)| value.finding(id, format!("the value {text:?} is refused: {why}")));
+    of_key.into_iter().chain(of_value).collect()
+}
+
+fn refused(label: &Field<'_>) -> Option<Finding> {
+    let (key, value) = (label.key("key"), label.key("value"));
+    let text = key.text()?;
+    if RESERVED.contains(&text) {
+        let finding = key.finding(
+            "N20",
+            format!("the label {text} is set by the service alone"),
+        );
+        return Some(finding.help("remove this label"));
+    }
+    let role = value
+        .text()
+        .filter(|role| ["master", "infra"].contains(role));
+    let role = role.filter(|_| ROLES.contains(&text))?;
+    let message = format!("the label {text} may not be {role}");
+    Some(
+        value
+            .finding("N20", message)
+            .help("nodes of a pool are workers"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::pool::KIND;
+    use crate::rules::{ResourceRule, said_of};
+
+    fn found(rule: ResourceRule, properties: &str) -> usize {
+        let pool = format!(
+            "apiVersion: redhatopenshift.azure.com/v1api20251223preview\nkind: HcpOpenShiftClustersNodePool\nmetadata: {{name: p}}\nspec: {{properties: {{{properties}}}}}\n"
+        );
+        said_of(rule, KIND, &pool).len()
+    }
+
+    #[test]
+    fn labels_and_taints_at_their_bounds() {
+        let long = "a".repeat(64);
+        let value = format!("labels: [{{key: a, value: {long}}}]");
+        assert_eq!(found(labels_are_well_formed, &value), 1);
+        assert_eq!(found(labels_are_well_formed, "labels: [{key: a b}]"), 1);
+        assert_eq!(found(labels_are_well_formed, "labels: [{value: b}]"), 1);
+        assert_eq!(found(labels_are_well_formed, "labels: [{key: a}]"), 0);
+        let role = |role: &str| {
+            format!(
+                "labels: [{{key: machine.openshift.io/cluster-api-machine-role, value: {role}}}]"
+            )
+        };
+        assert_eq!(found(labels_are_allowed, &role("infra")), 1);
+        assert_eq!(found(labels_are_allowed, &role("worker")), 0);
+        let taints = "taints: [{key: \"\", effect: NoExecute}, {key: a, effect: Bogus}, {key: a}]";
+        assert_eq!(found(taints_are_well_formed, taints), 3);
+    }
+}

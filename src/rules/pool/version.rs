@@ -1,0 +1,141 @@
+//! N01 to N03 and N08: what a node pool is called, where it is, and what it runs.
+
+use crate::model::{Finding, Value};
+use crate::rules::arm::{Field, Resource, World};
+use crate::rules::version::{Version, major_and_minor};
+use crate::rules::{data, wording};
+
+/// N01: the name in Azure has 3 to 15 characters, and a location is given.
+pub(super) fn is_named_and_placed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+    let field = pool.azure_name();
+    let name = field.text().unwrap_or_default();
+    let why = wording::of_azure_name(name, 3..=15).filter(|_| !pool.is_named_by_expansion());
+    let name = why.map(|why| {
+        let finding = field.finding("N01", format!("the name {name:?} {why}"));
+        finding.help("set azureName, or choose a shorter name")
+    });
+    let location = pool.field("spec.location");
+    let location = wording::missing_or_long(&location, "N01", usize::MAX);
+    name.into_iter().chain(location).collect()
+}
+
+/// N02: `version.id` is `X.Y.Z`, and no older than the service takes.
+pub(super) fn is_a_whole_version(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+    let field = pool.field("spec.properties.version.id");
+    let finding = |message: String| vec![field.finding("N02", message)];
+    let least = data::least_node_version();
+    match (&field.node.map(|node| &node.value), field.text()) {
+        (Some(Value::Int(_) | Value::Float(..)), _) => vec![
+            field
+                .finding("N02", "version.id is a number, not a text")
+                .help(format!("write it whole and in quotes, such as \"{least}\"")),
+        ],
+        (_, None | Some("")) => finding(format!("version.id is required, such as {least}")),
+        (_, Some(text)) => match Version::parse(text) {
+            None => finding(format!("version.id {text:?} is not X.Y.Z, such as {least}")),
+            Some(version) if version.is_below(&least) => {
+                finding(format!("version.id {version} is older than {least}"))
+            }
+            Some(_) => Vec::new(),
+        },
+    }
+}
+
+/// N03: the channel is one that the service offers.
+pub(super) fn channel_is_offered(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+    let field = pool.field("spec.properties.version.channelGroup");
+    let known: Vec<&str> = data::node_channels().collect();
+    let fault = wording::not_one_of(&field, "N03", &known);
+    fault.into_iter().collect()
+}
+
+/// N08: the pool is not newer than its cluster, and at most two minor versions older.
+pub(super) fn is_near_the_clusters(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+    let field = pool.field("spec.properties.version.id");
+    let version = field.text().and_then(Version::parse);
+    let cluster = world.owner(pool);
+    let cluster = cluster.and_then(|cluster| {
+        let id = cluster.field("spec.properties.version.id");
+        major_and_minor(id.text()?)
+    });
+    let (Some(version), Some(cluster)) = (version, cluster) else {
+        return Vec::new();
+    };
+    apart(&field, &version, cluster).into_iter().collect()
+}
+
+fn apart(field: &Field<'_>, version: &Version, cluster: (u64, u64)) -> Option<Finding> {
+    let own = (version.numbers.0, version.numbers.1);
+    let (major, minor) = cluster;
+    let pair = format!("{}.{}/{major}.{minor}", own.0, own.1);
+    if own > cluster {
+        let message = format!("the pool's {version} is newer than its cluster's {major}.{minor}");
+        let help = "raise the cluster's version first, or lower the pool's";
+        return Some(field.finding("N08", message).help(help));
+    }
+    let near = match own.0 == major {
+        true => minor - own.1 <= 2,
+        false => data::across_majors().any(|known| known == pair),
+    };
+    let message = format!(
+        "the pool's {version} is more than two minor versions older than its cluster's {major}.{minor}"
+    );
+    (!near).then(|| {
+        field
+            .finding("N08", message)
+            .help("raise the pool's version")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::pool::KIND;
+    use crate::rules::said_of;
+
+    fn cluster_and_pool(cluster: &str, pool: &str) -> String {
+        format!(
+            "apiVersion: redhatopenshift.azure.com/v1api20251223preview\nkind: HcpOpenShiftCluster\nmetadata: {{name: c}}\nspec: {{properties: {{version: {{id: \"{cluster}\"}}}}}}\n---\napiVersion: redhatopenshift.azure.com/v1api20251223preview\nkind: HcpOpenShiftClustersNodePool\nmetadata: {{name: mp1}}\nspec:\n  location: uksouth\n  owner: {{name: c}}\n  properties: {{version: {{id: {pool}}}}}\n"
+        )
+    }
+
+    #[test]
+    fn versions_are_strict() {
+        for (id, expected) in [
+            ("\"4.20.8\"", ""),
+            ("4.21.0-rc.1", ""),
+            ("4", "is a number"),
+            ("4.20", "is a number"),
+            ("\"4.20\"", "is not X.Y.Z"),
+            ("4.20.0", "older than 4.20.8"),
+            ("4.20.8-rc.1", "older than 4.20.8"),
+            ("4.20.8.1", "is not X.Y.Z"),
+            ("\"\"", "required"),
+            ("null", "required"),
+        ] {
+            let said = said_of(is_a_whole_version, KIND, &cluster_and_pool("4.20", id));
+            match expected {
+                "" => assert!(said.is_empty(), "{id}: {said:?}"),
+                part => assert!(said.len() == 1 && said[0].contains(part), "{id}: {said:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_pool_stays_near_its_cluster() {
+        for (cluster, pool, near) in [
+            ("4.22", "4.22.8", true),
+            ("4.22", "4.20.8", true),
+            ("4.24", "4.25.0", false),
+            ("4.24", "4.21.0", false),
+            ("5.0", "4.21.0", true),
+            ("5.0", "4.23.0", false),
+            ("5.1", "4.22.0", true),
+            ("4.22", "5.0.0", false),
+            ("nonsense", "5.0.0", true),
+        ] {
+            let said = said_of(is_near_the_clusters, KIND, &cluster_and_pool(cluster, pool));
+            assert_eq!(said.is_empty(), near, "{cluster} {pool}: {said:?}");
+        }
+    }
+}

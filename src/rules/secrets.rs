@@ -1,0 +1,254 @@
+//! P: what is secret does not stand in git. What is encrypted may; it is told by its form and never
+//! decrypted. No value is ever repeated in a finding.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::model::{Finding, Map, Node, Object, Path, Value};
+use crate::rules::book;
+
+/// Names of fields and variables that hold a client's secret, in lower case and letters only.
+const CLIENT_SECRETS: &[&str] = &[
+    "clientsecret",
+    "azureclientsecret",
+    "armclientsecret",
+    "azureclientcertificatepassword",
+];
+const HELP: &str = "take it out, replace it where it is used, for it stays in the history, and encrypt it or make it in the cluster";
+
+/// P01: a Secret holds no value in clear text.
+pub(super) fn secrets_are_encrypted(object: &Object) -> Vec<Finding> {
+    let field = |name: &str| {
+        let map = object.node.get(name).and_then(Node::as_map)?;
+        let mut open = map.iter().filter(|(_, value)| is_open(value));
+        let (first, value) = open.next()?;
+        let path = Path::default().key(name).key(&*first.name);
+        let keys = open.fold(first.name.to_string(), |keys, (key, _)| {
+            format!("{keys}, {}", key.name)
+        });
+        let message = format!("{} holds values in clear text: {keys}", object.id);
+        Some(finding(object, "P01", value, &path, message))
+    };
+    let secret = object.id.is("", "Secret");
+    let fields = ["data", "stringData"].into_iter().filter(|_| secret);
+    fields.filter_map(field).collect()
+}
+
+/// P02: no text holds a private key.
+pub(super) fn private_keys_are_not_here(object: &Object) -> Vec<Finding> {
+    let key =
+        |_: &str, text: &str| text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----");
+    let message = |name: &str| format!("{name} holds a private key");
+    in_texts(object, "P02", &key, &message)
+}
+
+/// P03: no text holds a kubeconfig with credentials.
+pub(super) fn kubeconfigs_are_not_here(object: &Object) -> Vec<Finding> {
+    let config = |_: &str, text: &str| {
+        let words = ["client-key-data", "token", "password"];
+        let credential = words.iter().any(|word| {
+            text.contains(&format!("{word}:")) || text.contains(&format!("\"{word}\":"))
+        });
+        text.contains("clusters") && text.contains("users") && text.contains("server") && credential
+    };
+    let message = |name: &str| format!("{name} holds a kubeconfig with credentials");
+    in_texts(object, "P03", &config, &message)
+}
+
+/// P04: no field or variable holds the secret of a client.
+pub(super) fn client_secrets_are_not_here(object: &Object) -> Vec<Finding> {
+    let secret = |name: &str, text: &str| {
+        let letters = name.chars().filter(char::is_ascii_alphanumeric);
+        let letters = letters.collect::<String>().to_lowercase();
+        let filled_in = text.contains("${") || text.contains("$(");
+        CLIENT_SECRETS.contains(&letters.as_str()) && !text.is_empty() && !filled_in
+    };
+    let message = |name: &str| format!("{name} holds the secret of a client");
+    in_texts(object, "P04", &secret, &message)
+}
+
+/// The texts of `object` that are what is looked for, plain or in base64. Values of a Secret are left
+/// to P01, those of a sealed one are encrypted.
+fn in_texts(
+    object: &Object,
+    id: &'static str,
+    is: &dyn Fn(&str, &str) -> bool,
+    message: &dyn Fn(&str) -> String,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let is_secret = object.id.is("", "Secret");
+    let fields = object.node.as_map().into_iter().flat_map(Map::iter);
+    let fields = fields
+        .filter(|(key, _)| !is_secret || !["data", "stringData"].contains(&key.name.as_ref()))
+        .filter(|(key, _)| key.name != "sops" && !object.id.is("bitnami.com", "SealedSecret"));
+    for (key, node) in fields {
+        let path = Path::default().key(&*key.name);
+        each_text(&key.name, node, &path, &mut |name, node, path| {
+            let Some(text) = node.as_str().filter(|text| !is_encrypted(text)) else {
+                return;
+            };
+            if is(name, text) || decoded(text).is_some_and(|text| is(name, &text)) {
+                findings.push(finding(object, id, node, path, message(name)));
+            }
+        });
+    }
+    findings
+}
+
+/// Every text below `node`, with the name it goes by: that of its field, or the `name` beside a
+/// `value`.
+fn each_text(name: &str, node: &Node, path: &Path, see: &mut dyn FnMut(&str, &Node, &Path)) {
+    match &node.value {
+        Value::String(_) => see(name, node, path),
+        Value::List(items) => {
+            let items = items.iter().enumerate();
+            items.for_each(|(index, item)| each_text(name, item, &path.index(index), see));
+        }
+        Value::Map(map) => {
+            let beside = map.get("name").and_then(Node::as_str);
+            for (key, value) in map.iter() {
+                let name = match beside.filter(|_| key.name == "value") {
+                    Some(name) => name,
+                    None => &key.name,
+                };
+                each_text(name, value, &path.key(&*key.name), see);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What a text is in base64, when it is that and longer than a name would be.
+fn decoded(text: &str) -> Option<String> {
+    let text = text.trim();
+    let bytes = (text.len() > 64).then(|| STANDARD.decode(text).ok())??;
+    String::from_utf8(bytes).ok()
+}
+
+/// Whether a value says something that is not encrypted.
+fn is_open(value: &Node) -> bool {
+    match &value.value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty() && !is_encrypted(text),
+        _ => true,
+    }
+}
+
+/// Whether SOPS wrote it.
+fn is_encrypted(text: &str) -> bool {
+    text.starts_with("ENC[AES256_GCM,data:") && text.ends_with(']')
+}
+
+fn finding(
+    object: &Object,
+    id: &'static str,
+    node: &Node,
+    path: &Path,
+    message: String,
+) -> Finding {
+    let finding = Finding {
+        severity: book::severity(id),
+        ..Finding::error(id, message)
+    };
+    finding
+        .at(node.span())
+        .of(&object.id)
+        .field(path)
+        .help(HELP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::said;
+
+    const SECRET: &str = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n";
+
+    fn all(yaml: &str) -> Vec<String> {
+        let rules = [
+            secrets_are_encrypted,
+            private_keys_are_not_here,
+            kubeconfigs_are_not_here,
+            client_secrets_are_not_here,
+        ];
+        rules.iter().flat_map(|rule| said(*rule, yaml)).collect()
+    }
+
+    fn ids(yaml: &str) -> Vec<String> {
+        let lines = all(yaml).into_iter();
+        lines
+            .map(|line| line.split(' ').next().unwrap_or_default().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn a_secret_names_its_keys_and_never_its_values() {
+        let yaml = format!(
+            "{SECRET}data: {{clientSecret: aHVudGVyMg==, other: aHVudGVyMw==}}\nstringData: {{AZURE_CLIENT_SECRET: hunter2}}\n"
+        );
+        let said = all(&yaml);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(
+            said[0].starts_with("P01 4:") && said[0].ends_with(": clientSecret, other"),
+            "{said:?}"
+        );
+        assert!(said[1].ends_with(": AZURE_CLIENT_SECRET"), "{said:?}");
+        let told = said.concat();
+        assert!(
+            !told.contains("hunter") && !told.contains("aHVud"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn what_is_empty_or_encrypted_is_no_secret_in_clear_text() {
+        for data in [
+            "",
+            "data: {}",
+            "data: {a: \"\", b: null}",
+            "data: {a: 'ENC[AES256_GCM,data:p673w==,iv:YY=,tag:UQ=,type:str]'}\nsops: {mac: x}",
+        ] {
+            assert_eq!(all(&format!("{SECRET}{data}\n")), [""; 0], "{data}");
+        }
+        for data in ["data: {a: 'ENC[no'}", "stringData: {a: 1}"] {
+            assert_eq!(ids(&format!("{SECRET}{data}\n")), ["P01"], "{data}");
+        }
+        let sealed = "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: s}\nspec: {encryptedData: {clientSecret: AgBy3i4OJSWK}}\n";
+        assert_eq!(all(sealed), [""; 0]);
+    }
+
+    #[test]
+    fn keys_and_credentials_are_found_in_any_text() {
+        let object = |rest: &str| {
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\n{rest}\n")
+        };
+        let key =
+            "-----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n-----END RSA PRIVATE KEY-----\\n".repeat(2);
+        let plain = key.replace("\\n", "\n");
+        let config = "{\\\"clusters\\\": [{\\\"server\\\": \\\"s\\\"}], \\\"users\\\": [{\\\"token\\\": \\\"t\\\"}]}";
+        for (rest, expected) in [
+            (format!("data: {{k: \"{key}\"}}"), "P02"),
+            (
+                format!("binaryData: {{k: {}}}", STANDARD.encode(plain)),
+                "P02",
+            ),
+            (format!("data: {{k: \"{config}\"}}"), "P03"),
+            ("spec: {clientSecret: hunter2}".to_owned(), "P04"),
+            (
+                "spec: {env: [{name: AZURE_CLIENT_SECRET, value: hunter2}]}".to_owned(),
+                "P04",
+            ),
+        ] {
+            assert_eq!(ids(&object(&rest)), [expected], "{rest}");
+        }
+        for rest in [
+            "spec: {clientSecret: {name: s}}",
+            "spec: {env: [{name: AZURE_CLIENT_SECRET, value: $(OTHER)}]}",
+            "spec: {clientSecretName: s}",
+            "data: {ca: \"-----BEGIN CERTIFICATE-----\"}",
+            "data: {k: \"clusters, users and a server\"}",
+        ] {
+            assert_eq!(ids(&object(rest)), [""; 0], "{rest}");
+        }
+    }
+}

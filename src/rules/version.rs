@@ -1,0 +1,110 @@
+//! Versions of OpenShift.
+
+use std::fmt;
+
+/// `X.Y.Z`, with what may follow: `4.21.0-rc.1`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Version {
+    /// X, Y and Z.
+    pub(super) numbers: (u64, u64, u64),
+    /// What follows a `-`; empty of a release.
+    pub(super) before: String,
+}
+
+impl Version {
+    /// Reads one; none when it is anything but strictly that.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (numbers, before) = match text.split_once('-') {
+            Some((numbers, before)) => (numbers, Some(before)),
+            None => (text, None),
+        };
+        let mut parts = numbers.split('.').map(number);
+        let (major, minor, patch) = (parts.next()??, parts.next()??, parts.next()??);
+        let sound = before.is_none_or(|before| before.split('.').all(is_identifier));
+        (parts.next().is_none() && sound).then(|| Self {
+            numbers: (major, minor, patch),
+            before: before.unwrap_or_default().to_owned(),
+        })
+    }
+
+    /// Whether it is older than the release `other`: what comes before a release is.
+    pub(super) fn is_below(&self, other: &Self) -> bool {
+        match self.numbers == other.numbers {
+            true => !self.before.is_empty(),
+            false => self.numbers < other.numbers,
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor, patch) = self.numbers;
+        write!(f, "{major}.{minor}.{patch}")?;
+        match self.before.as_str() {
+            "" => Ok(()),
+            before => write!(f, "-{before}"),
+        }
+    }
+}
+
+/// `X.Y`, and whatever follows that.
+pub(super) fn major_and_minor(text: &str) -> Option<(u64, u64)> {
+    let mut parts = text.split(['.', '-']).map(number);
+    Some((parts.next()??, parts.next()??))
+}
+
+fn number(text: &str) -> Option<u64> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let leading = text.len() > 1 && text.starts_with('0');
+    (digits && !leading).then(|| text.parse().ok())?
+}
+
+fn is_identifier(text: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    !text.is_empty()
+        && text.chars().all(allowed)
+        && (!digits || text == "0" || !text.starts_with('0'))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn only_three_numbers_and_a_suffix_are_a_version() {
+        for text in ["4.20.8", "4.21.0-rc.1", "4.21.0-0.nightly-2026-01-02"] {
+            assert_eq!(Version::parse(text).unwrap().to_string(), text);
+        }
+        let wrong = [
+            "",
+            "4",
+            "4.20",
+            "4.20.8.1",
+            "4.020.8",
+            "v4.20.8",
+            "4.20.8-",
+            "4.20.8-01",
+            "4.20.8+a",
+            "4.20. 8",
+            "4.20.99999999999999999999",
+        ];
+        for text in wrong {
+            assert_eq!(Version::parse(text), None, "{text}");
+        }
+        assert_eq!(major_and_minor("4.20"), Some((4, 20)));
+        assert_eq!(major_and_minor("4"), None);
+    }
+
+    #[test]
+    fn what_comes_before_a_release_is_below_it() {
+        let below = |one: &str, other: &str| {
+            Version::parse(one)
+                .unwrap()
+                .is_below(&Version::parse(other).unwrap())
+        };
+        assert!(below("4.20.8-rc.1", "4.20.8") && below("4.20.7", "4.20.8"));
+        assert!(!below("4.20.8", "4.20.8") && !below("4.21.0-rc.1", "4.20.8"));
+    }
+}

@@ -1,0 +1,143 @@
+//! What is wrong with a name or a number, in words that rules share.
+
+use std::ops::RangeInclusive;
+
+use super::arm::Field;
+use crate::model::Finding;
+
+/// Why Azure refuses `name` for a resource of so many letters.
+pub(super) fn of_azure_name(name: &str, lengths: RangeInclusive<usize>) -> Option<String> {
+    let inner = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let first = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    let last = name.ends_with(|c: char| c.is_ascii_alphanumeric());
+    if !lengths.contains(&name.len()) {
+        let (least, most) = lengths.into_inner();
+        return Some(format!(
+            "has {} characters, not {least} to {most}",
+            name.len()
+        ));
+    }
+    let sound = first && last && name.chars().all(inner);
+    let why = "is not letters, digits and `-`, a letter first and no `-` last";
+    (!sound).then(|| why.to_owned())
+}
+
+/// Why `key` is no key of a label or a taint.
+pub(super) fn of_label_key(key: &str) -> Option<&'static str> {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    if name.is_empty() || !is_label_text(name) {
+        return Some(
+            "the name is not 1 to 63 letters, digits, `-`, `_` or `.`, a letter or digit first and last",
+        );
+    }
+    let domain =
+        prefix.is_none_or(|prefix| prefix.len() <= 253 && prefix.split('.').all(is_dns_label));
+    (!domain).then_some("what stands before the `/` is no DNS name in lower case")
+}
+
+/// Why `value` is no value of a label or a taint.
+pub(super) fn of_label_value(value: &str) -> Option<&'static str> {
+    (!is_label_text(value)).then_some(
+        "it is not up to 63 letters, digits, `-`, `_` or `.`, a letter or digit first and last",
+    )
+}
+
+/// The empty text is one.
+fn is_label_text(text: &str) -> bool {
+    let ends = |c: char| c.is_ascii_alphanumeric();
+    let sound = text
+        .chars()
+        .all(|c| ends(c) || matches!(c, '-' | '_' | '.'));
+    text.is_empty() || (text.len() <= 63 && sound && text.starts_with(ends) && text.ends_with(ends))
+}
+
+fn is_dns_label(text: &str) -> bool {
+    let ends = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let inner = text.chars().all(|c| ends(c) || c == '-');
+    !text.is_empty() && inner && text.starts_with(ends) && text.ends_with(ends)
+}
+
+/// `field` holds a number out of `range`.
+pub(super) fn out_of(
+    field: &Field<'_>,
+    id: &'static str,
+    range: RangeInclusive<i64>,
+    why: &str,
+) -> Option<Finding> {
+    let number = field.number().filter(|number| !range.contains(number))?;
+    let bound = match number < *range.start() {
+        true => format!("less than {}", range.start()),
+        false => format!("more than {}", range.end()),
+    };
+    Some(field.finding(id, format!("{} {number} is {bound}{why}", field.name())))
+}
+
+/// `field` holds a text that is not one of `known`.
+pub(super) fn not_one_of(field: &Field<'_>, id: &'static str, known: &[&str]) -> Option<Finding> {
+    let text = field.text().filter(|text| !known.contains(text))?;
+    let known = known.join(", ");
+    let message = format!("{} {text:?} is not one of {known}", field.name());
+    Some(field.finding(id, message))
+}
+
+/// `field` is missing or empty, or its text is longer than `most` bytes.
+pub(super) fn missing_or_long(field: &Field<'_>, id: &'static str, most: usize) -> Option<Finding> {
+    let name = field.name();
+    match field.text() {
+        Some(text) if text.len() > most => {
+            let message = format!("{name} has {} bytes, more than {most}", text.len());
+            Some(field.finding(id, message))
+        }
+        Some(text) if !text.is_empty() => None,
+        None if field.is_given() => None, // not a text: the schema says so
+        _ => Some(field.finding(id, format!("{name} is required"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_azure_are_short_and_begin_with_a_letter() {
+        for name in ["abc", "MyPool-1", "a23456789012345"] {
+            assert_eq!(of_azure_name(name, 3..=15), None, "{name}");
+        }
+        for name in [
+            "",
+            "ab",
+            "-garbage",
+            "1pool",
+            "pool-",
+            "po$l",
+            "a234567890123456",
+            "péa",
+        ] {
+            assert!(of_azure_name(name, 3..=15).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn labels_are_those_of_kubernetes() {
+        let long = "a".repeat(64);
+        for key in [
+            "a",
+            "example.com/A_b.c",
+            "machine.openshift.io/cluster-api-machine-role",
+        ] {
+            assert_eq!(of_label_key(key), None, "{key}");
+        }
+        for key in ["", "a b", "/a", "a/", "A.com/a", "a/b/c", "-a", &long] {
+            assert!(of_label_key(key).is_some(), "{key}");
+        }
+        for value in ["", "true", "a_b"] {
+            assert_eq!(of_label_value(value), None, "{value}");
+        }
+        for value in ["a b", "-", &long] {
+            assert!(of_label_value(value).is_some(), "{value}");
+        }
+    }
+}
