@@ -58,6 +58,9 @@ pub(super) fn is_near_the_clusters(world: &World<'_>, pool: &Resource<'_>) -> Ve
         let id = cluster.field("spec.properties.version.id");
         major_and_minor(id.text()?)
     });
+    let least = data::least_node_version().numbers;
+    // A cluster of a version that is too old has that to mend first.
+    let cluster = cluster.filter(|cluster| *cluster >= (least.0, least.1));
     let (Some(version), Some(cluster)) = (version, cluster) else {
         return Vec::new();
     };
