@@ -14,6 +14,7 @@ mod cluster;
 mod data;
 mod duration;
 mod external_auth;
+mod fleet;
 mod identity;
 mod key_version;
 mod pool;
@@ -29,6 +30,8 @@ use arm::{Resource, World};
 type Rule = fn(&Object) -> Vec<Finding>;
 /// A rule of the resources of one kind, which may look at the others.
 type ResourceRule = fn(&World<'_>, &Resource<'_>) -> Vec<Finding>;
+/// A rule of the resources of a whole fleet, which it goes through once.
+type FleetRule = fn(&World<'_>) -> Vec<Finding>;
 
 /// Every rule, in order of id.
 const RULES: &[Rule] = &[
@@ -69,7 +72,8 @@ pub fn check(objects: &[Object]) -> Vec<Finding> {
         (external_auth::KIND, external_auth::RULES),
     ];
     let of_resources = kinds.into_iter().flat_map(of_kind);
-    of_objects.chain(of_resources).collect()
+    let of_fleet = fleet::RULES.iter().flat_map(|rule| rule(&world));
+    of_objects.chain(of_resources).chain(of_fleet).collect()
 }
 
 /// Runs one rule on a YAML object and shows its findings as `id line:column message`.
