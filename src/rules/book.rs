@@ -10,6 +10,7 @@ const FILES: &[&str] = &[
     include_str!("pages/cluster.md"),
     include_str!("pages/node-pool.md"),
     include_str!("pages/external-auth.md"),
+    include_str!("pages/fleet.md"),
     include_str!("pages/secrets.md"),
 ];
 

@@ -14,6 +14,7 @@ mod cluster;
 mod data;
 mod duration;
 mod external_auth;
+mod fleet;
 mod identity;
 mod key_version;
 mod pool;
@@ -115,7 +116,8 @@ pub fn check(objects: &[Object]) -> Vec<Finding> {
         (external_auth::KIND, external_auth::RULES),
     ];
     let of_resources = kinds.into_iter().flat_map(of_kind);
-    let of_fleet = FLEET_RULES.iter().flat_map(|rule| rule(&world));
+    let of_fleet = FLEET_RULES.iter().chain(fleet::RULES);
+    let of_fleet = of_fleet.flat_map(|rule| rule(&world));
     of_objects.chain(of_resources).chain(of_fleet).collect()
 }
 

@@ -1,0 +1,12 @@
+//! F: what the parts of a fleet may not do to each other.
+
+mod names;
+
+use super::FleetRule;
+
+/// The rules of whole fleets, in order of id.
+pub(super) const RULES: &[FleetRule] = &[
+    names::a_resource_is_one_object,
+    names::domain_prefixes_are_apart,
+    names::vault_names_are_apart,
+];

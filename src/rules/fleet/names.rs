@@ -1,0 +1,147 @@
+//! F01 to F03: names that only one may have.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::api::kinds::{KEYVAULT, RED_HAT_OPENSHIFT};
+use crate::model::Finding;
+use crate::rules::arm::{ArmId, Resource, World};
+
+const POLICY: &str = "serviceoperator.azure.com/reconcile-policy";
+
+/// F01: no two objects are one resource in Azure, unless all but one only read it. What is inside of
+/// such a resource is not told again.
+pub(in crate::rules) fn a_resource_is_one_object(world: &World<'_>) -> Vec<Finding> {
+    let mut first = BTreeMap::new();
+    let mut again = Vec::new();
+    for resource in world.all().filter(|resource| !only_reads(resource)) {
+        let Some(id) = world.name_of(resource) else {
+            continue;
+        };
+        // Without a subscription a namespace says whose credentials are used, so which it is.
+        let unknown = id.subscription.is_empty();
+        let whose = unknown.then(|| resource.id.namespace.clone());
+        let key = (id.clone(), whose);
+        if let Some(before) = first.get(&key) {
+            again.push((id, resource, *before));
+        } else {
+            first.insert(key, resource);
+        }
+    }
+    let ids: BTreeSet<ArmId> = again.iter().map(|(id, ..)| id.clone()).collect();
+    let outermost = again
+        .into_iter()
+        .filter(|(id, ..)| !ids.contains(&around(id)) || id.provider.is_empty());
+    let finding = |(id, resource, before): (ArmId, &Resource<'_>, &Resource<'_>)| {
+        let message = format!(
+            "{} and {} are one resource in Azure, {id}",
+            resource.id, before.id
+        );
+        let finding = resource.azure_name().finding("F01", message);
+        finding.help(format!(
+            "set another azureName, or annotate the one that only reads it with `{POLICY}: skip`"
+        ))
+    };
+    outermost.map(finding).collect()
+}
+
+/// F02: clusters in one location have DNS prefixes of their own.
+pub(in crate::rules) fn domain_prefixes_are_apart(world: &World<'_>) -> Vec<Finding> {
+    let mut first = BTreeMap::new();
+    let mut findings = Vec::new();
+    for cluster in world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") {
+        let field = cluster.field("spec.properties.dns.baseDomainPrefix");
+        let location = cluster.field("spec.location");
+        let (Some(prefix), Some(location)) = (field.text(), location.text()) else {
+            continue;
+        };
+        let key = (
+            location.replace(' ', "").to_lowercase(),
+            prefix.to_lowercase(),
+        );
+        let before = first.entry(key).or_insert(cluster);
+        if before.id != cluster.id {
+            let message = format!(
+                "{} in {location} has the DNS prefix {prefix} too",
+                before.id
+            );
+            findings.push(
+                field
+                    .finding("F02", message)
+                    .help("choose another prefix, or none"),
+            );
+        }
+    }
+    findings
+}
+
+/// F03: a vault's name is its own in all of Azure.
+pub(in crate::rules) fn vault_names_are_apart(world: &World<'_>) -> Vec<Finding> {
+    let mut first = BTreeMap::new();
+    let mut findings = Vec::new();
+    let vaults = world.of_kind(KEYVAULT, "Vault");
+    for vault in vaults.filter(|vault| !only_reads(vault)) {
+        let field = vault.azure_name();
+        let name = field.text().unwrap_or_default().to_lowercase();
+        let before = first.entry(name).or_insert(vault);
+        let apart = before.id != vault.id && world.name_of(before) != world.name_of(vault);
+        if apart {
+            let message = format!(
+                "{} has this name too, and a vault's is its own in all of Azure",
+                before.id
+            );
+            findings.push(field.finding("F03", message).help("set another azureName"));
+        }
+    }
+    findings
+}
+
+/// The resource or the group that a resource is in.
+fn around(id: &ArmId) -> ArmId {
+    let group = || ArmId::of_group(&id.subscription, &id.group);
+    id.parent().unwrap_or_else(group)
+}
+
+fn only_reads(resource: &Resource<'_>) -> bool {
+    resource.node.text(&["metadata", "annotations", POLICY]) == Some("skip")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::Object;
+
+    fn told(yaml: &str) -> Vec<String> {
+        let (documents, findings) = crate::yaml::read(&Arc::from("test.yaml"), yaml.as_bytes());
+        assert_eq!(findings, [], "the test's YAML is sound");
+        let objects = documents.into_iter();
+        let objects: Vec<Object> = objects
+            .filter_map(|document| Object::from_node(document, "default"))
+            .collect();
+        let findings = a_resource_is_one_object(&World::of(&objects)).into_iter();
+        let objects = findings.filter_map(|finding| finding.object);
+        objects.map(|id| id.to_string()).collect()
+    }
+
+    /// A resource group, and a network in it.
+    fn group(name: &str, namespace: &str) -> String {
+        format!(
+            "---\n{{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {{name: {name}, namespace: {namespace}}}, spec: {{azureName: Shared}}}}\n---\n{{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {{name: {name}-net, namespace: {namespace}}}, spec: {{azureName: net, owner: {{name: {name}}}}}}}\n"
+        )
+    }
+
+    #[test]
+    fn what_is_in_a_group_that_is_there_twice_is_not_told_again() {
+        let twice = group("a", "one") + &group("b", "one");
+        assert_eq!(told(&twice), ["ResourceGroup/one/b"]);
+        let own = twice.replacen("azureName: Shared", "azureName: own", 1);
+        assert_eq!(told(&own), [""; 0]);
+        let elsewhere = group("a", "one") + &group("b", "two");
+        assert_eq!(
+            told(&elsewhere),
+            [""; 0],
+            "another namespace may be another subscription"
+        );
+    }
+}
