@@ -29,6 +29,8 @@ use arm::{Resource, World};
 type Rule = fn(&Object) -> Vec<Finding>;
 /// A rule of the resources of one kind, which may look at the others.
 type ResourceRule = fn(&World<'_>, &Resource<'_>) -> Vec<Finding>;
+/// A rule of the resources of a whole fleet, which it goes through once.
+type FleetRule = fn(&World<'_>) -> Vec<Finding>;
 
 /// Every rule, in order of id.
 const RULES: &[Rule] = &[
@@ -46,9 +48,53 @@ const RULES: &[Rule] = &[
 
 /// The rules of clusters, in order of id.
 const CLUSTER_RULES: &[ResourceRule] = &[
+    cluster::naming::location,
+    cluster::naming::name,
+    cluster::version::is_major_minor,
+    cluster::version::is_supported,
+    cluster::version::channel_group,
+    cluster::naming::domain_prefix,
+    cluster::fields::network_type,
     cluster::network::networks_are_canonical,
     cluster::network::host_prefix_in_range,
     cluster::network::networks_are_apart,
+    cluster::fields::visibility,
+    cluster::network::authorized_networks,
+    cluster::fields::ingress_type,
+    cluster::fields::crypto_restrictions,
+    cluster::naming::managed_group,
+    cluster::naming::managed_group_is_apart,
+    cluster::platform::names_network,
+    cluster::platform::network_is_at_hand,
+    cluster::platform::subnets_share_a_network,
+    cluster::platform::integration_subnet,
+    cluster::fields::outbound_type,
+    cluster::identities::operators_have_identities,
+    cluster::identities::identities_are_at_hand,
+    cluster::identities::identities_are_distinct,
+    cluster::identities::used_are_assigned,
+    cluster::identities::assigned_are_used,
+    cluster::identities::nodes_are_not_assigned,
+    cluster::identities::identity_type,
+    cluster::identities::operators_are_complete,
+    cluster::fields::drain_timeout,
+    cluster::fields::autoscaling,
+    cluster::encryption::key_management,
+    cluster::encryption::customer_managed,
+    cluster::encryption::key_is_named,
+    cluster::fields::registry_state,
+    cluster::mirrors::image_mirrors,
+    cluster::tags::experimental,
+];
+
+/// The rules that compare resources, in order of id.
+const FLEET_RULES: &[FleetRule] = &[
+    cluster::network::networks_are_roomy,
+    cluster::sharing::managed_groups_are_apart,
+    cluster::sharing::subnets_are_apart,
+    cluster::sharing::security_groups_are_apart,
+    cluster::version::api_versions,
+    cluster::roles::roles_are_complete,
 ];
 
 /// What the rules say of `objects`.
@@ -69,7 +115,8 @@ pub fn check(objects: &[Object]) -> Vec<Finding> {
         (external_auth::KIND, external_auth::RULES),
     ];
     let of_resources = kinds.into_iter().flat_map(of_kind);
-    of_objects.chain(of_resources).collect()
+    let of_fleet = FLEET_RULES.iter().flat_map(|rule| rule(&world));
+    of_objects.chain(of_resources).chain(of_fleet).collect()
 }
 
 /// Runs one rule on a YAML object and shows its findings as `id line:column message`.

@@ -44,10 +44,14 @@ fn around(example: &Example) -> String {
     match example.of {
         "documents" => example.yaml.to_owned(),
         "spec" => overlay(&format!("  merge:\n{}", indented(4))),
-        kind => overlay(&format!(
-            "  patches:\n  - target: {{kind: {kind}}}\n    patch:\n{}",
-            indented(6)
-        )),
+        kind => {
+            let of_steps = example.yaml.starts_with("- op:");
+            let patch = if of_steps { "json6902" } else { "patch" };
+            overlay(&format!(
+                "  patches:\n  - target: {{kind: {kind}}}\n    {patch}:\n{}",
+                indented(6)
+            ))
+        }
     }
 }
 
@@ -68,19 +72,27 @@ fn found(text: &str) -> BTreeSet<String> {
             .map(|span| (&*span.path, span.start.line));
         match span {
             Some(("example.yaml", line)) => format!("{line} {}", finding.id),
+            Some(("base.yaml", _)) => format!("elsewhere {}", finding.id),
             _ => format!("elsewhere: {finding}"),
         }
     });
     told.collect()
 }
 
-/// The ids in comments at the ends of lines.
+/// The ids in comments at the ends of lines. A line `# elsewhere: ID` says that the finding points at
+/// the base: where something is missing, or where what was there no longer fits.
 fn marked(text: &str) -> BTreeSet<String> {
     let lines = text.lines().enumerate();
     let marks = lines.filter_map(|(at, line)| Some((at + 1, line.rsplit_once(" # ")?.1)));
-    marks
-        .flat_map(|(line, ids)| ids.split(", ").map(move |id| format!("{line} {id}")))
-        .collect()
+    let placed = |(line, ids): (usize, &str)| match ids.strip_prefix("elsewhere: ") {
+        Some(ids) => ("elsewhere".to_owned(), ids.to_owned()),
+        None => (line.to_string(), ids.to_owned()),
+    };
+    let mut all = BTreeSet::new();
+    for (place, ids) in marks.map(placed) {
+        all.extend(ids.split(", ").map(|id| format!("{place} {id}")));
+    }
+    all
 }
 
 #[test]

@@ -1,8 +1,12 @@
-//! C13 to C15: the networks of a cluster.
+//! C13 to C16 and C18: the networks of a cluster, and those that may reach it.
+
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
-use crate::model::Finding;
+use crate::api::kinds::RED_HAT_OPENSHIFT;
+use crate::model::{Finding, ObjectId};
 use crate::rules::arm::{Field, Resource, World};
 
 /// The field of each network, and what messages call it.
@@ -69,4 +73,139 @@ pub(in crate::rules) fn networks_are_apart(_: &World<'_>, cluster: &Resource<'_>
         }
     }
     findings
+}
+
+/// C16: the pods' network has room for all nodes that the pools may have, and no subnet of the
+/// cluster lies in the pods' or the services' network.
+pub(in crate::rules) fn networks_are_roomy(world: &World<'_>) -> Vec<Finding> {
+    let mut nodes: HashMap<&ObjectId, i64> = HashMap::new();
+    for pool in world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool") {
+        let Some(cluster) = world.owner(pool) else {
+            continue;
+        };
+        let properties = pool.field("spec.properties");
+        let most = properties.key("autoScaling").key("max").number();
+        let most = most.or_else(|| properties.key("replicas").number());
+        let count = nodes.entry(&cluster.id).or_default();
+        *count = count.saturating_add(most.unwrap_or_default());
+    }
+    let clusters = world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
+    let found = clusters.flat_map(|cluster| {
+        let nodes = nodes.get(&cluster.id).copied().unwrap_or_default();
+        let too_small = room_for(cluster, nodes);
+        too_small.into_iter().chain(subnets_inside(world, cluster))
+    });
+    found.collect()
+}
+
+fn room_for(cluster: &Resource<'_>, nodes: i64) -> Option<Finding> {
+    let network = cluster.field("spec.properties.network");
+    let field = network.key("podCidr");
+    let pods = field.text()?.parse::<Ipv4Net>().ok()?;
+    let prefix = network.key("hostPrefix").number().unwrap_or(23);
+    let bits = prefix - i64::from(pods.prefix_len());
+    let room = match u32::try_from(bits) {
+        Ok(bits) => 1_i64.checked_shl(bits)?,
+        Err(_) => 0,
+    };
+    let message = format!(
+        "podCidr {pods} has room for {room} nodes of hostPrefix {prefix}, and the node pools may have {nodes}"
+    );
+    let help = "use a larger network or a longer hostPrefix: neither can be changed later";
+    (room < nodes).then(|| field.finding("C16", message).help(help))
+}
+
+fn subnets_inside(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    let platform = cluster.field("spec.properties.platform");
+    let network = cluster.field("spec.properties.network");
+    let subnets = ["subnetReference", "vnetIntegrationSubnetReference"];
+    let subnets = subnets.into_iter().filter_map(|name| {
+        let subnet = world.named(cluster, &platform.key(name))?;
+        let range = subnet.field("spec.addressPrefix").text()?;
+        Some((&subnet.id, range.parse::<Ipv4Net>().ok()?))
+    });
+    let mut findings = Vec::new();
+    for (subnet, range) in subnets {
+        for (name, called) in &NETWORKS[1..] {
+            let field = network.key(name);
+            let Some(net) = field.text().and_then(|text| text.parse::<Ipv4Net>().ok()) else {
+                continue;
+            };
+            if net.contains(&range) || range.contains(&net) {
+                let message = format!("the {called} network {net} overlaps {subnet}, {range}");
+                findings.push(field.finding("C16", message));
+            }
+        }
+    }
+    findings
+}
+
+/// C18: those that may reach the API are IPv4 addresses and networks, and there are some.
+pub(in crate::rules) fn authorized_networks(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    const MOST: usize = 500;
+    let list = cluster.field("spec.properties.api.authorizedCidrs");
+    let Some(count) = list.node.and_then(|node| node.as_list()).map(<[_]>::len) else {
+        return Vec::new();
+    };
+    let amount = match count {
+        0 => Some("authorizedCidrs is empty: nobody could reach the API; leave it out to let in everybody".to_owned()),
+        1..=MOST => None,
+        _ => Some(format!("authorizedCidrs has {count} items, and {MOST} are the most")),
+    };
+    let amount = amount.map(|message| list.finding("C18", message));
+    let wrong = list.items().filter_map(|item| {
+        let text = item.text().unwrap_or_default();
+        let why = unfit(text)?;
+        Some(item.finding("C18", format!("{} {text:?} {why}", item.name())))
+    });
+    amount.into_iter().chain(wrong).collect()
+}
+
+fn unfit(text: &str) -> Option<String> {
+    if text.parse::<Ipv4Addr>().is_ok() {
+        return None;
+    }
+    match text.parse::<Ipv4Net>() {
+        Ok(net) if net.network() == net.addr() => None,
+        Ok(net) => Some(format!(
+            "has bits after its prefix; the network is {}",
+            net.trunc()
+        )),
+        Err(_) if text.trim() != text => Some("has blanks around it".to_owned()),
+        Err(_) => {
+            Some("is neither an IPv4 address nor a network such as 203.0.113.0/24".to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::said;
+    use super::*;
+
+    fn faults(list: &str) -> usize {
+        let spec = format!("{{properties: {{api: {{authorizedCidrs: {list}}}}}}}");
+        said(authorized_networks, &spec).len()
+    }
+
+    #[test]
+    fn who_may_reach_the_api_is_written_as_addresses_and_networks() {
+        for good in ["192.168.1.1", "10.0.0.0/8"] {
+            assert_eq!(faults(&format!("[{good:?}]")), 0, "{good}");
+        }
+        for bad in [
+            "",
+            " 10.0.0.0/16",
+            "10.0.0.0/16 ",
+            "10.0. 0.0/16",
+            "10.0.0.0/33",
+            "10.0.0.1/16",
+            "2001:db8::1",
+        ] {
+            assert_eq!(faults(&format!("[{bad:?}]")), 1, "{bad}");
+        }
+        let many = |count: usize| faults(&format!("[{}]", vec!["10.0.0.1"; count].join(", ")));
+        assert_eq!([0, 1, 500, 501].map(many), [1, 0, 0, 1]);
+        assert_eq!(said(authorized_networks, "{}"), [] as [&str; 0]);
+    }
 }

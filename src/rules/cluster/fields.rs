@@ -1,0 +1,175 @@
+//! C12, C17, C19, C20, C30, C39, C40 and C45: fields with few allowed values, and numbers.
+
+use crate::api::arm_version::ArmVersion;
+use crate::model::Finding;
+use crate::rules::arm::{Field, Resource, World};
+
+/// The text of a field that must be there.
+///
+/// # Errors
+/// The finding of the rule `id` when there is none.
+pub(super) fn required<'a>(id: &'static str, field: &Field<'a>) -> Result<&'a str, Finding> {
+    let why = match field.text() {
+        Some("") => "is empty",
+        Some(text) => return Ok(text),
+        None if field.is_given() => "must be a text: put it in quotes",
+        None => "is missing",
+    };
+    Err(field.finding(id, format!("{} {why}", field.name())))
+}
+
+/// Nothing, or that the field says something that is not `allowed`. One that is not there is fine.
+pub(super) fn one_of(id: &'static str, field: &Field<'_>, allowed: &[&str]) -> Option<Finding> {
+    let right = field.text().is_some_and(|text| allowed.contains(&text));
+    if right || !field.is_given() {
+        return None;
+    }
+    let said = field.text().unwrap_or("what stands there");
+    let message = format!(
+        "{} must be {}, not {said:?}",
+        field.name(),
+        alternatives(allowed)
+    );
+    Some(field.finding(id, message))
+}
+
+/// `a, b or c`.
+fn alternatives(allowed: &[&str]) -> String {
+    match allowed {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [firsts @ .., last] => format!("{} or {last}", firsts.join(", ")),
+    }
+}
+
+/// The rules that hold for a resource: those of its API version, or of the newest we know (C49).
+pub(super) fn arm_version(resource: &Resource<'_>) -> ArmVersion {
+    let newest = ArmVersion::ALL.last().copied().unwrap_or_default();
+    ArmVersion::from_aso(&resource.version).unwrap_or(newest)
+}
+
+fn property(
+    id: &'static str,
+    cluster: &Resource<'_>,
+    name: &str,
+    allowed: &[&str],
+) -> Vec<Finding> {
+    let field = cluster.field(&format!("spec.properties.{name}"));
+    one_of(id, &field, allowed).into_iter().collect()
+}
+
+/// C12: the network is of a type that there is.
+pub(in crate::rules) fn network_type(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    let allowed = ["OVNKubernetes", "Other"];
+    property("C12", cluster, "network.networkType", &allowed)
+}
+
+/// C17: the API is public or private, and private only where Azure has a way in.
+pub(in crate::rules) fn visibility(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    let field = cluster.field("spec.properties.api.visibility");
+    let without_way = !arm_version(cluster).has_integration_subnet();
+    if field.text() == Some("Private") && without_way {
+        let message = format!(
+            "a private API needs an integration subnet, which API version {} does not have",
+            cluster.version
+        );
+        let help = "use 2025-12-23-preview or later";
+        return vec![field.finding("C17", message).help(help)];
+    }
+    property("C17", cluster, "api.visibility", &["Public", "Private"])
+}
+
+/// C19: ingress is public or private.
+pub(in crate::rules) fn ingress_type(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    property("C19", cluster, "ingress.type", &["Public", "Private"])
+}
+
+/// C20: there are no restrictions but FIPS.
+pub(in crate::rules) fn crypto_restrictions(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    property("C20", cluster, "cryptoRestrictions", &["None", "FIPS"])
+}
+
+/// C30: nodes reach the world through a load balancer.
+pub(in crate::rules) fn outbound_type(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    property("C30", cluster, "platform.outboundType", &["LoadBalancer"])
+}
+
+/// C45: the image registry is on or off.
+pub(in crate::rules) fn registry_state(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    let allowed = ["Enabled", "Disabled"];
+    property("C45", cluster, "clusterImageRegistry.state", &allowed)
+}
+
+/// A number that is lower than `least` or higher than `most`.
+fn in_range(id: &'static str, field: &Field<'_>, least: i64, most: i64) -> Option<Finding> {
+    let number = field.number()?;
+    let name = field.name();
+    let message = match number {
+        _ if number < least => format!("{name} is {number}, and {least} is the least"),
+        _ if number > most => format!("{name} is {number}, and {most} is the most"),
+        _ => return None,
+    };
+    Some(field.finding(id, message))
+}
+
+/// C39: `0 <= nodeDrainTimeoutMinutes <= 10080`.
+pub(in crate::rules) fn drain_timeout(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    let field = cluster.field("spec.properties.nodeDrainTimeoutMinutes");
+    in_range("C39", &field, 0, 10_080).into_iter().collect()
+}
+
+/// C40: the numbers of the autoscaler are in range.
+pub(in crate::rules) fn autoscaling(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    const RANGES: [(&str, i64, i64); 3] = [
+        ("maxNodesTotal", 0, 500),
+        ("maxPodGracePeriodSeconds", 1, i64::MAX),
+        ("maxNodeProvisionTimeSeconds", 1, i64::MAX),
+    ];
+    let block = cluster.field("spec.properties.autoscaling");
+    let ranges = RANGES
+        .iter()
+        .filter_map(|(name, least, most)| in_range("C40", &block.key(name), *least, *most));
+    let threshold = block.key("podPriorityThreshold");
+    let zero = (threshold.number() == Some(0)).then(|| {
+        let message = "podPriorityThreshold 0 counts as not given: leave it out, or use another";
+        threshold.finding("C40", message)
+    });
+    ranges.chain(zero).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::said;
+    use super::*;
+
+    #[test]
+    fn numbers_may_be_as_low_and_as_high_as_azure_takes_them() {
+        let drain = |minutes: i64| {
+            let spec = format!("{{properties: {{nodeDrainTimeoutMinutes: {minutes}}}}}");
+            said(drain_timeout, &spec).len()
+        };
+        assert_eq!([-1, 0, 10_080, 10_081].map(drain), [1, 0, 0, 1]);
+        for (fields, faults) in [
+            ("maxNodesTotal: 0", 0),
+            ("maxNodesTotal: 500", 0),
+            ("maxNodesTotal: 501", 1),
+            ("maxNodesTotal: -1", 1),
+            ("maxPodGracePeriodSeconds: -1", 1),
+            ("maxPodGracePeriodSeconds: 1", 0),
+            ("maxNodeProvisionTimeSeconds: 0", 1),
+            ("podPriorityThreshold: 0", 1),
+            ("podPriorityThreshold: -10", 0),
+        ] {
+            let spec = format!("{{properties: {{autoscaling: {{{fields}}}}}}}");
+            assert_eq!(said(autoscaling, &spec).len(), faults, "{fields}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_with_the_right_ones() {
+        let spec = "{properties: {ingress: {type: Disabled}}}";
+        let expected = "type must be Public or Private, not \"Disabled\"";
+        assert_eq!(said(ingress_type, spec), [expected]);
+        assert_eq!(said(ingress_type, "{}"), [] as [&str; 0]);
+    }
+}

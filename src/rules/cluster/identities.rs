@@ -1,0 +1,197 @@
+//! C31 to C38: the identities that a cluster's operators act as.
+
+use std::collections::{HashMap, HashSet};
+
+use super::fields::{one_of, required};
+use super::operators::{self, Operator, Plane};
+use super::reference::{IDENTITY, fault, name_in, out_of_place};
+use crate::model::Finding;
+use crate::rules::arm::{ArmId, Field, Resource, World};
+
+/// The list of the identities that are assigned to a cluster.
+fn assigned<'a>(cluster: &'a Resource<'a>) -> Field<'a> {
+    cluster.field("spec.identity.userAssignedIdentities")
+}
+
+/// The operators of a cluster whose identities are known by their names in Azure.
+fn acting<'a>(world: &World<'_>, cluster: &'a Resource<'a>) -> Vec<(Operator<'a>, ArmId)> {
+    let operators = operators::of(cluster).into_iter();
+    let known = operators.filter_map(|operator| {
+        let identity = world.referred(cluster, &operator.field)?;
+        (identity.kind() == IDENTITY.arm).then_some((operator, identity))
+    });
+    known.collect()
+}
+
+/// C31: every operator has a name and an identity.
+pub(in crate::rules) fn operators_have_identities(
+    _: &World<'_>,
+    cluster: &Resource<'_>,
+) -> Vec<Finding> {
+    let operators = operators::of(cluster).into_iter();
+    let faults = operators.filter_map(|operator| {
+        if operator.name.trim().is_empty() {
+            let message = "an operator has no name";
+            return Some(operator.field.finding("C31", message));
+        }
+        if !operator.field.is_given() {
+            let message = format!("{operator} has no identity");
+            return Some(operator.field.finding("C31", message));
+        }
+        fault("C31", &operator.field, &IDENTITY)
+    });
+    faults.collect()
+}
+
+/// C32: identities are in the cluster's subscription, and not in the managed resource group.
+pub(in crate::rules) fn identities_are_at_hand(
+    world: &World<'_>,
+    cluster: &Resource<'_>,
+) -> Vec<Finding> {
+    let operators = operators::of(cluster).into_iter();
+    operators
+        .filter_map(|operator| out_of_place("C32", world, cluster, &operator.field))
+        .collect()
+}
+
+/// C33: no two operators share an identity.
+pub(in crate::rules) fn identities_are_distinct(
+    world: &World<'_>,
+    cluster: &Resource<'_>,
+) -> Vec<Finding> {
+    let acting = acting(world, cluster);
+    let mut firsts: HashMap<&ArmId, &Operator<'_>> = HashMap::new();
+    let mut findings = Vec::new();
+    for (operator, identity) in &acting {
+        let Some(first) = firsts.get(identity) else {
+            firsts.insert(identity, operator);
+            continue;
+        };
+        let name = identity.name();
+        let message = format!("{operator} has the identity {name}, which is that of {first}");
+        let help = "give each operator an identity of its own";
+        findings.push(name_in(&operator.field).finding("C33", message).help(help));
+    }
+    findings
+}
+
+/// C34: the identities that Azure itself uses are assigned to the cluster.
+pub(in crate::rules) fn used_are_assigned(
+    world: &World<'_>,
+    cluster: &Resource<'_>,
+) -> Vec<Finding> {
+    let list = assigned(cluster);
+    let listed = listed(world, cluster);
+    let unlisted = acting(world, cluster)
+        .into_iter()
+        .filter(|(operator, identity)| operator.plane != Plane::Data && !listed.contains(identity));
+    let say = |(operator, identity): (Operator<'_>, ArmId)| {
+        let message = format!(
+            "identity.userAssignedIdentities does not list {}, the identity of {operator}",
+            identity.name()
+        );
+        list.finding("C34", message)
+            .help(format!("add `- reference: {{armId: {identity}}}`"))
+    };
+    unlisted.map(say).collect()
+}
+
+fn listed(world: &World<'_>, cluster: &Resource<'_>) -> HashSet<ArmId> {
+    let list = assigned(cluster);
+    list.items()
+        .filter_map(|item| world.referred(cluster, &item.key("reference")))
+        .collect()
+}
+
+/// C35: an identity that is assigned to the cluster is used by Azure.
+pub(in crate::rules) fn assigned_are_used(
+    world: &World<'_>,
+    cluster: &Resource<'_>,
+) -> Vec<Finding> {
+    assigned_to_others(world, cluster, "C35", |users| users.is_empty())
+}
+
+/// C36: the identities of the nodes' operators are not assigned to the cluster.
+pub(in crate::rules) fn nodes_are_not_assigned(
+    world: &World<'_>,
+    cluster: &Resource<'_>,
+) -> Vec<Finding> {
+    assigned_to_others(world, cluster, "C36", |users| {
+        users.iter().any(|operator| operator.plane == Plane::Data)
+    })
+}
+
+/// The identities that are assigned to the cluster and whose users are not as they should be.
+fn assigned_to_others(
+    world: &World<'_>,
+    cluster: &Resource<'_>,
+    id: &'static str,
+    is_wrong: impl Fn(&[&Operator<'_>]) -> bool,
+) -> Vec<Finding> {
+    let acting = acting(world, cluster);
+    let list = assigned(cluster);
+    let faults = list.items().filter_map(|item| {
+        let reference = item.key("reference");
+        let identity = world.referred(cluster, &reference)?;
+        let users = acting.iter().filter(|(_, used)| *used == identity);
+        let users: Vec<&Operator<'_>> = users.map(|(operator, _)| operator).collect();
+        let name = identity.name();
+        let message = match users.first() {
+            None => format!("the identity {name} is assigned to the cluster, and nobody uses it"),
+            Some(user) => {
+                format!("the identity {name} may not be assigned to the cluster: {user} uses it")
+            }
+        };
+        let help = "remove it from identity.userAssignedIdentities";
+        is_wrong(&users).then(|| name_in(&reference).finding(id, message).help(help))
+    });
+    faults.collect()
+}
+
+/// C37: what is assigned to the cluster are identities, of a kind that Azure has.
+pub(in crate::rules) fn identity_type(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    const TYPES: [&str; 4] = [
+        "None",
+        "SystemAssigned",
+        "SystemAssigned,UserAssigned",
+        "UserAssigned",
+    ];
+    let field = cluster.field("spec.identity.type");
+    let missing = required("C37", &field).err();
+    let missing = missing.map(|finding| finding.help("write `type: UserAssigned`"));
+    let of_type = missing.or_else(|| one_of("C37", &field, &TYPES));
+    let list = assigned(cluster);
+    let items = list.items().map(|item| item.key("reference"));
+    let wrong: Vec<Finding> = items
+        .filter_map(|reference| fault("C37", &reference, &IDENTITY))
+        .collect();
+    of_type.into_iter().chain(wrong).collect()
+}
+
+/// C38: every operator that Azure asks for is named.
+pub(in crate::rules) fn operators_are_complete(
+    _: &World<'_>,
+    cluster: &Resource<'_>,
+) -> Vec<Finding> {
+    let named = operators::of(cluster);
+    let asked = operators::asked();
+    let control = asked
+        .control
+        .iter()
+        .map(|name| (Plane::Control, name.as_str()));
+    let data = asked.data.iter().map(|name| (Plane::Data, name.as_str()));
+    let all = control.chain(data).chain([(Plane::Service, "service")]);
+    let missing =
+        all.filter(|(plane, name)| !named.iter().any(|operator| operator.is(*plane, name)));
+    let say = |(plane, name)| {
+        let field = operators::field(cluster, plane);
+        let operator = Operator { plane, name, field };
+        let message = format!("{operator} has no identity, and Azure makes no cluster without");
+        let help = match plane {
+            Plane::Service => "add `serviceManagedIdentityReference: {armId: ...}`".to_owned(),
+            _ => format!("add `{name}: {{armId: ...}}` to {}", operator.field.name()),
+        };
+        operator.field.finding("C38", message).help(help)
+    };
+    missing.map(say).collect()
+}

@@ -1,0 +1,115 @@
+//! The operators of a cluster that act at Azure: those that Azure asks for, and those that a cluster
+//! names, each with the reference to its identity.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use crate::rules::arm::{Field, Resource};
+
+/// Which half of a cluster an operator belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Plane {
+    /// It runs beside the control plane, in Azure's hands.
+    Control,
+    /// It runs on the nodes.
+    Data,
+    /// It is Azure's service itself.
+    Service,
+}
+
+/// What an operator's identity may do where.
+#[derive(Deserialize)]
+pub(super) struct Grant {
+    pub(super) plane: Plane,
+    pub(super) operator: String,
+    /// The role, as Azure shows it.
+    pub(super) name: String,
+    /// Its definition.
+    pub(super) guid: String,
+    pub(super) scopes: Vec<Scope>,
+}
+
+/// What a role is given on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Scope {
+    Network,
+    Subnet,
+    SecurityGroup,
+    Vault,
+    ControlIdentities,
+    DataIdentities,
+}
+
+/// What Azure asks for.
+#[derive(Deserialize)]
+pub(super) struct Asked {
+    pub(super) control: Vec<String>,
+    pub(super) data: Vec<String>,
+    pub(super) roles: Vec<Grant>,
+}
+
+/// The table of what Azure asks for.
+pub(super) fn asked() -> &'static Asked {
+    static ASKED: OnceLock<Asked> = OnceLock::new();
+    ASKED.get_or_init(|| {
+        let read = serde_json::from_str(include_str!("../data/operators.json"));
+        read.expect("the table of operators is sound")
+    })
+}
+
+/// An operator that a cluster names.
+pub(super) struct Operator<'a> {
+    pub(super) plane: Plane,
+    pub(super) name: &'a str,
+    /// The reference to its identity.
+    pub(super) field: Field<'a>,
+}
+
+impl Operator<'_> {
+    /// Whether it is this one; case does not matter.
+    pub(super) fn is(&self, plane: Plane, name: &str) -> bool {
+        self.plane == plane && (plane == Plane::Service || self.name.eq_ignore_ascii_case(name))
+    }
+}
+
+impl fmt::Display for Operator<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.plane {
+            Plane::Control => write!(f, "the control plane's operator {:?}", self.name),
+            Plane::Data => write!(f, "the nodes' operator {:?}", self.name),
+            Plane::Service => f.write_str("Azure's service"),
+        }
+    }
+}
+
+const IDENTITIES: &str = "spec.properties.platform.operatorsAuthentication.userAssignedIdentities";
+
+/// Where a cluster names the identities of a plane's operators.
+pub(super) fn field<'a>(cluster: &'a Resource<'a>, plane: Plane) -> Field<'a> {
+    cluster.field(IDENTITIES).key(match plane {
+        Plane::Control => "controlPlaneOperatorsReferences",
+        Plane::Data => "dataPlaneOperatorsReferences",
+        Plane::Service => "serviceManagedIdentityReference",
+    })
+}
+
+/// All operators that a cluster names.
+pub(super) fn of<'a>(cluster: &'a Resource<'a>) -> Vec<Operator<'a>> {
+    let of_plane = |plane| {
+        let entries = field(cluster, plane).entries().collect::<Vec<_>>();
+        let named = entries.into_iter();
+        named.map(move |(name, field)| Operator { plane, name, field })
+    };
+    let service = field(cluster, Plane::Service);
+    let service = service.is_given().then(|| Operator {
+        plane: Plane::Service,
+        name: "service",
+        field: service.clone(),
+    });
+    let planes = of_plane(Plane::Control).chain(of_plane(Plane::Data));
+    planes.chain(service).collect()
+}

@@ -1,0 +1,234 @@
+//! V07: every identity that the fleet makes for a cluster may do what Azure asks of it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::operators::{self, Grant, Operator, Plane, Scope};
+use super::reference::{IDENTITY, SECURITY_GROUP, SUBNET, Wanted, name_in};
+use crate::api::kinds::{AUTHORIZATION, KEYVAULT, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
+use crate::model::Finding;
+use crate::rules::arm::{ArmId, Resource, World};
+
+/// A key of a ConfigMap: namespace, name, key.
+type Place<'a> = (&'a str, &'a str, &'a str);
+
+/// A role on a resource, as a RoleAssignment gives it.
+struct Given<'a> {
+    role: &'a str,
+    on: ArmId,
+}
+
+/// The role assignments of a fleet, by who gets them.
+struct Assignments<'a> {
+    /// To those whose id is read from a ConfigMap.
+    to: HashMap<Place<'a>, Vec<Given<'a>>>,
+    /// To those whose id is written out: who that is cannot be told.
+    to_somebody: Vec<Given<'a>>,
+    /// Where the fleet's identities write their ids.
+    places: HashMap<ArmId, Place<'a>>,
+    /// The fleet's vaults, by their names in Azure.
+    vaults: HashMap<String, ArmId>,
+}
+
+impl<'a> Assignments<'a> {
+    fn of(world: &'a World<'_>) -> Self {
+        let mut to: HashMap<Place<'a>, Vec<Given<'a>>> = HashMap::new();
+        let mut to_somebody = Vec::new();
+        for assignment in world.of_kind(AUTHORIZATION, "RoleAssignment") {
+            let Some(given) = given(world, assignment) else {
+                continue;
+            };
+            match place(assignment, "spec.principalIdFromConfig") {
+                Some(place) => to.entry(place).or_default().push(given),
+                None => to_somebody.push(given),
+            }
+        }
+        let identities = world.of_kind(MANAGED_IDENTITY, "UserAssignedIdentity");
+        let places = identities.filter_map(|identity| {
+            let place = place(identity, "spec.operatorSpec.configMaps.principalId")?;
+            Some((world.name_of(identity)?, place))
+        });
+        let vaults = world.of_kind(KEYVAULT, "Vault");
+        let vaults = vaults.filter_map(|vault| world.name_of(vault));
+        Self {
+            to,
+            to_somebody,
+            places: places.collect(),
+            vaults: vaults.map(|id| (id.name().to_owned(), id)).collect(),
+        }
+    }
+
+    /// Whether whoever is at `place` has the role on the resource, or on what that is in. A role that
+    /// is none of those that Azure asks for is taken for one that was made for this.
+    fn have(&self, place: &Place<'_>, grant: &Grant, on: &Target) -> bool {
+        let its = self.to.get(place).into_iter().flatten();
+        let mut all = its.chain(&self.to_somebody);
+        all.any(|given| on.is_within(&given.on) && serves(given.role, grant))
+    }
+}
+
+fn place<'a>(resource: &'a Resource<'_>, field: &str) -> Option<Place<'a>> {
+    let field = resource.field(field);
+    let (name, key) = (field.key("name").text()?, field.key("key").text()?);
+    Some((&resource.id.namespace, name, key))
+}
+
+fn given<'a>(world: &World<'_>, assignment: &'a Resource<'_>) -> Option<Given<'a>> {
+    let owner = assignment.field("spec.owner");
+    let on = match owner.key("armId").text() {
+        Some(text) => ArmId::parse(text).ok()?,
+        None => world.name_of(world.owner(assignment)?)?,
+    };
+    let role = assignment.field("spec.roleDefinitionReference");
+    let definition = role.key("armId").text();
+    let guid = definition.and_then(|id| id.rsplit('/').next());
+    let role = guid.or_else(|| role.key("wellKnownName").text())?;
+    Some(Given { role, on })
+}
+
+fn serves(role: &str, grant: &Grant) -> bool {
+    let is = |grant: &Grant| {
+        role.eq_ignore_ascii_case(&grant.guid) || role.eq_ignore_ascii_case(&grant.name)
+    };
+    is(grant) || !operators::asked().roles.iter().any(is)
+}
+
+/// What a role must be given on.
+enum Target {
+    Known(ArmId),
+    /// A vault that is not in the fleet; names of vaults are unique in Azure.
+    Vault(String),
+}
+
+impl Target {
+    fn is_within(&self, scope: &ArmId) -> bool {
+        let id = match self {
+            Self::Known(id) => id,
+            Self::Vault(_) if scope.provider.is_empty() => return true,
+            Self::Vault(name) => {
+                return scope.provider == "microsoft.keyvault" && scope.name() == name;
+            }
+        };
+        let in_group = scope.group.is_empty() || scope.group == id.group;
+        let in_provider = scope.provider.is_empty()
+            || scope.provider == id.provider && id.parts.starts_with(&scope.parts);
+        scope.shares_subscription(id) && in_group && in_provider
+    }
+
+    fn called(&self) -> String {
+        match self {
+            Self::Known(id) => id.to_string(),
+            Self::Vault(name) => format!("the vault {name}"),
+        }
+    }
+}
+
+/// V07: every identity of the fleet that a cluster uses has the roles it needs.
+pub(in crate::rules) fn roles_are_complete(world: &World<'_>) -> Vec<Finding> {
+    let assignments = Assignments::of(world);
+    let clusters = world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
+    clusters
+        .flat_map(|cluster| of_cluster(world, &assignments, cluster))
+        .collect()
+}
+
+fn of_cluster(
+    world: &World<'_>,
+    assignments: &Assignments<'_>,
+    cluster: &Resource<'_>,
+) -> Vec<Finding> {
+    let operators = operators::of(cluster);
+    let mut findings = Vec::new();
+    for grant in &operators::asked().roles {
+        let of_grant = |operator: &&Operator<'_>| operator.is(grant.plane, &grant.operator);
+        let Some(operator) = operators.iter().find(of_grant) else {
+            continue;
+        };
+        // Who is made elsewhere gets its roles elsewhere.
+        let identity = world.referred(cluster, &operator.field);
+        let Some((identity, place)) =
+            identity.and_then(|id| Some((id.clone(), assignments.places.get(&id)?)))
+        else {
+            continue;
+        };
+        let mut told = HashSet::new();
+        for scope in &grant.scopes {
+            for target in targets(world, assignments, cluster, &operators, *scope) {
+                let missing = !assignments.have(place, grant, &target);
+                if missing && told.insert(target.called()) {
+                    findings.push(missing_role(
+                        operator,
+                        identity.name(),
+                        grant,
+                        &target,
+                        place,
+                    ));
+                }
+            }
+        }
+    }
+    findings
+}
+
+fn missing_role(
+    operator: &Operator<'_>,
+    identity: &str,
+    grant: &Grant,
+    target: &Target,
+    (_, map, key): &Place<'_>,
+) -> Finding {
+    let Grant { name, guid, .. } = grant;
+    let message = format!(
+        "no RoleAssignment gives {identity}, the identity of {operator}, the role {name:?} ({guid}) on {}",
+        target.called()
+    );
+    let help = format!(
+        "add a RoleAssignment with that as its owner, `principalIdFromConfig: {{name: {map}, key: {key}}}` and `roleDefinitionReference: {{armId: .../roleDefinitions/{guid}}}`"
+    );
+    name_in(&operator.field).finding("V07", message).help(help)
+}
+
+/// What a scope is for a cluster; nothing when that cannot be told.
+fn targets(
+    world: &World<'_>,
+    assignments: &Assignments<'_>,
+    cluster: &Resource<'_>,
+    operators: &[Operator<'_>],
+    scope: Scope,
+) -> Vec<Target> {
+    let platform = cluster.field("spec.properties.platform");
+    let referred = |name: &str, wanted: &Wanted| {
+        let id = world.referred(cluster, &platform.key(name));
+        id.filter(|id| id.kind() == wanted.arm)
+    };
+    let of_plane = |plane: Plane| {
+        let of_plane = operators
+            .iter()
+            .filter(move |operator| operator.plane == plane);
+        let ids = of_plane.filter_map(|operator| world.referred(cluster, &operator.field));
+        let identities = ids.filter(|id| id.kind() == IDENTITY.arm);
+        identities.map(Target::Known).collect()
+    };
+    let one = match scope {
+        Scope::Subnet => referred("subnetReference", &SUBNET).map(Target::Known),
+        Scope::Network => {
+            let subnet = referred("subnetReference", &SUBNET);
+            subnet.and_then(|id| id.parent()).map(Target::Known)
+        }
+        Scope::SecurityGroup => {
+            referred("networkSecurityGroupReference", &SECURITY_GROUP).map(Target::Known)
+        }
+        Scope::Vault => vault(assignments, cluster),
+        Scope::ControlIdentities => return of_plane(Plane::Control),
+        Scope::DataIdentities => return of_plane(Plane::Data),
+    };
+    one.into_iter().collect()
+}
+
+fn vault(assignments: &Assignments<'_>, cluster: &Resource<'_>) -> Option<Target> {
+    let kms = cluster.field("spec.properties.etcd.dataEncryption.customerManaged.kms");
+    let beside = kms.key("vaultName").text();
+    let name = beside.or_else(|| kms.key("activeKey").key("vaultName").text())?;
+    let name = name.to_lowercase();
+    let known = assignments.vaults.get(&name).cloned();
+    Some(known.map_or(Target::Vault(name), Target::Known))
+}

@@ -1,0 +1,236 @@
+//! C03 to C05 and C49: the version of OpenShift and its channel, and the version of Azure's API.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::fields::{one_of, required};
+use crate::api::arm_version::{ArmVersion, AsoVersion};
+use crate::api::kinds::RED_HAT_OPENSHIFT;
+use crate::model::Finding;
+use crate::rules::arm::{Resource, World};
+
+/// C06: whether the subscriptions have Azure's feature `ExperimentalReleaseFeatures`, which allows
+/// patches, later majors and more channels.
+const EXPERIMENTAL: bool = false;
+
+#[derive(Deserialize)]
+struct Releases {
+    clusters: ClusterReleases,
+}
+
+/// What Azure takes for a cluster.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClusterReleases {
+    minimum: (u64, u64),
+    majors: u64,
+    channel_groups: Vec<String>,
+    experimental_channel_groups: Vec<String>,
+}
+
+fn releases() -> &'static ClusterReleases {
+    static RELEASES: OnceLock<ClusterReleases> = OnceLock::new();
+    RELEASES.get_or_init(|| {
+        let read: Result<Releases, _> = serde_json::from_str(include_str!("../data/releases.json"));
+        read.expect("the table of releases is sound").clusters
+    })
+}
+
+/// A version that somebody wrote, in as many parts as they wrote.
+struct Written {
+    major: u64,
+    minor: u64,
+    /// Whether it goes on after that.
+    is_exact: bool,
+    /// Whether it comes before the first patch.
+    is_early: bool,
+}
+
+fn read(text: &str) -> Option<Written> {
+    let text = text.trim();
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let (numbers, ending) = match text.find(['-', '+']) {
+        Some(at) => text.split_at(at),
+        None => (text, ""),
+    };
+    let parts: Result<Vec<u64>, _> = numbers.split('.').map(str::parse).collect();
+    let (major, minor, patch) = match parts.ok()?.as_slice() {
+        [major, minor] if ending.is_empty() => (*major, *minor, None),
+        [major, minor, patch] => (*major, *minor, Some(*patch)),
+        _ => return None,
+    };
+    Some(Written {
+        major,
+        minor,
+        is_exact: patch.is_some(),
+        is_early: patch == Some(0) && ending.starts_with('-'),
+    })
+}
+
+/// C03: the version is `X.Y`.
+pub(in crate::rules) fn is_major_minor(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    written_as(cluster, EXPERIMENTAL).into_iter().collect()
+}
+
+fn written_as(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
+    let field = cluster.field("spec.properties.version.id");
+    let text = match required("C03", &field) {
+        Ok(text) => text,
+        Err(finding) => return Some(finding.help("write a version such as \"4.20\"")),
+    };
+    match read(text) {
+        Some(version) if version.is_exact && !experimental => {
+            let (major, minor) = (version.major, version.minor);
+            let message = format!("version.id {text:?} names a patch, which Azure chooses");
+            let help = format!("write \"{major}.{minor}\"");
+            Some(field.finding("C03", message).help(help))
+        }
+        Some(_) => None,
+        None => {
+            let message = format!("version.id {text:?} is no version such as \"4.20\"");
+            Some(field.finding("C03", message))
+        }
+    }
+}
+
+/// C04: Azure has the version.
+pub(in crate::rules) fn is_supported(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    supported(cluster, EXPERIMENTAL).into_iter().collect()
+}
+
+fn supported(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
+    let field = cluster.field("spec.properties.version.id");
+    let text = field.text()?;
+    let version = read(text)?;
+    let known = releases();
+    let (major, minor) = known.minimum;
+    let asked = (version.major, version.minor);
+    let message = if asked < known.minimum || asked == known.minimum && version.is_early {
+        format!("version {text} is too old: {major}.{minor} is the oldest that Azure makes")
+    } else if version.major > known.majors && !experimental {
+        let majors = known.majors;
+        format!("version {text} is too new: Azure makes no clusters after OpenShift {majors}")
+    } else {
+        return None;
+    };
+    Some(field.finding("C04", message))
+}
+
+/// C05: updates come from a channel that there is.
+pub(in crate::rules) fn channel_group(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    channel(cluster, EXPERIMENTAL).into_iter().collect()
+}
+
+fn channel(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
+    let field = cluster.field("spec.properties.version.channelGroup");
+    let known = releases();
+    let more = known.experimental_channel_groups.iter();
+    let more = more.filter(|_| experimental);
+    let allowed = known.channel_groups.iter().chain(more);
+    let allowed: Vec<&str> = allowed.map(String::as_str).collect();
+    one_of("C05", &field, &allowed)
+}
+
+/// C49: what is written for ARO HCP is written in a version of Azure's API that we know.
+pub(in crate::rules) fn api_versions(world: &World<'_>) -> Vec<Finding> {
+    let ours = |resource: &&Resource<'_>| resource.id.group == RED_HAT_OPENSHIFT;
+    let unknown = world.all().filter(ours).filter(|resource| {
+        ArmVersion::from_aso(&resource.version).is_none() || is_storage(resource)
+    });
+    let mut firsts: BTreeMap<&str, (&Resource<'_>, usize)> = BTreeMap::new();
+    for resource in unknown {
+        let entry = firsts.entry(&resource.version).or_insert((resource, 0));
+        entry.1 += 1;
+    }
+    let say = |(version, (first, count)): (&str, (&Resource<'_>, usize))| {
+        let others = match count {
+            1 => String::new(),
+            2 => " (and one more resource)".to_owned(),
+            _ => format!(" (and {} more resources)", count - 1),
+        };
+        let field = first.field("apiVersion");
+        let newest = ArmVersion::ALL.last().copied().unwrap_or_default();
+        let message = match AsoVersion::parse(version) {
+            Some(parsed) if parsed.storage => {
+                format!("version {version}{others} is how ASO stores resources, not for writing")
+            }
+            Some(_) => format!(
+                "version {version}{others} is none that is known here: the rules of {} are held against it",
+                newest.arm()
+            ),
+            None => format!("version {version}{others} is no version of Azure's API"),
+        };
+        let known: Vec<&str> = ArmVersion::ALL.iter().map(|known| known.aso()).collect();
+        let help = format!("known are {}", known.join(", "));
+        field.finding("C49", message).help(help)
+    };
+    firsts.into_iter().map(say).collect()
+}
+
+fn is_storage(resource: &Resource<'_>) -> bool {
+    AsoVersion::parse(&resource.version).is_some_and(|version| version.storage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::said;
+    use super::*;
+
+    fn spec(version: &str) -> String {
+        format!("{{properties: {{version: {version}}}}}")
+    }
+
+    #[test]
+    fn a_version_is_two_numbers_that_azure_has() {
+        for (id, c03, c04) in [
+            ("\"4.20\"", 0, 0),
+            ("\"4.21\"", 0, 0),
+            ("\"4.19\"", 0, 1),
+            ("\"4.20.8\"", 1, 0),
+            ("\"4.21.0-rc.1\"", 1, 0),
+            ("\"5.0\"", 0, 1),
+            ("\"\"", 1, 0),
+            ("\"4\"", 1, 0),
+            ("\"four\"", 1, 0),
+            ("4.2", 1, 0),
+            ("null", 1, 0),
+        ] {
+            let spec = spec(&format!("{{id: {id}}}"));
+            assert_eq!(said(is_major_minor, &spec).len(), c03, "{id}");
+            assert_eq!(said(is_supported, &spec).len(), c04, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_subscription_with_the_feature_may_have_more() {
+        fn as_written(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+            let faults = [written_as(cluster, true), supported(cluster, true)];
+            let faults = faults.into_iter().chain([channel(cluster, true)]);
+            faults.flatten().collect()
+        }
+        for (version, faults) in [
+            ("{id: 4.21.0-rc.1, channelGroup: candidate}", 0),
+            ("{id: \"5.0\", channelGroup: nightly}", 0),
+            ("{id: 4.20.0-rc.1}", 1),
+            ("{id: \"4.20\", channelGroup: blah}", 1),
+        ] {
+            assert_eq!(said(as_written, &spec(version)).len(), faults, "{version}");
+        }
+    }
+
+    #[test]
+    fn two_channels_are_for_everybody() {
+        for (group, faults) in [
+            ("stable", 0),
+            ("fast", 0),
+            ("candidate", 1),
+            ("nightly", 1),
+            ("\"\"", 1),
+        ] {
+            let spec = spec(&format!("{{channelGroup: {group}}}"));
+            assert_eq!(said(channel_group, &spec).len(), faults, "{group}");
+        }
+    }
+}
