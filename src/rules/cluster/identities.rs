@@ -195,3 +195,85 @@ pub(in crate::rules) fn operators_are_complete(
     };
     missing.map(say).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::said;
+    use super::*;
+    use crate::rules::ResourceRule;
+
+    /// C31 to C36, in this order.
+    const RULES: [ResourceRule; 6] = [
+        operators_have_identities,
+        identities_are_at_hand,
+        identities_are_distinct,
+        used_are_assigned,
+        assigned_are_used,
+        nodes_are_not_assigned,
+    ];
+
+    fn id(name: &str) -> String {
+        let at = match name.split_once('@') {
+            Some((name, at)) => (name, at),
+            None => (name, "s/resourceGroups/ids"),
+        };
+        let (name, at) = at;
+        format!(
+            "{{armId: /subscriptions/{at}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/{name}}}"
+        )
+    }
+
+    /// How often each rule is broken by a cluster of subscription `s` with these control plane
+    /// operators, data plane operators and listed identities.
+    fn faults(control: &[(&str, &str)], data: &[(&str, &str)], listed: &[&str]) -> [usize; 6] {
+        let map = |operators: &[(&str, &str)]| {
+            let entries = operators
+                .iter()
+                .map(|(operator, name)| format!("{operator:?}: {}", id(name)));
+            entries.collect::<Vec<_>>().join(", ")
+        };
+        let listed: Vec<String> = listed
+            .iter()
+            .map(|name| format!("{{reference: {}}}", id(name)))
+            .collect();
+        let spec = format!(
+            "{{owner: {{armId: /subscriptions/S/resourceGroups/G}}, identity: {{userAssignedIdentities: [{}]}}, properties: {{platform: {{managedResourceGroup: Managed, operatorsAuthentication: {{userAssignedIdentities: {{controlPlaneOperatorsReferences: {{{}}}, dataPlaneOperatorsReferences: {{{}}}}}}}}}}}}}",
+            listed.join(", "),
+            map(control),
+            map(data)
+        );
+        RULES.map(|rule| said(rule, &spec).len())
+    }
+
+    #[test]
+    fn azure_is_given_what_it_uses_and_nothing_else() {
+        let control = [("ingress", "a"), ("kms", "b")];
+        let data = [("disk-csi-driver", "d")];
+        assert_eq!(faults(&control, &data, &["a", "b"]), [0; 6]);
+        assert_eq!(faults(&control, &data, &["A", "B"]), [0; 6]);
+        assert_eq!(faults(&control, &data, &["a"]), [0, 0, 0, 1, 0, 0]);
+        assert_eq!(
+            faults(&control, &data, &["a", "b", "c"]),
+            [0, 0, 0, 0, 1, 0]
+        );
+        assert_eq!(
+            faults(&control, &data, &["a", "b", "d"]),
+            [0, 0, 0, 0, 0, 1]
+        );
+        assert_eq!(
+            faults(&[("ingress", "a"), ("kms", "A")], &[], &["a"]),
+            [0, 0, 1, 0, 0, 0]
+        );
+        assert_eq!(faults(&[("", "a")], &[], &["a"]), [1, 0, 0, 0, 0, 0]);
+        let elsewhere = "a@other/resourceGroups/ids";
+        assert_eq!(
+            faults(&[("kms", elsewhere)], &[], &[elsewhere]),
+            [0, 1, 0, 0, 0, 0]
+        );
+        let managed = "a@s/resourceGroups/managed";
+        assert_eq!(
+            faults(&[("kms", managed)], &[], &[managed]),
+            [0, 1, 0, 0, 0, 0]
+        );
+    }
+}

@@ -94,3 +94,52 @@ pub(in crate::rules) fn integration_subnet(_: &World<'_>, cluster: &Resource<'_>
     let help = "name a subnet of the cluster's virtual network that is delegated to Microsoft.RedHatOpenShift/hcpOpenShiftClusters";
     vec![field.finding("C26", message).help(help)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::said;
+    use super::*;
+
+    /// What C23 to C26 say of a cluster of subscription `s` with these subnets and this group.
+    fn faults(subnet: &str, integration: &str, group: &str) -> [usize; 4] {
+        let rules = [
+            names_network,
+            network_is_at_hand,
+            subnets_share_a_network,
+            integration_subnet,
+        ];
+        let field = |path: &str| match path {
+            "" => "null".to_owned(),
+            path => format!("{{armId: {path:?}}}"),
+        };
+        let spec = format!(
+            "{{owner: {{armId: /subscriptions/S/resourceGroups/G}}, properties: {{platform: {{managedResourceGroup: Managed, subnetReference: {}, vnetIntegrationSubnetReference: {}, networkSecurityGroupReference: {}}}}}}}",
+            field(subnet),
+            field(integration),
+            field(group)
+        );
+        rules.map(|rule| said(rule, &spec).len())
+    }
+
+    fn network(group: &str, kind: &str) -> String {
+        format!("/subscriptions/s/resourceGroups/{group}/providers/Microsoft.Network/{kind}")
+    }
+
+    #[test]
+    fn the_network_is_one_that_the_cluster_can_use() {
+        let nodes = network("net", "virtualNetworks/v/subnets/nodes");
+        let integration = network("NET", "virtualNetworks/V/subnets/integration");
+        let group = network("net", "networkSecurityGroups/g");
+        assert_eq!(faults(&nodes, &integration, &group), [0; 4]);
+        assert_eq!(faults("", "", ""), [2, 0, 0, 1]);
+        let another = network("net", "virtualNetworks/w/subnets/integration");
+        assert_eq!(faults(&nodes, &another, &group), [0, 0, 1, 0]);
+        let wrong = network("net", "virtualNetworks/v");
+        assert_eq!(faults(&nodes, &integration, &wrong), [1, 0, 0, 0]);
+        assert_eq!(faults(&nodes, &integration, "g"), [1, 0, 0, 0]);
+        let managed = network("managed", "networkSecurityGroups/g");
+        assert_eq!(faults(&nodes, &integration, &managed), [0, 1, 0, 0]);
+        let away = group.replace("/s/", "/t/");
+        assert_eq!(faults(&nodes, &integration, &away), [0, 1, 0, 0]);
+    }
+}

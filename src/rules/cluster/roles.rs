@@ -232,3 +232,124 @@ fn vault(assignments: &Assignments<'_>, cluster: &Resource<'_>) -> Option<Target
     let known = assignments.vaults.get(&name).cloned();
     Some(known.map_or(Target::Vault(name), Target::Known))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::{Node, Object, Tree, Value};
+
+    const DEFINITION: &str = "\
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata: {name: one, namespace: clusters}
+spec:
+  location: uksouth
+  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
+  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
+  identityRef: {name: cluster-identity}
+  nameSuffix: s
+  version: {id: \"4.20\"}
+  nodePools:
+  - {name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 2}
+";
+
+    /// What the definition comes to.
+    fn objects() -> Vec<Object> {
+        let files = [(Arc::from("a.yaml"), Arc::from(DEFINITION.as_bytes()))];
+        let tree = Tree {
+            files: files.into(),
+            ..Tree::default()
+        };
+        crate::compile::compile(&tree, &[]).objects
+    }
+
+    /// The resources in the object that carries the network and the role assignments.
+    fn carried(objects: &mut [Object]) -> &mut Vec<Node> {
+        let carrier = objects
+            .iter_mut()
+            .find(|object| object.id.kind == "AROCluster");
+        let mut node = &mut carrier.expect("a carrier").node;
+        for name in ["spec", "resources"] {
+            let Value::Map(map) = &mut node.value else {
+                panic!("{name} is in a map");
+            };
+            node = map.get_mut(name).expect("it is there");
+        }
+        match &mut node.value {
+            Value::List(list) => list,
+            _ => panic!("resources are a list"),
+        }
+    }
+
+    fn said(objects: &[Object]) -> Vec<String> {
+        let found = roles_are_complete(&World::of(objects));
+        found.into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn a_role_assignment_that_is_taken_away_is_missed_unless_another_serves() {
+        let mut objects = objects();
+        assert_eq!(said(&objects), [] as [String; 0]);
+        let count = carried(&mut objects).len();
+        let mut not_missed = Vec::new();
+        let mut missed = 0;
+        for at in 0..count {
+            let taken = carried(&mut objects).remove(at);
+            let name = taken
+                .text(&["metadata", "name"])
+                .expect("a name")
+                .to_owned();
+            if taken.text(&["kind"]) == Some("RoleAssignment") {
+                let told = said(&objects);
+                assert!(told.len() < 2, "{name}: {told:?}");
+                let guid = taken.text(&["spec", "roleDefinitionReference", "armId"]);
+                let guid = guid.and_then(|id| id.rsplit('/').next()).expect("a role");
+                match told.first() {
+                    None => not_missed.push(name),
+                    Some(message) => {
+                        assert!(message.contains(guid), "{name}: {message}");
+                        missed += 1;
+                    }
+                }
+            }
+            carried(&mut objects).insert(at, taken);
+        }
+        // The same role on the whole virtual network serves for these.
+        assert_eq!(
+            not_missed,
+            [
+                "one-cp-cloud-network-config-s-networkoperatorroleid-subnet",
+                "one-service-managed-identity-s-hcpservicemanagedidentityroleid-subnet",
+                "one-service-managed-identity-s-hcpservicemanagedidentityroleid-intsubnet",
+            ]
+        );
+        assert_eq!(missed, 26);
+    }
+
+    #[test]
+    fn who_needs_what_where_is_told() {
+        let mut objects = objects();
+        let is_kms = |node: &Node| {
+            let name = node.text(&["metadata", "name"]).unwrap_or_default();
+            name == "one-cp-kms-s-keyvaultcryptouserroleid-keyvault"
+        };
+        carried(&mut objects).retain(|node| !is_kms(node));
+        assert_eq!(
+            said(&objects),
+            [
+                "no RoleAssignment gives one-cp-kms-s, the identity of the control plane's operator \"kms\", the role \"Key Vault Crypto User\" (12338af0-0e69-4776-bea7-57ae8d297424) on /subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/resourcegroups/one-resgroup/providers/microsoft.keyvault/vaults/one-kv-s"
+            ]
+        );
+    }
+
+    #[test]
+    fn identities_that_are_made_elsewhere_get_their_roles_elsewhere() {
+        let mut objects = objects();
+        let here = ["RoleAssignment", "UserAssignedIdentity"];
+        carried(&mut objects)
+            .retain(|node| !here.contains(&node.text(&["kind"]).unwrap_or_default()));
+        assert_eq!(said(&objects), [] as [String; 0]);
+    }
+}

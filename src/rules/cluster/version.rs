@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::fields::{one_of, required};
 use crate::api::arm_version::{ArmVersion, AsoVersion};
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::Finding;
+use crate::model::{Finding, Severity};
 use crate::rules::arm::{Resource, World};
 
 /// C06: whether the subscriptions have Azure's feature `ExperimentalReleaseFeatures`, which allows
@@ -145,28 +145,41 @@ pub(in crate::rules) fn api_versions(world: &World<'_>) -> Vec<Finding> {
         entry.1 += 1;
     }
     let say = |(version, (first, count)): (&str, (&Resource<'_>, usize))| {
-        let others = match count {
-            1 => String::new(),
-            2 => " (and one more resource)".to_owned(),
-            _ => format!(" (and {} more resources)", count - 1),
-        };
-        let field = first.field("apiVersion");
-        let newest = ArmVersion::ALL.last().copied().unwrap_or_default();
-        let message = match AsoVersion::parse(version) {
-            Some(parsed) if parsed.storage => {
-                format!("version {version}{others} is how ASO stores resources, not for writing")
-            }
-            Some(_) => format!(
-                "version {version}{others} is none that is known here: the rules of {} are held against it",
-                newest.arm()
-            ),
-            None => format!("version {version}{others} is no version of Azure's API"),
-        };
-        let known: Vec<&str> = ArmVersion::ALL.iter().map(|known| known.aso()).collect();
-        let help = format!("known are {}", known.join(", "));
-        field.finding("C49", message).help(help)
+        unknown_version(first, version, count - 1)
     };
     firsts.into_iter().map(say).collect()
+}
+
+/// One that may be newer than we are is only a warning.
+fn unknown_version(first: &Resource<'_>, version: &str, others: usize) -> Finding {
+    let others = match others {
+        0 => String::new(),
+        1 => " (here and in one more resource)".to_owned(),
+        others => format!(" (here and in {others} more resources)"),
+    };
+    let newest = ArmVersion::ALL.last().copied().unwrap_or_default();
+    let (severity, what) = match AsoVersion::parse(version) {
+        Some(parsed) if parsed.storage => (
+            Severity::Error,
+            "is how ASO stores resources, not for writing".to_owned(),
+        ),
+        Some(_) => (
+            Severity::Warning,
+            format!(
+                "is none that is known here: the rules of {} are held against it",
+                newest.arm()
+            ),
+        ),
+        None => (Severity::Error, "is no version of Azure's API".to_owned()),
+    };
+    let message = format!("version {version}{others} {what}");
+    let known: Vec<&str> = ArmVersion::ALL.iter().map(|known| known.aso()).collect();
+    let help = format!("known are {}", known.join(", "));
+    let finding = first.field("apiVersion").finding("C49", message).help(help);
+    Finding {
+        severity,
+        ..finding
+    }
 }
 
 fn is_storage(resource: &Resource<'_>) -> bool {
@@ -217,6 +230,35 @@ mod tests {
             ("{id: \"4.20\", channelGroup: blah}", 1),
         ] {
             assert_eq!(said(as_written, &spec(version)).len(), faults, "{version}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_version_is_told_once_and_may_be_newer_than_we_are() {
+        let of = |version: &str| {
+            let yaml = |name: &str| {
+                format!(
+                    "apiVersion: redhatopenshift.azure.com/{version}\nkind: HcpOpenShiftCluster\nmetadata: {{name: {name}}}\n"
+                )
+            };
+            let text = ["a", "b", "c"].map(yaml).join("---\n");
+            let path = std::sync::Arc::from("test.yaml");
+            let (documents, _) = crate::yaml::read(&path, text.as_bytes());
+            let objects = documents.into_iter();
+            let objects: Vec<_> = objects
+                .filter_map(|node| crate::model::Object::from_node(node, "default"))
+                .collect();
+            let found = api_versions(&World::of(&objects));
+            assert!(found.len() < 2, "{found:?}");
+            found.into_iter().next()
+        };
+        assert_eq!(of("v1api20251223preview"), None);
+        assert_eq!(of("v20260630preview"), None);
+        let newer = of("v20270101preview").expect("a finding");
+        assert_eq!(newer.severity, Severity::Warning);
+        assert!(newer.message.contains("in 2 more resources"), "{newer}");
+        for wrong in ["v1beta1", "v1api20260630previewstorage"] {
+            assert_eq!(of(wrong).expect("a finding").severity, Severity::Error);
         }
     }
 
