@@ -50,7 +50,9 @@ async fn apply(
     for id in cluster.supply(&compiled.graph).await? {
         ui.say(&format!("supplied {id} (not in the fleet)"));
     }
-    let plan = Arc::new(plan::against_none(&compiled.objects, &compiled.graph, set));
+    let embedded = compiled.embedded();
+    // The plan says it all; of a large fleet the objects are half of what is held.
+    let plan = Arc::new(plan::into_plan(compiled.objects, &compiled.graph, set));
     let (sender, progress) = unbounded_channel();
     let clock = Arc::clone(&target.clock);
     let waiting = Waiting {
@@ -73,10 +75,8 @@ async fn apply(
         source: args.fleet.path.display().to_string(),
         prune: args.prune,
         approvals: Arc::new(move |_| approved.clone()),
-        ..Assignment::new(plan, compiled.embedded())
+        ..Assignment::new(plan, embedded)
     };
-    // The plan says it all; of a large fleet the rest is half of what is held.
-    drop(compiled);
     let run = kubernetes::run_once(target, options, assignment, sender);
     let _runner = AbortOnDropHandle::new(tokio::spawn(run));
     let mut live = Live::default();

@@ -67,10 +67,10 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(compiled: &Compiled, set: &ApplySet) -> Self {
+    pub(super) fn new(compiled: Compiled, set: &ApplySet) -> Self {
         Self {
-            plan: plan::against_none(&compiled.objects, &compiled.graph, set),
             embedded: compiled.embedded(),
+            plan: plan::into_plan(compiled.objects, &compiled.graph, set),
         }
     }
 }

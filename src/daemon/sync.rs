@@ -250,7 +250,7 @@ impl Daemon {
         self.jobs.spawn(async move {
             let cluster = prepare(Arc::clone(&compiled.graph));
             let _ = AssertUnwindSafe(cluster).catch_unwind().await;
-            let plan = tokio::task::spawn_blocking(move || Prepared::new(&compiled, &set));
+            let plan = tokio::task::spawn_blocking(move || Prepared::new(*compiled, &set));
             let plan = plan
                 .await
                 .map_err(|error| Failure::Panic(error.to_string()));

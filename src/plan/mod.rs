@@ -18,6 +18,7 @@ mod report;
 pub mod standing;
 mod text;
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Value as Json, json};
@@ -72,6 +73,22 @@ pub struct Impact {
 /// The plan for a cluster that has nothing yet: every object is created.
 #[must_use]
 pub fn against_none(objects: &[Object], graph: &Graph, set: &ApplySet) -> Plan {
+    with_objects(|index| &objects[index], graph, set)
+}
+
+/// The same. Each object goes as soon as its step is made: of a large fleet both are a lot.
+#[must_use]
+pub fn into_plan(objects: Vec<Object>, graph: &Graph, set: &ApplySet) -> Plan {
+    let mut objects: Vec<Option<Object>> = objects.into_iter().map(Some).collect();
+    let take = |index: usize| objects[index].take().expect("an object is of one vertex");
+    with_objects(take, graph, set)
+}
+
+fn with_objects<O: Borrow<Object>>(
+    mut object: impl FnMut(usize) -> O,
+    graph: &Graph,
+    set: &ApplySet,
+) -> Plan {
     let order = graph.apply_order();
     let step_of: HashMap<usize, usize> = order
         .iter()
@@ -81,14 +98,18 @@ pub fn against_none(objects: &[Object], graph: &Graph, set: &ApplySet) -> Plan {
     let steps: Vec<Step> = order
         .iter()
         .filter_map(|vertex| match graph.vertices[*vertex].place {
-            Place::TopLevel(index) => Some((*vertex, &objects[index])),
+            Place::TopLevel(index) => Some((*vertex, index)),
             _ => None,
         })
-        .map(|(vertex, object)| Step {
-            object: object.id.clone(),
-            action: apply(object, set),
-            change: Change::Create,
-            after: predecessors(graph, vertex, &step_of),
+        .map(|(vertex, index)| {
+            let object = object(index);
+            let object = object.borrow();
+            Step {
+                object: object.id.clone(),
+                action: apply(object, set),
+                change: Change::Create,
+                after: predecessors(graph, vertex, &step_of),
+            }
         })
         .collect();
     let embedded = graph

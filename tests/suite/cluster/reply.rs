@@ -89,6 +89,8 @@ impl Names {
         // The real server keeps some of them in a map.
         let mut warnings: Vec<&String> = reply.warnings.iter().collect();
         warnings.sort();
+        // A busy server asks a webhook or a rule again, and then says it twice.
+        warnings.dedup();
         for warning in warnings.into_iter().filter(|_| !by_chance) {
             let _ = writeln!(out, "  warning: {}", self.named(warning));
         }
