@@ -1,6 +1,6 @@
 //! C41 to C43: the encryption of a cluster's data.
 
-use super::fields::{arm_version, one_of, required};
+use super::fields::{arm_version, missing, one_of};
 use crate::api::embedded;
 use crate::api::kinds::CONTROL_PLANE;
 use crate::model::{Finding, Path};
@@ -11,11 +11,12 @@ const ENCRYPTION: &str = "spec.properties.etcd.dataEncryption";
 /// C41: the key is the customer's.
 pub(in crate::rules) fn key_management(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let field = cluster.field(ENCRYPTION).key("keyManagementMode");
-    let wrong = match required("C41", &field) {
-        Ok(_) => one_of("C41", &field, &["CustomerManaged"]),
-        Err(finding) => Some(finding.help("write `keyManagementMode: CustomerManaged`")),
-    };
-    wrong.into_iter().collect()
+    let wrong = missing("C41", &field).or_else(|| one_of("C41", &field, &["CustomerManaged"]));
+    let help = "write `keyManagementMode: CustomerManaged`";
+    wrong
+        .map(|finding| finding.help(help))
+        .into_iter()
+        .collect()
 }
 
 /// C42: a customer's key lies in a vault, and nothing is said of it without one.
@@ -39,14 +40,16 @@ pub(in crate::rules) fn customer_managed(_: &World<'_>, cluster: &Resource<'_>) 
 
 fn in_a_vault(block: &Field<'_>) -> Option<Finding> {
     let (kind, kms) = (block.key("encryptionType"), block.key("kms"));
-    let without_kind = required("C42", &kind).err();
+    let without_kind = missing("C42", &kind);
     let help = "write `encryptionType: KMS`";
     let of_kind = without_kind.or_else(|| one_of("C42", &kind, &["KMS"]));
-    let missing = || {
+    let without_kms = || {
         (!kms.is_given())
             .then(|| kms.finding("C42", "kms is missing, which names the vault and the key"))
     };
-    of_kind.map(|finding| finding.help(help)).or_else(missing)
+    of_kind
+        .map(|finding| finding.help(help))
+        .or_else(without_kms)
 }
 
 /// C43: the key is named in full.
@@ -66,7 +69,7 @@ pub(in crate::rules) fn key_is_named(_: &World<'_>, cluster: &Resource<'_>) -> V
     }
     let visibility = kms.key("visibility");
     if beside {
-        let wrong = required("C43", &visibility).err();
+        let wrong = missing("C43", &visibility);
         let wrong = wrong.or_else(|| one_of("C43", &visibility, &["Public", "Private"]));
         findings.extend(wrong);
     }
@@ -74,18 +77,15 @@ pub(in crate::rules) fn key_is_named(_: &World<'_>, cluster: &Resource<'_>) -> V
 }
 
 fn named_shortly(field: &Field<'_>) -> Option<Finding> {
-    match required("C43", field) {
-        Err(finding) => Some(finding),
-        Ok(text) if text.len() > 255 => {
-            let message = format!(
-                "{} has {} characters, and 255 are the most",
-                field.name(),
-                text.len()
-            );
-            Some(field.finding("C43", message))
-        }
-        Ok(_) => None,
-    }
+    let length = field.text().map_or(0, str::len);
+    let long = || {
+        let message = format!(
+            "{} has {length} characters, and 255 are the most",
+            field.name()
+        );
+        (length > 255).then(|| field.finding("C43", message))
+    };
+    missing("C43", field).or_else(long)
 }
 
 /// The controller fills it in, or V05 says that it is missing.

@@ -4,18 +4,15 @@ use crate::api::arm_version::ArmVersion;
 use crate::model::Finding;
 use crate::rules::arm::{Field, Resource, World};
 
-/// The text of a field that must be there.
-///
-/// # Errors
-/// The finding of the rule `id` when there is none.
-pub(super) fn required<'a>(id: &'static str, field: &Field<'a>) -> Result<&'a str, Finding> {
+/// Nothing, or that a text which must be there is not.
+pub(super) fn missing(id: &'static str, field: &Field<'_>) -> Option<Finding> {
     let why = match field.text() {
         Some("") => "is empty",
-        Some(text) => return Ok(text),
+        Some(_) => return None,
         None if field.is_given() => "must be a text: put it in quotes",
         None => "is missing",
     };
-    Err(field.finding(id, format!("{} {why}", field.name())))
+    Some(field.finding(id, format!("{} {why}", field.name())))
 }
 
 /// Nothing, or that the field says something that is not `allowed`. One that is not there is fine.

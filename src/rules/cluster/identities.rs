@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::fields::{one_of, required};
+use super::fields::{missing, one_of};
 use super::operators::{self, Operator, Plane};
 use super::reference::{IDENTITY, fault, name_in, out_of_place};
 use crate::model::Finding;
@@ -157,9 +157,9 @@ pub(in crate::rules) fn identity_type(_: &World<'_>, cluster: &Resource<'_>) -> 
         "UserAssigned",
     ];
     let field = cluster.field("spec.identity.type");
-    let missing = required("C37", &field).err();
-    let missing = missing.map(|finding| finding.help("write `type: UserAssigned`"));
-    let of_type = missing.or_else(|| one_of("C37", &field, &TYPES));
+    let without = missing("C37", &field);
+    let without = without.map(|finding| finding.help("write `type: UserAssigned`"));
+    let of_type = without.or_else(|| one_of("C37", &field, &TYPES));
     let list = assigned(cluster);
     let items = list.items().map(|item| item.key("reference"));
     let wrong: Vec<Finding> = items

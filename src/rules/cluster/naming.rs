@@ -4,13 +4,13 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::fields::required;
+use super::fields::missing;
 use crate::model::Finding;
 use crate::rules::arm::{Resource, World};
 
 /// C01: a cluster is somewhere.
 pub(in crate::rules) fn location(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
-    let fault = required("C01", &cluster.field("spec.location")).err();
+    let fault = missing("C01", &cluster.field("spec.location"));
     fault
         .map(|finding| finding.help("write an Azure region such as uksouth"))
         .into_iter()
@@ -65,15 +65,24 @@ pub(in crate::rules) fn managed_group(_: &World<'_>, cluster: &Resource<'_>) -> 
     let pattern =
         PATTERN.get_or_init(|| Regex::new(r"^[\p{L}\p{N}_\-.()]{0,89}[\p{L}\p{N}_\-()]$").ok());
     let field = cluster.field("spec.properties.platform.managedResourceGroup");
-    let finding = match required("C21", &field) {
-        Err(finding) => finding.help("name a resource group that does not exist yet: Azure makes it, and makes up a new name at every write when there is none"),
-        Ok(name) if pattern.as_ref().is_some_and(|pattern| !pattern.is_match(name)) => {
-            let message = format!("managedResourceGroup {name:?} cannot be the name of a resource group");
-            field.finding("C21", message).help("use at most 90 letters, digits, `_`, `-`, `.`, `(` and `)`, and no `.` at the end")
-        }
-        Ok(_) => return Vec::new(),
-    };
-    vec![finding]
+    // X01 says already which name of a definition is too long.
+    let expanded = cluster.carrier.definition.is_some();
+    let told = |name: &str| expanded && name.len() > 90 && name.starts_with("capz_node_");
+    let help = "name a resource group that does not exist yet: Azure makes it, and makes up a new name at every write when there is none";
+    if let Some(finding) = missing("C21", &field) {
+        return vec![finding.help(help)];
+    }
+    let name = field.text().unwrap_or_default();
+    if told(name)
+        || pattern
+            .as_ref()
+            .is_none_or(|pattern| pattern.is_match(name))
+    {
+        return Vec::new();
+    }
+    let message = format!("managedResourceGroup {name:?} cannot be the name of a resource group");
+    let help = "use at most 90 letters, digits, `_`, `-`, `.`, `(` and `)`, and no `.` at the end";
+    vec![field.finding("C21", message).help(help)]
 }
 
 /// C22: the managed resource group is not that of the cluster.

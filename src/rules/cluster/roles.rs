@@ -235,6 +235,8 @@ fn vault(assignments: &Assignments<'_>, cluster: &Resource<'_>) -> Option<Target
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::panic)]
+
     use std::sync::Arc;
 
     use super::*;

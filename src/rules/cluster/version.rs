@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::fields::{one_of, required};
+use super::fields::{missing, one_of};
 use crate::api::arm_version::{ArmVersion, AsoVersion};
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Severity};
@@ -76,10 +76,10 @@ pub(in crate::rules) fn is_major_minor(_: &World<'_>, cluster: &Resource<'_>) ->
 
 fn written_as(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
     let field = cluster.field("spec.properties.version.id");
-    let text = match required("C03", &field) {
-        Ok(text) => text,
-        Err(finding) => return Some(finding.help("write a version such as \"4.20\"")),
-    };
+    if let Some(finding) = missing("C03", &field) {
+        return Some(finding.help("write a version such as \"4.20\""));
+    }
+    let text = field.text()?;
     match read(text) {
         Some(version) if version.is_exact && !experimental => {
             let (major, minor) = (version.major, version.minor);
