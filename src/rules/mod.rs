@@ -78,7 +78,7 @@ const CLUSTER_RULES: &[ResourceRule] = &[
     cluster::identities::nodes_are_not_assigned,
     cluster::identities::identity_type,
     cluster::identities::operators_are_complete,
-    cluster::fields::drain_timeout,
+    cluster::fields::drain_limit,
     cluster::fields::autoscaling,
     cluster::encryption::key_management,
     cluster::encryption::customer_managed,

@@ -110,7 +110,7 @@ fn in_range(id: &'static str, field: &Field<'_>, least: i64, most: i64) -> Optio
 }
 
 /// C39: `0 <= nodeDrainTimeoutMinutes <= 10080`.
-pub(in crate::rules) fn drain_timeout(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+pub(in crate::rules) fn drain_limit(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let field = cluster.field("spec.properties.nodeDrainTimeoutMinutes");
     in_range("C39", &field, 0, 10_080).into_iter().collect()
 }
@@ -143,7 +143,7 @@ mod tests {
     fn numbers_may_be_as_low_and_as_high_as_azure_takes_them() {
         let drain = |minutes: i64| {
             let spec = format!("{{properties: {{nodeDrainTimeoutMinutes: {minutes}}}}}");
-            said(drain_timeout, &spec).len()
+            said(drain_limit, &spec).len()
         };
         assert_eq!([-1, 0, 10_080, 10_081].map(drain), [1, 0, 0, 1]);
         for (fields, faults) in [

@@ -1,7 +1,6 @@
 //! C13 to C16 and C18: the networks of a cluster, and those that may reach it.
 
 use std::collections::HashMap;
-use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
@@ -162,7 +161,7 @@ pub(in crate::rules) fn authorized_networks(_: &World<'_>, cluster: &Resource<'_
 }
 
 fn unfit(text: &str) -> Option<String> {
-    if text.parse::<Ipv4Addr>().is_ok() {
+    if format!("{text}/32").parse::<Ipv4Net>().is_ok() {
         return None;
     }
     match text.parse::<Ipv4Net>() {
