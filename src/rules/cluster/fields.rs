@@ -3,6 +3,7 @@
 use crate::api::arm_version::ArmVersion;
 use crate::model::Finding;
 use crate::rules::arm::{Field, Resource, World};
+use crate::rules::wording::out_of;
 
 /// Nothing, or that a text which must be there is not.
 pub(super) fn missing(id: &'static str, field: &Field<'_>) -> Option<Finding> {
@@ -97,22 +98,10 @@ pub(in crate::rules) fn registry_state(_: &World<'_>, cluster: &Resource<'_>) ->
     property("C45", cluster, "clusterImageRegistry.state", &allowed)
 }
 
-/// A number that is lower than `least` or higher than `most`.
-fn in_range(id: &'static str, field: &Field<'_>, least: i64, most: i64) -> Option<Finding> {
-    let number = field.number()?;
-    let name = field.name();
-    let message = match number {
-        _ if number < least => format!("{name} is {number}, and {least} is the least"),
-        _ if number > most => format!("{name} is {number}, and {most} is the most"),
-        _ => return None,
-    };
-    Some(field.finding(id, message))
-}
-
 /// C39: `0 <= nodeDrainTimeoutMinutes <= 10080`.
 pub(in crate::rules) fn drain_limit(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let field = cluster.field("spec.properties.nodeDrainTimeoutMinutes");
-    in_range("C39", &field, 0, 10_080).into_iter().collect()
+    out_of(&field, "C39", 0..=10_080, "").into_iter().collect()
 }
 
 /// C40: the numbers of the autoscaler are in range.
@@ -125,7 +114,7 @@ pub(in crate::rules) fn autoscaling(_: &World<'_>, cluster: &Resource<'_>) -> Ve
     let block = cluster.field("spec.properties.autoscaling");
     let ranges = RANGES
         .iter()
-        .filter_map(|(name, least, most)| in_range("C40", &block.key(name), *least, *most));
+        .filter_map(|(name, least, most)| out_of(&block.key(name), "C40", *least..=*most, ""));
     let threshold = block.key("podPriorityThreshold");
     let zero = (threshold.number() == Some(0)).then(|| {
         let message = "podPriorityThreshold 0 counts as not given: leave it out, or use another";

@@ -2,6 +2,8 @@
 
 use crate::model::Finding;
 use crate::rules::arm::{Resource, World};
+use crate::rules::duration::seconds;
+use crate::rules::version::Version;
 
 const PREFIX: &str = "aro-hcp.experimental.cluster.";
 
@@ -23,52 +25,15 @@ fn fault(name: &str, value: &str) -> Option<&'static str> {
         ("single-replica", _) => Some("must be SingleReplica or empty"),
         ("size-override", _) => Some("must be Minimal or empty"),
         ("control-plane-operator-image-override", _) => None,
-        ("control-plane-exact-version", version) => {
-            (!is_exact(version)).then_some("must be a whole version such as 4.20.8")
-        }
+        ("control-plane-exact-version", version) => Version::parse(version)
+            .is_none()
+            .then_some("must be a whole version such as 4.20.8"),
         ("max-creation-duration" | "max-deletion-duration", value) => match seconds(value) {
             None => Some("must be a length of time such as 90m or 1h30m"),
             Some(seconds) => (seconds < 60.0).then_some("must be at least 1m"),
         },
         _ => Some("is no experiment that Azure knows"),
     }
-}
-
-fn is_exact(version: &str) -> bool {
-    let numbers = version.split(['-', '+']).next().unwrap_or_default();
-    let number = |part: &str| part.parse::<u64>().is_ok();
-    numbers.split('.').count() == 3 && numbers.split('.').all(number)
-}
-
-/// A length of time as Go writes it: `1h30m`, `1.5h`.
-fn seconds(text: &str) -> Option<f64> {
-    const UNITS: &[(&str, f64)] = &[
-        ("ns", 1e-9),
-        ("us", 1e-6),
-        ("µs", 1e-6),
-        ("ms", 1e-3),
-        ("h", 3600.0),
-        ("m", 60.0),
-        ("s", 1.0),
-    ];
-    let mut rest = text.strip_prefix('+').unwrap_or(text);
-    let mut total = 0.0;
-    if rest == "0" {
-        return Some(total);
-    }
-    if rest.is_empty() {
-        return None;
-    }
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let number: f64 = rest[..end].parse().ok()?;
-        let unit = UNITS
-            .iter()
-            .find(|(unit, _)| rest[end..].starts_with(unit))?;
-        total += number * unit.1;
-        rest = &rest[end + unit.0.len()..];
-    }
-    Some(total)
 }
 
 #[cfg(test)]
