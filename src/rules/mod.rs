@@ -7,7 +7,6 @@
 //! It does not know: files, clusters, what is done with the findings.
 
 mod admission;
-#[allow(dead_code, reason = "more rules come to use it")]
 mod arm;
 pub mod book;
 mod cluster;

@@ -13,6 +13,10 @@ pub(in crate::rules) struct World<'a> {
     by_id: HashMap<ObjectId, usize>,
     /// By namespace and name of a cluster: the subscription that its control plane names.
     subscriptions: HashMap<(String, String), String>,
+    /// By the same: its cluster in Azure.
+    clusters: HashMap<(String, String), usize>,
+    /// The parts of each cluster in Azure, in order.
+    parts: HashMap<ObjectId, Vec<usize>>,
 }
 
 impl<'a> World<'a> {
@@ -28,17 +32,40 @@ impl<'a> World<'a> {
             .filter(|object| object.id.is(CONTROL_PLANE, "AROControlPlane"));
         let subscriptions = planes.filter_map(|plane| {
             let subscription = plane.node.text(&["spec", "subscriptionID"])?;
-            let cluster = cluster_name(plane).to_owned();
-            Some((
-                (plane.id.namespace.clone(), cluster),
-                subscription.to_owned(),
-            ))
+            Some((key(plane), subscription.to_owned()))
         });
-        Self {
+        let mut world = Self {
             by_id,
             subscriptions: subscriptions.collect(),
+            clusters: HashMap::new(),
+            parts: HashMap::new(),
             resources,
+        };
+        for (at, cluster) in world.resources.iter().enumerate() {
+            if cluster.id.is(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") {
+                world.clusters.entry(key(cluster.carrier)).or_insert(at);
+            }
         }
+        let mut parts: HashMap<ObjectId, Vec<usize>> = HashMap::new();
+        for (at, part) in world.resources.iter().enumerate() {
+            let owner = (part.id.group == RED_HAT_OPENSHIFT).then(|| world.owner(part));
+            if let Some(owner) = owner.flatten() {
+                parts.entry(owner.id.clone()).or_default().push(at);
+            }
+        }
+        world.parts = parts;
+        world
+    }
+
+    /// The resources of its kind that its owner has, in order, itself among them. None without an owner.
+    pub(in crate::rules) fn siblings<'b>(
+        &'b self,
+        resource: &'b Resource<'_>,
+    ) -> impl Iterator<Item = &'b Resource<'a>> {
+        let owner = self.owner(resource);
+        let parts = owner.and_then(|owner| self.parts.get(&owner.id));
+        let parts = parts.into_iter().flatten().map(|at| &self.resources[*at]);
+        parts.filter(|part| part.id.kind == resource.id.kind)
     }
 
     /// The resources of a kind, in order.
@@ -104,12 +131,9 @@ impl<'a> World<'a> {
     fn injected_owner(&self, resource: &Resource<'_>) -> Option<&Resource<'a>> {
         let path = Path::dotted("spec.owner");
         let injected = embedded::is_injected(resource.carrier, &resource.id.kind, &path);
-        let of_cluster = |other: &&Resource<'a>| {
-            other.carrier.id.namespace == resource.carrier.id.namespace
-                && cluster_name(other.carrier) == cluster_name(resource.carrier)
-        };
-        let mut clusters = self.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
-        clusters.find(of_cluster).filter(|_| injected)
+        let cluster = self.clusters.get(&key(resource.carrier));
+        let cluster = cluster.map(|at| &self.resources[*at]);
+        cluster.filter(|_| injected)
     }
 
     /// The resource of Azure that a reference names, by `armId` or as an object of the fleet. `kind` is
@@ -142,12 +166,14 @@ impl<'a> World<'a> {
     }
 
     fn subscription(&self, resource: &Resource<'_>) -> &str {
-        let key = (
-            resource.carrier.id.namespace.clone(),
-            cluster_name(resource.carrier).to_owned(),
-        );
-        self.subscriptions.get(&key).map_or("", String::as_str)
+        let subscription = self.subscriptions.get(&key(resource.carrier));
+        subscription.map_or("", String::as_str)
     }
+}
+
+/// The namespace and the name of the cluster that an object belongs to.
+fn key(object: &Object) -> (String, String) {
+    (object.id.namespace.clone(), cluster_name(object).to_owned())
 }
 
 /// The cluster that an object belongs to, by its label or by its own name.

@@ -4,7 +4,6 @@ mod claims;
 mod clients;
 mod issuer;
 
-use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::Finding;
 use crate::rules::arm::{Resource, World};
 use crate::rules::{ResourceRule, wording};
@@ -45,12 +44,7 @@ fn is_the_only_one(world: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
     let Some(cluster) = world.owner(auth) else {
         return Vec::new();
     };
-    let of_cluster = |other: &&Resource<'_>| {
-        world
-            .owner(other)
-            .is_some_and(|owner| owner.id == cluster.id)
-    };
-    let first = world.of_kind(RED_HAT_OPENSHIFT, KIND).find(of_cluster);
+    let first = world.siblings(auth).next();
     let Some(first) = first.filter(|first| first.id != auth.id) else {
         return Vec::new();
     };

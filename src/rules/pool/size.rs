@@ -1,6 +1,5 @@
 //! N16 to N18, N22 and N25: how many nodes, and how long they are drained.
 
-use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::Finding;
 use crate::rules::arm::{Field, Resource, World};
 use crate::rules::wording;
@@ -56,14 +55,9 @@ pub(super) fn cluster_has_room(world: &World<'_>, pool: &Resource<'_>) -> Vec<Fi
     let Some(cluster) = world.owner(pool) else {
         return Vec::new();
     };
-    let pools = world.of_kind(RED_HAT_OPENSHIFT, &pool.id.kind);
-    let before = pools
+    let before = world
+        .siblings(pool)
         .take_while(|other| other.id != pool.id)
-        .filter(|other| {
-            world
-                .owner(other)
-                .is_some_and(|owner| owner.id == cluster.id)
-        })
         .fold(0_i64, |sum, other| sum.saturating_add(most(other).1));
     let (field, own) = most(pool);
     let sum = before.saturating_add(own);
