@@ -35,9 +35,7 @@ type FleetRule = fn(&World<'_>) -> Vec<Finding>;
 /// Every rule, in order of id.
 const RULES: &[Rule] = &[
     secrets::secrets_are_encrypted,
-    secrets::private_keys_are_not_here,
-    secrets::kubeconfigs_are_not_here,
-    secrets::client_secrets_are_not_here,
+    secrets::texts_hold_no_secrets,
     admission::resources_present,
     admission::resources_well_formed,
     admission::identity_ref_named,

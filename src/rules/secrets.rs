@@ -34,47 +34,57 @@ pub(super) fn secrets_are_encrypted(object: &Object) -> Vec<Finding> {
     fields.filter_map(field).collect()
 }
 
-/// P02: no text holds a private key.
-pub(super) fn private_keys_are_not_here(object: &Object) -> Vec<Finding> {
-    let key =
-        |_: &str, text: &str| text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----");
-    let message = |name: &str| format!("{name} holds a private key");
-    in_texts(object, "P02", &key, &message)
-}
-
-/// P03: no text holds a kubeconfig with credentials.
-pub(super) fn kubeconfigs_are_not_here(object: &Object) -> Vec<Finding> {
-    let config = |_: &str, text: &str| {
-        let words = ["client-key-data", "token", "password"];
-        let credential = words.iter().any(|word| {
-            text.contains(&format!("{word}:")) || text.contains(&format!("\"{word}\":"))
-        });
-        text.contains("clusters") && text.contains("users") && text.contains("server") && credential
-    };
-    let message = |name: &str| format!("{name} holds a kubeconfig with credentials");
-    in_texts(object, "P03", &config, &message)
-}
-
-/// P04: no field or variable holds the secret of a client.
-pub(super) fn client_secrets_are_not_here(object: &Object) -> Vec<Finding> {
-    let secret = |name: &str, text: &str| {
-        let letters = name.chars().filter(char::is_ascii_alphanumeric);
-        let letters = letters.collect::<String>().to_lowercase();
-        let filled_in = text.contains("${") || text.contains("$(");
-        CLIENT_SECRETS.contains(&letters.as_str()) && !text.is_empty() && !filled_in
-    };
-    let message = |name: &str| format!("{name} holds the secret of a client");
-    in_texts(object, "P04", &secret, &message)
-}
-
-/// The texts of `object` that are what is looked for, plain or in base64. Values of a Secret are left
-/// to P01, those of a sealed one are encrypted.
-fn in_texts(
-    object: &Object,
+/// What is looked for in a text, and how it is told of a field of that name.
+struct Look {
     id: &'static str,
-    is: &dyn Fn(&str, &str) -> bool,
-    message: &dyn Fn(&str) -> String,
-) -> Vec<Finding> {
+    is: fn(&str, &str) -> bool,
+    holds: &'static str,
+}
+
+const LOOKS: [Look; 3] = [
+    Look {
+        id: "P02",
+        is: is_private_key,
+        holds: "a private key",
+    },
+    Look {
+        id: "P03",
+        is: is_kubeconfig,
+        holds: "a kubeconfig with credentials",
+    },
+    Look {
+        id: "P04",
+        is: is_client_secret,
+        holds: "the secret of a client",
+    },
+];
+
+fn is_private_key(_: &str, text: &str) -> bool {
+    text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----")
+}
+
+fn is_kubeconfig(_: &str, text: &str) -> bool {
+    let words = ["client-key-data", "token", "password"];
+    let has =
+        |word: &&str| text.contains(&format!("{word}:")) || text.contains(&format!("\"{word}\":"));
+    let parts = ["clusters", "users", "server"];
+    parts.iter().all(|part| text.contains(part)) && words.iter().any(has)
+}
+
+fn is_client_secret(name: &str, text: &str) -> bool {
+    // No name of them is shorter; most names are.
+    if name.len() < CLIENT_SECRETS[0].len() || text.is_empty() {
+        return false;
+    }
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    let letters = letters.collect::<String>().to_lowercase();
+    let filled_in = text.contains("${") || text.contains("$(");
+    CLIENT_SECRETS.contains(&letters.as_str()) && !filled_in
+}
+
+/// P02 to P04: no text holds a private key, a kubeconfig with credentials or a client's secret, plain or
+/// in base64. Values of a Secret are left to P01, those of a sealed one are encrypted.
+pub(super) fn texts_hold_no_secrets(object: &Object) -> Vec<Finding> {
     let mut findings = Vec::new();
     let is_secret = object.id.is("", "Secret");
     let fields = object.node.as_map().into_iter().flat_map(Map::iter);
@@ -82,27 +92,49 @@ fn in_texts(
         .filter(|(key, _)| !is_secret || !["data", "stringData"].contains(&key.name.as_ref()))
         .filter(|(key, _)| key.name != "sops" && !object.id.is("bitnami.com", "SealedSecret"));
     for (key, node) in fields {
-        let path = Path::default().key(&*key.name);
-        each_text(&key.name, node, &path, &mut |name, node, path| {
+        let way = Way::Key(&Way::Top, &key.name);
+        each_text(&key.name, node, &way, &mut |name, node, way| {
             let Some(text) = node.as_str().filter(|text| !is_encrypted(text)) else {
                 return;
             };
-            if is(name, text) || decoded(text).is_some_and(|text| is(name, &text)) {
-                findings.push(finding(object, id, node, path, message(name)));
+            let plain = decoded(text);
+            let is = |look: &&Look| {
+                (look.is)(name, text) || plain.as_ref().is_some_and(|text| (look.is)(name, text))
+            };
+            for look in LOOKS.iter().filter(is) {
+                let message = format!("{name} holds {}", look.holds);
+                findings.push(finding(object, look.id, node, &way.path(), message));
             }
         });
     }
     findings
 }
 
+/// The way to a value, which becomes a path for the few that are told of.
+enum Way<'a> {
+    Top,
+    Key(&'a Self, &'a str),
+    Index(&'a Self, usize),
+}
+
+impl Way<'_> {
+    fn path(&self) -> Path {
+        match self {
+            Self::Top => Path::default(),
+            Self::Key(way, name) => way.path().key(*name),
+            Self::Index(way, index) => way.path().index(*index),
+        }
+    }
+}
+
 /// Every text below `node`, with the name it goes by: that of its field, or the `name` beside a
 /// `value`.
-fn each_text(name: &str, node: &Node, path: &Path, see: &mut dyn FnMut(&str, &Node, &Path)) {
+fn each_text(name: &str, node: &Node, way: &Way<'_>, see: &mut dyn FnMut(&str, &Node, &Way<'_>)) {
     match &node.value {
-        Value::String(_) => see(name, node, path),
+        Value::String(_) => see(name, node, way),
         Value::List(items) => {
             let items = items.iter().enumerate();
-            items.for_each(|(index, item)| each_text(name, item, &path.index(index), see));
+            items.for_each(|(index, item)| each_text(name, item, &Way::Index(way, index), see));
         }
         Value::Map(map) => {
             let beside = map.get("name").and_then(Node::as_str);
@@ -111,7 +143,7 @@ fn each_text(name: &str, node: &Node, path: &Path, see: &mut dyn FnMut(&str, &No
                     Some(name) => name,
                     None => &key.name,
                 };
-                each_text(name, value, &path.key(&*key.name), see);
+                each_text(name, value, &Way::Key(way, &key.name), see);
             }
         }
         _ => {}
@@ -165,12 +197,7 @@ mod tests {
     const SECRET: &str = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n";
 
     fn all(yaml: &str) -> Vec<String> {
-        let rules = [
-            secrets_are_encrypted,
-            private_keys_are_not_here,
-            kubeconfigs_are_not_here,
-            client_secrets_are_not_here,
-        ];
+        let rules = [secrets_are_encrypted, texts_hold_no_secrets];
         rules.iter().flat_map(|rule| said(*rule, yaml)).collect()
     }
 
