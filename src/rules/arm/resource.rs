@@ -132,5 +132,8 @@ impl<'a> Field<'a> {
         .at(place.span())
         .of(&resource.id)
         .field(&path)
+        .help(format!(
+            "`capstan rules {id}` says why, with an example that keeps it"
+        ))
     }
 }
