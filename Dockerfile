@@ -17,6 +17,8 @@ RUN apt-get update \
     && useradd --uid 65532 --create-home --home-dir /home/capstan capstan
 COPY --from=build /src/target/release/capstan /usr/local/bin/capstan
 COPY --from=build /src/overlays /usr/share/capstan/overlays
+# One arena of memory for all threads: what one of them freed serves the others.
+ENV MALLOC_ARENA_MAX=1
 USER 65532:65532
 WORKDIR /home/capstan
 ENTRYPOINT ["/usr/local/bin/capstan"]
