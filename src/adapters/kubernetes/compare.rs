@@ -262,7 +262,7 @@ async fn leaving(
 }
 
 /// The fields in which two states of an object differ, as JSON pointers; not those that every write
-/// changes.
+/// changes, or that are not ours to write.
 fn differences(before: &Json, after: &Json) -> Vec<String> {
     let mut found = Vec::new();
     differ(
@@ -276,6 +276,10 @@ fn differences(before: &Json, after: &Json) -> Vec<String> {
 
 fn tidied(object: &Json) -> Json {
     let mut object = object.clone();
+    // What controllers write meanwhile.
+    if let Some(object) = object.as_object_mut() {
+        object.remove("status");
+    }
     if let Some(metadata) = object["metadata"].as_object_mut() {
         for key in ["managedFields", "resourceVersion", "generation"] {
             metadata.remove(key);
@@ -326,8 +330,8 @@ mod tests {
 
     #[test]
     fn differences_are_pointers_to_what_changes() {
-        let before = json!({"metadata": {"resourceVersion": "1", "labels": {"a": "1"}}, "spec": {"ports": [{"port": 1}], "list": [1]}});
-        let after = json!({"metadata": {"resourceVersion": "2", "labels": {"a": "1", "b/c": "2"}}, "spec": {"ports": [{"port": 2}], "list": [1, 2]}});
+        let before = json!({"metadata": {"resourceVersion": "1", "labels": {"a": "1"}}, "spec": {"ports": [{"port": 1}], "list": [1]}, "status": {"a": 1}});
+        let after = json!({"metadata": {"resourceVersion": "2", "labels": {"a": "1", "b/c": "2"}}, "spec": {"ports": [{"port": 2}], "list": [1, 2]}, "status": {"a": 2}});
         let expected = ["/metadata/labels/b~1c", "/spec/list", "/spec/ports/0/port"];
         assert_eq!(differences(&before, &after), expected);
         assert_eq!(differences(&before, &before), [] as [&str; 0]);
