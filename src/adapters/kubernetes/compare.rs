@@ -14,7 +14,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value as Json;
 
 use super::discovery::{Discovery, Served};
-use super::request::{Known, Subject, guarded};
+use super::request::{Subject, guarded};
 use super::{Error, parent};
 use crate::api::labels;
 use crate::health::Live;
@@ -168,13 +168,9 @@ async fn change(
     if member.standing == Standing::Same {
         return Ok(Found::plainly(Change::NoOp));
     }
-    let known = Known {
-        uid: Some(member.uid),
-        drifted: matches!(member.standing, Standing::Drifted(_))
-            || Live(&live).label(labels::PART_OF).is_empty(),
-        gate: None,
-    };
-    let would_be = match subject.try_apply(step, known).await {
+    let drifted = matches!(member.standing, Standing::Drifted(_))
+        || Live(&live).label(labels::PART_OF).is_empty();
+    let would_be = match subject.try_apply(step, drifted).await {
         Ok(would_be) => would_be,
         Err(error @ Error::Refused { .. }) => {
             let would_be = plan::would_be(&live, payload, manager);

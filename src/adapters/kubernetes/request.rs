@@ -101,8 +101,8 @@ impl Subject {
         let Action::Apply {
             payload,
             manager,
-            force,
             left,
+            ..
         } = &step.action;
         let uid = match known.uid {
             Some(uid) => uid,
@@ -133,24 +133,15 @@ impl Subject {
         }
         // An object that was deleted meanwhile answers 409 instead of being made anew.
         sent["metadata"]["uid"] = json!(uid);
-        let mut params = PatchParams::apply(manager);
-        // What was ours and was taken is taken back.
-        params.force = *force || known.drifted;
-        let answer = self.send(&sent, &params).await;
+        let answer = self.send(&sent, &params(step, known.drifted)).await;
         answer.map(json).map_err(|error| self.error(error))
     }
 
-    /// The object as applying `step` would make it; nothing is changed.
-    pub(super) async fn try_apply(&self, step: &Step, known: Known) -> Result<Json, Error> {
-        let Action::Apply {
-            payload,
-            manager,
-            force,
-            left,
-        } = &step.action;
+    /// The object as applying `step` would make it; nothing is changed. `drifted` is as in [`Known`].
+    pub(super) async fn try_apply(&self, step: &Step, drifted: bool) -> Result<Json, Error> {
+        let Action::Apply { payload, left, .. } = &step.action;
         let sent = plan::without(payload, left);
-        let mut params = PatchParams::apply(manager).dry_run();
-        params.force = *force || known.drifted;
+        let params = params(step, drifted).dry_run();
         let answer = self.send(&sent, &params).await;
         answer.map(json).map_err(|error| self.error(error))
     }
@@ -224,6 +215,14 @@ impl Subject {
         let released = api.patch_metadata(&self.id.name, &params, &patch).await;
         released.map(drop).map_err(|error| self.error(error))
     }
+}
+
+/// As whom `step` is applied. What was ours and was taken is taken back.
+fn params(step: &Step, drifted: bool) -> PatchParams {
+    let Action::Apply { manager, force, .. } = &step.action;
+    let mut params = PatchParams::apply(manager);
+    params.force = *force || drifted;
+    params
 }
 
 /// What kube reads is made of JSON, so it always turns into JSON again.

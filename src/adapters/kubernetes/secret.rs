@@ -29,7 +29,7 @@ use crate::model::{ErrorClass, ObjectId};
 /// Where Cluster API keeps a kubeconfig, and where others do.
 const KEYS: [&str; 2] = ["value", "kubeconfig"];
 
-const NO_URL: &str = "the server of its cluster is no URL that begins with https://";
+const NO_URL: &str = "the server of its cluster is no URL such as https://host:6443";
 
 /// No client can be made by a Secret, in words for people.
 #[derive(Debug, thiserror::Error)]
@@ -453,105 +453,87 @@ mod tests {
         assert!(!trace.exists());
     }
 
+    /// Of this kubeconfig `expected` is told, and nothing of what is in it.
+    async fn tells(text: &str, expected: &str) {
+        let told = said(text).await;
+        let beginning = "Secret/fleets/mgmt: key value: ";
+        assert!(told.starts_with(beginning), "{told}");
+        assert!(told.contains(expected), "{text}\n{told}");
+        assert!(!told.contains(HIDDEN), "{told}");
+    }
+
     #[tokio::test]
-    async fn what_is_wrong_is_told_and_nothing_of_what_is_there() {
-        let token = format!("{{token: {HIDDEN}}}");
-        let cases = [
-            (
-                "t0psecret".to_owned(),
-                "this is no kubeconfig: it cannot be read at line 1, column 1;",
-            ),
-            (
-                "a: [t0psecret".to_owned(),
-                "this is no kubeconfig: it cannot be read at line 1, column ",
-            ),
-            (String::new(), "this is no kubeconfig: it has no clusters;"),
-            (
-                "users: {t0psecret: 1}".to_owned(),
-                "this is no kubeconfig: it cannot be read at line 1",
-            ),
-            (
-                kubeconfig(SERVER, "{token: [t0psecret]}"),
-                "this is no kubeconfig: it cannot be read",
-            ),
-            (
-                kubeconfig(SERVER, "{exec: t0psecret}"),
-                "this is no kubeconfig: it cannot be read",
-            ),
-            (
-                kubeconfig("{}", &token),
-                "the kubeconfig cannot be used: its cluster has no server",
-            ),
-            (
-                kubeconfig("{server: 't0psecret:6443'}", &token),
-                "the server of its cluster is no URL",
-            ),
-            (
-                kubeconfig("{server: '://t0psecret'}", &token),
-                "the server of its cluster is no URL",
-            ),
-            (
-                kubeconfig(
-                    "{server: 'http://x', proxy-url: 'http://t0psecret:t0psecret@x'}",
-                    &token,
-                ),
-                "proxies are not supported",
-            ),
-            (
-                kubeconfig(
-                    "{server: 'http://x', proxy-url: 'http://t0psecret t0psecret'}",
-                    &token,
-                ),
-                "its proxy-url is no URL",
-            ),
-            (
-                kubeconfig(
-                    "{server: 'https://x', certificate-authority-data: t0psecret}",
-                    &token,
-                ),
-                "its certificate-authority-data is not PEM",
-            ),
-            (
-                kubeconfig(
-                    "{server: 'https://x'}",
-                    "{client-certificate-data: t0psecret, client-key-data: t0psecret}",
-                ),
-                "its certificates, its key or whom it acts as are of no use",
-            ),
-            (
-                kubeconfig("{server: 'https://x'}", r#"{token: "t0psecret\nx"}"#),
-                "its token has characters",
-            ),
-            (
-                kubeconfig(SERVER, &token)
-                    .replace("current-context: a", "current-context: t0psecret"),
-                "its current-context is not among its contexts",
-            ),
-            (
-                kubeconfig(SERVER, &token).replace("cluster: a,", "cluster: t0psecret,"),
-                "the cluster of its current-context is not among",
-            ),
-        ];
-        for (text, expected) in cases {
-            let told = said(&text).await;
-            assert!(told.contains(expected), "{text}\n{told}");
-            assert!(!told.contains(HIDDEN), "{told}");
-            assert!(
-                told.starts_with("Secret/fleets/mgmt: key value: "),
-                "{told}"
-            );
-        }
-        let keys = Way::of(&id(), &secret(&[("a", HIDDEN), ("b", "")])).await;
-        assert_eq!(
-            keys.err().unwrap().to_string(),
-            "Secret/fleets/mgmt has no key value or kubeconfig; it has a, b: put the kubeconfig there"
-        );
+    async fn what_is_no_kubeconfig_is_told_and_nothing_of_it() {
+        let unread = "this is no kubeconfig: it cannot be read";
+        tells("t0psecret", &format!("{unread} at line 1, column 1;")).await;
+        tells("a: [t0psecret", &format!("{unread} at line 1, column ")).await;
+        tells("users: {t0psecret: 1}", &format!("{unread} at line 1")).await;
+        tells(&kubeconfig(SERVER, "{token: [t0psecret]}"), unread).await;
+        tells(&kubeconfig(SERVER, "{exec: t0psecret}"), unread).await;
+        tells("", "this is no kubeconfig: it has no clusters;").await;
         let bytes = v1::Secret {
             data: Some([("value".to_owned(), ByteString(vec![0xff]))].into()),
             ..v1::Secret::default()
         };
         let told = Way::of(&id(), &bytes).await.err().unwrap().to_string();
         assert!(told.contains("this is no kubeconfig;"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn what_is_wrong_in_a_kubeconfig_is_told_and_nothing_of_what_is_there() {
+        let token = format!("{{token: {HIDDEN}}}");
+        let sound = kubeconfig(SERVER, &token);
+        let context = sound.replace("current-context: a", "current-context: t0psecret");
+        let expected = "its current-context is not among its contexts";
+        tells(&context, expected).await;
+        let cluster = sound.replace("cluster: a,", "cluster: t0psecret,");
+        let expected = "the cluster of its current-context is not among";
+        tells(&cluster, expected).await;
+        let clusters = [
+            ("{}", "its cluster has no server"),
+            (
+                "{server: 't0psecret:6443'}",
+                "the server of its cluster is no URL",
+            ),
+            (
+                "{server: '://t0psecret'}",
+                "the server of its cluster is no URL",
+            ),
+            (
+                "{server: 'http://x', proxy-url: 'http://t0psecret:t0psecret@x'}",
+                "proxies are not supported",
+            ),
+            (
+                "{server: 'http://x', proxy-url: 'http://t0psecret t0psecret'}",
+                "its proxy-url is no URL",
+            ),
+            (
+                "{server: 'https://x', certificate-authority-data: t0psecret}",
+                "its certificate-authority-data is not PEM",
+            ),
+        ];
+        for (cluster, expected) in clusters {
+            tells(&kubeconfig(cluster, &token), expected).await;
+        }
+        let users = [
+            (
+                "{client-certificate-data: t0psecret, client-key-data: t0psecret}",
+                "its certificates, its key or whom it acts as are of no use",
+            ),
+            (r#"{token: "t0psecret\nx"}"#, "its token has characters"),
+        ];
+        for (user, expected) in users {
+            tells(&kubeconfig("{server: 'https://x'}", user), expected).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_secret_without_a_known_key_tells_those_it_has() {
+        let keys = Way::of(&id(), &secret(&[("a", HIDDEN), ("b", "")])).await;
+        assert_eq!(
+            keys.err().unwrap().to_string(),
+            "Secret/fleets/mgmt has no key value or kubeconfig; it has a, b: put the kubeconfig there"
+        );
     }
 
     /// A cluster that answers with these in turn, and the seconds at which it was asked.

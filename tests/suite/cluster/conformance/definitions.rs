@@ -89,7 +89,8 @@ async fn a_definition_goes_with_its_objects(s: &Session) {
         .await;
 }
 
-async fn a_definition_waits_for_the_finalizers_of_its_objects(s: &Session) {
+/// A definition that is being deleted, and the object that holds it up.
+async fn hold_up(s: &Session) -> Json {
     s.install(&widget(s, &text_schema())).await;
     let mut object = own(s, "v1", &json!({"text": "a"}));
     object["metadata"]["finalizers"] = json!(["capstan.dev/held"]);
@@ -99,6 +100,11 @@ async fn a_definition_waits_for_the_finalizers_of_its_objects(s: &Session) {
         reply.text.contains("InstanceDeletionInProgress")
     })
     .await;
+    object
+}
+
+async fn a_definition_waits_for_the_finalizers_of_its_objects(s: &Session) {
+    let mut object = hold_up(s).await;
     s.until("widgets/a", |reply| {
         !reply.at("/metadata/deletionTimestamp").is_empty()
     })
@@ -112,15 +118,7 @@ async fn a_definition_waits_for_the_finalizers_of_its_objects(s: &Session) {
 
 /// The second time it is deleted as any object is.
 async fn a_definition_that_is_held_is_deleted_again(s: &Session) {
-    s.install(&widget(s, &text_schema())).await;
-    let mut object = own(s, "v1", &json!({"text": "a"}));
-    object["metadata"]["finalizers"] = json!(["capstan.dev/held"]);
-    s.post("widgets", &object).await;
-    s.delete(&path(s)).await;
-    s.until(&path(s), |reply| {
-        reply.text.contains("InstanceDeletionInProgress")
-    })
-    .await;
+    hold_up(s).await;
     s.delete(&path(s)).await;
     s.get(&path(s)).await;
     s.delete(&path(s)).await;
