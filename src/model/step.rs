@@ -1,8 +1,6 @@
 //! One thing to do next.
 
-use serde_json::Value as Json;
-
-use super::ObjectId;
+use super::{ObjectId, Payload};
 
 /// What a step waits for in another step's object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +26,7 @@ pub enum Action {
     /// Server-side apply of `payload` as `manager`.
     Apply {
         /// The whole object as it is sent.
-        payload: Json,
+        payload: Payload,
         /// The field manager.
         manager: String,
         /// Whether to take fields from other managers.

@@ -118,16 +118,14 @@ impl Execution {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value as Json;
-
     use super::*;
-    use crate::model::{Action, Change, ObjectId, Predecessor, Step};
+    use crate::model::{Action, Change, ObjectId, Payload, Predecessor, Step};
 
     fn plan(after: &[&[(usize, Needed)]]) -> Plan {
         let step = |(at, before): (usize, &&[(usize, Needed)])| Step {
             object: ObjectId::new("", "ConfigMap", "ns", format!("c{at}")),
             action: Action::Apply {
-                payload: Json::Null,
+                payload: Payload::default(),
                 manager: String::new(),
                 force: false,
                 left: Vec::new(),

@@ -131,7 +131,7 @@ impl Member {
         else {
             return member;
         };
-        if hash(payload) != member.applied || member.applied.is_empty() {
+        if payload.hash() != member.applied || member.applied.is_empty() {
             return member;
         }
         let managers = Managed::read(live).unwrap_or_default();
@@ -139,23 +139,26 @@ impl Member {
             entry.manager == *manager
                 && entry.operation == Operation::Apply
                 && entry.subresource.is_empty()
-                && payload["apiVersion"] == entry.api_version.as_str()
+                && payload.api_version() == entry.api_version
         };
         let nothing = FieldSet::new();
         let own = managers
             .iter()
             .find(ours)
             .map_or(&nothing, |entry| &entry.fields);
-        let missing = own.missing(&without(payload, left));
+        let missing = || own.missing(&without(payload.json(), left));
         member.digest = own.digest(live, &fields(left));
         let same = |before: &&Self| before.uid == member.uid && before.applied == member.applied;
         let settled = before
             .filter(same)
             .filter(|before| before.standing == Standing::Same);
-        let changed = settled.map_or(!missing.is_empty(), |before| before.digest != member.digest);
-        member.standing = match changed {
-            false => Standing::Same,
-            true => Standing::Drifted(Drift::of(&missing, &managers)),
+        let stands = settled.map_or_else(
+            || missing().is_empty(),
+            |before| before.digest == member.digest,
+        );
+        member.standing = match stands {
+            true => Standing::Same,
+            false => Standing::Drifted(Drift::of(&missing(), &managers)),
         };
         member
     }
@@ -174,7 +177,7 @@ impl Member {
     /// Asks of it what is `wanted` now.
     pub fn judge(&mut self, wanted: &Action) {
         let Action::Apply { payload, .. } = wanted;
-        if hash(payload) != self.applied {
+        if payload.hash() != self.applied {
             self.standing = Standing::Other;
         }
     }
@@ -212,15 +215,9 @@ fn owners(object: Live<'_>) -> Vec<Owner> {
     owners.iter().map(read).collect()
 }
 
-/// The hash that a payload carries of itself; empty when it carries none.
-fn hash(payload: &Json) -> &str {
-    Live(payload).annotation(labels::APPLIED)
-}
-
 /// `payload` without what is left to others.
 #[must_use]
-pub fn without(payload: &Json, left: &[String]) -> Json {
-    let mut payload = payload.clone();
+pub fn without(mut payload: Json, left: &[String]) -> Json {
     for pointer in left {
         remove(&mut payload, pointer);
     }
@@ -269,14 +266,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::Payload;
 
     fn wanted(left: &[&str]) -> Action {
+        let object = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "a", "annotations": {labels::APPLIED: "h1"}},
+            "data": {"k": "1", "l": "1"},
+        });
         Action::Apply {
-            payload: json!({
-                "apiVersion": "v1", "kind": "ConfigMap",
-                "metadata": {"name": "a", "annotations": {labels::APPLIED: "h1"}},
-                "data": {"k": "1", "l": "1"},
-            }),
+            payload: Payload::new(&object, "h1", ""),
             manager: "capstan".to_owned(),
             force: false,
             left: left.iter().map(|pointer| (*pointer).to_owned()).collect(),

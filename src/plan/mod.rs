@@ -27,7 +27,7 @@ use sha2::{Digest, Sha256};
 use crate::api::kinds::{CAPI, INFRASTRUCTURE};
 use crate::api::labels;
 use crate::graph::{Executor, Graph, Place};
-use crate::model::{Action, Change, Object, ObjectId, Predecessor, Step};
+use crate::model::{Action, Change, Object, ObjectId, Payload, Predecessor, Step};
 
 pub use applyset::{ApplySet, NotOurs, Parent};
 pub use change::{
@@ -182,7 +182,7 @@ fn left_to_others(object: &Object) -> Vec<String> {
 
 /// The object as it is sent: with the ApplySet label and the sha256 of itself without that hash
 /// (DESIGN §4, §7).
-fn payload(object: &Object, set: &ApplySet) -> Json {
+fn payload(object: &Object, set: &ApplySet) -> Payload {
     let mut payload = object.node.to_json();
     let namespace = object.id.namespace.as_str();
     let namespace = (!namespace.is_empty()).then(|| json!(namespace));
@@ -192,7 +192,8 @@ fn payload(object: &Object, set: &ApplySet) -> Json {
     let hash = hex(&Sha256::digest(payload.to_string()));
     let annotation = ["metadata", "annotations", labels::APPLIED];
     set_in(&mut payload, &annotation, Some(json!(hash)));
-    payload
+    let cluster = object.label(labels::CLUSTER_NAME).unwrap_or_default();
+    Payload::new(&payload, &hash, cluster)
 }
 
 /// Sets or removes the value under a chain of keys. What is no map is left as it is: the API server
@@ -257,7 +258,7 @@ mod tests {
             .into_iter()
             .find_map(|node| Object::from_node(node, ""));
         let object = object.expect("one object");
-        payload(&object, &ApplySet::new("test", "default"))
+        payload(&object, &ApplySet::new("test", "default")).json()
     }
 
     #[test]
@@ -282,7 +283,7 @@ mod tests {
         let step = |after: &[usize]| Step {
             object: ObjectId::new("", "ConfigMap", "", ""),
             action: Action::Apply {
-                payload: Json::Null,
+                payload: Payload::default(),
                 manager: String::new(),
                 force: false,
                 left: Vec::new(),

@@ -146,7 +146,7 @@ pub fn release(live: &Json, set: &str) -> Json {
 #[must_use]
 pub fn yielded(payload: &Json, live: &Json, manager: &str, left: &[String]) -> Json {
     let managers = Managed::read(live).unwrap_or_default();
-    let mut sent = without(payload, left);
+    let mut sent = without(payload.clone(), left);
     for pointer in left
         .iter()
         .filter(|pointer| payload.pointer(pointer).is_some())

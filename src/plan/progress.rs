@@ -521,7 +521,7 @@ mod tests {
         let step = |kind: &str, after: &[usize]| Step {
             object: progress(0, kind, State::Failed).object,
             action: Action::Apply {
-                payload: serde_json::Value::Null,
+                payload: crate::model::Payload::default(),
                 manager: String::new(),
                 force: false,
                 left: Vec::new(),

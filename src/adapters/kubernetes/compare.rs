@@ -88,10 +88,11 @@ pub async fn compare(
     }
     let payloads = compared.plan.steps.iter().map(|step| {
         let Action::Apply { payload, .. } = &step.action;
-        payload
+        payload.json()
     });
+    let payloads: Vec<Json> = payloads.collect();
     let consequences = compared.consequences.values().flatten();
-    compared.plan.impact.rolled = Rolled::count(payloads, consequences);
+    compared.plan.impact.rolled = Rolled::count(payloads.iter(), consequences);
     let mut changes = BTreeMap::new();
     for step in &compared.plan.steps {
         *changes.entry(step.change).or_insert(0) += 1;
@@ -153,14 +154,13 @@ async fn change(
     let Action::Apply {
         payload, manager, ..
     } = &step.action;
-    let api_version = payload["apiVersion"].as_str().unwrap_or_default();
-    let version = api_version.rsplit('/').next().unwrap_or_default();
-    let served = discovery.resolve(&step.object, version).await?;
+    let served = discovery.resolve(&step.object, payload.version()).await?;
     let subject = subject(client, &served, &step.object);
     let Some(live) = subject.read().await? else {
         return Ok(Found::plainly(Change::Create));
     };
-    plan::claim(&live, payload, &set.id()).map_err(|foreign| Error::Foreign {
+    let payload = payload.json();
+    plan::claim(&live, &payload, &set.id()).map_err(|foreign| Error::Foreign {
         object: step.object.clone(),
         foreign,
     })?;
@@ -173,7 +173,7 @@ async fn change(
     let would_be = match subject.try_apply(step, drifted).await {
         Ok(would_be) => would_be,
         Err(error @ Error::Refused { .. }) => {
-            let would_be = plan::would_be(&live, payload, manager);
+            let would_be = plan::would_be(&live, &payload, manager);
             let mut found = Found::between(&live, &would_be);
             if found.change != Change::Replace {
                 return Err(error);

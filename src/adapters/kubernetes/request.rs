@@ -104,24 +104,25 @@ impl Subject {
             left,
             ..
         } = &step.action;
+        let payload = payload.json();
         let uid = match known.uid {
             Some(uid) => uid,
-            None => match self.make(payload, manager).await {
+            None => match self.make(payload.clone(), manager).await {
                 Err(kube::Error::Api(status)) if status.code == 409 => {
-                    let claimed = self.claimed(payload, set).await?;
+                    let claimed = self.claimed(&payload, set).await?;
                     // If it is not there, the conflict was about something else.
                     claimed.ok_or_else(|| self.error(kube::Error::Api(status)))?
                 }
                 answer => return answer.map(json).map_err(|error| self.error(error)),
             },
         };
-        let mut sent = payload.clone();
         let yields = left.iter().any(|left| payload.pointer(left).is_some());
+        let mut sent = payload;
         if (yields || known.gate.is_some())
             && let Some(live) = self.read().await?
         {
             if yields {
-                sent = plan::yielded(payload, &live, manager, left);
+                sent = plan::yielded(&sent, &live, manager, left);
             }
             let gate = known.gate.map_or(Ok(()), |unchanged| {
                 plan::gate(&live, &sent, manager, unchanged)
@@ -140,16 +141,15 @@ impl Subject {
     /// The object as applying `step` would make it; nothing is changed. `drifted` is as in [`Known`].
     pub(super) async fn try_apply(&self, step: &Step, drifted: bool) -> Result<Json, Error> {
         let Action::Apply { payload, left, .. } = &step.action;
-        let sent = plan::without(payload, left);
+        let sent = plan::without(payload.json(), left);
         let params = params(step, drifted).dry_run();
         let answer = self.send(&sent, &params).await;
         answer.map(json).map_err(|error| self.error(error))
     }
 
-    /// Applies `payload` if nothing is there: no object has the first of all versions, so that whatever is
+    /// Applies `sent` if nothing is there: no object has the first of all versions, so that whatever is
     /// there answers 409. Nothing can come in between, as it could after a look.
-    async fn make(&self, payload: &Json, manager: &str) -> Result<DynamicObject, kube::Error> {
-        let mut sent = payload.clone();
+    async fn make(&self, mut sent: Json, manager: &str) -> Result<DynamicObject, kube::Error> {
         sent["metadata"]["resourceVersion"] = json!("1");
         self.send(&sent, &PatchParams::apply(manager)).await
     }

@@ -47,7 +47,8 @@ fn the_applied_hash_is_that_of_the_payload_without_it() {
     let plan = against_none(&compiled.objects, &compiled.graph, &set());
     assert_eq!(plan.steps.len(), 3);
     for step in plan.steps {
-        let Action::Apply { mut payload, .. } = step.action;
+        let Action::Apply { payload, .. } = step.action;
+        let mut payload = payload.json();
         let annotations = payload["metadata"]["annotations"].as_object_mut();
         let said = annotations
             .expect("a map")

@@ -8,8 +8,6 @@ use super::super::request::guarded;
 use super::super::rest::{pause, rest};
 use super::{Assignment, Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
-use crate::api::labels;
-use crate::health::Live;
 use crate::model::{Action, ErrorClass, ObjectId, Step};
 use crate::plan::{Brake, Execution, Leaving, Parent, Repairs, Report};
 
@@ -137,11 +135,9 @@ impl Work {
     pub(super) fn kind(&self, at: usize) -> Kind {
         let step = self.step(at);
         let Action::Apply { payload, .. } = &step.action;
-        let api_version = payload["apiVersion"].as_str().unwrap_or_default();
-        let version = api_version.rsplit('/').next().unwrap_or_default();
         (
             step.object.group.clone(),
-            version.to_owned(),
+            payload.version().to_owned(),
             step.object.kind.clone(),
         )
     }
@@ -166,7 +162,7 @@ impl Work {
 /// The cluster that a step's object belongs to.
 pub(super) fn cluster(step: &Step) -> &str {
     let Action::Apply { payload, .. } = &step.action;
-    Live(payload).label(labels::CLUSTER_NAME)
+    payload.cluster()
 }
 
 impl Runner {
