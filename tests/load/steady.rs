@@ -28,6 +28,8 @@ impl Stage<'_> {
         commit(self.dir.path());
         let daemon = self.daemon();
         self.until_ready_written();
+        let (_, memory) = costs(&daemon.0).unwrap();
+        println!("{} MiB at the peak", memory >> 20);
         drop(daemon);
 
         let (all, writes) = self.requests();
