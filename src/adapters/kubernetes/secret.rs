@@ -31,6 +31,9 @@ const KEYS: [&str; 2] = ["value", "kubeconfig"];
 
 const NO_URL: &str = "the server of its cluster is no URL such as https://host:6443";
 
+const UNVERIFIED: &str = "insecure-skip-tls-verify is refused; put the cluster's \
+                          certificate-authority-data there instead";
+
 /// No client can be made by a Secret, in words for people.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
@@ -150,6 +153,9 @@ impl Way {
         let server = config.cluster_url.clone();
         if !matches!(server.scheme_str(), Some("http" | "https")) || server.host().is_none() {
             return Err(fail(Fault::Part(NO_URL)));
+        }
+        if config.accept_invalid_certs {
+            return Err(fail(Fault::Part(UNVERIFIED)));
         }
         if !is_token_sound(&config) {
             return Err(fail(Fault::Part(TOKEN)));
@@ -510,6 +516,10 @@ mod tests {
             (
                 "{server: 'https://x', certificate-authority-data: t0psecret}",
                 "its certificate-authority-data is not PEM",
+            ),
+            (
+                "{server: 'https://x', insecure-skip-tls-verify: true}",
+                "insecure-skip-tls-verify is refused",
             ),
         ];
         for (cluster, expected) in clusters {
