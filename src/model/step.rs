@@ -67,3 +67,24 @@ pub struct Step {
     /// What comes first, in order of index.
     pub after: Vec<Predecessor>,
 }
+
+#[cfg(test)]
+impl Step {
+    /// A step that makes `object`, and sends nothing, after others.
+    pub(crate) fn bare(object: ObjectId, after: &[(usize, Needed)]) -> Self {
+        let after = after
+            .iter()
+            .map(|&(step, until)| Predecessor { step, until });
+        Self {
+            object,
+            action: Action::Apply {
+                payload: Payload::default(),
+                manager: String::new(),
+                force: false,
+                left: Vec::new(),
+            },
+            change: Change::Create,
+            after: after.collect(),
+        }
+    }
+}

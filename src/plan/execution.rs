@@ -119,25 +119,14 @@ impl Execution {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Action, Change, ObjectId, Payload, Predecessor, Step};
+    use crate::model::{ObjectId, Step};
 
     fn plan(after: &[&[(usize, Needed)]]) -> Plan {
-        let step = |(at, before): (usize, &&[(usize, Needed)])| Step {
-            object: ObjectId::new("", "ConfigMap", "ns", format!("c{at}")),
-            action: Action::Apply {
-                payload: Payload::default(),
-                manager: String::new(),
-                force: false,
-                left: Vec::new(),
-            },
-            change: Change::Create,
-            after: before
-                .iter()
-                .map(|(step, until)| Predecessor {
-                    step: *step,
-                    until: *until,
-                })
-                .collect(),
+        let step = |(at, after): (usize, &&[(usize, Needed)])| {
+            Step::bare(
+                ObjectId::new("", "ConfigMap", "ns", format!("c{at}")),
+                after,
+            )
         };
         Plan {
             steps: after.iter().enumerate().map(step).collect(),

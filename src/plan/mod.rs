@@ -280,22 +280,10 @@ mod tests {
 
     #[test]
     fn waves_are_for_reading() {
-        let step = |after: &[usize]| Step {
-            object: ObjectId::new("", "ConfigMap", "", ""),
-            action: Action::Apply {
-                payload: Payload::default(),
-                manager: String::new(),
-                force: false,
-                left: Vec::new(),
-            },
-            change: Change::Create,
-            after: after
-                .iter()
-                .map(|step| Predecessor {
-                    step: *step,
-                    until: crate::model::Needed::Applied,
-                })
-                .collect(),
+        let applied = |step: &usize| (*step, crate::model::Needed::Applied);
+        let step = |after: &[usize]| {
+            let after: Vec<_> = after.iter().map(applied).collect();
+            Step::bare(ObjectId::new("", "ConfigMap", "", ""), &after)
         };
         let plan = Plan {
             steps: vec![step(&[]), step(&[0]), step(&[]), step(&[1, 2])],

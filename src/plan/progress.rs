@@ -399,7 +399,7 @@ fn label(id: &ObjectId) -> String {
 mod tests {
     use super::*;
     use crate::graph;
-    use crate::model::{Action, Change, Object, Step};
+    use crate::model::{Object, Step};
 
     const FLEET: &str = "\
 {apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg}}
@@ -518,24 +518,10 @@ mod tests {
 
     #[test]
     fn all_was_tried_when_what_is_left_waits_for_what_failed() {
-        let step = |kind: &str, after: &[usize]| Step {
-            object: progress(0, kind, State::Failed).object,
-            action: Action::Apply {
-                payload: crate::model::Payload::default(),
-                manager: String::new(),
-                force: false,
-                left: Vec::new(),
-            },
-            change: Change::Create,
-            after: after
-                .iter()
-                .map(|step| Predecessor {
-                    step: *step,
-                    until: Needed::Applied,
-                })
-                .collect(),
+        let step = |kind: &str, after: &[(usize, Needed)]| {
+            Step::bare(progress(0, kind, State::Failed).object, after)
         };
-        let plan = |after: &[usize]| Plan {
+        let plan = |after: &[(usize, Needed)]| Plan {
             steps: vec![step("ResourceGroup", &[]), step("Vault", after)],
             ..Plan::default()
         };
@@ -543,7 +529,7 @@ mod tests {
         assert!(!tracker.has_tried_all(&plan(&[])));
         tracker.note(&progress(1, "ResourceGroup", State::Failed));
         assert!(!tracker.has_tried_all(&plan(&[])), "the vault needs nobody");
-        assert!(tracker.has_tried_all(&plan(&[0])));
+        assert!(tracker.has_tried_all(&plan(&[(0, Needed::Applied)])));
         tracker.note(&progress(2, "ResourceGroup", State::Applied));
         tracker.note(&progress(2, "Vault", State::Failed));
         assert!(tracker.has_tried_all(&plan(&[])));

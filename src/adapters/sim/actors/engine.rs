@@ -16,14 +16,14 @@ use kube::Client;
 use kube::api::ApiResource;
 use serde_json::Value;
 
-use super::error::{Class, Error};
+use super::error::{Error, pause};
 use super::outcome::Actor;
 use super::schedule::{Key, Schedule};
 use super::watches::{self, Seen, Sight};
 use super::world::World;
 use super::writer;
 use crate::health::Live;
-use crate::model::{Clock, ObjectId};
+use crate::model::{Clock, ErrorClass, ObjectId};
 
 /// How many objects are written at once.
 const CONCURRENCY: usize = 32;
@@ -144,12 +144,12 @@ impl Engine {
             return self.schedule.done(&done.key);
         };
         let class = error.class();
-        let gone = matches!(class, Class::Gone | Class::Conflict)
+        let gone = matches!(class, ErrorClass::Gone | ErrorClass::Conflict)
             && self.world.get(&done.key.object).is_none();
         if gone {
             return self.schedule.done(&done.key);
         }
-        let pause = class.pause(self.schedule.count_failure(&done.key));
+        let pause = pause(class, self.schedule.count_failure(&done.key));
         tracing::debug!(object = %done.key.object, ?class, %error, ?pause, "a write failed");
         self.schedule.failed(&done.key, self.clock.now(), pause);
     }

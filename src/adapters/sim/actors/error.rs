@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use crate::model::ErrorClass;
+
 /// A write that did not happen.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
@@ -15,53 +17,34 @@ pub(super) enum Error {
     Answer(#[from] serde_json::Error),
 }
 
-/// What kind of trouble it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
-    /// It may well work soon.
-    Transient,
-    /// Somebody must grant a right.
-    Denied,
-    /// Somebody else was faster.
-    Conflict,
-    /// It will not work as it is.
-    Invalid,
-    /// The object is not there.
-    Gone,
-    /// We did something wrong.
-    Bug,
-}
-
 impl Error {
     /// The class of the error.
-    pub(super) fn class(&self) -> Class {
+    pub(super) fn class(&self) -> ErrorClass {
         match self {
-            Self::Answer(_) => Class::Bug,
+            Self::Answer(_) => ErrorClass::Bug,
             Self::Kubernetes(kube::Error::Api(status)) => match status.code {
-                401 | 403 => Class::Denied,
-                404 | 410 => Class::Gone,
-                409 => Class::Conflict,
-                400 | 405 | 415 | 422 => Class::Invalid,
-                _ => Class::Transient,
+                401 | 403 => ErrorClass::Denied,
+                404 | 410 => ErrorClass::Gone,
+                409 => ErrorClass::Conflict,
+                400 | 405 | 415 | 422 => ErrorClass::Invalid,
+                _ => ErrorClass::Transient,
             },
-            Self::Kubernetes(_) => Class::Transient,
+            Self::Kubernetes(_) => ErrorClass::Transient,
         }
     }
 }
 
-impl Class {
-    /// How long to wait before try number `failures + 1`: doubling from the first pause up to the
-    /// longest of the class.
-    pub(super) fn pause(self, failures: u32) -> Duration {
-        let (first, longest) = match self {
-            Self::Conflict => (1, 30),
-            Self::Transient => (1, 60),
-            Self::Gone => (2, 60),
-            Self::Denied | Self::Invalid | Self::Bug => (30, 300),
-        };
-        let doubled = 1_u64 << failures.saturating_sub(1).min(16);
-        Duration::from_secs((first * doubled).min(longest))
-    }
+/// How long to wait before try number `failures + 1`: doubling from the first pause up to the longest of
+/// the class.
+pub(super) fn pause(class: ErrorClass, failures: u32) -> Duration {
+    let (first, longest) = match class {
+        ErrorClass::Conflict => (1, 30),
+        ErrorClass::Transient => (1, 60),
+        ErrorClass::Gone => (2, 60),
+        ErrorClass::Denied | ErrorClass::Invalid | ErrorClass::Bug => (30, 300),
+    };
+    let doubled = 1_u64 << failures.saturating_sub(1).min(16);
+    Duration::from_secs((first * doubled).min(longest))
 }
 
 #[cfg(test)]
@@ -78,12 +61,12 @@ mod tests {
             Error::from(kube::Error::Api(status.boxed())).class()
         };
         let cases = [
-            (403, Class::Denied),
-            (404, Class::Gone),
-            (409, Class::Conflict),
-            (422, Class::Invalid),
-            (429, Class::Transient),
-            (503, Class::Transient),
+            (403, ErrorClass::Denied),
+            (404, ErrorClass::Gone),
+            (409, ErrorClass::Conflict),
+            (422, ErrorClass::Invalid),
+            (429, ErrorClass::Transient),
+            (503, ErrorClass::Transient),
         ];
         for (code, class) in cases {
             assert_eq!(of(code), class, "{code}");
@@ -93,9 +76,9 @@ mod tests {
     #[test]
     fn pauses_double_up_to_a_limit() {
         let pauses: Vec<u64> = [1, 2, 3, 40]
-            .map(|n| Class::Transient.pause(n).as_secs())
+            .map(|n| pause(ErrorClass::Transient, n).as_secs())
             .to_vec();
         assert_eq!(pauses, [1, 2, 4, 60]);
-        assert_eq!(Class::Invalid.pause(1), Duration::from_secs(30));
+        assert_eq!(pause(ErrorClass::Invalid, 1), Duration::from_secs(30));
     }
 }
