@@ -57,6 +57,9 @@ func startServer(ctx context.Context, dir, etcd string) (*server, error) {
 		// No controller makes the default service account that a pod would need.
 		"--disable-admission-plugins=ServiceAccount",
 		"--endpoint-reconciler-type=none",
+		// Policies that change what is admitted, as webhooks do.
+		"--feature-gates=MutatingAdmissionPolicy=true",
+		"--runtime-config=admissionregistration.k8s.io/v1beta1=true",
 		"--etcd-servers=" + etcd,
 		fmt.Sprintf("--secure-port=%d", port),
 		"--service-account-issuer=https://capstan.test",

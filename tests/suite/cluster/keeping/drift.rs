@@ -3,7 +3,7 @@
 use capstan::plan::State;
 use serde_json::json;
 
-use super::stage::{Stage, annotated, map, prove, revision, theirs};
+use super::stage::{Stage, annotated, map, on_real, prove, revision, theirs};
 
 #[test]
 fn what_somebody_changes_is_put_right_and_they_are_named() {
@@ -105,6 +105,49 @@ fn what_the_server_makes_of_a_value_is_no_drift_and_costs_nothing_after_a_restar
         let kept = stage.keep(NORMALISED, &revision("1")).await;
         assert_eq!(stage.writes(), [], "nor written after a restart");
         assert!(kept.seen.iter().all(|told| told.state != State::Failed));
+    });
+}
+
+#[test]
+fn what_a_policy_makes_of_a_value_is_no_drift_and_costs_nothing_after_a_restart() {
+    on_real("mutated", &async |stage: &Stage| {
+        let named = json!({"name": stage.namespace});
+        let here = json!({"matchLabels": {"kubernetes.io/metadata.name": stage.namespace}});
+        let api_version = "admissionregistration.k8s.io/v1beta1";
+        let changes = "[JSONPatch{op: 'add', path: '/data/k', value: 'theirs'}, \
+                        JSONPatch{op: 'add', path: '/data/added', value: '1'}]";
+        stage.create_wide(&json!({"apiVersion": api_version, "kind": "MutatingAdmissionPolicy", "metadata": named, "spec": {
+            "reinvocationPolicy": "Never",
+            "matchConstraints": {"namespaceSelector": here, "resourceRules": [
+                {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["configmaps"]},
+            ]},
+            "matchConditions": [{"name": "ours", "expression": "object.metadata.name == 'a'"}],
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": changes}}],
+        }})).await;
+        stage.create_wide(&json!({"apiVersion": api_version, "kind": "MutatingAdmissionPolicyBinding", "metadata": named,
+            "spec": {"policyName": stage.namespace}})).await;
+        let is_theirs =
+            |map: &serde_json::Value| map["data"] == json!({"k": "theirs", "added": "1"});
+        while !is_theirs(&stage.would_be(&theirs("a", &json!({"k": "ours"}))).await) {
+            tokio::time::sleep(tokio::time::Duration::from_millis(50)).await;
+        }
+        let kept = stage.keep(&map("a", "ours"), &revision("1")).await;
+        assert!(is_theirs(
+            &stage.config_map("a").await.expect("it is there")
+        ));
+        let _ = stage.writes();
+        let mut labelled = theirs("a", &json!({}));
+        labelled["metadata"]["labels"] = json!({"l": "1"});
+        stage.change_as("some-controller", &labelled).await;
+        tokio::time::sleep(tokio::time::Duration::from_secs(2)).await;
+        assert_eq!(stage.asked(), [], "nothing is asked of the server");
+        drop(kept);
+        drop(stage.keep(&map("a", "ours"), &revision("1")).await);
+        assert_eq!(stage.writes(), [], "nor written after a restart");
+        drop(stage.keep(&map("a", "again"), &revision("2")).await);
+        assert!(is_theirs(
+            &stage.config_map("a").await.expect("it is there")
+        ));
     });
 }
 

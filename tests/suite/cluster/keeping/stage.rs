@@ -61,10 +61,15 @@ pub(super) fn revision(name: &'static str) -> Revision {
 
 /// Proves it on the simulator, and on a real server where there is one. `name` is of the namespace.
 pub(super) fn prove(name: &str, behaviour: &impl AsyncFn(&Stage)) {
+    on_real(name, behaviour);
+    on_simulator(name, behaviour);
+}
+
+/// Proves it on a real server alone, where there is one: of what the simulator does not have.
+pub(super) fn on_real(name: &str, behaviour: &impl AsyncFn(&Stage)) {
     if let Some(real) = Kubernetes::orderly() {
         on(&Server::Real(real), name, behaviour);
     }
-    on_simulator(name, behaviour);
 }
 
 /// Proves it on the simulator alone, whose time passes at once.
@@ -221,6 +226,29 @@ impl Stage {
         names
             .filter(|name| !name.starts_with("capstan-") && !name.starts_with("kube-"))
             .collect()
+    }
+
+    /// Makes an object of the whole cluster.
+    pub(super) async fn create_wide(&self, object: &Json) {
+        let text = |key: &str| object[key].as_str().expect("a text");
+        let (group, version) = text("apiVersion").rsplit_once('/').expect("a group");
+        let kind = GroupVersionKind::gvk(group, version, text("kind"));
+        let api: Api<DynamicObject> =
+            Api::all_with(self.client.clone(), &ApiResource::from_gvk(&kind));
+        let made = serde_json::from_value(object.clone()).expect("an object");
+        let made = api.create(&PostParams::default(), &made).await;
+        made.expect("it is new");
+    }
+
+    /// A ConfigMap as the cluster would make it.
+    pub(super) async fn would_be(&self, map: &Json) -> Json {
+        let params = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        let map = serde_json::from_value(map.clone()).expect("an object");
+        let would_be = self.api("v1", "ConfigMap").create(&params, &map).await;
+        serde_json::to_value(would_be.expect("it is taken")).expect("JSON")
     }
 
     /// Applies an object as somebody else.
