@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api::fleet::{self, GitReference};
+use crate::api::fleet::{self, Fleet, GitReference, Terms};
 use crate::api::timeline;
 use crate::model::{Node, Path, Severity, Value};
 use crate::yaml;
@@ -83,6 +83,8 @@ pub struct Following {
     /// The Secret with the kubeconfig of the cluster to work on, in the namespace of the fleet in the
     /// cluster that is reached first; none when that is the one to work on.
     pub kubeconfig_secret: Option<String>,
+    /// What the fleet's rules are held by.
+    pub terms: Terms,
     /// Where the mirror of the repository is kept.
     pub mirror: PathBuf,
 }
@@ -139,6 +141,7 @@ impl Following {
             prune: apply.prune,
             max_clusters: 0,
             kubeconfig_secret: None,
+            terms: Terms::default(),
         }
     }
 
@@ -147,33 +150,13 @@ impl Following {
     /// # Errors
     /// When the file is no Fleet document, has mistakes, or asks for what this version cannot do.
     pub fn file(file: &std::path::Path, environment: &Environment) -> Result<Self, Error> {
-        let path = file.display().to_string();
-        let text = std::fs::read(file).map_err(|cause| Error::Unreadable {
-            path: path.clone(),
-            cause,
-        })?;
+        let (path, text) = text(file)?;
         Self::document(&path, &text, environment)
     }
 
     fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
-        let (documents, mut findings) = yaml::read(&Arc::from(path), text);
-        let [document] = documents.as_slice() else {
-            let said = findings.first().map_or_else(
-                || format!("{path}: one Fleet document is expected"),
-                ToString::to_string,
-            );
-            return Err(Error::Mistaken(said));
-        };
-        let (fleet, more) = fleet::read(document);
-        findings.extend(more);
-        let errors: Vec<String> = findings
-            .iter()
-            .filter(|finding| finding.severity == Severity::Error)
-            .map(ToString::to_string)
-            .collect();
-        let fleet = fleet
-            .filter(|_| errors.is_empty())
-            .ok_or_else(|| Error::Mistaken(errors.join("\n")))?;
+        let (document, fleet) = fleet_in(path, text)?;
+        let terms = Terms::from(&fleet);
         if let Some(spec) = document.get("spec") {
             refuse(spec, &Path::default())?;
         }
@@ -207,12 +190,52 @@ impl Following {
             max_clusters: usize::try_from(fleet.spec.apply.deletion_guard.max_clusters)
                 .unwrap_or(0),
             kubeconfig_secret: cluster.kubeconfig_secret_ref.map(|secret| secret.name),
+            terms,
         })
     }
 }
 
+/// What the Fleet document in `file` says of rules; its other settings are not looked at.
+///
+/// # Errors
+/// When the file is no Fleet document or has mistakes.
+pub fn terms(file: &std::path::Path) -> Result<Terms, Error> {
+    let (path, text) = text(file)?;
+    Ok(Terms::from(&fleet_in(&path, &text)?.1))
+}
+
+fn text(file: &std::path::Path) -> Result<(String, Vec<u8>), Error> {
+    let path = file.display().to_string();
+    match std::fs::read(file) {
+        Ok(text) => Ok((path, text)),
+        Err(cause) => Err(Error::Unreadable { path, cause }),
+    }
+}
+
+/// The one Fleet document of a text.
+fn fleet_in(path: &str, text: &[u8]) -> Result<(Node, Fleet), Error> {
+    let (mut documents, mut findings) = yaml::read(&Arc::from(path), text);
+    let (Some(document), true) = (documents.pop(), documents.is_empty()) else {
+        let said = findings.first().map_or_else(
+            || format!("{path}: one Fleet document is expected"),
+            ToString::to_string,
+        );
+        return Err(Error::Mistaken(said));
+    };
+    let (fleet, more) = fleet::read(&document);
+    findings.extend(more);
+    let errors: Vec<String> = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .map(ToString::to_string)
+        .collect();
+    let fleet = fleet.filter(|_| errors.is_empty());
+    let fleet = fleet.ok_or_else(|| Error::Mistaken(errors.join("\n")))?;
+    Ok((document, fleet))
+}
+
 /// The settings that this version carries out.
-const CARRIED_OUT: [&str; 12] = [
+const CARRIED_OUT: [&str; 14] = [
     "source.git.url",
     "source.git.ref",
     "source.git.path",
@@ -225,6 +248,8 @@ const CARRIED_OUT: [&str; 12] = [
     "apply.settle",
     "apply.prune",
     "apply.deletionGuard",
+    "tenancy",
+    "rules.experimentalReleaseFeatures",
 ];
 
 /// Refuses the first setting of `spec` below `at` that this version would have to pass over: that
@@ -363,6 +388,20 @@ mod tests {
     }
 
     #[test]
+    fn what_rules_are_held_by_is_taken_along() {
+        let following = document(
+            "{source: {git: {url: /x, path: /fleet/}}, tenancy: [{path: a, kinds: []}], rules: {experimentalReleaseFeatures: true}}",
+        );
+        let terms = following.expect("it is sound").terms;
+        assert_eq!((terms.root.as_str(), terms.experimental), ("fleet", true));
+        assert_eq!(terms.tenants[0].kinds, Some(Vec::new()));
+        let terms = document("{source: {git: {url: /x}}}")
+            .expect("it is sound")
+            .terms;
+        assert_eq!(terms, Terms::default());
+    }
+
+    #[test]
     fn the_cluster_may_be_that_of_a_kubeconfig_in_a_secret() {
         let of = |cluster: &str| {
             document(&format!(
@@ -386,8 +425,8 @@ mod tests {
                 "spec.source.git.verify is not supported",
             ),
             (
-                "{source: {git: {url: /x}}, tenancy: [{path: a}]}",
-                "spec.tenancy is not supported",
+                "{source: {git: {url: /x}}, tenancy: [{path: a, identities: }]}",
+                "spec.tenancy[0].identities has no value",
             ),
             (
                 "{source: {git: {url: /x}}, serve: {address: ':8080'}}",

@@ -188,3 +188,42 @@ pub fn is_cluster_scoped(id: &ObjectId) -> bool {
         .iter()
         .any(|(group, kind)| id.is(group, kind))
 }
+
+/// Kinds of Kubernetes itself that live in namespaces, by group.
+const NAMESPACED: &[(&str, &[&str])] = &[
+    (
+        "",
+        &[
+            "ConfigMap",
+            "Endpoints",
+            "LimitRange",
+            "PersistentVolumeClaim",
+            "Pod",
+            "PodTemplate",
+            "ReplicationController",
+            "ResourceQuota",
+            "Secret",
+            "Service",
+            "ServiceAccount",
+        ],
+    ),
+    (
+        "apps",
+        &["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"],
+    ),
+    ("autoscaling", &["HorizontalPodAutoscaler"]),
+    ("batch", &["CronJob", "Job"]),
+    ("coordination.k8s.io", &["Lease"]),
+    ("discovery.k8s.io", &["EndpointSlice"]),
+    ("networking.k8s.io", &["Ingress", "NetworkPolicy"]),
+    ("policy", &["PodDisruptionBudget"]),
+    ("rbac.authorization.k8s.io", &["Role", "RoleBinding"]),
+];
+
+/// Whether objects of this kind are known to live in a namespace, without a cluster. All kinds of ASO do.
+#[must_use]
+pub fn is_namespaced(id: &ObjectId) -> bool {
+    let mut known = NAMESPACED.iter();
+    let known = known.any(|(group, kinds)| id.group == *group && kinds.contains(&id.kind.as_str()));
+    known || is_aso(&id.group) || find(&id.group, &id.kind).is_some()
+}

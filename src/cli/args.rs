@@ -74,6 +74,9 @@ pub(super) struct FleetArgs {
     /// A further directory of Overlay documents; may be given more than once
     #[arg(long, value_name = "DIR")]
     pub(super) overlays: Vec<PathBuf>,
+    /// A Fleet document, whose tenancy and rules hold
+    #[arg(long, value_name = "FILE")]
+    pub(super) fleet: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -6,8 +6,10 @@ use super::args::FleetArgs;
 use super::report;
 use super::ui::Ui;
 use crate::adapters::git::directory;
-use crate::compile::{Compiled, compile};
+use crate::api::fleet::Terms;
+use crate::compile::{Compiled, compile_by};
 use crate::model::Tree;
+use crate::settings;
 
 /// The sources and what they come to.
 pub(super) struct Fleet {
@@ -20,7 +22,7 @@ impl Fleet {
     /// Reads and compiles.
     ///
     /// # Errors
-    /// When a directory is not there.
+    /// When a directory is not there, or the Fleet document is none.
     pub(super) fn read(args: &FleetArgs) -> anyhow::Result<Self> {
         let tree = directory::read(&args.path)?;
         let read = |dir: &std::path::PathBuf| directory::read(dir).context("--overlays");
@@ -29,7 +31,9 @@ impl Fleet {
             .iter()
             .map(read)
             .collect::<anyhow::Result<_>>()?;
-        let compiled = compile(&tree, &overlays);
+        let terms = args.fleet.as_deref().map(settings::terms);
+        let terms: Terms = terms.transpose().context("--fleet")?.unwrap_or_default();
+        let compiled = compile_by(&terms, &tree, &overlays);
         Ok(Self {
             tree,
             overlays,

@@ -14,6 +14,7 @@ mod metadata;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::api::fleet::Terms;
 use crate::api::kinds::{self, CAPSTAN};
 use crate::api::overlay::Overlay;
 use crate::api::{cluster_definition, embedded, labels};
@@ -22,8 +23,9 @@ use crate::model::{
     Finding, Key, Map, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value,
 };
 use crate::overlay::Overlays;
+use crate::rules::{self, tenancy};
 use crate::schema::strategic::ListKeys;
-use crate::{expand, rules, yaml};
+use crate::{expand, yaml};
 
 /// What a tree comes to.
 #[derive(Clone, Debug, Default)]
@@ -61,15 +63,22 @@ impl Compiled {
     }
 }
 
-/// Compiles the fleet in `tree` with its own overlays and those of `overlays`.
+/// Compiles the fleet in `tree` with its own overlays and those of `overlays`. Nothing is limited.
 #[must_use]
 pub fn compile(tree: &Tree, overlays: &[Tree]) -> Compiled {
+    compile_by(&Terms::default(), tree, overlays)
+}
+
+/// The same, by what the Fleet document says of tenants and rules.
+#[must_use]
+pub fn compile_by(terms: &Terms, tree: &Tree, overlays: &[Tree]) -> Compiled {
     let mut documents = Documents::default();
     documents.read_fleet(tree);
     for overlay in overlays {
         documents.read_overlays(overlay);
     }
-    documents.compile()
+    documents.findings.extend(tenancy::files(terms, tree));
+    documents.compile(terms)
 }
 
 /// The documents of the trees, by what they are.
@@ -195,7 +204,7 @@ impl Documents {
         }
     }
 
-    fn compile(mut self) -> Compiled {
+    fn compile(mut self, terms: &Terms) -> Compiled {
         self.clear_namespaces();
         let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), ListKeys::default());
         let mut objects = Vec::new();
@@ -227,7 +236,10 @@ impl Documents {
         self.findings.extend(metadata);
         let (graph, findings) = graph::build(&objects);
         self.findings.extend(findings);
-        self.findings.extend(rules::check(&objects));
+        self.findings.extend(rules::check(&objects, terms));
+        self.findings.extend(tenancy::objects(terms, &objects));
+        self.findings
+            .extend(tenancy::overlays(terms, overlays.reached()));
         self.findings
             .sort_by(|a, b| (&a.span, a.id, &a.message).cmp(&(&b.span, b.id, &b.message)));
         self.findings.dedup();

@@ -11,8 +11,9 @@ use super::candidates::Candidate;
 use super::report;
 use crate::adapters::checks::{self, NOTES_REF};
 use crate::adapters::git::{Commit, Error, Merged, Mirror, NoteEdit, Pin, Ref, Refs, directory};
+use crate::api::fleet::Terms;
 use crate::api::labels;
-use crate::compile::{Compiled, compile};
+use crate::compile::{Compiled, compile_by};
 use crate::model::{Check, CheckState, ErrorClass, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Following;
@@ -83,6 +84,7 @@ pub(super) struct Source {
     path: String,
     overlays: Vec<String>,
     local_overlays: Vec<PathBuf>,
+    terms: Terms,
     /// Revisions that must not be lost, and are not pinned yet.
     unpinned: Mutex<BTreeMap<Pin, String>>,
     /// The revision that candidates are compared with, compiled, while one after the other is.
@@ -145,6 +147,7 @@ impl Source {
             path: following.path.clone(),
             overlays: following.overlays.clone(),
             local_overlays: following.local_overlays.clone(),
+            terms: following.terms.clone(),
             unpinned: Mutex::default(),
             base: Mutex::default(),
         }
@@ -261,7 +264,8 @@ impl Source {
 
     fn compile(&self, revision: &str) -> Result<Compiled, Error> {
         let tree = self.mirror.tree(revision, &self.path)?;
-        Ok(compile(&tree, &self.overlay_trees(revision)?))
+        let overlays = self.overlay_trees(revision)?;
+        Ok(compile_by(&self.terms, &tree, &overlays))
     }
 
     fn overlay_trees(&self, revision: &str) -> Result<Vec<Tree>, Error> {
@@ -316,7 +320,7 @@ impl Source {
             Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
                 let (tree, overlays) = (&trees[0], &trees[1..]);
-                let compiled = compile(tree, overlays);
+                let compiled = compile_by(&self.terms, tree, overlays);
                 let base = applied.and_then(|applied| Some((applied, self.base(applied)?)));
                 let base = base.as_ref().map(|(name, base)| (*name, &**base));
                 let check = report::plan(fleet, commit, &compiled, base);

@@ -23,8 +23,13 @@ impl Overlays {
     /// reads the definition takes it as absent, and below `properties` expansion heeds it.
     #[must_use]
     pub fn merge(&mut self, mut definition: Node) -> (Node, Vec<Finding>) {
+        let name = definition.at(&["metadata", "name"]).unwrap_or(&definition);
         for entry in &mut self.entries {
-            entry.selected |= select::selects(&entry.overlay, &definition);
+            let selected = select::selects(&entry.overlay, &definition);
+            entry.selected |= selected;
+            if selected && entry.overlay.merge.is_some() {
+                entry.reach(name.span());
+            }
         }
         let mut findings = Vec::new();
         if let Some(spec) = take_spec(&mut definition) {

@@ -12,10 +12,11 @@ mod layers;
 mod patches;
 mod select;
 
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use crate::api::overlay::Overlay;
-use crate::model::{Finding, Node};
+use crate::model::{Finding, Node, Span};
 use crate::schema::strategic::{self, ListKeys};
 
 /// The overlays of a fleet. They are applied to all of its definitions, then to all of its objects,
@@ -34,6 +35,8 @@ struct Entry {
     selected: bool,
     /// Whether each of the patches met an object.
     patched: Vec<bool>,
+    /// Per file, a definition or object in it that the overlay has something for.
+    reached: BTreeMap<Arc<str>, Span>,
 }
 
 impl Overlays {
@@ -45,12 +48,19 @@ impl Overlays {
         let entry = |overlay: Overlay| Entry {
             selected: false,
             patched: vec![false; overlay.patches.len()],
+            reached: BTreeMap::new(),
             overlay,
         };
         Self {
             entries: overlays.into_iter().map(entry).collect(),
             lists,
         }
+    }
+
+    /// Each overlay, and for each file that it has something for a definition or an object there.
+    pub fn reached(&self) -> impl Iterator<Item = (&Overlay, &BTreeMap<Arc<str>, Span>)> {
+        let entries = self.entries.iter();
+        entries.map(|entry| (&entry.overlay, &entry.reached))
     }
 
     /// What was for nothing so far (O01): overlays that select nothing, and patches that match no
@@ -70,6 +80,12 @@ pub fn onto(made: Node, over: &Node) -> Node {
 }
 
 impl Entry {
+    fn reach(&mut self, span: &Span) {
+        if !self.reached.contains_key(&span.path) {
+            self.reached.insert(Arc::clone(&span.path), span.clone());
+        }
+    }
+
     fn unused(&self) -> Vec<Finding> {
         if !self.selected {
             return vec![selects_nothing(&self.overlay)];

@@ -25,14 +25,18 @@ impl Overlays {
         let mut findings = Vec::new();
         for (entry, selection) in self.entries.iter_mut().zip(selections) {
             entry.selected |= !selection.is_empty();
+            let mut reached = Vec::new();
             for (patch, patched) in entry.overlay.patches.iter().zip(&mut entry.patched) {
                 let mut run = Run::new(patch, &self.lists);
                 for place in &selection {
-                    run.object(&mut objects[*place]);
+                    if run.object(&mut objects[*place]) {
+                        reached.push(objects[*place].origin.clone());
+                    }
                 }
                 *patched |= run.met;
                 findings.extend(run.findings());
             }
+            reached.iter().for_each(|origin| entry.reach(origin.span()));
         }
         findings
     }
@@ -70,13 +74,18 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn object(&mut self, object: &mut Object) {
+    /// Whether it met anything there.
+    fn object(&mut self, object: &mut Object) -> bool {
+        let before = std::mem::take(&mut self.met);
         if select::means(&self.patch.target, object) {
             self.document(&mut object.node, &object.id.namespace);
         }
         if embedded::carries(&object.id) {
             self.resources(object);
         }
+        let here = self.met;
+        self.met |= before;
+        here
     }
 
     fn resources(&mut self, carrier: &mut Object) {

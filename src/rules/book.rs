@@ -12,6 +12,7 @@ const FILES: &[&str] = &[
     include_str!("pages/external-auth.md"),
     include_str!("pages/fleet.md"),
     include_str!("pages/secrets.md"),
+    include_str!("pages/tenancy.md"),
 ];
 
 /// What is said of one rule.
@@ -38,6 +39,8 @@ pub struct Example {
     pub of: &'static str,
     /// The YAML.
     pub yaml: &'static str,
+    /// What the spec of the Fleet document says beside its source; empty when nothing.
+    pub fleet: &'static str,
 }
 
 /// All pages, in order of id.
@@ -80,17 +83,23 @@ fn page(section: &'static str) -> Option<Page> {
     })
 }
 
-/// Blocks that open with three backticks and `yaml`, `bad` or `good`, and what they are of.
+/// Blocks that open with three backticks and `yaml`, `bad` or `good`, and what they are of. A block that
+/// opens with `yaml fleet` is for those behind it.
 fn examples(text: &'static str) -> Vec<Example> {
     let blocks = text.split("```yaml ").skip(1);
+    let mut fleet = "";
     let read = |block: &'static str| {
         let (head, rest) = block.split_once('\n')?;
-        let (kind, of) = head.split_once(' ')?;
         let (yaml, _) = rest.split_once("```")?;
+        if head == "fleet" {
+            fleet = yaml;
+        }
+        let (kind, of) = head.split_once(' ')?;
         Some(Example {
             breaks: kind == "bad",
             of: of.trim(),
             yaml,
+            fleet,
         })
     };
     blocks.filter_map(read).collect()

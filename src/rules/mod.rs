@@ -18,9 +18,12 @@ mod identity;
 mod key_version;
 mod pool;
 mod secrets;
+pub mod tenancy;
 mod version;
+mod way;
 mod wording;
 
+use crate::api::fleet::Terms;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object};
 use arm::{Resource, World};
@@ -95,13 +98,14 @@ const FLEET_RULES: &[FleetRule] = &[
     cluster::roles::roles_are_complete,
 ];
 
-/// What the rules say of `objects`.
+/// What the rules say of `objects`, by what the Fleet document says. Tenants are asked apart.
 #[must_use]
-pub fn check(objects: &[Object]) -> Vec<Finding> {
+pub fn check(objects: &[Object], terms: &Terms) -> Vec<Finding> {
     let of_objects = objects
         .iter()
         .flat_map(|object| RULES.iter().flat_map(move |rule| rule(object)));
-    let world = World::of(objects);
+    let mut world = World::of(objects);
+    world.experimental = terms.experimental;
     let of_kind = |(kind, rules): (&'static str, &'static [ResourceRule])| {
         let world = &world;
         let resources = world.of_kind(RED_HAT_OPENSHIFT, kind);

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::model::{Finding, Map, Node, Object, Path, Value};
 use crate::rules::book;
+use crate::rules::way::Way;
 
 /// Names of fields and variables that hold a client's secret, in lower case and letters only.
 const CLIENT_SECRETS: &[&str] = &[
@@ -108,23 +109,6 @@ pub(super) fn texts_hold_no_secrets(object: &Object) -> Vec<Finding> {
         });
     }
     findings
-}
-
-/// The way to a value, which becomes a path for the few that are told of.
-enum Way<'a> {
-    Top,
-    Key(&'a Self, &'a str),
-    Index(&'a Self, usize),
-}
-
-impl Way<'_> {
-    fn path(&self) -> Path {
-        match self {
-            Self::Top => Path::default(),
-            Self::Key(way, name) => way.path().key(*name),
-            Self::Index(way, index) => way.path().index(*index),
-        }
-    }
 }
 
 /// Every text below `node`, with the name it goes by: that of its field, or the `name` beside a

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use capstan::compile::compile;
+use capstan::api::fleet::Terms;
+use capstan::compile::{compile, compile_by};
 use capstan::model::{Severity, Tree};
 use capstan::rules::book::{self, Example};
 
@@ -55,15 +56,27 @@ fn around(example: &Example) -> String {
     }
 }
 
+/// What a Fleet document with this in its spec says of rules.
+fn terms(fleet: &str) -> Terms {
+    let spec = fleet.replace('\n', "\n  ");
+    let text = format!(
+        "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: example}}\nspec:\n  source: {{git: {{url: u}}}}\n  {spec}\n"
+    );
+    let (documents, _) = capstan::yaml::read(&Arc::from("fleet.yaml"), text.as_bytes());
+    let (fleet, findings) = capstan::api::fleet::read(&documents[0]);
+    assert_eq!(findings, [], "{text}");
+    Terms::from(&fleet.expect("a Fleet document"))
+}
+
 /// The findings in `text` as `line id`, without what is only good to know.
-fn found(text: &str) -> BTreeSet<String> {
+fn found(text: &str, fleet: &str) -> BTreeSet<String> {
     let files = [("base.yaml", BASE), ("example.yaml", text)];
     let files = files.map(|(path, text)| (Arc::from(path), Arc::from(text.as_bytes())));
     let tree = Tree {
         files: files.into(),
         ..Tree::default()
     };
-    let findings = compile(&tree, &[]).findings.into_iter();
+    let findings = compile_by(&terms(fleet), &tree, &[]).findings.into_iter();
     let findings = findings.filter(|finding| finding.severity != Severity::Info);
     let told = findings.map(|finding| {
         let span = finding
@@ -97,7 +110,7 @@ fn marked(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_base_has_no_faults() {
-    assert_eq!(found(""), BTreeSet::new());
+    assert_eq!(found("", ""), BTreeSet::new());
 }
 
 #[test]
@@ -106,7 +119,7 @@ fn every_rule_keeps_to_its_examples() {
     for page in book::pages() {
         for (number, example) in page.examples.iter().enumerate() {
             let text = around(example);
-            let (expected, found) = (marked(&text), found(&text));
+            let (expected, found) = (marked(&text), found(&text, example.fleet));
             let own = expected
                 .iter()
                 .any(|mark| mark.ends_with(&format!(" {}", page.id)));

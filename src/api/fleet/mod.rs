@@ -3,6 +3,7 @@
 
 mod settings;
 mod source;
+mod tenancy;
 
 use std::sync::LazyLock;
 
@@ -14,9 +15,10 @@ use serde_json::Value as Json;
 
 pub use settings::{
     Admission, Apply, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy, FirstApply, Mode,
-    Provider, PullRequests, Rules, SecretName, Serve, ServiceProvider, Tenant,
+    Provider, PullRequests, Rules, SecretName, Serve, ServiceProvider,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
+pub use tenancy::{Tenant, Terms};
 
 use super::{document, structural};
 use crate::model::{Finding, Node, Value};
@@ -51,7 +53,8 @@ pub struct FleetSpec {
     /// How changes are made.
     #[serde(default)]
     pub apply: Apply,
-    /// Who may use what; empty means that everybody may use everything.
+    /// Who may use what; empty means that everybody may use everything. Otherwise a file that no tenant's
+    /// path matches is refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tenancy: Vec<Tenant>,
     /// Which controllers run.
@@ -94,11 +97,14 @@ pub(super) fn schema() -> Json {
 
 /// Reads a fleet from a file. `None` when there is an error among the findings.
 #[must_use]
-pub fn read(node: &Node) -> (Option<Fleet>, Vec<Finding>) {
-    let (id, _) = document::identity(node, KIND);
-    let mut node = document::without_nulls(node.clone());
+pub fn read(written: &Node) -> (Option<Fleet>, Vec<Finding>) {
+    let (id, _) = document::identity(written, KIND);
+    let mut node = document::without_nulls(written.clone());
     spell_modes(&mut node);
-    let (fleet, findings) = document::typed(&node, &SCHEMA);
+    let (fleet, mut findings) = document::typed(&node, &SCHEMA);
+    let tenants = tenancy::findings(written);
+    let fleet = fleet.filter(|_| tenants.is_empty());
+    findings.extend(tenants);
     let findings = findings.into_iter().map(|found| found.of(&id)).collect();
     (fleet, findings)
 }
@@ -124,6 +130,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::model::Severity;
 
     fn read_text(spec: &str) -> (Option<Fleet>, Vec<Finding>) {
         let head = "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {name: prod}\n";
@@ -172,7 +179,31 @@ mod tests {
   serve: {address: 127.0.0.1:8080, admission: {address: ':9443', failurePolicy: Fail}, serviceProvider: {address: ':8090'}}",
         );
         assert_eq!(findings, []);
-        assert_eq!(fleet.unwrap().spec.tenancy[0].namespaces, ["team-a"]);
+        let tenant = &fleet.unwrap().spec.tenancy[0];
+        assert_eq!(tenant.namespaces, Some(vec!["team-a".to_owned()]));
+        assert_eq!(tenant.subscriptions, Some(Vec::new()));
+        assert_eq!(tenant.kinds, None);
+    }
+
+    #[test]
+    fn a_tenant_says_all_or_nothing_plainly() {
+        let tenants = |tenants: &str| {
+            read_text(&format!(
+                "{{source: {{git: {{url: u}}}}, tenancy: {tenants}}}"
+            ))
+        };
+        for (text, place) in [
+            ("[{path: a, namespaces: }]", "spec.tenancy[0].namespaces"),
+            ("[{path: a}, {path: ../b}]", "spec.tenancy[1].path"),
+            ("[{path: '!a'}]", "spec.tenancy[0].path"),
+        ] {
+            let (fleet, findings) = tenants(text);
+            assert_eq!(fleet, None, "{text}");
+            let field = findings[0].field.as_ref().map(ToString::to_string);
+            assert_eq!(field.as_deref(), Some(place), "{findings:?}");
+        }
+        let typo = tenants("[{path: a, namespace: [b]}]").1;
+        assert!(typo[0].severity == Severity::Error, "{typo:?}");
     }
 
     #[test]

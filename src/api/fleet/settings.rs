@@ -118,23 +118,6 @@ pub struct DeletionGuard {
     pub max_clusters: i64,
 }
 
-/// What the files below a path may use.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Tenant {
-    /// The files, as a glob from the fleet's path.
-    #[schemars(length(min = 1))]
-    pub path: String,
-    /// Namespaces; empty means all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub namespaces: Vec<String>,
-    /// Azure subscriptions; empty means all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub subscriptions: Vec<String>,
-    /// AzureClusterIdentities, `namespace/name`; empty means all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub identities: Vec<String>,
-}
-
 /// Which controllers run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]

@@ -5,10 +5,13 @@ use std::collections::HashMap;
 use super::{ArmId, Field, Resource};
 use crate::api::kinds::{self, CONTROL_PLANE, RED_HAT_OPENSHIFT, RESOURCES};
 use crate::api::{aso, embedded, labels};
-use crate::model::{Node, Object, ObjectId, Path};
+use crate::model::{Finding, Node, Object, ObjectId, Path, Severity};
 
 /// The Azure resources of a fleet, embedded or not.
 pub(in crate::rules) struct World<'a> {
+    /// C06: whether the subscriptions have Azure's feature `ExperimentalReleaseFeatures`, which allows
+    /// patches, later majors and more channels.
+    pub(in crate::rules) experimental: bool,
     resources: Vec<Resource<'a>>,
     by_id: HashMap<ObjectId, usize>,
     /// By namespace and name of a cluster: the subscription that its control plane names.
@@ -20,7 +23,7 @@ pub(in crate::rules) struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// Those of `objects`.
+    /// Those of `objects`, without experiments.
     pub(in crate::rules) fn of(objects: &'a [Object]) -> Self {
         let resources: Vec<Resource<'a>> = objects.iter().flat_map(resources).collect();
         let by_id = resources.iter().enumerate();
@@ -35,6 +38,7 @@ impl<'a> World<'a> {
             Some((key(plane), subscription.to_owned()))
         });
         let mut world = Self {
+            experimental: false,
             by_id,
             subscriptions: subscriptions.collect(),
             clusters: HashMap::new(),
@@ -55,6 +59,20 @@ impl<'a> World<'a> {
         }
         world.parts = parts;
         world
+    }
+
+    /// A finding about a tag for experiments: where the subscription takes part in them Azure refuses what
+    /// it does not know, elsewhere it ignores all of them.
+    pub(in crate::rules) fn of_experiment(&self, finding: Finding) -> Finding {
+        match self.experimental {
+            true => Finding {
+                severity: Severity::Error,
+                ..finding
+            },
+            false => finding.help(
+                "Azure ignores such tags: rules.experimentalReleaseFeatures of the Fleet document says whether the subscription takes part in experiments",
+            ),
+        }
     }
 
     /// The resources of its kind that its owner has, in order, itself among them. None without an owner.

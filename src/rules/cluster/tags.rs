@@ -8,13 +8,14 @@ use crate::rules::version::Version;
 const PREFIX: &str = "aro-hcp.experimental.cluster.";
 
 /// C48: an experimental tag is one that Azure knows, with a value that it takes.
-pub(in crate::rules) fn experimental(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+/// With the subscription's feature for experiments it is refused otherwise, without it is ignored.
+pub(in crate::rules) fn experimental(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let tags = cluster.field("spec.tags");
     let faults = tags.entries().filter_map(|(tag, field)| {
         let name = tag.strip_prefix(PREFIX)?;
         let why = fault(name, field.text().unwrap_or_default())?;
-        let help = "Azure ignores such tags, or refuses them where the subscription takes part in experiments";
-        Some(field.finding("C48", format!("the tag {tag} {why}")).help(help))
+        let finding = field.finding("C48", format!("the tag {tag} {why}"));
+        Some(world.of_experiment(finding))
     });
     faults.collect()
 }

@@ -11,10 +11,6 @@ use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Severity};
 use crate::rules::arm::{Resource, World};
 
-/// C06: whether the subscriptions have Azure's feature `ExperimentalReleaseFeatures`, which allows
-/// patches, later majors and more channels.
-const EXPERIMENTAL: bool = false;
-
 #[derive(Deserialize)]
 struct Releases {
     clusters: ClusterReleases,
@@ -70,8 +66,9 @@ fn read(text: &str) -> Option<Written> {
 }
 
 /// C03: the version is `X.Y`.
-pub(in crate::rules) fn is_major_minor(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
-    written_as(cluster, EXPERIMENTAL).into_iter().collect()
+pub(in crate::rules) fn is_major_minor(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    let fault = written_as(cluster, world.experimental);
+    fault.into_iter().collect()
 }
 
 fn written_as(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
@@ -96,8 +93,9 @@ fn written_as(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
 }
 
 /// C04: Azure has the version.
-pub(in crate::rules) fn is_supported(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
-    supported(cluster, EXPERIMENTAL).into_iter().collect()
+pub(in crate::rules) fn is_supported(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    let fault = supported(cluster, world.experimental);
+    fault.into_iter().collect()
 }
 
 fn supported(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
@@ -119,8 +117,9 @@ fn supported(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
 }
 
 /// C05: updates come from a channel that there is.
-pub(in crate::rules) fn channel_group(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
-    channel(cluster, EXPERIMENTAL).into_iter().collect()
+pub(in crate::rules) fn channel_group(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    let fault = channel(cluster, world.experimental);
+    fault.into_iter().collect()
 }
 
 fn channel(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {

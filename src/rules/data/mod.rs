@@ -30,9 +30,10 @@ pub(super) fn least_node_version() -> Version {
         .clone()
 }
 
-/// The channels that versions of node pools come from.
-pub(super) fn node_channels() -> impl Iterator<Item = &'static str> {
-    words("channels")
+/// The channels that versions of node pools come from, those of experiments too if they are asked for.
+pub(super) fn node_channels(experimental: bool) -> impl Iterator<Item = &'static str> {
+    let more = words("experimental channels").filter(move |_| experimental);
+    words("channels").chain(more)
 }
 
 /// The pairs of a pool's and a cluster's version that may meet across major versions, as `4.21/5.0`.
@@ -61,7 +62,8 @@ mod tests {
     #[test]
     fn the_files_say_what_is_asked_of_them() {
         assert_eq!(least_node_version().to_string(), "4.20.8");
-        assert_eq!(node_channels().collect::<Vec<_>>(), ["stable", "fast"]);
+        assert_eq!(node_channels(false).collect::<Vec<_>>(), ["stable", "fast"]);
+        assert!(node_channels(true).any(|channel| channel == "nightly"));
         assert!(across_majors().any(|pair| pair == "4.22/5.1"));
     }
 

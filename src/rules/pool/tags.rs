@@ -8,7 +8,7 @@ const PREFIX: &str = "aro-hcp.experimental.nodepool.";
 const DEADLINE: &str = "max-creation-duration";
 
 /// N26: an experimental tag of node pools is one that there is, and holds what it is for.
-pub(super) fn experimental_tags_are_known(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+pub(super) fn experimental_tags_are_known(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let tags = pool.field("spec.tags");
     let fault = |(key, value): (&str, crate::rules::arm::Field<'_>)| {
         let name = key.to_lowercase().strip_prefix(PREFIX)?.to_owned();
@@ -21,5 +21,6 @@ pub(super) fn experimental_tags_are_known(_: &World<'_>, pool: &Resource<'_>) ->
         let message = format!("{text:?} is no time of at least a minute, such as 1h30m");
         (!long_enough).then(|| value.finding("N26", message))
     };
-    tags.entries().filter_map(fault).collect()
+    let faults = tags.entries().filter_map(fault);
+    faults.map(|fault| world.of_experiment(fault)).collect()
 }

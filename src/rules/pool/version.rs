@@ -19,8 +19,8 @@ pub(super) fn is_named_and_placed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Fin
     name.into_iter().chain(location).collect()
 }
 
-/// N02: `version.id` is `X.Y.Z`, and no older than the service takes.
-pub(super) fn is_a_whole_version(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+/// N02: `version.id` is `X.Y.Z`, and no older than the service takes of those without experiments.
+pub(super) fn is_a_whole_version(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let field = pool.field("spec.properties.version.id");
     let finding = |message: String| vec![field.finding("N02", message)];
     let least = data::least_node_version();
@@ -33,7 +33,7 @@ pub(super) fn is_a_whole_version(_: &World<'_>, pool: &Resource<'_>) -> Vec<Find
         (_, None | Some("")) => finding(format!("version.id is required, such as {least}")),
         (_, Some(text)) => match Version::parse(text) {
             None => finding(format!("version.id {text:?} is not X.Y.Z, such as {least}")),
-            Some(version) if version.is_below(&least) => {
+            Some(version) if version.is_below(&least) && !world.experimental => {
                 finding(format!("version.id {version} is older than {least}"))
             }
             Some(_) => Vec::new(),
@@ -42,9 +42,9 @@ pub(super) fn is_a_whole_version(_: &World<'_>, pool: &Resource<'_>) -> Vec<Find
 }
 
 /// N03: the channel is one that the service offers.
-pub(super) fn channel_is_offered(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+pub(super) fn channel_is_offered(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let field = pool.field("spec.properties.version.channelGroup");
-    let known: Vec<&str> = data::node_channels().collect();
+    let known: Vec<&str> = data::node_channels(world.experimental).collect();
     let fault = wording::not_one_of(&field, "N03", &known);
     fault.into_iter().collect()
 }

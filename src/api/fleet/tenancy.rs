@@ -1,0 +1,167 @@
+//! Who may use what: the tenants of a fleet, and what else its rules take from the Fleet document.
+//!
+//! It does not know: what is held against them.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Fleet;
+use crate::model::{Finding, Node, Path, Value};
+
+/// What the files below a path may use. A list that is absent limits nothing, an empty one allows
+/// nothing. A file is held to every tenant whose path matches it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tenant {
+    /// The files, as a glob from the fleet's path; a directory stands for all in it.
+    #[schemars(length(min = 1))]
+    pub path: String,
+    /// Namespaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespaces: Option<Vec<String>>,
+    /// Azure subscriptions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subscriptions: Option<Vec<String>>,
+    /// AzureClusterIdentities, and Secrets with credentials of ASO, as `namespace/name`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identities: Option<Vec<String>>,
+    /// Kinds: `Kind` of the core group and of ours, `Kind.group` of all others. What has no namespace must
+    /// be named here, where namespaces are limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kinds: Option<Vec<String>>,
+}
+
+/// What the rules of a fleet take from its Fleet document. The default limits nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// The fleet's path in its repository, which paths of tenants start from; empty for its root.
+    pub root: String,
+    /// The tenants; none means that nothing is limited.
+    pub tenants: Vec<Tenant>,
+    /// Whether the subscriptions have Azure's feature `ExperimentalReleaseFeatures`.
+    pub experimental: bool,
+}
+
+impl From<&Fleet> for Terms {
+    fn from(fleet: &Fleet) -> Self {
+        let git = fleet.spec.source.git.as_ref();
+        Self {
+            root: git.map_or_else(String::new, |git| git.path.trim_matches('/').to_owned()),
+            tenants: fleet.spec.tenancy.clone(),
+            experimental: fleet.spec.rules.experimental_release_features,
+        }
+    }
+}
+
+impl Tenant {
+    /// Whether nothing is limited.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        let lists = [
+            &self.namespaces,
+            &self.subscriptions,
+            &self.identities,
+            &self.kinds,
+        ];
+        lists.iter().all(|list| list.is_none())
+    }
+
+    /// The files of its path. `*` and `?` stay within a directory, `**` does not.
+    ///
+    /// # Errors
+    /// Says why the path is no such glob.
+    pub fn files(&self) -> Result<GlobSet, String> {
+        let path = self.path.trim_matches('/');
+        if path.starts_with('!') {
+            return Err("a path that leaves out what it names is not supported".to_owned());
+        }
+        if path.split('/').any(|part| ["", ".", ".."].contains(&part)) {
+            return Err("a part of it is empty, `.` or `..`, which no file's path has".to_owned());
+        }
+        let mut globs = GlobSetBuilder::new();
+        for pattern in [path.to_owned(), format!("{path}/**")] {
+            let glob = GlobBuilder::new(&pattern).literal_separator(true).build();
+            globs.add(glob.map_err(|error| error.to_string())?);
+        }
+        globs.build().map_err(|error| error.to_string())
+    }
+}
+
+/// Paths of tenants that are no globs, and lists that are left empty in a way that could mean all or
+/// nothing (S04).
+pub(super) fn findings(document: &Node) -> Vec<Finding> {
+    let tenancy = document.at(&["spec", "tenancy"]).and_then(Node::as_list);
+    let tenants = tenancy.unwrap_or_default().iter().enumerate();
+    let at = Path::dotted("spec.tenancy");
+    let of_tenant = |(index, tenant): (usize, &Node)| {
+        let at = at.index(index);
+        let path = tenant.get("path").and_then(|node| not_a_glob(node, &at));
+        let fields = tenant.as_map().into_iter().flat_map(|map| map.iter());
+        let unsaid = fields.filter(|(_, value)| value.value == Value::Null);
+        let unsaid = unsaid.map(|(key, value)| {
+            let field = at.key(key.name.as_ref());
+            let message = format!("{field} has no value: that could mean all or nothing");
+            let help = "write [] for nothing, or remove the line to limit nothing";
+            let finding = Finding::error("S04", message).at(value.span());
+            finding.field(&field).help(help)
+        });
+        path.into_iter().chain(unsaid).collect::<Vec<_>>()
+    };
+    tenants.flat_map(of_tenant).collect()
+}
+
+fn not_a_glob(path: &Node, at: &Path) -> Option<Finding> {
+    let tenant = Tenant {
+        path: path.as_str()?.to_owned(),
+        ..Tenant::default()
+    };
+    let why = tenant.files().err()?;
+    let message = format!("{:?} names no files: {why}", tenant.path);
+    let finding = Finding::error("S04", message).at(path.span());
+    let finding = finding.field(&at.key("path"));
+    Some(finding.help("write a path from the fleet's own, such as clusters/team-a/**"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn has(path: &str, file: &str) -> bool {
+        let tenant = Tenant {
+            path: path.to_owned(),
+            ..Tenant::default()
+        };
+        tenant.files().expect("a glob").is_match(file)
+    }
+
+    #[test]
+    fn a_path_starts_at_the_top_and_a_directory_stands_for_all_in_it() {
+        for path in ["teams/a", "/teams/a/", "teams/a/**", "teams/?", "**"] {
+            assert!(has(path, "teams/a/x.yaml"), "{path}");
+            assert!(has(path, "teams/a/deep/.x.yaml"), "{path}");
+        }
+        for (path, file) in [
+            ("a", "teams/a/x.yaml"),
+            ("teams/a", "teams/ab/x.yaml"),
+            ("teams/a", "teams/A/x.yaml"),
+            ("teams/*.yaml", "teams/a/x.yaml"),
+            ("teams/*/x.yaml", "teams/a/b/x.yaml"),
+            ("teams/a/x.yaml", "teams/a/x.yml"),
+        ] {
+            assert!(!has(path, file), "{path} {file}");
+        }
+        assert!(has("teams/*/{x,y}.yaml", "teams/a/y.yaml"));
+    }
+
+    #[test]
+    fn what_is_no_path_says_why() {
+        for path in ["!teams/a", "teams/../x", "./teams", "a//b", "", "a{b", "["] {
+            let path = path.to_owned();
+            let tenant = Tenant {
+                path,
+                ..Tenant::default()
+            };
+            assert!(tenant.files().is_err(), "{tenant:?}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! T01 to T06: what the tenants of a fleet keep to.
+//!
+//! In: the tenants, the files of a fleet, the objects they become and what its overlays reach. Out:
+//! findings. A file is held to every tenant whose path matches it, and so is each object that comes from
+//! it, whoever set its values. It does not know: who may write which file; that is the forge's to say.
+
+mod fields;
+mod scope;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use globset::GlobSet;
+
+use super::way::Way;
+use crate::api::fleet::{Tenant, Terms};
+use crate::api::kinds::CAPSTAN;
+use crate::api::overlay::Overlay;
+use crate::model::{Finding, Node, Object, Span, Tree};
+
+/// The tenants, with their files.
+struct Tenants<'t> {
+    root: &'t str,
+    all: Vec<(&'t Tenant, GlobSet)>,
+}
+
+impl<'t> Tenants<'t> {
+    fn of(terms: &'t Terms) -> Self {
+        // What names no files was found fault with where the Fleet document was read.
+        let files = |tenant: &'t Tenant| Some((tenant, tenant.files().ok()?));
+        Self {
+            root: &terms.root,
+            all: terms.tenants.iter().filter_map(files).collect(),
+        }
+    }
+
+    /// Those that a file is held to.
+    fn of_file(&self, path: &str) -> Vec<&'t Tenant> {
+        let inner = path.strip_prefix(self.root);
+        let inner = inner.and_then(|inner| inner.strip_prefix('/'));
+        let path = inner.unwrap_or(path);
+        let here = self.all.iter().filter(|(_, files)| files.is_match(path));
+        here.map(|(tenant, _)| *tenant).collect()
+    }
+}
+
+/// T01: every file of the fleet is a tenant's.
+#[must_use]
+pub fn files(terms: &Terms, tree: &Tree) -> Vec<Finding> {
+    let tenants = Tenants::of(terms);
+    let paths = tree.files.keys().filter(|_| !terms.tenants.is_empty());
+    let strays = paths.filter(|path| tenants.of_file(path).is_empty());
+    let known: Vec<&str> = terms.tenants.iter().map(|one| one.path.as_str()).collect();
+    let finding = |path: &Arc<str>| {
+        let message = format!("{path} is no tenant's, so nothing may stand in it");
+        let help = format!(
+            "move it below one of {}, or give it a tenant in the Fleet document",
+            known.join(", ")
+        );
+        Finding::error("T01", message)
+            .at(&Span::top(path))
+            .help(help)
+    };
+    strays.map(finding).collect()
+}
+
+/// T02 to T05: objects keep to the namespaces, kinds, subscriptions and identities of their tenants.
+#[must_use]
+pub fn objects(terms: &Terms, objects: &[Object]) -> Vec<Finding> {
+    let tenants = Tenants::of(terms);
+    let namespaced = scope::defined(objects);
+    let mut of_file: HashMap<&str, Vec<&Tenant>> = HashMap::new();
+    let mut found = Vec::new();
+    for object in objects.iter().filter(|_| !tenants.all.is_empty()) {
+        let path = &*object.origin.span().path;
+        let held = of_file.entry(path).or_insert_with(|| tenants.of_file(path));
+        for tenant in held.iter().filter(|tenant| !tenant.is_free()) {
+            let mut judge = Judge {
+                tenant,
+                object,
+                found: &mut found,
+            };
+            judge.scope(&namespaced);
+            judge.fields();
+        }
+    }
+    // A line of a definition is in many objects.
+    let mut told = HashSet::new();
+    found.retain(|one: &Finding| told.insert((one.id, one.span.clone(), one.message.clone())));
+    found
+}
+
+/// T03 and T06: a tenant has overlays only if its kinds name them, and they reach only its own files.
+/// What a tenant without limits writes may reach everything.
+#[must_use]
+pub fn overlays<'o>(
+    terms: &Terms,
+    reached: impl Iterator<Item = (&'o Overlay, &'o BTreeMap<Arc<str>, Span>)>,
+) -> Vec<Finding> {
+    let tenants = Tenants::of(terms);
+    let mut found = Vec::new();
+    for (overlay, reached) in reached {
+        let mut own = tenants.of_file(&overlay.origin.span().path);
+        own.retain(|tenant| !tenant.is_free());
+        for tenant in own {
+            let is_strange =
+                |(path, _): &(&Arc<str>, &Span)| !tenants.of_file(path).contains(&tenant);
+            let mut strange = reached.iter().filter(is_strange);
+            if !scope::names_kind(tenant, CAPSTAN, "Overlay") && tenant.kinds.is_some() {
+                let what = format!("the overlay `{}` is of the kind Overlay", overlay.name);
+                found.push(refused(tenant, "T03", &what).at(overlay.origin.span()));
+            }
+            if let Some((_, first)) = strange.next() {
+                found.push(reaches_out(overlay, tenant, first, strange.count()));
+            }
+        }
+    }
+    found
+}
+
+fn reaches_out(overlay: &Overlay, tenant: &Tenant, first: &Span, more: usize) -> Finding {
+    let more = match more {
+        0 => String::new(),
+        more => format!(" (and {more} more files)"),
+    };
+    let (name, path) = (&overlay.name, &tenant.path);
+    let message = format!(
+        "the overlay `{name}` reaches what is written at {first}{more}, which is not of the tenant `{path}`"
+    );
+    Finding::error("T06", message)
+        .at(overlay.origin.span())
+        .help(
+            "select only what is the tenant's own, or ask for the change where the others are kept",
+        )
+}
+
+/// One object before one of its tenants.
+struct Judge<'a> {
+    tenant: &'a Tenant,
+    object: &'a Object,
+    found: &'a mut Vec<Finding>,
+}
+
+impl Judge<'_> {
+    /// Whether a list of the tenant allows `name`; one that is absent allows everything.
+    fn allows(list: Option<&Vec<String>>, name: &str) -> bool {
+        list.is_none_or(|list| list.iter().any(|one| one == name))
+    }
+
+    /// `what` is not the tenant's: said at `node`, or at the object's name.
+    fn refuse(&mut self, id: &'static str, what: &str, place: Option<(&Node, &Way<'_>)>) {
+        let finding = refused(self.tenant, id, what).of(&self.object.id);
+        self.found.push(match place {
+            Some((node, way)) => finding.at(node.span()).field(&way.path()),
+            None => finding.at(self.object.origin.span()),
+        });
+    }
+}
+
+/// `what` is not the tenant's, whose list for the rule `id` says what is.
+fn refused(tenant: &Tenant, id: &'static str, what: &str) -> Finding {
+    let (called, list) = match id {
+        "T02" => ("namespaces", &tenant.namespaces),
+        "T03" => ("kinds", &tenant.kinds),
+        "T04" => ("subscriptions", &tenant.subscriptions),
+        _ => ("identities", &tenant.identities),
+    };
+    let list = match list.as_deref().unwrap_or_default() {
+        [] => "none".to_owned(),
+        list => list.join(", "),
+    };
+    let path = &tenant.path;
+    Finding::error(
+        id,
+        format!("{what}, which the tenant `{path}` does not allow"),
+    )
+    .help(format!(
+        "its {called} are: {list}. The Fleet document says so; whoever keeps it can change it"
+    ))
+}

@@ -1,0 +1,370 @@
+//! What a pull request of one team could try.
+
+use std::sync::Arc;
+
+use crate::api::fleet::{Tenant, Terms};
+use crate::compile::compile_by;
+use crate::model::Tree;
+
+const SUBSCRIPTION: &str = "3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10";
+const OTHER: &str = "99999999-52a4-4b6b-9a51-2f1f0d9c7a10";
+
+/// Two teams with limits, and the platform without.
+fn terms() -> Terms {
+    let list = |items: &[&str]| Some(items.iter().map(|item| (*item).to_owned()).collect());
+    let team = |path: &str, namespace: &str, identity: &str| Tenant {
+        path: path.to_owned(),
+        namespaces: list(&[namespace]),
+        subscriptions: list(&[SUBSCRIPTION]),
+        identities: list(&[identity]),
+        kinds: None,
+    };
+    let platform = Tenant {
+        path: "platform".to_owned(),
+        ..Tenant::default()
+    };
+    Terms {
+        root: "fleet".to_owned(),
+        tenants: vec![
+            team("teams/a/**", "team-a", "team-a/id"),
+            team("teams/b", "team-b", "team-b/id"),
+            platform,
+        ],
+        experimental: false,
+    }
+}
+
+/// The T findings in files of the fleet as `path:line:column id`.
+fn told_by(terms: &Terms, files: &[(&str, &str)]) -> Vec<String> {
+    let files = files.iter().map(|(path, text)| {
+        let text = text.replace("MINE", SUBSCRIPTION).replace("THEIRS", OTHER);
+        (
+            Arc::from(format!("fleet/{path}")),
+            Arc::from(text.as_bytes()),
+        )
+    });
+    let tree = Tree {
+        files: files.collect(),
+        ..Tree::default()
+    };
+    let findings = compile_by(terms, &tree, &[]).findings.into_iter();
+    let findings = findings.filter(|finding| finding.id.starts_with('T'));
+    let place = |finding: crate::model::Finding| {
+        let span = finding.span.expect("a place");
+        let path = span.path.trim_start_matches("fleet/").to_owned();
+        format!(
+            "{path}:{}:{} {}",
+            span.start.line, span.start.column, finding.id
+        )
+    };
+    findings.map(place).collect()
+}
+
+/// The ids of what team a is told of its file.
+fn ids(text: &str) -> Vec<String> {
+    let told = told_by(&terms(), &[("teams/a/x.yaml", text)]);
+    let ids = told
+        .iter()
+        .filter_map(|one| Some(one.rsplit_once(' ')?.1.to_owned()));
+    ids.collect()
+}
+
+fn definition(name: &str, namespace: &str, more: &str) -> String {
+    format!(
+        "apiVersion: capstan.dev/v1alpha1\nkind: ClusterDefinition\nmetadata: {{name: {name}, namespace: {namespace}, labels: {{of: {namespace}}}}}\nspec:\n  location: uksouth\n  subscriptionID: MINE\n  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31\n  identityRef: {{name: id}}\n  version: {{id: \"4.20\"}}\n  nodePools: [{{name: np1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 2}}]\n{more}"
+    )
+}
+
+fn overlay(spec: &str) -> String {
+    format!(
+        "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {{name: o}}\nspec: {spec}\n"
+    )
+}
+
+#[test]
+fn a_team_that_keeps_to_its_own_is_told_nothing() {
+    let own = definition("one", "team-a", "  externalAuth: {clientID: app}\n");
+    assert_eq!(ids(&own), [""; 0]);
+    assert_eq!(
+        ids("{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team-a}}"),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_file_that_nobody_has_is_refused() {
+    let own = "{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: team-a}}";
+    for (path, told) in [
+        ("teams/a/deep/x.yaml", 0),
+        ("teams/c/x.yaml", 1),
+        ("Teams/a/x.yaml", 1),
+        ("x.yaml", 1),
+        ("teams/a.yaml", 1),
+    ] {
+        assert_eq!(told_by(&terms(), &[(path, own)]).len(), told, "{path}");
+    }
+    assert_eq!(told_by(&terms(), &[("x.yaml", "")]), ["x.yaml:1:1 T01"]);
+    assert_eq!(told_by(&Terms::default(), &[("x.yaml", own)]), [""; 0]);
+}
+
+#[test]
+fn objects_of_others_are_out_of_reach() {
+    for (text, told) in [
+        // Its own id twice, a takeover, and a move of the other's file below the own path.
+        (
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: team-b}}",
+            "T02",
+        ),
+        (
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: team-b, annotations: {capstan.dev/adopt: 'true'}}}",
+            "T02",
+        ),
+        // What is left out means the namespace `default`.
+        (
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}",
+            "T02",
+        ),
+        (
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: Team-A}}",
+            "T02",
+        ),
+        (
+            "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: team-b}}]}",
+            "T02",
+        ),
+        (
+            "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMapList, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: team-b}}]}]}",
+            "T02",
+        ),
+        (
+            "{apiVersion: v1, kind: Namespace, metadata: {name: team-a}}",
+            "T03",
+        ),
+        (
+            "{apiVersion: v1, kind: namespace, metadata: {name: x, namespace: team-a}}",
+            "T03",
+        ),
+        (
+            "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: x}}",
+            "T03",
+        ),
+        // The cluster may know that it has no namespace.
+        (
+            "{apiVersion: x.dev/v1, kind: Realm, metadata: {name: x, namespace: team-a}}",
+            "T03",
+        ),
+        (
+            "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: realms.x.dev}, spec: {group: x.dev, scope: Namespaced, names: {kind: Realm}}}",
+            "T03",
+        ),
+    ] {
+        assert_eq!(ids(text), [told], "{text}");
+    }
+    assert_eq!(
+        ids(&definition("one", "team-b", ""))
+            .first()
+            .map(String::as_str),
+        Some("T02")
+    );
+}
+
+#[test]
+fn what_the_platform_defines_in_namespaces_may_be_used() {
+    let defines = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: realms.x.dev}, spec: {group: x.dev, scope: Namespaced, names: {kind: Realm}}}";
+    let uses = "{apiVersion: x.dev/v1, kind: Realm, metadata: {name: x, namespace: team-a}}";
+    let files = [("platform/x.yaml", defines), ("teams/a/x.yaml", uses)];
+    assert_eq!(told_by(&terms(), &files), [""; 0]);
+}
+
+#[test]
+fn nothing_of_another_namespace_is_named() {
+    for (kind, more) in [
+        (
+            "infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: id, namespace: team-a}",
+            "spec: {clientSecret: {name: s, namespace: team-b}}",
+        ),
+        (
+            "infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: c, namespace: team-a}",
+            "spec: {resources: [{apiVersion: v1, kind: ResourceGroup, metadata: {name: g, namespace: team-b}}]}",
+        ),
+        (
+            "v1, kind: ConfigMap, metadata: {name: c, namespace: team-a, annotations: {config.kubernetes.io/depends-on: 'x/namespaces/team-a/Y/z, /namespaces/team-b/Secret/s'}}",
+            "data: {}",
+        ),
+        (
+            "batch/v1, kind: Job, metadata: {name: c, namespace: team-a}",
+            "spec: {template: {spec: {a: [{secretNamespace: team-b}]}}}",
+        ),
+    ] {
+        let text = format!("{{apiVersion: {kind}, {more}}}");
+        assert_eq!(ids(&text), ["T02"], "{text}");
+    }
+    let free = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team-a, labels: {namespace: team-b}}, data: {namespace: team-b}}";
+    assert_eq!(ids(free), [""; 0]);
+}
+
+#[test]
+fn only_the_subscriptions_of_a_team_are_named() {
+    let group = |owner: &str| {
+        format!(
+            "{{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {{name: net, namespace: team-a}}, spec: {{{owner}}}}}"
+        )
+    };
+    for (owner, told) in [
+        ("owner: {armId: /subscriptions/MINE/resourceGroups/g}", 0),
+        (
+            "owner: {armId: /SUBSCRIPTIONS/3F0C7D3E-52A4-4B6B-9A51-2F1F0D9C7A10/resourceGroups/g}",
+            0,
+        ),
+        ("owner: {armId: /subscriptions/THEIRS/resourceGroups/g}", 1),
+        ("owner: {armId: /Subscriptions/THEIRS}", 1),
+        (
+            "owner: {armId: /subscriptions/MINE/../../subscriptions/THEIRS}",
+            1,
+        ),
+        (
+            "owner: {armId: /providers/Microsoft.Management/managementGroups/all}",
+            1,
+        ),
+        ("owner: {armId: /}", 1),
+        (
+            "a: {roleDefinitionReference: {armId: /providers/Microsoft.Authorization/roleDefinitions/x}}",
+            0,
+        ),
+        (
+            "a: ['see https://management.azure.com/subscriptions/THEIRS/x and more']",
+            1,
+        ),
+        ("a: {subscriptionId: THEIRS}", 1),
+        ("a: {AZURE_SUBSCRIPTION_ID: MINE}", 0),
+    ] {
+        assert_eq!(ids(&group(owner)).len(), told, "{owner}");
+    }
+    let other = definition("one", "team-a", "").replace("MINE", "THEIRS");
+    assert_eq!(
+        told_by(&terms(), &[("teams/a/x.yaml", &other)]),
+        ["teams/a/x.yaml:6:19 T04"]
+    );
+    let rbac = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: team-a}, rules: [{resources: [subscriptions/status]}]}";
+    assert_eq!(ids(rbac), [""; 0]);
+}
+
+#[test]
+fn only_the_identities_of_a_team_are_used() {
+    let of_platform =
+        definition("one", "team-a", "").replace("{name: id}", "{name: id, namespace: platform}");
+    assert_eq!(
+        told_by(&terms(), &[("teams/a/x.yaml", &of_platform)]),
+        ["teams/a/x.yaml:8:23 T05"]
+    );
+    let credential = definition("one", "team-a", "  credentialFrom: platform\n");
+    assert_eq!(
+        told_by(&terms(), &[("teams/a/x.yaml", &credential)]),
+        ["teams/a/x.yaml:11:19 T05"]
+    );
+    for (made, told) in [
+        (
+            "infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: id, namespace: team-a}",
+            0,
+        ),
+        (
+            "infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: all, namespace: team-a}",
+            1,
+        ),
+        (
+            "v1, kind: Secret, metadata: {name: aso-credential, namespace: team-a}",
+            1,
+        ),
+    ] {
+        assert_eq!(
+            ids(&format!("{{apiVersion: {made}}}")).len(),
+            told,
+            "{made}"
+        );
+    }
+}
+
+#[test]
+fn an_overlay_stays_with_its_team() {
+    let (a, b) = (
+        definition("one", "team-a", ""),
+        definition("two", "team-b", ""),
+    );
+    let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: team-b}}";
+    let told = |path: &str, spec: &str| {
+        let files = [
+            ("teams/a/one.yaml", a.as_str()),
+            ("teams/b/two.yaml", &b),
+            ("teams/b/map.yaml", map),
+            (path, &overlay(spec)),
+        ];
+        told_by(&terms(), &files)
+    };
+    let path = "teams/a/overlay.yaml";
+    let refused = ["teams/a/overlay.yaml:3:18 T06"];
+    let merge = "{merge: {version: {channelGroup: fast}}}";
+    assert_eq!(told(path, merge), refused);
+    assert_eq!(told("platform/overlay.yaml", merge), [""; 0]);
+    let own = "{selector: {matchLabels: {of: team-a}}, merge: {version: {channelGroup: fast}}}";
+    assert_eq!(told(path, own), [""; 0]);
+    // A removal leaves no trace in what it is removed from.
+    let patch =
+        |target: &str| format!("{{patches: [{{target: {target}, patch: {{data: null}}}}]}}");
+    assert_eq!(told(path, &patch("{kind: ConfigMap}")), refused);
+    assert_eq!(told(path, &patch("{kind: Vault}")), refused);
+    assert_eq!(
+        told(path, &patch("{kind: AROCluster, namespace: team-a}")),
+        [""; 0]
+    );
+    // What it sets is judged where it ends up.
+    let sets = "{selector: {matchLabels: {of: team-a}}, precedence: Enforced, merge: {subscriptionID: THEIRS}}";
+    assert_eq!(told(path, sets), ["teams/a/overlay.yaml:4:93 T04"]);
+}
+
+#[test]
+fn a_file_is_held_to_every_tenant_and_kinds_are_of_what_is_written() {
+    let mut terms = terms();
+    let kinds = |kinds: &[&str]| Some(kinds.iter().map(|kind| (*kind).to_owned()).collect());
+    terms.tenants.push(Tenant {
+        path: "teams/**/x.yaml".to_owned(),
+        kinds: kinds(&["ClusterDefinition"]),
+        ..Tenant::default()
+    });
+    let told = |text: &str| told_by(&terms, &[("teams/a/x.yaml", text)]);
+    assert_eq!(told(&definition("one", "team-a", "")), [""; 0]);
+    assert_eq!(
+        told(&definition("one", "team-b", ""))[0],
+        "teams/a/x.yaml:3:18 T02"
+    );
+    let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: team-a}}";
+    assert_eq!(told(map), ["teams/a/x.yaml:1:52 T03"]);
+    let false_friend = "{apiVersion: evil.dev/v1, kind: ClusterDefinition, metadata: {name: x, namespace: team-a}}";
+    assert!(told(false_friend).iter().all(|one| one.ends_with("T03")));
+    assert_eq!(told(&overlay("{merge: {}}")), ["teams/a/x.yaml:3:18 T03"]);
+    let smuggled = "{patches: [{target: {kind: AROCluster}, json6902: [{op: add, path: /spec/resources/-, value: {apiVersion: compute.azure.com/v1, kind: VirtualMachine, metadata: {name: vm}}}]}]}";
+    let files = [
+        ("teams/a/x.yaml", definition("one", "team-a", "")),
+        ("teams/a/o.yaml", overlay(smuggled)),
+    ];
+    let files = files.each_ref().map(|(path, text)| (*path, text.as_str()));
+    assert!(
+        told_by(&terms, &files)
+            .iter()
+            .any(|one| one.ends_with("T03"))
+    );
+}
+
+#[test]
+fn a_fleet_in_the_tree_is_refused_wherever_it_hides() {
+    let fleet =
+        "{apiVersion: capstan.dev/v1alpha1, kind: Fleet, metadata: {name: f}, spec: {tenancy: []}}";
+    let list = format!("{{apiVersion: v1, kind: List, items: [{fleet}]}}");
+    for text in [fleet, &list] {
+        let tree = Tree {
+            files: [(Arc::from("platform/f.yaml"), Arc::from(text.as_bytes()))].into(),
+            ..Tree::default()
+        };
+        let findings = compile_by(&terms(), &tree, &[]).findings;
+        assert!(findings.iter().any(|one| one.id == "Y12"), "{findings:?}");
+    }
+}
