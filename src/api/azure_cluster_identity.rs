@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 /// Who we are at Azure.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,6 +88,48 @@ pub struct AllowedNamespaces {
     /// By label; an empty selector allows none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelector>,
+}
+
+/// The namespaces that may use an identity, whichever version says so.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Allowed {
+    /// All.
+    All,
+    /// None, not even the identity's own.
+    Nobody,
+    /// Those with one of these names, or with these labels.
+    Some(AllowedNamespaces),
+}
+
+/// The versions that identities were ever served at, newest first.
+pub const VERSIONS: [&str; 3] = ["v1beta1", "v1alpha4", "v1alpha3"];
+
+impl Allowed {
+    /// What an identity says, a whole object. The versions before v1beta1 have a list, of which an
+    /// empty one, or none, means all; later `{}` means that, and nothing means nobody. What cannot be
+    /// read allows nobody (facts/aro-controllers.md §5, §10).
+    #[must_use]
+    pub fn read(identity: &Json) -> Self {
+        let version = identity["apiVersion"].as_str().unwrap_or_default();
+        let is_old = version.ends_with("/v1alpha3") || version.ends_with("/v1alpha4");
+        match &identity["spec"]["allowedNamespaces"] {
+            Json::Null if is_old => Self::All,
+            Json::Array(list) if is_old && list.is_empty() => Self::All,
+            Json::Array(list) if is_old => {
+                let names = list.iter().filter_map(Json::as_str).map(str::to_owned);
+                Self::Some(AllowedNamespaces {
+                    list: Some(names.collect()),
+                    selector: None,
+                })
+            }
+            Json::Object(fields) if fields.is_empty() => Self::All,
+            said @ Json::Object(_) => {
+                let said = serde_json::from_value(said.clone());
+                said.map_or(Self::Nobody, Self::Some)
+            }
+            _ => Self::Nobody,
+        }
+    }
 }
 
 /// What a controller says of an AzureClusterIdentity.

@@ -9,6 +9,7 @@
 mod applyset;
 mod change;
 mod execution;
+mod identity;
 mod member;
 mod ownership;
 mod progress;
@@ -35,6 +36,7 @@ pub use change::{
     would_be,
 };
 pub use execution::Execution;
+pub use identity::IdentityUse;
 pub use member::{Drift, Member, Owner, Standing, without};
 pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};

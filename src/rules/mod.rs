@@ -7,6 +7,7 @@
 //! It does not know: files, clusters, what is done with the findings.
 
 mod admission;
+pub mod allowed_namespaces;
 mod arm;
 pub mod book;
 mod cluster;
@@ -119,7 +120,9 @@ pub fn check(objects: &[Object], terms: &Terms) -> Vec<Finding> {
     let of_resources = kinds.into_iter().flat_map(of_kind);
     let of_fleet = FLEET_RULES.iter().chain(fleet::RULES);
     let of_fleet = of_fleet.flat_map(|rule| rule(&world));
-    of_objects.chain(of_resources).chain(of_fleet).collect()
+    let of_identities = allowed_namespaces::check(objects);
+    let all = of_objects.chain(of_resources).chain(of_fleet);
+    all.chain(of_identities).collect()
 }
 
 /// Runs one rule on a YAML object and shows its findings as `id line:column message`.

@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 
 use super::discovery::{Discovery, Served};
 use super::request::{Subject, guarded};
-use super::{Error, parent};
+use super::{Error, identity, parent};
 use crate::api::labels;
 use crate::health::Live;
 use crate::model::{Action, Change, ObjectId, Step};
@@ -52,8 +52,16 @@ pub async fn compare(
     brake: Brake,
 ) -> Result<Compared, Error> {
     let discovery = Discovery::new(client.clone());
-    let found = stream::iter(&plan.steps)
-        .map(|step| async { guarded(&step.object, change(client, &discovery, set, step)).await });
+    let found = stream::iter(&plan.steps).map(|step| async {
+        let change = async {
+            // One of the fleet is made or changed before, and was judged as the fleet has it.
+            if uses_outside(&plan, step) {
+                identity::check(client, &discovery, step).await?;
+            }
+            change(client, &discovery, set, step).await
+        };
+        guarded(&step.object, change).await
+    });
     let found: Vec<Result<Found, Error>> = found.buffered(WIDTH).collect().await;
     let known = parent::read(client, set).await?;
     let known = known.map(|(parent, _)| parent).unwrap_or_default();
@@ -80,7 +88,9 @@ pub async fn compare(
             }
             // Its definition may be part of the fleet.
             Err(Error::NotServed { .. }) => step.change = Change::Create,
-            Err(error @ (Error::Refused { .. } | Error::Foreign { .. })) => {
+            Err(
+                error @ (Error::Refused { .. } | Error::Foreign { .. } | Error::Withheld { .. }),
+            ) => {
                 compared.refused.push((id, error.to_string()));
             }
             Err(error) => return Err(error),
@@ -107,6 +117,11 @@ pub async fn compare(
     }
     compared.plan.impact.changes = changes;
     Ok(compared)
+}
+
+/// Whether `step` uses an identity that `plan` does not have.
+fn uses_outside(plan: &Plan, step: &Step) -> bool {
+    identity::used_by(step).is_some_and(|uses| plan.outside.contains(&uses.identity))
 }
 
 /// What a step changes.

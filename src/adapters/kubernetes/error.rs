@@ -144,7 +144,11 @@ impl Error {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Unreachable { .. } | Self::Silent { .. } => ErrorClass::Transient,
-            Self::NotServed { .. } => ErrorClass::Gone,
+            Self::NotServed { .. }
+            | Self::Withheld {
+                withheld: Withheld::NoIdentity(_),
+                ..
+            } => ErrorClass::Gone,
             Self::Foreign { .. } | Self::Withheld { .. } | Self::Parent(_) => ErrorClass::Denied,
             Self::Unsendable { .. } => ErrorClass::Bug,
             Self::Refused { status, .. } => Refusal::of(status).class(),

@@ -19,6 +19,7 @@ mod connect;
 mod discovery;
 mod embedded;
 mod error;
+mod identity;
 mod parent;
 mod refusal;
 mod request;

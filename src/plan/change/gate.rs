@@ -21,6 +21,12 @@ pub enum Withheld {
         "the revision did not change, so nobody asked for nodes to be rolled ({0}); push a commit to go on"
     )]
     Rolls(String),
+    /// The identity that it names does not allow its namespace.
+    #[error("{0}")]
+    Identity(String),
+    /// The identity that it names is not there.
+    #[error("{0}")]
+    NoIdentity(String),
 }
 
 /// Whether `sent` may be applied to `live`. `unchanged` says that the revision was applied to its end

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::embedded::Kind;
+use super::super::identity;
 use super::super::request::{self, guarded};
 use super::super::rest::rest;
 use super::kinds::Known;
@@ -128,9 +129,14 @@ impl Runner {
         );
         tracing::debug!(target: "capstan::step", object = %id, "applying");
         let (subject, set) = (self.subject(&id, &served), self.options.set.id());
+        let discovery = self.discovery.clone();
         self.jobs.spawn(async move {
-            let applied = guarded(&id, subject.apply(&plan.steps[at], &set, known)).await;
-            Done::Answered(number, at, Box::new(applied))
+            let step = &plan.steps[at];
+            let apply = async {
+                identity::check(&subject.client, &discovery, step).await?;
+                subject.apply(step, &set, known).await
+            };
+            Done::Answered(number, at, Box::new(guarded(&id, apply).await))
         });
     }
 

@@ -1,0 +1,75 @@
+//! The identity that an AROControlPlane names, and its namespace, read before the control plane is applied.
+//!
+//! In: a step. Out: whether the cluster's own identity allows it. It does not know: what allowing is.
+
+use std::collections::BTreeMap;
+
+use kube::Client;
+use serde_json::Value as Json;
+
+use super::Error;
+use super::discovery::Discovery;
+use super::request::Subject;
+use crate::api::azure_cluster_identity::VERSIONS;
+use crate::model::{Action, ObjectId, Step};
+use crate::plan::IdentityUse;
+
+/// The identity that `step` uses, if it uses one.
+pub(super) fn used_by(step: &Step) -> Option<IdentityUse> {
+    let Action::Apply { payload, .. } = &step.action;
+    IdentityUse::of(payload)
+}
+
+/// Lets `step` pass if it uses no identity, or one that allows its namespace as both are now.
+///
+/// # Errors
+/// When it does not, or they cannot be read.
+pub(super) async fn check(
+    client: &Client,
+    discovery: &Discovery,
+    step: &Step,
+) -> Result<(), Error> {
+    let Some(uses) = used_by(step) else {
+        return Ok(());
+    };
+    let identity = read(client, discovery, &uses.identity, &VERSIONS).await?;
+    let mut known = BTreeMap::new();
+    if identity
+        .as_ref()
+        .is_some_and(|identity| uses.needs_labels(identity))
+    {
+        let id = ObjectId::new("", "Namespace", "", &*uses.namespace);
+        let namespace = read(client, discovery, &id, &["v1"]).await?;
+        known = labels(&namespace.unwrap_or_default());
+    }
+    let judged = uses.judge(identity.as_ref(), &known);
+    judged.map_err(|withheld| Error::Withheld {
+        object: step.object.clone(),
+        withheld,
+    })
+}
+
+/// An object at the first of these versions that is served; none when it is not there.
+async fn read(
+    client: &Client,
+    discovery: &Discovery,
+    id: &ObjectId,
+    versions: &[&str],
+) -> Result<Option<Json>, Error> {
+    for version in versions {
+        if let Some(served) = discovery.find(id, version).await? {
+            let subject = Subject {
+                client: client.clone(),
+                served,
+                id: id.clone(),
+            };
+            return subject.read().await;
+        }
+    }
+    Ok(None)
+}
+
+fn labels(object: &Json) -> BTreeMap<String, String> {
+    let labels = object["metadata"]["labels"].clone();
+    serde_json::from_value(labels).unwrap_or_default()
+}

@@ -1,0 +1,273 @@
+//! T07: an AzureClusterIdentity is used from namespaces that it allows. The provider does not look at that for
+//! ARO (facts/aro-controllers.md §5), so a fleet could use any identity of the cluster.
+//!
+//! In: identities, control planes and namespaces, of a fleet or live. Out: whether one may use the other.
+//! It does not know: how what is live is read.
+
+use std::collections::{BTreeMap, HashMap};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::core::{Selector, SelectorExt as _};
+
+use crate::api::aro_control_plane::identity_ref;
+use crate::api::azure_cluster_identity::Allowed;
+use crate::api::kinds::INFRASTRUCTURE;
+use crate::model::{Finding, Node, Object, ObjectId};
+
+/// The label that every namespace has.
+const NAME: &str = "kubernetes.io/metadata.name";
+
+/// Whether `namespace`, which has these `labels` if they are known, may use what allows `allowed`. None when
+/// that depends on labels that are not known.
+#[must_use]
+pub fn allows(
+    allowed: &Allowed,
+    namespace: &str,
+    labels: Option<&BTreeMap<String, String>>,
+) -> Option<bool> {
+    let some = match allowed {
+        Allowed::All => return Some(true),
+        Allowed::Nobody => return Some(false),
+        Allowed::Some(some) => some,
+    };
+    if some.list.iter().flatten().any(|name| name == namespace) {
+        return Some(true);
+    }
+    let selector = some
+        .selector
+        .as_ref()
+        .filter(|selector| !is_empty(selector));
+    let Some(Ok(selector)) = selector.map(|selector| Selector::try_from(selector.clone())) else {
+        return Some(false);
+    };
+    let mut all = labels.cloned().unwrap_or_default();
+    all.insert(NAME.to_owned(), namespace.to_owned());
+    let is_known = labels.is_some() || is_of_name(&some.selector);
+    is_known.then(|| selector.matches(&all))
+}
+
+fn is_empty(selector: &LabelSelector) -> bool {
+    let labels = selector.match_labels.as_ref();
+    let expressions = selector.match_expressions.as_ref();
+    labels.is_none_or(BTreeMap::is_empty) && expressions.is_none_or(Vec::is_empty)
+}
+
+/// Whether a selector looks at nothing but the name.
+fn is_of_name(selector: &Option<LabelSelector>) -> bool {
+    let selector = selector.iter();
+    let keys = selector.flat_map(|selector| {
+        let labels = selector.match_labels.iter().flat_map(BTreeMap::keys);
+        let expressions = selector.match_expressions.iter().flatten();
+        labels.chain(expressions.map(|expression| &expression.key))
+    });
+    keys.into_iter().all(|key| key == NAME)
+}
+
+/// Why `namespace` may not use `identity`, and what to do: for people.
+#[must_use]
+pub fn refusal(identity: &ObjectId, allowed: &Allowed, namespace: &str) -> (String, String) {
+    let why = match allowed {
+        Allowed::Nobody => "its spec.allowedNamespaces is absent, which means none",
+        _ => "its spec.allowedNamespaces does not name or select it",
+    };
+    let message = format!("{identity} may not be used from the namespace {namespace}: {why}");
+    let help = format!(
+        "add {namespace} to spec.allowedNamespaces.list of the identity, if it is meant to be used there, or name an identity that allows it"
+    );
+    (message, help)
+}
+
+/// T07: control planes of the fleet use identities of the fleet that allow it. Of other identities the
+/// cluster knows, so they are looked at when a control plane is applied.
+pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
+    let identities = objects.iter().filter(|object| is_identity(&object.id));
+    let identities: HashMap<&ObjectId, (&Object, Allowed)> = identities
+        .map(|object| (&object.id, (object, Allowed::read(&object.node.to_json()))))
+        .collect();
+    let namespaces = objects
+        .iter()
+        .filter(|object| object.id.is("", "Namespace"));
+    let namespaces: HashMap<&str, &Object> = namespaces
+        .map(|object| (object.id.name.as_str(), object))
+        .collect();
+    let users = objects.iter().filter_map(|user| {
+        let node = identity_ref(user)?;
+        let (identity, allowed) = identities.get(&named(node, user)?)?;
+        let namespace = user.id.namespace.as_str();
+        let labels = namespaces.get(namespace).map(|one| labels(one));
+        match allows(allowed, namespace, labels.as_ref()) {
+            Some(true) => None,
+            Some(false) => Some(may_not_use(user, node, identity, allowed)),
+            None => Some(depends_on_labels(user, node, identity)),
+        }
+    });
+    let unsaid = identities
+        .values()
+        .filter(|(_, allowed)| *allowed == Allowed::Nobody);
+    users
+        .chain(unsaid.map(|(identity, _)| is_nobodys(identity)))
+        .collect()
+}
+
+fn is_identity(id: &ObjectId) -> bool {
+    id.is(INFRASTRUCTURE, "AzureClusterIdentity")
+}
+
+fn named(reference: &Node, user: &Object) -> Option<ObjectId> {
+    let namespace = reference.text(&["namespace"]);
+    let namespace = namespace.unwrap_or(&user.id.namespace);
+    let name = reference.text(&["name"])?;
+    Some(ObjectId::new(
+        INFRASTRUCTURE,
+        "AzureClusterIdentity",
+        namespace,
+        name,
+    ))
+}
+
+fn labels(object: &Object) -> BTreeMap<String, String> {
+    let labels = object
+        .node
+        .at(&["metadata", "labels"])
+        .and_then(Node::as_map);
+    let labels = labels.into_iter().flat_map(|map| map.iter());
+    labels
+        .filter_map(|(key, value)| Some((key.name.to_string(), value.as_str()?.to_owned())))
+        .collect()
+}
+
+fn may_not_use(user: &Object, node: &Node, identity: &Object, allowed: &Allowed) -> Finding {
+    let (message, help) = refusal(&identity.id, allowed, &user.id.namespace);
+    let place = identity.origin.span();
+    at(Finding::error("T07", message), user, node).help(format!("{help}; it stands at {place}"))
+}
+
+fn depends_on_labels(user: &Object, node: &Node, identity: &Object) -> Finding {
+    let namespace = &user.id.namespace;
+    let message = format!(
+        "whether {} may be used from the namespace {namespace} depends on labels of that, which is not in the fleet",
+        identity.id
+    );
+    let help = "nothing to do if the cluster's namespace has them: it is looked at before the control plane is applied";
+    at(Finding::info("T07", message), user, node).help(help)
+}
+
+fn is_nobodys(identity: &Object) -> Finding {
+    let message = format!(
+        "{} has no allowedNamespaces, so no namespace may use it, not even its own",
+        identity.id
+    );
+    let help = "write `allowedNamespaces: {list: [...]}`, or `{}` for all, which is what the first proposal meant by leaving it out";
+    Finding::info("T07", message)
+        .at(identity.origin.span())
+        .of(&identity.id)
+        .help(help)
+}
+
+fn at(finding: Finding, user: &Object, node: &Node) -> Finding {
+    let name = node.get("name").unwrap_or(node);
+    let path = crate::model::Path::dotted("spec.identityRef.name");
+    finding.at(name.span()).of(&user.id).field(&path)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What an identity at this version says of namespace `ns`, whose labels are given or not known.
+    fn said(version: &str, allowed: &str, labels: Option<&[(&str, &str)]>) -> Option<bool> {
+        let (documents, _) = crate::yaml::read(&std::sync::Arc::from("a.yaml"), allowed.as_bytes());
+        let spec = documents[0].to_json();
+        let identity = json!({"apiVersion": format!("{INFRASTRUCTURE}/{version}"), "spec": spec});
+        let labels = labels.map(|labels| {
+            let pairs = labels.iter();
+            pairs
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect()
+        });
+        allows(&Allowed::read(&identity), "ns", labels.as_ref())
+    }
+
+    #[test]
+    fn an_identity_says_who_may_use_it() {
+        for (allowed, expected) in [
+            ("{}", false),
+            ("{allowedNamespaces: null}", false),
+            ("{allowedNamespaces: {}}", true),
+            ("{allowedNamespaces: {list: []}}", false),
+            ("{allowedNamespaces: {list: null}}", false),
+            ("{allowedNamespaces: {list: [ns]}}", true),
+            ("{allowedNamespaces: {list: [NS, other]}}", false),
+            ("{allowedNamespaces: {selector: {}}}", false),
+            (
+                "{allowedNamespaces: {selector: {matchLabels: {team: a}}}}",
+                true,
+            ),
+            (
+                "{allowedNamespaces: {selector: {matchLabels: {team: b}}}}",
+                false,
+            ),
+            (
+                "{allowedNamespaces: {list: [ns], selector: {matchLabels: {team: b}}}}",
+                true,
+            ),
+            (
+                "{allowedNamespaces: {list: [], selector: {matchLabels: {team: a}}}}",
+                true,
+            ),
+            (
+                "{allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: NotIn, values: [a]}]}}}",
+                false,
+            ),
+            (
+                "{allowedNamespaces: {selector: {matchExpressions: [{key: team, operator: Like, values: [a]}]}}}",
+                false,
+            ),
+            ("{allowedNamespaces: [ns]}", false),
+            ("{allowedNamespaces: all}", false),
+        ] {
+            let labels: &[(&str, &str)] = &[("team", "a")];
+            assert_eq!(
+                said("v1beta1", allowed, Some(labels)),
+                Some(expected),
+                "{allowed}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_the_first_versions_an_empty_list_means_all() {
+        for (allowed, expected) in [
+            ("{}", true),
+            ("{allowedNamespaces: []}", true),
+            ("{allowedNamespaces: [ns]}", true),
+            ("{allowedNamespaces: [other]}", false),
+        ] {
+            assert_eq!(said("v1alpha3", allowed, None), Some(expected), "{allowed}");
+            assert_eq!(said("v1alpha4", allowed, None), Some(expected), "{allowed}");
+        }
+    }
+
+    #[test]
+    fn labels_that_nobody_knows_decide_nothing_but_the_name_is_known() {
+        let by = |selector: &str| {
+            let allowed = format!("{{allowedNamespaces: {{selector: {{{selector}}}}}}}");
+            said("v1beta1", &allowed, None)
+        };
+        assert_eq!(by("matchLabels: {team: a}"), None);
+        assert_eq!(
+            by("matchExpressions: [{key: team, operator: DoesNotExist}]"),
+            None
+        );
+        assert_eq!(
+            by("matchLabels: {kubernetes.io/metadata.name: ns}"),
+            Some(true)
+        );
+        assert_eq!(
+            by("matchLabels: {kubernetes.io/metadata.name: other}"),
+            Some(false)
+        );
+    }
+}
