@@ -88,7 +88,9 @@ pub fn severity(reason: &str) -> &'static str {
 #[must_use]
 pub fn owner_kind(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {
     match (group, kind) {
-        (NETWORK, "VirtualNetworksSubnet") => Some((NETWORK, "VirtualNetwork")),
+        (NETWORK, "VirtualNetworksSubnet" | "VirtualNetworksVirtualNetworkPeering") => {
+            Some((NETWORK, "VirtualNetwork"))
+        }
         (
             RED_HAT_OPENSHIFT,
             "HcpOpenShiftClustersNodePool" | "HcpOpenShiftClustersExternalAuth",

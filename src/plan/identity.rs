@@ -10,8 +10,7 @@ use serde_json::Value as Json;
 use super::Withheld;
 use crate::api::azure_cluster_identity::Allowed;
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
-use crate::health::Live;
-use crate::model::ObjectId;
+use crate::model::{Action, ObjectId, Step};
 use crate::rules::allowed_namespaces::{allows, refusal};
 
 /// A control plane's use of an identity.
@@ -24,21 +23,20 @@ pub struct IdentityUse {
 }
 
 impl IdentityUse {
-    /// That of the object which is sent, if it is a control plane that names one.
+    /// That of a step which applies a control plane that names one.
     #[must_use]
-    pub fn of(sent: &Json) -> Option<Self> {
-        let live = Live(sent);
-        if (live.group(), sent["kind"].as_str()?) != (CONTROL_PLANE, "AROControlPlane") {
+    pub fn of(step: &Step) -> Option<Self> {
+        if !step.object.is(CONTROL_PLANE, "AROControlPlane") {
             return None;
         }
-        let text = |value: &Json| value.as_str().map(str::to_owned);
-        let namespace = text(&sent["metadata"]["namespace"]).unwrap_or_default();
-        let reference = &sent["spec"]["identityRef"];
-        let of = text(&reference["namespace"]).unwrap_or_else(|| namespace.clone());
-        let name = text(&reference["name"])?;
+        let Action::Apply { payload, .. } = &step.action;
+        let reference = &payload.json()["spec"]["identityRef"];
+        let namespace = &step.object.namespace;
+        let of = reference["namespace"].as_str().unwrap_or(namespace);
+        let name = reference["name"].as_str()?;
         Some(Self {
             identity: ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", of, name),
-            namespace,
+            namespace: namespace.clone(),
         })
     }
 
@@ -77,30 +75,42 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::{Change, Payload};
 
-    fn control_plane(identity: &Json) -> Json {
-        json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "AROControlPlane",
-            "metadata": {"name": "c", "namespace": "team-a"}, "spec": {"identityRef": identity}})
+    fn control_plane(kind: &str, identity: &Json) -> Step {
+        let sent = json!({"spec": {"identityRef": identity}});
+        Step {
+            object: ObjectId::new(CONTROL_PLANE, kind, "team-a", "c"),
+            action: Action::Apply {
+                payload: Payload::new(&sent, "", ""),
+                manager: String::new(),
+                force: false,
+                left: Vec::new(),
+            },
+            change: Change::Create,
+            after: Vec::new(),
+        }
     }
 
     #[test]
     fn a_control_plane_uses_the_identity_that_it_names() {
-        let of = |identity: &Json| {
-            IdentityUse::of(&control_plane(identity)).map(|uses| uses.identity.to_string())
+        let of = |kind: &str, identity: &Json| {
+            let uses = IdentityUse::of(&control_plane(kind, identity));
+            uses.map(|uses| uses.identity.to_string())
         };
-        let own = of(&json!({"name": "id"}));
+        let own = of("AROControlPlane", &json!({"name": "id"}));
         assert_eq!(own.as_deref(), Some("AzureClusterIdentity/team-a/id"));
-        let other = of(&json!({"name": "id", "namespace": "platform"}));
+        let other = json!({"name": "id", "namespace": "platform"});
+        let other = of("AROControlPlane", &other);
         assert_eq!(other.as_deref(), Some("AzureClusterIdentity/platform/id"));
-        assert_eq!(of(&Json::Null), None);
-        let mut cluster = control_plane(&json!({"name": "id"}));
-        cluster["kind"] = json!("AROCluster");
-        assert_eq!(IdentityUse::of(&cluster), None);
+        assert_eq!(of("AROControlPlane", &Json::Null), None);
+        assert_eq!(of("AROCluster", &json!({"name": "id"})), None);
     }
 
     #[test]
     fn what_is_not_there_is_waited_for_and_what_refuses_says_what_to_do() {
-        let uses = IdentityUse::of(&control_plane(&json!({"name": "id"}))).expect("it uses one");
+        let step = control_plane("AROControlPlane", &json!({"name": "id"}));
+        let uses = IdentityUse::of(&step).expect("it uses one");
         let none = BTreeMap::new();
         let gone = uses.judge(None, &none);
         assert!(matches!(gone, Err(Withheld::NoIdentity(_))), "{gone:?}");

@@ -67,7 +67,9 @@ fn is_of_name(selector: &Option<LabelSelector>) -> bool {
 #[must_use]
 pub fn refusal(identity: &ObjectId, allowed: &Allowed, namespace: &str) -> (String, String) {
     let why = match allowed {
-        Allowed::Nobody => "its spec.allowedNamespaces is absent, which means none",
+        Allowed::Nobody => {
+            "its spec.allowedNamespaces is absent or cannot be read, which means none"
+        }
         _ => "its spec.allowedNamespaces does not name or select it",
     };
     let message = format!("{identity} may not be used from the namespace {namespace}: {why}");
@@ -154,7 +156,7 @@ fn depends_on_labels(user: &Object, node: &Node, identity: &Object) -> Finding {
 
 fn is_nobodys(identity: &Object) -> Finding {
     let message = format!(
-        "{} has no allowedNamespaces, so no namespace may use it, not even its own",
+        "{} has no allowedNamespaces that can be read, so no namespace may use it, not even its own",
         identity.id
     );
     let help = "write `allowedNamespaces: {list: [...]}`, or `{}` for all, which is what the first proposal meant by leaving it out";

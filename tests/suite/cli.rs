@@ -364,3 +364,45 @@ fn a_directory_of_overlays_that_is_not_there_is_named() {
         );
     }
 }
+
+#[test]
+fn a_fleet_document_says_whose_files_are_whose() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let write = |name: &str, text: &str| {
+        let file = dir.path().join(name);
+        std::fs::create_dir_all(file.parent().expect("a parent")).expect("made");
+        std::fs::write(&file, text).expect("written");
+        file.display().to_string()
+    };
+    let map = |namespace: &str| {
+        format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: m, namespace: {namespace}}}}}\n"
+        )
+    };
+    write("fleet/teams/a/map.yaml", &map("team-a"));
+    let fleet = dir.path().join("fleet").display().to_string();
+    let document = |tenancy: &str| {
+        let head = "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\n";
+        let spec =
+            format!("spec: {{source: {{git: {{url: u, path: fleet}}}}, tenancy: {tenancy}}}\n");
+        write("fleet.yaml", &format!("{head}{spec}"))
+    };
+    let team = document("[{path: teams/a, namespaces: [team-a]}]");
+    stdout(&["validate", &fleet, "--fleet", &team], 0);
+    write("fleet/teams/a/map.yaml", &map("team-b"));
+    stdout(&["validate", &fleet], 0);
+    let said = stdout(&["validate", &fleet, "--fleet", &team], 1);
+    assert!(
+        said.contains("error[T02]: ConfigMap/team-b/m is in the namespace team-b"),
+        "{said}"
+    );
+    for command in ["plan", "rehearse", "render", "apply"] {
+        let said = stderr(&[command, &fleet, "--fleet", &team], 1);
+        assert!(said.contains("error[T02]"), "{command}: {said}");
+    }
+    let unclear = document("[{path: teams/a, namespaces: }]");
+    let said = stderr(&["validate", &fleet, "--fleet", &unclear], 2);
+    assert!(said.contains("all or nothing"), "{said}");
+    let said = stderr(&["validate", &fleet, "--fleet", "nowhere.yaml"], 2);
+    assert!(said.contains("cannot read nowhere.yaml"), "{said}");
+}

@@ -100,6 +100,12 @@ impl World {
         self.run(3000, &["--config", &document]);
     }
 
+    /// The same of the path `fleet`, whose files are these tenants'.
+    fn start_for(&mut self, tenants: &str) {
+        let document = self.document("path: fleet", &format!("{{}}, tenancy: {tenants}"));
+        self.run(3000, &["--config", &document]);
+    }
+
     /// Writes a Fleet document of the name `prod` with this `git` source and this `cluster`.
     fn document(&self, git: &str, cluster: &str) -> String {
         let url = self.author.dir().display();
@@ -344,6 +350,22 @@ fn a_fleet_document_names_a_path_a_ref_and_overlays() {
         "{}",
         plan.summary
     );
+}
+
+#[test]
+fn a_pull_request_is_held_to_its_tenants() {
+    let mut world = World::new();
+    let file = "fleet/teams/a/one.yaml";
+    let first = world.push_files("main", None, &[(file, DEFINITION)]);
+    world.start_for("[{path: teams/a, namespaces: [clusters]}]");
+    world.wait(&first, "capstan/prod/sync", CheckState::Success);
+    let other = DEFINITION.replace("namespace: clusters", "namespace: others");
+    let pull = world.push_files("pr/other", Some(&first), &[(file, &other)]);
+    let plan = world.wait(&pull, "capstan/prod/plan", CheckState::Failure);
+    let annotation = &plan.annotations[0];
+    assert_eq!(annotation.path, file);
+    let expected = "in the namespace others, which the tenant `teams/a` does not allow";
+    assert!(annotation.message.contains(expected), "{plan:#?}");
 }
 
 #[test]

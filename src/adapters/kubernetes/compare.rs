@@ -20,7 +20,8 @@ use crate::api::labels;
 use crate::health::Live;
 use crate::model::{Action, Change, ObjectId, Step};
 use crate::plan::{
-    self, ApplySet, Brake, Consequence, Fate, Member, Parent, Plan, Rolled, Scene, Standing,
+    self, ApplySet, Brake, Consequence, Fate, IdentityUse, Member, Parent, Plan, Rolled, Scene,
+    Standing,
 };
 
 /// How many requests are under way at once.
@@ -121,7 +122,7 @@ pub async fn compare(
 
 /// Whether `step` uses an identity that `plan` does not have.
 fn uses_outside(plan: &Plan, step: &Step) -> bool {
-    identity::used_by(step).is_some_and(|uses| plan.outside.contains(&uses.identity))
+    IdentityUse::of(step).is_some_and(|uses| plan.outside.contains(&uses.identity))
 }
 
 /// What a step changes.

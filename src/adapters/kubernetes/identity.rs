@@ -11,14 +11,8 @@ use super::Error;
 use super::discovery::Discovery;
 use super::request::Subject;
 use crate::api::azure_cluster_identity::VERSIONS;
-use crate::model::{Action, ObjectId, Step};
+use crate::model::{ObjectId, Step};
 use crate::plan::IdentityUse;
-
-/// The identity that `step` uses, if it uses one.
-pub(super) fn used_by(step: &Step) -> Option<IdentityUse> {
-    let Action::Apply { payload, .. } = &step.action;
-    IdentityUse::of(payload)
-}
 
 /// Lets `step` pass if it uses no identity, or one that allows its namespace as both are now.
 ///
@@ -29,7 +23,7 @@ pub(super) async fn check(
     discovery: &Discovery,
     step: &Step,
 ) -> Result<(), Error> {
-    let Some(uses) = used_by(step) else {
+    let Some(uses) = IdentityUse::of(step) else {
         return Ok(());
     };
     let identity = read(client, discovery, &uses.identity, &VERSIONS).await?;

@@ -51,20 +51,31 @@ pub(in crate::rules) fn host_prefix_in_range(
     out.map(say).into_iter().collect()
 }
 
+/// The networks inside of a cluster that can be read, each with its field and what it is called.
+pub(in crate::rules) fn networks_of<'a>(
+    cluster: &'a Resource<'a>,
+) -> Vec<(Field<'a>, &'static str, Ipv4Net)> {
+    let network = cluster.field("spec.properties.network");
+    let read = |(name, called): (&str, &'static str)| {
+        let field = network.key(name);
+        let net = field.text()?.parse::<Ipv4Net>().ok()?;
+        Some((field, called, net))
+    };
+    NETWORKS.into_iter().filter_map(read).collect()
+}
+
+/// Whether two networks have addresses in common.
+pub(in crate::rules) fn overlap(one: &Ipv4Net, other: &Ipv4Net) -> bool {
+    one.contains(other) || other.contains(one)
+}
+
 /// C15: the three networks are pairwise apart.
 pub(in crate::rules) fn networks_are_apart(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
-    let network = cluster.field("spec.properties.network");
-    let read =
-        |(name, called): (&str, &'static str)| -> Option<(Field<'_>, &'static str, Ipv4Net)> {
-            let field = network.key(name);
-            let net = field.text()?.parse::<Ipv4Net>().ok()?;
-            Some((field, called, net))
-        };
-    let nets: Vec<_> = NETWORKS.into_iter().filter_map(read).collect();
+    let nets = networks_of(cluster);
     let mut findings = Vec::new();
     for (at, (field, called, net)) in nets.iter().enumerate() {
         for (_, other, before) in &nets[..at] {
-            if net.contains(before) || before.contains(net) {
+            if overlap(net, before) {
                 let message =
                     format!("the {called} network {net} overlaps the {other} network {before}");
                 findings.push(field.finding("C15", message));
@@ -130,7 +141,7 @@ fn subnets_inside(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
             let Some(net) = field.text().and_then(|text| text.parse::<Ipv4Net>().ok()) else {
                 continue;
             };
-            if net.contains(&range) || range.contains(&net) {
+            if overlap(&net, &range) {
                 let message = format!("the {called} network {net} overlaps {subnet}, {range}");
                 findings.push(field.finding("C16", message));
             }

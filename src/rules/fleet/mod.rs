@@ -1,6 +1,7 @@
 //! F: what the parts of a fleet may not do to each other.
 
 mod names;
+mod networks;
 
 use super::FleetRule;
 
@@ -9,4 +10,6 @@ pub(super) const RULES: &[FleetRule] = &[
     names::a_resource_is_one_object,
     names::domain_prefixes_are_apart,
     names::vault_names_are_apart,
+    networks::peered_networks_are_apart,
+    networks::clusters_in_reach_are_apart,
 ];

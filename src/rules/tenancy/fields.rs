@@ -94,12 +94,14 @@ impl Judge<'_> {
         (is_aso(&id.group) || embedded::carries(id)) && way.is_below(&["properties"])
     }
 
-    /// `group/namespaces/ns/Kind/name`, several with commas between.
+    /// `group/namespaces/ns/Kind/name` or `group/Kind/name`, several with commas between. Who is depended on
+    /// is not removed, so not everybody may.
     fn depends_on(&mut self, text: &str, node: &Node, way: &Way<'_>) {
         for part in text.split(',').map(str::trim) {
             let parts: Vec<&str> = part.split('/').collect();
-            let [_, "namespaces", namespace, ..] = parts.as_slice() else {
-                continue;
+            let namespace = match parts.as_slice() {
+                [_, "namespaces", namespace, ..] | ["", "Namespace", namespace] => namespace,
+                _ => continue,
             };
             if !Self::allows(self.tenant.namespaces.as_ref(), namespace) {
                 let what = format!("it depends on {part}, in the namespace {namespace}");

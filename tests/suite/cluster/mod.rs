@@ -9,6 +9,7 @@ mod conformance;
 mod crash;
 mod difference;
 mod drill;
+mod identities;
 mod installs;
 mod keeping;
 mod kubectl;

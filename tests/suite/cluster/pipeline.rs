@@ -137,6 +137,11 @@ impl Management {
         self.runtime.block_on(api.get(name)).expect("it is there")
     }
 
+    /// How many objects there are of a kind of Cluster API.
+    pub(super) fn count(&self, group: &str, kind: &str) -> usize {
+        self.versions(group, "v1beta2", kind).len()
+    }
+
     /// The versions of all objects of a kind, by name.
     fn versions(&self, group: &str, version: &str, kind: &str) -> Vec<(String, String)> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));

@@ -1,0 +1,77 @@
+//! An identity of the cluster that is not for everybody, on both servers: the shipped program does not apply
+//! a control plane that may not use it, says what to do, and goes on with all else.
+
+use capstan::adapters::sim::actors;
+use capstan::model::CheckState;
+use serde_json::{Value as Json, json};
+
+use super::pipeline::{Management, apply};
+use crate::daemon::{DEFINITION, SYNC, World};
+
+const SPEED: u32 = 600;
+
+/// The identity that the definition names, as somebody else keeps it in the cluster.
+fn identity(cluster: &Management, allowed: &Json) {
+    let id = "00000000-0000-0000-0000-000000000000";
+    let identity = json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "AzureClusterIdentity",
+        "metadata": {"name": "cluster-identity", "namespace": "clusters"},
+        "spec": {"type": "WorkloadIdentity", "clientID": id, "tenantID": id, "allowedNamespaces": allowed},
+    });
+    cluster.runtime.block_on(apply(&cluster.client, &identity));
+}
+
+fn a_control_plane_waits_until_its_identity_allows_it(cluster: &Management) {
+    identity(cluster, &json!({"list": ["platform"]}));
+    let refused = "AzureClusterIdentity/clusters/cluster-identity may not be used from the namespace clusters: its spec.allowedNamespaces does not name or select it; add clusters to spec.allowedNamespaces.list";
+    let planned = cluster.capstan(&["plan", "examples/quickstart", "--against", "live"]);
+    let plan = String::from_utf8_lossy(&planned.stdout).into_owned();
+    assert_eq!(planned.status.code(), Some(1), "{plan}");
+    assert!(
+        plan.contains(&format!(
+            "refused: AROControlPlane/clusters/quickstart: {refused}"
+        )),
+        "{plan}"
+    );
+
+    let mut world = World::on(Some(&cluster.kubeconfig));
+    let map =
+        "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: free, namespace: clusters}}\n";
+    let revision = world.push("main", None, &format!("{DEFINITION}{map}"));
+    world.start(SPEED);
+    let failure = world.wait(&revision, SYNC, CheckState::Failure);
+    assert!(failure.summary.contains(refused), "{failure:#?}");
+    assert_eq!(
+        cluster.count("controlplane.cluster.x-k8s.io", "AROControlPlane"),
+        0
+    );
+    assert_eq!(
+        cluster.count("infrastructure.cluster.x-k8s.io", "AROCluster"),
+        1,
+        "the others go on"
+    );
+
+    // By labels, which the namespace does not have yet; then it has.
+    identity(
+        cluster,
+        &json!({"list": [], "selector": {"matchLabels": {"team": "a"}}}),
+    );
+    let labelled = json!({"apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": "clusters", "labels": {"team": "a"}}});
+    cluster.runtime.block_on(apply(&cluster.client, &labelled));
+    let success = world.wait(&revision, SYNC, CheckState::Success);
+    assert_eq!(success.title, "56/56 ready");
+}
+
+#[test]
+fn an_identity_is_asked_on_the_simulator() {
+    let cluster = Management::simulated(SPEED, actors::Options::default());
+    a_control_plane_waits_until_its_identity_allows_it(&cluster);
+}
+
+#[test]
+fn an_identity_is_asked_on_kube_apiserver() {
+    if let Some(cluster) = Management::real(SPEED, actors::Options::default()) {
+        a_control_plane_waits_until_its_identity_allows_it(&cluster);
+    }
+}
