@@ -10,9 +10,12 @@
 //! findings and never hides the others. It does not know: where the trees came from.
 
 mod metadata;
+mod once;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use once::Papers;
 
 use crate::api::fleet::Terms;
 use crate::api::kinds::{self, CAPSTAN};
@@ -88,6 +91,7 @@ struct Documents {
     overlays: Vec<Overlay>,
     raw: Vec<Object>,
     findings: Vec<Finding>,
+    papers: Papers,
 }
 
 impl Documents {
@@ -147,6 +151,8 @@ impl Documents {
             return self.findings.push(not_an_object(&document));
         };
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let is_overlay = (group, kind) == (CAPSTAN, "Overlay");
+        self.papers.note(document.span(), is_overlay);
         match (group, kind) {
             (CAPSTAN, "ClusterDefinition") => self.definitions.push(document),
             (CAPSTAN, "Overlay") => {
@@ -211,8 +217,10 @@ impl Documents {
         let mut definitions: HashMap<ObjectId, Span> = HashMap::new();
         let count = self.definitions.len();
         for node in std::mem::take(&mut self.definitions) {
+            let id = cluster_definition::id(&node);
             let (merged, findings) = overlays.merge(node);
-            self.findings.extend(findings);
+            self.findings
+                .extend(findings.into_iter().map(|found| found.of(&id)));
             let (definition, findings) = cluster_definition::read(&merged);
             self.findings.extend(findings);
             let Some(definition) = definition else {
@@ -240,13 +248,11 @@ impl Documents {
         self.findings.extend(tenancy::objects(terms, &objects));
         self.findings
             .extend(tenancy::overlays(terms, overlays.reached()));
-        self.findings
-            .sort_by(|a, b| (&a.span, a.id, &a.message).cmp(&(&b.span, b.id, &b.message)));
-        self.findings.dedup();
+        sort(&mut self.findings);
         Compiled {
+            findings: once::told_once(self.findings, &self.papers, &objects),
             objects,
             graph: Arc::new(graph),
-            findings: self.findings,
             definitions: count,
         }
     }
@@ -266,6 +272,12 @@ impl Documents {
         }
         kept
     }
+}
+
+/// In order of path, line and id, each once.
+fn sort(findings: &mut Vec<Finding>) {
+    findings.sort_by(|a, b| (&a.span, a.id, &a.message).cmp(&(&b.span, b.id, &b.message)));
+    findings.dedup();
 }
 
 /// The group and kind that a definition makes for the whole cluster.

@@ -35,7 +35,12 @@ pub struct Finding {
     pub message: String,
     /// What to do next.
     pub help: Option<String>,
+    /// Where it comes from an overlay: the clusters it is true of, as `namespace/name`, in order.
+    pub clusters: Vec<String>,
 }
+
+/// How many clusters are named before the others are only counted.
+const NAMED: usize = 5;
 
 impl Finding {
     /// A finding that keeps the tree from being applied.
@@ -62,6 +67,7 @@ impl Finding {
             field: None,
             message,
             help: None,
+            clusters: Vec::new(),
         }
     }
 
@@ -92,18 +98,59 @@ impl Finding {
         self.help = Some(help.into());
         self
     }
+
+    /// What is wrong and where it shows: `ID message, in namespace/name`.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let scope = self.scope().map(|scope| format!(", {scope}"));
+        format!("{} {}{}", self.id, self.message, scope.unwrap_or_default())
+    }
+
+    /// The clusters that an overlay's finding is true of: `in clusters/a, clusters/b and 3 more`.
+    #[must_use]
+    pub fn scope(&self) -> Option<String> {
+        let named = &self.clusters[..self.clusters.len().min(NAMED)];
+        let (last, rest) = named.split_last()?;
+        Some(match (rest, self.clusters.len() - named.len()) {
+            ([], 0) => format!("in {last}"),
+            (rest, 0) => format!("in {} and {last}", rest.join(", ")),
+            (_, more) => format!("in {} and {more} more", named.join(", ")),
+        })
+    }
 }
 
-/// One line: `path:line:column: ID message (help)`.
+/// One line: `path:line:column: ID message, in namespace/name (help)`.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(span) = &self.span {
             write!(f, "{span}: ")?;
         }
-        write!(f, "{} {}", self.id, self.message)?;
+        f.write_str(&self.headline())?;
         match &self.help {
             Some(help) => write!(f, " ({help})"),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_clusters_are_named_and_the_others_counted() {
+        let scope = |count: usize| {
+            let mut finding = Finding::error("X01", "wrong");
+            finding.clusters = (0..count).map(|at| format!("n/{at}")).collect();
+            finding.scope()
+        };
+        assert_eq!(scope(0), None);
+        assert_eq!(scope(1).as_deref(), Some("in n/0"));
+        assert_eq!(scope(3).as_deref(), Some("in n/0, n/1 and n/2"));
+        assert_eq!(scope(5).as_deref(), Some("in n/0, n/1, n/2, n/3 and n/4"));
+        assert_eq!(
+            scope(7).as_deref(),
+            Some("in n/0, n/1, n/2, n/3, n/4 and 2 more")
+        );
     }
 }

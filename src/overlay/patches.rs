@@ -3,8 +3,6 @@
 //! In: all objects, expanded and raw. Out: the same objects, patched in place. It does not know
 //! where an object came from, only its labels: those of its definition are on it.
 
-use std::collections::HashSet;
-
 use super::{Entry, Overlays, select};
 use crate::api::embedded;
 use crate::api::overlay::Patch;
@@ -34,7 +32,7 @@ impl Overlays {
                     }
                 }
                 *patched |= run.met;
-                findings.extend(run.findings());
+                findings.extend(run.findings);
             }
             reached.iter().for_each(|origin| entry.reach(origin.span()));
         }
@@ -131,14 +129,6 @@ impl<'a> Run<'a> {
             None => finding,
         };
         self.findings.extend(findings.into_iter().map(of));
-    }
-
-    /// What was wrong, once: the same fault shows at every object.
-    fn findings(self) -> impl Iterator<Item = Finding> {
-        let mut seen = HashSet::new();
-        self.findings
-            .into_iter()
-            .filter(move |finding| seen.insert((finding.message.clone(), finding.span.clone())))
     }
 }
 

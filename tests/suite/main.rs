@@ -16,6 +16,7 @@ mod provenance;
 mod random;
 mod real;
 mod rehearsal;
+mod reporting;
 mod robust;
 mod rules;
 mod shipped;

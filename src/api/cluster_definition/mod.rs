@@ -56,6 +56,12 @@ pub(super) fn schema() -> Json {
     schema
 }
 
+/// What a definition is called.
+#[must_use]
+pub fn id(node: &Node) -> ObjectId {
+    document::identity(node, KIND).0
+}
+
 /// Reads a definition, overlays already merged. `None` when there is an error among the findings.
 #[must_use]
 pub fn read(node: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {

@@ -275,12 +275,11 @@ fn annotations(findings: &[Finding]) -> Vec<Annotation> {
             Severity::Warning => "warning",
             Severity::Info => return None,
         };
-        let message = format!("{} {}", finding.id, finding.message);
         Some(Annotation {
             path: span.path.to_string(),
             line: span.start.line,
             level: level.to_owned(),
-            message,
+            message: finding.headline(),
         })
     };
     findings

@@ -232,3 +232,18 @@ fn what_was_superseded_says_by_what() {
     let check = superseded("f", "r", "0123456789abcdef", "1/3 ready");
     assert_eq!(check.title, "superseded by 0123456789 at 1/3 ready");
 }
+
+#[test]
+fn what_an_overlay_brings_is_told_once_with_its_clusters() {
+    let mut finding = Finding::warning("N08", "too new");
+    finding.clusters = ["n/a", "n/b"].map(str::to_owned).to_vec();
+    let finding = finding.at(&crate::model::Span::new(&Arc::from("o.yaml"), 3, 1, 2));
+    let compiled = Compiled {
+        findings: vec![finding],
+        ..Compiled::default()
+    };
+    let check = plan("f", "r", &compiled, None);
+    assert_eq!(check.annotations[0].message, "N08 too new, in n/a and n/b");
+    let line = "- o.yaml:3:1: N08 too new, in n/a and n/b\n";
+    assert!(check.summary.ends_with(line), "{}", check.summary);
+}
