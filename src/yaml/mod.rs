@@ -7,6 +7,7 @@
 //! It does not know: what a document means, or what other files hold.
 
 mod builder;
+mod comments;
 mod documents;
 mod entries;
 mod problems;
@@ -14,6 +15,7 @@ mod scalar;
 mod syntax;
 mod write;
 
+pub use comments::{Comment, comments};
 pub use documents::read;
 pub use problems::problems;
 pub use write::write;

@@ -474,3 +474,57 @@ fn a_nul_byte_is_one_finding_that_thinks_of_utf_16() {
         assert_eq!(findings[0].span.as_ref().unwrap().to_string(), place);
     }
 }
+
+/// `line:column text`, with a `!` for those that stand behind something.
+fn remarks(text: &str) -> Vec<String> {
+    let say = |comment: &super::Comment| {
+        let start = comment.span.start;
+        let behind = if comment.is_alone { "" } else { "!" };
+        format!("{}:{}{} {behind}", start.line, start.column, comment.text)
+    };
+    let found = super::comments(&Arc::from("f.yaml"), text.as_bytes());
+    found
+        .iter()
+        .map(|one| say(one).trim_end().to_owned())
+        .collect()
+}
+
+#[test]
+fn comments_are_told_from_texts_that_look_like_them() {
+    let text = "\
+# top
+a: \"x # no\" # one
+b: 'y # no'
+c: y#no
+d: |
+  # no
+  z # no
+e: >- # two
+  # no
+\t
+f: plain # three
+   # four
+g: [1, # five
+  2] # sechs ü
+h: {\"k\": \"\\\" # no\"} # seven
+- # broken
+---
+i: 1 # eight
+";
+    let expected = [
+        "1:1 top",
+        "2:13 one !",
+        "8:7 two !",
+        "11:10 three !",
+        "12:4 four",
+        "13:8 five !",
+        "14:6 sechs ü !",
+        "15:21 seven !",
+        "18:6 eight !",
+    ];
+    assert_eq!(remarks(text), expected);
+    assert_eq!(remarks("\u{feff}# a\r\nb: c # d\r\n"), ["1:1 a", "2:6 d !"]);
+    let many = format!("a:\n{}- b\n", "  # c\n".repeat(500));
+    assert_eq!(remarks(&many).len(), 500);
+    assert_eq!(super::comments(&Arc::from("f.yaml"), b"\xff # a"), []);
+}
