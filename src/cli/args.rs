@@ -116,6 +116,8 @@ pub(super) enum FindingFormat {
     Text,
     /// One JSON document
     Json,
+    /// SARIF 2.1.0, for code scanning and editors
+    Sarif,
     /// GitHub workflow commands
     Github,
 }

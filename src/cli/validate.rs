@@ -10,10 +10,8 @@ pub(super) fn run(args: &ValidateArgs, ui: &Ui) -> anyhow::Result<Exit> {
     let fleet = Fleet::read(&args.fleet)?;
     ui.data(&match args.format {
         FindingFormat::Text => fleet.findings(ui.colours_data()),
-        FindingFormat::Json => format!(
-            "{}\n",
-            serde_json::to_string_pretty(&report::json(&fleet.compiled))?
-        ),
+        FindingFormat::Json => format!("{:#}\n", report::json(&fleet.compiled)),
+        FindingFormat::Sarif => format!("{:#}\n", report::sarif(&fleet.compiled)),
         FindingFormat::Github => report::github(&fleet.compiled),
     })?;
     Ok(Exit::failed_if(fleet.compiled.has_errors()))

@@ -9,13 +9,17 @@
 //! In: the fleet's [`Tree`] and those of overlay directories. Out: [`Compiled`]. A broken file gives
 //! findings and never hides the others. It does not know: where the trees came from.
 
+mod allow;
 mod metadata;
 mod once;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+pub use allow::Allowed;
+use allow::Remarks;
 use once::Papers;
+pub(crate) use once::without_numbers;
 
 use crate::api::fleet::Terms;
 use crate::api::kinds::{self, CAPSTAN};
@@ -39,6 +43,8 @@ pub struct Compiled {
     pub graph: Arc<Graph>,
     /// What is wrong, in order of path, line and id.
     pub findings: Vec<Finding>,
+    /// Warnings that a comment allows, in the same order; they are not among the findings.
+    pub allowed: Vec<Allowed>,
     /// How many definitions were read.
     pub definitions: usize,
 }
@@ -75,11 +81,7 @@ pub fn compile(tree: &Tree, overlays: &[Tree]) -> Compiled {
 /// The same, by what the Fleet document says of tenants and rules.
 #[must_use]
 pub fn compile_by(terms: &Terms, tree: &Tree, overlays: &[Tree]) -> Compiled {
-    let mut documents = Documents::default();
-    documents.read_fleet(tree);
-    for overlay in overlays {
-        documents.read_overlays(overlay);
-    }
+    let mut documents = Documents::of(tree, overlays);
     documents.findings.extend(tenancy::files(terms, tree));
     documents.compile(terms)
 }
@@ -92,9 +94,19 @@ struct Documents {
     raw: Vec<Object>,
     findings: Vec<Finding>,
     papers: Papers,
+    remarks: Remarks,
 }
 
 impl Documents {
+    fn of(tree: &Tree, overlays: &[Tree]) -> Self {
+        let mut documents = Self::default();
+        documents.read_fleet(tree);
+        for overlay in overlays {
+            documents.read_overlays(overlay);
+        }
+        documents
+    }
+
     fn read_fleet(&mut self, tree: &Tree) {
         let files = self.read(tree);
         if files == 0 && tree.problems.is_empty() {
@@ -135,6 +147,7 @@ impl Documents {
         let mut count = 0;
         for (path, text) in &tree.files {
             let (documents, findings) = yaml::read(path, text);
+            self.remarks.read(path, text);
             count += documents.len() + findings.len();
             self.findings.extend(findings);
             documents
@@ -249,10 +262,14 @@ impl Documents {
         self.findings
             .extend(tenancy::overlays(terms, overlays.reached()));
         sort(&mut self.findings);
+        let findings = once::told_once(self.findings, &self.papers, &objects);
+        let (mut findings, allowed) = self.remarks.settle(findings);
+        sort(&mut findings);
         Compiled {
-            findings: once::told_once(self.findings, &self.papers, &objects),
             objects,
             graph: Arc::new(graph),
+            findings,
+            allowed,
             definitions: count,
         }
     }

@@ -184,7 +184,7 @@ fn nameless<'w>(word: &'w str, name: &str) -> Cow<'w, str> {
 
 /// A text in which all numbers are alike: decimal or hexadecimal, and several with one sign between
 /// them are one, as in versions, networks and ids.
-fn without_numbers(text: &str) -> String {
+pub(crate) fn without_numbers(text: &str) -> String {
     let is_part = |c: char| c.is_alphanumeric();
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -206,8 +206,10 @@ fn is_list(plain: &str) -> bool {
     plain.chars().rev().nth(1) == Some('#')
 }
 
+/// Hexadecimal ones may be without digits: those that names end in have six.
 fn is_number(part: &str) -> bool {
-    part.contains(|c: char| c.is_ascii_digit()) && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+    let is_hex = part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hex && (part.len() >= 6 || part.contains(|c: char| c.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -276,6 +278,7 @@ mod tests {
         for (text, plain) in [
             ("10.0.0.0/14, 4.21.3", "#, #"),
             ("3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10", "#"),
+            ("kv-beefcd a bad face", "kv-# a bad face"),
             ("spec.nodePools[0].name", "spec.nodePools[#].name"),
             ("Standard_D4s_v3 ü1", "Standard_D4s_v3 ü1"),
         ] {

@@ -1,6 +1,7 @@
 //! The rule book: a page for each rule, with why it is there, what breaks it, what keeps it, and where
 //! it comes from. The pages are text beside this; the suite holds the rules to their examples.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use crate::model::Severity;
@@ -13,6 +14,14 @@ const FILES: &[&str] = &[
     include_str!("pages/fleet.md"),
     include_str!("pages/secrets.md"),
     include_str!("pages/tenancy.md"),
+    include_str!("pages/allowances.md"),
+];
+
+/// What is found beside the rules of the book, and has no page yet.
+const UNPAGED: &[&str] = &[
+    "O01", "O02", "R01", "R02", "R03", "R04", "S01", "S02", "S03", "S04", "S05", "S06", "S07",
+    "U01", "U02", "V01", "V02", "V03", "V04", "V05", "V06", "X01", "Y01", "Y02", "Y03", "Y04",
+    "Y05", "Y06", "Y07", "Y08", "Y09", "Y10", "Y11", "Y12",
 ];
 
 /// What is said of one rule.
@@ -57,6 +66,13 @@ pub fn pages() -> &'static [Page] {
 /// The page of a rule, by its id in any case.
 pub fn find(id: &str) -> Option<&'static Page> {
     pages().iter().find(|page| page.id.eq_ignore_ascii_case(id))
+}
+
+/// The ids of all findings there are, with a page or without, in order.
+pub fn ids() -> impl Iterator<Item = &'static str> {
+    let paged = pages().iter().map(|page| page.id);
+    let all: BTreeSet<&str> = paged.chain(UNPAGED.iter().copied()).collect();
+    all.into_iter()
 }
 
 /// How bad it is to break a rule of the book.

@@ -1,9 +1,16 @@
-//! What is found, as people and programs read it.
+//! What is found, as people and programs read it. `tests/reports` holds what one fleet is told in each
+//! format; with `CAPSTAN_WRITE=1` it is rewritten.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use capstan::compile::{Compiled, compile};
 use capstan::model::{Finding, Severity, Tree};
+use capstan::rules::book;
+use serde_json::Value as Json;
+
+use crate::cli::stdout;
 
 /// A fleet of these files.
 fn tree<'t>(files: impl IntoIterator<Item = (&'t str, String)>) -> Tree {
@@ -106,4 +113,168 @@ fn findings_of_definitions_stay_one_for_each() {
     let told = told(&compiled);
     assert_eq!(told.len(), 2, "{told:#?}");
     assert!(told.iter().all(|(_, clusters)| clusters.is_empty()));
+}
+
+#[test]
+fn a_warning_is_allowed_in_a_definition_and_in_an_overlay() {
+    let newer = "nodePools: [{name: mp2, version: 4.21.3, vmSize: Standard_D4s_v3, replicas: 2}]";
+    let allow = "# capstan:allow N08 the control plane follows";
+    let over = |end: &str, above: &str| {
+        let spec = format!("  merge:\n    {above}\n    {newer} {end}\n");
+        with_overlay(&spec)
+    };
+    let plain = over("", "");
+    assert_eq!(told(&plain).len(), 1, "{:#?}", told(&plain));
+    for compiled in [over(allow, ""), over("", allow)] {
+        assert_eq!(told(&compiled), [] as [(String, String); 0]);
+        let [allowed] = compiled.allowed.as_slice() else {
+            panic!("{:#?}", compiled.allowed)
+        };
+        assert_eq!(allowed.reason, "the control plane follows");
+        assert_eq!(allowed.finding.clusters.join(" "), ALL);
+    }
+    let lines = definition("one", "").replace("4.20.17", "4.21.3");
+    let lines = lines.replace(" replicas: 2}", &format!(" replicas: 2}} {allow}"));
+    let compiled = compile(&tree([("a.yaml", lines)]), &[]);
+    assert_eq!(compiled.allowed.len(), 1, "{:#?}", compiled.findings);
+}
+
+#[test]
+fn every_finding_has_an_id_that_is_known() {
+    let known: BTreeSet<&str> = book::ids().collect();
+    let pattern = regex::Regex::new("\"([A-Z][0-9]{2})\"").expect("a pattern");
+    let mut unknown = BTreeSet::new();
+    for room in [
+        "api", "compile", "expand", "graph", "overlay", "plan", "rules", "schema", "yaml",
+    ] {
+        for text in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(room)) {
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let ids = pattern.captures_iter(code).map(|found| found[1].to_owned());
+            unknown.extend(ids.filter(|id| !known.contains(id.as_str())));
+        }
+    }
+    // The name of a VM size in a table.
+    unknown.remove("D16");
+    assert_eq!(unknown, BTreeSet::new(), "rules/book.rs does not know them");
+}
+
+/// The files of Rust below a directory, but for tests.
+fn sources(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).expect("readable");
+    let paths = entries.map(|entry| entry.expect("entry").path());
+    let read = |path: std::path::PathBuf| match path.is_dir() {
+        true => sources(&path),
+        false if path.extension().is_some_and(|ending| ending == "rs") => {
+            vec![std::fs::read_to_string(&path).expect("text")]
+        }
+        false => Vec::new(),
+    };
+    let kept = paths.filter(|path| path.file_stem().is_none_or(|name| name != "tests"));
+    kept.flat_map(read).collect()
+}
+
+/// A fleet with something of everything: line ends of two kinds, a name that must be escaped, columns
+/// beside letters of two bytes, an overlay, and a warning that is allowed.
+fn session() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    let one = definition("one", "\ttags: {team: \"größe\", colour: 7} # a tab");
+    let one = one.replace("\ttags", "tags").replace('\n', "\r\n");
+    let two = definition("two", "tags: {} # capstan:allow N8 we raise it");
+    let pool = "version: 4.21.3, vmSize: Standard_X1";
+    let base = format!(
+        "  precedence: Enforced\n  merge:\n    nodePools:\n    # capstan:allow N08 the control plane follows\n    - {{name: '*', {pool}}}\n"
+    );
+    for (name, text) in [
+        ("clusters 100%.yaml", one),
+        ("two.yaml", two),
+        ("three.yaml", definition("three", "")),
+        ("overlay.yaml", overlay(&base)),
+    ] {
+        std::fs::write(directory.path().join(name), text).expect("written");
+    }
+    directory
+}
+
+fn validated(format: &str, path: &Path, code: i32) -> String {
+    let path = path.to_str().expect("UTF-8");
+    stdout(&["validate", "--format", format, path], code)
+}
+
+#[test]
+fn one_fleet_is_told_the_same_in_each_format() {
+    let directory = session();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports");
+    for format in ["text", "json", "github", "sarif"] {
+        let mut said = validated(format, directory.path(), 1);
+        if format == "sarif" {
+            // The book and the version have tests of their own.
+            let mut log: Json = serde_json::from_str(&said).expect("JSON");
+            log["runs"][0]["tool"] = Json::Null;
+            let results = log["runs"][0]["results"].as_array_mut().expect("results");
+            results
+                .iter_mut()
+                .for_each(|result| result["ruleIndex"] = Json::Null);
+            said = format!("{log:#}\n");
+        }
+        let file = kept.join(format!("session.{format}"));
+        if std::env::var_os("CAPSTAN_WRITE").is_some() {
+            std::fs::write(&file, &said).expect("writable");
+        }
+        let expected = std::fs::read_to_string(&file).unwrap_or_default();
+        assert_eq!(said, expected, "{}", file.display());
+    }
+}
+
+/// The log of a run, and its one run.
+fn sarif(path: &Path, code: i32) -> (Json, Json) {
+    let log: Json = serde_json::from_str(&validated("sarif", path, code)).expect("JSON");
+    let run = log["runs"][0].clone();
+    (log, run)
+}
+
+#[test]
+fn sarif_fits_the_published_schema() {
+    let schema = include_str!("../sarif/sarif-schema-2.1.0.json");
+    // One pattern has a `]` that only JavaScript takes for a letter.
+    let schema = schema.replace("{2}]?$", "{2}\\\\]?$");
+    let schema = serde_json::from_str(&schema).expect("JSON");
+    let options = jsonschema::options().should_validate_formats(true);
+    let validator = options.build(&schema).expect("a schema");
+    let empty = tempfile::tempdir().expect("a directory");
+    let (session, here) = (session(), Path::new(env!("CARGO_MANIFEST_DIR")));
+    for (path, code, at_least) in [
+        (session.path().to_owned(), 1, 5),
+        (empty.path().to_owned(), 0, 1),
+        (here.join("examples/quickstart"), 0, 0),
+        (here.join("tests/corpus"), 1, 20),
+    ] {
+        let (log, run) = sarif(&path, code);
+        let faults: Vec<String> = validator
+            .iter_errors(&log)
+            .map(|fault| fault.to_string())
+            .collect();
+        assert_eq!(faults, [""; 0], "{}", path.display());
+        let results = run["results"].as_array().expect("results");
+        assert!(results.len() >= at_least, "{}", path.display());
+    }
+}
+
+#[test]
+fn sarif_names_every_rule_and_what_is_suppressed() {
+    let session = session();
+    let (_, run) = sarif(session.path(), 1);
+    let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
+    let ids: Vec<&str> = rules
+        .iter()
+        .filter_map(|rule| rule["id"].as_str())
+        .collect();
+    assert!(book::ids().all(|id| ids.contains(&id)));
+    for result in run["results"].as_array().expect("results") {
+        let index = result["ruleIndex"].as_u64().expect("an index");
+        let index = usize::try_from(index).expect("small");
+        assert_eq!(ids[index], result["ruleId"], "{result}");
+        let suppressed = result["suppressions"][0]["justification"].as_str();
+        let expected = (result["ruleId"] == "N08").then_some("the control plane follows");
+        assert_eq!(suppressed, expected, "{result}");
+    }
 }

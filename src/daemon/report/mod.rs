@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::job::Failure;
-use crate::compile::Compiled;
+use crate::compile::{Allowed, Compiled};
 use crate::model::{Annotation, Check, CheckState, Finding, Object, ObjectId, Severity};
 use crate::plan::{self, ClusterSummary, Leaving, Rolled, Summary};
 
@@ -103,7 +103,8 @@ pub(super) fn refused(
         "not applied: {}",
         counted(compiled.count(Severity::Error), "error")
     );
-    let text = format!("{}\n\n{}", stays(good), findings(&compiled.findings));
+    let found = findings(&compiled.findings);
+    let text = format!("{}\n\n{found}{}", stays(good), allowed(&compiled.allowed));
     let check = check(
         sync_context(fleet),
         revision,
@@ -225,6 +226,7 @@ pub(super) fn plan(
     };
     told.extend(compiled.findings.iter().cloned());
     text.push_str(&findings(&told));
+    text.push_str(&allowed(&compiled.allowed));
     Check {
         annotations: annotations(&told),
         ..check(plan_context(fleet), revision, state, title, text)
@@ -265,6 +267,16 @@ fn findings(findings: &[Finding]) -> String {
         .filter(|finding| finding.severity != Severity::Info)
         .collect();
     list(told.into_iter().map(ToString::to_string))
+}
+
+/// The warnings that somebody allows, with the reasons; nothing when there is none.
+fn allowed(allowed: &[Allowed]) -> String {
+    if allowed.is_empty() {
+        return String::new();
+    }
+    let line = |one: &Allowed| format!("{}: {}", one.finding.headline(), one.reason);
+    let count = counted(allowed.len(), "warning");
+    format!("\n{count} allowed:\n\n{}", list(allowed.iter().map(line)))
 }
 
 fn annotations(findings: &[Finding]) -> Vec<Annotation> {

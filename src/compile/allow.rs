@@ -1,0 +1,347 @@
+//! Warnings that somebody allows with a comment: `# capstan:allow N08, C14 reason`.
+//!
+//! In: the files of the trees, and what was found in them. Out: the findings without the warnings that
+//! are allowed, those with their reasons, and Y20 to Y23 for remarks that cannot be read, that name no
+//! rule, an error, or nothing that is there. It does not know the rules.
+//!
+//! A remark is for the line that it ends. One that stands alone is for the next line that is no comment.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::model::{Finding, Severity, Span};
+use crate::rules::book;
+use crate::schema::nearest;
+use crate::yaml::{self, Comment};
+
+/// What every remark begins with.
+const MARK: &str = "capstan:";
+const ALLOW: &str = "capstan:allow";
+const FORM: &str = "write `# capstan:allow N08 reason`, several rules between commas";
+
+/// A warning that a comment allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// The warning.
+    pub finding: Finding,
+    /// Why it may stay, as somebody wrote it.
+    pub reason: String,
+    /// The comment.
+    pub by: Span,
+}
+
+/// The remarks of all files.
+#[derive(Debug, Default)]
+pub(super) struct Remarks {
+    remarks: Vec<Remark>,
+    /// Those for each line, by their places in the list.
+    lines: HashMap<(Arc<str>, u32), Vec<usize>>,
+    findings: Vec<Finding>,
+}
+
+/// One rule that is allowed on one line.
+#[derive(Debug)]
+struct Remark {
+    id: &'static str,
+    line: u32,
+    reason: String,
+    span: Span,
+    met: Met,
+}
+
+/// The best that a remark came across; what stands first is best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Met {
+    Warning,
+    Error,
+    Info,
+    Nothing,
+}
+
+impl Remarks {
+    /// Reads the remarks of a file. JSON has no comments.
+    pub(super) fn read(&mut self, path: &Arc<str>, text: &[u8]) {
+        let has_mark = || text.windows(MARK.len()).any(|part| part == MARK.as_bytes());
+        if path.ends_with(".json") || !has_mark() {
+            return;
+        }
+        let comments = yaml::comments(path, text);
+        let alone = comments.iter().filter(|comment| comment.is_alone);
+        let alone: BTreeSet<u32> = alone.map(|comment| comment.span.start.line).collect();
+        for comment in &comments {
+            let Some(said) = remark(&comment.text) else {
+                continue;
+            };
+            let mut line = comment.span.start.line;
+            while alone.contains(&line) {
+                line += 1;
+            }
+            self.add(comment, said, line);
+        }
+    }
+
+    fn add(&mut self, comment: &Comment, said: &str, line: u32) {
+        let (ids, reason) = match parts(said) {
+            Ok(parts) => parts,
+            Err(message) => return self.find("Y20", &comment.span, message, FORM),
+        };
+        for id in ids {
+            let Some(id) = book::ids().find(|known| known.eq_ignore_ascii_case(id)) else {
+                self.unknown(id, &comment.span);
+                continue;
+            };
+            let place = (Arc::clone(&comment.span.path), line);
+            let here = self.lines.entry(place).or_default();
+            here.push(self.remarks.len());
+            self.remarks.push(Remark {
+                id,
+                line,
+                reason: reason.to_owned(),
+                span: comment.span.clone(),
+                met: Met::Nothing,
+            });
+        }
+    }
+
+    /// Takes what is allowed out of the findings, and adds what is wrong with the remarks.
+    pub(super) fn settle(mut self, findings: Vec<Finding>) -> (Vec<Finding>, Vec<Allowed>) {
+        let mut allowed = Vec::new();
+        let mut told = Vec::with_capacity(findings.len());
+        for finding in findings {
+            match self.meet(&finding) {
+                Some((reason, by)) => allowed.push(Allowed {
+                    finding,
+                    reason,
+                    by,
+                }),
+                None => told.push(finding),
+            }
+        }
+        // With errors some rules could not look, and what is not found may be there.
+        let whole = told
+            .iter()
+            .all(|finding| finding.severity != Severity::Error);
+        let judged = self.remarks.iter();
+        let judged = judged.filter(|remark| whole || remark.met != Met::Nothing);
+        told.extend(judged.filter_map(Remark::useless));
+        told.append(&mut self.findings);
+        (told, allowed)
+    }
+
+    /// The reason and the place of the remark that allows a finding.
+    fn meet(&mut self, finding: &Finding) -> Option<(String, Span)> {
+        let span = finding.span.as_ref().filter(|_| !self.lines.is_empty())?;
+        let here = self.lines.get(&(Arc::clone(&span.path), span.start.line))?;
+        let met = match finding.severity {
+            Severity::Warning => Met::Warning,
+            Severity::Error => Met::Error,
+            Severity::Info => Met::Info,
+        };
+        let mut allows = None;
+        for at in here {
+            let remark = &mut self.remarks[*at];
+            if remark.id == finding.id {
+                remark.met = remark.met.min(met);
+                allows = allows.or(Some((remark.reason.clone(), remark.span.clone())));
+            }
+        }
+        allows.filter(|_| met == Met::Warning)
+    }
+
+    fn unknown(&mut self, id: &str, span: &Span) {
+        let help = match nearest(id, book::ids()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`capstan rules` lists them".to_owned(),
+        };
+        self.find("Y21", span, format!("there is no rule `{id}`"), &help);
+    }
+
+    fn find(&mut self, id: &'static str, span: &Span, message: String, help: &str) {
+        let finding = Finding::warning(id, message).at(span).help(help);
+        self.findings.push(finding);
+    }
+}
+
+impl Remark {
+    /// Why it is of no use, if it is not.
+    fn useless(&self) -> Option<Finding> {
+        let (id, line) = (self.id, self.line);
+        let (rule, message, help) = match self.met {
+            Met::Warning => return None,
+            Met::Error => (
+                "Y22",
+                format!("{id} is an error, and no error can be allowed"),
+                "mend it, and remove this remark",
+            ),
+            Met::Info => (
+                "Y23",
+                format!("{id} is only good to know, and needs no leave"),
+                "remove this remark",
+            ),
+            Met::Nothing if id.starts_with('U') => (
+                "Y22",
+                format!("{id} is told of a change, and cannot be allowed in a file"),
+                "remove this remark",
+            ),
+            Met::Nothing => (
+                "Y23",
+                format!("there is no {id} on line {line} to allow"),
+                "remove this remark, or put it at the end of the line that the warning points at, or above it",
+            ),
+        };
+        Some(Finding::warning(rule, message).at(&self.span).help(help))
+    }
+}
+
+/// The remark in a comment, without a comment of its own behind it.
+fn remark(comment: &str) -> Option<&str> {
+    let mut parts = comment.split(" # ").map(str::trim);
+    parts.find(|part| {
+        let word = part.strip_prefix(MARK);
+        word.is_some_and(|word| word.starts_with(|c: char| c.is_alphanumeric()))
+    })
+}
+
+/// The rules that a remark names, and the reason; or what is wrong with it.
+fn parts(said: &str) -> Result<(Vec<&str>, &str), String> {
+    let (word, mut rest) = said.split_once(char::is_whitespace).unwrap_or((said, ""));
+    if word != ALLOW {
+        return Err(format!("`{word}` says nothing to Capstan"));
+    }
+    let mut ids = Vec::new();
+    loop {
+        rest = rest.trim_start();
+        let end = rest.find(|c: char| c == ',' || c.is_whitespace());
+        let (id, after) = rest.split_at(end.unwrap_or(rest.len()));
+        ids.extend(Some(id).filter(|id| !id.is_empty()));
+        match after.trim_start().strip_prefix(',') {
+            Some(after) => rest = after,
+            None => {
+                rest = after.trim();
+                break;
+            }
+        }
+    }
+    match (ids.as_slice(), rest) {
+        ([], _) => Err(format!("`{ALLOW}` names no rule")),
+        (_, "") => Err(format!("`{ALLOW}` gives no reason")),
+        _ => Ok((ids, rest)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes of `line id` warnings, or errors with a `!`, in a file: what is told, what is allowed.
+    fn settled(text: &str, found: &[(u32, &'static str)]) -> (Vec<String>, Vec<String>) {
+        let path: Arc<str> = Arc::from("a.yaml");
+        let mut remarks = Remarks::default();
+        remarks.read(&path, text.as_bytes());
+        let finding = |(line, id): &(u32, &'static str)| {
+            let finding = match id.strip_suffix('!') {
+                Some(id) => Finding::error(id, "bad"),
+                None => Finding::warning(id, "odd"),
+            };
+            finding.at(&Span::new(&path, *line, 1, 1))
+        };
+        let (told, allowed) = remarks.settle(found.iter().map(finding).collect());
+        let line = |finding: &Finding| finding.span.as_ref().map_or(0, |span| span.start.line);
+        let tell = |one: &Finding| format!("{} {} {}", line(one), one.id, one.message);
+        let allow =
+            |one: &Allowed| format!("{} {}: {}", line(&one.finding), one.finding.id, one.reason);
+        (
+            told.iter().map(tell).collect(),
+            allowed.iter().map(allow).collect(),
+        )
+    }
+
+    #[test]
+    fn a_warning_is_allowed_from_its_line_or_from_above() {
+        let text = "\
+a: 1 # capstan:allow N08 raised next week
+# capstan:allow N08,C14 , n12 we know # and more
+# another remark
+b: 1
+c: 1 # see T-1 # capstan:allow N08 it is asked for in #7
+";
+        let found = [
+            (1, "N08"),
+            (4, "C14"),
+            (4, "N08"),
+            (4, "N12"),
+            (5, "N08"),
+            (5, "C14"),
+        ];
+        let (told, allowed) = settled(text, &found);
+        assert_eq!(told, ["5 C14 odd"]);
+        let expected = [
+            "1 N08: raised next week",
+            "4 C14: we know",
+            "4 N08: we know",
+            "4 N12: we know",
+            "5 N08: it is asked for in #7",
+        ];
+        assert_eq!(allowed, expected);
+    }
+
+    #[test]
+    fn a_remark_that_allows_nothing_is_told() {
+        let text = "\
+a: 1 # capstan:allow N08 why not
+b: 1 # capstan:allow N11 we like it
+c: 1 # capstan:allow U02 we like it
+# capstan:allow N08 for the next line
+
+d: 1
+";
+        let (told, allowed) = settled(text, &[(2, "N11!")]);
+        let expected = [
+            "2 N11 bad",
+            "2 Y22 N11 is an error, and no error can be allowed",
+        ];
+        assert_eq!(told, expected, "with an error no other remark is judged");
+        assert_eq!(allowed, [""; 0]);
+        let (told, allowed) = settled(text, &[(6, "N08")]);
+        let expected = [
+            "6 N08 odd",
+            "1 Y23 there is no N08 on line 1 to allow",
+            "2 Y23 there is no N11 on line 2 to allow",
+            "3 Y22 U02 is told of a change, and cannot be allowed in a file",
+            "4 Y23 there is no N08 on line 5 to allow",
+        ];
+        assert_eq!(
+            (told, allowed),
+            (expected.map(str::to_owned).to_vec(), vec![])
+        );
+    }
+
+    #[test]
+    fn a_remark_that_cannot_be_read_is_told() {
+        for (comment, message) in [
+            ("capstan:allow", "Y20 `capstan:allow` names no rule"),
+            ("capstan:allow , ,", "Y20 `capstan:allow` names no rule"),
+            ("capstan:allow N08", "Y20 `capstan:allow` gives no reason"),
+            ("capstan:allow N08,", "Y20 `capstan:allow` gives no reason"),
+            (
+                "capstan:allow N08 # no",
+                "Y20 `capstan:allow` gives no reason",
+            ),
+            (
+                "capstan:alow N08 so",
+                "Y20 `capstan:alow` says nothing to Capstan",
+            ),
+            ("capstan:allow N8 so", "Y21 there is no rule `N8`"),
+        ] {
+            let (told, _) = settled(&format!("a: 1 # {comment}\n"), &[]);
+            assert_eq!(told, [format!("1 {message}")], "{comment}");
+        }
+        for text in [
+            "a: 'x # capstan:allow N08'",
+            "a: 1 # capstan: the tool",
+            "a: |\n  # capstan:alow\n",
+        ] {
+            assert_eq!(settled(text, &[]).0, [""; 0], "{text}");
+        }
+    }
+}
