@@ -23,6 +23,8 @@ pub(super) enum Command {
     Render(RenderArgs),
     /// Find mistakes in a fleet, with their lines
     Validate(ValidateArgs),
+    /// Show which line of which file sets each value of an object, and what it overrode
+    Explain(ExplainArgs),
     /// Show what depends on what, and the critical path
     Graph(GraphArgs),
     /// Show what would be done, and what it touches
@@ -120,6 +122,26 @@ pub(super) enum FindingFormat {
     Sarif,
     /// GitHub workflow commands
     Github,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    /// As Kind/namespace/name; the namespace may be left out where the name is unique. Definitions and
+    /// embedded resources can be meant
+    pub(super) object: String,
+    /// A field and what is below it, as `spec.nodePools[0].version`, `spec.nodePools[mp1]` or a JSON pointer
+    /// [default: all of it]
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(super) field: String,
+    /// The fleet's directory, or one file
+    #[arg(short = 'C', value_name = "PATH", default_value = ".")]
+    pub(super) path: PathBuf,
+    /// A further directory of Overlay documents; may be given more than once
+    #[arg(long, value_name = "DIR")]
+    pub(super) overlays: Vec<PathBuf>,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
 }
 
 #[derive(Debug, Args)]

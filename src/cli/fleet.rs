@@ -7,6 +7,7 @@ use super::report;
 use super::ui::Ui;
 use crate::adapters::git::directory;
 use crate::api::fleet::Terms;
+use crate::compile::explain::{Explanation, explain};
 use crate::compile::{Compiled, compile_by};
 use crate::model::Tree;
 use crate::settings;
@@ -39,6 +40,11 @@ impl Fleet {
             overlays,
             compiled,
         })
+    }
+
+    /// Where the values of its objects come from.
+    pub(super) fn explanation(&self) -> Explanation {
+        explain(&self.tree, &self.overlays, &self.compiled)
     }
 
     /// The findings as text.

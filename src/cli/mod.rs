@@ -10,6 +10,7 @@ mod cluster;
 mod crds;
 mod demo;
 mod embedded;
+mod explain;
 mod fleet;
 mod graph;
 mod live;
@@ -23,6 +24,7 @@ mod standing;
 mod status;
 mod ui;
 mod validate;
+mod wanted;
 mod why;
 
 pub use rehearse::Rehearsal;
@@ -74,6 +76,7 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
     match command {
         Command::Render(args) => render::run(&args, ui),
         Command::Validate(args) => validate::run(&args, ui),
+        Command::Explain(args) => explain::run(&args, ui),
         Command::Graph(args) => graph::run(&args, ui),
         Command::Plan(args) => plan::run(&args, ui, environment),
         Command::Apply(args) => apply::run(&args, ui, environment),

@@ -10,6 +10,7 @@
 //! findings and never hides the others. It does not know: where the trees came from.
 
 mod allow;
+pub mod explain;
 mod metadata;
 mod once;
 
@@ -84,6 +85,14 @@ pub fn compile_by(terms: &Terms, tree: &Tree, overlays: &[Tree]) -> Compiled {
     let mut documents = Documents::of(tree, overlays);
     documents.findings.extend(tenancy::files(terms, tree));
     documents.compile(terms)
+}
+
+/// The definitions with their overlays merged, in order, sound or not.
+fn merged(tree: &Tree, overlays: &[Tree]) -> Vec<Node> {
+    let documents = Documents::of(tree, overlays);
+    let mut overlays = Overlays::new(documents.overlays, ListKeys::default());
+    let definitions = documents.definitions.into_iter();
+    definitions.map(|node| overlays.merge(node).0).collect()
 }
 
 /// The documents of the trees, by what they are.

@@ -83,6 +83,21 @@ fn is_client_secret(name: &str, text: &str) -> bool {
     CLIENT_SECRETS.contains(&letters.as_str()) && !filled_in
 }
 
+/// Whether a text that goes by `name` holds a secret in clear text, as P02 to P04 have it.
+#[must_use]
+pub fn is_secret(name: &str, text: &str) -> bool {
+    looks(name, text).next().is_some()
+}
+
+/// What a text that goes by `name` holds, plain or in base64.
+fn looks(name: &str, text: &str) -> impl Iterator<Item = &'static Look> {
+    let plain = decoded(text);
+    LOOKS.iter().filter(move |look| {
+        let is = |text: &str| (look.is)(name, text);
+        !is_encrypted(text) && (is(text) || plain.as_deref().is_some_and(is))
+    })
+}
+
 /// P02 to P04: no text holds a private key, a kubeconfig with credentials or a client's secret, plain or
 /// in base64. Values of a Secret are left to P01, those of a sealed one are encrypted.
 pub(super) fn texts_hold_no_secrets(object: &Object) -> Vec<Finding> {
@@ -95,14 +110,7 @@ pub(super) fn texts_hold_no_secrets(object: &Object) -> Vec<Finding> {
     for (key, node) in fields {
         let way = Way::Key(&Way::Top, &key.name);
         each_text(&key.name, node, &way, &mut |name, node, way| {
-            let Some(text) = node.as_str().filter(|text| !is_encrypted(text)) else {
-                return;
-            };
-            let plain = decoded(text);
-            let is = |look: &&Look| {
-                (look.is)(name, text) || plain.as_ref().is_some_and(|text| (look.is)(name, text))
-            };
-            for look in LOOKS.iter().filter(is) {
+            for look in looks(name, node.as_str().unwrap_or_default()) {
                 let message = format!("{name} holds {}", look.holds);
                 findings.push(finding(object, look.id, node, &way.path(), message));
             }

@@ -9,6 +9,7 @@ mod corpus;
 mod crds;
 mod daemon;
 mod expand;
+mod explain;
 mod faults;
 mod follow;
 mod oracle;

@@ -1,0 +1,138 @@
+//! `capstan explain`: which line of which file sets each value of an object, and what it overrode.
+
+mod field;
+
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+
+use super::Exit;
+use super::args::{DataFormat, ExplainArgs, FleetArgs};
+use super::fleet::Fleet;
+use super::ui::Ui;
+use super::wanted::Wanted;
+use crate::compile::explain::{By, Field, Layer};
+use crate::model::{Node, ObjectId, Value};
+
+/// Exit 2 when there is no such object or field.
+pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
+    let wanted = Wanted::read(&args.object)?;
+    let fleet = Fleet::read(&FleetArgs {
+        path: args.path.clone(),
+        overlays: args.overlays.clone(),
+    })?;
+    if fleet.compiled.has_errors() {
+        ui.say("the fleet has errors, which `capstan validate` shows: objects may be missing");
+    }
+    let explanation = fleet.explanation();
+    let ids: Vec<(usize, &ObjectId)> = explanation.ids().enumerate().collect();
+    let at = wanted.find(&ids, &format!("nothing in {}", args.path.display()))?;
+    let path = field::resolve(explanation.object(at), &args.field)?;
+    let (id, fields) = (ids[at].1, explanation.fields(at, &path));
+    ui.data(&match args.format {
+        DataFormat::Text => text(id, &fields),
+        DataFormat::Json => format!("{:#}\n", report(id, &fields)),
+    })?;
+    Ok(Exit::Fine)
+}
+
+fn text(id: &ObjectId, fields: &[Field]) -> String {
+    let mut out = format!("{id}\n");
+    for field in fields {
+        let hidden = field.is_secret;
+        let _ = writeln!(out, "\n{}: {}", field.path, value(&field.layers[0], hidden));
+        for (depth, layer) in field.layers.iter().enumerate() {
+            let _ = match depth {
+                0 => writeln!(out, "  {}", by(layer)),
+                _ => writeln!(out, "  overrides {}, {}", value(layer, hidden), by(layer)),
+            };
+        }
+    }
+    out
+}
+
+/// A value in one line.
+fn value(layer: &Layer, is_secret: bool) -> String {
+    match &layer.value {
+        _ if is_secret => "(a secret, not shown)".to_owned(),
+        None => "what expansion makes".to_owned(),
+        Some(node) => match &node.value {
+            Value::Float(_, text) => text.to_string(),
+            Value::String(text) if is_plain(text) => text.to_string(),
+            _ => node.to_json().to_string(),
+        },
+    }
+}
+
+/// Whether a text can be told from other values without quotes, and cannot move a cursor.
+fn is_plain(text: &str) -> bool {
+    let other = matches!(text, "" | "true" | "false" | "null") || text.parse::<f64>().is_ok();
+    !other && text.trim() == text && !text.contains(char::is_control)
+}
+
+/// Who set a value, and where.
+fn by(layer: &Layer) -> String {
+    let span = &layer.span;
+    match &layer.by {
+        By::Definition(id) => format!(
+            "set by the definition {}/{} at {span}",
+            id.namespace, id.name
+        ),
+        By::Overlay(name, precedence) => {
+            format!("set by the overlay `{name}` ({precedence:?}) at {span}")
+        }
+        By::Patch(name) => format!("set by a patch of the overlay `{name}` at {span}"),
+        By::File => format!("set at {span}"),
+        By::Derived => format!("derived from {span}"),
+        By::Default => format!("filled in by Capstan for {span}"),
+    }
+}
+
+fn report(id: &ObjectId, fields: &[Field]) -> Json {
+    json!({
+        "apiVersion": "capstan.dev/v1alpha1",
+        "kind": "Explanation",
+        "object": id.to_string(),
+        "fields": fields.iter().map(field_json).collect::<Vec<_>>(),
+    })
+}
+
+/// The layer that won, with those it overrode.
+fn field_json(field: &Field) -> Json {
+    let mut json = layer_json(&field.layers[0]);
+    json["field"] = json!(field.path.to_string());
+    json["pointer"] = json!(field.path.pointer());
+    json["secret"] = json!(field.is_secret);
+    let overridden = field.layers[1..].iter().map(layer_json);
+    json["overrides"] = overridden.collect();
+    json
+}
+
+fn layer_json(layer: &Layer) -> Json {
+    let (by, name, precedence) = match &layer.by {
+        By::Definition(id) => (
+            "definition",
+            Some(format!("{}/{}", id.namespace, id.name)),
+            None,
+        ),
+        By::Overlay(name, precedence) => (
+            "overlay",
+            Some(name.clone()),
+            Some(format!("{precedence:?}")),
+        ),
+        By::Patch(name) => ("patch", Some(name.clone()), None),
+        By::File => ("file", None, None),
+        By::Derived => ("derived", None, None),
+        By::Default => ("default", None, None),
+    };
+    let start = layer.span.start;
+    json!({
+        "value": layer.value.as_ref().map(Node::to_json),
+        "by": by,
+        "name": name,
+        "precedence": precedence,
+        "path": &*layer.span.path,
+        "line": start.line,
+        "column": start.column,
+    })
+}

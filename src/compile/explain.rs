@@ -1,0 +1,313 @@
+//! Where each value of an object is set, and what it overrode.
+//!
+//! In: the trees and what they came to. Out: for each value the places that set it, the one that won
+//! first, with who wrote there. Compiling keeps the places, not the values it gave up: those are read
+//! again from the files, and what expansion had made is made once more without patches. Only whoever
+//! asks pays for that. It does not know how any of this is printed, and says of secrets only that they
+//! are some.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Compiled, merged};
+use crate::api::kinds::CAPSTAN;
+use crate::api::overlay::Precedence;
+use crate::api::{cluster_definition, embedded};
+use crate::model::{Node, Object, ObjectId, Origin, Path, Segment, Span, Tree, Value};
+use crate::{expand, rules, yaml};
+
+/// The objects of a fleet, and where their values come from.
+pub struct Explanation {
+    /// Definitions with their overlays merged, top-level objects, and what is embedded in them.
+    objects: Vec<(ObjectId, Node)>,
+    /// What expansion made, before patches and `properties`.
+    bare: HashMap<ObjectId, Node>,
+    written: HashMap<Span, Written>,
+    /// Where secrets were found.
+    secrets: HashSet<Span>,
+}
+
+/// A value of an object, or an empty map or list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Where it stands in the object.
+    pub path: Path,
+    /// What set it, then what that overrode, the newest first. Never empty.
+    pub layers: Vec<Layer>,
+    /// Whether it is secret, or something that it overrode; no value is in the layers then.
+    pub is_secret: bool,
+}
+
+/// One value that was set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer {
+    /// It; none when it is secret, or was made by expansion and given up.
+    pub value: Option<Node>,
+    /// The place to edit.
+    pub span: Span,
+    /// Who set it there.
+    pub by: By,
+}
+
+/// Who sets a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A definition.
+    Definition(ObjectId),
+    /// What an overlay, named here, merges into definitions.
+    Overlay(String, Precedence),
+    /// A patch of the overlay of this name.
+    Patch(String),
+    /// A plain object of the fleet.
+    File,
+    /// Expansion, which made it of what stands there.
+    Derived,
+    /// Expansion, for the definition or object whose name stands there: a default or a constant.
+    Default,
+}
+
+/// A value as a file has it.
+struct Written {
+    value: Node,
+    by: By,
+    /// Whether it is the name of a document that is no overlay.
+    is_name: bool,
+}
+
+/// Reads the trees again for the sake of [`Explanation::fields`].
+#[must_use]
+pub fn explain(tree: &Tree, overlays: &[Tree], compiled: &Compiled) -> Explanation {
+    let definitions = merged(tree, overlays);
+    let mut bare = HashMap::new();
+    for definition in &definitions {
+        let (definition, _) = cluster_definition::read(&without_properties(definition.clone()));
+        let expanded = definition.map(|definition| expand::expand(&definition).0);
+        let expanded = expanded.unwrap_or_default();
+        bare.extend(expanded.iter().flat_map(with_embedded));
+    }
+    let of_definition = |node: Node| (cluster_definition::id(&node), node);
+    let mut seen = HashSet::new();
+    let definitions = definitions.into_iter().map(of_definition);
+    let definitions = definitions.filter(|(id, _)| seen.insert(id.clone()));
+    let objects = compiled.objects.iter().flat_map(with_embedded);
+    let mut written = HashMap::new();
+    for tree in std::iter::once(tree).chain(overlays) {
+        for (path, text) in &tree.files {
+            let (documents, _) = yaml::read(path, text);
+            documents.iter().for_each(|one| note(one, &mut written));
+        }
+    }
+    let found = compiled.findings.iter();
+    let secrets = found.filter(|finding| finding.id.starts_with('P'));
+    Explanation {
+        objects: definitions.chain(objects).collect(),
+        bare,
+        written,
+        secrets: secrets.filter_map(|finding| finding.span.clone()).collect(),
+    }
+}
+
+impl Explanation {
+    /// What the objects are called, in order.
+    pub fn ids(&self) -> impl Iterator<Item = &ObjectId> {
+        self.objects.iter().map(|(id, _)| id)
+    }
+
+    /// The object at a place of [`Self::ids`].
+    #[must_use]
+    pub fn object(&self, at: usize) -> &Node {
+        &self.objects[at].1
+    }
+
+    /// The values at `path` of the object at a place of [`Self::ids`], and below.
+    #[must_use]
+    pub fn fields(&self, at: usize, path: &Path) -> Vec<Field> {
+        let (id, object) = &self.objects[at];
+        let mut fields = Vec::new();
+        let Some(node) = object.lookup(path) else {
+            return fields;
+        };
+        let beside = path.0.split_last().and_then(|(last, parents)| {
+            let parent = object.lookup(&Path(parents.to_vec()))?;
+            Some(name_of(parent, last))
+        });
+        leaves(
+            node,
+            path,
+            beside.unwrap_or_default(),
+            &mut |node, path, name| {
+                fields.push(self.field(id, node, path, name));
+            },
+        );
+        fields
+    }
+
+    fn field(&self, id: &ObjectId, node: &Node, path: &Path, name: &str) -> Field {
+        let origins = std::iter::successors(Some(&node.origin), |origin| origin.beneath());
+        let layer = |(depth, origin)| self.layer(id, path, origin, (depth == 0).then_some(node));
+        let mut layers: Vec<Layer> = origins.enumerate().map(layer).collect();
+        let is_secret =
+            is_hidden(id, path) || layers.iter().any(|layer| self.holds_secret(layer, name));
+        if is_secret {
+            layers.iter_mut().for_each(|layer| layer.value = None);
+        }
+        Field {
+            path: path.clone(),
+            layers,
+            is_secret,
+        }
+    }
+
+    /// One layer. Of the newest the value is known, of the others it is looked for.
+    fn layer(&self, id: &ObjectId, path: &Path, origin: &Origin, known: Option<&Node>) -> Layer {
+        let span = origin.span();
+        let written = self.written.get(span);
+        let made = || {
+            let made = self.bare.get(id).and_then(|bare| bare.lookup(path));
+            made.filter(|made| made.span() == span)
+        };
+        let value = known.or_else(made);
+        let by = match (written, value) {
+            (Some(written), Some(value)) if text(value) != text(&written.value) => {
+                made_of(written, value)
+            }
+            // What was made of a name is not known to be the name.
+            (Some(written), None) if written.is_name => By::Default,
+            (Some(written), _) => written.by.clone(),
+            (None, _) => By::Default,
+        };
+        let as_written = written.filter(|_| by != By::Default).map(|one| &one.value);
+        Layer {
+            value: value.or(as_written).cloned(),
+            span: span.clone(),
+            by,
+        }
+    }
+
+    fn holds_secret(&self, layer: &Layer, name: &str) -> bool {
+        let text = layer.value.as_ref().and_then(Node::as_str);
+        self.secrets.contains(&layer.span) || text.is_some_and(|text| rules::is_secret(name, text))
+    }
+}
+
+/// Who made `value` of what is written.
+fn made_of(written: &Written, value: &Node) -> By {
+    let (made, source) = (text(value), text(&written.value));
+    match written.is_name && !made.contains(&source) {
+        true => By::Default,
+        false => By::Derived,
+    }
+}
+
+/// A value as people write it; of a map or list its JSON.
+fn text(node: &Node) -> String {
+    match &node.value {
+        Value::String(text) => text.to_string(),
+        Value::Float(_, text) => text.to_string(),
+        _ => node.to_json().to_string(),
+    }
+}
+
+/// What of an object is never shown.
+fn is_hidden(id: &ObjectId, path: &Path) -> bool {
+    let key = |at: usize| match path.0.get(at) {
+        Some(Segment::Key(key)) => key.as_str(),
+        _ => "",
+    };
+    let copy = "kubectl.kubernetes.io/last-applied-configuration";
+    id.is("", "Secret") && (matches!(key(0), "data" | "stringData") || key(2) == copy)
+}
+
+/// An object and what is embedded in it.
+fn with_embedded(object: &Object) -> impl Iterator<Item = (ObjectId, Node)> {
+    let embedded = embedded::resources(object).into_iter();
+    let embedded = embedded.map(|(_, resource)| (resource.id, resource.node));
+    std::iter::once((object.id.clone(), object.node.clone())).chain(embedded)
+}
+
+/// A definition without what it says of Azure's own fields, which lies on what expansion makes.
+fn without_properties(mut definition: Node) -> Node {
+    fn strip(node: &mut Node) {
+        match &mut node.value {
+            Value::Map(map) => {
+                drop(map.remove("properties"));
+                map.iter_mut().for_each(|(_, node)| strip(node));
+            }
+            Value::List(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    strip(&mut definition);
+    definition
+}
+
+/// Notes every value of a document, and who wrote it.
+fn note(document: &Node, written: &mut HashMap<Span, Written>) {
+    let kind = document.text(&["kind"]).unwrap_or_default();
+    let version = document.text(&["apiVersion"]).unwrap_or_default();
+    let ours = version.split('/').next() == Some(CAPSTAN);
+    let name = document.text(&["metadata", "name"]).unwrap_or_default();
+    match (ours, kind, document.get("items").and_then(Node::as_list)) {
+        (false, list, Some(items)) if list.ends_with("List") => {
+            items.iter().for_each(|item| note(item, written));
+        }
+        (true, "Overlay", _) => {
+            let precedence = match document.text(&["spec", "precedence"]) {
+                Some("Enforced") => Precedence::Enforced,
+                _ => Precedence::Default,
+            };
+            for (part, by) in [
+                ("merge", By::Overlay(name.to_owned(), precedence)),
+                ("patches", By::Patch(name.to_owned())),
+            ] {
+                let part = document.at(&["spec", part]);
+                part.into_iter()
+                    .for_each(|part| note_all(part, &by, None, written));
+            }
+        }
+        (true, "ClusterDefinition", _) => {
+            let by = By::Definition(cluster_definition::id(document));
+            note_all(document, &by, Some(name), written);
+        }
+        _ => note_all(document, &By::File, Some(name), written),
+    }
+}
+
+fn note_all(node: &Node, by: &By, name: Option<&str>, written: &mut HashMap<Span, Written>) {
+    leaves(node, &Path::default(), "", &mut |node, path, _| {
+        let is_name = name.is_some() && *path == Path::dotted("metadata.name");
+        written
+            .entry(node.span().clone())
+            .or_insert_with(|| Written {
+                value: node.clone(),
+                by: by.clone(),
+                is_name,
+            });
+    });
+}
+
+/// Every value below `node` that holds no other, with its path and the name it goes by.
+fn leaves(node: &Node, path: &Path, name: &str, see: &mut dyn FnMut(&Node, &Path, &str)) {
+    match &node.value {
+        Value::Map(map) if !map.is_empty() => {
+            for (key, value) in map.iter() {
+                let name = name_of(node, &Segment::Key(key.name.to_string())).to_owned();
+                leaves(value, &path.key(key.name.as_ref()), &name, see);
+            }
+        }
+        Value::List(items) if !items.is_empty() => {
+            for (index, item) in items.iter().enumerate() {
+                leaves(item, &path.index(index), name, see);
+            }
+        }
+        _ => see(node, path, name),
+    }
+}
+
+/// What the value at `segment` of `parent` goes by: its key, or the `name` beside a `value`.
+fn name_of<'n>(parent: &'n Node, segment: &'n Segment) -> &'n str {
+    let Segment::Key(key) = segment else {
+        return "";
+    };
+    let beside = parent.text(&["name"]).filter(|_| key == "value");
+    beside.unwrap_or(key)
+}
