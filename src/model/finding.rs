@@ -35,7 +35,8 @@ pub struct Finding {
     pub message: String,
     /// What to do next.
     pub help: Option<String>,
-    /// Where it comes from an overlay: the clusters it is true of, as `namespace/name`, in order.
+    /// Where it comes from an overlay: the clusters it is true of, as `namespace/name`, in order. Object,
+    /// field and message are those of one of them.
     pub clusters: Vec<String>,
 }
 

@@ -30,13 +30,34 @@ mod tests {
     ];
     const NUMBERS: [u32; 6] = [0, 1, 2, 3, 90, u32::MAX];
 
-    /// Every place that these numbers make, the end before the start as well.
-    fn places() -> impl Iterator<Item = (Position, Position)> {
-        let positions = || {
-            let lines = NUMBERS.into_iter();
-            lines.flat_map(|line| NUMBERS.map(|column| Position { line, column }))
+    /// Every span that these numbers make, the end before the start as well.
+    fn spans(path: &Arc<str>) -> Vec<Span> {
+        let lines = NUMBERS.into_iter();
+        let positions = lines.flat_map(|line| NUMBERS.map(|column| Position { line, column }));
+        let positions: Vec<Position> = positions.collect();
+        let from = |start: &Position| {
+            let span = |end: &Position| Span {
+                path: Arc::clone(path),
+                start: *start,
+                end: *end,
+            };
+            positions.iter().map(span).collect::<Vec<_>>()
         };
-        positions().flat_map(move |start| positions().map(move |end| (start, end)))
+        positions.iter().flat_map(from).collect()
+    }
+
+    fn all_over(text: &str, path: &Arc<str>) -> Compiled {
+        let allowed = |by: Span| Allowed {
+            finding: Finding::warning("Y98", text),
+            reason: text.to_owned(),
+            by,
+        };
+        let at = |span| Finding::error("Y29", text).at(span);
+        Compiled {
+            findings: spans(path).iter().map(at).collect(),
+            allowed: spans(path).into_iter().map(allowed).collect(),
+            ..Compiled::default()
+        }
     }
 
     #[test]
@@ -47,34 +68,22 @@ mod tests {
                 files: [(Arc::clone(&path), Arc::from(text.as_bytes()))].into(),
                 ..Tree::default()
             };
-            for (start, end) in places() {
-                let span = Span {
-                    path: Arc::clone(&path),
-                    start,
-                    end,
-                };
-                let finding = Finding::error("Y99", text).at(&span);
-                let allowed = Allowed {
-                    finding: Finding::warning("Y98", text),
-                    reason: text.to_owned(),
-                    by: span,
-                };
-                let compiled = Compiled {
-                    findings: vec![finding],
-                    allowed: vec![allowed],
-                    ..Compiled::default()
-                };
-                let shown = super::text(&compiled, &[&tree], false);
-                assert!(shown.contains("1 warning allowed:"), "{shown}");
-                assert!(!shown.contains('\u{1b}'), "{shown:?}");
-                let commands = super::github(&compiled);
-                assert_eq!(commands.lines().count(), 1, "{commands}");
-                let region = &super::sarif(&compiled)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
-                    ["region"];
+            let compiled = all_over(text, &path);
+            let count = compiled.findings.len();
+            let shown = super::text(&compiled, &[&tree], false);
+            assert!(shown.contains(&format!("{count} warnings allowed:")));
+            assert!(!shown.contains('\u{1b}'), "{text:?}");
+            assert_eq!(super::github(&compiled).lines().count(), count);
+            let log = super::sarif(&compiled);
+            let results = log["runs"][0]["results"].as_array().expect("results");
+            assert_eq!(results.len(), 2 * count);
+            for result in &results[..count] {
+                let region = &result["locations"][0]["physicalLocation"]["region"];
                 let region = region.as_object().expect("a region");
                 assert!(region.values().all(|number| number.as_u64() > Some(0)));
-                assert_eq!(super::json(&compiled)["findings"][0]["line"], start.line);
             }
+            let told = super::json(&compiled);
+            assert_eq!(told["findings"].as_array().map(Vec::len), Some(count));
         }
     }
 }

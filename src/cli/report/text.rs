@@ -61,7 +61,7 @@ fn one(finding: &Finding, trees: &[&Tree], colour: bool) -> String {
     let message = plain(&finding.message);
     let title = level.primary_title(message).id(finding.id);
     let source = finding.span.as_ref();
-    let source = source.and_then(|span| Some((span, line(span, trees)?)));
+    let source = source.and_then(|span| Some((span, shown_line(finding, line(span, trees)?))));
     let mut report = match &source {
         Some((span, _)) if is_secret(finding) => title.element(
             Origin::path(span.path.as_ref())
@@ -97,6 +97,20 @@ fn plain(text: &str) -> String {
         c => c,
     };
     text.chars().map(shown).collect()
+}
+
+/// The line of a finding. Of one about a remark only that is shown: what it stands behind may be a
+/// secret.
+fn shown_line(finding: &Finding, line: String) -> String {
+    let start = finding.span.as_ref().map(|span| span.start);
+    match start.filter(|_| finding.id.starts_with("Y2")) {
+        Some(start) => {
+            let (before, remark) = line.split_at(offset(start, &line));
+            let blank: String = before.chars().map(|_| ' ').collect();
+            format!("{blank}{remark}")
+        }
+        None => line,
+    }
 }
 
 /// Whether the line of a finding must not be repeated: there stands a secret.
@@ -190,6 +204,20 @@ mod tests {
         let path: Arc<str> = Arc::from("a.yaml");
         assert_eq!(range(&Span::new(&path, 9, 9, 3), ""), 0..0);
         assert_eq!(range(&Span::new(&path, 1, 2, 90), "a: b"), 1..4);
+    }
+
+    #[test]
+    fn what_stands_before_a_remark_is_not_repeated() {
+        let path: Arc<str> = Arc::from("a.yaml");
+        let text = "password: hunter2 # capstan:allow N08 x\n";
+        let tree = Tree {
+            files: [(Arc::clone(&path), Arc::from(text.as_bytes()))].into(),
+            ..Tree::default()
+        };
+        let finding = Finding::warning("Y23", "nothing").at(&Span::new(&path, 1, 19, 21));
+        let shown = one(&finding, &[&tree], false);
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert!(shown.contains("# capstan:allow N08 x"), "{shown}");
     }
 
     #[test]
