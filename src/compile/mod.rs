@@ -11,6 +11,7 @@
 
 mod allow;
 pub mod explain;
+mod mark;
 mod metadata;
 mod once;
 
@@ -25,11 +26,9 @@ pub(crate) use once::without_numbers;
 use crate::api::fleet::Terms;
 use crate::api::kinds::{self, CAPSTAN};
 use crate::api::overlay::Overlay;
-use crate::api::{cluster_definition, embedded, labels};
+use crate::api::{cluster_definition, embedded};
 use crate::graph::{self, Graph};
-use crate::model::{
-    Finding, Key, Map, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value,
-};
+use crate::model::{Finding, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value};
 use crate::overlay::Overlays;
 use crate::rules::{self, tenancy};
 use crate::schema::strategic::ListKeys;
@@ -218,7 +217,7 @@ impl Documents {
         } else if object.id.namespace.is_empty() {
             "default".clone_into(&mut object.id.namespace);
         }
-        mark(&mut object);
+        mark::mark(&mut object);
         self.raw.push(object);
     }
 
@@ -351,70 +350,6 @@ fn duplicate(id: &ObjectId, second: &Span, first: &Span) -> Finding {
         .at(second)
         .of(id)
         .help("remove one of the two, or give it another name")
-}
-
-/// Says on a raw object that it is ours and where it came from (DESIGN §4).
-fn mark(object: &mut Object) {
-    let origin = object.origin.clone();
-    let text = |text: String| Node::new(Value::String(text.into()), &origin);
-    let policy = match object.annotation(labels::DELETION_POLICY) {
-        Some(_) => None,
-        None => Some((
-            labels::DELETION_POLICY,
-            default_policy(&object.id).to_owned(),
-        )),
-    };
-    let source = (labels::SOURCE, origin.span().path.to_string());
-    for (name, value) in policy.into_iter().chain([source]) {
-        set(
-            &mut object.node,
-            ["metadata", "annotations", name],
-            text(value),
-            &origin,
-        );
-    }
-    let manager = text(labels::MANAGED_BY_VALUE.to_owned());
-    set(
-        &mut object.node,
-        ["metadata", "labels", labels::MANAGED_BY],
-        manager,
-        &origin,
-    );
-}
-
-/// Namespaces, identities and clusters default to Orphan (DESIGN §7); what else is removed from the
-/// fleet is meant to go.
-fn default_policy(id: &ObjectId) -> &'static str {
-    let kept = id.is("", "Namespace")
-        || id.kind == "AzureClusterIdentity"
-        || id.is(kinds::CAPI, "Cluster");
-    if kept { "Orphan" } else { "Delete" }
-}
-
-fn set(node: &mut Node, [outer, inner, name]: [&'static str; 3], value: Node, origin: &Origin) {
-    let key = |name: &'static str| Key {
-        name: name.into(),
-        origin: origin.clone(),
-    };
-    let mut at = node;
-    for step in [outer, inner] {
-        let Value::Map(map) = &mut at.value else {
-            return;
-        };
-        if map.get(step).is_none() {
-            map.insert(key(step), Node::new(Value::Map(Map::default()), origin));
-        }
-        let Some(next) = map.get_mut(step) else {
-            return;
-        };
-        if next.value == Value::Null {
-            next.value = Value::Map(Map::default());
-        }
-        at = next;
-    }
-    if let Value::Map(map) = &mut at.value {
-        map.insert(key(name), value);
-    }
 }
 
 #[cfg(test)]
