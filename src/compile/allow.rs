@@ -6,7 +6,7 @@
 //!
 //! A remark is for the line that it ends. One that stands alone is for the next line that is no comment.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::model::{Finding, Severity, Span};
@@ -18,6 +18,9 @@ use crate::yaml::{self, Comment};
 const MARK: &str = "capstan:";
 const ALLOW: &str = "capstan:allow";
 const FORM: &str = "write `# capstan:allow N08 reason`, several rules between commas";
+
+/// How many findings about remarks one file gets.
+const MAX_FINDINGS: usize = 100;
 
 /// A warning that a comment allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +40,8 @@ pub(super) struct Remarks {
     /// Those for each line, by their places in the list.
     lines: HashMap<(Arc<str>, u32), Vec<usize>>,
     findings: Vec<Finding>,
+    /// How many there are of each file.
+    told: HashMap<Arc<str>, usize>,
 }
 
 /// One rule that is allowed on one line.
@@ -66,17 +71,11 @@ impl Remarks {
             return;
         }
         let comments = yaml::comments(path, text);
-        let alone = comments.iter().filter(|comment| comment.is_alone);
-        let alone: BTreeSet<u32> = alone.map(|comment| comment.span.start.line).collect();
-        for comment in &comments {
-            let Some(said) = remark(&comment.text) else {
-                continue;
-            };
-            let mut line = comment.span.start.line;
-            while alone.contains(&line) {
-                line += 1;
+        let meant = lines_meant(&comments);
+        for (comment, line) in comments.iter().zip(meant) {
+            if let Some(said) = remark(&comment.text) {
+                self.add(comment, said, line);
             }
-            self.add(comment, said, line);
         }
     }
 
@@ -86,7 +85,8 @@ impl Remarks {
             Err(message) => return self.find("Y20", &comment.span, message, FORM),
         };
         for id in ids {
-            let Some(id) = book::ids().find(|known| known.eq_ignore_ascii_case(id)) else {
+            let known = |known: &&&str| known.eq_ignore_ascii_case(id);
+            let Some(id) = book::ids().iter().find(known) else {
                 self.unknown(id, &comment.span);
                 continue;
             };
@@ -123,7 +123,8 @@ impl Remarks {
             .all(|finding| finding.severity != Severity::Error);
         let judged = self.remarks.iter();
         let judged = judged.filter(|remark| whole || remark.met != Met::Nothing);
-        told.extend(judged.filter_map(Remark::useless));
+        let useless: Vec<Finding> = judged.filter_map(Remark::useless).collect();
+        useless.into_iter().for_each(|finding| self.report(finding));
         told.append(&mut self.findings);
         (told, allowed)
     }
@@ -149,7 +150,10 @@ impl Remarks {
     }
 
     fn unknown(&mut self, id: &str, span: &Span) {
-        let help = match nearest(id, book::ids()) {
+        if self.told.get(&span.path) > Some(&MAX_FINDINGS) {
+            return;
+        }
+        let help = match nearest(id, book::ids().iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`capstan rules` lists them".to_owned(),
         };
@@ -157,9 +161,36 @@ impl Remarks {
     }
 
     fn find(&mut self, id: &'static str, span: &Span, message: String, help: &str) {
-        let finding = Finding::warning(id, message).at(span).help(help);
-        self.findings.push(finding);
+        self.report(Finding::warning(id, message).at(span).help(help));
     }
+
+    fn report(&mut self, finding: Finding) {
+        let path = finding.span.as_ref().map(|span| Arc::clone(&span.path));
+        let told = self.told.entry(path.unwrap_or_default()).or_default();
+        *told += 1;
+        if *told <= MAX_FINDINGS {
+            self.findings.push(finding);
+        }
+    }
+}
+
+/// The line that each comment is for, were it a remark.
+fn lines_meant(comments: &[Comment]) -> Vec<u32> {
+    let mut below: Option<(u32, u32)> = None;
+    let mut meant = Vec::with_capacity(comments.len());
+    for comment in comments.iter().rev() {
+        let line = comment.span.start.line;
+        let next = match below {
+            Some((alone, next)) if alone == line + 1 => next,
+            _ => line + 1,
+        };
+        if comment.is_alone {
+            below = Some((line, next));
+        }
+        meant.push(if comment.is_alone { next } else { line });
+    }
+    meant.reverse();
+    meant
 }
 
 impl Remark {
@@ -314,6 +345,12 @@ d: 1
             (told, allowed),
             (expected.map(str::to_owned).to_vec(), vec![])
         );
+    }
+
+    #[test]
+    fn a_file_full_of_remarks_is_no_burden() {
+        let (told, _) = settled(&"# capstan:allow N08,X,,Y why\n".repeat(20_000), &[]);
+        assert_eq!(told.len(), MAX_FINDINGS);
     }
 
     #[test]

@@ -65,7 +65,8 @@ pub(super) fn told_once(
         let cluster = finding.object.as_ref().and_then(|id| clusters.find(id));
         let place = (finding.id, finding.severity, finding.span.clone());
         let same = places.entry(place).or_default();
-        let twin = same.iter().find(|at| told[**at].says(&finding, &cluster));
+        let known = &same[..same.len().min(MOST_KINDS)];
+        let twin = known.iter().find(|at| told[**at].says(&finding, &cluster));
         match twin {
             Some(at) => told[*at].add(finding, cluster),
             None => {
@@ -76,6 +77,9 @@ pub(super) fn told_once(
     }
     told.into_iter().map(Told::done).collect()
 }
+
+/// How many different messages of one place are compared with: more are none of a rule's making.
+const MOST_KINDS: usize = 100;
 
 type Place = (&'static str, Severity, Option<Span>);
 /// Namespace and name.

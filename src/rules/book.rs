@@ -69,10 +69,13 @@ pub fn find(id: &str) -> Option<&'static Page> {
 }
 
 /// The ids of all findings there are, with a page or without, in order.
-pub fn ids() -> impl Iterator<Item = &'static str> {
-    let paged = pages().iter().map(|page| page.id);
-    let all: BTreeSet<&str> = paged.chain(UNPAGED.iter().copied()).collect();
-    all.into_iter()
+pub fn ids() -> &'static [&'static str] {
+    static IDS: OnceLock<Vec<&str>> = OnceLock::new();
+    IDS.get_or_init(|| {
+        let paged = pages().iter().map(|page| page.id);
+        let all: BTreeSet<&str> = paged.chain(UNPAGED.iter().copied()).collect();
+        all.into_iter().collect()
+    })
 }
 
 /// How bad it is to break a rule of the book.

@@ -141,7 +141,7 @@ fn a_warning_is_allowed_in_a_definition_and_in_an_overlay() {
 
 #[test]
 fn every_finding_has_an_id_that_is_known() {
-    let known: BTreeSet<&str> = book::ids().collect();
+    let known: BTreeSet<&str> = book::ids().iter().copied().collect();
     let pattern = regex::Regex::new("\"([A-Z][0-9]{2})\"").expect("a pattern");
     let mut unknown = BTreeSet::new();
     for room in [
@@ -268,7 +268,7 @@ fn sarif_names_every_rule_and_what_is_suppressed() {
         .iter()
         .filter_map(|rule| rule["id"].as_str())
         .collect();
-    assert!(book::ids().all(|id| ids.contains(&id)));
+    assert!(book::ids().iter().all(|id| ids.contains(id)));
     for result in run["results"].as_array().expect("results") {
         let index = result["ruleIndex"].as_u64().expect("an index");
         let index = usize::try_from(index).expect("small");

@@ -63,7 +63,7 @@ impl Rules {
 /// Those of the book, those without a page, and what else was found.
 fn rules(found: impl Iterator<Item = &'static str>) -> Rules {
     let rule = |id| (id, book::find(id).map_or_else(|| json!({"id": id}), page));
-    Rules(book::ids().chain(found).map(rule).collect())
+    Rules(book::ids().iter().copied().chain(found).map(rule).collect())
 }
 
 fn page(page: &book::Page) -> Json {
