@@ -20,6 +20,7 @@ pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
     let fleet = Fleet::read(&FleetArgs {
         path: args.path.clone(),
         overlays: args.overlays.clone(),
+        fleet: None,
     })?;
     if fleet.compiled.has_errors() {
         ui.say("the fleet has errors, which `capstan validate` shows: objects may be missing");
