@@ -247,3 +247,24 @@ fn what_an_overlay_brings_is_told_once_with_its_clusters() {
     let line = "- o.yaml:3:1: N08 too new, in n/a and n/b\n";
     assert!(check.summary.ends_with(line), "{}", check.summary);
 }
+
+#[test]
+fn what_is_allowed_is_told_with_its_reason() {
+    let span = crate::model::Span::new(&Arc::from("a.yaml"), 3, 1, 2);
+    let compiled = Compiled {
+        allowed: vec![Allowed {
+            finding: Finding::warning("N08", "too new").at(&span),
+            reason: "we follow".to_owned(),
+            by: span,
+        }],
+        ..Compiled::default()
+    };
+    let told = "\n1 warning allowed:\n\n- N08 too new: we follow\n";
+    for check in [
+        plan("f", "r", &compiled, None),
+        refused("f", "r", &compiled, None),
+    ] {
+        assert!(check.summary.ends_with(told), "{}", check.summary);
+        assert!(check.annotations.is_empty());
+    }
+}
