@@ -20,7 +20,7 @@ const NAME: &str = "kubernetes.io/metadata.name";
 /// Whether `namespace`, which has these `labels` if they are known, may use what allows `allowed`. None when
 /// that depends on labels that are not known.
 #[must_use]
-pub fn allows(
+pub(crate) fn allows(
     allowed: &Allowed,
     namespace: &str,
     labels: Option<&BTreeMap<String, String>>,
@@ -65,7 +65,7 @@ fn is_of_name(selector: &Option<LabelSelector>) -> bool {
 
 /// Why `namespace` may not use `identity`, and what to do: for people.
 #[must_use]
-pub fn refusal(identity: &ObjectId, allowed: &Allowed, namespace: &str) -> (String, String) {
+pub(crate) fn refusal(identity: &ObjectId, allowed: &Allowed, namespace: &str) -> (String, String) {
     let why = match allowed {
         Allowed::Nobody => {
             "its spec.allowedNamespaces is absent or cannot be read, which means none"

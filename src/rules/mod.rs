@@ -7,7 +7,7 @@
 //! It does not know: files, clusters, what is done with the findings.
 
 mod admission;
-pub mod allowed_namespaces;
+pub(crate) mod allowed_namespaces;
 mod arm;
 pub mod book;
 mod cluster;
@@ -19,7 +19,7 @@ mod identity;
 mod key_version;
 mod pool;
 mod secrets;
-pub mod tenancy;
+pub(crate) mod tenancy;
 mod version;
 mod way;
 mod wording;

@@ -9,6 +9,7 @@ use capstan::adapters::checks::{self, NOTES_REF};
 use capstan::adapters::git::{Author, Files};
 use capstan::model::{Check, CheckState};
 use jiff::Timestamp;
+use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -30,6 +31,16 @@ spec:
     version: 4.20.17
     vmSize: Standard_D4s_v3
 ";
+
+/// The identity that it names, as somebody else keeps it in a cluster.
+pub(crate) fn identity(allowed: &Json) -> Json {
+    let id = "00000000-0000-0000-0000-000000000000";
+    json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "AzureClusterIdentity",
+        "metadata": {"name": "cluster-identity", "namespace": "clusters"},
+        "spec": {"type": "WorkloadIdentity", "clientID": id, "tenantID": id, "allowedNamespaces": allowed},
+    })
+}
 
 /// A bare repository and the daemon that follows it. The daemon is killed when this is dropped.
 pub(crate) struct World {

@@ -48,7 +48,7 @@ impl<'t> Tenants<'t> {
 
 /// T01: every file of the fleet is a tenant's.
 #[must_use]
-pub fn files(terms: &Terms, tree: &Tree) -> Vec<Finding> {
+pub(crate) fn files(terms: &Terms, tree: &Tree) -> Vec<Finding> {
     let tenants = Tenants::of(terms);
     let paths = tree.files.keys().filter(|_| !terms.tenants.is_empty());
     let strays = paths.filter(|path| tenants.of_file(path).is_empty());
@@ -68,7 +68,7 @@ pub fn files(terms: &Terms, tree: &Tree) -> Vec<Finding> {
 
 /// T02 to T05: objects keep to the namespaces, kinds, subscriptions and identities of their tenants.
 #[must_use]
-pub fn objects(terms: &Terms, objects: &[Object]) -> Vec<Finding> {
+pub(crate) fn objects(terms: &Terms, objects: &[Object]) -> Vec<Finding> {
     let tenants = Tenants::of(terms);
     let namespaced = scope::defined(objects);
     let mut of_file: HashMap<&str, Vec<&Tenant>> = HashMap::new();
@@ -95,7 +95,7 @@ pub fn objects(terms: &Terms, objects: &[Object]) -> Vec<Finding> {
 /// T03 and T06: a tenant has overlays only if its kinds name them, and they reach only its own files.
 /// What a tenant without limits writes may reach everything.
 #[must_use]
-pub fn overlays<'o>(
+pub(crate) fn overlays<'o>(
     terms: &Terms,
     reached: impl Iterator<Item = (&'o Overlay, &'o BTreeMap<Arc<str>, Span>)>,
 ) -> Vec<Finding> {

@@ -14,6 +14,7 @@ use http::{Method, StatusCode};
 use serde_json::json;
 
 use super::stage::{Stage, is_of_the_parent};
+use crate::daemon::identity;
 
 /// ConfigMaps that need nothing.
 fn config_maps(count: usize) -> String {
@@ -123,6 +124,8 @@ async fn a_storm_of_503_does_not_hide_what_controllers_make() {
                 .await;
         }
     }
+    let identity = identity(&json!({}));
+    stage.apply("somebody", &identity).await;
     let mut run = stage.run_through(stormy(&stage), &fleet, 8);
     let vault = names
         .iter()

@@ -6,23 +6,18 @@ use capstan::model::CheckState;
 use serde_json::{Value as Json, json};
 
 use super::pipeline::{Management, apply};
-use crate::daemon::{DEFINITION, SYNC, World};
+use crate::daemon::{DEFINITION, SYNC, World, identity};
 
 const SPEED: u32 = 600;
 
-/// The identity that the definition names, as somebody else keeps it in the cluster.
-fn identity(cluster: &Management, allowed: &Json) {
-    let id = "00000000-0000-0000-0000-000000000000";
-    let identity = json!({
-        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "AzureClusterIdentity",
-        "metadata": {"name": "cluster-identity", "namespace": "clusters"},
-        "spec": {"type": "WorkloadIdentity", "clientID": id, "tenantID": id, "allowedNamespaces": allowed},
-    });
+/// The identity that the definition names allows this.
+fn allow(cluster: &Management, allowed: &Json) {
+    let identity = identity(allowed);
     cluster.runtime.block_on(apply(&cluster.client, &identity));
 }
 
 fn a_control_plane_waits_until_its_identity_allows_it(cluster: &Management) {
-    identity(cluster, &json!({"list": ["platform"]}));
+    allow(cluster, &json!({"list": ["platform"]}));
     let refused = "AzureClusterIdentity/clusters/cluster-identity may not be used from the namespace clusters: its spec.allowedNamespaces does not name or select it; add clusters to spec.allowedNamespaces.list";
     let planned = cluster.capstan(&["plan", "examples/quickstart", "--against", "live"]);
     let plan = String::from_utf8_lossy(&planned.stdout).into_owned();
@@ -52,7 +47,7 @@ fn a_control_plane_waits_until_its_identity_allows_it(cluster: &Management) {
     );
 
     // By labels, which the namespace does not have yet; then it has.
-    identity(
+    allow(
         cluster,
         &json!({"list": [], "selector": {"matchLabels": {"team": "a"}}}),
     );

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::kubernetes::Kubernetes;
-use crate::daemon::{DEFINITION, SYNC, World};
+use crate::daemon::{DEFINITION, SYNC, World, identity};
 
 /// How much faster than outside time passes for the actors.
 const SPEED: u32 = 600;
@@ -88,7 +88,7 @@ impl Management {
                 &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "clusters"}}),
             )
             .await;
-            apply(&client, &identity()).await;
+            apply(&client, &identity(&json!({}))).await;
             let actors = actors::spawn(client.clone(), clock, options);
             (client, actors)
         });
@@ -191,15 +191,6 @@ pub(super) fn anonymous(address: &str) -> String {
         "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
     });
     config.to_string()
-}
-
-fn identity() -> Json {
-    let id = "00000000-0000-0000-0000-000000000000";
-    json!({
-        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "AzureClusterIdentity",
-        "metadata": {"name": "cluster-identity", "namespace": "clusters"},
-        "spec": {"type": "WorkloadIdentity", "clientID": id, "tenantID": id, "allowedNamespaces": {}},
-    })
 }
 
 pub(super) async fn apply(client: &Client, object: &Json) {
