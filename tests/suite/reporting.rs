@@ -11,6 +11,7 @@ use capstan::rules::book;
 use serde_json::Value as Json;
 
 use crate::cli::stdout;
+use crate::cluster::kubernetes;
 
 /// A fleet of these files.
 fn tree<'t>(files: impl IntoIterator<Item = (&'t str, String)>) -> Tree {
@@ -234,7 +235,12 @@ fn sarif(path: &Path, code: i32) -> (Json, Json) {
 
 #[test]
 fn sarif_fits_the_published_schema() {
-    let schema = include_str!("../sarif/sarif-schema-2.1.0.json");
+    let kept = kubernetes::cache().map(|cache| cache.join("serde-sarif-0.8.0.json"));
+    let Some(schema) = kept.and_then(|file| std::fs::read_to_string(file).ok()) else {
+        let help = "the schema of SARIF is not there; `tests/sarif/fetch` brings it";
+        assert!(!kubernetes::is_required("sarif"), "{help}");
+        return eprintln!("skipped: {help}");
+    };
     // One pattern has a `]` that only JavaScript takes for a letter.
     let schema = schema.replace("{2}]?$", "{2}\\\\]?$");
     let schema = serde_json::from_str(&schema).expect("JSON");

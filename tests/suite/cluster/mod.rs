@@ -13,7 +13,7 @@ mod identities;
 mod installs;
 mod keeping;
 mod kubectl;
-mod kubernetes;
+pub(crate) mod kubernetes;
 mod mutations;
 mod pipeline;
 mod planning;

@@ -31,6 +31,19 @@ pub(super) fn kubectl() -> Option<PathBuf> {
     program::kubectl()
 }
 
+/// Where the parts are kept that tests need and `cargo` does not bring.
+pub(crate) fn cache() -> Option<PathBuf> {
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    Some(cache.or_else(home)?.join("capstan"))
+}
+
+/// Whether tests may not go without a part, as in CI.
+pub(crate) fn is_required(part: &str) -> bool {
+    let required = std::env::var("CAPSTAN_REQUIRE");
+    required.is_ok_and(|parts| parts.split(',').any(|one| one == part))
+}
+
 /// A running server.
 pub(crate) enum Kubernetes {
     /// Ours: with controllers, and with a history that can be forgotten.
@@ -63,9 +76,7 @@ impl Kubernetes {
         }
         let built = program::built();
         if built.is_none() {
-            let required = std::env::var("CAPSTAN_REQUIRE");
-            let required = required.is_ok_and(|parts| parts.contains("kubernetes"));
-            assert!(!required, "{HELP}");
+            assert!(!is_required("kubernetes"), "{HELP}");
             TOLD.call_once(|| eprintln!("{HELP}"));
         }
         built.map(|path| Self::Program(Program::start(&path, None)))

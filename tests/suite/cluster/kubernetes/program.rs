@@ -110,11 +110,5 @@ fn cache() -> Option<PathBuf> {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    Some(
-        cache
-            .or_else(home)?
-            .join(format!("capstan/kubernetes-{key}")),
-    )
+    Some(super::cache()?.join(format!("kubernetes-{key}")))
 }
