@@ -1,27 +1,26 @@
 //! The rule book: a page for each rule, with why it is there, what breaks it, what keeps it, and where
 //! it comes from. The pages are text beside this; the suite holds the rules to their examples.
 
-use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use crate::model::Severity;
 
 /// A family of rules per file. A page is what stands between two headings.
 const FILES: &[&str] = &[
+    include_str!("pages/admission.md"),
+    include_str!("pages/allowances.md"),
+    include_str!("pages/change.md"),
     include_str!("pages/cluster.md"),
-    include_str!("pages/node-pool.md"),
+    include_str!("pages/expansion.md"),
     include_str!("pages/external-auth.md"),
     include_str!("pages/fleet.md"),
+    include_str!("pages/node-pool.md"),
+    include_str!("pages/overlay.md"),
+    include_str!("pages/reference.md"),
+    include_str!("pages/schema.md"),
     include_str!("pages/secrets.md"),
     include_str!("pages/tenancy.md"),
-    include_str!("pages/allowances.md"),
-];
-
-/// What is found beside the rules of the book, and has no page yet.
-const UNPAGED: &[&str] = &[
-    "O01", "O02", "R01", "R02", "R03", "R04", "S01", "S02", "S03", "S04", "S05", "S06", "S07",
-    "U01", "U02", "V01", "V02", "V03", "V04", "V05", "V06", "X01", "Y01", "Y02", "Y03", "Y04",
-    "Y05", "Y06", "Y07", "Y08", "Y09", "Y10", "Y11", "Y12",
+    include_str!("pages/yaml.md"),
 ];
 
 /// What is said of one rule.
@@ -44,12 +43,15 @@ pub struct Page {
 pub struct Example {
     /// Whether it breaks the rule: then the line that is pointed at ends in a comment with the id.
     pub breaks: bool,
-    /// What it is: `spec` of a ClusterDefinition, a patch of resources of a kind, or `documents`.
+    /// What it is: `spec` of a ClusterDefinition, a patch of resources of a kind, `documents` beside a
+    /// cluster, documents `alone`, or `words`, where no YAML can show it.
     pub of: &'static str,
     /// The YAML.
     pub yaml: &'static str,
     /// What the spec of the Fleet document says beside its source; empty when nothing.
     pub fleet: &'static str,
+    /// The YAML of the revision before, where what changes is the matter.
+    pub before: Option<&'static str>,
 }
 
 /// All pages, in order of id.
@@ -68,14 +70,10 @@ pub fn find(id: &str) -> Option<&'static Page> {
     pages().iter().find(|page| page.id.eq_ignore_ascii_case(id))
 }
 
-/// The ids of all findings there are, with a page or without, in order.
+/// The ids of all findings there are, in order.
 pub fn ids() -> &'static [&'static str] {
     static IDS: OnceLock<Vec<&str>> = OnceLock::new();
-    IDS.get_or_init(|| {
-        let paged = pages().iter().map(|page| page.id);
-        let all: BTreeSet<&str> = paged.chain(UNPAGED.iter().copied()).collect();
-        all.into_iter().collect()
-    })
+    IDS.get_or_init(|| pages().iter().map(|page| page.id).collect())
 }
 
 /// How bad it is to break a rule of the book.
@@ -102,9 +100,10 @@ fn page(section: &'static str) -> Option<Page> {
     })
 }
 
-/// Blocks that open with three backticks and `yaml`, `bad` or `good`, and what they are of. A block that
-/// opens with `yaml fleet` is for those behind it.
+/// Blocks that open with three backticks and `yaml`, `bad` or `good`, and what they are of; before one
+/// may stand one with `before`. A block that opens with `yaml fleet` is for those behind it.
 fn examples(text: &'static str) -> Vec<Example> {
+    let mut before = None;
     let blocks = text.split("```yaml ").skip(1);
     let mut fleet = "";
     let read = |block: &'static str| {
@@ -114,11 +113,16 @@ fn examples(text: &'static str) -> Vec<Example> {
             fleet = yaml;
         }
         let (kind, of) = head.split_once(' ')?;
+        if kind == "before" {
+            before = Some(yaml);
+            return None;
+        }
         Some(Example {
             breaks: kind == "bad",
             of: of.trim(),
             yaml,
             fleet,
+            before: before.take(),
         })
     };
     blocks.filter_map(read).collect()

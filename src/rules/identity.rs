@@ -24,7 +24,8 @@ pub(super) fn fields_fit_the_type(object: &Object) -> Vec<Finding> {
     let of_another = ONLY_OF
         .iter()
         .filter_map(|(field, of)| of_another_type(object, field, of));
-    of_another.chain(without_secret(object)).collect()
+    let others = of_another.chain(without_secret(object));
+    others.chain(unknown_cloud(object)).collect()
 }
 
 /// The field is set, and the identity is not of the type that it is for.
@@ -47,6 +48,19 @@ fn without_secret(object: &Object) -> Option<Finding> {
     let help =
         "name the Secret that holds the credential: `clientSecret: {name: ..., namespace: ...}`";
     needed.then(|| finding(object, "clientSecret", message).help(help))
+}
+
+/// The provider knows three clouds, in letters of any case (facts/aro-controllers.md §1, §9).
+fn unknown_cloud(object: &Object) -> Option<Finding> {
+    const FIELD: &str = "userAssignedIdentityCredentialsCloudType";
+    let cloud = value(object, FIELD)?.as_str()?;
+    let known = ["public", "china", "usgovernment"];
+    if known.iter().any(|known| known.eq_ignore_ascii_case(cloud)) {
+        return None;
+    }
+    let message = format!("{cloud:?} is no cloud of Azure that the provider knows");
+    let help = format!("write {}", known.join(", ").replace(", us", " or us"));
+    Some(finding(object, FIELD, message).help(help))
 }
 
 fn kind(object: &Object) -> &str {
@@ -101,6 +115,14 @@ mod tests {
             (
                 "type: UserAssignedIdentityCredential, userAssignedIdentityCredentialsPath: /p",
                 0,
+            ),
+            (
+                "type: UserAssignedIdentityCredential, userAssignedIdentityCredentialsCloudType: PUBLIC",
+                0,
+            ),
+            (
+                "type: UserAssignedIdentityCredential, userAssignedIdentityCredentialsCloudType: germany",
+                1,
             ),
             (
                 "type: WorkloadIdentity, userAssignedIdentityCredentialsPath: /p, userAssignedIdentityCredentialsCloudType: public",

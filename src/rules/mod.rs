@@ -71,6 +71,7 @@ const CLUSTER_RULES: &[ResourceRule] = &[
     cluster::platform::network_is_at_hand,
     cluster::platform::subnets_share_a_network,
     cluster::platform::integration_subnet,
+    cluster::platform::nothing_is_null,
     cluster::fields::outbound_type,
     cluster::identities::operators_have_identities,
     cluster::identities::identities_are_at_hand,
@@ -97,6 +98,7 @@ const FLEET_RULES: &[FleetRule] = &[
     cluster::sharing::subnets_are_apart,
     cluster::sharing::security_groups_are_apart,
     cluster::version::api_versions,
+    cluster::version::bodies_are_small,
     cluster::roles::roles_are_complete,
 ];
 

@@ -83,6 +83,11 @@ impl<'a> Field<'a> {
             .is_some_and(|node| node.value != crate::model::Value::Null)
     }
 
+    /// Whether it is there, and null.
+    pub(in crate::rules) fn is_null(&self) -> bool {
+        self.node.is_some() && !self.is_given()
+    }
+
     /// Its items, of a list; none otherwise.
     pub(in crate::rules) fn items(&self) -> impl Iterator<Item = Field<'a>> {
         let list = self.node.and_then(Node::as_list).unwrap_or_default();

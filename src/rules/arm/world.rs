@@ -1,6 +1,7 @@
 //! All resources of a fleet, found by what they are called in the cluster and in Azure.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::{ArmId, Field, Resource};
 use crate::api::kinds::{self, CONTROL_PLANE, RED_HAT_OPENSHIFT, RESOURCES};
@@ -20,6 +21,8 @@ pub(in crate::rules) struct World<'a> {
     clusters: HashMap<(String, String), usize>,
     /// The parts of each cluster in Azure, in order.
     parts: HashMap<ObjectId, Vec<usize>>,
+    /// By their names in Azure, once somebody asks.
+    by_name: OnceLock<HashMap<ArmId, usize>>,
 }
 
 impl<'a> World<'a> {
@@ -43,6 +46,7 @@ impl<'a> World<'a> {
             subscriptions: subscriptions.collect(),
             clusters: HashMap::new(),
             parts: HashMap::new(),
+            by_name: OnceLock::new(),
             resources,
         };
         for (at, cluster) in world.resources.iter().enumerate() {
@@ -133,6 +137,16 @@ impl<'a> World<'a> {
     /// The resource that owns it, when that is in the fleet.
     pub(in crate::rules) fn owner(&self, resource: &Resource<'_>) -> Option<&Resource<'a>> {
         let owner = resource.field("spec.owner");
+        if let Some(id) = owner.key("armId").text() {
+            let id = ArmId::parse(id).ok()?;
+            // The fleet may not say in which subscription its own cluster is.
+            let own = || {
+                let own = self.injected_owner(resource)?;
+                let name = own.azure_name().text()?;
+                name.eq_ignore_ascii_case(id.name()).then_some(own)
+            };
+            return self.called(&id).or_else(own);
+        }
         let Some(name) = owner.key("name").text() else {
             return self.injected_owner(resource);
         };
@@ -167,12 +181,31 @@ impl<'a> World<'a> {
         self.name_of(self.named(from, reference)?)
     }
 
-    /// The resource of the fleet that a reference `{group, kind, name}` names.
-    pub(in crate::rules) fn named(
+    /// The resource of the fleet that a reference means, whichever way it names it.
+    pub(in crate::rules) fn meant(
         &self,
         from: &Resource<'_>,
         reference: &Field<'_>,
     ) -> Option<&Resource<'a>> {
+        match reference.key("armId").text() {
+            Some(text) => self.called(&ArmId::parse(text).ok()?),
+            None => self.named(from, reference),
+        }
+    }
+
+    /// The resource of the fleet with this name in Azure. In a subscription that the fleet does not
+    /// say it cannot be told from others.
+    fn called(&self, id: &ArmId) -> Option<&Resource<'a>> {
+        let by_name = self.by_name.get_or_init(|| {
+            let all = self.resources.iter().enumerate();
+            all.filter_map(|(at, resource)| Some((self.name_of(resource)?, at)))
+                .collect()
+        });
+        by_name.get(id).map(|at| &self.resources[*at])
+    }
+
+    /// The resource of the fleet that a reference `{group, kind, name}` names.
+    fn named(&self, from: &Resource<'_>, reference: &Field<'_>) -> Option<&Resource<'a>> {
         let text = |name: &str| reference.key(name).text();
         let namespace = from.id.namespace.as_str();
         self.find(&ObjectId::new(

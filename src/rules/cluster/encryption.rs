@@ -68,7 +68,8 @@ pub(in crate::rules) fn key_is_named(_: &World<'_>, cluster: &Resource<'_>) -> V
         findings.extend(named_shortly(&version));
     }
     let visibility = kms.key("visibility");
-    if beside {
+    // C26 tells of one that is null.
+    if beside && !visibility.is_null() {
         let wrong = missing("C43", &visibility);
         let wrong = wrong.or_else(|| one_of("C43", &visibility, &["Public", "Private"]));
         findings.extend(wrong);

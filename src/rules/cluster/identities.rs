@@ -84,7 +84,7 @@ pub(in crate::rules) fn used_are_assigned(
     let listed = listed(world, cluster);
     let unlisted = acting(world, cluster)
         .into_iter()
-        .filter(|(operator, identity)| operator.plane != Plane::Data && !listed.contains(identity));
+        .filter(|(operator, identity)| of_azure(operator) && !listed.contains(identity));
     let say = |(operator, identity): (Operator<'_>, ArmId)| {
         let message = format!(
             "identity.userAssignedIdentities does not list {}, the identity of {operator}",
@@ -103,12 +103,20 @@ fn listed(world: &World<'_>, cluster: &Resource<'_>) -> HashSet<ArmId> {
         .collect()
 }
 
-/// C35: an identity that is assigned to the cluster is used by Azure.
+/// C35: an identity that is assigned to the cluster is used by Azure, and once.
 pub(in crate::rules) fn assigned_are_used(
     world: &World<'_>,
     cluster: &Resource<'_>,
 ) -> Vec<Finding> {
-    assigned_to_others(world, cluster, "C35", |users| users.is_empty())
+    assigned_to_others(world, cluster, "C35", |name, users| match users {
+        [] => Some(format!(
+            "the identity {name} is assigned to the cluster, and nobody uses it"
+        )),
+        [first, second, ..] if of_azure(first) && of_azure(second) => Some(format!(
+            "the identity {name} is assigned to the cluster once and used more often: by {first} and {second}"
+        )),
+        _ => None,
+    })
 }
 
 /// C36: the identities of the nodes' operators are not assigned to the cluster.
@@ -116,34 +124,41 @@ pub(in crate::rules) fn nodes_are_not_assigned(
     world: &World<'_>,
     cluster: &Resource<'_>,
 ) -> Vec<Finding> {
-    assigned_to_others(world, cluster, "C36", |users| {
-        users.iter().any(|operator| operator.plane == Plane::Data)
+    assigned_to_others(world, cluster, "C36", |name, users| {
+        let user = users.iter().find(|operator| !of_azure(operator))?;
+        Some(format!(
+            "the identity {name} may not be assigned to the cluster: {user} uses it"
+        ))
     })
 }
 
-/// The identities that are assigned to the cluster and whose users are not as they should be.
+/// Whether Azure itself acts as its identity.
+fn of_azure(operator: &Operator<'_>) -> bool {
+    operator.plane != Plane::Data
+}
+
+/// The identities that are assigned to the cluster and with whose users something is wrong.
 fn assigned_to_others(
     world: &World<'_>,
     cluster: &Resource<'_>,
     id: &'static str,
-    is_wrong: impl Fn(&[&Operator<'_>]) -> bool,
+    fault: impl Fn(&str, &[&Operator<'_>]) -> Option<String>,
 ) -> Vec<Finding> {
     let acting = acting(world, cluster);
     let list = assigned(cluster);
     let faults = list.items().filter_map(|item| {
         let reference = item.key("reference");
-        let identity = world.referred(cluster, &reference)?;
+        // C37 tells of what is none.
+        let identity = world.referred(cluster, &reference);
+        let identity = identity.filter(|identity| identity.kind() == IDENTITY.arm)?;
         let users = acting.iter().filter(|(_, used)| *used == identity);
         let users: Vec<&Operator<'_>> = users.map(|(operator, _)| operator).collect();
-        let name = identity.name();
-        let message = match users.first() {
-            None => format!("the identity {name} is assigned to the cluster, and nobody uses it"),
-            Some(user) => {
-                format!("the identity {name} may not be assigned to the cluster: {user} uses it")
-            }
+        let message = fault(identity.name(), &users)?;
+        let help = match users.len() {
+            0 | 1 => "remove it from identity.userAssignedIdentities",
+            _ => "give each operator an identity of its own",
         };
-        let help = "remove it from identity.userAssignedIdentities";
-        is_wrong(&users).then(|| name_in(&reference).finding(id, message).help(help))
+        Some(name_in(&reference).finding(id, message).help(help))
     });
     faults.collect()
 }
@@ -262,7 +277,7 @@ mod tests {
         );
         assert_eq!(
             faults(&[("ingress", "a"), ("kms", "A")], &[], &["a"]),
-            [0, 0, 1, 0, 0, 0]
+            [0, 0, 1, 0, 1, 0]
         );
         assert_eq!(faults(&[("", "a")], &[], &["a"]), [1, 0, 0, 0, 0, 0]);
         let elsewhere = "a@other/resourceGroups/ids";

@@ -15,6 +15,9 @@ const NETWORKS: [(&str, &str); 3] = [
     ("podCidr", "pod"),
 ];
 
+/// Which parts of the pods' network a node may have.
+const HOST_PREFIXES: std::ops::RangeInclusive<i64> = 23..=26;
+
 /// C13: each network is an IPv4 network in its canonical form.
 pub(in crate::rules) fn networks_are_canonical(
     _: &World<'_>,
@@ -41,7 +44,9 @@ pub(in crate::rules) fn host_prefix_in_range(
     cluster: &Resource<'_>,
 ) -> Vec<Finding> {
     let field = cluster.field("spec.properties.network.hostPrefix");
-    let out = field.number().filter(|prefix| !(23..=26).contains(prefix));
+    let out = field
+        .number()
+        .filter(|prefix| !HOST_PREFIXES.contains(prefix));
     let say = |prefix| {
         field.finding(
             "C14",
@@ -113,6 +118,8 @@ fn room_for(cluster: &Resource<'_>, nodes: i64) -> Option<Finding> {
     let field = network.key("podCidr");
     let pods = field.text()?.parse::<Ipv4Net>().ok()?;
     let prefix = network.key("hostPrefix").number().unwrap_or(23);
+    // Then C14 tells of it.
+    HOST_PREFIXES.contains(&prefix).then_some(())?;
     let bits = prefix - i64::from(pods.prefix_len());
     let room = match u32::try_from(bits) {
         Ok(bits) => 1_i64.checked_shl(bits)?,
@@ -130,7 +137,7 @@ fn subnets_inside(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let network = cluster.field("spec.properties.network");
     let subnets = ["subnetReference", "vnetIntegrationSubnetReference"];
     let subnets = subnets.into_iter().filter_map(|name| {
-        let subnet = world.named(cluster, &platform.key(name))?;
+        let subnet = world.meant(cluster, &platform.key(name))?;
         let range = subnet.field("spec.addressPrefix").text()?;
         Some((&subnet.id, range.parse::<Ipv4Net>().ok()?))
     });

@@ -95,6 +95,32 @@ pub(in crate::rules) fn integration_subnet(_: &World<'_>, cluster: &Resource<'_>
     vec![field.finding("C26", message).help(help)]
 }
 
+/// Fields that may be left out, but not be null (facts/aro-rules.md §3.1, C26).
+const NOT_NULL: [&str; 6] = [
+    "network.hostPrefix",
+    "autoscaling.maxNodesTotal",
+    "autoscaling.maxPodGracePeriodSeconds",
+    "autoscaling.maxNodeProvisionTimeSeconds",
+    "autoscaling.podPriorityThreshold",
+    "etcd.dataEncryption.customerManaged.kms.visibility",
+];
+
+/// C26: numbers are numbers or not there, from the API version on that looks.
+pub(in crate::rules) fn nothing_is_null(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    if !arm_version(cluster).has_integration_subnet() {
+        return Vec::new();
+    }
+    let fields = NOT_NULL.map(|name| cluster.field(&format!("spec.properties.{name}")));
+    let nulls = fields.iter().filter(|field| field.is_null());
+    let say = |field: &Field<'_>| {
+        let message = format!("{} is null, which Azure does not take", field.name());
+        field
+            .finding("C26", message)
+            .help("leave it out, or give it a value")
+    };
+    nulls.map(say).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::said;

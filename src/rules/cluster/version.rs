@@ -1,4 +1,5 @@
-//! C03 to C05 and C49: the version of OpenShift and its channel, and the version of Azure's API.
+//! C03 to C05 and C49: the version of OpenShift and its channel, the version of Azure's API, and how
+//! much that takes.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -8,7 +9,7 @@ use serde::Deserialize;
 use super::fields::{missing, one_of};
 use crate::api::arm_version::{ArmVersion, AsoVersion};
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::{Finding, Severity};
+use crate::model::{Finding, Node, Severity, Value};
 use crate::rules::arm::{Resource, World};
 
 #[derive(Deserialize)]
@@ -181,6 +182,40 @@ fn unknown_version(first: &Resource<'_>, version: &str, others: usize) -> Findin
     }
 }
 
+/// C49: what is sent to Azure has at most 4 MB.
+pub(in crate::rules) fn bodies_are_small(world: &World<'_>) -> Vec<Finding> {
+    const MOST: usize = 4 << 20;
+    let ours = |resource: &&Resource<'_>| resource.id.group == RED_HAT_OPENSHIFT;
+    let large = world.all().filter(ours).filter_map(|resource| {
+        let spec = resource.field("spec");
+        let size = weight(spec.node?);
+        let message = format!(
+            "{} has {size} bytes, and Azure takes up to 4 MB ({MOST})",
+            resource.id
+        );
+        let finding = resource.field("metadata.name").finding("C49", message);
+        (size > MOST).then(|| Finding {
+            severity: Severity::Error,
+            ..finding.help("lists make a resource so large: image mirrors, authorized networks")
+        })
+    });
+    large.collect()
+}
+
+/// About how many bytes it has as JSON, and not more.
+fn weight(node: &Node) -> usize {
+    match &node.value {
+        Value::Map(map) => {
+            let entries = map.iter();
+            entries.fold(2, |sum, (key, node)| {
+                sum + key.name.len() + 4 + weight(node)
+            })
+        }
+        Value::List(items) => items.iter().fold(2, |sum, node| sum + 1 + weight(node)),
+        _ => node.as_str().map_or(1, |text| text.len() + 2),
+    }
+}
+
 fn is_storage(resource: &Resource<'_>) -> bool {
     AsoVersion::parse(&resource.version).is_some_and(|version| version.storage)
 }
@@ -259,6 +294,16 @@ mod tests {
         for wrong in ["v1beta1", "v1api20260630previewstorage"] {
             assert_eq!(of(wrong).expect("a finding").severity, Severity::Error);
         }
+    }
+
+    #[test]
+    fn a_body_has_up_to_4_mb() {
+        fn all(world: &World<'_>, _: &Resource<'_>) -> Vec<Finding> {
+            bodies_are_small(world)
+        }
+        let spec = |size: usize| format!("{{tags: {{a: {:?}}}}}", "x".repeat(size));
+        assert_eq!(said(all, &spec(4_000_000)).len(), 0);
+        assert_eq!(said(all, &spec(4_200_000)).len(), 1);
     }
 
     #[test]

@@ -19,16 +19,27 @@ const ROLES: &[&str] = &[
 /// N19: keys and values of labels are those of Kubernetes.
 pub(super) fn labels_are_well_formed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let labels = pool.field("spec.properties.labels");
-    labels
-        .items()
-        .flat_map(|label| malformed(&label, "N19"))
-        .collect()
+    // The proposal writes them as Kubernetes does (facts/aro-rules.md §5.1).
+    let as_map = labels.entries().next().map(|_| {
+        let message = "labels is a map, and Azure takes a list of key and value";
+        let help = "write `- {key: ..., value: ...}` for each";
+        labels.finding("N19", message).help(help)
+    });
+    let each = labels.items().flat_map(|label| malformed(&label, "N19"));
+    as_map.into_iter().chain(each).collect()
 }
 
 /// N20: no label says what the service says itself.
 pub(super) fn labels_are_allowed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let labels = pool.field("spec.properties.labels");
-    labels.items().filter_map(|label| refused(&label)).collect()
+    let listed = labels.items().filter_map(|label| {
+        let (key, value) = (label.key("key"), label.key("value"));
+        refused(key.text()?, &key, &value)
+    });
+    let mapped = labels
+        .entries()
+        .filter_map(|(key, value)| refused(key, &value, &value));
+    listed.chain(mapped).collect()
 }
 
 /// N21: taints have a key, a value and an effect of Kubernetes.
@@ -66,15 +77,11 @@ fn malformed(item: &Field<'_>, id: &'static str) -> Vec<Finding> {
     of_key.into_iter().chain(of_value).collect()
 }
 
-fn refused(label: &Field<'_>) -> Option<Finding> {
-    let (key, value) = (label.key("key"), label.key("value"));
-    let text = key.text()?;
+/// What is wrong with a label that says `text`, with where its key and its value stand.
+fn refused(text: &str, key: &Field<'_>, value: &Field<'_>) -> Option<Finding> {
     if RESERVED.contains(&text) {
-        let finding = key.finding(
-            "N20",
-            format!("the label {text} is set by the service alone"),
-        );
-        return Some(finding.help("remove this label"));
+        let message = format!("the label {text} is set by the service alone");
+        return Some(key.finding("N20", message).help("remove this label"));
     }
     let role = value
         .text()
@@ -109,6 +116,9 @@ mod tests {
         assert_eq!(found(labels_are_well_formed, "labels: [{key: a b}]"), 1);
         assert_eq!(found(labels_are_well_formed, "labels: [{value: b}]"), 1);
         assert_eq!(found(labels_are_well_formed, "labels: [{key: a}]"), 0);
+        assert_eq!(found(labels_are_well_formed, "labels: {a: b, c: d}"), 1);
+        let worker = "labels: {node-role.kubernetes.io/worker: \"\"}";
+        assert_eq!(found(labels_are_allowed, worker), 1);
         let role = |role: &str| {
             format!(
                 "labels: [{{key: machine.openshift.io/cluster-api-machine-role, value: {role}}}]"

@@ -33,12 +33,13 @@ pub(super) fn bounds_in_range(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding
     let bounds = pool.field("spec.properties.autoScaling");
     let (least, most) = (bounds.key("min"), bounds.key("max"));
     let each = [&least, &most].map(|field| in_range(pool, field, "N18"));
-    let (low, high) = (least.number().unwrap_or(0), most.number());
-    let crossed = high.filter(|high| *high >= 0 && *high < low).map(|high| {
-        most.finding(
-            "N18",
-            format!("autoScaling.max {high} is less than min {low}"),
-        )
+    let (low, high) = (least.number().unwrap_or(0), most.number().unwrap_or(0));
+    let crossed = (0..low).contains(&high).then(|| {
+        let message = match most.is_given() {
+            true => format!("autoScaling.max {high} is less than min {low}"),
+            false => format!("autoScaling has no max, which counts as 0, less than min {low}"),
+        };
+        most.finding("N18", message)
     });
     each.into_iter().flatten().chain(crossed).collect()
 }

@@ -5,8 +5,8 @@ use crate::rules::arm::{Field, Resource, World};
 use crate::rules::version::{Version, major_and_minor};
 use crate::rules::{data, wording};
 
-/// N01: the name in Azure has 3 to 15 characters, and a location is given.
-pub(super) fn is_named_and_placed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+/// N01: the name in Azure has 3 to 15 characters, and the location is that of the cluster.
+pub(super) fn is_named_and_placed(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let field = pool.azure_name();
     let name = field.text().unwrap_or_default();
     let why = wording::of_azure_name(name, 3..=15).filter(|_| !pool.is_named_by_expansion());
@@ -15,8 +15,19 @@ pub(super) fn is_named_and_placed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Fin
         finding.help("set azureName, or choose a shorter name")
     });
     let location = pool.field("spec.location");
-    let location = wording::missing_or_long(&location, "N01", usize::MAX);
-    name.into_iter().chain(location).collect()
+    let placed = wording::missing_or_long(&location, "N01", usize::MAX);
+    let placed = placed.or_else(|| elsewhere(world, pool, &location));
+    name.into_iter().chain(placed).collect()
+}
+
+/// That the cluster is in another location. Azure reads `UK South` as `uksouth`.
+fn elsewhere(world: &World<'_>, pool: &Resource<'_>, own: &Field<'_>) -> Option<Finding> {
+    let read = |text: &str| text.replace(' ', "").to_lowercase();
+    let cluster = world.owner(pool)?.field("spec.location");
+    let cluster = cluster.text().filter(|text| !text.is_empty())?;
+    let text = own.text().filter(|text| read(text) != read(cluster))?;
+    let message = format!("location {text:?} is not that of the cluster, {cluster:?}");
+    Some(own.finding("N01", message).help(format!("write {cluster}")))
 }
 
 /// N02: `version.id` is `X.Y.Z`, and no older than the service takes of those without experiments.

@@ -3,15 +3,17 @@
 //!
 //! Marks are comments at the ends of lines: `# C15` says that the value on the line is pointed at,
 //! `# key: C15` that the first thing on it is (a block has no other beginning), and `# elsewhere: C15`
-//! that the finding points at the fleet below, where something is missing or no longer fits.
+//! that the finding points at the fleet below, where something is missing or no longer fits. `; ` stands
+//! between several.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use capstan::api::aso;
 use capstan::compile::{Compiled, compile};
 use capstan::model::{Finding, Severity, Span, Tree};
-use capstan::yaml;
+use capstan::{plan, yaml};
 use serde_json::{Value as Json, json};
 
 /// A fleet without faults, of one cluster.
@@ -59,26 +61,71 @@ fn objects() -> Vec<Json> {
 
 /// The same fleet, written by hand: what is meant is named by group, kind and name.
 pub(super) fn by_hand() -> String {
-    yaml::write(&objects())
+    let mut objects = objects();
+    let ids = ids(&objects);
+    let named = |json: &Json| {
+        let id = json
+            .as_object()
+            .filter(|map| map.len() == 1)?
+            .get("armId")?;
+        let ((group, kind, name), _) = ids
+            .iter()
+            .find(|(_, known)| known.eq_ignore_ascii_case(text(id)))?;
+        Some(json!({"group": group, "kind": kind, "name": name}))
+    };
+    let resources = objects.iter_mut().flat_map(embedded_mut);
+    resources.for_each(|resource| replace(&mut resource["spec"], &named));
+    yaml::write(&objects)
 }
 
 /// The same, where everything is named by its id in Azure, in letters of alternating case.
 pub(super) fn by_arm_id() -> String {
     let mut objects = objects();
-    let mut known = BTreeMap::new();
-    let all: Vec<Json> = objects.iter().flat_map(embedded).cloned().collect();
-    for resource in &all {
-        let id = arm_id(resource, &all);
-        known.insert(key(&resource["apiVersion"], resource), id);
-    }
-    for object in &mut objects {
-        let items = object["spec"]["resources"].as_array_mut();
-        for resource in items.into_iter().flatten() {
-            name_the_owner(resource, &known);
-            name_references(resource, &known);
+    let ids = ids(&objects);
+    let by_id = |json: &Json| {
+        let part = |name: &str| Some(json.get(name)?.as_str()?.to_owned());
+        let named = || {
+            ids.get(&(part("group")?, part("kind")?, part("name")?))
+                .cloned()
+        };
+        let id = part("armId").or_else(named)?;
+        Some(json!({"armId": in_other_case(&id)}))
+    };
+    for resource in objects.iter_mut().flat_map(embedded_mut) {
+        if let Some(owner) = owner(resource) {
+            resource["spec"]["owner"] = json!({"armId": ids[&owner]});
         }
+        replace(&mut resource["spec"], &by_id);
     }
     yaml::write(&objects)
+}
+
+/// What every embedded resource is called in Azure.
+fn ids(objects: &[Json]) -> BTreeMap<Key, String> {
+    let all: Vec<Json> = objects.iter().flat_map(embedded).cloned().collect();
+    let ids = all.iter().map(|resource| {
+        let id = arm_id(resource, &all);
+        (key(resource), id)
+    });
+    ids.collect()
+}
+
+/// Replaces what `by` has something for, wherever it stands.
+fn replace(json: &mut Json, by: &impl Fn(&Json) -> Option<Json>) {
+    if let Some(other) = by(json) {
+        *json = other;
+        return;
+    }
+    match json {
+        Json::Object(map) => map.values_mut().for_each(|value| replace(value, by)),
+        Json::Array(items) => items.iter_mut().for_each(|item| replace(item, by)),
+        _ => {}
+    }
+}
+
+fn embedded_mut(object: &mut Json) -> impl Iterator<Item = &mut Json> {
+    let items = object["spec"]["resources"].as_array_mut();
+    items.into_iter().flatten()
 }
 
 fn embedded(object: &Json) -> impl Iterator<Item = &Json> {
@@ -92,20 +139,18 @@ fn text(json: &Json) -> &str {
     json.as_str().unwrap_or_default()
 }
 
-fn key(api_version: &Json, resource: &Json) -> Key {
-    let group = text(api_version).split('/').next().unwrap_or_default();
+fn key(resource: &Json) -> Key {
+    let group = text(&resource["apiVersion"]).split('/').next();
+    let kind = text(&resource["kind"]);
     let name = text(&resource["metadata"]["name"]);
-    (
-        group.to_owned(),
-        text(&resource["kind"]).to_owned(),
-        name.to_owned(),
-    )
+    let group = group.unwrap_or_default();
+    (group.to_owned(), kind.to_owned(), name.to_owned())
 }
 
 /// Whom a resource names as its owner.
 fn owner(resource: &Json) -> Option<Key> {
     let said = &resource["spec"]["owner"];
-    let (group, kind, _) = key(&resource["apiVersion"], resource);
+    let (group, kind, _) = key(resource);
     let (group, kind) = match (said["group"].as_str(), said["kind"].as_str()) {
         (Some(group), Some(kind)) => (group, kind),
         _ => aso::owner_kind(&group, &kind)?,
@@ -115,12 +160,12 @@ fn owner(resource: &Json) -> Option<Key> {
 }
 
 fn arm_id(resource: &Json, all: &[Json]) -> String {
-    let (group, kind, name) = key(&resource["apiVersion"], resource);
+    let (group, kind, name) = key(resource);
     let name = resource["spec"]["azureName"].as_str().unwrap_or(&name);
     let Some(owner) = owner(resource) else {
         return format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/{name}");
     };
-    let of = |other: &&Json| key(&other["apiVersion"], other) == owner;
+    let of = |other: &&Json| key(other) == owner;
     let parent = arm_id(all.iter().find(of).expect("the owner is there"), all);
     let (provider, kind) =
         aso::azure_type(&group, &kind).unwrap_or(("Microsoft.Authorization", "roleAssignments"));
@@ -139,39 +184,55 @@ fn in_other_case(id: &str) -> String {
     turned.collect()
 }
 
-fn name_the_owner(resource: &mut Json, known: &BTreeMap<Key, String>) {
-    if let Some(owner) = owner(resource) {
-        resource["spec"]["owner"] = json!({"armId": in_other_case(&known[&owner])});
-    }
+/// An overlay that patches the resources of a kind: with a patch, or with steps of a JSON patch.
+pub(super) fn overlay(kind: &str, patch: &str) -> String {
+    let how = match patch.starts_with("- op:") {
+        true => "json6902",
+        false => "patch",
+    };
+    let patch = indented(6, patch);
+    format!("{OVERLAY}  patches:\n  - target: {{kind: {kind}}}\n    {how}:\n{patch}")
 }
 
-/// Everything `{group, kind, name}` becomes `{armId}`.
-fn name_references(json: &mut Json, known: &BTreeMap<Key, String>) {
-    let part = |name: &str| json.get(name).and_then(Json::as_str).map(str::to_owned);
-    let parts = (part("group"), part("kind"), part("name"));
-    if let (Some(group), Some(kind), Some(name)) = parts {
-        let id = &known[&(group, kind, name)];
-        *json = json!({"armId": in_other_case(id)});
-        return;
-    }
-    match json {
-        Json::Object(map) => map
-            .values_mut()
-            .for_each(|value| name_references(value, known)),
-        Json::Array(items) => items
-            .iter_mut()
-            .for_each(|item| name_references(item, known)),
-        _ => {}
-    }
+/// An overlay that is merged into definitions.
+pub(super) fn merged(spec: &str) -> String {
+    format!("{OVERLAY}  merge:\n{}", indented(4, spec))
+}
+
+const OVERLAY: &str =
+    "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {name: example}\nspec:\n";
+
+fn indented(by: usize, text: &str) -> String {
+    text.lines().fold(String::new(), |mut all, line| {
+        let _ = writeln!(all, "{:by$}{line}", "");
+        all
+    })
 }
 
 /// What is found in `text` over the fleet `base`, as marks say it. What is only good to know counts
 /// where it is of the rule `own`.
 pub(super) fn found(base: &str, text: &str, own: &str) -> BTreeSet<String> {
+    told(&over(base, text).findings, text, own)
+}
+
+fn over(base: &str, text: &str) -> Compiled {
     let files = [("base.yaml", base), ("example.yaml", text)];
-    let files = files.iter().filter(|(_, text)| !text.is_empty());
-    let findings = compiled(&files.copied().collect::<Vec<_>>()).findings;
-    told(&findings, text, own)
+    let files = files.into_iter().filter(|(_, text)| !text.is_empty());
+    compiled(&files.collect::<Vec<_>>())
+}
+
+/// What is found in `text` over `base` when `before` was there, as marks say it: of the new revision
+/// alone, and of what changes.
+pub(super) fn changed(base: &str, before: &str, text: &str) -> BTreeSet<String> {
+    let (old, new) = (over(base, before), over(base, text));
+    let mut findings = new.findings;
+    for object in &new.objects {
+        let was = old.objects.iter().find(|other| other.id == object.id);
+        let changes = was.map(|was| plan::between(was, object));
+        let changes = changes.into_iter().flatten();
+        findings.extend(changes.map(|change| change.finding(object)));
+    }
+    told(&findings, text, "")
 }
 
 /// What `findings` say, as marks in `text` say it.
@@ -232,25 +293,28 @@ fn parts(line: &str) -> (usize, &str) {
 /// The marks in `text`, placed as [`found`] places findings.
 pub(super) fn marked(text: &str) -> BTreeSet<String> {
     let lines = text.lines().enumerate();
-    let marks = lines.filter_map(|(at, line)| {
-        let (_, mark) = line.rsplit_once("# ")?;
+    let marks = lines.flat_map(|(at, line)| {
+        let mark = line.rsplit_once("# ").map_or("", |(_, mark)| mark);
+        mark.split("; ").map(move |mark| (at + 1, mark))
+    });
+    let placed = marks.filter_map(|(line, mark)| {
         let (what, ids) = mark.split_once(": ").unwrap_or(("", mark));
         let place = match what {
-            "key" => format!("{} key", at + 1),
+            "key" => format!("{line} key"),
             "elsewhere" | "nowhere" => what.to_owned(),
-            _ => (at + 1).to_string(),
+            _ => line.to_string(),
         };
-        is_ids(ids).then(|| (place, ids.to_owned()))
+        is_ids(ids).then_some((place, ids))
     });
-    let each = marks.flat_map(|(place, ids)| {
-        let ids = ids.split(", ").map(|id| format!("{place} {id}"));
-        ids.collect::<Vec<_>>()
+    let each = placed.flat_map(|(place, ids)| {
+        let ids = ids.split(", ");
+        ids.map(move |id| format!("{place} {id}"))
     });
     each.collect()
 }
 
 /// `C15, N08`.
-fn is_ids(text: &str) -> bool {
+pub(super) fn is_ids(text: &str) -> bool {
     let is_id = |id: &str| {
         id.len() == 3 && id.starts_with(char::is_uppercase) && id[1..].parse::<u8>().is_ok()
     };
