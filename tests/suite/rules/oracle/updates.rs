@@ -1,0 +1,111 @@
+//! The updates of facts/aro-rules.md §5 that can be judged from two revisions of a fleet: what Azure fixes
+//! when it makes a thing. Those that depend on what runs (C07, C08, C10, N04 to N07) are not among them.
+
+use super::super::stage::{DEFINITION, changed, overlay};
+use super::{AUTH, CLUSTER, Case, POOL, at};
+
+/// How often U01 is told when the field becomes `to` after having been `from`.
+fn refused(kind: &'static str, names: &str, from: &str, to: &str) -> usize {
+    let text = |value: &str| {
+        let Case { kind, patch } = at(kind, names, value);
+        overlay(kind, &patch)
+    };
+    let found = changed(DEFINITION, &text(from), &text(to));
+    found.iter().filter(|found| found.ends_with(" U01")).count()
+}
+
+const KEY: &str = "etcd.dataEncryption.customerManaged.kms.activeKey";
+
+#[test]
+fn what_azure_fixes_stays() {
+    for (kind, names, from, to) in [
+        (CLUSTER, "spec.location", "uksouth", "ukwest"),
+        (CLUSTER, "spec.azureName", "abc", "abd"),
+        (CLUSTER, "network.podCidr", "10.128.0.0/14", "10.132.0.0/14"),
+        (CLUSTER, "network.hostPrefix", "23", "24"),
+        (CLUSTER, "platform.managedResourceGroup", "a", "b"),
+        (CLUSTER, "platform.outboundType", "LoadBalancer", "Other"),
+        (CLUSTER, "api.visibility", "Public", "Private"),
+        (CLUSTER, "ingress.type", "Public", "Private"),
+        (CLUSTER, "cryptoRestrictions", "None", "FIPS"),
+        (CLUSTER, "clusterImageRegistry.state", "Enabled", "Disabled"),
+        (CLUSTER, "dns.baseDomainPrefix", "shop-1", "shop-2"),
+        (
+            CLUSTER,
+            "etcd.dataEncryption.customerManaged.kms.visibility",
+            "Public",
+            "Private",
+        ),
+        (
+            CLUSTER,
+            "etcd.dataEncryption.customerManaged.kms.activeKey.name",
+            "a",
+            "b",
+        ),
+        // The base is written for 2025-12-23.
+        (
+            CLUSTER,
+            "etcd.dataEncryption.customerManaged.kms.activeKey.version",
+            "a",
+            "b",
+        ),
+        (
+            POOL,
+            "platform.vmSize",
+            "Standard_D4s_v3",
+            "Standard_D8s_v3",
+        ),
+        (POOL, "platform.osDisk.sizeGiB", "64", "128"),
+        (POOL, "autoRepair", "true", "false"),
+        (AUTH, "spec.azureName", "one-ea", "two-ea"),
+    ] {
+        let fields = refused(kind, names, from, to);
+        assert_eq!(fields, 1, "{names}");
+    }
+}
+
+#[test]
+fn what_azure_lets_change_may() {
+    for (kind, names, from, to) in [
+        (CLUSTER, "version.id", "\"4.20\"", "\"4.21\""),
+        (CLUSTER, "version.channelGroup", "stable", "fast"),
+        (CLUSTER, "api.authorizedCidrs", "[10.0.0.1]", "[10.0.0.2]"),
+        (CLUSTER, "autoscaling.maxNodesTotal", "10", "20"),
+        (CLUSTER, "nodeDrainTimeoutMinutes", "10", "20"),
+        (CLUSTER, "spec.location", "uksouth", "UK South"),
+        (POOL, "replicas", "1", "2"),
+        (POOL, "version.id", "4.20.17", "4.20.18"),
+        (
+            POOL,
+            "labels",
+            "[{key: a, value: b}]",
+            "[{key: a, value: c}]",
+        ),
+        (
+            AUTH,
+            "issuer.url",
+            "https://a.example.com",
+            "https://b.example.com",
+        ),
+        (AUTH, "issuer.audiences", "[app]", "[app, cli]"),
+        (AUTH, "claim.mappings.username.claim", "oid", "email"),
+    ] {
+        assert_eq!(refused(kind, names, from, to), 0, "{names}");
+    }
+}
+
+#[test]
+fn a_key_is_rotated_only_where_the_api_knows_that() {
+    let newer = DEFINITION.replace(
+        "\nspec:\n",
+        "\nspec:\n  armAPIVersion: 2026-06-30-preview\n",
+    );
+    let text = |value: &str| {
+        overlay(
+            CLUSTER,
+            &at(CLUSTER, &format!("{KEY}.version"), value).patch,
+        )
+    };
+    assert!(changed(&newer, &text("a"), &text("b")).is_empty());
+    assert!(!changed(DEFINITION, &text("a"), &text("b")).is_empty());
+}
