@@ -18,6 +18,13 @@ fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
 }
 
+/// The files of a fleet below `root`.
+pub(crate) fn tree(root: &Path) -> Tree {
+    let mut tree = Tree::default();
+    files(root, root, &mut tree);
+    tree
+}
+
 fn files(dir: &Path, root: &Path, tree: &mut Tree) {
     let mut paths: Vec<PathBuf> = fs::read_dir(dir)
         .expect("readable")
@@ -82,9 +89,7 @@ fn every_case_says_what_is_expected() {
     assert!(cases.len() >= 12, "the corpus has lost cases");
     let mut faults = Vec::new();
     for case in cases {
-        let mut tree = Tree::default();
-        files(&case, &case, &mut tree);
-        let said = said(&compile(&tree, &[]));
+        let said = said(&compile(&tree(&case), &[]));
         let expected = case.join(EXPECTED);
         if bless {
             fs::write(&expected, &said).expect("writable");

@@ -2,6 +2,7 @@
 //! nowhere else, what keeps it is not found at all.
 
 mod oracle;
+mod reviewed;
 mod stage;
 
 use std::collections::BTreeSet;
