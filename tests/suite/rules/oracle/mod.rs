@@ -7,6 +7,7 @@ mod cluster;
 mod external_auth;
 mod identities;
 mod node_pool;
+mod sharing;
 mod updates;
 mod versions;
 mod webhooks;
