@@ -1,0 +1,101 @@
+//! Which objects belong to a fleet.
+
+use super::*;
+
+#[test]
+fn only_what_belongs_to_the_objects_found_is_adopted() {
+    let [root, aro, _] = cluster();
+    let mut found = found(std::slice::from_ref(&root));
+    let child = owned_by(rg("child"), &aro);
+    let carried = rg("rg");
+    found.adopt(vec![rg("stranger"), child, carried.clone(), aro]);
+    let names: Vec<&str> = found.objects.keys().map(|id| id.name.as_str()).collect();
+    assert_eq!(names, ["c", "c", "child"]);
+    found.adopt(vec![carried]);
+    assert!(
+        found.objects.keys().any(|id| id.name == "rg"),
+        "the AROCluster carries it"
+    );
+}
+
+#[test]
+fn what_an_object_makes_is_not_looked_for() {
+    let exports =
+        json!({"operatorSpec": {"configMaps": {"principalId": {"name": "ids", "key": "p"}}}});
+    let identity = object(
+        "managedidentity.azure.com/v1api20230131",
+        "UserAssignedIdentity",
+        "i",
+        &exports,
+    );
+    let role =
+        json!({"principalIdFromConfig": {"name": "ids", "key": "p"}, "owner": {"armId": "/x"}});
+    let role = object(
+        "authorization.azure.com/v1api20220401",
+        "RoleAssignment",
+        "r",
+        &role,
+    );
+    let mut found = Found::default();
+    [identity, role]
+        .into_iter()
+        .for_each(|object| found.insert(object));
+    let wanted: Vec<String> = found.wanted().iter().map(ToString::to_string).collect();
+    assert_eq!(wanted, ["Namespace//ns"]);
+    let kinds = found.made_kinds();
+    assert!(kinds.contains(&("keyvault.azure.com".to_owned(), "Vault".to_owned())));
+    let plain = Found::default();
+    assert!(
+        plain.made_kinds().is_empty(),
+        "nobody makes anything of nothing"
+    );
+}
+
+#[test]
+fn a_fleet_is_its_members_and_what_they_carry() {
+    let set = ApplySet::new("prod", "capstan-system");
+    let member = |mut object: Json| {
+        object["metadata"]["labels"] = json!({PART_OF: set.id()});
+        object
+    };
+    let [root, aro, plane] = cluster().map(member);
+    let stray = member(says(rg("stray"), "Ready", "AuthorizationFailed", "no"));
+    let alien = says(rg("alien"), "Ready", "AuthorizationFailed", "no");
+    let objects = [
+        namespace(),
+        root,
+        aro,
+        plane,
+        ready(rg("rg")),
+        at_work(vault("rg")),
+        stray,
+        alien,
+    ];
+    let scene = Scene::new(&found(&objects));
+    let view = scene.fleet(&set);
+    assert_eq!((view.total(), view.count(Phase::Ready)), (7, 1));
+    assert_eq!(
+        (view.count(Phase::Retrying), view.count(Phase::NotMade)),
+        (1, 1)
+    );
+    let stray = index(&scene, "ResourceGroup/ns/stray");
+    let expected = Stray {
+        blocker: stray,
+        objects: vec![stray],
+    };
+    assert_eq!(view.strays, [expected]);
+    let [cluster] = view.clusters.as_slice() else {
+        unreachable!("one cluster");
+    };
+    assert_eq!(
+        (cluster.ready, cluster.total, cluster.phase),
+        (1, 6, Phase::Progressing)
+    );
+    let blocker = cluster.chain.as_ref().unwrap().blocker();
+    assert_eq!(scene.id(blocker).to_string(), "Vault/ns/kv");
+    assert!(!view.is_ready());
+    assert_eq!(
+        scene.fleet(&ApplySet::new("other", "x")),
+        FleetView::default()
+    );
+}
