@@ -15,7 +15,9 @@ use capstan::model::{Severity, Tree};
 use capstan::rules::book::{self, Example};
 
 use crate::real;
-use stage::{DEFINITION, by_arm_id, by_hand, changed, found, is_ids, marked, merged, overlay};
+use stage::{
+    DEFINITION, by_arm_id, by_hand, changed, found, is_ids, marked, merged, over, overlay,
+};
 
 /// What an example stands in, as somebody would write it.
 fn around(of: &str, yaml: &str) -> String {
@@ -69,6 +71,21 @@ fn every_rule_keeps_to_its_examples() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn a_rule_is_as_bad_as_its_page_says() {
+    for page in book::pages() {
+        let shown = page.examples.iter();
+        let shown = shown.filter(|one| one.breaks && one.of != "words" && one.before.is_none());
+        for example in shown {
+            let text = around(example.of, example.yaml);
+            let findings = over(&bases(example)[0], &text).findings.into_iter();
+            let own = findings.filter(|finding| finding.id == page.id);
+            let told: BTreeSet<_> = own.map(|finding| finding.severity).collect();
+            assert_eq!(told, BTreeSet::from([page.severity]), "{}", page.id);
+        }
+    }
 }
 
 /// Rules whose examples cannot be shown in YAML: limits of files, and rules of schemas that a fleet does

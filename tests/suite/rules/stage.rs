@@ -215,7 +215,8 @@ pub(super) fn found(base: &str, text: &str, own: &str) -> BTreeSet<String> {
     told(&over(base, text).findings, text, own)
 }
 
-fn over(base: &str, text: &str) -> Compiled {
+/// What `text` over the fleet `base` comes to.
+pub(super) fn over(base: &str, text: &str) -> Compiled {
     let files = [("base.yaml", base), ("example.yaml", text)];
     let files = files.into_iter().filter(|(_, text)| !text.is_empty());
     compiled(&files.collect::<Vec<_>>())
