@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use capstan::api::aso;
-use capstan::compile::{Compiled, compile};
+use capstan::api::fleet::{self, Terms};
+use capstan::compile::{Compiled, compile_by};
 use capstan::model::{Finding, Severity, Span, Tree};
 use capstan::{plan, yaml};
 use serde_json::{Value as Json, json};
@@ -35,6 +36,10 @@ const SUBSCRIPTION: &str = "3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10";
 
 /// What the files of a fleet come to.
 pub(super) fn compiled(files: &[(&str, &str)]) -> Compiled {
+    compiled_by(&Terms::default(), files)
+}
+
+fn compiled_by(terms: &Terms, files: &[(&str, &str)]) -> Compiled {
     let files = files
         .iter()
         .map(|(path, text)| (Arc::from(*path), Arc::from(text.as_bytes())));
@@ -42,7 +47,7 @@ pub(super) fn compiled(files: &[(&str, &str)]) -> Compiled {
         files: files.collect(),
         ..Tree::default()
     };
-    compile(&tree, &[])
+    compile_by(terms, &tree, &[])
 }
 
 /// The objects of the definition, as somebody would write them by hand.
@@ -212,20 +217,32 @@ fn indented(by: usize, text: &str) -> String {
 /// What is found in `text` over the fleet `base`, as marks say it. What is only good to know counts
 /// where it is of the rule `own`.
 pub(super) fn found(base: &str, text: &str, own: &str) -> BTreeSet<String> {
-    told(&over(base, text).findings, text, own)
+    told(&over(base, text, "").findings, text, own)
 }
 
-/// What `text` over the fleet `base` comes to.
-pub(super) fn over(base: &str, text: &str) -> Compiled {
+/// What `text` over the fleet `base` comes to, with this in the spec of the Fleet document.
+pub(super) fn over(base: &str, text: &str, spec: &str) -> Compiled {
     let files = [("base.yaml", base), ("example.yaml", text)];
     let files = files.into_iter().filter(|(_, text)| !text.is_empty());
-    compiled(&files.collect::<Vec<_>>())
+    compiled_by(&terms(spec), &files.collect::<Vec<_>>())
+}
+
+/// What a Fleet document with this in its spec says of rules.
+fn terms(spec: &str) -> Terms {
+    let spec = spec.replace('\n', "\n  ");
+    let text = format!(
+        "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: example}}\nspec:\n  source: {{git: {{url: u}}}}\n  {spec}\n"
+    );
+    let (documents, _) = yaml::read(&Arc::from("fleet.yaml"), text.as_bytes());
+    let (fleet, findings) = fleet::read(&documents[0]);
+    assert_eq!(findings, [], "{text}");
+    Terms::from(&fleet.expect("a Fleet document"))
 }
 
 /// What is found in `text` over `base` when `before` was there, as marks say it: of the new revision
 /// alone, and of what changes.
 pub(super) fn changed(base: &str, before: &str, text: &str) -> BTreeSet<String> {
-    let (old, new) = (over(base, before), over(base, text));
+    let (old, new) = (over(base, before, ""), over(base, text, ""));
     let mut findings = new.findings;
     for object in &new.objects {
         let was = old.objects.iter().find(|other| other.id == object.id);
@@ -249,7 +266,7 @@ pub(super) fn told(findings: &[Finding], text: &str, own: &str) -> BTreeSet<Stri
     findings.iter().filter(counts).map(say).collect()
 }
 
-/// Where a finding points: a line alone when it is the value on the line, all of it.
+/// Where a finding points: a line alone when it is the value on the line, all of it, or a remark there.
 fn place(text: &str, span: &Span) -> String {
     let at = |number: u32| usize::try_from(number).expect("small") - 1;
     let line = text.lines().nth(at(span.start.line)).unwrap_or_default();
@@ -264,7 +281,9 @@ fn place(text: &str, span: &Span) -> String {
         length
     };
     let whole = span.end.line > span.start.line || end == value_at + length;
+    let remark = line.find("# capstan:").map(|at| line[..at].chars().count());
     match start {
+        at if Some(at) == remark => span.start.line.to_string(),
         at if at == value_at && whole => span.start.line.to_string(),
         at if at == first => format!("{} key", span.start.line),
         at => format!("{}:{}-{}", span.start.line, at + 1, end + 1),
