@@ -25,7 +25,7 @@ pub fn expand(definition: &ClusterDefinition) -> (Vec<Object>, Vec<Finding>) {
 
 fn hyper_shift(definition: &ClusterDefinition) -> Finding {
     values::Values::of(definition)
-        .not_yet("platform", "platform HyperShift is not supported yet")
+        .refused("platform", "platform HyperShift is not supported yet")
         .help("use platform: ARO")
         .of(&definition.id)
 }

@@ -63,8 +63,8 @@ impl Values {
         items.iter().map(item).collect()
     }
 
-    /// Says that the value at `path` asks for what this version cannot make.
-    pub(super) fn not_yet(&self, path: &str, message: &str) -> Finding {
+    /// Says that the value at `path` asks for what cannot be made.
+    pub(super) fn refused(&self, path: &str, message: &str) -> Finding {
         let path = Path::dotted(path);
         let mut field = Path::dotted("spec");
         field.0.extend(path.0.iter().cloned());

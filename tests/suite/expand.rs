@@ -159,6 +159,14 @@ const MODES: &[(&str, &str)] = &[
         "{identityRef: {name: id}, nodePools: [{$patch: replace}, {name: a, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 3}, {name: b, version: 4.20.17, vmSize: Standard_D8s_v3}]}",
     ),
     (
+        "with shared identities",
+        "{identityRef: {name: id}, tags: {team: sre}, managedIdentities: {mode: Shared, resourceGroup: msi-pool-07}}",
+    ),
+    (
+        "with shared identities and a vault that exists",
+        "{credentialFrom: aso-credential, managedIdentities: {mode: Shared, resourceGroup: pool}, etcd: {encryption: {keyVersion: 0123456789abcdef0123456789abcdef, vault: {name: shared-kv, resourceGroup: vaults}}}}",
+    ),
+    (
         "in its first phase",
         "{phase: Infrastructure, identityRef: {name: id}}",
     ),

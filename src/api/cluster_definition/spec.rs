@@ -294,9 +294,19 @@ pub struct ManagedIdentities {
     /// Where they come from.
     #[serde(default)]
     pub mode: IdentityMode,
-    /// With `Shared`: the resource group that holds them.
+    /// With `Shared`: the resource group that holds them, in the cluster's subscription.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = "^[-A-Za-z0-9_.()]{0,89}[-A-Za-z0-9_()]$"))]
     pub resource_group: Option<String>,
+}
+
+impl ManagedIdentities {
+    /// The resource group of identities that exist already; none when the cluster has its own.
+    #[must_use]
+    pub fn pool(&self) -> Option<&str> {
+        let shared = self.mode == IdentityMode::Shared;
+        self.resource_group.as_deref().filter(|_| shared)
+    }
 }
 
 /// Where the identities of the cluster's operators come from.
@@ -305,7 +315,8 @@ pub enum IdentityMode {
     /// The cluster has its own.
     #[default]
     Create,
-    /// They exist already, in a resource group.
+    /// They exist already, in a resource group, under the names of their operators: `kms`,
+    /// `dp-disk-csi-driver`, `service`. One cluster at a time uses them.
     Shared,
 }
 

@@ -78,12 +78,25 @@ impl<'a> Blueprint<'a> {
         self.values.made_from("subscriptionID", id)
     }
 
+    /// A path below the resource group that holds shared identities; none where the cluster has its
+    /// own.
+    pub(super) fn in_pool(&self, groups: &str, path: &str) -> Option<Node> {
+        let pool = self.spec().managed_identities.pool()?;
+        let subscription = &self.spec().subscription_id;
+        let id = format!("/subscriptions/{subscription}/{groups}/{pool}{path}");
+        Some(self.values.made_from("managedIdentities.resourceGroup", id))
+    }
+
     /// The ARM id of an identity. Azure writes `resourcegroups` in the ids of identities.
     pub(super) fn identity_id(&self, identity: &Identity) -> Node {
-        let (group, name) = (&self.names.resource_group, self.names.identity(identity));
-        self.in_subscription(&format!(
-            "resourcegroups/{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/{name}"
-        ))
+        let path =
+            |name| format!("/providers/Microsoft.ManagedIdentity/userAssignedIdentities/{name}");
+        let shared = self.in_pool("resourcegroups", &path(identity.in_pool()));
+        shared.unwrap_or_else(|| {
+            let group = &self.names.resource_group;
+            let path = path(self.names.identity(identity));
+            self.in_subscription(&format!("resourcegroups/{group}{path}"))
+        })
     }
 
     /// What the operators of a plane act as: references by operator.

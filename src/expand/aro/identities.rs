@@ -80,7 +80,17 @@ impl Identity {
         }
     }
 
-    /// The same in one word, as names of role assignments have it: `ingressmi`, `dpfilecsidrivermi`.
+    /// What it is called in a resource group that holds the identities of one cluster: `ingress`,
+    /// `dp-disk-csi-driver`, `service`.
+    pub(super) fn in_pool(&self) -> String {
+        match self.plane {
+            Plane::Control => self.operator.to_owned(),
+            Plane::Data => self.stem(),
+            Plane::Service => "service".to_owned(),
+        }
+    }
+
+    /// It in one word, as names of role assignments have it: `ingressmi`, `dpfilecsidrivermi`.
     pub(super) fn word(&self) -> String {
         let plane = if self.plane == Plane::Data { "dp" } else { "" };
         format!("{plane}{}mi", self.operator.replace('-', ""))

@@ -59,25 +59,27 @@ fn objects(b: &Blueprint) -> Vec<Object> {
 /// What was asked for and cannot be made.
 fn refusals(b: &Blueprint) -> Vec<Finding> {
     let spec = b.spec();
-    let shared = (spec.managed_identities.mode == IdentityMode::Shared).then(|| {
+    let identities = &spec.managed_identities;
+    let shared = identities.mode == IdentityMode::Shared;
+    let pool = (shared != identities.resource_group.is_some()).then(|| {
         b.values
-            .not_yet(
-                "managedIdentities.mode",
-                "managedIdentities.mode Shared is not supported yet",
+            .refused(
+                "managedIdentities",
+                "managedIdentities has a resourceGroup with mode Shared, and only then",
             )
-            .help("use mode: Create, which gives the cluster identities of its own")
+            .help("write {mode: Shared, resourceGroup: ...}, or leave both out: the cluster then has identities of its own")
     });
     let private = spec.etcd.encryption.vault_visibility == Visibility::Private;
     let vault = (private && !spec.arm_api_version.names_vault_beside_key()).then(|| {
         let arm = spec.arm_api_version.arm();
         b.values
-            .not_yet(
+            .refused(
                 "etcd.encryption.vaultVisibility",
                 &format!("ARM version {arm} cannot reach a private vault"),
             )
             .help("use armAPIVersion: 2025-12-23-preview or later")
     });
-    let refused = shared.into_iter().chain(vault);
+    let refused = pool.into_iter().chain(vault);
     refused
         .map(|finding| finding.of(&b.definition.id))
         .collect()

@@ -11,6 +11,7 @@
 //! | VirtualNetworksSubnet (integration) | `P-vnet-S-P-integration-subnet-S` | `P-integration-subnet-S` | 80 |
 //! | Vault | `P-kv-S` | | 24 |
 //! | UserAssignedIdentity | `C-cp-<operator>-S`, `C-dp-<operator>-S`, `C-service-managed-identity-S` | | 128 |
+//! | UserAssignedIdentity (Shared) | as above with `Q` for `S` | `<operator>`, `dp-<operator>`, `service` | 128 |
 //! | ConfigMap of an identity | `identity-map-<identity>` | | |
 //! | RoleAssignment | `<identity>-<role>-<scope>` | chosen by ASO | |
 //! | HcpOpenShiftClustersExternalAuth | `C-ea` | | 15 |
@@ -18,7 +19,9 @@
 //! | Secret with the kubeconfig | `C-kubeconfig` | | |
 //!
 //! `C` is the definition's name, `P` is `C` cut to 14 characters, `S` the suffix; a `-` at the end of
-//! a cut is cut too. Nothing is cut any further: what is too long is a finding (X01).
+//! a cut is cut too; `Q` are the digits at the end of the resource group's name that holds the shared
+//! identities, else `P`: role assignments cannot change their principal, so another pool is another
+//! name. Nothing is cut any further: what is too long is a finding (X01).
 //! Source: facts/aro-controllers.md §7 and facts/aro-rules.md §1.7.
 
 use sha2::{Digest, Sha256};
@@ -44,6 +47,8 @@ pub(super) struct Names {
     pub(super) kubeconfig: String,
     prefix: String,
     suffix: String,
+    /// The end of the names of identities.
+    identities: String,
 }
 
 /// A name that differs between Kubernetes and Azure.
@@ -56,6 +61,8 @@ impl Names {
     pub(super) fn of(definition: &ClusterDefinition) -> Self {
         let name = &definition.id.name;
         let (prefix, suffix) = (prefix(name), suffix(definition));
+        let pool = definition.spec.managed_identities.pool();
+        let identities = pool.map(|pool| pool_suffix(pool).unwrap_or(&prefix));
         let network = format!("{prefix}-vnet-{suffix}");
         let in_network = |azure: String| Named {
             kubernetes: format!("{network}-{azure}"),
@@ -72,6 +79,7 @@ impl Names {
             vault: format!("{prefix}-kv-{suffix}"),
             external_auth: format!("{name}-ea"),
             kubeconfig: format!("{name}-kubeconfig"),
+            identities: identities.unwrap_or(&suffix).to_owned(),
             network,
             prefix,
             suffix,
@@ -79,7 +87,7 @@ impl Names {
     }
 
     pub(super) fn identity(&self, identity: &Identity) -> String {
-        format!("{}-{}-{}", self.cluster, identity.stem(), self.suffix)
+        format!("{}-{}-{}", self.cluster, identity.stem(), self.identities)
     }
 
     /// The ConfigMap that an identity's ids are written to.
@@ -104,6 +112,12 @@ impl Names {
 fn prefix(name: &str) -> String {
     let cut: String = name.chars().take(PREFIX).collect();
     cut.trim_end_matches('-').to_owned()
+}
+
+/// The digits at the end of a resource group's name.
+fn pool_suffix(group: &str) -> Option<&str> {
+    let name = group.trim_end_matches(|c: char| c.is_ascii_digit());
+    Some(&group[name.len()..]).filter(|digits| !digits.is_empty())
 }
 
 /// The suffix that makes Azure names unique: given, or a digest of what names the cluster.

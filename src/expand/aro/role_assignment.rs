@@ -1,8 +1,11 @@
 //! `RoleAssignment`: what each identity may do. Its owner is what the role is given on.
+//!
+//! With shared identities, a role on what goes with the cluster's resource group is left to go with
+//! it, and a role on what stays is taken away when the cluster goes.
 
 use super::blueprint::Blueprint;
 use super::roles::{self, Assignment, KEY_VAULT_CRYPTO_OFFICER, Role, Scope};
-use super::write::{embedded, reference};
+use super::write::{detached, embedded, reference};
 use super::{network_security_group, user_assigned_identity, vault, virtual_networks_subnet};
 use crate::api::kinds::{AUTHORIZATION, NETWORK};
 use crate::expand::node::node;
@@ -35,7 +38,18 @@ fn resource(b: &Blueprint, assignment: &Assignment) -> Node {
         "roleDefinitionReference": {"armId": definition(b, role)},
     });
     let name = format!("{identity}-{}-{}", role.word, scope.word());
-    embedded(b, AUTHORIZATION, KIND, &name, spec)
+    assigned(b, *scope, &name, spec)
+}
+
+fn assigned(b: &Blueprint, scope: Scope, name: &str, spec: Node) -> Node {
+    let shared = b.spec().managed_identities.pool().is_some();
+    let stays = match scope {
+        Scope::Identity(_) => true,
+        Scope::Vault => b.spec().etcd.encryption.vault.is_some(),
+        _ => false,
+    };
+    let frame = if shared && !stays { detached } else { embedded };
+    frame(b, AUTHORIZATION, KIND, name, spec)
 }
 
 fn key_officer(b: &Blueprint) -> Option<Node> {
@@ -48,7 +62,7 @@ fn key_officer(b: &Blueprint) -> Option<Node> {
         "roleDefinitionReference": {"armId": definition(b, role)},
     });
     let name = format!("{}-{}-{}", b.names.key_officer(), role.word, scope.word());
-    Some(embedded(b, AUTHORIZATION, KIND, &name, spec))
+    Some(assigned(b, scope, &name, spec))
 }
 
 fn definition(b: &Blueprint, role: &Role) -> Node {
@@ -67,6 +81,6 @@ fn owner(b: &Blueprint, scope: Scope) -> Node {
         }
         Scope::SecurityGroup => network_security_group::reference(b),
         Scope::Vault => vault::scope(b),
-        Scope::Identity(identity) => user_assigned_identity::reference(b, identity),
+        Scope::Identity(identity) => user_assigned_identity::scope(b, identity),
     }
 }

@@ -15,12 +15,41 @@ pub(super) fn embedded(
     name: &str,
     spec: Node,
 ) -> Node {
-    let credential = b.value("credentialFrom");
-    let annotations =
-        credential.map(|secret| node!(b.origin(), {(labels::CREDENTIAL_FROM): secret}));
+    frame(b, None, [group, kind, name], spec)
+}
+
+/// The same, of a resource that stays in Azure when its object goes.
+pub(super) fn detached(
+    b: &Blueprint,
+    group: &str,
+    kind: &'static str,
+    name: &str,
+    spec: Node,
+) -> Node {
+    frame(b, Some("detach-on-delete"), [group, kind, name], spec)
+}
+
+fn frame(
+    b: &Blueprint,
+    policy: Option<&'static str>,
+    [group, kind, name]: [&str; 3],
+    spec: Node,
+) -> Node {
+    let annotations = [
+        (labels::CREDENTIAL_FROM, b.value("credentialFrom")),
+        (
+            labels::RECONCILE_POLICY,
+            policy.map(|policy| b.text(policy)),
+        ),
+    ];
+    let annotations = annotations
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect::<BTreeMap<_, _>>();
+    let annotations = Some(annotations).filter(|all| !all.is_empty());
     node!(b.origin(), {
         "apiVersion": api_version(b, group),
-        "kind": kind,
+        "kind": kind.to_owned(),
         "metadata": {
             "name": name.to_owned(),
             "namespace": b.namespace().to_owned(),

@@ -23,8 +23,8 @@ struct Assignments<'a> {
     to: HashMap<Place<'a>, Vec<Given<'a>>>,
     /// To those whose id is written out: who that is cannot be told.
     to_somebody: Vec<Given<'a>>,
-    /// Where the fleet's identities write their ids.
-    places: HashMap<ArmId, Place<'a>>,
+    /// Where the fleet's identities write their ids; of one that several objects are, in several places.
+    places: HashMap<ArmId, Vec<Place<'a>>>,
     /// The fleet's vaults, by their names in Azure.
     vaults: HashMap<String, ArmId>,
 }
@@ -43,24 +43,30 @@ impl<'a> Assignments<'a> {
             }
         }
         let identities = world.of_kind(MANAGED_IDENTITY, "UserAssignedIdentity");
-        let places = identities.filter_map(|identity| {
-            let place = place(identity, "spec.operatorSpec.configMaps.principalId")?;
-            Some((world.name_of(identity)?, place))
-        });
+        let mut places: HashMap<ArmId, Vec<Place<'a>>> = HashMap::new();
+        for identity in identities {
+            let place = place(identity, "spec.operatorSpec.configMaps.principalId");
+            if let (Some(id), Some(place)) = (world.name_of(identity), place) {
+                places.entry(id).or_default().push(place);
+            }
+        }
         let vaults = world.of_kind(KEYVAULT, "Vault");
         let vaults = vaults.filter_map(|vault| world.name_of(vault));
         Self {
             to,
             to_somebody,
-            places: places.collect(),
+            places,
             vaults: vaults.map(|id| (id.name().to_owned(), id)).collect(),
         }
     }
 
-    /// Whether whoever is at `place` has the role on the resource, or on what that is in. A role that
+    /// Whether whoever is at `places` has the role on the resource, or on what that is in. A role that
     /// is none of those that Azure asks for is taken for one that was made for this.
-    fn have(&self, place: &Place<'_>, grant: &Grant, on: &Target) -> bool {
-        let its = self.to.get(place).into_iter().flatten();
+    fn have(&self, places: &[Place<'_>], grant: &Grant, on: &Target) -> bool {
+        let its = places
+            .iter()
+            .filter_map(|place| self.to.get(place))
+            .flatten();
         let mut all = its.chain(&self.to_somebody);
         all.any(|given| on.is_within(&given.on) && serves(given.role, grant))
     }
@@ -145,7 +151,7 @@ fn of_cluster(
         };
         // Who is made elsewhere gets its roles elsewhere.
         let identity = world.referred(cluster, &operator.field);
-        let Some((identity, place)) =
+        let Some((identity, places)) =
             identity.and_then(|id| Some((id.clone(), assignments.places.get(&id)?)))
         else {
             continue;
@@ -153,14 +159,14 @@ fn of_cluster(
         let mut told = HashSet::new();
         for scope in &grant.scopes {
             for target in targets(world, assignments, cluster, &operators, *scope) {
-                let missing = !assignments.have(place, grant, &target);
+                let missing = !assignments.have(places, grant, &target);
                 if missing && told.insert(target.called()) {
                     findings.push(missing_role(
                         operator,
                         identity.name(),
                         grant,
                         &target,
-                        place,
+                        &places[0],
                     ));
                 }
             }
@@ -259,7 +265,11 @@ spec:
 
     /// What the definition comes to.
     fn objects() -> Vec<Object> {
-        let files = [(Arc::from("a.yaml"), Arc::from(DEFINITION.as_bytes()))];
+        compiled(DEFINITION)
+    }
+
+    fn compiled(definition: &str) -> Vec<Object> {
+        let files = [(Arc::from("a.yaml"), Arc::from(definition.as_bytes()))];
         let tree = Tree {
             files: files.into(),
             ..Tree::default()
@@ -328,6 +338,42 @@ spec:
             ]
         );
         assert_eq!(missed, 26);
+    }
+
+    #[test]
+    fn the_roles_of_shared_identities_are_missed_too() {
+        let mut objects = compiled(&format!(
+            "{DEFINITION}  managedIdentities: {{mode: Shared, resourceGroup: pool-07}}\n"
+        ));
+        assert_eq!(said(&objects), [] as [String; 0]);
+        for (name, scope) in [
+            (
+                "one-cp-kms-07-keyvaultcryptouserroleid-keyvault",
+                "/vaults/one-kv-s",
+            ),
+            (
+                "one-service-managed-identity-07-readerroleid-kmsmi",
+                "/resourcegroups/pool-07/providers/microsoft.managedidentity/userassignedidentities/kms",
+            ),
+        ] {
+            let all = carried(&mut objects);
+            let at = all
+                .iter()
+                .position(|node| node.text(&["metadata", "name"]) == Some(name));
+            let taken = all.remove(at.expect(name));
+            let told = said(&objects);
+            assert!(told.len() == 1 && told[0].ends_with(scope), "{told:?}");
+            carried(&mut objects).push(taken);
+        }
+    }
+
+    #[test]
+    fn an_identity_that_two_clusters_name_has_the_roles_of_both() {
+        let shared = "  managedIdentities: {mode: Shared, resourceGroup: pool-07}\n";
+        let one = format!("{DEFINITION}{shared}");
+        let two = one.replace("name: one", "name: two");
+        let said = said(&compiled(&format!("{one}---\n{two}")));
+        assert_eq!(said, [] as [String; 0]);
     }
 
     #[test]
