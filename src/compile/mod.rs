@@ -37,7 +37,8 @@ use crate::{expand, yaml};
 /// What a tree comes to.
 #[derive(Clone, Debug, Default)]
 pub struct Compiled {
-    /// The top-level objects, in the order of the files; ids are unique.
+    /// The top-level objects, in the order of the files; ids are unique. What is encrypted is not among
+    /// them: it is neither applied nor removed.
     pub objects: Vec<Object>,
     /// What depends on what.
     pub graph: Arc<Graph>,
@@ -231,9 +232,17 @@ impl Documents {
         }
     }
 
+    /// Which lists merge by which keys: those of the table, and those of the custom kinds of the tree.
+    fn list_keys(&self) -> ListKeys {
+        let mut lists = ListKeys::default();
+        let definitions = self.raw.iter().filter(|object| defines_a_kind(object));
+        definitions.for_each(|object| lists.learn(&object.node));
+        lists
+    }
+
     fn compile(mut self, terms: &Terms) -> Compiled {
         self.clear_namespaces();
-        let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), ListKeys::default());
+        let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys());
         let mut objects = Vec::new();
         let mut definitions: HashMap<ObjectId, Span> = HashMap::new();
         let count = self.definitions.len();
@@ -263,10 +272,12 @@ impl Documents {
         let objects = self.unique(objects);
         let metadata = objects.iter().flat_map(metadata::findings);
         self.findings.extend(metadata);
-        let (graph, findings) = graph::build(&objects);
-        self.findings.extend(findings);
         self.findings.extend(rules::check(&objects, terms));
         self.findings.extend(tenancy::objects(terms, &objects));
+        let (encrypted, objects): (Vec<_>, Vec<_>) =
+            objects.into_iter().partition(rules::is_encrypted);
+        let (graph, findings) = graph::build_beside(&objects, &encrypted);
+        self.findings.extend(findings);
         self.findings
             .extend(tenancy::overlays(terms, overlays.reached()));
         sort(&mut self.findings);
@@ -305,12 +316,14 @@ fn sort(findings: &mut Vec<Finding>) {
     findings.dedup();
 }
 
+fn defines_a_kind(object: &Object) -> bool {
+    let (group, kind) = ("apiextensions.k8s.io", "CustomResourceDefinition");
+    object.id.is(group, kind)
+}
+
 /// The group and kind that a definition makes for the whole cluster.
 fn cluster_wide(object: &Object) -> Option<(String, String)> {
-    let definition = object
-        .id
-        .is("apiextensions.k8s.io", "CustomResourceDefinition");
-    let spec = object.node.get("spec").filter(|_| definition)?;
+    let spec = object.node.get("spec").filter(|_| defines_a_kind(object))?;
     let wide = spec.text(&["scope"]) == Some("Cluster");
     let (group, kind) = (spec.text(&["group"])?, spec.text(&["names", "kind"])?);
     wide.then(|| (group.to_owned(), kind.to_owned()))
@@ -356,6 +369,43 @@ fn duplicate(id: &ObjectId, second: &Span, first: &Span) -> Finding {
 mod tests {
     use super::*;
 
+    fn compiled(text: &str) -> Compiled {
+        let tree = Tree {
+            files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+            ..Tree::default()
+        };
+        compile(&tree, &[])
+    }
+
+    #[test]
+    fn what_is_encrypted_is_not_applied_and_counts_as_there() {
+        let compiled = compiled(
+            "\
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: ns}
+data: {a: 'ENC[AES256_GCM,data:p673w==,iv:YY=,tag:UQ=,type:str]'}
+sops: {mac: 'ENC[AES256_GCM,data:x,type:str]', version: 3.9.0}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: ns, annotations: {config.kubernetes.io/depends-on: /namespaces/ns/Secret/s}}}
+",
+        );
+        let ids: Vec<String> = compiled
+            .objects
+            .iter()
+            .map(|one| one.id.to_string())
+            .collect();
+        assert_eq!(ids, ["ConfigMap/ns/c"]);
+        let outside: Vec<String> = compiled
+            .graph
+            .outside()
+            .map(|one| one.id.to_string())
+            .collect();
+        assert_eq!(outside, ["Secret/ns/s", "Namespace//ns"]);
+        let found: Vec<&str> = compiled.findings.iter().map(|finding| finding.id).collect();
+        assert_eq!(found, ["P05", "R04"]);
+    }
+
     #[test]
     fn a_kind_that_the_fleet_defines_for_the_whole_cluster_has_no_namespace() {
         let text = "\
@@ -365,12 +415,7 @@ mod tests {
 ---
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: realms.x.dev}, spec: {group: x.dev, scope: Cluster, names: {kind: Realm}}}
 ";
-        let tree = Tree {
-            files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
-            ..Tree::default()
-        };
-        let compiled = compile(&tree, &[]);
-        let ids: Vec<String> = compiled
+        let ids: Vec<String> = compiled(text)
             .objects
             .iter()
             .map(|object| object.id.to_string())

@@ -7,13 +7,23 @@ use super::references::{self, Reference};
 use super::{Edge, Executor, Graph, Place, Vertex, cycles};
 use crate::api::embedded;
 use crate::api::kinds::{AUTHORIZATION, RED_HAT_OPENSHIFT};
-use crate::model::{Finding, Needed, Object, ObjectId};
+use crate::model::{Finding, Needed, Object, ObjectId, Origin};
 
 /// Builds the graph of `objects` (top-level, ids unique) and says what is wrong with it: R01 for a
 /// reference to nothing, R04 for what the cluster must supply, R02 for cycles.
 #[must_use]
 pub fn build(objects: &[Object]) -> (Graph, Vec<Finding>) {
+    build_beside(objects, &[])
+}
+
+/// The same, of a fleet that also names `outside`, which it does not apply: the cluster must have them,
+/// whether anything refers to them or not.
+#[must_use]
+pub fn build_beside(objects: &[Object], outside: &[Object]) -> (Graph, Vec<Finding>) {
     let mut builder = Builder::new(objects);
+    for object in outside {
+        builder.outside_vertex(object.id.clone(), object.origin.clone());
+    }
     for (at, object) in std::mem::take(&mut builder.objects).iter().enumerate() {
         builder.link(at, object);
     }
@@ -158,8 +168,16 @@ impl<'a> Builder<'a> {
         });
     }
 
+    /// What the cluster must have; behind all that the fleet applies.
+    fn outside_vertex(&mut self, id: ObjectId, origin: Origin) -> usize {
+        let at = self.graph.vertices.len();
+        self.by_id.insert(id.clone(), at);
+        let place = Place::Outside;
+        self.graph.vertices.push(Vertex { id, place, origin });
+        at
+    }
+
     fn outside(&mut self, from: usize, reference: &Reference) {
-        let to = self.graph.vertices.len();
         let (id, origin) = (reference.to.clone(), reference.origin.clone());
         let user = &self.graph.vertices[from].id;
         let finding = Finding::info(
@@ -172,12 +190,7 @@ impl<'a> Builder<'a> {
             "nothing to do if {id} is made elsewhere; it is used by {user}"
         ));
         self.findings.push(finding);
-        self.by_id.insert(id.clone(), to);
-        self.graph.vertices.push(Vertex {
-            id,
-            place: Place::Outside,
-            origin,
-        });
+        let to = self.outside_vertex(id, origin);
         self.edge(from, to, Needed::Applied, &reference.why);
     }
 

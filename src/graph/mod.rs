@@ -18,7 +18,7 @@ mod schedule;
 
 use crate::model::{Needed, Object, ObjectId, Origin};
 
-pub use build::build;
+pub use build::{build, build_beside};
 pub use draw::{dot, text};
 pub use schedule::{Pace, Schedule, Timing};
 

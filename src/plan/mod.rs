@@ -55,7 +55,7 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// What the plan touches.
     pub impact: Impact,
-    /// What its objects refer to and it does not have.
+    /// What the fleet names and does not apply: what its objects refer to, and what is encrypted.
     pub outside: BTreeSet<ObjectId>,
 }
 

@@ -28,7 +28,7 @@ use crate::api::fleet::Terms;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object};
 use arm::{Resource, World};
-pub use secrets::is_secret;
+pub use secrets::{is_encrypted, is_secret};
 
 /// One rule: looks at an object and says what is wrong with it.
 type Rule = fn(&Object) -> Vec<Finding>;
@@ -41,6 +41,7 @@ type FleetRule = fn(&World<'_>) -> Vec<Finding>;
 const RULES: &[Rule] = &[
     secrets::secrets_are_encrypted,
     secrets::texts_hold_no_secrets,
+    secrets::encrypted_is_left_alone,
     admission::resources_present,
     admission::resources_well_formed,
     admission::identity_ref_named,

@@ -8,6 +8,8 @@ use crate::model::{Finding, Map, Node, Object, Path, Value};
 use crate::rules::book;
 use crate::rules::way::Way;
 
+/// What an operator in the cluster decrypts; it is applied as SOPS wrote it.
+const FOR_AN_OPERATOR: (&str, &str) = ("isindir.github.com", "SopsSecret");
 /// Names of fields and variables that hold a client's secret, in lower case and letters only.
 const CLIENT_SECRETS: &[&str] = &[
     "clientsecret",
@@ -33,6 +35,47 @@ pub(super) fn secrets_are_encrypted(object: &Object) -> Vec<Finding> {
     let secret = object.id.is("", "Secret");
     let fields = ["data", "stringData"].into_iter().filter(|_| secret);
     fields.filter_map(field).collect()
+}
+
+/// Whether SOPS encrypted a part of an object that nobody in the cluster decrypts. Applied as it is,
+/// the ciphertext would take the place of what it stands for.
+#[must_use]
+pub fn is_encrypted(object: &Object) -> bool {
+    let (group, kind) = FOR_AN_OPERATOR;
+    object.definition.is_none()
+        && !object.id.is(group, kind)
+        && ciphertext(&object.node, &Way::Top).is_some()
+}
+
+/// The first value that SOPS encrypted.
+fn ciphertext<'n>(node: &'n Node, way: &Way<'_>) -> Option<(&'n Node, Path)> {
+    match &node.value {
+        Value::String(text) => is_ciphertext(text).then(|| (node, way.path())),
+        Value::List(items) => {
+            let mut items = items.iter().enumerate();
+            items.find_map(|(index, item)| ciphertext(item, &Way::Index(way, index)))
+        }
+        Value::Map(map) => {
+            let mut entries = map.iter();
+            entries.find_map(|(key, node)| ciphertext(node, &Way::Key(way, &key.name)))
+        }
+        _ => None,
+    }
+}
+
+/// P05: what SOPS encrypted is left to whoever decrypts it.
+pub(super) fn encrypted_is_left_alone(object: &Object) -> Vec<Finding> {
+    let found = ciphertext(&object.node, &Way::Top).filter(|_| is_encrypted(object));
+    let say = |(node, path): (&Node, Path)| {
+        let id = &object.id;
+        let message = format!(
+            "{id} is encrypted with SOPS, so it is neither applied nor removed from the cluster"
+        );
+        finding(object, "P05", node, &path, message).help(format!(
+            "let another tool decrypt and apply {id}, and leave the file out with .capstanignore"
+        ))
+    };
+    found.map(say).into_iter().collect()
 }
 
 /// What is looked for in a text, and how it is told of a field of that name.
@@ -94,7 +137,7 @@ fn looks(name: &str, text: &str) -> impl Iterator<Item = &'static Look> {
     let plain = decoded(text);
     LOOKS.iter().filter(move |look| {
         let is = |text: &str| (look.is)(name, text);
-        !is_encrypted(text) && (is(text) || plain.as_deref().is_some_and(is))
+        !is_ciphertext(text) && (is(text) || plain.as_deref().is_some_and(is))
     })
 }
 
@@ -153,13 +196,13 @@ fn decoded(text: &str) -> Option<String> {
 fn is_open(value: &Node) -> bool {
     match &value.value {
         Value::Null => false,
-        Value::String(text) => !text.is_empty() && !is_encrypted(text),
+        Value::String(text) => !text.is_empty() && !is_ciphertext(text),
         _ => true,
     }
 }
 
 /// Whether SOPS wrote it.
-fn is_encrypted(text: &str) -> bool {
+fn is_ciphertext(text: &str) -> bool {
     text.starts_with("ENC[AES256_GCM,data:") && text.ends_with(']')
 }
 
@@ -234,6 +277,31 @@ mod tests {
         }
         let sealed = "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: s}\nspec: {encryptedData: {clientSecret: AgBy3i4OJSWK}}\n";
         assert_eq!(all(sealed), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_encrypted_is_left_out_unless_it_is_decrypted_in_the_cluster() {
+        let cipher = "'ENC[AES256_GCM,data:p673w==,iv:YY=,tag:UQ=,type:str]'";
+        let object = |head: &str, rest: &str| format!("{head}\nmetadata: {{name: s}}\n{rest}\n");
+        let map = "apiVersion: v1\nkind: ConfigMap";
+        for (head, rest, expected) in [
+            (map, format!("data: {{a: {{b: [{cipher}]}}}}"), &["P05"][..]),
+            (map, format!("sops: {{mac: {cipher}}}"), &["P05"]),
+            (map, "data: {a: 'ENC[no'}".to_owned(), &[]),
+            (
+                "apiVersion: isindir.github.com/v1alpha3\nkind: SopsSecret",
+                format!("spec: {{a: {cipher}}}"),
+                &[],
+            ),
+        ] {
+            let said = said(encrypted_is_left_alone, &object(head, &rest));
+            let ids: Vec<&str> = said
+                .iter()
+                .filter_map(|line| line.split(' ').next())
+                .collect();
+            assert_eq!(ids, expected, "{rest}");
+            assert!(!said.concat().contains("ENC["), "{said:?}");
+        }
     }
 
     #[test]

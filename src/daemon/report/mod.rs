@@ -342,6 +342,10 @@ fn differences(new: &Compiled, old: Option<&Compiled>) -> Differences {
             Rolled::count(objects.iter(), follows.iter())
         }
     };
+    // What the new revision names it keeps.
+    for kept in new.graph.outside() {
+        before.remove(&kept.id);
+    }
     Differences {
         findings,
         rolled,

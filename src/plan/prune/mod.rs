@@ -84,7 +84,7 @@ pub struct Scene<'a> {
     pub steps: &'a HashMap<ObjectId, usize>,
     /// The objects of steps that were not applied yet, each with the cluster it belongs to.
     pub unapplied: &'a BTreeMap<ObjectId, String>,
-    /// What objects of the fleet refer to and the fleet does not have.
+    /// What the fleet names and does not apply: what its objects refer to, and what is encrypted.
     pub needed: &'a BTreeSet<ObjectId>,
     /// See [`Brake`].
     pub brake: &'a Brake,
@@ -203,9 +203,9 @@ impl Scene<'_> {
                 owner.kind, owner.name
             ));
         }
-        self.needed
-            .contains(id)
-            .then(|| "something in the fleet still refers to it".to_owned())
+        self.needed.contains(id).then(|| {
+            "something in the fleet still refers to it, or it is there and encrypted".to_owned()
+        })
     }
 
     fn root(&self, id: &ObjectId) -> Option<ObjectId> {
