@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use super::Overlays;
-use crate::api::overlay::{Operator, Overlay, Patch, Precedence, Requirement, Selector, Target};
+use crate::api::overlay::{
+    Operator, Overlay, Patch, Pattern, Precedence, Requirement, Selector, Target,
+};
 use crate::model::{Finding, Node, Object, ObjectId, Path, Value};
 use crate::schema::strategic::ListKeys;
 use crate::yaml;
@@ -55,9 +57,11 @@ fn overlay(path: &str, text: &str) -> Overlay {
 }
 
 fn patch(node: &Node) -> Patch {
-    let target = |field: &str| node.text(&["target", field]).map(str::to_owned);
-    let tier = target("tier").map(|tier| Selector {
-        match_labels: [("tier".to_owned(), tier)].into(),
+    let text = |field: &str| node.text(&["target", field]);
+    let target = |field: &str| text(field).map(|text| Pattern::new(text).unwrap());
+    let selector = |field: &str| text(field).map(|text| text.parse().unwrap());
+    let tier = text("tier").map(|tier| Selector {
+        match_labels: [("tier".to_owned(), tier.to_owned())].into(),
         ..Selector::default()
     });
     Patch {
@@ -67,7 +71,8 @@ fn patch(node: &Node) -> Patch {
             kind: target("kind"),
             namespace: target("namespace"),
             name: target("name"),
-            label_selector: tier,
+            label_selector: tier.or(selector("labelSelector")),
+            annotation_selector: selector("annotationSelector"),
         },
         patch: node.get("patch").unwrap().clone(),
         origin: node.origin.clone(),
@@ -383,7 +388,7 @@ fn a_patch_meets_expanded_and_raw_objects_of_its_labels() {
 fn an_embedded_resource_is_met_by_its_kind_wherever_its_labels_are() {
     for target in [
         "{kind: Vault}",
-        "{kind: Vault, group: keyvault.azure.com, version: v1api20230701, name: 'v*', namespace: ns, tier: one}",
+        "{kind: Vault, group: keyvault.azure.com, version: v1api20230701, name: 'v.*', namespace: ns, tier: one}",
     ] {
         let (objects, findings, unused) = patched(&format!(
             "patches: [{{target: {target}, patch: {{spec: {{sku: s}}}}}}]"

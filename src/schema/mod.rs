@@ -58,6 +58,7 @@ pub use findings::findings;
 pub use nearest::nearest;
 pub use object_meta::object_meta;
 pub use overflow::overflows;
+pub use pattern::compile as regular_expression;
 pub use prune::prune;
 pub use structural::{Additional, Bound, Checks, Count, ListKind, Pattern, Schema, Type};
 pub use typed::{Comparison, compare, project, remove, zero_nulls};

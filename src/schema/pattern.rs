@@ -14,7 +14,7 @@ const MOST_REPEATS: u32 = 1000;
 ///
 /// # Errors
 /// Says why it cannot be, and of which part.
-pub(super) fn compile(text: &str) -> Result<Regex, String> {
+pub fn compile(text: &str) -> Result<Regex, String> {
     let mut translator = Translator {
         text,
         at: 0,

@@ -4,6 +4,7 @@
 //! how anything is merged or patched.
 
 mod selector;
+mod target;
 
 use std::sync::LazyLock;
 
@@ -12,6 +13,8 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 pub use selector::{NotASelector, Operator, Requirement, Selector};
+use target::TargetSpec;
+pub use target::{Pattern, Target};
 
 use super::cluster_definition::ClusterDefinitionSpec;
 use super::document;
@@ -59,23 +62,6 @@ pub struct Patch {
     pub origin: Origin,
 }
 
-/// Which objects a patch is for. What is absent matches everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Target {
-    /// API group.
-    pub group: Option<String>,
-    /// Version without the group.
-    pub version: Option<String>,
-    /// Kind.
-    pub kind: Option<String>,
-    /// Namespace.
-    pub namespace: Option<String>,
-    /// Name.
-    pub name: Option<String>,
-    /// Labels.
-    pub label_selector: Option<Selector>,
-}
-
 const KIND: &str = "Overlay";
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| document::compiled(&schema()));
@@ -121,24 +107,6 @@ struct PatchSpec {
     #[serde(default, rename = "json6902")]
     #[schemars(schema_with = "any_objects")]
     _json6902: Option<Vec<Properties>>,
-}
-
-/// Which objects a patch is for. What is absent matches everything.
-#[derive(Default, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "camelCase")]
-struct TargetSpec {
-    /// API group.
-    group: Option<String>,
-    /// Version without the group.
-    version: Option<String>,
-    /// Kind; embedded resources can be meant too.
-    kind: Option<String>,
-    /// Namespace.
-    namespace: Option<String>,
-    /// Name.
-    name: Option<String>,
-    /// Labels, as `kubectl -l` takes them: `env=prod,tier in (a, b)`.
-    label_selector: Option<String>,
 }
 
 /// A definition of which nothing is required, with node pools that may be named `*`.
@@ -210,7 +178,7 @@ fn assemble(
     let mut findings = selector::findings(&spec.selector, node);
     let at = Path::dotted("spec.patches");
     let mut patches = Vec::new();
-    for (index, patch) in spec.patches.into_iter().enumerate() {
+    for (index, patch) in spec.patches.iter().enumerate() {
         match assemble_patch(patch, node, &at.index(index)) {
             Ok(patch) => patches.push(patch),
             Err(finding) => findings.push(*finding),
@@ -228,7 +196,7 @@ fn assemble(
     (overlay, findings)
 }
 
-fn assemble_patch(patch: PatchSpec, node: &Node, at: &Path) -> Result<Patch, Box<Finding>> {
+fn assemble_patch(patch: &PatchSpec, node: &Node, at: &Path) -> Result<Patch, Box<Finding>> {
     let refused = |path: &Path, message: &str| {
         let span = node.nearest(path).span();
         Box::new(Finding::error("S04", message).at(span).field(path))
@@ -238,19 +206,7 @@ fn assemble_patch(patch: PatchSpec, node: &Node, at: &Path) -> Result<Patch, Box
         (Some(body), None) | (None, Some(body)) => body,
         _ => return Err(refused(at, "a patch needs one of `patch` and `json6902`")),
     };
-    let target = patch.target;
-    let labels = target.label_selector.as_deref().map(str::parse).transpose();
-    let label_selector = labels.map_err(|why: NotASelector| {
-        refused(&at.key("target").key("labelSelector"), &why.to_string())
-    })?;
-    let target = Target {
-        group: target.group,
-        version: target.version,
-        kind: target.kind,
-        namespace: target.namespace,
-        name: target.name,
-        label_selector,
-    };
+    let target = patch.target.read(node, &at.key("target"))?;
     Ok(Patch {
         target,
         patch: body.clone(),
@@ -314,7 +270,7 @@ mod tests {
             unreachable!("two patches")
         };
         assert!(strategic.patch.as_map().is_some() && json.patch.as_list().is_some());
-        assert_eq!(strategic.target.kind.as_deref(), Some("AROMachinePool"));
+        assert_eq!(strategic.target.kind, Pattern::new("AROMachinePool").ok());
         let selector = strategic.target.label_selector.as_ref().unwrap();
         assert_eq!(selector.match_expressions[0].key, "env");
         assert_eq!(strategic.origin.span().start.line, 11);
@@ -357,7 +313,9 @@ mod tests {
   patches:
   - {target: {labelSelector: 'a=b=c'}, patch: {}}
   - {target: {}}
-  - {patch: {}, json6902: []}",
+  - {patch: {}, json6902: []}
+  - {target: {name: '*'}, patch: {}}
+  - {target: {annotationSelector: 'a=b=c'}, patch: {}}",
         );
         assert_eq!(overlay, None);
         assert_eq!(
@@ -368,6 +326,8 @@ mod tests {
                 "S04 7:30 spec.patches[0].target.labelSelector",
                 "S04 8:5 spec.patches[1]",
                 "S04 9:5 spec.patches[2]",
+                "S04 10:21 spec.patches[3].target.name",
+                "S04 11:35 spec.patches[4].target.annotationSelector",
             ]
         );
     }

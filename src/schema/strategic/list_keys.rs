@@ -10,6 +10,8 @@ use crate::model::{Node, Value};
 /// Where a value stands: what the rules for lists look at.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct At<'a> {
+    /// The API group of the innermost object; none when it does not say.
+    group: Option<&'a str>,
     /// The kind of the innermost object, or empty.
     pub(super) kind: &'a str,
     /// The key of the map that holds the value; that of the list if the map is an element of one.
@@ -19,22 +21,29 @@ pub(super) struct At<'a> {
 }
 
 impl<'a> At<'a> {
+    /// The place of an object of this `apiVersion` and kind.
+    pub(super) fn of(api_version: Option<&'a str>, kind: &'a str) -> Self {
+        let group = |text: &'a str| text.split_once('/').map_or("", |(group, _)| group);
+        Self {
+            group: api_version.map(group),
+            kind,
+            ..Self::default()
+        }
+    }
+
     /// The place of the value under `field` of the map that stands here.
     pub(super) fn child(self, field: &'a str) -> Self {
         Self {
-            kind: self.kind,
             parent: self.field,
             field,
+            ..self
         }
     }
 
     /// The place of `element` of the list that stands here: objects in lists have their own kind.
     pub(super) fn element(self, element: &'a Node) -> Self {
         match (element.text(&["kind"]), element.get("metadata")) {
-            (Some(kind), Some(_)) => Self {
-                kind,
-                ..Self::default()
-            },
+            (Some(kind), Some(_)) => Self::of(element.text(&["apiVersion"]), kind),
             _ => self,
         }
     }
@@ -46,7 +55,9 @@ impl<'a> At<'a> {
 pub struct ListKeys(HashMap<String, Vec<Rule>>);
 
 #[derive(Clone, Debug)]
-struct Rule {
+pub(super) struct Rule {
+    /// The API group it holds for; empty for every group.
+    group: String,
     /// The kind it holds for; empty for every kind.
     kind: String,
     /// The key above the list; empty for every place.
@@ -59,24 +70,19 @@ struct Rule {
 pub(super) struct Keys(Vec<(Vec<String>, Option<&'static str>)>);
 
 impl ListKeys {
-    /// Adds the list `field` below `parent` of objects of `kind`, as a CRD's
-    /// `x-kubernetes-list-map-keys` names its keys. Empty `kind` or `parent` mean any.
-    pub fn add(&mut self, kind: &str, parent: &str, field: &str, keys: &[&str]) {
-        let rule = Rule {
-            kind: kind.to_owned(),
-            parent: parent.to_owned(),
-            keys: Keys(keys.iter().map(|key| parse(key)).collect()),
-        };
-        self.0.entry(field.to_owned()).or_default().push(rule);
+    /// Adds the list `field` with a rule that comes before all others.
+    pub(super) fn put_first(&mut self, field: &str, rule: Rule) {
+        self.0.entry(field.to_owned()).or_default().insert(0, rule);
     }
 
     /// The keys of the list that stands at `at`.
     pub(super) fn of(&self, at: At<'_>) -> Option<&Keys> {
         let fits = |wanted: &str, given: &str| wanted.is_empty() || wanted == given;
         let rules = self.0.get(at.field)?;
-        let rule = rules
-            .iter()
-            .find(|rule| fits(&rule.kind, at.kind) && fits(&rule.parent, at.parent))?;
+        let rule = rules.iter().find(|rule| {
+            let group = at.group.is_none_or(|group| fits(&rule.group, group));
+            group && fits(&rule.kind, at.kind) && fits(&rule.parent, at.parent)
+        })?;
         Some(&rule.keys)
     }
 }
@@ -87,10 +93,23 @@ impl Default for ListKeys {
         for (kind, parent, fields, keys) in TABLE {
             for field in fields.split(' ') {
                 let keys: Vec<&str> = keys.split(' ').collect();
-                lists.add(kind, parent, field, &keys);
+                let rule = Rule::new(("", kind), parent, &keys);
+                lists.0.entry(field.to_owned()).or_default().push(rule);
             }
         }
         lists
+    }
+}
+
+impl Rule {
+    /// The keys of a list below `parent` of objects of a group and kind; what is empty means any.
+    pub(super) fn new((group, kind): (&str, &str), parent: &str, keys: &[&str]) -> Self {
+        Self {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            parent: parent.to_owned(),
+            keys: Keys(keys.iter().map(|key| parse(key)).collect()),
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 //! keyed list, `- $patch: replace` as an element of its own for a whole list, `$retainKeys`,
 //! `$deleteFromPrimitiveList/<list>`, `$setElementOrder/<list>`.
 
+mod definitions;
 mod directives;
 mod elements;
 mod list_keys;
@@ -67,11 +68,9 @@ fn run(
         findings.push(removes_all(patch));
         return base;
     }
-    let kind = base.text(&["kind"]).unwrap_or_default().to_owned();
-    let at = At {
-        kind: &kind,
-        ..At::default()
-    };
+    let text = |name: &str| base.text(&[name]).unwrap_or_default().to_owned();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let at = At::of(Some(&api_version), &kind);
     let mut merge = Merge {
         lists,
         mode,

@@ -185,18 +185,33 @@ fn lists_of_a_tree_can_be_added() {
         patch.clone(),
         json!({"kind": "Menu", "spec": {"dishes": [{"id": 1, "y": 1}]}}),
     );
+    let keyed = |keys: &[&str], inner: Json| json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys, "items": {"properties": inner}});
+    let list = keyed(&["id"], json!({"labels": keyed(&["id"], json!({}))}));
+    let schema = json!({"properties": {"spec": {"properties": {"dishes": list}}}});
+    let definition = json!({"spec": {
+        "group": "x.dev", "names": {"kind": "Menu"},
+        "versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}],
+    }});
     let mut lists = ListKeys::default();
-    lists.add("Menu", "spec", "dishes", &["id"]);
-    let node = merge(
-        written("base", &base),
-        &written("patch", &patch),
-        &lists,
-        &mut Vec::new(),
-    );
-    assert_eq!(
-        node.to_json(),
-        json!({"kind": "Menu", "spec": {"dishes": [{"id": 1, "x": 1, "y": 1}]}})
-    );
+    lists.learn(&written("crd", &definition));
+    let dishes = |api_version: &str, base: Json, patch: Json| {
+        let whole = |dish: Json| json!({"apiVersion": api_version, "kind": "Menu", "spec": {"dishes": [dish]}});
+        let (base, patch) = (
+            written("base", &whole(base)),
+            written("patch", &whole(patch)),
+        );
+        let node = merge(base, &patch, &lists, &mut Vec::new());
+        node.to_json()["spec"]["dishes"].clone()
+    };
+    let (one, other) = (json!({"id": 1, "x": 1}), json!({"id": 1, "y": 1}));
+    let both = json!([{"id": 1, "x": 1, "y": 1}]);
+    assert_eq!(dishes("x.dev/v1", one.clone(), other.clone()), both);
+    for stranger in ["v1", "y.dev/v1"] {
+        assert_eq!(dishes(stranger, one.clone(), other.clone()), json!([other]));
+    }
+    // What a definition says of its own lists comes before the table, where labels have a `key`.
+    let labels = |value: i64| json!({"id": 1, "labels": [{"id": 2, "key": value, "v": value}]});
+    assert_eq!(dishes("x.dev/v1", labels(1), labels(3)), json!([labels(3)]));
 }
 
 #[test]
