@@ -4,6 +4,12 @@
 //! patched objects, and findings: O01 for what was for nothing, O02 for patches that cannot be
 //! applied. Every value still says where it is written and what it overrode.
 //!
+//! Layers may be merged in any grouping, `(a, b), c` as `a, (b, c)`, while every field is of one kind in
+//! all of them, and elements of keyed lists have their keys, each once. It is not so where one layer
+//! puts a scalar, a list, `null` or a directive where the layers around it have a map: what takes the
+//! place of a map takes what lies beneath out of sight. So overlays are merged one by one, lowest first.
+//! The same layer twice is the layer once, under the same conditions, `null` included.
+//!
 //! [`onto`] lays the parts of a definition that Azure's API defines on what was made.
 //!
 //! It does not know: what fields of a definition mean, or how a definition becomes objects.

@@ -338,7 +338,7 @@ fn only_definitions_with_the_labels_are_touched() {
 const OBJECTS: &str = "\
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AROCluster
-metadata: {name: a, namespace: ns, labels: {env: prod, tier: one}}
+metadata: {name: a, namespace: ns, labels: {env: prod, tier: one}, annotations: {stage: early}}
 spec:
   resources:
   - {apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: v}, spec: {location: x}}
@@ -346,7 +346,7 @@ spec:
 ---
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: c, namespace: ns, labels: {env: prod}}
+metadata: {name: c, namespace: ns, labels: {env: prod}, annotations: {owner: sre}}
 data: {k: v}
 ---
 apiVersion: v1
@@ -408,6 +408,41 @@ fn an_embedded_resource_is_met_by_its_kind_wherever_its_labels_are() {
             "O01 o.yaml:3 the patch matches nothing that the overlay selects",
         ]
     );
+}
+
+#[test]
+fn names_are_anchored_patterns_and_selectors_look_at_labels_and_annotations() {
+    for (target, expected) in [
+        ("{name: 'c|x'}", 1),
+        ("{name: '[cd]'}", 1),
+        ("{name: '.'}", 2),
+        ("{name: ''}", 2),
+        ("{kind: 'Config.*'}", 1),
+        ("{kind: Config}", 0),
+        ("{namespace: 'n.', kind: '.*Map'}", 1),
+        ("{version: 'v1beta[12]'}", 1),
+        ("{group: '.*x-k8s.io'}", 1),
+        ("{labelSelector: 'tier in (one)'}", 1),
+        ("{labelSelector: '!tier'}", 1),
+        ("{annotationSelector: 'owner=sre,stage!=late'}", 1),
+        ("{annotationSelector: 'owner'}", 1),
+        ("{annotationSelector: 'owner=me'}", 0),
+    ] {
+        let text = format!(
+            "patches: [{{target: {target}, patch: {{metadata: {{labels: {{met: 'yes'}}}}}}}}]"
+        );
+        let (objects, findings, _) = patched(&text);
+        assert_eq!(findings, [""; 0], "{target}");
+        let met = objects
+            .iter()
+            .filter(|object| object["metadata"]["labels"]["met"] == "yes");
+        assert_eq!(met.count(), expected, "{target}");
+    }
+    // An embedded resource has the annotations of its carrier beside its own.
+    let (objects, ..) = patched(
+        "patches: [{target: {kind: Vault, annotationSelector: stage=early}, patch: {spec: {x: 1}}}]",
+    );
+    assert_eq!(objects[0]["spec"]["resources"][0]["spec"]["x"], 1);
 }
 
 #[test]

@@ -154,7 +154,7 @@ impl Pointer {
         let above = &self.steps[..depth.saturating_sub(1)];
         let list = above
             .iter()
-            .try_fold(root, step_into)
+            .try_fold(root, |node, step| step_into(node, step))
             .and_then(Node::as_list);
         let message = match list {
             Some(items) => format!(
@@ -176,7 +176,7 @@ fn written(steps: &[String]) -> String {
     steps.iter().map(escaped).collect()
 }
 
-fn step_into<'n>(node: &'n Node, step: &String) -> Option<&'n Node> {
+fn step_into<'n>(node: &'n Node, step: &str) -> Option<&'n Node> {
     match &node.value {
         Value::Map(map) => map.get(step),
         Value::List(items) => items.get(index(step)?),
@@ -192,9 +192,12 @@ fn find<'n>(root: &'n mut Node, path: &Pointer) -> Result<&'n mut Node, Fault> {
 /// The value at the first `depth` steps of a pointer.
 fn enter<'n>(root: &'n mut Node, path: &Pointer, depth: usize) -> Result<&'n mut Node, Fault> {
     let steps = &path.steps[..depth];
-    let there = (1..=depth).find(|at| steps[..*at].iter().try_fold(&*root, step_into).is_none());
-    if let Some(missing) = there {
-        return Err(path.absent(root, missing));
+    let mut at = &*root;
+    for (place, step) in (1..).zip(steps) {
+        let Some(next) = step_into(at, step) else {
+            return Err(path.absent(root, place));
+        };
+        at = next;
     }
     let found = steps
         .iter()

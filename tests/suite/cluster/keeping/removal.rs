@@ -150,7 +150,10 @@ fn what_becomes_encrypted_stays_as_it_was() {
     prove("encrypted", &async |stage: &Stage| {
         let first = map("a", "v") + &map("b", "v");
         drop(stage.keep(&first, &revision("1")).await);
-        let cipher = map("a", "'ENC[AES256_GCM,data:p673w==,iv:YY=,tag:UQ=,type:str]'");
+        let cipher = map(
+            "a",
+            "'ENC[AES256_GCM,data:p673w==,iv:YY=,tag:UQ=,type:str]'",
+        );
         let kept = stage.keep(&(cipher + &map("b", "v")), &revision("2")).await;
         let left = kept.left("ConfigMap", stage.namespace.as_str(), "a");
         assert!(matches!(left, Some(Leaving::Held(_))), "{left:?}");
