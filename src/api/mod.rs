@@ -5,6 +5,7 @@
 //!
 //! It does not know: how values are merged, expanded, ordered or applied.
 
+pub mod arm_properties;
 pub mod arm_version;
 pub mod aro_cluster;
 pub mod aro_control_plane;

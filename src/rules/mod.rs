@@ -18,6 +18,7 @@ mod fleet;
 mod identity;
 mod key_version;
 mod pool;
+mod properties;
 mod secrets;
 pub(crate) mod tenancy;
 mod version;
@@ -114,7 +115,12 @@ pub fn check(objects: &[Object], terms: &Terms) -> Vec<Finding> {
     let of_kind = |(kind, rules): (&'static str, &'static [ResourceRule])| {
         let world = &world;
         let resources = world.of_kind(RED_HAT_OPENSHIFT, kind);
-        resources.flat_map(move |resource| rules.iter().flat_map(move |rule| rule(world, resource)))
+        resources.flat_map(move |resource| {
+            let shared: ResourceRule = properties::are_known;
+            let rules = std::iter::once(&shared).chain(rules);
+            let found: Vec<Finding> = rules.flat_map(|rule| rule(world, resource)).collect();
+            found
+        })
     };
     let kinds = [
         ("HcpOpenShiftCluster", CLUSTER_RULES),

@@ -1,10 +1,10 @@
 //! Expansion beside the real things: a cluster as people write it by hand, and the real CRDs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan::api::cluster_definition::{self, ClusterDefinition};
-use capstan::api::embedded;
+use capstan::api::{arm_properties, embedded};
 use capstan::expand::expand;
 use capstan::model::{Node, Object};
 use capstan::overlay;
@@ -12,6 +12,7 @@ use capstan::schema::{Unknown, validate};
 use capstan::yaml;
 use serde_json::{Value as Json, json};
 
+use crate::cli::stdout;
 use crate::real::{self, Schemas};
 
 /// The hand-written cluster, as a definition.
@@ -330,4 +331,61 @@ fn every_reference_leads_to_something_or_to_what_stands_outside() {
             }
         }
     }
+}
+
+/// The fields of a schema with their types, as `a.b[].c{}.d type`.
+fn fields(schema: &Json, path: &str, found: &mut BTreeSet<String>) {
+    if let Some(Json::Object(inner)) = schema.get("properties") {
+        let joined = |name: &str| [path, name].join(if path.is_empty() { "" } else { "." });
+        inner
+            .iter()
+            .for_each(|(name, schema)| fields(schema, &joined(name), found));
+    } else if let Some(inner) = schema.get("items") {
+        fields(inner, &format!("{path}[]"), found);
+    } else if let Some(inner) = schema.get("additionalProperties") {
+        fields(inner, &format!("{path}{{}}"), found);
+    } else {
+        let of = schema["type"].as_str().expect("a type");
+        found.insert(format!("{path} {of}"));
+    }
+}
+
+#[test]
+fn the_properties_we_know_are_those_of_the_real_crds() {
+    let directories = ["aso-2.13", "aso-2.19"].map(real::crds);
+    let [Some(older), Some(newer)] = directories else {
+        return;
+    };
+    let mut real: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for definition in older.iter().chain(&newer) {
+        let kind = definition["spec"]["names"]["kind"]
+            .as_str()
+            .expect("a kind");
+        for version in definition["spec"]["versions"].as_array().expect("versions") {
+            let schema = &version["schema"]["openAPIV3Schema"];
+            let properties = &schema["properties"]["spec"]["properties"]["properties"];
+            let is_shown = !version["name"]
+                .as_str()
+                .expect("a name")
+                .ends_with("storage");
+            if kind.starts_with("HcpOpenShift") && is_shown {
+                fields(properties, "", real.entry(kind.to_owned()).or_default());
+            }
+        }
+    }
+    assert_eq!(real.len(), 3);
+    for (kind, real) in real {
+        let mut ours = BTreeSet::new();
+        fields(&arm_properties::json(&kind), "", &mut ours);
+        assert_eq!(ours, real, "{kind}");
+    }
+}
+
+#[test]
+fn a_cluster_with_shared_identities_gets_ready() {
+    let said = stdout(&["rehearse", "examples/shared-identities"], 0);
+    assert!(
+        said.contains("ready after") && said.contains("55 objects"),
+        "{said}"
+    );
 }

@@ -1,0 +1,138 @@
+//! Which fields Azure's API has below `spec.properties` of the ARO HCP kinds, in any of its versions.
+//!
+//! In: a kind. Out: the schema of its properties. It does not know what values are allowed, or which
+//! version has which field: [`ArmVersion`](super::arm_version::ArmVersion) does. Source:
+//! facts/aro-rules.md §2.2 to §2.4, and the CRDs themselves.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde_json::{Value as Json, json};
+
+use super::document::compiled;
+use crate::schema::Schema;
+
+/// Kind, type, fields. `[]` is a list, `{}` a map; what ends in `Reference` is one.
+const FIELDS: &[(&str, &str, &str)] = &[
+    (
+        "HcpOpenShiftCluster",
+        "string",
+        "api.authorizedCidrs[] api.visibility clusterImageRegistry.state cryptoRestrictions
+         dns.baseDomainPrefix etcd.dataEncryption.keyManagementMode
+         etcd.dataEncryption.customerManaged.encryptionType
+         etcd.dataEncryption.customerManaged.kms.activeKey.name
+         etcd.dataEncryption.customerManaged.kms.activeKey.vaultName
+         etcd.dataEncryption.customerManaged.kms.activeKey.version
+         etcd.dataEncryption.customerManaged.kms.vaultName
+         etcd.dataEncryption.customerManaged.kms.visibility
+         imageDigestMirrors[].mirrors[] imageDigestMirrors[].source ingress.type
+         network.machineCidr network.networkType network.podCidr network.serviceCidr
+         platform.managedResourceGroup platform.outboundType version.channelGroup version.id",
+    ),
+    (
+        "HcpOpenShiftCluster",
+        "integer",
+        "autoscaling.maxNodeProvisionTimeSeconds autoscaling.maxNodesTotal
+         autoscaling.maxPodGracePeriodSeconds autoscaling.podPriorityThreshold network.hostPrefix
+         nodeDrainTimeoutMinutes",
+    ),
+    (
+        "HcpOpenShiftCluster",
+        "reference",
+        "platform.networkSecurityGroupReference platform.subnetReference
+         platform.vnetIntegrationSubnetReference
+         platform.operatorsAuthentication.userAssignedIdentities.controlPlaneOperatorsReferences{}
+         platform.operatorsAuthentication.userAssignedIdentities.dataPlaneOperatorsReferences{}
+         platform.operatorsAuthentication.userAssignedIdentities.serviceManagedIdentityReference",
+    ),
+    (
+        "HcpOpenShiftClustersNodePool",
+        "string",
+        "labels[].key labels[].value platform.availabilityZone
+         platform.osDisk.diskStorageAccountType platform.osDisk.diskType platform.vmSize
+         taints[].effect taints[].key taints[].value version.channelGroup version.id",
+    ),
+    (
+        "HcpOpenShiftClustersNodePool",
+        "integer",
+        "autoScaling.max autoScaling.min nodeDrainTimeoutMinutes platform.osDisk.sizeGiB replicas",
+    ),
+    (
+        "HcpOpenShiftClustersNodePool",
+        "boolean",
+        "autoRepair platform.enableEncryptionAtHost",
+    ),
+    (
+        "HcpOpenShiftClustersNodePool",
+        "reference",
+        "platform.osDisk.encryptionSetReference platform.subnetReference",
+    ),
+    (
+        "HcpOpenShiftClustersExternalAuth",
+        "string",
+        "claim.mappings.groups.claim claim.mappings.groups.prefix claim.mappings.username.claim
+         claim.mappings.username.prefix claim.mappings.username.prefixPolicy
+         claim.validationRules[].requiredClaim.claim
+         claim.validationRules[].requiredClaim.requiredValue claim.validationRules[].type
+         clients[].clientId clients[].component.authClientNamespace clients[].component.name
+         clients[].extraScopes[] clients[].type issuer.audiences[] issuer.ca issuer.url",
+    ),
+];
+
+/// The schema of `spec.properties` of a kind; none of a kind that is not ARO HCP's.
+#[must_use]
+pub fn schema(kind: &str) -> Option<&'static Schema> {
+    static SCHEMAS: OnceLock<BTreeMap<&str, Schema>> = OnceLock::new();
+    let schemas = SCHEMAS.get_or_init(|| {
+        let kinds = FIELDS.iter().map(|(kind, ..)| *kind);
+        kinds.map(|kind| (kind, compiled(&json(kind)))).collect()
+    });
+    schemas.get(kind)
+}
+
+/// The same as a JSON schema; without fields for other kinds.
+#[must_use]
+pub fn json(kind: &str) -> Json {
+    let mut schema = json!({"type": "object"});
+    for (_, of, fields) in FIELDS.iter().filter(|(of, ..)| *of == kind) {
+        for field in fields.split_whitespace() {
+            let path: Vec<&str> = field.split('.').collect();
+            put(&mut schema, &path, leaf(of));
+        }
+    }
+    schema
+}
+
+fn leaf(of: &str) -> Json {
+    let text = json!({"type": "string"});
+    match of {
+        "reference" => json!({
+            "type": "object",
+            "properties": {"armId": text, "group": text, "kind": text, "name": text},
+        }),
+        of => json!({"type": of}),
+    }
+}
+
+/// Puts the schema of a field into that of the map it is in.
+fn put(map: &mut Json, path: &[&str], leaf: Json) {
+    let Some((field, rest)) = path.split_first() else {
+        *map = leaf;
+        return;
+    };
+    map["type"] = "object".into();
+    let name = field.trim_end_matches("[]").trim_end_matches("{}");
+    let slot = &mut map["properties"][name];
+    let inner = match field {
+        _ if field.ends_with("[]") => {
+            slot["type"] = "array".into();
+            &mut slot["items"]
+        }
+        _ if field.ends_with("{}") => {
+            slot["type"] = "object".into();
+            &mut slot["additionalProperties"]
+        }
+        _ => slot,
+    };
+    put(inner, rest, leaf);
+}
