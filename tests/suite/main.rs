@@ -13,6 +13,7 @@ mod explain;
 mod faults;
 mod follow;
 mod oracle;
+mod properties;
 mod provenance;
 mod random;
 mod real;
