@@ -90,7 +90,8 @@ pub fn compile_by(terms: &Terms, tree: &Tree, overlays: &[Tree]) -> Compiled {
 /// The definitions with their overlays merged, in order, sound or not.
 fn merged(tree: &Tree, overlays: &[Tree]) -> Vec<Node> {
     let documents = Documents::of(tree, overlays);
-    let mut overlays = Overlays::new(documents.overlays, ListKeys::default());
+    let lists = documents.list_keys();
+    let mut overlays = Overlays::new(documents.overlays, lists);
     let definitions = documents.definitions.into_iter();
     definitions.map(|node| overlays.merge(node).0).collect()
 }

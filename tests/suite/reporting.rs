@@ -103,7 +103,7 @@ fn names_and_numbers_make_no_second_finding_of_it() {
 fn a_patch_that_fails_on_many_objects_is_told_once() {
     let patch = "  patches:\n  - target: {kind: AROMachinePool}\n    json6902: [{op: remove, path: /none}]\n";
     let compiled = with_overlay(patch);
-    let expected = "o.yaml:7:16 O02 there is nothing at `/none`".to_owned();
+    let expected = "o.yaml:7:35 O02 there is nothing at `/none`".to_owned();
     assert_eq!(told(&compiled), [(expected, ALL.to_owned())]);
 }
 

@@ -3,6 +3,9 @@
 //!
 //! What the targets hold true is here too, with the reason beside it.
 
+// Some of it only other rooms use.
+#![allow(unused_imports)]
+
 #[path = "../../../src/api/mod.rs"]
 pub mod api;
 #[path = "../../../src/compile/mod.rs"]
