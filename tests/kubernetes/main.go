@@ -20,8 +20,9 @@ import (
 )
 
 var (
-	dir     = flag.String("dir", "", "where data, certificates and the kubeconfig are kept; default: a temporary directory")
-	verbose = flag.Bool("verbose", false, "let the parts log to stderr")
+	dir      = flag.String("dir", "", "where data, certificates and the kubeconfig are kept; default: a temporary directory")
+	policies = flag.Bool("policies", false, "serve policies that change what is admitted, as webhooks do")
+	verbose  = flag.Bool("verbose", false, "let the parts log to stderr")
 )
 
 func main() {
@@ -61,7 +62,7 @@ func run(dir string) error {
 		return fmt.Errorf("etcd: %w", err)
 	}
 
-	server, err := startServer(ctx, dir, store.endpoint)
+	server, err := startServer(ctx, dir, store.endpoint, *policies)
 	if err != nil {
 		return fmt.Errorf("kube-apiserver: %w", err)
 	}

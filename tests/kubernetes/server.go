@@ -33,7 +33,7 @@ type server struct {
 
 // startServer runs kube-apiserver on a free port of loopback and returns once it is ready. The one user, of group
 // system:masters, holds a random token; other users are had by impersonation, judged by RBAC.
-func startServer(ctx context.Context, dir, etcd string) (*server, error) {
+func startServer(ctx context.Context, dir, etcd string, policies bool) (*server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -57,9 +57,8 @@ func startServer(ctx context.Context, dir, etcd string) (*server, error) {
 		// No controller makes the default service account that a pod would need.
 		"--disable-admission-plugins=ServiceAccount",
 		"--endpoint-reconciler-type=none",
-		// Policies that change what is admitted, as webhooks do.
-		"--feature-gates=MutatingAdmissionPolicy=true",
-		"--runtime-config=admissionregistration.k8s.io/v1beta1=true",
+		fmt.Sprintf("--feature-gates=MutatingAdmissionPolicy=%t", policies),
+		fmt.Sprintf("--runtime-config=admissionregistration.k8s.io/v1beta1=%t", policies),
 		"--etcd-servers=" + etcd,
 		fmt.Sprintf("--secure-port=%d", port),
 		"--service-account-issuer=https://capstan.test",

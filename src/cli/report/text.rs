@@ -34,11 +34,10 @@ fn tally(compiled: &Compiled) -> String {
         count(Severity::Error, "error"),
         count(Severity::Warning, "warning"),
     );
-    let (objects, embedded) = (compiled.objects.len(), compiled.embedded().len());
-    format!(
-        "{errors}, {warnings} in {} definitions ({objects} objects, {embedded} embedded)",
-        compiled.definitions
-    )
+    let definitions = counted(compiled.definitions, "definition");
+    let objects = counted(compiled.objects.len(), "object");
+    let embedded = compiled.embedded().len();
+    format!("{errors}, {warnings} in {definitions} ({objects}, {embedded} embedded)",)
 }
 
 fn counted(count: usize, word: &str) -> String {

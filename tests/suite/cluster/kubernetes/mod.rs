@@ -7,6 +7,7 @@
 mod assets;
 mod program;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Once, OnceLock};
 
@@ -60,15 +61,21 @@ impl Kubernetes {
     }
 
     /// A server whose controllers are not held up: the namespace controller asks for every kind, and
-    /// some tests of the shared server leave kinds behind that cannot be listed.
+    /// some tests of the shared server leave kinds behind that cannot be listed. It also has policies that
+    /// change what is admitted.
     pub(super) fn orderly() -> Option<&'static Self> {
         static ORDERLY: OnceLock<Option<Kubernetes>> = OnceLock::new();
-        let orderly = ORDERLY.get_or_init(Self::own).as_ref();
+        let orderly = ORDERLY.get_or_init(|| Self::with(&["-policies".as_ref()]));
+        let orderly = orderly.as_ref();
         orderly.filter(|server| server.is_whole())
     }
 
     /// One more server, which ends when it is dropped.
     pub(super) fn own() -> Option<Self> {
+        Self::with(&[])
+    }
+
+    fn with(arguments: &[&OsStr]) -> Option<Self> {
         static TOLD: Once = Once::new();
         if let Some(assets) = std::env::var_os("KUBEBUILDER_ASSETS") {
             TOLD.call_once(|| eprintln!("{HALF}"));
@@ -79,7 +86,7 @@ impl Kubernetes {
             assert!(!is_required("kubernetes"), "{HELP}");
             TOLD.call_once(|| eprintln!("{HELP}"));
         }
-        built.map(|path| Self::Program(Program::start(&path, None)))
+        built.map(|path| Self::Program(Program::start(&path, arguments)))
     }
 
     /// One with the data of `dir`, also those of an earlier one. It has another address each time, and
@@ -88,7 +95,8 @@ impl Kubernetes {
     pub(super) fn with_data(dir: &Path) -> Option<Self> {
         Self::orderly()?;
         let path = program::built()?;
-        Some(Self::Program(Program::start(&path, Some(dir))))
+        let arguments = ["-dir".as_ref(), dir.as_os_str()];
+        Some(Self::Program(Program::start(&path, &arguments)))
     }
 
     /// Whether garbage is collected, namespaces end and history can be forgotten.

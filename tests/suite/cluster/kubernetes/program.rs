@@ -1,5 +1,6 @@
 //! The program of `tests/kubernetes`.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -30,10 +31,9 @@ impl Drop for Program {
 impl Program {
     /// Starts it and waits until it is ready. Its data are in `dir`, also those of an earlier run;
     /// without one in a directory of its own.
-    pub(super) fn start(program: &Path, dir: Option<&Path>) -> Self {
-        let dir = dir.into_iter().flat_map(|dir| [Path::new("-dir"), dir]);
+    pub(super) fn start(program: &Path, arguments: &[&OsStr]) -> Self {
         let mut child = Command::new(program)
-            .args(dir)
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
