@@ -55,7 +55,11 @@ fn follow(root: &mut Node, operation: &Node, copies: &mut usize) -> Result<(), F
             Ok(())
         }
         Some("move") => {
-            let node = remove(root, &Pointer::read(operation, "from")?)?;
+            let from = Pointer::read(operation, "from")?;
+            if from.is_above(&path) {
+                return Err(into_itself(&from));
+            }
+            let node = remove(root, &from)?;
             add(root, &path, node)
         }
         Some("copy") => {
@@ -146,6 +150,11 @@ impl Pointer {
     /// The pointer as it is written.
     fn text(&self) -> String {
         written(&self.steps)
+    }
+
+    /// Whether what is at `other` is inside of what is at this one.
+    fn is_above(&self, other: &Self) -> bool {
+        self.steps.len() < other.steps.len() && other.steps.starts_with(&self.steps)
     }
 
     /// There is nothing at the first `depth` steps; why, if that is a list's matter.
@@ -281,6 +290,13 @@ fn deep_enough(path: &Pointer, node: &Node) -> Result<(), Fault> {
         message,
         "no Kubernetes object nests this deep",
     ))
+}
+
+/// RFC 6902 §4.4.
+fn into_itself(from: &Pointer) -> Fault {
+    let message = format!("what is at `{}` cannot be moved into itself", from.text());
+    let help = "move it beside where it is, or `copy` it";
+    Fault::new("path", message, help)
 }
 
 fn too_many() -> Fault {

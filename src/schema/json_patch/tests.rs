@@ -138,7 +138,7 @@ fn what_cannot_be_followed_is_a_finding_and_changes_nothing() {
         ),
         (
             json!({"op": "move", "from": "/l", "path": "/l/0"}),
-            "there is nothing at `/l`",
+            "what is at `/l` cannot be moved into itself",
         ),
         (
             json!({"op": "copy", "path": "/b"}),
