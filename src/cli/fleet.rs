@@ -26,7 +26,9 @@ impl Fleet {
     /// When a directory is not there, or the Fleet document is none.
     pub(super) fn read(args: &FleetArgs) -> anyhow::Result<Self> {
         let tree = directory::read(&args.path)?;
-        let read = |dir: &std::path::PathBuf| directory::read(dir).context("--overlays");
+        let read = |dir: &std::path::PathBuf| {
+            directory::read_beside(dir, Some(&args.path)).context("--overlays")
+        };
         let overlays: Vec<Tree> = args
             .overlays
             .iter()

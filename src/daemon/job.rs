@@ -277,7 +277,8 @@ impl Source {
     }
 
     fn local_trees(&self) -> impl Iterator<Item = Result<Tree, Error>> {
-        self.local_overlays.iter().map(|path| directory::read(path))
+        let local = self.local_overlays.iter();
+        local.map(|path| directory::read_beside(path, None))
     }
 
     /// The newest valid revision before `revision`. It need not have succeeded: what was on its way

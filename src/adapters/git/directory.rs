@@ -17,42 +17,79 @@ use crate::model::{Problem, Tree};
 /// # Errors
 /// When there is nothing at `path`, or neither a file nor a directory. What cannot be read below it is a [`Problem`] of the tree.
 pub fn read(path: &Path) -> Result<Tree, Error> {
-    let found = fs::metadata(path).map_err(|cause| absent(path, &cause))?;
-    if !found.is_file() && !found.is_dir() {
-        return Err(Error::NotAFile { path: path.into() });
-    }
-    let real = fs::canonicalize(path).map_err(|cause| absent(path, &cause))?;
-    if found.is_dir() {
-        let root = enclosing_repository(&real).unwrap_or(&real);
-        return collect(
-            &Directory { root: real.clone() },
-            &real,
-            &below(root, &real),
-            "",
-        );
-    }
-    one_file(path, &real)
+    let place = Place::of(path)?;
+    place.read(&below(place.root(), &place.at))
 }
 
-/// A file named by a person keeps the name that was given, even where that is a link.
-fn one_file(path: &Path, real: &Path) -> Result<Tree, Error> {
-    let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
-        return Err(Error::NoSuchFile { path: path.into() });
-    };
-    let parent = if parent.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        parent
-    };
-    let parent = fs::canonicalize(parent).map_err(|cause| absent(path, &cause))?;
-    let root = enclosing_repository(&parent).unwrap_or(&parent);
-    let at: Arc<str> = below(root, &parent.join(name)).into();
-    let mut tree = Tree::default();
-    match contents(real) {
-        Ok(bytes) => drop(tree.files.insert(at, bytes)),
-        Err(problem) => drop(tree.problems.insert(at, problem)),
+/// Reads overlays beside the fleet at `fleet` (none: it is not on this machine), so that no file of theirs
+/// goes by the path of another file of the fleet: paths count from where the fleet's count from, and
+/// those outside of that are absolute or begin with a dot.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_beside(path: &Path, fleet: Option<&Path>) -> Result<Tree, Error> {
+    let place = Place::of(path)?;
+    let fleet = fleet.map(Place::of).transpose()?;
+    let root = fleet.as_ref().map(Place::root);
+    match root.filter(|root| place.at.starts_with(root)) {
+        Some(root) => place.read(&below(root, &place.at)),
+        None => place.read(&outside(path)),
     }
-    Ok(tree)
+}
+
+/// A file or directory that is there.
+struct Place {
+    /// Its real path; of a file, the name that was given in the real path of its directory.
+    at: PathBuf,
+    is_file: bool,
+}
+
+impl Place {
+    fn of(path: &Path) -> Result<Self, Error> {
+        let found = fs::metadata(path).map_err(|cause| absent(path, &cause))?;
+        let is_file = found.is_file();
+        let real = |at: &Path| fs::canonicalize(at).map_err(|cause| absent(path, &cause));
+        let at = match (is_file, path.file_name(), path.parent()) {
+            (false, ..) if found.is_dir() => real(path)?,
+            (false, ..) => return Err(Error::NotAFile { path: path.into() }),
+            // A file named by a person keeps the name that was given, even where that is a link.
+            (true, Some(name), Some(parent)) => real(&Path::new(".").join(parent))?.join(name),
+            _ => return Err(Error::NoSuchFile { path: path.into() }),
+        };
+        Ok(Self { at, is_file })
+    }
+
+    /// What paths count from.
+    fn root(&self) -> &Path {
+        let directory = match self.is_file {
+            true => self.at.parent().unwrap_or(&self.at),
+            false => &self.at,
+        };
+        enclosing_repository(directory).unwrap_or(directory)
+    }
+
+    /// What is there, by paths that begin with `name`.
+    fn read(&self, name: &str) -> Result<Tree, Error> {
+        if !self.is_file {
+            let root = self.at.clone();
+            return collect(&Directory { root }, &self.at, name, "");
+        }
+        let mut tree = Tree::default();
+        match contents(&self.at) {
+            Ok(bytes) => drop(tree.files.insert(name.into(), bytes)),
+            Err(problem) => drop(tree.problems.insert(name.into(), problem)),
+        }
+        Ok(tree)
+    }
+}
+
+/// `path` as it was given, told from paths that count from a root.
+fn outside(path: &Path) -> String {
+    let plain = match path.is_absolute() || path.starts_with("..") {
+        true => path.components().collect(),
+        false => Path::new(".").join(path).components().collect::<PathBuf>(),
+    };
+    plain.to_string_lossy().into_owned()
 }
 
 fn absent(path: &Path, cause: &std::io::Error) -> Error {
@@ -256,6 +293,43 @@ mod tests {
         assert_eq!(paths(&tree), ["fleets/prod/a.yaml"]);
         let tree = read(&repository.path().join("fleets/prod/a.yaml")).unwrap();
         assert_eq!(paths(&tree), ["fleets/prod/a.yaml"]);
+    }
+
+    #[test]
+    fn overlays_go_by_paths_that_no_file_of_the_fleet_has() {
+        let place = directory(&[
+            ("fleet/a.yaml", "fleet"),
+            ("fleet/overlays/a.yaml", "inside"),
+            ("overlays/a.yaml", "outside"),
+        ]);
+        let (fleet, outside) = (place.path().join("fleet"), place.path().join("overlays"));
+        let beside = |path: &Path, fleet: &Path| {
+            let tree = read_beside(path, Some(fleet)).unwrap();
+            paths(&tree).join(" ")
+        };
+        let named = format!("{}/a.yaml", outside.display());
+        assert_eq!(beside(&outside, &fleet), named);
+        assert_eq!(beside(&outside.join("a.yaml"), &fleet), named);
+        assert_eq!(beside(&fleet.join("overlays"), &fleet), "overlays/a.yaml");
+        let file = fleet.join("a.yaml");
+        assert_eq!(beside(&fleet.join("overlays"), &file), "overlays/a.yaml");
+        let tree = read_beside(&outside, None).unwrap();
+        assert_eq!(paths(&tree), [named]);
+        git2::Repository::init(place.path()).unwrap();
+        assert_eq!(beside(&outside, &fleet), "overlays/a.yaml");
+    }
+
+    #[test]
+    fn paths_that_are_given_are_told_from_those_that_count_from_a_root() {
+        for (given, named) in [
+            ("ov", "./ov"),
+            ("./ov//x/", "./ov/x"),
+            ("../ov", "../ov"),
+            (".", "."),
+            ("/srv/ov/", "/srv/ov"),
+        ] {
+            assert_eq!(outside(Path::new(given)), named);
+        }
     }
 
     #[test]
