@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::api::kinds::{KEYVAULT, RED_HAT_OPENSHIFT};
-use crate::model::Finding;
+use crate::api::kinds::{KEYVAULT, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
+use crate::model::{Finding, ObjectId, Path};
 use crate::rules::arm::{ArmId, Resource, World};
 
 const POLICY: &str = "serviceoperator.azure.com/reconcile-policy";
@@ -32,6 +32,9 @@ pub(in crate::rules) fn a_resource_is_one_object(world: &World<'_>) -> Vec<Findi
         .into_iter()
         .filter(|(id, ..)| !ids.contains(&around(id)) || id.provider.is_empty());
     let finding = |(id, resource, before): (ArmId, &Resource<'_>, &Resource<'_>)| {
+        if let (Some(user), Some(other)) = (user_of_pool(resource), user_of_pool(before)) {
+            return pool_serves_one(&id.group, resource, user, other);
+        }
         let message = format!(
             "{} and {} are one resource in Azure, {id}",
             resource.id, before.id
@@ -41,7 +44,35 @@ pub(in crate::rules) fn a_resource_is_one_object(world: &World<'_>) -> Vec<Findi
             "set another azureName, or annotate the one that only reads it with `{POLICY}: skip`"
         ))
     };
-    outermost.map(finding).collect()
+    let mut findings: Vec<Finding> = outermost.map(finding).collect();
+    // Thirteen identities make one pool.
+    findings.dedup();
+    findings
+}
+
+/// The definition that uses an identity of a pool, such as `managedIdentities` names.
+fn user_of_pool<'a>(resource: &Resource<'a>) -> Option<&'a ObjectId> {
+    let shared =
+        resource.node.text(&["metadata", "annotations", POLICY]) == Some("detach-on-delete");
+    let identity = resource.id.is(MANAGED_IDENTITY, "UserAssignedIdentity");
+    let definition = resource.carrier.definition.as_ref();
+    definition.filter(|_| shared && identity)
+}
+
+fn pool_serves_one(
+    pool: &str,
+    identity: &Resource<'_>,
+    user: &ObjectId,
+    other: &ObjectId,
+) -> Finding {
+    let (namespace, name) = (&other.namespace, &other.name);
+    let message = format!(
+        "the identities of `{pool}` are those of {namespace}/{name} already: a pool serves one cluster"
+    );
+    let finding = identity.azure_name().finding("F01", message);
+    let help = "name a resource group with other identities, or leave managedIdentities out";
+    let field = Path::dotted("spec.managedIdentities.resourceGroup");
+    finding.of(user).field(&field).help(help)
 }
 
 /// F02: clusters in one location have DNS prefixes of their own.
