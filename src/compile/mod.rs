@@ -10,6 +10,7 @@
 //! findings and never hides the others. It does not know: where the trees came from.
 
 mod allow;
+mod enforced;
 pub mod explain;
 mod mark;
 mod metadata;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 pub use allow::Allowed;
 use allow::Remarks;
+use enforced::Enforced;
 use once::Papers;
 pub(crate) use once::without_numbers;
 
@@ -112,13 +114,13 @@ impl Documents {
         let mut documents = Self::default();
         documents.read_fleet(tree);
         for overlay in overlays {
-            documents.read_overlays(overlay);
+            documents.read_overlays(overlay, tree);
         }
         documents
     }
 
     fn read_fleet(&mut self, tree: &Tree) {
-        let files = self.read(tree);
+        let files = self.read(tree, |_, _| true);
         if files == 0 && tree.problems.is_empty() {
             let finding = Finding::warning(
                 "Y10",
@@ -129,10 +131,10 @@ impl Documents {
         }
     }
 
-    /// Directories of overlays hold nothing else.
-    fn read_overlays(&mut self, tree: &Tree) {
+    /// Directories of overlays hold nothing else. What is in the fleet too was read with it.
+    fn read_overlays(&mut self, tree: &Tree, fleet: &Tree) {
         let (definitions, raw) = (self.definitions.len(), self.raw.len());
-        self.read(tree);
+        self.read(tree, |path, text| fleet.files.get(path) != Some(text));
         let strangers = self
             .definitions
             .drain(definitions..)
@@ -151,11 +153,11 @@ impl Documents {
         self.findings.extend(strangers.into_iter().map(finding));
     }
 
-    /// Reads every document; says how many there were.
-    fn read(&mut self, tree: &Tree) -> usize {
+    /// Reads every document of the files that are new; says how many there were.
+    fn read(&mut self, tree: &Tree, is_new: impl Fn(&str, &Arc<[u8]>) -> bool) -> usize {
         self.findings.extend(yaml::problems(tree));
         let mut count = 0;
-        for (path, text) in &tree.files {
+        for (path, text) in tree.files.iter().filter(|(path, text)| is_new(path, text)) {
             let (documents, findings) = yaml::read(path, text);
             self.remarks.read(path, text);
             count += documents.len() + findings.len();
@@ -243,6 +245,7 @@ impl Documents {
 
     fn compile(mut self, terms: &Terms) -> Compiled {
         self.clear_namespaces();
+        let enforced = Enforced::of(&self.overlays);
         let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys());
         let mut objects = Vec::new();
         let mut definitions: HashMap<ObjectId, Span> = HashMap::new();
@@ -264,19 +267,24 @@ impl Documents {
             }
             let (expanded, findings) = expand::expand(&definition);
             self.findings.extend(findings);
+            self.findings.extend(enforced.findings(&expanded));
             objects.extend(expanded);
             definitions.insert(definition.id.clone(), here.clone());
         }
-        objects.append(&mut self.raw);
+        // What is encrypted is not applied, so no patch has to fit it.
+        let raw = std::mem::take(&mut self.raw).into_iter();
+        let (mut encrypted, raw): (Vec<_>, Vec<_>) = raw.partition(rules::is_encrypted);
+        objects.extend(raw);
         self.findings.extend(overlays.patch(&mut objects));
         self.findings.extend(overlays.unused());
+        objects.append(&mut encrypted);
         let objects = self.unique(objects);
-        let metadata = objects.iter().flat_map(metadata::findings);
-        self.findings.extend(metadata);
         self.findings.extend(rules::check(&objects, terms));
         self.findings.extend(tenancy::objects(terms, &objects));
         let (encrypted, objects): (Vec<_>, Vec<_>) =
             objects.into_iter().partition(rules::is_encrypted);
+        let metadata = objects.iter().flat_map(metadata::findings);
+        self.findings.extend(metadata);
         let (graph, findings) = graph::build_beside(&objects, &encrypted);
         self.findings.extend(findings);
         self.findings

@@ -1,7 +1,8 @@
 //! What an overlay brings is told once, at its line, with the clusters it is true of.
 //!
 //! In: findings in order, where the documents begin, and the objects. Out: the findings, of which those
-//! at one place of an overlay that say the same of several clusters are one. It does not know the rules.
+//! at one place of an overlay that say the same of several clusters are one. What is in no cluster stays
+//! one for each object. It does not know the rules.
 //!
 //! Two messages say the same when they differ in the clusters' names and in numbers only: versions,
 //! networks, ids. Of one cluster, messages that differ stay apart.
@@ -103,15 +104,17 @@ impl Told {
         }
     }
 
-    /// Whether `other` says the same, of another cluster or of this one again.
+    /// Whether `other` says the same, of another cluster or of this one again. What is in no cluster is
+    /// told of each object, or nobody would know which.
     fn says(&self, other: &Finding, cluster: &Option<Cluster>) -> bool {
-        let again = cluster.as_ref().and_then(|cluster| self.said.get(cluster));
-        match (again, cluster) {
-            (Some(message), _) => *message == other.message,
-            (None, Some((_, name))) => {
-                same_words(&self.finding.message, &self.name, &other.message, name)
-            }
-            (None, None) => self.finding.message == other.message,
+        let message = &self.finding.message;
+        let Some((_, name)) = cluster else {
+            let same = self.said.is_empty() && self.finding.object == other.object;
+            return same && *message == other.message;
+        };
+        match cluster.as_ref().and_then(|cluster| self.said.get(cluster)) {
+            Some(said) => *said == other.message,
+            None => !self.said.is_empty() && same_words(message, &self.name, &other.message, name),
         }
     }
 
@@ -264,6 +267,32 @@ mod tests {
             "5 is more than 3: n/one n/two",
         ];
         assert_eq!(once(&said), expected);
+    }
+
+    #[test]
+    fn what_is_in_no_cluster_is_told_of_each_object() {
+        let path = Arc::from("o.yaml");
+        let mut papers = Papers::default();
+        papers.note(&Span::new(&path, 1, 1, 4), true);
+        let finding = |(kind, name): (&str, &str)| {
+            let id = ObjectId::new(CAPSTAN, kind, "n", name);
+            let finding = Finding::error("O02", "there is nothing at `/x`");
+            finding.at(&Span::new(&path, 5, 3, 2)).of(&id)
+        };
+        let of = ["a", "b", "b", "one", "two"];
+        let kinds = [
+            "Plain",
+            "Plain",
+            "Plain",
+            "ClusterDefinition",
+            "ClusterDefinition",
+        ];
+        let findings = kinds.into_iter().zip(of).map(finding).collect();
+        let told = told_once(findings, &papers, &[]).into_iter();
+        let told = told.map(|one| (one.object.map(|id| id.name), one.clusters.join(" ")));
+        let expected = [("a", ""), ("b", ""), ("one", "n/one n/two")];
+        let expected = expected.map(|(name, of)| (Some(name.to_owned()), of.to_owned()));
+        assert_eq!(told.collect::<Vec<_>>(), expected);
     }
 
     #[test]

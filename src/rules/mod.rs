@@ -43,6 +43,7 @@ const RULES: &[Rule] = &[
     secrets::secrets_are_encrypted,
     secrets::texts_hold_no_secrets,
     secrets::encrypted_is_left_alone,
+    secrets::no_ciphertext_is_applied,
     admission::resources_present,
     admission::resources_well_formed,
     admission::identity_ref_named,

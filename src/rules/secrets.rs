@@ -67,13 +67,34 @@ fn ciphertext<'n>(node: &'n Node, way: &Way<'_>) -> Option<(&'n Node, Path)> {
 pub(super) fn encrypted_is_left_alone(object: &Object) -> Vec<Finding> {
     let found = ciphertext(&object.node, &Way::Top).filter(|_| is_encrypted(object));
     let say = |(node, path): (&Node, Path)| {
-        let id = &object.id;
+        let id = Some(object.id.to_string()).filter(|id| !id.contains(CIPHERTEXT));
+        let is_named = id.is_some();
+        let id = id.unwrap_or_else(|| "this document".to_owned());
         let message = format!(
             "{id} is encrypted with SOPS, so it is neither applied nor removed from the cluster"
         );
-        finding(object, "P05", node, &path, message).help(format!(
+        let found = finding(object, "P05", node, &path, message).help(format!(
             "let another tool decrypt and apply {id}, and leave the file out with .capstanignore"
-        ))
+        ));
+        Finding {
+            object: found.object.filter(|_| is_named),
+            ..found
+        }
+    };
+    found.map(say).into_iter().collect()
+}
+
+/// P06: what a definition becomes holds no ciphertext. It would be applied, for it is not left out.
+pub(super) fn no_ciphertext_is_applied(object: &Object) -> Vec<Finding> {
+    let made = object.definition.is_some();
+    let found = made.then(|| ciphertext(&object.node, &Way::Top)).flatten();
+    let say = |(node, path): (&Node, Path)| {
+        let message = format!(
+            "{} would be applied with what SOPS encrypted, which nobody decrypts there",
+            object.id
+        );
+        finding(object, "P06", node, &path, message)
+            .help("write what may be read, or name a Secret that another tool decrypts")
     };
     found.map(say).into_iter().collect()
 }
@@ -201,9 +222,12 @@ fn is_open(value: &Node) -> bool {
     }
 }
 
+/// What all that SOPS encrypts begins with.
+const CIPHERTEXT: &str = "ENC[AES256_GCM,data:";
+
 /// Whether SOPS wrote it.
 fn is_ciphertext(text: &str) -> bool {
-    text.starts_with("ENC[AES256_GCM,data:") && text.ends_with(']')
+    text.starts_with(CIPHERTEXT) && text.ends_with(']')
 }
 
 fn finding(
@@ -302,6 +326,16 @@ mod tests {
             assert_eq!(ids, expected, "{rest}");
             assert!(!said.concat().contains("ENC["), "{said:?}");
         }
+    }
+
+    #[test]
+    fn what_is_encrypted_to_its_name_is_this_document() {
+        let cipher = "ENC[AES256_GCM,data:p6/3w==,iv:YY=,tag:UQ=,type:str]";
+        let yaml =
+            format!("apiVersion: '{cipher}'\nkind: '{cipher}'\nmetadata: {{name: '{cipher}'}}\n");
+        let said = said(encrypted_is_left_alone, &yaml);
+        let expected = "P05 1:13 this document is encrypted with SOPS, so it is neither applied nor removed from the cluster";
+        assert_eq!(said, [expected]);
     }
 
     #[test]

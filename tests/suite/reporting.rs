@@ -108,6 +108,157 @@ fn a_patch_that_fails_on_many_objects_is_told_once() {
 }
 
 #[test]
+fn a_patch_that_fails_on_plain_objects_is_told_of_each() {
+    let config = |name: &str, labels: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: clusters, labels: {{{labels}}}}}\n---\n"
+        )
+    };
+    let maps = ["ca", "cb", "cc"].map(|name| config(name, "")).concat();
+    let maps = maps + &config("cx", "cluster.x-k8s.io/cluster-name: one");
+    let patch =
+        "  patches:\n  - target: {kind: ConfigMap}\n    json6902: [{op: remove, path: /none}]\n";
+    let compiled = compile(&tree([("a.yaml", maps), ("o.yaml", overlay(patch))]), &[]);
+    let faults = compiled.findings.iter().filter(|one| one.id == "O02");
+    let name = |finding: &Finding| finding.object.as_ref().map(|id| id.name.clone());
+    let told = faults.map(|one| (name(one).expect("an object"), one.clusters.join(" ")));
+    let expected = [("ca", ""), ("cb", ""), ("cc", ""), ("cx", "clusters/one")];
+    let expected = expected.map(|(name, clusters)| (name.to_owned(), clusters.to_owned()));
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn an_overlay_that_is_in_the_fleet_too_is_applied_once() {
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\nlist: []\n";
+    let patch = "  patches:\n  - target: {kind: ConfigMap}\n    json6902: [{op: add, path: /list/-, value: 1}]\n";
+    let directory = tempfile::tempdir().expect("a directory");
+    let fleet = directory.path().join("fleet");
+    let overlays = fleet.join("overlays");
+    std::fs::create_dir_all(&overlays).expect("made");
+    std::fs::write(fleet.join("c.yaml"), config).expect("written");
+    std::fs::write(overlays.join("o.yaml"), overlay(patch)).expect("written");
+    let [fleet, overlays] = [&fleet, &overlays].map(|path| path.to_str().expect("UTF-8"));
+    let said = stdout(&["render", "-o", "json", fleet, "--overlays", overlays], 0);
+    let objects: Json = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(objects[0]["list"], serde_json::json!([1]));
+}
+
+fn seventh(text: &str) -> String {
+    text.lines().nth(6).expect("a line").to_owned()
+}
+
+/// Neither is a line of the one shown for the other, nor does a remark in the one allow anything in the
+/// other.
+#[test]
+fn files_of_one_name_in_two_trees_are_two_files() {
+    let newer = "[{name: mp2, version: 4.21.3, vmSize: Standard_D4s_v3, replicas: 2}]";
+    let overlay = overlay(&format!(
+        "  merge:\n    tags: {{}}\n    nodePools: {newer}\n"
+    ));
+    let (path, directory) = ("a.yaml", tempfile::tempdir().expect("a directory"));
+    let fleet = definition("one", "");
+    let line = seventh(&fleet);
+    let remarked = fleet.replace(&line, &format!("{line} # capstan:allow N08 of this file"));
+    for (name, text) in [("fl", &remarked), ("ov", &overlay)] {
+        let place = directory.path().join(name);
+        std::fs::create_dir(&place).expect("made");
+        std::fs::write(place.join(path), text).expect("written");
+    }
+    let validate = |format: &str| {
+        let mut command = assert_cmd::Command::cargo_bin("capstan").expect("built");
+        let arguments = ["validate", "--format", format, "fl", "--overlays", "ov"];
+        let output = command
+            .args(arguments)
+            .current_dir(directory.path())
+            .output();
+        String::from_utf8(output.expect("it runs").stdout).expect("UTF-8")
+    };
+    let text = validate("text");
+    assert!(
+        text.contains("warning[N08]") && text.contains("--> ./ov/a.yaml:7:"),
+        "{text}"
+    );
+    let (_, shown) = text.split_once("warning[N08]").expect("it is told");
+    assert!(shown.contains(&seventh(&overlay)), "{text}");
+    let github = validate("github");
+    assert!(github.contains("file=./ov/a.yaml,"), "{github}");
+}
+
+#[test]
+fn what_is_encrypted_is_told_once_and_no_patch_has_to_fit_it() {
+    let cipher = "'ENC[AES256_GCM,data:p6/3w==,iv:YY=,tag:UQ=,type:str]'";
+    let whole = format!(
+        "apiVersion: {cipher}\nkind: {cipher}\nmetadata: {{name: {cipher}, namespace: {cipher}, labels: {{a: {cipher}}}}}\n"
+    );
+    let part =
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata: {{a: {cipher}}}\n");
+    let plain = part.replace("name: c", "name: d").replace(cipher, "x");
+    let patch = "  patches:\n  - target: {kind: ConfigMap}\n    json6902: [{op: test, path: /data/a, value: x}]\n";
+    let files = [
+        ("a.yaml", whole),
+        ("b.yaml", part),
+        ("c.yaml", plain),
+        ("o.yaml", overlay(patch)),
+    ];
+    let compiled = compile(&tree(files), &[]);
+    let told: Vec<String> = told(&compiled).into_iter().map(|(said, _)| said).collect();
+    let left = "is encrypted with SOPS, so it is neither applied nor removed from the cluster";
+    let expected = [
+        format!("a.yaml:1:13 P05 this document {left}"),
+        format!("b.yaml:4:11 P05 ConfigMap/default/c {left}"),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn ciphertext_that_an_overlay_brings_is_an_error_at_its_line() {
+    let cipher = "'ENC[AES256_GCM,data:p673w==,iv:YY=,tag:UQ=,type:str]'";
+    let compiled = with_overlay(&format!(
+        "  patches:\n  - target: {{kind: AROMachinePool}}\n    patch: {{metadata: {{annotations: {{a: {cipher}}}}}}}\n"
+    ));
+    let [(said, clusters)] = told(&compiled).try_into().expect("one finding");
+    assert!(said.starts_with("o.yaml:7:41 P06 "), "{said}");
+    assert_eq!(clusters, ALL);
+    assert!(compiled.has_errors());
+}
+
+#[test]
+fn a_pool_of_identities_serves_one_cluster() {
+    let shared = "managedIdentities: {mode: Shared, resourceGroup: pool-07}";
+    let files = ["one", "two"].map(|name| definition(name, shared));
+    let [one, two] = files;
+    let compiled = compile(&tree([("a.yaml", one), ("b.yaml", two)]), &[]);
+    let told = told(&compiled).into_iter().map(|(said, _)| said);
+    let told: Vec<String> = told.filter(|said| said.contains(" F01 ")).collect();
+    let expected = "b.yaml:12:52 F01 the identities of `pool-07` are those of clusters/one already: a pool serves one cluster";
+    assert_eq!(told, [expected]);
+}
+
+#[test]
+fn what_overrides_an_enforced_value_is_told() {
+    let over = |value: &str, enforced: &str| {
+        let over = definition(
+            "one",
+            &format!("properties: {{api: {{visibility: {value}}}}}"),
+        );
+        let spec = format!("  precedence: Enforced\n  merge: {enforced}\n");
+        told(&compile(
+            &tree([("a.yaml", over), ("o.yaml", overlay(&spec))]),
+            &[],
+        ))
+    };
+    let [(said, _)] = over("Private", "{api: {visibility: Public}}")
+        .try_into()
+        .expect("one");
+    let expected =
+        "a.yaml:12:34 O06 `visibility` overrides what the overlay `base` enforces at o.yaml:6:29";
+    assert_eq!(said, expected);
+    assert_eq!(over("Public", "{api: {visibility: Public}}"), []);
+    let both = "{api: {visibility: Public}, properties: {api: {visibility: Public}}}";
+    assert_eq!(over("Private", both), []);
+}
+
+#[test]
 fn findings_of_definitions_stay_one_for_each() {
     let bad = |name| definition(name, "tags: {}").replace("_D4s", "_X1");
     let compiled = compile(&tree([("a.yaml", bad("one")), ("b.yaml", bad("two"))]), &[]);
