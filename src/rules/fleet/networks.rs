@@ -1,6 +1,6 @@
 //! F04 and F05: clusters that reach each other have networks of their own.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use ipnet::Ipv4Net;
 
@@ -12,34 +12,52 @@ use crate::rules::cluster::network::{networks_of, overlap};
 /// A range of addresses, what it is of and where it says so.
 type Range<'a> = (Field<'a>, &'static str, Ipv4Net);
 
+/// What a network is called: its name in Azure, and the namespace of who says so where the name has no
+/// subscription. Two namespaces may mean two of them.
+type Name = (ArmId, String);
+
+fn name(id: ArmId, said_by: &Resource<'_>) -> Name {
+    let namespace = match id.subscription.is_empty() {
+        true => said_by.id.namespace.clone(),
+        false => String::new(),
+    };
+    (id, namespace)
+}
+
 /// The virtual networks of a fleet, and which are peered.
 struct Networks<'a> {
-    by_id: HashMap<ArmId, &'a Resource<'a>>,
+    by_name: HashMap<Name, &'a Resource<'a>>,
     /// In both directions.
-    peered: HashSet<(ArmId, ArmId)>,
+    peers: HashMap<Name, BTreeSet<Name>>,
 }
 
 impl<'a> Networks<'a> {
     fn of(world: &'a World<'a>) -> Self {
         let networks = world.of_kind(NETWORK, "VirtualNetwork");
-        let by_id = networks.filter_map(|network| Some((world.name_of(network)?, network)));
-        let peerings = world.of_kind(NETWORK, "VirtualNetworksVirtualNetworkPeering");
-        let ends = peerings.filter_map(|peering| ends(world, peering));
+        let by_name =
+            networks.filter_map(|network| Some((name(world.name_of(network)?, network), network)));
+        let mut peers: HashMap<Name, BTreeSet<Name>> = HashMap::new();
+        for peering in world.of_kind(NETWORK, "VirtualNetworksVirtualNetworkPeering") {
+            if let Some((from, to)) = ends(world, peering) {
+                let (from, to) = (name(from, peering), name(to, peering));
+                peers.entry(from.clone()).or_default().insert(to.clone());
+                peers.entry(to).or_default().insert(from);
+            }
+        }
         Self {
-            by_id: by_id.collect(),
-            peered: ends
-                .flat_map(|(from, to)| [(from.clone(), to.clone()), (to, from)])
-                .collect(),
+            by_name: by_name.collect(),
+            peers,
         }
     }
 
-    fn are_peered(&self, one: &ArmId, other: &ArmId) -> bool {
-        self.peered.contains(&(one.clone(), other.clone()))
+    /// Those that are peered with a virtual network, in order.
+    fn peers(&self, of: &Name) -> impl Iterator<Item = &Name> {
+        self.peers.get(of).into_iter().flatten()
     }
 
     /// The ranges of a virtual network of the fleet.
-    fn ranges(&self, id: &ArmId) -> Vec<Range<'a>> {
-        let network = self.by_id.get(id);
+    fn ranges(&self, of: &Name) -> Vec<Range<'a>> {
+        let network = self.by_name.get(of);
         network.map(|network| ranges(network)).unwrap_or_default()
     }
 }
@@ -66,16 +84,15 @@ fn ranges<'a>(network: &'a Resource<'a>) -> Vec<Range<'a>> {
 /// F04: virtual networks that are peered do not overlap. The later one is pointed at.
 pub(in crate::rules) fn peered_networks_are_apart(world: &World<'_>) -> Vec<Finding> {
     let networks = Networks::of(world);
-    let mut before: Vec<(ArmId, &Resource<'_>)> = Vec::new();
+    let mut before: HashMap<Name, Vec<&Resource<'_>>> = HashMap::new();
     let mut findings = Vec::new();
     for network in world.of_kind(NETWORK, "VirtualNetwork") {
         let Some(id) = world.name_of(network) else {
             continue;
         };
-        let peers = before
-            .iter()
-            .filter(|(other, _)| networks.are_peered(&id, other));
-        for (_, other) in peers {
+        let own = name(id, network);
+        let peers = networks.peers(&own).filter_map(|peer| before.get(peer));
+        for other in peers.flatten() {
             let all = overlaps(&ranges(network), &ranges(other));
             let first = all.into_iter().next();
             findings.extend(first.map(|((field, _, range), (there, _, taken))| {
@@ -89,7 +106,7 @@ pub(in crate::rules) fn peered_networks_are_apart(world: &World<'_>) -> Vec<Find
                 field.finding("F04", message).help(help)
             }));
         }
-        before.push((id, network));
+        before.entry(own).or_default().push(network);
     }
     findings
 }
@@ -98,44 +115,57 @@ pub(in crate::rules) fn peered_networks_are_apart(world: &World<'_>) -> Vec<Find
 /// with the first that it overlaps.
 pub(in crate::rules) fn clusters_in_reach_are_apart(world: &World<'_>) -> Vec<Finding> {
     let networks = Networks::of(world);
-    let mut before: Vec<(ArmId, &Resource<'_>)> = Vec::new();
+    let mut before: HashMap<Name, Vec<(usize, &Resource<'_>)>> = HashMap::new();
     let mut findings = Vec::new();
-    for cluster in world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") {
+    let clusters = world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
+    for (at, cluster) in clusters.enumerate() {
         let subnet = cluster.field("spec.properties.platform.subnetReference");
         let network = world.referred(cluster, &subnet).and_then(|id| id.parent());
         let Some(network) = network.filter(|id| !id.subscription.is_empty()) else {
             continue;
         };
-        let first = before.iter().find_map(|(there, other)| {
-            let peered = networks.are_peered(&network, there);
-            let reach = match (*there == network, peered) {
-                (true, _) => "is in the same virtual network",
-                (_, true) => "is in a virtual network that is peered with its own",
-                _ => return None,
-            };
-            let all = |cluster, id| {
-                let outside = if peered {
-                    networks.ranges(id)
-                } else {
-                    Vec::new()
-                };
-                networks_of(cluster)
-                    .into_iter()
-                    .chain(outside)
-                    .collect::<Vec<_>>()
-            };
-            told(
-                cluster,
-                other,
-                &all(cluster, &network),
-                &all(other, there),
-                reach,
-            )
+        let own = name(network, cluster);
+        let reached = std::iter::once(&own).chain(networks.peers(&own));
+        let all = reached.flat_map(|there| {
+            let others = before.get(there).into_iter().flatten();
+            others.map(move |(at, other)| (*at, *other, there))
         });
+        let mut all: Vec<_> = all.collect();
+        all.sort_by_key(|(at, ..)| *at);
+        let first = all
+            .into_iter()
+            .find_map(|(_, other, there)| compared(&networks, (cluster, &own), (other, there)));
         findings.extend(first);
-        before.push((network, cluster));
+        before.entry(own).or_default().push((at, cluster));
     }
     findings
+}
+
+/// What is wrong between a cluster and another that it reaches, each with its virtual network.
+fn compared(
+    networks: &Networks<'_>,
+    (cluster, own): (&Resource<'_>, &Name),
+    (other, there): (&Resource<'_>, &Name),
+) -> Option<Finding> {
+    let reach = match own == there {
+        true => "is in the same virtual network",
+        false => "is in a virtual network that is peered with its own",
+    };
+    let all = |cluster, network| {
+        let outside = match own == there {
+            true => Vec::new(),
+            false => networks.ranges(network),
+        };
+        let inside = networks_of(cluster).into_iter();
+        inside.chain(outside).collect::<Vec<_>>()
+    };
+    told(
+        cluster,
+        other,
+        &all(cluster, own),
+        &all(other, there),
+        reach,
+    )
 }
 
 fn told(
@@ -235,6 +265,21 @@ mod tests {
             assert!(told[1].contains("F05 the pod network 10.128.0.0/14 of HcpOpenShiftCluster/default/two overlaps the pod network 10.128.0.0/14 of HcpOpenShiftCluster/default/one (a.yaml:4:"), "{told:#?}");
             assert_eq!(said(&(one.clone() + &apart + &peering(by_name))), [""; 0]);
         }
+    }
+
+    #[test]
+    fn what_has_one_name_in_unknown_subscriptions_is_told_apart_by_namespace() {
+        let network = |namespace: &str, name: &str, range: &str| {
+            format!(
+                "---\n{{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {{name: {name}-g, namespace: {namespace}}}, spec: {{azureName: g}}}}\n---\n{{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {{name: {name}, namespace: {namespace}}}, spec: {{owner: {{name: {name}-g}}, addressSpace: {{addressPrefixes: [{range}]}}}}}}\n"
+            )
+        };
+        let a = network("a", "one", "10.1.0.0/16") + &network("a", "two", "10.2.0.0/16");
+        let peering = peering(true).replace("{name: p}", "{name: p, namespace: a}");
+        let same = network("b", "two", "10.1.0.0/16");
+        assert_eq!(said(&format!("{a}{same}{peering}")), [""; 0]);
+        let wrong = a.replace("10.2.0.0", "10.1.0.0");
+        assert_eq!(said(&(wrong + &peering)).len(), 1);
     }
 
     #[test]
