@@ -21,6 +21,12 @@ pub fn identity_ref(object: &Object) -> Option<&Node> {
         .filter(|node| object.id.is(CONTROL_PLANE, "AROControlPlane") && node.value != Value::Null)
 }
 
+/// The namespace of an identity: what an `identityRef` says, else the one it is `used_in`. Empty says nothing.
+#[must_use]
+pub fn identity_namespace<'a>(said: Option<&'a str>, used_in: &'a str) -> &'a str {
+    said.filter(|said| !said.is_empty()).unwrap_or(used_in)
+}
+
 /// The ARO HCP cluster itself.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(

@@ -79,7 +79,7 @@ impl<'a> Builder<'a> {
     fn vertex(&mut self, object: Cow<'a, Object>, place: Place) -> usize {
         let at = self.graph.vertices.len();
         let (id, origin) = (object.id.clone(), object.origin.clone());
-        for made in references::made_by(&object, None) {
+        for made in references::made_by(&object.id, &object.node, None) {
             self.made.entry(made).or_insert(at);
         }
         if let Some(custom) = custom_kind(&object) {

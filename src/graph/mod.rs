@@ -16,7 +16,7 @@ mod draw;
 mod references;
 mod schedule;
 
-use crate::model::{Needed, Object, ObjectId, Origin};
+use crate::model::{Needed, Node, Object, ObjectId, Origin};
 
 pub use build::{build, build_beside};
 pub use draw::{dot, text};
@@ -120,10 +120,10 @@ pub fn names(object: &Object) -> Vec<(ObjectId, Needed, String)> {
         .collect()
 }
 
-/// The ConfigMaps and Secrets that `object` makes when it is ready.
+/// The ConfigMaps and Secrets that the object `id`, which says `node`, makes when it is ready.
 #[must_use]
-pub fn makes(object: &Object) -> Vec<ObjectId> {
-    references::made_by(object, None)
+pub fn makes(id: &ObjectId, node: &Node) -> Vec<ObjectId> {
+    references::made_by(id, node, None)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Whom an object names, read from its fields alone.
 
+use crate::api::aro_control_plane::identity_namespace;
 use crate::api::kinds::{AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::api::{aso, labels};
 use crate::model::{Needed, Node, Object, ObjectId, Origin, Value};
@@ -130,7 +131,7 @@ fn named(field: &str, node: &Node, namespace: &str) -> Option<Reference> {
             ))
         }
         "identityRef" => {
-            let namespace = node.text(&["namespace"]).unwrap_or(namespace);
+            let namespace = identity_namespace(node.text(&["namespace"]), namespace);
             let of = (INFRASTRUCTURE, "AzureClusterIdentity");
             Some(reference(
                 of,
@@ -237,26 +238,27 @@ fn depends_on(text: &str) -> Option<ObjectId> {
     .filter(|id| !id.kind.is_empty() && !id.name.is_empty())
 }
 
-/// The ConfigMaps and Secrets that `object` makes when it is ready: the destinations of its
-/// `operatorSpec`, and the kubeconfig that the controllers ask of an HCP cluster without one.
-pub(super) fn made_by(object: &Object, cluster: Option<&str>) -> Vec<ObjectId> {
+/// The ConfigMaps and Secrets that the object `id`, which says `node`, makes when it is ready: the
+/// destinations of its `operatorSpec`, and the kubeconfig that the controllers ask of an HCP cluster
+/// without one.
+pub(super) fn made_by(id: &ObjectId, node: &Node, cluster: Option<&str>) -> Vec<ObjectId> {
     let mut made = Vec::new();
-    for (field, kind) in [("configMaps", "ConfigMap"), ("secrets", "Secret")] {
-        let targets = object
-            .node
-            .at(&["spec", "operatorSpec", field])
-            .and_then(Node::as_map);
-        for (_, target) in targets.into_iter().flat_map(|map| map.iter()) {
-            made.extend(
-                target
-                    .text(&["name"])
-                    .map(|name| ObjectId::new("", kind, &object.id.namespace, name)),
-            );
-        }
+    for (field, kind) in [
+        ("configMaps", "ConfigMap"),
+        ("configMapExpressions", "ConfigMap"),
+        ("secrets", "Secret"),
+        ("secretExpressions", "Secret"),
+    ] {
+        let targets = node.at(&["spec", "operatorSpec", field]);
+        let named = targets.and_then(Node::as_map).into_iter();
+        let named = named.flat_map(|map| map.iter().map(|(_, target)| target));
+        let listed = targets.and_then(Node::as_list).unwrap_or_default();
+        let names = named.chain(listed).filter_map(|one| one.text(&["name"]));
+        made.extend(names.map(|name| ObjectId::new("", kind, &id.namespace, name)));
     }
-    if object.id.is(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") {
-        let name = format!("{}-kubeconfig", cluster.unwrap_or(&object.id.name));
-        made.push(ObjectId::new("", "Secret", &object.id.namespace, name));
+    if id.is(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") {
+        let name = format!("{}-kubeconfig", cluster.unwrap_or(&id.name));
+        made.push(ObjectId::new("", "Secret", &id.namespace, name));
     }
     made
 }

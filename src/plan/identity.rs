@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use super::Withheld;
+use crate::api::aro_control_plane::identity_namespace;
 use crate::api::azure_cluster_identity::Allowed;
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::{Action, ObjectId, Step};
@@ -32,7 +33,7 @@ impl IdentityUse {
         let Action::Apply { payload, .. } = &step.action;
         let reference = &payload.json()["spec"]["identityRef"];
         let namespace = &step.object.namespace;
-        let of = reference["namespace"].as_str().unwrap_or(namespace);
+        let of = identity_namespace(reference["namespace"].as_str(), namespace);
         let name = reference["name"].as_str()?;
         Some(Self {
             identity: ObjectId::new(INFRASTRUCTURE, "AzureClusterIdentity", of, name),
@@ -44,6 +45,21 @@ impl IdentityUse {
     #[must_use]
     pub fn needs_labels(&self, identity: &Json) -> bool {
         allows(&Allowed::read(identity), &self.namespace, None).is_none()
+    }
+
+    /// The labels of the namespace: those it has in the cluster, where it may not be yet, and over them those
+    /// that `steps` give it before the control plane is applied.
+    #[must_use]
+    pub fn labels(&self, live: Option<&Json>, steps: &[Step]) -> BTreeMap<String, String> {
+        let planned = steps
+            .iter()
+            .find(|step| step.object.is("", "Namespace") && step.object.name == self.namespace);
+        let planned = planned.map(|step| {
+            let Action::Apply { payload, .. } = &step.action;
+            payload.json()
+        });
+        let both = live.into_iter().chain(&planned);
+        both.flat_map(labels).collect()
     }
 
     /// Whether `identity`, as it is in the cluster, allows the namespace, which has these `labels`.
@@ -68,6 +84,11 @@ impl IdentityUse {
         let (message, help) = refusal(name, &allowed, namespace);
         Err(Withheld::Identity(format!("{message}; {help}")))
     }
+}
+
+fn labels(object: &Json) -> BTreeMap<String, String> {
+    let labels = object["metadata"]["labels"].clone();
+    serde_json::from_value(labels).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -103,8 +124,40 @@ mod tests {
         let other = json!({"name": "id", "namespace": "platform"});
         let other = of("AROControlPlane", &other);
         assert_eq!(other.as_deref(), Some("AzureClusterIdentity/platform/id"));
+        let empty = of("AROControlPlane", &json!({"name": "id", "namespace": ""}));
+        assert_eq!(empty, own);
         assert_eq!(of("AROControlPlane", &Json::Null), None);
         assert_eq!(of("AROCluster", &json!({"name": "id"})), None);
+    }
+
+    #[test]
+    fn labels_of_the_plan_lie_over_those_of_the_cluster() {
+        let uses = IdentityUse::of(&control_plane("AROControlPlane", &json!({"name": "id"})));
+        let uses = uses.expect("it uses one");
+        let namespace = |name: &str| {
+            let mut step = control_plane("Namespace", &Json::Null);
+            step.object = ObjectId::new("", "Namespace", "", name);
+            let sent = json!({"metadata": {"labels": {"team": name, "of": "plan"}}});
+            step.action = Action::Apply {
+                payload: Payload::new(&sent, "", ""),
+                manager: String::new(),
+                force: false,
+                left: Vec::new(),
+            };
+            step
+        };
+        let live = json!({"metadata": {"labels": {"team": "old", "env": "prod"}}});
+        let said = |live, steps: &[Step]| {
+            let labels = uses.labels(live, steps).into_iter();
+            let labels: Vec<String> = labels
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect();
+            labels.join(" ")
+        };
+        let steps = [namespace("other"), namespace("team-a")];
+        assert_eq!(said(Some(&live), &steps), "env=prod of=plan team=team-a");
+        assert_eq!(said(Some(&live), &steps[..1]), "env=prod team=old");
+        assert_eq!(said(None, &steps), "of=plan team=team-a");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::{Selector, SelectorExt as _};
 
-use crate::api::aro_control_plane::identity_ref;
+use crate::api::aro_control_plane::{identity_namespace, identity_ref};
 use crate::api::azure_cluster_identity::Allowed;
 use crate::api::kinds::INFRASTRUCTURE;
 use crate::model::{Finding, Node, Object, ObjectId};
@@ -117,7 +117,7 @@ fn is_identity(id: &ObjectId) -> bool {
 
 fn named(reference: &Node, user: &Object) -> Option<ObjectId> {
     let namespace = reference.text(&["namespace"]);
-    let namespace = namespace.unwrap_or(&user.id.namespace);
+    let namespace = identity_namespace(namespace, &user.id.namespace);
     let name = reference.text(&["name"])?;
     Some(ObjectId::new(
         INFRASTRUCTURE,
@@ -237,6 +237,28 @@ mod tests {
                 "{allowed}"
             );
         }
+    }
+
+    #[test]
+    fn an_empty_namespace_is_the_user_s_own() {
+        let text = "\
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: id, namespace: ns}, spec: {allowedNamespaces: {list: [other]}}}
+---
+{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: AROControlPlane, metadata: {name: c, namespace: ns}, spec: {identityRef: {name: id, namespace: ''}}}
+";
+        let (documents, _) = crate::yaml::read(&std::sync::Arc::from("a.yaml"), text.as_bytes());
+        let documents = documents.into_iter();
+        let objects: Vec<Object> = documents
+            .filter_map(|document| Object::from_node(document, ""))
+            .collect();
+        let found = check(&objects);
+        let ids: Vec<&str> = found.iter().map(|finding| finding.id).collect();
+        assert_eq!(ids, ["T07"], "{found:?}");
+        let named = crate::graph::names(&objects[1]);
+        assert!(
+            named.iter().any(|(id, ..)| *id == objects[0].id),
+            "{named:?}"
+        );
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub async fn compare(
         let change = async {
             // One of the fleet is made or changed before, and was judged as the fleet has it.
             if uses_outside(&plan, step) {
-                identity::check(client, &discovery, step).await?;
+                identity::check(client, &discovery, step, &plan.steps).await?;
             }
             change(client, &discovery, set, step).await
         };

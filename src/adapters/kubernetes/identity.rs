@@ -14,7 +14,8 @@ use crate::api::azure_cluster_identity::VERSIONS;
 use crate::model::{ObjectId, Step};
 use crate::plan::IdentityUse;
 
-/// Lets `step` pass if it uses no identity, or one that allows its namespace as both are now.
+/// Lets `step` pass if it uses no identity, or one that allows its namespace as both are now; the namespace
+/// as it is after `before`.
 ///
 /// # Errors
 /// When it does not, or they cannot be read.
@@ -22,6 +23,7 @@ pub(super) async fn check(
     client: &Client,
     discovery: &Discovery,
     step: &Step,
+    before: &[Step],
 ) -> Result<(), Error> {
     let Some(uses) = IdentityUse::of(step) else {
         return Ok(());
@@ -34,7 +36,7 @@ pub(super) async fn check(
     {
         let id = ObjectId::new("", "Namespace", "", &*uses.namespace);
         let namespace = read(client, discovery, &id, &["v1"]).await?;
-        known = labels(&namespace.unwrap_or_default());
+        known = uses.labels(namespace.as_ref(), before);
     }
     let judged = uses.judge(identity.as_ref(), &known);
     judged.map_err(|withheld| Error::Withheld {
@@ -61,9 +63,4 @@ async fn read(
         }
     }
     Ok(None)
-}
-
-fn labels(object: &Json) -> BTreeMap<String, String> {
-    let labels = object["metadata"]["labels"].clone();
-    serde_json::from_value(labels).unwrap_or_default()
 }

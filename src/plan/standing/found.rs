@@ -153,7 +153,9 @@ impl Found {
     #[must_use]
     pub fn wanted(&self) -> BTreeSet<ObjectId> {
         let all = self.all();
-        let made: BTreeSet<ObjectId> = all.iter().flat_map(graph::makes).collect();
+        let made = all.iter();
+        let made = made.flat_map(|object| graph::makes(&object.id, &object.node));
+        let made: BTreeSet<ObjectId> = made.collect();
         let there: BTreeSet<&ObjectId> = all.iter().map(|object| &object.id).collect();
         let named = all.iter().flat_map(names).map(|(id, ..)| id);
         named

@@ -91,7 +91,8 @@ impl Scene {
         let carried = objects.iter().flat_map(embedded::resources);
         let carried: Vec<Object> = carried.map(|(_, object)| object).collect();
         let all = || objects.iter().chain(&carried);
-        let made: BTreeSet<ObjectId> = all().flat_map(graph::makes).collect();
+        let made = all().flat_map(|object| graph::makes(&object.id, &object.node));
+        let made: BTreeSet<ObjectId> = made.collect();
         for object in all() {
             let Some(from) = self.by_id.get(&object.id).copied() else {
                 continue;

@@ -133,7 +133,7 @@ impl Runner {
         self.jobs.spawn(async move {
             let step = &plan.steps[at];
             let apply = async {
-                identity::check(&subject.client, &discovery, step).await?;
+                identity::check(&subject.client, &discovery, step, &[]).await?;
                 subject.apply(step, &set, known).await
             };
             Done::Answered(number, at, Box::new(guarded(&id, apply).await))
