@@ -46,11 +46,17 @@ impl From<&Fleet> for Terms {
     fn from(fleet: &Fleet) -> Self {
         let git = fleet.spec.source.git.as_ref();
         Self {
-            root: git.map_or_else(String::new, |git| git.path.trim_matches('/').to_owned()),
+            root: git.map_or_else(String::new, |git| root(&git.path)),
             tenants: fleet.spec.tenancy.clone(),
             experimental: fleet.spec.rules.experimental_release_features,
         }
     }
+}
+
+/// A fleet's path in its repository as the paths of its files begin.
+fn root(path: &str) -> String {
+    let parts = path.split('/').filter(|part| !["", "."].contains(part));
+    parts.collect::<Vec<_>>().join("/")
 }
 
 impl Tenant {
@@ -151,6 +157,14 @@ mod tests {
             assert!(!has(path, file), "{path} {file}");
         }
         assert!(has("teams/*/{x,y}.yaml", "teams/a/y.yaml"));
+    }
+
+    #[test]
+    fn the_fleet_s_path_is_read_as_files_are_found() {
+        for path in ["a/b", "/a/b/", "./a/b", "a//b/.", "a/./b"] {
+            assert_eq!(root(path), "a/b", "{path}");
+        }
+        assert_eq!(root("."), "");
     }
 
     #[test]
