@@ -86,7 +86,7 @@ pub fn compile(tree: &Tree, overlays: &[Tree]) -> Compiled {
 pub fn compile_by(terms: &Terms, tree: &Tree, overlays: &[Tree]) -> Compiled {
     let mut documents = Documents::of(tree, overlays);
     documents.findings.extend(tenancy::files(terms, tree));
-    documents.compile(terms)
+    documents.compile(terms, tree)
 }
 
 /// The definitions with their overlays merged, in order, sound or not.
@@ -243,7 +243,7 @@ impl Documents {
         lists
     }
 
-    fn compile(mut self, terms: &Terms) -> Compiled {
+    fn compile(mut self, terms: &Terms, tree: &Tree) -> Compiled {
         self.clear_namespaces();
         let enforced = Enforced::of(&self.overlays);
         let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys());
@@ -288,7 +288,7 @@ impl Documents {
         let (graph, findings) = graph::build_beside(&objects, &encrypted);
         self.findings.extend(findings);
         self.findings
-            .extend(tenancy::overlays(terms, overlays.reached()));
+            .extend(tenancy::overlays(terms, tree, overlays.reached()));
         sort(&mut self.findings);
         let findings = once::told_once(self.findings, &self.papers, &objects);
         let (mut findings, allowed) = self.remarks.settle(findings);

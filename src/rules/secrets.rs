@@ -226,7 +226,7 @@ fn is_open(value: &Node) -> bool {
 const CIPHERTEXT: &str = "ENC[AES256_GCM,data:";
 
 /// Whether SOPS wrote it.
-fn is_ciphertext(text: &str) -> bool {
+pub(super) fn is_ciphertext(text: &str) -> bool {
     text.starts_with(CIPHERTEXT) && text.ends_with(']')
 }
 

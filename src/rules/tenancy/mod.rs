@@ -93,17 +93,19 @@ pub(crate) fn objects(terms: &Terms, objects: &[Object]) -> Vec<Finding> {
 }
 
 /// T03 and T06: a tenant has overlays only if its kinds name them, and they reach only its own files.
-/// What a tenant without limits writes may reach everything.
+/// What a tenant without limits writes may reach everything, and so may overlays from elsewhere than `tree`.
 #[must_use]
 pub(crate) fn overlays<'o>(
     terms: &Terms,
+    tree: &Tree,
     reached: impl Iterator<Item = (&'o Overlay, &'o BTreeMap<Arc<str>, Span>)>,
 ) -> Vec<Finding> {
     let tenants = Tenants::of(terms);
     let mut found = Vec::new();
     for (overlay, reached) in reached {
-        let mut own = tenants.of_file(&overlay.origin.span().path);
-        own.retain(|tenant| !tenant.is_free());
+        let path = &overlay.origin.span().path;
+        let mut own = tenants.of_file(path);
+        own.retain(|tenant| tree.files.contains_key(path) && !tenant.is_free());
         for tenant in own {
             let is_strange =
                 |(path, _): &(&Arc<str>, &Span)| !tenants.of_file(path).contains(&tenant);

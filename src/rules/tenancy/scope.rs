@@ -6,7 +6,7 @@ use super::Judge;
 use crate::api::embedded;
 use crate::api::fleet::Tenant;
 use crate::api::kinds::{self, CAPSTAN};
-use crate::model::{Object, ObjectId};
+use crate::model::{Node, Object, ObjectId};
 use crate::rules::way::Way;
 
 /// The group and kind of each definition in the fleet whose objects live in namespaces.
@@ -23,75 +23,97 @@ fn defines(object: &Object) -> Option<(&str, &str)> {
 }
 
 impl Judge<'_> {
-    /// The object is of a kind that the tenant has, in a namespace that it has.
+    /// The object is of a kind that the tenant has, in a namespace that it has, and so is what it carries.
     pub(super) fn scope(&mut self, namespaced: &HashSet<(&str, &str)>) {
         let object = self.object;
-        self.kinds();
-        if self.tenant.namespaces.is_none() {
-            return;
-        }
-        let id = &object.id;
-        // Of what nobody here knows, the cluster may know that it has no namespace, whatever it says.
-        let lives_in_one =
-            kinds::is_namespaced(id) || namespaced.contains(&(id.group.as_str(), id.kind.as_str()));
-        if !lives_in_one && !self.names_kind(&id.group, &id.kind) {
-            let what = format!(
-                "{id} belongs to no namespace for all that is known here, and {} is not named in the kinds",
-                named(&id.group, &id.kind)
-            );
-            return self.refuse("T03", &what, None);
-        }
-        // A namespace lives in itself.
-        let namespace = match id.is("", "Namespace") {
-            true => &id.name,
-            false => &id.namespace,
-        };
-        if !namespace.is_empty() && !Self::allows(self.tenant.namespaces.as_ref(), namespace) {
-            let metadata = Way::Key(&Way::Top, "metadata");
-            let field = match id.is("", "Namespace") {
-                true => "name",
-                false => "namespace",
-            };
-            let node = object.node.at(&["metadata", field]);
-            let way = Way::Key(&metadata, field);
-            let what = format!("{id} is in the namespace {namespace}");
-            self.refuse("T02", &what, node.map(|node| (node, &way)));
-        }
-    }
-
-    /// What stands in the file is of kinds that the tenant has: of what a definition becomes the
-    /// definition is, and what a patch has put in beside that.
-    fn kinds(&mut self) {
-        if self.tenant.kinds.is_none() {
-            return;
-        }
-        let object = self.object;
+        // What a definition becomes goes with it.
         let id = object.definition.as_ref().unwrap_or(&object.id);
-        if !self.names_kind(&id.group, &id.kind) {
+        let is_named = self.names_kind(&id.group, &id.kind);
+        if self.tenant.kinds.is_some() && !is_named {
             let what = format!("{id} is of the kind {}", named(&id.group, &id.kind));
             self.refuse("T03", &what, None);
         }
-        let made = |id: &ObjectId| {
-            object.definition.is_some() && kinds::find(&id.group, &id.kind).is_some()
-        };
-        for node in embedded::items(object) {
+        // Of what nobody here knows, the cluster may know that it has no namespace, whatever it says.
+        let of_kind = (object.id.group.as_str(), object.id.kind.as_str());
+        let lives_in_one = kinds::is_namespaced(&object.id) || namespaced.contains(&of_kind);
+        let is_limited = self.tenant.namespaces.is_some();
+        if is_limited && !lives_in_one && !self.names_kind(of_kind.0, of_kind.1) {
+            let what = format!(
+                "{id} belongs to no namespace for all that is known here, and {} is not named in the kinds",
+                named(of_kind.0, of_kind.1)
+            );
+            self.refuse("T03", &what, None);
+        } else {
+            // One that says nothing lives in `default`, or, of a kind that is allowed, in none.
+            let said = object.node.text(&["metadata", "namespace"]);
+            if lives_in_one || said.is_some_and(|said| !said.is_empty()) {
+                self.place(
+                    &object.id.namespace,
+                    id,
+                    &object.node,
+                    &Way::Top,
+                    "namespace",
+                );
+            }
+            self.is_namespace(&object.id, &object.node, &Way::Top);
+        }
+        self.carried();
+    }
+
+    /// The resources that the object carries are of kinds that the tenant has. They live where it lives.
+    fn carried(&mut self) {
+        let object = self.object;
+        let spec = Way::Key(&Way::Top, "spec");
+        let resources = Way::Key(&spec, "resources");
+        for (index, node) in embedded::items(object).iter().enumerate() {
             let Some((id, _)) = ObjectId::read(node, &object.id.namespace) else {
                 continue;
             };
-            if !made(&id) && !self.names_kind(&id.group, &id.kind) {
-                let what = format!(
-                    "the resource {id} is of the kind {}",
-                    named(&id.group, &id.kind)
-                );
-                let (resources, key) = (Way::Key(&Way::Top, "spec"), "resources");
-                self.refuse("T03", &what, Some((node, &Way::Key(&resources, key))));
+            let way = Way::Index(&resources, index);
+            // The provider makes whatever it finds there, with rights of its own.
+            let must_be_named = self.tenant.kinds.is_some() || !kinds::is_aso(&id.group);
+            if must_be_named && !is_made(object, node, &id) && !self.names_kind(&id.group, &id.kind)
+            {
+                let kind = named(&id.group, &id.kind);
+                let what = format!("the resource {id} is of the kind {kind}");
+                self.refuse("T03", &what, Some((node, &way)));
             }
+            self.is_namespace(&id, node, &way);
+        }
+    }
+
+    /// A namespace lives in itself.
+    fn is_namespace(&mut self, id: &ObjectId, node: &Node, way: &Way<'_>) {
+        if id.is("", "Namespace") {
+            self.place(&id.name, id, node, way, "name");
+        }
+    }
+
+    /// `id`, written at `node`, is in a namespace that the tenant has; `field` of its metadata says which.
+    fn place(&mut self, namespace: &str, id: &ObjectId, node: &Node, way: &Way<'_>, field: &str) {
+        if !namespace.is_empty() && !Self::allows(self.tenant.namespaces.as_ref(), namespace) {
+            let metadata = Way::Key(way, "metadata");
+            let way = Way::Key(&metadata, field);
+            let node = node.at(&["metadata", field]);
+            let what = format!("{id} is in the namespace {namespace}");
+            self.refuse("T02", &what, node.map(|node| (node, &way)));
         }
     }
 
     fn names_kind(&self, group: &str, kind: &str) -> bool {
         names_kind(self.tenant, group, kind)
     }
+}
+
+/// Whether a definition's expansion made what `object` carries at `node`: its name and its kind are where the
+/// definition is. What a patch adds, or gives another name or kind, stands in the patch.
+fn is_made(object: &Object, node: &Node, id: &ObjectId) -> bool {
+    let here = Some(object.origin.span());
+    let made = |path: &[&str]| node.at(path).map(Node::span) == here;
+    object.definition.is_some()
+        && kinds::find(&id.group, &id.kind).is_some()
+        && made(&["metadata", "name"])
+        && made(&["kind"])
 }
 
 /// Whether the tenant's kinds name this one.

@@ -1,5 +1,7 @@
 //! What a pull request of one team could try.
 
+mod fields;
+
 use std::sync::Arc;
 
 use crate::api::fleet::{Tenant, Terms};
@@ -176,116 +178,127 @@ fn what_the_platform_defines_in_namespaces_may_be_used() {
     assert_eq!(told_by(&terms(), &files), [""; 0]);
 }
 
-#[test]
-fn nothing_of_another_namespace_is_named() {
-    for (kind, more) in [
-        (
-            "infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: id, namespace: team-a}",
-            "spec: {clientSecret: {name: s, namespace: team-b}}",
-        ),
-        (
-            "infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: c, namespace: team-a}",
-            "spec: {resources: [{apiVersion: v1, kind: ResourceGroup, metadata: {name: g, namespace: team-b}}]}",
-        ),
-        (
-            "v1, kind: ConfigMap, metadata: {name: c, namespace: team-a, annotations: {config.kubernetes.io/depends-on: 'x/namespaces/team-a/Y/z, /namespaces/team-b/Secret/s'}}",
-            "data: {}",
-        ),
-        (
-            "v1, kind: ConfigMap, metadata: {name: c, namespace: team-a, annotations: {config.kubernetes.io/depends-on: '/Namespace/team-b'}}",
-            "data: {}",
-        ),
-        (
-            "batch/v1, kind: Job, metadata: {name: c, namespace: team-a}",
-            "spec: {template: {spec: {a: [{secretNamespace: team-b}]}}}",
-        ),
-    ] {
-        let text = format!("{{apiVersion: {kind}, {more}}}");
-        assert_eq!(ids(&text), ["T02"], "{text}");
-    }
-    let free = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team-a, labels: {namespace: team-b}}, data: {namespace: team-b}}";
-    assert_eq!(ids(free), [""; 0]);
+/// An AROCluster of team a that carries this.
+fn carrier(resource: &str) -> String {
+    format!(
+        "{{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {{name: c, namespace: team-a}}, spec: {{resources: [{resource}]}}}}"
+    )
 }
 
 #[test]
-fn only_the_subscriptions_of_a_team_are_named() {
-    let group = |owner: &str| {
-        format!(
-            "{{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {{name: net, namespace: team-a}}, spec: {{{owner}}}}}"
-        )
-    };
-    for (owner, told) in [
-        ("owner: {armId: /subscriptions/MINE/resourceGroups/g}", 0),
+fn what_is_carried_is_judged_as_what_stands_alone() {
+    for (resource, told) in [
         (
-            "owner: {armId: /SUBSCRIPTIONS/3F0C7D3E-52A4-4B6B-9A51-2F1F0D9C7A10/resourceGroups/g}",
-            0,
-        ),
-        ("owner: {armId: /subscriptions/THEIRS/resourceGroups/g}", 1),
-        ("owner: {armId: /Subscriptions/THEIRS}", 1),
-        (
-            "owner: {armId: /subscriptions/MINE/../../subscriptions/THEIRS}",
-            1,
+            "apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: g}",
+            &[][..],
         ),
         (
-            "owner: {armId: /providers/Microsoft.Management/managementGroups/all}",
-            1,
-        ),
-        ("owner: {armId: /}", 1),
-        (
-            "a: {roleDefinitionReference: {armId: /providers/Microsoft.Authorization/roleDefinitions/x}}",
-            0,
+            "apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: all}",
+            &["T03"],
         ),
         (
-            "a: ['see https://management.azure.com/subscriptions/THEIRS/x and more']",
-            1,
-        ),
-        ("a: {subscriptionId: THEIRS}", 1),
-        ("a: {AZURE_SUBSCRIPTION_ID: MINE}", 0),
-    ] {
-        assert_eq!(ids(&group(owner)).len(), told, "{owner}");
-    }
-    let other = definition("one", "team-a", "").replace("MINE", "THEIRS");
-    assert_eq!(
-        told_by(&terms(), &[("teams/a/x.yaml", &other)]),
-        ["teams/a/x.yaml:6:19 T04"]
-    );
-    let rbac = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: team-a}, rules: [{resources: [subscriptions/status]}]}";
-    assert_eq!(ids(rbac), [""; 0]);
-}
-
-#[test]
-fn only_the_identities_of_a_team_are_used() {
-    let of_platform =
-        definition("one", "team-a", "").replace("{name: id}", "{name: id, namespace: platform}");
-    assert_eq!(
-        told_by(&terms(), &[("teams/a/x.yaml", &of_platform)]),
-        ["teams/a/x.yaml:8:23 T05"]
-    );
-    let credential = definition("one", "team-a", "  credentialFrom: platform\n");
-    assert_eq!(
-        told_by(&terms(), &[("teams/a/x.yaml", &credential)]),
-        ["teams/a/x.yaml:11:19 T05"]
-    );
-    for (made, told) in [
-        (
-            "infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: id, namespace: team-a}",
-            0,
+            "apiVersion: v1, kind: ConfigMap, metadata: {name: m}",
+            &["T03"],
         ),
         (
-            "infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: all, namespace: team-a}",
-            1,
+            "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: all}",
+            &["T03", "T05"],
         ),
         (
-            "v1, kind: Secret, metadata: {name: aso-credential, namespace: team-a}",
-            1,
+            "apiVersion: v1, kind: Secret, metadata: {name: aso-credential}",
+            &["T03", "T05"],
+        ),
+        (
+            "apiVersion: managedidentity.azure.com/v1api20230131, kind: UserAssignedIdentity, metadata: {name: i}, spec: {operatorSpec: {secretExpressions: [{name: aso-credential, key: k, value: v}]}}",
+            &["T05"],
+        ),
+        (
+            "apiVersion: managedidentity.azure.com/v1api20230131, kind: UserAssignedIdentity, metadata: {name: i}, spec: {operatorSpec: {secrets: {clientId: {name: aso-credential, key: k}}}}",
+            &["T05"],
         ),
     ] {
         assert_eq!(
-            ids(&format!("{{apiVersion: {made}}}")).len(),
+            ids(&carrier(&format!("{{{resource}}}"))),
             told,
-            "{made}"
+            "{resource}"
         );
     }
+    let mut terms = terms();
+    let kinds = ["AROCluster.infrastructure.cluster.x-k8s.io", "Namespace"];
+    terms.tenants[0].kinds = Some(kinds.map(str::to_owned).into());
+    let takeover = carrier("{apiVersion: v1, kind: Namespace, metadata: {name: team-b}}");
+    let told = told_by(&terms, &[("teams/a/x.yaml", &takeover)]);
+    assert_eq!(told, ["teams/a/x.yaml:1:183 T02"]);
+}
+
+#[test]
+fn what_a_patch_puts_into_a_definition_is_named() {
+    let mut terms = terms();
+    let kinds = ["ClusterDefinition", "Overlay"];
+    terms.tenants[0].kinds = Some(kinds.map(str::to_owned).into());
+    let told = |patch: &str| {
+        let patch = format!(
+            "{{selector: {{matchLabels: {{of: team-a}}}}, patches: [{{target: {{kind: AROCluster}}, json6902: [{patch}]}}]}}"
+        );
+        let (own, patch) = (definition("one", "team-a", ""), overlay(&patch));
+        let files = [("teams/a/x.yaml", own.as_str()), ("teams/a/y.yaml", &patch)];
+        let told = told_by(&terms, &files);
+        let at = |one: &String| one.split_once(' ').expect("an id").1.to_owned();
+        told.iter().map(at).collect::<Vec<_>>()
+    };
+    let added = "{op: add, path: /spec/resources/-, value: {apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {name: more}}}";
+    assert_eq!(told(added), ["T03"]);
+    let turned = "{op: replace, path: /spec/resources/0/kind, value: Vault}, {op: replace, path: /spec/resources/0/apiVersion, value: keyvault.azure.com/v1api20230701}";
+    assert!(told(turned).contains(&"T03".to_owned()));
+    let edited = "{op: add, path: /spec/resources/0/spec/tags, value: {a: b}}";
+    assert_eq!(told(edited), [""; 0]);
+}
+
+#[test]
+fn a_wrong_namespace_is_told_once() {
+    let other =
+        definition("one", "team-b", "").replace("{name: id}", "{name: id, namespace: team-a}");
+    assert_eq!(ids(&other), ["T02"]);
+}
+
+#[test]
+fn what_lives_in_no_namespace_and_is_named_needs_none() {
+    let mut terms = terms();
+    terms.tenants[0].kinds = Some(vec!["Realm.x.dev".to_owned(), "Namespace".to_owned()]);
+    let told = |text: &str| told_by(&terms, &[("teams/a/x.yaml", text)]).len();
+    assert_eq!(
+        told("{apiVersion: x.dev/v1, kind: Realm, metadata: {name: x}}"),
+        0
+    );
+    let in_other = "{apiVersion: x.dev/v1, kind: Realm, metadata: {name: x, namespace: team-b}}";
+    assert_eq!(told(in_other), 1);
+    assert_eq!(
+        told("{apiVersion: v1, kind: Namespace, metadata: {name: team-b}}"),
+        1
+    );
+    // A namespace of its own, which nobody asks for, opens nothing.
+    let named =
+        "{apiVersion: x.dev/v1, kind: Realm, metadata: {name: x}, spec: {namespace: default}}";
+    assert_eq!(told(named), 1);
+}
+
+#[test]
+fn directories_of_overlays_are_no_tenant_s() {
+    let file = |path: &str, text: String| (Arc::from(path), Arc::from(text.as_bytes()));
+    let everywhere = overlay("{merge: {version: {channelGroup: fast}}}");
+    let own = definition("one", "team-b", "").replace("MINE", SUBSCRIPTION);
+    let tree = Tree {
+        files: [file("fleet/teams/b/x.yaml", own)].into(),
+        ..Tree::default()
+    };
+    // Outside of the fleet, where a tenant's path means nothing.
+    let shipped = Tree {
+        files: [file("teams/a/o.yaml", everywhere)].into(),
+        ..Tree::default()
+    };
+    let findings = compile_by(&terms(), &tree, &[shipped]).findings;
+    let told = findings.iter().filter(|one| one.id.starts_with('T'));
+    assert_eq!(told.count(), 0, "{findings:?}");
 }
 
 #[test]
