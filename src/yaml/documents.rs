@@ -103,8 +103,8 @@ impl<'t> Reader<'t> {
             Event::SequenceStart(_, anchor, _) => self.builder.open_list(origin, anchor),
             Event::MappingEnd | Event::SequenceEnd => self.builder.close(),
             Event::Alias(anchor) => self.builder.alias(anchor, &origin),
-            Event::UnresolvedAlias(name) => {
-                self.builder.report(unknown_anchor(&name, &origin));
+            Event::UnresolvedAlias(_) => {
+                self.builder.report(unknown_anchor(&origin));
                 self.builder.scalar(Value::Null, origin, 0)
             }
             Event::DocumentEnd => {
@@ -138,7 +138,7 @@ impl<'t> Reader<'t> {
             return scalar::string(text);
         }
         if scalar::is_beyond_json(text) {
-            self.builder.report(beyond_json(text, origin));
+            self.builder.report(beyond_json(origin));
         }
         scalar::resolve(text)
     }
@@ -169,19 +169,16 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn unknown_anchor(name: &str, origin: &Origin) -> Finding {
-    Finding::error(
-        "Y01",
-        format!("`*{name}` refers to an anchor that is not defined above"),
-    )
-    .at(origin.span())
-    .help(format!(
-        "mark a value with `&{name}` earlier in the same document, or quote the text if it is text"
-    ))
+/// The name is not said: people write passwords that begin with `*`.
+fn unknown_anchor(origin: &Origin) -> Finding {
+    Finding::error("Y01", "this alias names an anchor that is not defined above")
+        .at(origin.span())
+        .help("mark a value with `&` and this name earlier in the same document, or quote the text if it is text")
 }
 
-fn beyond_json(text: &str, origin: &Origin) -> Finding {
-    Finding::error("Y01", format!("`{text}` is not a number that JSON knows"))
+/// The number is not said: it may stand in a Secret.
+fn beyond_json(origin: &Origin) -> Finding {
+    Finding::error("Y01", "this is not a number that JSON knows")
         .at(origin.span())
         .help("quote it if it is text, else write a finite number")
 }
