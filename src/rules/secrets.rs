@@ -19,22 +19,62 @@ const CLIENT_SECRETS: &[&str] = &[
 ];
 const HELP: &str = "take it out, replace it where it is used, for it stays in the history, and encrypt it or make it in the cluster";
 
-/// P01: a Secret holds no value in clear text.
+/// The fields of a Secret that hold its values.
+const VALUES: [&str; 2] = ["data", "stringData"];
+
+/// Whether a field of a map holds the values of a Secret, which may be embedded in another object. One
+/// that does not say its version is meant too.
+#[must_use]
+pub fn holds_values(map: &Node, field: &str) -> bool {
+    // The name comes first: maps may be large, and it is asked of each of their keys.
+    VALUES.contains(&field)
+        && map.text(&["kind"]) == Some("Secret")
+        && map
+            .text(&["apiVersion"])
+            .is_none_or(|version| !version.contains('/'))
+}
+
+/// P01: a Secret holds no value in clear text, wherever it stands.
 pub(super) fn secrets_are_encrypted(object: &Object) -> Vec<Finding> {
-    let field = |name: &str| {
-        let map = object.node.get(name).and_then(Node::as_map)?;
-        let mut open = map.iter().filter(|(_, value)| is_open(value));
-        let (first, value) = open.next()?;
-        let path = Path::default().key(name).key(&*first.name);
-        let keys = open.fold(first.name.to_string(), |keys, (key, _)| {
-            format!("{keys}, {}", key.name)
-        });
-        let message = format!("{} holds values in clear text: {keys}", object.id);
-        Some(finding(object, "P01", value, &path, message))
+    let mut findings = Vec::new();
+    each_map(&object.node, &Way::Top, &mut |map, node, way| {
+        let fields = map.iter().filter(|(key, _)| holds_values(node, &key.name));
+        let way = |name| Way::Key(way, name);
+        findings.extend(fields.filter_map(|(key, values)| open(object, values, &way(&key.name))));
+    });
+    findings
+}
+
+/// The values in clear text of a Secret, said at the first of them.
+fn open(object: &Object, values: &Node, way: &Way<'_>) -> Option<Finding> {
+    let mut open = values.as_map()?.iter().filter(|(_, value)| is_open(value));
+    let (first, value) = open.next()?;
+    let keys = open.fold(first.name.to_string(), |keys, (key, _)| {
+        format!("{keys}, {}", key.name)
+    });
+    let holds = match way.around() {
+        Way::Top => "holds values",
+        _ => "embeds a Secret that holds values",
     };
-    let secret = object.id.is("", "Secret");
-    let fields = ["data", "stringData"].into_iter().filter(|_| secret);
-    fields.filter_map(field).collect()
+    let message = format!("{} {holds} in clear text: {keys}", object.id);
+    let path = Way::Key(way, &first.name).path();
+    Some(finding(object, "P01", value, &path, message))
+}
+
+/// Every map in `node`.
+fn each_map(node: &Node, way: &Way<'_>, see: &mut dyn FnMut(&Map, &Node, &Way<'_>)) {
+    match &node.value {
+        Value::List(items) => {
+            let items = items.iter().enumerate();
+            items.for_each(|(index, item)| each_map(item, &Way::Index(way, index), see));
+        }
+        Value::Map(map) => {
+            see(map, node, way);
+            let entries = map.iter();
+            entries.for_each(|(key, node)| each_map(node, &Way::Key(way, &key.name), see));
+        }
+        _ => {}
+    }
 }
 
 /// Whether SOPS encrypted a part of an object that nobody in the cluster decrypts. Applied as it is,
@@ -166,10 +206,9 @@ fn looks(name: &str, text: &str) -> impl Iterator<Item = &'static Look> {
 /// in base64. Values of a Secret are left to P01, those of a sealed one are encrypted.
 pub(super) fn texts_hold_no_secrets(object: &Object) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let is_secret = object.id.is("", "Secret");
     let fields = object.node.as_map().into_iter().flat_map(Map::iter);
     let fields = fields
-        .filter(|(key, _)| !is_secret || !["data", "stringData"].contains(&key.name.as_ref()))
+        .filter(|(key, _)| !holds_values(&object.node, &key.name))
         .filter(|(key, _)| key.name != "sops" && !object.id.is("bitnami.com", "SealedSecret"));
     for (key, node) in fields {
         let way = Way::Key(&Way::Top, &key.name);
@@ -195,6 +234,9 @@ fn each_text(name: &str, node: &Node, way: &Way<'_>, see: &mut dyn FnMut(&str, &
         Value::Map(map) => {
             let beside = map.get("name").and_then(Node::as_str);
             for (key, value) in map.iter() {
+                if holds_values(node, &key.name) {
+                    continue;
+                }
                 let name = match beside.filter(|_| key.name == "value") {
                     Some(name) => name,
                     None => &key.name,
@@ -284,6 +326,31 @@ mod tests {
             !told.contains("hunter") && !told.contains("aHVud"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn a_secret_inside_another_object_is_one() {
+        let object = |spec: &str| {
+            format!("apiVersion: x.dev/v1\nkind: Thing\nmetadata: {{name: t}}\nspec: {{{spec}}}\n")
+        };
+        for (secret, column) in [
+            (
+                "resources: [{apiVersion: v1, kind: Secret, stringData: {clientSecret: hunter2}}]",
+                78,
+            ),
+            ("template: {kind: Secret, data: {a: aHVudGVyMg==}}", 43),
+        ] {
+            let said = all(&object(secret));
+            let place = format!("P01 4:{column} Thing/default/t embeds a Secret ");
+            assert!(said.len() == 1 && said[0].starts_with(&place), "{said:?}");
+        }
+        for other in [
+            "template: {kind: Secret, data: {a: ''}}",
+            "template: {apiVersion: x.dev/v1, kind: Secret, data: {a: b}}",
+            "ref: {kind: Secret, name: s}",
+        ] {
+            assert_eq!(all(&object(other)), [""; 0], "{other}");
+        }
     }
 
     #[test]
