@@ -7,6 +7,27 @@ use tracing_subscriber::EnvFilter;
 
 use crate::settings::Environment;
 
+/// A text as one line that cannot move the cursor of a terminal, nor be a command to GitHub's runner,
+/// which takes a line for one when it begins with `::`.
+pub(super) fn plain(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\r' | '\t' => ' ',
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    let line: String = text.chars().map(shown).collect();
+    match line.trim_start().starts_with("::") {
+        true => line.replacen(':', "\u{fffd}", 1),
+        false => line,
+    }
+}
+
+/// The same of each line of a text.
+pub(super) fn plain_lines(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(plain).collect();
+    lines.join("\n")
+}
+
 /// How we speak to whoever started the program.
 pub(super) struct Ui {
     /// Whether stderr takes colour.
@@ -104,5 +125,23 @@ impl Ui {
         if self.terminal && lines > 0 {
             let _ = write!(io::stderr(), "\u{1b}[{lines}A\u{1b}[J");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_is_a_command() {
+        for (text, expected) in [
+            ("a: b", "a: b"),
+            ("a\n::error::b", "a ::error::b"),
+            (" ::error::b", " \u{fffd}:error::b"),
+            ("\u{1b}[2J\u{9b}a\tb\r", "\u{fffd}[2J\u{fffd}a b "),
+        ] {
+            assert_eq!(plain(text), expected);
+        }
+        assert_eq!(plain_lines("a\n::b\r\n"), "a\n\u{fffd}:b \n");
     }
 }

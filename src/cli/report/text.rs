@@ -1,11 +1,13 @@
 //! Findings as rustc shows them: message, place, source line with a caret, help.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
+use crate::cli::ui::plain;
 use crate::compile::{Allowed, Compiled};
 use crate::model::{Finding, Position, Severity, Span, Tree};
 
@@ -15,8 +17,9 @@ pub(in crate::cli) fn text(compiled: &Compiled, trees: &[&Tree], colour: bool) -
     // The worst stand last, where a person looks first.
     let mut findings: Vec<&Finding> = compiled.findings.iter().collect();
     findings.sort_by_key(|finding| Reverse(finding.severity));
+    let sources = Sources::of(compiled, trees);
     for finding in findings {
-        let _ = writeln!(out, "{}\n", one(finding, trees, colour));
+        let _ = writeln!(out, "{}\n", one(finding, &sources, colour));
     }
     if !compiled.allowed.is_empty() {
         let count = counted(compiled.allowed.len(), "warning");
@@ -48,10 +51,10 @@ fn counted(count: usize, word: &str) -> String {
 fn leave(allowed: &Allowed) -> String {
     let place = allowed.finding.span.as_ref().map(ToString::to_string);
     let (id, place) = (allowed.finding.id, place.unwrap_or_default());
-    format!("  {id} {place}: {}\n", plain(&allowed.reason))
+    plain(&format!("  {id} {place}: {}", allowed.reason)) + "\n"
 }
 
-fn one(finding: &Finding, trees: &[&Tree], colour: bool) -> String {
+fn one(finding: &Finding, sources: &Sources<'_>, colour: bool) -> String {
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -59,24 +62,24 @@ fn one(finding: &Finding, trees: &[&Tree], colour: bool) -> String {
     };
     let message = plain(&finding.message);
     let title = level.primary_title(message).id(finding.id);
-    let source = finding.span.as_ref();
-    let source = source.and_then(|span| Some((span, shown_line(finding, line(span, trees)?))));
-    let mut report = match &source {
-        Some((span, _)) if is_secret(finding) => title.element(
-            Origin::path(span.path.as_ref())
+    let span = finding.span.as_ref();
+    let source = span.and_then(|span| Some((span, sources.0.get(&*span.path)?)));
+    let mut report = match source.map(|(span, source)| (span, source.shown(finding, span))) {
+        Some((span, Some(line))) => title.element(
+            Snippet::source(line.clone())
+                .line_start(span.start.line as usize)
+                .path(plain(&span.path))
+                .annotation(AnnotationKind::Primary.span(range(span, &line))),
+        ),
+        Some((span, None)) => title.element(
+            Origin::path(plain(&span.path))
                 .line(span.start.line as usize)
                 .char_column(span.start.column as usize),
-        ),
-        Some((span, line)) => title.element(
-            Snippet::source(line.as_str())
-                .line_start(span.start.line as usize)
-                .path(span.path.as_ref())
-                .annotation(AnnotationKind::Primary.span(range(span, line))),
         ),
         None => Group::with_title(title),
     };
     if let Some(scope) = finding.scope() {
-        report = report.element(Level::NOTE.message(scope));
+        report = report.element(Level::NOTE.message(plain(&scope)));
     }
     if let Some(help) = &finding.help {
         report = report.element(Level::HELP.message(plain(help)));
@@ -88,46 +91,82 @@ fn one(finding: &Finding, trees: &[&Tree], colour: bool) -> String {
     renderer.decor_style(DecorStyle::Ascii).render(&[report])
 }
 
-/// A text whose control characters cannot move the cursor of a terminal.
-fn plain(text: &str) -> String {
-    let shown = |c: char| match c {
-        '\n' => c,
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
-        c => c,
-    };
-    text.chars().map(shown).collect()
-}
+/// The files that findings point at, by path.
+struct Sources<'t>(HashMap<&'t str, Source<'t>>);
 
-/// The line of a finding. Of one about a remark only that is shown: what it stands behind may be a
-/// secret.
-fn shown_line(finding: &Finding, line: String) -> String {
-    let start = finding.span.as_ref().map(|span| span.start);
-    match start.filter(|_| finding.id.starts_with("Y2")) {
-        Some(start) => {
-            let (before, remark) = line.split_at(offset(start, &line));
-            let blank: String = before.chars().map(|_| ' ').collect();
-            format!("{blank}{remark}")
+impl<'t> Sources<'t> {
+    fn of(compiled: &'t Compiled, trees: &[&'t Tree]) -> Self {
+        let allowed = compiled.allowed.iter().map(|allowed| &allowed.finding);
+        let mut sources = HashMap::new();
+        for finding in compiled.findings.iter().chain(allowed) {
+            let span = finding.span.as_ref();
+            let file = |span: &Span| trees.iter().find_map(|tree| tree.files.get(&span.path));
+            let Some((span, text)) = span.and_then(|span| Some((span, file(span)?))) else {
+                continue;
+            };
+            let source = sources.entry(&*span.path);
+            let source: &mut Source<'_> = source.or_insert_with(|| Source::of(text));
+            if finding.id.starts_with('P') {
+                source.hide(span);
+            }
         }
-        None => line,
+        Self(sources)
     }
 }
 
-/// Whether the line of a finding must not be repeated: there stands a secret.
-fn is_secret(finding: &Finding) -> bool {
-    finding.id.starts_with('P')
+/// A file, split once for all its findings.
+struct Source<'t> {
+    lines: Vec<&'t [u8]>,
+    /// Which of them are never repeated, for a secret may stand there.
+    hidden: Vec<bool>,
 }
 
-/// The line where a span begins. One line is enough to show, and cheap for the thousandth finding in
-/// a large file too.
-fn line(span: &Span, trees: &[&Tree]) -> Option<String> {
-    let bytes = trees.iter().find_map(|tree| tree.files.get(&span.path))?;
-    // Columns are counted behind a byte order mark.
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut lines = bytes.split(|byte| *byte == b'\n');
-    let line = lines.nth((span.start.line as usize).saturating_sub(1));
-    let line = line.unwrap_or_default();
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    Some(String::from_utf8_lossy(line).into_owned())
+impl<'t> Source<'t> {
+    fn of(text: &'t [u8]) -> Self {
+        // Columns are counted behind a byte order mark.
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+        let mut hidden = Vec::with_capacity(lines.len());
+        // `---` parts documents wherever a line begins with it, between quotes too.
+        for document in lines.chunk_by(|_, next| !next.starts_with(b"---")) {
+            let holds_secret = document.iter().any(|line| names_secret(line));
+            hidden.resize(hidden.len() + document.len(), holds_secret);
+        }
+        Self { lines, hidden }
+    }
+
+    fn hide(&mut self, span: &Span) {
+        let lines = self.hidden.iter_mut().take(span.end.line as usize);
+        let lines = lines.skip((span.start.line as usize).saturating_sub(1));
+        lines.for_each(|hidden| *hidden = true);
+    }
+
+    /// What to show of the line where a finding begins; one line is enough. Of a finding about a remark
+    /// only that is shown, for what it stands behind may be a secret; nothing of a line that is hidden,
+    /// or of an operation of a patch, which may hold any value.
+    fn shown(&self, finding: &Finding, span: &Span) -> Option<String> {
+        let at = (span.start.line as usize).saturating_sub(1);
+        let line = self.lines.get(at).copied().unwrap_or_default();
+        let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
+        if finding.id.starts_with("Y2") {
+            let (before, remark) = line.split_at(offset(span.start, &line));
+            let blank: String = before.chars().map(|_| ' ').collect();
+            return Some(format!("{blank}{remark}"));
+        }
+        let hidden = finding.id == "O02" || self.hidden.get(at).is_some_and(|hidden| *hidden);
+        (!hidden).then(|| line.into_owned())
+    }
+}
+
+/// Whether a line has a word that begins with `Secret`, as the kind does, or the field that only Secrets
+/// have. The text is asked, not what was read of it: a document that cannot be read has secrets too.
+fn names_secret(line: &[u8]) -> bool {
+    let word = |at: usize| at == 0 || !line[at - 1].is_ascii_alphanumeric();
+    let begins = |name: &[u8]| {
+        let mut places = line.windows(name.len()).enumerate();
+        places.any(|(at, part)| part == name && word(at))
+    };
+    begins(b"Secret") || begins(b"stringData")
 }
 
 /// The byte range of a span on the line where it begins.
@@ -205,24 +244,82 @@ mod tests {
         assert_eq!(range(&Span::new(&path, 1, 2, 90), "a: b"), 1..4);
     }
 
-    #[test]
-    fn what_stands_before_a_remark_is_not_repeated() {
+    /// What is shown of a finding `id` at these columns of a line, beside others.
+    fn shown_of(text: &str, findings: &[(&'static str, (u32, u32, u32))]) -> String {
         let path: Arc<str> = Arc::from("a.yaml");
-        let text = "password: hunter2 # capstan:allow N08 x\n";
         let tree = Tree {
             files: [(Arc::clone(&path), Arc::from(text.as_bytes()))].into(),
             ..Tree::default()
         };
-        let finding = Finding::warning("Y23", "nothing").at(&Span::new(&path, 1, 19, 21));
-        let shown = one(&finding, &[&tree], false);
+        let finding = |(id, at): &(&'static str, (u32, u32, u32))| {
+            Finding::error(id, "odd").at(&Span::new(&path, at.0, at.1, at.2))
+        };
+        let compiled = Compiled {
+            findings: findings.iter().map(finding).collect(),
+            ..Compiled::default()
+        };
+        super::text(&compiled, &[&tree], false)
+    }
+
+    #[test]
+    fn what_stands_before_a_remark_is_not_repeated() {
+        let text = "password: hunter2 # capstan:allow N08 x\n";
+        let shown = shown_of(text, &[("Y23", (1, 19, 21))]);
         assert!(!shown.contains("hunter2"), "{shown}");
         assert!(shown.contains("# capstan:allow N08 x"), "{shown}");
     }
 
     #[test]
+    fn no_line_of_a_document_with_a_secret_is_repeated() {
+        for (document, at) in [
+            ("{kind: Secret, stringData: {password: hunter2}}", (3, 2, 4)),
+            (
+                "{\"kind\": \"Secret\", \"data\": {\"a\": \"hunter2\"}}",
+                (3, 2, 4),
+            ),
+            ("password: hunter2: four\nkind: 'Secret'", (3, 18, 1)),
+            ("kind: SecretList\nitems: [{data: {a: hunter2}}]", (4, 2, 2)),
+            ("patch: {stringData: {a: hunter2}}", (3, 2, 2)),
+        ] {
+            let shown = shown_of(&format!("a: b\n---\n{document}\n"), &[("Y01", at)]);
+            assert!(!shown.contains("hunter2"), "{shown}");
+            let place = format!("--> a.yaml:{}:{}", at.0, at.1);
+            assert!(shown.contains(&place), "{shown}");
+        }
+        // Others beside it are, and those that only refer to one.
+        let text = "kind: Secret\n---\nclientSecret: {name: b}\n---\nkind: Secret\n";
+        let shown = shown_of(text, &[("S01", (3, 1, 12))]);
+        assert!(shown.contains("3 | clientSecret: {name: b}"), "{shown}");
+    }
+
+    #[test]
+    fn a_line_with_a_secret_is_not_repeated_by_other_findings() {
+        let text = "a: [{clientSecret: hunter2}]\nb: c\n";
+        let shown = shown_of(text, &[("S01", (1, 1, 1)), ("P04", (1, 20, 7))]);
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert_eq!(shown.matches("--> a.yaml:1:").count(), 2, "{shown}");
+    }
+
+    #[test]
+    fn an_operation_of_a_patch_is_not_repeated() {
+        let text = "- {op: test, path: /data/pw, value: hunter2}\n";
+        let shown = shown_of(text, &[("O02", (1, 37, 7))]);
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert!(shown.contains("--> a.yaml:1:37"), "{shown}");
+    }
+
+    #[test]
     fn a_terminal_is_not_moved() {
-        let finding = Finding::warning("Y99", "odd \u{1b}[2J\r").help("\u{9b}31m");
-        let shown = one(&finding, &[], false);
+        let finding = Finding::warning("Y99", "odd \u{1b}[2J\r\n::error::").help("\u{9b}31m");
+        let compiled = Compiled {
+            findings: vec![finding],
+            ..Compiled::default()
+        };
+        let shown = super::text(&compiled, &[], false);
         assert!(!shown.contains(['\u{1b}', '\r', '\u{9b}']), "{shown:?}");
+        assert!(
+            !shown.lines().any(|line| line.trim().starts_with("::")),
+            "{shown:?}"
+        );
     }
 }
