@@ -11,9 +11,12 @@ use std::collections::{HashMap, HashSet};
 use super::{Compiled, merged};
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Precedence;
-use crate::api::{cluster_definition, embedded};
+use crate::api::{cluster_definition, embedded, labels};
 use crate::model::{Node, Object, ObjectId, Origin, Path, Segment, Span, Tree, Value};
 use crate::{expand, rules, yaml};
+
+/// The annotation in which kubectl keeps a whole object.
+const COPY: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The objects of a fleet, and where their values come from.
 pub struct Explanation {
@@ -22,7 +25,7 @@ pub struct Explanation {
     /// What expansion made, before patches and `properties`.
     bare: HashMap<ObjectId, Node>,
     written: HashMap<Span, Written>,
-    /// Where secrets were found.
+    /// Where secrets were found: what is written there is one wherever a patch took it.
     secrets: HashSet<Span>,
 }
 
@@ -89,20 +92,27 @@ pub fn explain(tree: &Tree, overlays: &[Tree], compiled: &Compiled) -> Explanati
     let definitions = definitions.into_iter().map(of_definition);
     let definitions = definitions.filter(|(id, _)| seen.insert(id.clone()));
     let objects = compiled.objects.iter().flat_map(with_embedded);
-    let mut written = HashMap::new();
+    let (mut written, mut secrets) = (HashMap::new(), HashSet::new());
     for tree in std::iter::once(tree).chain(overlays) {
         for (path, text) in &tree.files {
             let (documents, _) = yaml::read(path, text);
-            documents.iter().for_each(|one| note(one, &mut written));
+            for document in &documents {
+                note(document, &mut written);
+                note_secrets(document, false, &mut secrets);
+            }
         }
     }
     let found = compiled.findings.iter();
-    let secrets = found.filter(|finding| finding.id.starts_with('P'));
+    let found = found.filter(|finding| finding.id.starts_with('P'));
+    secrets.extend(found.filter_map(|finding| finding.span.clone()));
+    let objects: Vec<(ObjectId, Node)> = definitions.chain(objects).collect();
+    let nodes = objects.iter().map(|(_, node)| node);
+    nodes.for_each(|node| note_secrets(node, false, &mut secrets));
     Explanation {
-        objects: definitions.chain(objects).collect(),
+        objects,
         bare,
         written,
-        secrets: secrets.filter_map(|finding| finding.span.clone()).collect(),
+        secrets,
     }
 }
 
@@ -121,7 +131,7 @@ impl Explanation {
     /// The values at `path` of the object at a place of [`Self::ids`], and below.
     #[must_use]
     pub fn fields(&self, at: usize, path: &Path) -> Vec<Field> {
-        let (id, object) = &self.objects[at];
+        let object = self.object(at);
         let mut fields = Vec::new();
         let Some(node) = object.lookup(path) else {
             return fields;
@@ -135,18 +145,18 @@ impl Explanation {
             path,
             beside.unwrap_or_default(),
             &mut |node, path, name| {
-                fields.push(self.field(id, node, path, name));
+                fields.push(self.field(at, node, path, name));
             },
         );
         fields
     }
 
-    fn field(&self, id: &ObjectId, node: &Node, path: &Path, name: &str) -> Field {
-        let origins = std::iter::successors(Some(&node.origin), |origin| origin.beneath());
+    fn field(&self, at: usize, node: &Node, path: &Path, name: &str) -> Field {
+        let (id, object) = &self.objects[at];
         let layer = |(depth, origin)| self.layer(id, path, origin, (depth == 0).then_some(node));
-        let mut layers: Vec<Layer> = origins.enumerate().map(layer).collect();
+        let mut layers: Vec<Layer> = origins(node).enumerate().map(layer).collect();
         let is_secret =
-            is_hidden(id, path) || layers.iter().any(|layer| self.holds_secret(layer, name));
+            is_hidden(object, path) || layers.iter().any(|layer| self.holds_secret(layer, name));
         if is_secret {
             layers.iter_mut().for_each(|layer| layer.value = None);
         }
@@ -168,11 +178,17 @@ impl Explanation {
         let value = known.or_else(made);
         let by = match (written, value) {
             (Some(written), Some(value)) if text(value) != text(&written.value) => {
-                made_of(written, value)
+                made_of(written, value, path)
             }
             // What was made of a name is not known to be the name.
             (Some(written), None) if written.is_name => By::Default,
             (Some(written), _) => written.by.clone(),
+            // What was written there was taken out by a patch.
+            (None, Some(value))
+                if is_container(value) && made().is_none_or(|made| made != value) =>
+            {
+                By::Derived
+            }
             (None, _) => By::Default,
         };
         let as_written = written.filter(|_| by != By::Default).map(|one| &one.value);
@@ -189,13 +205,34 @@ impl Explanation {
     }
 }
 
-/// Who made `value` of what is written.
-fn made_of(written: &Written, value: &Node) -> By {
-    let (made, source) = (text(value), text(&written.value));
-    match written.is_name && !made.contains(&source) {
+/// Who made `value`, which stands at `path`, of what is written.
+fn made_of(written: &Written, value: &Node, path: &Path) -> By {
+    let derived = holds_word(&text(value), &text(&written.value));
+    match is_our_mark(path) || (written.is_name && !derived) {
         true => By::Default,
         false => By::Derived,
     }
+}
+
+/// Whether `word` stands in `text`, and is no part of a longer word there.
+fn holds_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        !before.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric)
+    })
+}
+
+/// Whether it is a label or annotation with which Capstan says what is its own.
+fn is_our_mark(path: &Path) -> bool {
+    let [.., Segment::Key(around), Segment::Key(key)] = path.0.as_slice() else {
+        return false;
+    };
+    let ours = key == labels::MANAGED_BY || key.split('/').next() == Some(CAPSTAN);
+    ours && matches!(around.as_str(), "labels" | "annotations")
+}
+
+fn is_container(node: &Node) -> bool {
+    matches!(node.value, Value::Map(_) | Value::List(_))
 }
 
 /// A value as people write it; of a map or list its JSON.
@@ -207,14 +244,31 @@ fn text(node: &Node) -> String {
     }
 }
 
-/// What of an object is never shown.
-fn is_hidden(id: &ObjectId, path: &Path) -> bool {
-    let key = |at: usize| match path.0.get(at) {
-        Some(Segment::Key(key)) => key.as_str(),
-        _ => "",
-    };
-    let copy = "kubectl.kubernetes.io/last-applied-configuration";
-    id.is("", "Secret") && (matches!(key(0), "data" | "stringData") || key(2) == copy)
+/// Where a value is written, then where what it replaced is.
+fn origins(node: &Node) -> impl Iterator<Item = &Origin> {
+    std::iter::successors(Some(&node.origin), |origin| origin.beneath())
+}
+
+/// Whether what stands at a path of an object is never shown.
+fn is_hidden(object: &Node, path: &Path) -> bool {
+    let mut node = Some(object);
+    path.0.iter().any(|segment| match segment {
+        Segment::Key(key) => {
+            let map = node;
+            node = map.and_then(|map| map.get(key));
+            map.is_some_and(|map| hides(map, key))
+        }
+        Segment::Index(at) => {
+            node = node.and_then(|list| list.as_list()?.get(*at));
+            false
+        }
+    })
+}
+
+/// Whether a key of a map is that of the values of a Secret, which may be embedded in another object, or
+/// of what kubectl copied of a whole object.
+fn hides(map: &Node, key: &str) -> bool {
+    key == COPY || rules::holds_values(map, key)
 }
 
 /// An object and what is embedded in it.
@@ -269,6 +323,21 @@ fn note(document: &Node, written: &mut HashMap<Span, Written>) {
             note_all(document, &by, Some(name), written);
         }
         _ => note_all(document, &By::File, Some(name), written),
+    }
+}
+
+/// Notes where the values of Secrets stand, and those that they replaced.
+fn note_secrets(node: &Node, is_hidden: bool, secrets: &mut HashSet<Span>) {
+    match &node.value {
+        Value::Map(map) if !map.is_empty() => map.iter().for_each(|(key, value)| {
+            note_secrets(value, is_hidden || hides(node, &key.name), secrets);
+        }),
+        Value::List(items) if !items.is_empty() => {
+            let items = items.iter();
+            items.for_each(|item| note_secrets(item, is_hidden, secrets));
+        }
+        _ if is_hidden => secrets.extend(origins(node).map(|origin| origin.span().clone())),
+        _ => {}
     }
 }
 

@@ -217,6 +217,118 @@ fn secrets_are_not_shown() {
     );
 }
 
+/// A fleet of one file.
+fn of(text: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("a.yaml"), text).expect("written");
+    directory
+}
+
+#[test]
+fn secrets_inside_other_objects_are_not_shown() {
+    let fleet = of(r#"apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AROCluster
+metadata: {name: c, namespace: n}
+spec:
+  resources: [{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {a: hunter2}}]
+  template: {kind: Secret, data: {b: aHVudGVyMg==, c: [aHVudGVyMw==]}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: m
+  annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"data":{"a":"hunter2"}}'}
+"#);
+    for object in ["AROCluster/c", "Secret/s", "ConfigMap/m"] {
+        for format in ["text", "json"] {
+            let said = explained(fleet.path(), &[object, "--format", format], 0);
+            assert!(said.contains("a.yaml"), "{said}");
+            assert!(
+                !said.contains("hunter") && !said.contains("aHVud"),
+                "{said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_secret_that_a_patch_took_elsewhere_is_not_shown() {
+    let fleet = of(r#"apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: n, annotations: {owner: sre}}
+stringData: {a: hunter2, b: hunter3}
+---
+apiVersion: capstan.dev/v1alpha1
+kind: Overlay
+metadata: {name: o}
+spec:
+  patches:
+  - target: {kind: Secret}
+    json6902:
+    - {op: move, from: /stringData/a, path: /metadata/annotations/x}
+    - {op: copy, from: /stringData/b, path: /metadata/annotations/y}
+    - {op: remove, path: /stringData/b}
+"#);
+    let said = explained(fleet.path(), &["Secret/s", "metadata"], 0);
+    assert!(!said.contains("hunter"), "{said}");
+    assert!(said.contains("metadata.annotations.x: (a secret"), "{said}");
+    assert!(said.contains("metadata.annotations.owner: sre"), "{said}");
+}
+
+#[test]
+fn what_stands_in_the_files_is_no_command() {
+    let fleet = of(concat!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n",
+        r#"data: {"a\n::error::b": "\e[2J", "\x9bc": "\x9bd"}"#,
+        "\n---\napiVersion: capstan.dev/v1alpha1\nkind: Overlay\n",
+        r#"metadata: {name: "o\n::error::b"}"#,
+        "\nspec: {patches: [{target: {kind: ConfigMap}, patch: {data: {z: w}}}]}\n",
+        "---\napiVersion: v1\nkind: ::warning::a\nmetadata: {name: w}\n",
+    ));
+    let said = explained(fleet.path(), &["ConfigMap/m"], 0);
+    let other = explained(fleet.path(), &["::warning::a/w"], 0);
+    let error = explained(fleet.path(), &["ConfigMap/m", "data.none"], 2);
+    for said in [said, other, error] {
+        let controls = |c: char| c.is_control() && c != '\n';
+        assert!(!said.contains(controls), "{said:?}");
+        let command = said.lines().find(|line| line.trim().starts_with("::"));
+        assert_eq!(command, None, "{said:?}");
+    }
+}
+
+#[test]
+fn what_capstan_marks_and_what_a_patch_empties_is_told_apart() {
+    let fleet = of(r#"apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {b: c}
+---
+apiVersion: capstan.dev/v1alpha1
+kind: Overlay
+metadata: {name: o}
+spec:
+  patches:
+  - target: {kind: ConfigMap}
+    json6902: [{op: remove, path: /data/b}]
+"#);
+    let say = |field| explained(fleet.path(), &["ConfigMap/a", field], 0);
+    let source = say("metadata.annotations[capstan.dev/source]");
+    assert!(
+        source.contains("filled in by Capstan for a.yaml:3"),
+        "{source}"
+    );
+    let manager = say("metadata.labels");
+    assert!(
+        manager.contains("filled in by Capstan for a.yaml:3"),
+        "{manager}"
+    );
+    let data = say("data");
+    assert!(
+        data.contains("data: {}\n  derived from a.yaml:4:7"),
+        "{data}"
+    );
+}
+
 #[test]
 fn a_mistake_in_the_command_is_told_with_what_was_meant() {
     let fleet = fleet();

@@ -2,14 +2,12 @@
 
 mod field;
 
-use std::fmt::Write as _;
-
 use serde_json::{Value as Json, json};
 
 use super::Exit;
 use super::args::{DataFormat, ExplainArgs, FleetArgs};
 use super::fleet::Fleet;
-use super::ui::Ui;
+use super::ui::{Ui, plain};
 use super::wanted::Wanted;
 use crate::compile::explain::{By, Field, Layer};
 use crate::model::{Node, ObjectId, Value};
@@ -37,19 +35,25 @@ pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// What stands in the files must not steer a terminal or a build: every line is a plain one.
 fn text(id: &ObjectId, fields: &[Field]) -> String {
-    let mut out = format!("{id}\n");
-    for field in fields {
-        let hidden = field.is_secret;
-        let _ = writeln!(out, "\n{}: {}", field.path, value(&field.layers[0], hidden));
-        for (depth, layer) in field.layers.iter().enumerate() {
-            let _ = match depth {
-                0 => writeln!(out, "  {}", by(layer)),
-                _ => writeln!(out, "  overrides {}, {}", value(layer, hidden), by(layer)),
-            };
-        }
-    }
-    out
+    let fields = fields.iter().flat_map(lines);
+    let lines = std::iter::once(id.to_string()).chain(fields);
+    lines.map(|line| plain(&line) + "\n").collect()
+}
+
+/// An empty line, a value, and under it who set it and what that overrode.
+fn lines(field: &Field) -> Vec<String> {
+    let shown = |layer| value(layer, field.is_secret);
+    let first = &field.layers[0];
+    let mut lines = vec![
+        String::new(),
+        format!("{}: {}", field.path, shown(first)),
+        format!("  {}", by(first)),
+    ];
+    let overridden = field.layers[1..].iter();
+    lines.extend(overridden.map(|layer| format!("  overrides {}, {}", shown(layer), by(layer))));
+    lines
 }
 
 /// A value in one line.
