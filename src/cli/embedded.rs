@@ -1,12 +1,15 @@
 //! A simulated cluster with simulated Azure, in this process.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
+use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
@@ -16,7 +19,7 @@ use crate::adapters::sim::api::Server;
 use crate::adapters::sim::clock::SimClock;
 use crate::adapters::sim::crds::foreign;
 use crate::api::crds::crds;
-use crate::graph::Graph;
+use crate::graph::{Graph, Place};
 use crate::model::{Clock, ObjectId};
 
 /// A running simulation; it ends when this is dropped.
@@ -62,16 +65,43 @@ impl Embedded {
 }
 
 /// Makes what the fleet expects of its cluster (namespaces, Secrets, ConfigMaps, identities), and
-/// names it. Their content is made up.
+/// names it. Their content is made up. What lives in a namespace of the fleet's own is made once that is
+/// there.
 pub(super) async fn supply(client: &Client, graph: &Graph) -> anyhow::Result<Vec<ObjectId>> {
     let mut outside: Vec<ObjectId> = graph.outside().map(|vertex| vertex.id.clone()).collect();
     // Namespaces first: the others live in them.
     outside.sort_by_key(|id| (id.kind != "Namespace", id.clone()));
+    let top_level = graph.vertices.iter();
+    let top_level = top_level.filter(|vertex| matches!(vertex.place, Place::TopLevel(_)));
+    let own: HashSet<&str> = top_level
+        .filter(|vertex| vertex.id.is("", "Namespace"))
+        .map(|vertex| vertex.id.name.as_str())
+        .collect();
     for id in &outside {
-        let (plural, version, body) = made_up(id);
-        apply(client, plural, version, id, &body).await?;
+        match own.contains(id.namespace.as_str()) {
+            true => drop(tokio::spawn(supply_later(client.clone(), id.clone()))),
+            false => supply_one(client, id).await?,
+        }
     }
     Ok(outside)
+}
+
+async fn supply_one(client: &Client, id: &ObjectId) -> anyhow::Result<()> {
+    let (plural, version, body) = made_up(id);
+    apply(client, plural, version, id, &body).await
+}
+
+/// Waits for the namespace of `id` first.
+async fn supply_later(client: Client, id: ObjectId) {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let is_there = |namespace: Option<&Namespace>| namespace.is_some();
+    let supplied = async {
+        await_condition(namespaces, &id.namespace, is_there).await?;
+        supply_one(&client, &id).await
+    };
+    if let Err(error) = supplied.await {
+        tracing::error!(%error, "the simulated cluster lacks something");
+    }
 }
 
 fn made_up(id: &ObjectId) -> (&'static str, &'static str, Json) {

@@ -1,9 +1,12 @@
 //! What every object's `metadata` must be like for a request to be made of it.
 //!
 //! In: a top-level object. Out: findings: S02 for a wrong type, S04 for a name that no API server
-//! takes (and that could lead a request elsewhere). It does not know the kinds.
+//! takes (and that could lead a request elsewhere), S01 and S04 for annotations that would say something
+//! to us and are misspelt. It does not know the kinds.
 
+use crate::api::{kinds, labels};
 use crate::model::{Finding, Node, Object, Path, Value};
+use crate::schema::nearest;
 
 /// What is wrong with the metadata of `object`.
 pub(super) fn findings(object: &Object) -> Vec<Finding> {
@@ -95,6 +98,9 @@ fn texts(object: &Object, node: &Node, name: &str, is_label: bool) -> Vec<Findin
     let mut findings = Vec::new();
     for (key, value) in map.iter() {
         let field = path.key(key.name.clone());
+        if !is_label {
+            findings.extend(misspelt(object, &key.name, value, &field));
+        }
         match &value.value {
             Value::String(text) if is_label && !is_label_value(text) => {
                 let message = format!("`{text}` cannot be the value of a label");
@@ -119,6 +125,37 @@ fn texts(object: &Object, node: &Node, name: &str, is_label: bool) -> Vec<Findin
         }
     }
     findings
+}
+
+/// Annotations of ours and what they may say; nothing where that is free.
+const OURS: [(&str, &[&str]); 7] = [
+    (labels::ADOPT, &["true", "false"]),
+    (labels::APPLIED, &[]),
+    (labels::DELETION_POLICY, &["Delete", "Orphan"]),
+    (labels::FORCE_CONFLICTS, &["true", "false"]),
+    (labels::IGNORE, &[]),
+    (labels::ORPHANED_FROM, &[]),
+    (labels::SOURCE, &[]),
+];
+
+/// An annotation that is for us and that we do not know: passed over, it could cost an object.
+fn misspelt(object: &Object, name: &str, value: &Node, field: &Path) -> Option<Finding> {
+    name.strip_prefix(kinds::CAPSTAN)?.strip_prefix('/')?;
+    let Some((_, values)) = OURS.iter().find(|(known, _)| *known == name) else {
+        let help = match nearest(name, OURS.iter().map(|(known, _)| *known)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "remove it, or choose another prefix".to_owned(),
+        };
+        let message = format!("Capstan knows no annotation `{name}`");
+        return Some(fault(object, "S01", value, field, message, &help));
+    };
+    let text = value.as_str().filter(|_| !values.is_empty())?;
+    if values.contains(&text) {
+        return None;
+    }
+    let message = format!("`{name}` cannot be `{text}`");
+    let help = format!("write \"{}\"", values.join("\" or \""));
+    Some(fault(object, "S04", value, field, message, &help))
 }
 
 fn is_lower(byte: u8) -> bool {
@@ -206,6 +243,19 @@ mod tests {
             of("name: a, namespace: x/y"),
             ["S04 3:32 `x/y` cannot be the name of a namespace"]
         );
+    }
+
+    #[test]
+    fn annotations_for_us_are_ones_we_know() {
+        let said = |annotation: &str| of(&format!("name: a, annotations: {{{annotation}}}"));
+        let sound = "capstan.dev/adopt: \"true\", capstan.dev/deletion-policy: Orphan, capstan.dev/ignore: /data";
+        assert_eq!(said(sound), [] as [String; 0]);
+        let misspelt = "S01 3:63 Capstan knows no annotation `capstan.dev/deletionPolicy`";
+        assert_eq!(said("capstan.dev/deletionPolicy: Orphan"), [misspelt]);
+        let wrong = "S04 3:54 `capstan.dev/adopt` cannot be `True`";
+        assert_eq!(said("capstan.dev/adopt: \"True\""), [wrong]);
+        let keep = "S04 3:64 `capstan.dev/deletion-policy` cannot be `Keep`";
+        assert_eq!(said("capstan.dev/deletion-policy: Keep"), [keep]);
     }
 
     #[test]

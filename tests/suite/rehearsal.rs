@@ -156,6 +156,21 @@ fn the_quickstart_is_said_the_same_in_20_processes() {
 }
 
 #[test]
+fn what_is_supplied_may_live_in_a_namespace_of_the_fleet() {
+    let fleet = tempfile::tempdir().expect("a directory");
+    let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: clusters}}";
+    std::fs::write(fleet.path().join("namespace.yaml"), namespace).expect("written");
+    let cluster = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart/cluster.yaml");
+    std::fs::copy(cluster, fleet.path().join("cluster.yaml")).expect("copied");
+    let path = fleet.path().to_str().expect("a text");
+    let said = stdout(&["rehearse", path], 0);
+    assert!(
+        said.contains("ready after 20m31s (virtual): 56 objects"),
+        "{said}"
+    );
+}
+
+#[test]
 fn the_quickstart_is_said_the_same_whoever_comes_first() {
     let compiled = compile(&read("examples/quickstart"), &[]);
     let plain = rehearse(&compiled, Options::default(), |server| server);
