@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::job::Failure;
+use crate::api::{kinds, labels};
 use crate::compile::{Allowed, Compiled};
 use crate::model::{Annotation, Check, CheckState, Finding, Object, ObjectId, Severity};
 use crate::plan::{self, ClusterSummary, Leaving, Rolled, Summary};
@@ -305,7 +306,8 @@ fn annotations(findings: &[Finding]) -> Vec<Annotation> {
 struct Differences {
     created: Vec<ObjectId>,
     changed: Vec<ObjectId>,
-    removed: Vec<ObjectId>,
+    /// In words: what its policy makes of each.
+    removed: Vec<String>,
     /// Of what changes: the fields that roll nodes or cannot be changed.
     findings: Vec<Finding>,
     rolled: Rolled,
@@ -351,7 +353,24 @@ fn differences(new: &Compiled, old: Option<&Compiled>) -> Differences {
         rolled,
         created,
         changed,
-        removed: before.into_keys().cloned().collect(),
+        removed: before.into_values().map(removal).collect(),
+    }
+}
+
+/// What becomes of an object that is in the fleet no more, by the policy it was applied with. Parts of a
+/// cluster have none of their own.
+fn removal(object: &Object) -> String {
+    let id = &object.id;
+    match object.annotation(labels::DELETION_POLICY) {
+        None => format!("remove {id}"),
+        Some("Delete") if id.is(kinds::CAPI, "Cluster") => format!(
+            "delete {id}, once a commit's message ends in `{}: delete {}/{}`",
+            labels::APPROVE,
+            id.namespace,
+            id.name
+        ),
+        Some("Delete") => format!("delete {id}"),
+        Some(_) => format!("orphan {id}"),
     }
 }
 
@@ -383,15 +402,12 @@ impl Differences {
     }
 
     fn text(&self) -> String {
-        let parts = [
-            ("create", &self.created),
-            ("change", &self.changed),
-            ("remove", &self.removed),
-        ];
+        let parts = [("create", &self.created), ("change", &self.changed)];
         let part = |(word, ids): (&str, &Vec<ObjectId>)| -> String {
             list(ids.iter().map(|id| format!("{word} {id}")))
         };
         let text: String = parts.into_iter().map(part).collect();
+        let text = text + &list(self.removed.iter().cloned());
         if text.is_empty() {
             text
         } else {

@@ -51,7 +51,7 @@ fn a_plan_says_what_is_created_changed_and_removed() {
     assert_eq!(check.title, "1 to create, 1 to change, 1 to remove");
     assert_eq!(
         check.summary,
-        "Compared with the applied revision abc.\n\n- create ConfigMap/default/new\n- change ConfigMap/default/other\n- remove ConfigMap/default/gone\n\n"
+        "Compared with the applied revision abc.\n\n- create ConfigMap/default/new\n- change ConfigMap/default/other\n- delete ConfigMap/default/gone\n\n"
     );
     let same = plan("f", "r", &old, Some(("abc", &old)));
     assert_eq!(same.title, "changes nothing");
@@ -178,6 +178,21 @@ no longer in the fleet:
 - ConfigMap/default/kept: kept: it is needed
 "
     );
+}
+
+#[test]
+fn a_plan_says_what_becomes_of_a_cluster_that_leaves() {
+    let cluster = |name: &str, policy: &str| {
+        format!(
+            "---\n{{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {{name: {name}, namespace: c, annotations: {{capstan.dev/deletion-policy: {policy}}}}}}}\n"
+        )
+    };
+    let old =
+        compiled(&(config_map("a", "x") + &cluster("one", "Orphan") + &cluster("two", "Delete")));
+    let new = compiled(&config_map("a", "x"));
+    let check = plan("f", "r", &new, Some(("abc", &old)));
+    let told = "- orphan Cluster/c/one\n- delete Cluster/c/two, once a commit's message ends in `Capstan-Approve: delete c/two`\n";
+    assert!(check.summary.contains(told), "{}", check.summary);
 }
 
 #[test]
