@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use super::difference::difference;
 use super::kubernetes::Kubernetes;
 use super::servers::Server;
-use super::session::{Ask, Session};
+use super::session::Session;
 use crate::real;
 
 /// How many definitions are sent at once.
@@ -122,7 +122,7 @@ async fn install(s: &Session, mut definition: Json) {
 async fn remove(s: &Session, releases: &[Release]) {
     let definitions = || releases.iter().flat_map(|(_, definitions)| definitions);
     for definition in definitions() {
-        s.send(Ask::new("DELETE", &path(definition)).silent()).await;
+        s.uninstall(&path(definition)).await;
     }
     for definition in definitions() {
         s.meet(&path(definition), |reply| reply.status == 404).await;

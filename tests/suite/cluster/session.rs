@@ -18,8 +18,9 @@ use super::servers::Server;
 /// The API group of the kinds that the suite installs.
 pub(super) const GROUP: &str = "conformance.capstan.dev";
 
-/// How long anything may take: garbage collection on a busy machine above all.
-const PATIENCE: Duration = Duration::from_secs(240);
+/// How long anything may take. The controllers of a real server look at every definition again after
+/// five minutes, and only then at what they lost sight of before.
+const PATIENCE: Duration = Duration::from_secs(400);
 
 pub(super) struct Session {
     pub(super) server: Server,
@@ -305,15 +306,23 @@ impl Session {
         let ask = Ask::new("POST", "customresourcedefinitions");
         let reply = self.send(ask.json(definition).silent()).await;
         assert!(matches!(reply.status, 201 | 409), "{}", reply.text);
-        let spec = &definition["spec"];
-        let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
-        let path = format!(
-            "/apis/{}/{}/{}?limit=1",
-            text(&spec["group"]),
-            text(&spec["versions"][0]["name"]),
-            text(&spec["names"]["plural"])
-        );
+        let path = first_of(definition, &definition["spec"]["versions"][0]);
         self.meet(&path, |reply| reply.status == 200).await;
+    }
+
+    /// Deletes a definition. Its storage is opened first: a real server that has to open it to see
+    /// whether objects are left may lose sight of the deletion for minutes.
+    pub(super) async fn uninstall(&self, path: &str) {
+        let definition = self.send(Ask::new("GET", path).silent()).await.body;
+        let mut versions = definition["spec"]["versions"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        if let Some(stored) = versions.find(|version| version["storage"] == true) {
+            let listed = Ask::new("GET", &first_of(&definition, stored));
+            self.send(listed.silent()).await;
+        }
+        self.send(Ask::new("DELETE", path).silent()).await;
     }
 
     /// Opens a watch; `path` has its query, less `watch=true`. A refusal is written down at once.
@@ -347,6 +356,18 @@ impl Session {
         }
         watch
     }
+}
+
+/// The path to the first object of a definition's kind in one of its versions.
+fn first_of(definition: &Json, version: &Json) -> String {
+    let spec = &definition["spec"];
+    let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+    format!(
+        "/apis/{}/{}/{}?limit=1",
+        text(&spec["group"]),
+        text(&version["name"]),
+        text(&spec["names"]["plural"])
+    )
 }
 
 /// An open watch.
