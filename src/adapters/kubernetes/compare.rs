@@ -27,6 +27,9 @@ use crate::plan::{
 /// How many requests are under way at once.
 const WIDTH: usize = 32;
 
+/// How often an object is looked at in all when others write to it between our look and the dry run.
+const LOOKS: usize = 5;
+
 /// A plan beside a cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Compared {
@@ -133,15 +136,19 @@ struct Found {
     consequences: Vec<Consequence>,
     /// Why it will not be done.
     refused: Vec<String>,
+    /// Of which version of the object all this is true; empty when it is not there.
+    version: String,
 }
 
 impl Found {
-    const fn plainly(change: Change) -> Self {
+    /// It is not there.
+    const fn made() -> Self {
         Self {
-            change,
+            change: Change::Create,
             fields: Vec::new(),
             consequences: Vec::new(),
             refused: Vec::new(),
+            version: String::new(),
         }
     }
 
@@ -150,9 +157,14 @@ impl Found {
         let consequences = plan::consequences(before, after);
         let replaced = |one: &&Consequence| one.change == Change::Replace;
         let refused = consequences.iter().filter(replaced);
+        let fields = differences(before, after);
         Self {
-            change: plan::heaviest(&consequences),
-            fields: differences(before, after),
+            change: match fields.is_empty() {
+                true => Change::NoOp,
+                false => plan::heaviest(&consequences),
+            },
+            fields,
+            version: version(after),
             refused: refused
                 .map(|one| format!("{}; {}", one.message(), one.help()))
                 .collect(),
@@ -167,43 +179,62 @@ async fn change(
     set: &ApplySet,
     step: &Step,
 ) -> Result<Found, Error> {
+    let Action::Apply { payload, .. } = &step.action;
+    let served = discovery.resolve(&step.object, payload.version()).await?;
+    let subject = subject(client, &served, &step.object);
+    let mut looks = 0;
+    loop {
+        let Some(live) = subject.read().await? else {
+            return Ok(Found::made());
+        };
+        looks += 1;
+        let found = beside(&subject, set, step, &live).await?;
+        if found.version == version(&live) || looks == LOOKS {
+            return Ok(found);
+        }
+    }
+}
+
+/// What a step changes of `live`.
+async fn beside(
+    subject: &Subject,
+    set: &ApplySet,
+    step: &Step,
+    live: &Json,
+) -> Result<Found, Error> {
     let Action::Apply {
         payload, manager, ..
     } = &step.action;
-    let served = discovery.resolve(&step.object, payload.version()).await?;
-    let subject = subject(client, &served, &step.object);
-    let Some(live) = subject.read().await? else {
-        return Ok(Found::plainly(Change::Create));
-    };
     let payload = payload.json();
-    plan::claim(&live, &payload, &set.id()).map_err(|foreign| Error::Foreign {
+    plan::claim(live, &payload, &set.id()).map_err(|foreign| Error::Foreign {
         object: step.object.clone(),
         foreign,
     })?;
-    let member = Member::read(&live, Some(&step.action), None);
+    let member = Member::read(live, Some(&step.action), None);
     if member.standing == Standing::Same {
-        return Ok(Found::plainly(Change::NoOp));
+        return Ok(Found::between(live, live));
     }
     let drifted = matches!(member.standing, Standing::Drifted(_))
-        || Live(&live).label(labels::PART_OF).is_empty();
-    let would_be = match subject.try_apply(step, drifted).await {
-        Ok(would_be) => would_be,
+        || Live(live).label(labels::PART_OF).is_empty();
+    match subject.try_apply(step, drifted).await {
+        Ok(would_be) => Ok(Found::between(live, &would_be)),
         Err(error @ Error::Refused { .. }) => {
-            let would_be = plan::would_be(&live, &payload, manager);
-            let mut found = Found::between(&live, &would_be);
+            let would_be = plan::would_be(live, &payload, manager);
+            let mut found = Found::between(live, &would_be);
             if found.change != Change::Replace {
                 return Err(error);
             }
             found.refused.insert(0, error.to_string());
-            return Ok(found);
+            Ok(found)
         }
-        Err(error) => return Err(error),
-    };
-    let found = Found::between(&live, &would_be);
-    Ok(match found.fields.is_empty() {
-        true => Found::plainly(Change::NoOp),
-        false => found,
-    })
+        Err(error) => Err(error),
+    }
+}
+
+fn version(object: &Json) -> String {
+    Live(object)
+        .text(&["metadata", "resourceVersion"])
+        .to_owned()
 }
 
 fn subject(client: &Client, served: &Served, id: &ObjectId) -> Subject {

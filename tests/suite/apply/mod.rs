@@ -1,5 +1,6 @@
 //! The runner against the in-process API, on a paused clock.
 
+mod comparing;
 mod faults;
 mod marks;
 mod order;
