@@ -5,7 +5,7 @@ use std::path::Path;
 use assert_cmd::Command;
 
 /// The program, without the person's environment, in the project's directory.
-fn capstan(arguments: &[&str]) -> Command {
+pub(crate) fn capstan(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
     command
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -25,7 +25,7 @@ pub(crate) fn stdout(arguments: &[&str], code: i32) -> String {
     String::from_utf8(output).expect("UTF-8")
 }
 
-fn stderr(arguments: &[&str], code: i32) -> String {
+pub(crate) fn stderr(arguments: &[&str], code: i32) -> String {
     let output = capstan(arguments)
         .assert()
         .code(code)

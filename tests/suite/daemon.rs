@@ -12,27 +12,10 @@ use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) use crate::fleet::DEFINITION;
+use crate::patience::until;
 
-pub(crate) const DEFINITION: &str = "\
-apiVersion: capstan.dev/v1alpha1
-kind: ClusterDefinition
-metadata:
-  name: one
-  namespace: clusters
-spec:
-  location: uksouth
-  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
-  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
-  identityRef: {name: cluster-identity}
-  version: {id: \"4.20\"}
-  nodePools:
-  - name: mp1
-    version: 4.20.17
-    vmSize: Standard_D4s_v3
-";
-
-/// The identity that it names, as somebody else keeps it in a cluster.
+/// The identity that the definition names, as somebody else keeps it in a cluster.
 pub(crate) fn identity(allowed: &Json) -> Json {
     let id = "00000000-0000-0000-0000-000000000000";
     json!({
@@ -186,19 +169,38 @@ impl World {
             .find(|check| check.context == context)
     }
 
+    /// The check once it is in this state.
     pub(crate) fn wait(&self, revision: &str, context: &str, state: CheckState) -> Check {
-        let start = Instant::now();
-        loop {
-            let check = self.check(revision, context);
-            if let Some(check) = check.clone().filter(|check| check.state == state) {
-                return check;
-            }
-            assert!(
-                start.elapsed() < PATIENCE,
-                "{context} on {revision} is {check:#?}, not {state:?}"
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let check = || self.check(revision, context);
+        until(
+            || check().filter(|check| check.state == state),
+            || format!("{context} on {revision} is {:#?}, not {state:?}", check()),
+        )
+    }
+
+    /// Waits until anything is told of the revision.
+    pub(crate) fn told(&self, revision: &str, context: &str) {
+        let never = || format!("{context} says nothing on {revision}");
+        until(|| self.check(revision, context), never);
+    }
+
+    /// Makes the repository run this script before it takes a push.
+    fn hook(&self, script: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let hook = self.author.dir().join("hooks/pre-receive");
+        std::fs::create_dir_all(hook.parent().expect("a parent")).expect("made");
+        std::fs::write(&hook, format!("#!/bin/sh\n{script}\n")).expect("written");
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))
+            .expect("its mode can be set");
+        hook
+    }
+
+    /// Waits until a script has made this file.
+    fn made(&self, file: &Path) {
+        let is_there = || file.exists().then_some(());
+        until(is_there, || {
+            format!("nothing was pushed: no {}", file.display())
+        });
     }
 }
 
@@ -435,23 +437,15 @@ fn a_repository_that_is_away_for_a_while_is_followed_again() {
 #[test]
 fn a_refused_push_of_notes_does_not_keep_the_fleet_from_going_on() {
     let mut world = World::new();
-    let hook = world.author.dir().join("hooks/pre-receive");
-    std::fs::create_dir_all(hook.parent().expect("a parent")).expect("made");
-    std::fs::write(&hook, "#!/bin/sh\necho read only >&2\nexit 1\n").expect("written");
-    make_executable(&hook);
+    let refused = world.dir.path().join("refused");
+    let hook = world.hook(&format!("touch {}\nexit 1", refused.display()));
     let first = world.push("main", None, DEFINITION);
     world.start(3000);
-    std::thread::sleep(Duration::from_secs(3));
+    world.made(&refused);
     assert_eq!(world.check(&first, SYNC), None);
     std::fs::remove_file(&hook).expect("removed");
     // Tried again after a while: by then everything is ready.
     world.wait(&first, SYNC, CheckState::Success);
-}
-
-fn make_executable(path: &std::path::Path) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
-        .expect("its mode can be set");
 }
 
 /// Asks the daemon to end. How long that took.
@@ -462,13 +456,10 @@ fn stop(world: &mut World) -> Duration {
         .status();
     assert!(asked.expect("kill is there").success());
     let start = Instant::now();
-    let ended = loop {
-        if let Some(status) = daemon.try_wait().expect("it can be waited for") {
-            break status;
-        }
-        assert!(start.elapsed() < Duration::from_secs(20), "it did not stop");
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let ended = until(
+        || daemon.try_wait().expect("it can be waited for"),
+        || "it did not stop".to_owned(),
+    );
     assert!(ended.success(), "{ended}");
     start.elapsed()
 }
@@ -487,18 +478,14 @@ fn it_stops_when_asked_to() {
 fn a_push_that_hangs_does_not_hold_the_end_up() {
     let mut world = World::new();
     let started = world.dir.path().join("started");
-    let hook = world.author.dir().join("hooks/pre-receive");
-    std::fs::create_dir_all(hook.parent().expect("a parent")).expect("made");
-    let script = format!("#!/bin/sh\ntouch {}\nexec sleep 30\n", started.display());
-    std::fs::write(&hook, script).expect("written");
-    make_executable(&hook);
+    let file = started.display();
+    // It hangs until the test is over.
+    world.hook(&format!(
+        "touch {file}\nwhile [ -e {file} ]; do sleep 1; done"
+    ));
     world.push("main", None, DEFINITION);
     world.start(60);
-    let start = Instant::now();
-    while !started.exists() {
-        assert!(start.elapsed() < PATIENCE, "nothing was pushed");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    world.made(&started);
     let took = stop(&mut world);
     assert!(took >= Duration::from_secs(7), "{took:?}");
 }

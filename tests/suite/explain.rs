@@ -2,46 +2,12 @@
 
 use std::path::Path;
 
-use assert_cmd::Command;
 use serde_json::{Value as Json, json};
+use tempfile::TempDir;
 
-const DEFINITION: &str = r#"apiVersion: capstan.dev/v1alpha1
-kind: ClusterDefinition
-metadata:
-  name: prod-uks-1
-  namespace: clusters
-  labels: {env: prod}
-spec:
-  location: uksouth
-  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
-  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
-  identityRef: {name: cluster-identity}
-  version: {id: "4.20", channelGroup: fast}
-  nodePools:
-  - {name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 2}
-"#;
-
-const OVERLAYS: &str = r#"apiVersion: capstan.dev/v1alpha1
-kind: Overlay
-metadata: {name: low}
-spec:
-  merge:
-    location: westeurope
-    tags: {fleet: blue}
----
-apiVersion: capstan.dev/v1alpha1
-kind: Overlay
-metadata: {name: high}
-spec:
-  precedence: Enforced
-  merge:
-    version: {channelGroup: stable}
-  patches:
-  - target: {kind: Vault}
-    patch: {spec: {properties: {sku: {family: B}}}}
-  - target: {kind: ConfigMap}
-    json6902: [{op: replace, path: /data/mode, value: slow}]
-"#;
+use crate::cli::{stderr, stdout};
+use crate::fleet::{directory, overlay};
+use crate::provenance::FILES;
 
 const RAW: &str = r#"apiVersion: v1
 kind: ConfigMap
@@ -54,34 +20,30 @@ apiVersion: v1
 kind: Secret
 metadata: {name: token, namespace: clusters}
 stringData: {password: hunter3}
+---
+apiVersion: capstan.dev/v1alpha1
+kind: Overlay
+metadata: {name: slow}
+spec:
+  patches:
+  - target: {kind: ConfigMap}
+    json6902: [{op: replace, path: /data/mode, value: slow}]
+  - target: {kind: Vault}
+    patch: {spec: {properties: {sku: {family: B}}}}
 "#;
 
-fn fleet() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().expect("a directory");
-    let files = [
-        ("prod.yaml", DEFINITION),
-        ("overlays.yaml", OVERLAYS),
-        ("raw.yaml", RAW),
-    ];
-    for (name, text) in files {
-        std::fs::write(directory.path().join(name), text).expect("written");
-    }
-    directory
+fn fleet() -> TempDir {
+    directory(FILES.into_iter().chain([("raw.yaml", RAW)]))
 }
 
 /// What the program says on stdout, or on stderr when it fails.
 fn explained(fleet: &Path, arguments: &[&str], code: i32) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
-    let command = command.arg("explain").args(arguments).arg("-C").arg(fleet);
-    let output = command.env("NO_COLOR", "1").output().expect("it runs");
-    let said = if code == 0 {
-        output.stdout
-    } else {
-        output.stderr
-    };
-    let said = String::from_utf8(said).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    said
+    let place = ["-C", fleet.to_str().expect("UTF-8")];
+    let arguments = [&["explain"], arguments, &place].concat();
+    match code {
+        0 => stdout(&arguments, code),
+        _ => stderr(&arguments, code),
+    }
 }
 
 #[test]
@@ -95,8 +57,8 @@ fn a_value_is_told_with_what_it_overrode() {
 HcpOpenShiftCluster/clusters/prod-uks-1
 
 spec.properties.version.channelGroup: stable
-  set by the overlay `high` (Enforced) at overlays.yaml:15:29
-  overrides fast, set by the definition clusters/prod-uks-1 at prod.yaml:12:39
+  set by the overlay `high` (Enforced) at overlays.yaml:22:29
+  overrides fast, set by the definition clusters/prod-uks-1 at prod.yaml:14:39
 "
     );
     assert_eq!(
@@ -106,7 +68,7 @@ ClusterDefinition/clusters/prod-uks-1
 
 spec.location: uksouth
   set by the definition clusters/prod-uks-1 at prod.yaml:8:13
-  overrides westeurope, set by the overlay `low` (Default) at overlays.yaml:6:15
+  overrides westeurope, set by the overlay `low` (Default) at overlays.yaml:7:15
 "
     );
     assert_eq!(
@@ -115,7 +77,7 @@ spec.location: uksouth
 ConfigMap/clusters/settings
 
 data.mode: slow
-  set by a patch of the overlay `high` at overlays.yaml:20:55
+  set by a patch of the overlay `slow` at raw.yaml:19:55
   overrides fast, set at raw.yaml:5:9
 "
     );
@@ -133,7 +95,7 @@ fn what_expansion_made_is_told_apart_from_what_was_written() {
     let said = explained(fleet.path(), &[&name, "spec.properties.sku"], 0);
     let expected = "\
 spec.properties.sku.family: B
-  set by a patch of the overlay `high` at overlays.yaml:18:47
+  set by a patch of the overlay `slow` at raw.yaml:21:47
   overrides A, filled in by Capstan for prod.yaml:4:9
 ";
     assert!(said.contains(expected), "{said}");
@@ -179,8 +141,8 @@ fn json_has_the_same() {
         "object": "ConfigMap/clusters/settings",
         "fields": [{
             "field": "data.mode", "pointer": "/data/mode", "secret": false,
-            "value": "slow", "by": "patch", "name": "high", "precedence": null,
-            "path": "overlays.yaml", "line": 20, "column": 55,
+            "value": "slow", "by": "patch", "name": "slow", "precedence": null,
+            "path": "raw.yaml", "line": 19, "column": 55,
             "overrides": [{
                 "value": "fast", "by": "file", "name": null, "precedence": null,
                 "path": "raw.yaml", "line": 5, "column": 9,
@@ -201,11 +163,11 @@ fn secrets_are_not_shown() {
         }
     }
     // What was overridden is not shown either, although the fleet has no such finding any more.
-    let patch = OVERLAYS.replace(
+    let patched = RAW.replace(
         "/data/mode, value: slow",
         "/data/clientSecret, value: $(VAR)",
     );
-    std::fs::write(fleet.path().join("overlays.yaml"), patch).expect("written");
+    std::fs::write(fleet.path().join("raw.yaml"), patched).expect("written");
     let said = explained(
         fleet.path(),
         &["ConfigMap/settings", "data.clientSecret"],
@@ -218,10 +180,14 @@ fn secrets_are_not_shown() {
 }
 
 /// A fleet of one file.
-fn of(text: &str) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().expect("a directory");
-    std::fs::write(directory.path().join("a.yaml"), text).expect("written");
-    directory
+fn of(text: &str) -> TempDir {
+    directory([("a.yaml", text)])
+}
+
+/// An object, and an overlay that changes all of its kind by these steps of a JSON patch.
+fn patched(object: &str, kind: &str, steps: &str) -> TempDir {
+    let spec = format!("  patches: [{{target: {{kind: {kind}}}, json6902: [{steps}]}}]\n");
+    of(&format!("{object}---\n{}", overlay(&spec)))
 }
 
 #[test]
@@ -253,25 +219,17 @@ metadata:
 
 #[test]
 fn a_secret_that_a_patch_took_elsewhere_is_not_shown() {
-    let fleet = of(r#"apiVersion: v1
-kind: Secret
-metadata: {name: s, namespace: n, annotations: {owner: sre}}
-stringData: {a: hunter2, b: hunter3}
----
-apiVersion: capstan.dev/v1alpha1
-kind: Overlay
-metadata: {name: o}
-spec:
-  patches:
-  - target: {kind: Secret}
-    json6902:
-    - {op: move, from: /stringData/a, path: /metadata/annotations/x}
-    - {op: copy, from: /stringData/b, path: /metadata/annotations/y}
-    - {op: remove, path: /stringData/b}
-"#);
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: n, annotations: {owner: sre}}\nstringData: {a: hunter2, b: hunter3}\n";
+    let steps = "{op: move, from: /stringData/a, path: /metadata/annotations/x}, \
+                 {op: copy, from: /stringData/b, path: /metadata/annotations/y}, \
+                 {op: remove, path: /stringData/b}";
+    let fleet = patched(secret, "Secret", steps);
     let said = explained(fleet.path(), &["Secret/s", "metadata"], 0);
     assert!(!said.contains("hunter"), "{said}");
-    assert!(said.contains("metadata.annotations.x: (a secret"), "{said}");
+    for name in ["x", "y"] {
+        let hidden = format!("metadata.annotations.{name}: (a secret");
+        assert!(said.contains(&hidden), "{said}");
+    }
     assert!(said.contains("metadata.annotations.owner: sre"), "{said}");
 }
 
@@ -298,30 +256,17 @@ fn what_stands_in_the_files_is_no_command() {
 
 #[test]
 fn what_capstan_marks_and_what_a_patch_empties_is_told_apart() {
-    let fleet = of(r#"apiVersion: v1
-kind: ConfigMap
-metadata: {name: a}
-data: {b: c}
----
-apiVersion: capstan.dev/v1alpha1
-kind: Overlay
-metadata: {name: o}
-spec:
-  patches:
-  - target: {kind: ConfigMap}
-    json6902: [{op: remove, path: /data/b}]
-"#);
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: c}\n";
+    let fleet = patched(map, "ConfigMap", "{op: remove, path: /data/b}");
     let say = |field| explained(fleet.path(), &["ConfigMap/a", field], 0);
-    let source = say("metadata.annotations[capstan.dev/source]");
-    assert!(
-        source.contains("filled in by Capstan for a.yaml:3"),
-        "{source}"
-    );
-    let manager = say("metadata.labels");
-    assert!(
-        manager.contains("filled in by Capstan for a.yaml:3"),
-        "{manager}"
-    );
+    for field in [
+        "metadata.annotations[capstan.dev/source]",
+        "metadata.labels",
+    ] {
+        let said = say(field);
+        let expected = "filled in by Capstan for a.yaml:3";
+        assert!(said.contains(expected), "{said}");
+    }
     let data = say("data");
     assert!(
         data.contains("data: {}\n  derived from a.yaml:4:7"),
@@ -334,16 +279,16 @@ fn a_mistake_in_the_command_is_told_with_what_was_meant() {
     let fleet = fleet();
     for (arguments, message) in [
         (
-            ["ConfigMap/settigns", ""],
+            &["ConfigMap/settigns"][..],
             "the nearest are ConfigMap/clusters/settings",
         ),
         (
-            ["ConfigMap/settings", "data.mod"],
+            &["ConfigMap/settings", "data.mod"],
             "`data` has no `mod`; did you mean `mode`?",
         ),
-        (["settings", ""], "is not written Kind/namespace/name"),
+        (&["settings"], "is not written Kind/namespace/name"),
     ] {
-        let said = explained(fleet.path(), &arguments, 2);
+        let said = explained(fleet.path(), arguments, 2);
         assert!(said.contains(message), "{said}");
     }
 }

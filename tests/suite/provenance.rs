@@ -1,10 +1,11 @@
 //! Every value of a cluster says which line of which file to edit.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use capstan::compile::{Compiled, compile};
 use capstan::model::{Node, Path, Span, Tree, Value};
+
+use crate::fleet::tree;
 
 const DEFINITION: &str = r#"apiVersion: capstan.dev/v1alpha1
 kind: ClusterDefinition
@@ -66,17 +67,12 @@ spec:
     json6902: [{op: add, path: /metadata/labels/patched, value: "yes-it-is"}]
 "#;
 
+/// A cluster, what is merged into it and what is patched.
+pub(crate) const FILES: [(&str, &str); 2] =
+    [("prod.yaml", DEFINITION), ("overlays.yaml", OVERLAYS)];
+
 fn compiled() -> (Tree, Compiled) {
-    let files = [
-        ("clusters/prod.yaml", DEFINITION),
-        ("overlays.yaml", OVERLAYS),
-    ];
-    let tree = Tree {
-        files: files
-            .map(|(path, text)| (Arc::from(path), Arc::from(text.as_bytes())))
-            .into(),
-        ..Tree::default()
-    };
+    let tree = tree(FILES);
     let compiled = compile(&tree, &[]);
     assert!(!compiled.has_errors(), "{:#?}", compiled.findings);
     (tree, compiled)
@@ -146,7 +142,7 @@ fn every_value_points_at_the_line_that_sets_it_or_at_the_definitions_name() {
     }
     let set = [
         (
-            "clusters/prod.yaml",
+            "prod.yaml",
             "prod-uks-1 uksouth prod sre 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10 aso-credential cluster-identity 4.20 10.132.0.0/14 5a0c1f5e-8d2b-4f0e-9c57-2b7f4d1e6a90 17 4.20.17 3 12 dedicated web NoSchedule 4.20.18 Standard_D16s_v3 5",
         ),
         (

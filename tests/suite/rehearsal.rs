@@ -21,6 +21,7 @@ use futures::StreamExt as _;
 use http::Method;
 
 use crate::cli::{FLEET, stdout};
+use crate::fleet::tree;
 
 /// A crowd costs little; a cluster costs two seconds in a debug build.
 const SEEDS: u64 = 20;
@@ -254,15 +255,8 @@ fn a_crowd_is_said_the_same_whoever_comes_first_however_its_files_are_ordered() 
     let mut crowd = crowd();
     let fleet = |objects: &[String]| {
         let files = objects.iter().enumerate();
-        let files = files.map(|(at, text)| {
-            let path = format!("{at:02}.yaml");
-            (Arc::from(path.as_str()), Arc::from(text.as_bytes()))
-        });
-        let tree = Tree {
-            files: files.collect(),
-            ..Tree::default()
-        };
-        compile(&tree, &[])
+        let files = files.map(|(at, text)| (format!("{at:02}.yaml"), text));
+        compile(&tree(files), &[])
     };
     let options = || Options {
         failures: vec!["Vault/kv3=Conflict".parse().expect("a failure")],

@@ -63,24 +63,11 @@ fn a_plan_says_what_is_created_changed_and_removed() {
 
 /// A whole cluster with one node pool, which has two nodes.
 fn cluster(version: &str, size: &str) -> Compiled {
-    compiled(&format!(
-        "\
-apiVersion: capstan.dev/v1alpha1
-kind: ClusterDefinition
-metadata: {{name: one, namespace: clusters}}
-spec:
-  location: uksouth
-  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
-  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
-  identityRef: {{name: cluster-identity}}
-  version: {{id: \"4.20\"}}
-  nodePools:
-  - name: mp1
-    version: {version}
-    vmSize: {size}
-    replicas: 2
-"
-    ))
+    let text = include_str!("../../../tests/definition.yaml");
+    let text = text
+        .replace("4.20.17", version)
+        .replace("Standard_D4s_v3", size);
+    compiled(&format!("{text}    replicas: 2\n"))
 }
 
 #[test]
@@ -97,10 +84,10 @@ fn a_plan_that_rolls_nodes_says_how_many_and_where() {
         check.title,
         "0 to create, 1 to change, 0 to remove; rolls 2 nodes of 1 cluster"
     );
-    let told = "- a.yaml:12:14: U02 spec.resources[0].spec.properties.version.id of HcpOpenShiftClustersNodePool/clusters/one-mp1 changes: an upgrade replaces every node of the node pool";
+    let told = "- a.yaml:14:14: U02 spec.resources[0].spec.properties.version.id of HcpOpenShiftClustersNodePool/clusters/one-mp1 changes: an upgrade replaces every node of the node pool";
     assert!(check.summary.contains(told), "{}", check.summary);
     let noted = &check.annotations[0];
-    assert_eq!((noted.line, noted.level.as_str()), (12, "warning"));
+    assert_eq!((noted.line, noted.level.as_str()), (14, "warning"));
 }
 
 #[test]
@@ -117,10 +104,10 @@ fn a_plan_that_would_replace_something_fails_at_its_line() {
         check.title,
         "1 field cannot be changed; 0 to create, 1 to change, 0 to remove; rolls 2 nodes of 1 cluster"
     );
-    let told = "- a.yaml:13:13: U01 spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/one-mp1 cannot be changed: Azure fixes it when the node pool is made (Capstan never replaces a cluster, or a part of one, by itself: add it under a new name and remove the old one)";
+    let told = "- a.yaml:15:13: U01 spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/one-mp1 cannot be changed: Azure fixes it when the node pool is made (Capstan never replaces a cluster, or a part of one, by itself: add it under a new name and remove the old one)";
     assert!(check.summary.contains(told), "{}", check.summary);
     let noted = &check.annotations[0];
-    assert_eq!((noted.line, noted.level.as_str()), (13, "error"));
+    assert_eq!((noted.line, noted.level.as_str()), (15, "error"));
 }
 
 #[test]

@@ -248,20 +248,10 @@ mod tests {
     use super::*;
     use crate::model::{Node, Object, Tree, Value};
 
-    const DEFINITION: &str = "\
-apiVersion: capstan.dev/v1alpha1
-kind: ClusterDefinition
-metadata: {name: one, namespace: clusters}
-spec:
-  location: uksouth
-  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
-  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
-  identityRef: {name: cluster-identity}
-  nameSuffix: s
-  version: {id: \"4.20\"}
-  nodePools:
-  - {name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 2}
-";
+    const DEFINITION: &str = concat!(
+        include_str!("../../../tests/definition.yaml"),
+        "  nameSuffix: s\n"
+    );
 
     /// What the definition comes to.
     fn objects() -> Vec<Object> {

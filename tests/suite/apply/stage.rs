@@ -11,7 +11,7 @@ use capstan::adapters::sim::api::Server;
 use capstan::adapters::sim::clock::SimClock;
 use capstan::adapters::sim::crds::foreign;
 use capstan::compile::{Compiled, compile};
-use capstan::model::{Clock, ObjectId, Tree};
+use capstan::model::{Clock, ObjectId};
 use capstan::plan::{ApplySet, Plan, Progress, Report, State, against_none};
 use jiff::Timestamp;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
@@ -20,6 +20,8 @@ use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
+
+use crate::fleet::tree;
 
 /// Longer than any back-off.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -171,11 +173,7 @@ pub(crate) fn set() -> ApplySet {
 
 /// The fleet in one file.
 pub(crate) fn fleet(yaml: &str) -> Compiled {
-    let tree = Tree {
-        files: [(Arc::from("fleet.yaml"), Arc::from(yaml.as_bytes()))].into(),
-        ..Tree::default()
-    };
-    let compiled = compile(&tree, &[]);
+    let compiled = compile(&tree([("fleet.yaml", yaml)]), &[]);
     assert!(!compiled.has_errors(), "{:#?}", compiled.findings);
     compiled
 }

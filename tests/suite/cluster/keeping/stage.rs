@@ -7,7 +7,7 @@ use std::time::Duration;
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
 use capstan::compile::compile;
 use capstan::daemon::WallClock;
-use capstan::model::{Clock, ObjectId, Tree};
+use capstan::model::{Clock, ObjectId};
 use capstan::plan::{ApplySet, Leaving, Parent, Progress, Report, State, against_none};
 use http::Request;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
@@ -20,9 +20,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::servers::Server;
-
-/// Longer than any back-off.
-const PATIENCE: Duration = Duration::from_secs(100);
+use crate::fleet::tree;
+use crate::patience::PATIENCE;
 
 /// One server, and a namespace in it.
 pub(super) struct Stage {
@@ -152,11 +151,7 @@ impl Stage {
     /// Begins to keep `yaml`; NS in it is the namespace.
     pub(super) fn begin(&self, yaml: &str, revision: &Revision) -> Kept {
         let yaml = yaml.replace("NS", &self.namespace);
-        let tree = Tree {
-            files: [(Arc::from("fleet.yaml"), Arc::from(yaml.as_bytes()))].into(),
-            ..Tree::default()
-        };
-        let compiled = compile(&tree, &[]);
+        let compiled = compile(&tree([("fleet.yaml", yaml)]), &[]);
         assert!(!compiled.has_errors(), "{:#?}", compiled.findings);
         let set = self.set(revision.fleet);
         let plan = against_none(&compiled.objects, &compiled.graph, &set);
@@ -335,15 +330,7 @@ impl Kept {
 
     /// Waits until something holds of what is told and what is there.
     pub(super) async fn until_so(&mut self, holds: impl AsyncFn() -> bool) {
-        let end = tokio::time::Instant::now() + PATIENCE;
-        while !holds().await {
-            assert!(
-                tokio::time::Instant::now() < end,
-                "it never came to be: {:#?}",
-                self.seen
-            );
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        assert!(comes(holds).await, "it never came to be: {:#?}", self.seen);
     }
 
     /// How `name` leaves, by the last word.
@@ -351,6 +338,18 @@ impl Kept {
         let id = ObjectId::new("", kind, namespace, name);
         self.leaving.get(&id.to_string())
     }
+}
+
+/// Whether something comes to hold.
+pub(super) async fn comes(holds: impl AsyncFn() -> bool) -> bool {
+    let end = tokio::time::Instant::now() + PATIENCE;
+    while !holds().await {
+        if tokio::time::Instant::now() > end {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    true
 }
 
 /// A ConfigMap in a fleet.

@@ -1,0 +1,38 @@
+//! Small fleets: a definition to start from, an overlay, and their files in memory or on disk.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use capstan::model::Tree;
+use tempfile::TempDir;
+
+/// A sound definition of the cluster `one`. Its node pool comes last, so that a test may write on.
+pub(crate) const DEFINITION: &str = include_str!("../definition.yaml");
+
+/// An overlay with this in its spec, which begins on line 5.
+pub(crate) fn overlay(spec: &str) -> String {
+    format!(
+        "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {{name: base}}\nspec:\n{spec}"
+    )
+}
+
+/// A fleet of these files in memory.
+pub(crate) fn tree(files: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<[u8]>)>) -> Tree {
+    let files = files.into_iter();
+    let files = files.map(|(path, text)| (Arc::from(path.as_ref()), Arc::from(text.as_ref())));
+    Tree {
+        files: files.collect(),
+        ..Tree::default()
+    }
+}
+
+/// A directory of these files.
+pub(crate) fn directory(
+    files: impl IntoIterator<Item = (impl AsRef<Path>, impl AsRef<[u8]>)>,
+) -> TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (name, text) in files {
+        std::fs::write(directory.path().join(name), text).expect("written");
+    }
+    directory
+}
