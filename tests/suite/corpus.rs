@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use capstan::compile::{Compiled, compile};
-use capstan::model::Tree;
+use capstan::model::{Finding, Tree};
 use capstan::plan::{ApplySet, against_none};
 
 const EXPECTED: &str = "expected.txt";
@@ -49,18 +49,18 @@ fn files(dir: &Path, root: &Path, tree: &mut Tree) {
     }
 }
 
+/// A finding in one line.
+pub(crate) fn line(finding: &Finding) -> String {
+    let span = finding.span.as_ref();
+    let place = span.map_or_else(|| "-".to_owned(), ToString::to_string);
+    let (severity, id) = (finding.severity, finding.id);
+    format!("{severity:?} {id} {place} {}\n", finding.message)
+}
+
 fn said(compiled: &Compiled) -> String {
     let mut out = String::new();
     for finding in &compiled.findings {
-        let place = finding
-            .span
-            .as_ref()
-            .map_or_else(|| "-".to_owned(), ToString::to_string);
-        let _ = writeln!(
-            out,
-            "{:?} {} {place} {}",
-            finding.severity, finding.id, finding.message
-        );
+        out += &line(finding);
         if let Some(help) = &finding.help {
             let _ = writeln!(out, "    help: {help}");
         }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use capstan::compile::compile;
-use capstan::model::{Finding, Node, Tree};
+use capstan::model::{Finding, Node};
 use capstan::yaml;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::hold;
+use crate::fleet::tree;
 
 /// What YAML is made of, and what it is broken with.
 const PIECES: &[&str] = &[
@@ -102,11 +103,8 @@ fn holds(text: &[u8]) -> Result<(), TestCaseError> {
     prop_assert_eq!(findings, [], "{}", written);
     let again: Vec<_> = again.iter().map(Node::to_json).collect();
     prop_assert_eq!(again, values, "{}", written);
-    let tree = Tree {
-        files: [(path, Arc::from(text))].into(),
-        ..Tree::default()
-    };
-    compile(&tree, &[]).findings.iter().try_for_each(is_sound)
+    let compiled = compile(&tree([(&path, text)]), &[]);
+    compiled.findings.iter().try_for_each(is_sound)
 }
 
 #[test]

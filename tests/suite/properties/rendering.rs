@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use capstan::compile::{Compiled, compile};
-use capstan::model::{Node, Tree};
+use capstan::model::Node;
 use capstan::yaml;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -11,7 +11,8 @@ use proptest::sample::select;
 use serde_json::{Value as Json, json};
 
 use super::hold;
-use super::values::anything;
+use super::values::{anything, joined};
+use crate::fleet::tree;
 
 fn read(text: &str) -> Vec<Json> {
     let (nodes, findings) = yaml::read(&Arc::from("a.yaml"), text.as_bytes());
@@ -49,16 +50,15 @@ fn definition() -> impl Strategy<Value = Json> {
     );
     let more = vec(select(asked()), 0..5);
     (pool, more).prop_map(|((name, size, rest), more)| {
-        let mut pool = json!({"name": name, "version": "4.20.17", "vmSize": "Standard_D4s_v3"});
-        put(&mut pool, size);
-        put(&mut pool, rest);
-        let mut spec = json!({
+        let pool = json!({"name": name, "version": "4.20.17", "vmSize": "Standard_D4s_v3"});
+        let pool = joined(joined(pool, size), rest);
+        let spec = json!({
             "location": "uksouth", "version": {"id": "4.20"}, "nodePools": [pool],
             "identityRef": {"name": "cluster-identity"},
             "subscriptionID": "3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10",
             "tenantID": "8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31",
         });
-        more.into_iter().for_each(|part| put(&mut spec, part));
+        let spec = more.into_iter().fold(spec, joined);
         json!({
             "apiVersion": "capstan.dev/v1alpha1", "kind": "ClusterDefinition", "spec": spec,
             "metadata": {"name": "one", "namespace": "clusters", "labels": {"env": "on"}},
@@ -97,20 +97,9 @@ fn overlays() -> impl Strategy<Value = Vec<Json>> {
     })
 }
 
-fn put(map: &mut Json, part: Json) {
-    if let (Some(map), Json::Object(part)) = (map.as_object_mut(), part) {
-        map.extend(part);
-    }
-}
-
 /// The fleet that this file is, and what it renders.
 fn rendered(text: &str) -> (Compiled, String) {
-    let files = [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))];
-    let tree = Tree {
-        files: files.into(),
-        ..Tree::default()
-    };
-    let compiled = compile(&tree, &[]);
+    let compiled = compile(&tree([("a.yaml", text)]), &[]);
     let objects: Vec<Json> = compiled
         .objects
         .iter()

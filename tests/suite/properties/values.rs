@@ -118,11 +118,13 @@ pub(super) fn typed(nulls: bool) -> BoxedStrategy<Json> {
         .boxed()
 }
 
-fn joined(mut a: Json, b: Json) -> Json {
-    if let (Some(a), Json::Object(b)) = (a.as_object_mut(), b) {
-        a.extend(b);
-    }
-    a
+/// The map with what another one has; of what both have, the other's.
+pub(super) fn joined(a: Json, b: Json) -> Json {
+    let (Json::Object(mut a), Json::Object(b)) = (a, b) else {
+        panic!("only maps are joined");
+    };
+    a.extend(b);
+    a.into()
 }
 
 fn fields(

@@ -8,12 +8,13 @@ mod stage;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 
 use capstan::compile::compile;
-use capstan::model::{Severity, Tree};
+use capstan::model::Severity;
 use capstan::rules::book::{self, Example};
 
+use crate::cli::capstan;
+use crate::fleet::{directory, tree};
 use crate::real;
 use stage::{
     DEFINITION, by_arm_id, by_hand, changed, found, is_ids, marked, merged, over, overlay, told,
@@ -148,11 +149,14 @@ fn every_id_that_can_be_told_has_a_page() {
 
 /// The texts in Rust files that are ids, but for those of tests.
 fn ids_in(path: &Path, ids: &mut BTreeSet<String>) {
+    if path.file_stem().is_some_and(|name| name == "tests") {
+        return;
+    }
     if path.is_dir() {
         for entry in std::fs::read_dir(path).expect("readable") {
             ids_in(&entry.expect("an entry").path(), ids);
         }
-    } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("tests.rs") {
+    } else if path.extension().is_some_and(|ending| ending == "rs") {
         let text = std::fs::read_to_string(path).expect("text");
         let text = text
             .split("#[cfg(test)]\nmod tests {")
@@ -167,14 +171,11 @@ fn ids_in(path: &Path, ids: &mut BTreeSet<String>) {
 
 #[test]
 fn a_secret_is_told_and_its_value_is_not() {
-    let directory = tempfile::tempdir().expect("a directory");
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: n}\nstringData: {password: hunter2}\n";
-    std::fs::write(directory.path().join("secret.yaml"), secret).expect("written");
+    let fleet = directory([("secret.yaml", secret)]);
     for format in ["text", "json"] {
-        let mut command = assert_cmd::Command::cargo_bin("capstan").expect("built");
-        let output = command
-            .args(["validate", "--format", format])
-            .arg(directory.path())
+        let output = capstan(&["validate", "--format", format])
+            .arg(fleet.path())
             .output()
             .expect("it runs");
         let said = [output.stdout, output.stderr].concat();
@@ -190,11 +191,8 @@ fn credentials_beside_a_cluster_are_found() {
     let Some(file) = real::shared("samples/credentials-in-git/credentials.yaml") else {
         return;
     };
-    let text: Arc<[u8]> = Arc::from(std::fs::read(file).expect("readable"));
-    let tree = Tree {
-        files: [(Arc::from("credentials.yaml"), text)].into(),
-        ..Tree::default()
-    };
+    let text = std::fs::read(file).expect("readable");
+    let tree = tree([("credentials.yaml", text)]);
     let findings = compile(&tree, &[]).findings.into_iter();
     let errors = findings.filter(|finding| finding.severity == Severity::Error);
     let told: Vec<_> = errors

@@ -7,10 +7,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use capstan::compile::compile;
-use capstan::model::Finding;
 use capstan::rules::book;
 
-use crate::corpus::tree;
+use crate::corpus::{line, tree};
 use crate::real;
 
 const REVIEWED: &str = "tests/suite/rules/reviewed.txt";
@@ -54,18 +53,8 @@ fn said(fleet: &Path) -> String {
     let compiled = compile(&tree(fleet), overlays.as_slice());
     let mut out = String::new();
     for finding in &compiled.findings {
-        let place = finding
-            .span
-            .as_ref()
-            .map_or_else(|| "-".to_owned(), ToString::to_string);
-        let Finding {
-            id,
-            severity,
-            message,
-            ..
-        } = finding;
-        let _ = writeln!(out, "{severity:?} {id} {place} {message}");
-        if let Some(source) = source(id) {
+        out += &line(finding);
+        if let Some(source) = source(finding.id) {
             let _ = writeln!(out, "    {source}");
         }
     }

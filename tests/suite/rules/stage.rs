@@ -11,27 +11,19 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use capstan::api::aso;
-use capstan::api::fleet::{self, Terms};
+use capstan::api::fleet::{Terms, read};
 use capstan::compile::{Compiled, compile_by};
-use capstan::model::{Finding, Severity, Span, Tree};
+use capstan::model::{Finding, Severity, Span};
 use capstan::{plan, yaml};
 use serde_json::{Value as Json, json};
 
+use crate::fleet::{self, tree};
+
 /// A fleet without faults, of one cluster.
-pub(super) const DEFINITION: &str = "\
-apiVersion: capstan.dev/v1alpha1
-kind: ClusterDefinition
-metadata: {name: one, namespace: clusters}
-spec:
-  location: uksouth
-  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
-  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
-  identityRef: {name: cluster-identity}
-  version: {id: \"4.20\"}
-  externalAuth: {clientID: app}
-  nodePools:
-  - {name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 2}
-";
+pub(super) const DEFINITION: &str = concat!(
+    include_str!("../../definition.yaml"),
+    "    replicas: 2\n  externalAuth: {clientID: app}\n"
+);
 const SUBSCRIPTION: &str = "3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10";
 
 /// What the files of a fleet come to.
@@ -40,14 +32,7 @@ pub(super) fn compiled(files: &[(&str, &str)]) -> Compiled {
 }
 
 fn compiled_by(terms: &Terms, files: &[(&str, &str)]) -> Compiled {
-    let files = files
-        .iter()
-        .map(|(path, text)| (Arc::from(*path), Arc::from(text.as_bytes())));
-    let tree = Tree {
-        files: files.collect(),
-        ..Tree::default()
-    };
-    compile_by(terms, &tree, &[])
+    compile_by(terms, &tree(files.iter().copied()), &[])
 }
 
 /// The objects of the definition, as somebody would write them by hand.
@@ -196,16 +181,15 @@ pub(super) fn overlay(kind: &str, patch: &str) -> String {
         false => "patch",
     };
     let patch = indented(6, patch);
-    format!("{OVERLAY}  patches:\n  - target: {{kind: {kind}}}\n    {how}:\n{patch}")
+    fleet::overlay(&format!(
+        "  patches:\n  - target: {{kind: {kind}}}\n    {how}:\n{patch}"
+    ))
 }
 
 /// An overlay that is merged into definitions.
 pub(super) fn merged(spec: &str) -> String {
-    format!("{OVERLAY}  merge:\n{}", indented(4, spec))
+    fleet::overlay(&format!("  merge:\n{}", indented(4, spec)))
 }
-
-const OVERLAY: &str =
-    "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {name: example}\nspec:\n";
 
 fn indented(by: usize, text: &str) -> String {
     text.lines().fold(String::new(), |mut all, line| {
@@ -234,7 +218,7 @@ fn terms(spec: &str) -> Terms {
         "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: example}}\nspec:\n  source: {{git: {{url: u}}}}\n  {spec}\n"
     );
     let (documents, _) = yaml::read(&Arc::from("fleet.yaml"), text.as_bytes());
-    let (fleet, findings) = fleet::read(&documents[0]);
+    let (fleet, findings) = read(&documents[0]);
     assert_eq!(findings, [], "{text}");
     Terms::from(&fleet.expect("a Fleet document"))
 }
@@ -243,6 +227,17 @@ fn terms(spec: &str) -> Terms {
 /// alone, and of what changes.
 pub(super) fn changed(base: &str, before: &str, text: &str) -> BTreeSet<String> {
     let (old, new) = (over(base, before, ""), over(base, text, ""));
+    let says = |one: &Compiled| {
+        one.objects
+            .iter()
+            .map(|one| one.node.to_json())
+            .collect::<Vec<_>>()
+    };
+    assert_ne!(
+        says(&old),
+        says(&new),
+        "this changes nothing:\n{before}\n{text}"
+    );
     let mut findings = new.findings;
     for object in &new.objects {
         let was = old.objects.iter().find(|other| other.id == object.id);

@@ -1,6 +1,6 @@
 //! Clusters: names, versions, networks, who reaches them, encryption, numbers, mirrors.
 
-use super::{CLUSTER, Case, at, bad, case, good, hold, list, null};
+use super::{CLUSTER, Case, KEY, KEY_VERSION, VISIBILITY, at, bad, case, good, hold, list, null};
 
 fn bads(mark: &str, names: &'static str, values: &[&str]) -> Vec<Case> {
     bad(CLUSTER, mark, names, values)
@@ -180,9 +180,6 @@ fn access() {
 
 #[test]
 fn encryption() {
-    const KEY: &str = "etcd.dataEncryption.customerManaged.kms.activeKey.name";
-    const VERSION: &str = "etcd.dataEncryption.customerManaged.kms.activeKey.version";
-    const VISIBILITY: &str = "etcd.dataEncryption.customerManaged.kms.visibility";
     const VAULT: &str = "etcd.dataEncryption.customerManaged.kms.vaultName";
     hold(&[
         bads(
@@ -215,8 +212,8 @@ fn encryption() {
         ats(VISIBILITY, "null # elsewhere: C43"),
         goods(KEY, &[&long(255)]),
         bads("C43", KEY, &["\"\"", &long(256)]),
-        goods(VERSION, &[&long(255)]),
-        bads("C43", VERSION, &["\"\"", &long(256)]),
+        goods(KEY_VERSION, &[&long(255)]),
+        bads("C43", KEY_VERSION, &["\"\"", &long(256)]),
         bads("C43; elsewhere: V07", VAULT, &["\"\"", &long(256)]),
     ]);
 }

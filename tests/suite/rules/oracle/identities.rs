@@ -7,17 +7,9 @@ const ELSEWHERE: &str = "/subscriptions/11111111-2222-4333-8444-555555555555";
 const MANAGED: &str = "capz_node_one_one-resgroup_rg";
 
 /// What a cluster uses is that in Azure, and nothing else is said of it.
-fn uses(field: &str, id: &str, marks: &str) -> Vec<Case> {
-    let mark = if marks.is_empty() {
-        String::new()
-    } else {
-        format!(" # {marks}")
-    };
-    vec![at(
-        CLUSTER,
-        &format!("platform.{field}"),
-        &format!("\n$patch: replace\narmId: {id}{mark}"),
-    )]
+fn uses(field: &str, id: &str, mark: &str) -> Vec<Case> {
+    let value = format!("\n$patch: replace\narmId: {id} # {mark}");
+    vec![at(CLUSTER, &format!("platform.{field}"), &value)]
 }
 
 fn network(place: &str, of: &str) -> String {
@@ -29,84 +21,45 @@ fn networks_are_at_hand() {
     let group = format!("{SUBSCRIPTION}/resourceGroups/nets");
     let managed = format!("{SUBSCRIPTION}/resourceGroups/{}", MANAGED.to_uppercase());
     let away = format!("{ELSEWHERE}/resourceGroups/nets");
+    const NET: &str = "virtualNetworks/v";
     const SUBNET: &str = "virtualNetworks/v/subnets/s";
     const GROUP: &str = "networkSecurityGroups/g";
-    // Roles are given on what the fleet makes: on anything else they are missing.
-    hold(&[
-        uses(
-            "networkSecurityGroupReference",
-            &network(&group, GROUP),
-            "elsewhere: V07",
-        ),
-        uses(
-            "networkSecurityGroupReference",
-            &network(&group, "virtualNetworks/v"),
-            "C23",
-        ),
-        uses("networkSecurityGroupReference", "g", "C23"),
-        uses(
-            "networkSecurityGroupReference",
-            &network(SUBSCRIPTION, GROUP),
-            "C23; elsewhere: V07",
-        ),
-        uses(
-            "networkSecurityGroupReference",
-            &network(&managed, GROUP),
-            "C24; elsewhere: V07",
-        ),
-        uses(
-            "networkSecurityGroupReference",
-            &network(&away, GROUP),
-            "C24; elsewhere: V07",
-        ),
-        uses(
-            "subnetReference",
-            &network(&managed, SUBNET),
-            "C24; elsewhere: C25, N10, V07",
-        ),
-        uses(
-            "subnetReference",
-            &network(&away, SUBNET),
-            "C24; elsewhere: C25, N10, V07",
-        ),
-        uses(
-            "subnetReference",
-            &network(&group, "virtualNetworks/v"),
-            "C23",
-        ),
-        uses(
-            "vnetIntegrationSubnetReference",
-            &network(&group, SUBNET),
-            "C25",
-        ),
-        uses(
-            "vnetIntegrationSubnetReference",
-            &network(&group, GROUP),
-            "C23",
-        ),
-        null(CLUSTER, "/spec/properties/platform/subnetReference", "C23"),
+    let guarded = |id: &str, mark| uses("networkSecurityGroupReference", id, mark);
+    let subnet = |id: &str, mark| uses("subnetReference", id, mark);
+    let joined = |id: &str, mark| uses("vnetIntegrationSubnetReference", id, mark);
+    let unset = |field: &str| {
         null(
             CLUSTER,
-            "/spec/properties/platform/networkSecurityGroupReference",
+            &format!("/spec/properties/platform/{field}"),
             "C23",
-        ),
+        )
+    };
+    // Roles are given on what the fleet makes: on anything else they are missing.
+    hold(&[
+        guarded(&network(&group, GROUP), "elsewhere: V07"),
+        guarded(&network(&group, NET), "C23"),
+        guarded("g", "C23"),
+        guarded(&network(SUBSCRIPTION, GROUP), "C23; elsewhere: V07"),
+        guarded(&network(&managed, GROUP), "C24; elsewhere: V07"),
+        guarded(&network(&away, GROUP), "C24; elsewhere: V07"),
+        subnet(&network(&managed, SUBNET), "C24; elsewhere: C25, N10, V07"),
+        subnet(&network(&away, SUBNET), "C24; elsewhere: C25, N10, V07"),
+        subnet(&network(&group, NET), "C23"),
+        joined(&network(&group, SUBNET), "C25"),
+        joined(&network(&group, GROUP), "C23"),
+        unset("subnetReference"),
+        unset("networkSecurityGroupReference"),
     ]);
 }
-
-const BY_OPERATOR: &str = "platform.operatorsAuthentication.userAssignedIdentities";
 
 fn identity(place: &str, name: &str) -> String {
     format!("{place}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/{name}")
 }
 
 /// An operator of the nodes acts as that.
-fn acts_as(id: &str, marks: &str) -> Vec<Case> {
-    let value = format!("\n$patch: replace\narmId: {id} # {marks}");
-    vec![at(
-        CLUSTER,
-        &format!("{BY_OPERATOR}.dataPlaneOperatorsReferences.image-registry"),
-        &value,
-    )]
+fn acts_as(id: &str, mark: &str) -> Vec<Case> {
+    const OPERATOR: &str = "operatorsAuthentication.userAssignedIdentities.dataPlaneOperatorsReferences.image-registry";
+    uses(OPERATOR, id, mark)
 }
 
 /// The identities that are listed are changed by these steps.
@@ -146,7 +99,7 @@ fn identities_are_at_hand() {
         ),
         vec![at(
             CLUSTER,
-            &format!("{BY_OPERATOR}.dataPlaneOperatorsReferences"),
+            "platform.operatorsAuthentication.userAssignedIdentities.dataPlaneOperatorsReferences",
             &nameless,
         )],
     ]);

@@ -20,6 +20,10 @@ const CLUSTER: &str = "HcpOpenShiftCluster";
 const POOL: &str = "HcpOpenShiftClustersNodePool";
 const AUTH: &str = "HcpOpenShiftClustersExternalAuth";
 
+const KEY: &str = "etcd.dataEncryption.customerManaged.kms.activeKey.name";
+const KEY_VERSION: &str = "etcd.dataEncryption.customerManaged.kms.activeKey.version";
+const VISIBILITY: &str = "etcd.dataEncryption.customerManaged.kms.visibility";
+
 /// A patch of the resources of a kind, with marks where it must be found fault with.
 struct Case {
     kind: &'static str,
@@ -70,6 +74,12 @@ fn good(kind: &'static str, names: &'static str, values: &[&str]) -> Vec<Case> {
 fn bad(kind: &'static str, mark: &str, names: &'static str, values: &[&str]) -> Vec<Case> {
     let marked = values.iter().map(|value| format!("{value} # {mark}"));
     marked.map(|value| at(kind, names, &value)).collect()
+}
+
+/// The sound fleet as a definition, in this version of Azure's API.
+fn defined_in(version: &str) -> String {
+    let spec = format!("\nspec:\n  armAPIVersion: {version}\n");
+    DEFINITION.replace("\nspec:\n", &spec)
 }
 
 /// `["x", "x"]`, so many times.

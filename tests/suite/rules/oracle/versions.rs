@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::stage::{DEFINITION, by_hand, found, overlay};
-use super::{CLUSTER, at};
+use super::super::stage::{by_hand, found, overlay};
+use super::{CLUSTER, at, defined_in};
 
 /// The fleet written by hand in this version of the API.
 fn written_in(version: &str) -> String {
@@ -20,12 +20,8 @@ fn as_set(marks: &[&str]) -> BTreeSet<String> {
 #[test]
 fn each_version_has_its_own_rules() {
     let over = |version: &str, names: &str, value: &str| {
-        let base = DEFINITION.replace(
-            "\nspec:\n",
-            &format!("\nspec:\n  armAPIVersion: {version}\n"),
-        );
         found(
-            &base,
+            &defined_in(version),
             &overlay(CLUSTER, &at(CLUSTER, names, value).patch),
             "",
         )
