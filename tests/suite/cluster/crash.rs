@@ -19,8 +19,7 @@ use serde_json::{Value as Json, json};
 
 use super::pipeline::Management;
 use crate::daemon::{SYNC, World};
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::patience::{PATIENCE, until};
 
 /// The fleet at first, in `namespace`.
 fn first(namespace: &str) -> String {
@@ -141,10 +140,10 @@ fn live(cluster: &Management, namespace: &str, kill_at: Option<usize>) -> (Outco
     }
     // The watch may be a moment behind.
     let seen = |deeds: &BTreeMap<String, usize>| deeds.contains_key("DELETED goes");
-    let began = Instant::now();
-    while !seen(&deeds.lock().unwrap()) && began.elapsed() < PATIENCE {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until(
+        || seen(&deeds.lock().unwrap()).then_some(()),
+        || format!("{namespace}: {:?}", deeds.lock().unwrap()),
+    );
     let announced = announced.load(Ordering::SeqCst);
     drop(daemon);
     watcher.abort();

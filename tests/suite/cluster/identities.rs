@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::pipeline::{Management, apply};
 use crate::daemon::{DEFINITION, SYNC, World, identity};
+use crate::patience::until;
 
 const SPEED: u32 = 600;
 
@@ -40,10 +41,10 @@ fn a_control_plane_waits_until_its_identity_allows_it(cluster: &Management) {
         cluster.count("controlplane.cluster.x-k8s.io", "AROControlPlane"),
         0
     );
-    assert_eq!(
-        cluster.count("infrastructure.cluster.x-k8s.io", "AROCluster"),
-        1,
-        "the others go on"
+    let others = || cluster.count("infrastructure.cluster.x-k8s.io", "AROCluster");
+    until(
+        || (others() == 1).then_some(()),
+        || "the others do not go on".to_owned(),
     );
 
     // By labels, which the namespace does not have yet; then it has.

@@ -290,7 +290,7 @@ fn a_repository_is_followed(cluster: &Management) {
     let more =
         format!("{DEFINITION}  - name: mp2\n    version: 4.20.17\n    vmSize: Standard_D4s_v3\n");
     let second = world.push("main", Some(&broken), &more);
-    world.wait(&second, SYNC, CheckState::Pending);
+    world.told(&second, SYNC);
     world.kill();
     world.start(SPEED);
     let success = world.wait(&second, SYNC, CheckState::Success);

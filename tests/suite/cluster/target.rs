@@ -26,8 +26,8 @@ use tokio::runtime::Runtime;
 use super::kubernetes::Kubernetes;
 use super::pipeline::{anonymous, apply, serve, serve_router};
 use crate::daemon::World;
+use crate::patience::PATIENCE;
 
-const PATIENCE: Duration = Duration::from_secs(60);
 const HOME: &str = "fleets";
 const CHECK: &str = "capstan/prod/sync";
 const REFERENCE: &str = "{kubeconfigSecretRef: {name: mgmt}}";

@@ -3,7 +3,7 @@
 use capstan::plan::State;
 use serde_json::json;
 
-use super::stage::{Stage, annotated, map, on_real, prove, revision, theirs};
+use super::stage::{Stage, annotated, comes, map, on_real, prove, revision, theirs};
 
 #[test]
 fn what_somebody_changes_is_put_right_and_they_are_named() {
@@ -128,9 +128,9 @@ fn what_a_policy_makes_of_a_value_is_no_drift_and_costs_nothing_after_a_restart(
             "spec": {"policyName": stage.namespace}})).await;
         let is_theirs =
             |map: &serde_json::Value| map["data"] == json!({"k": "theirs", "added": "1"});
-        while !is_theirs(&stage.would_be(&theirs("a", &json!({"k": "ours"}))).await) {
-            tokio::time::sleep(tokio::time::Duration::from_millis(50)).await;
-        }
+        let ours = theirs("a", &json!({"k": "ours"}));
+        let is_served = comes(async || is_theirs(&stage.would_be(&ours).await));
+        assert!(is_served.await, "the policy never took effect");
         let kept = stage.keep(&map("a", "ours"), &revision("1")).await;
         assert!(is_theirs(
             &stage.config_map("a").await.expect("it is there")

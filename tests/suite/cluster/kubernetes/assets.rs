@@ -12,7 +12,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 const TOKEN: &str = "suite";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// Runs a program until standard input ends: with its parent, even one that is killed.
 const UNTIL_INPUT_ENDS: &str = r#""$0" "$@" & cat >/dev/null; kill $!; wait $!"#;

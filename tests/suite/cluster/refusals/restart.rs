@@ -11,12 +11,36 @@ use capstan::model::CheckState;
 use http::{Response, StatusCode};
 use kube::Client;
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 use tokio::runtime::Runtime;
 
 use super::stage::{FREE, Stage};
 use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::pipeline::anonymous;
+
+/// An address that is ours as long as this socket is bound to it: nobody else gets its port, and nobody
+/// answers there until another socket of ours listens.
+struct Address(TcpSocket);
+
+impl Address {
+    fn new() -> Self {
+        Self(bound("127.0.0.1:0"))
+    }
+
+    fn name(&self) -> String {
+        self.0.local_addr().expect("an address").to_string()
+    }
+}
+
+/// A socket that may share its address with others that do not listen.
+fn bound(address: &str) -> TcpSocket {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_reuseaddr(true).expect("its address is shared");
+    socket
+        .bind(address.parse().expect("an address"))
+        .expect("the address is free");
+    socket
+}
 
 /// The server behind an address that stays: that of the server itself is another each time. Nobody
 /// answers there while it is stopped.
@@ -26,22 +50,21 @@ struct Front {
 }
 
 impl Front {
-    fn start(dir: &Path, address: &str) -> Option<(Self, String)> {
+    fn start(dir: &Path, address: &Address) -> Option<Self> {
         let server = Kubernetes::with_data(dir)?;
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let runtime = builder.worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let client = runtime.block_on(server.client());
-        let listener = runtime.block_on(TcpListener::bind(address));
-        let listener = listener.expect("the address is free");
-        let address = listener.local_addr().expect("an address").to_string();
+        let listener = runtime.block_on(async { bound(&address.name()).listen(1024) });
+        let listener = listener.expect("nobody else listens there");
         let client = Arc::new(client);
         let router = Router::new().fallback(move |request: Request| {
             let client = Arc::clone(&client);
             async move { passed_on(&client, request).await }
         });
         runtime.spawn(async move { axum::serve(listener, router).await });
-        Some((Self { server, runtime }, address))
+        Some(Self { server, runtime })
     }
 
     /// Cuts every connection, and kills the server.
@@ -70,10 +93,11 @@ async fn passed_on(client: &Client, request: Request) -> Response<Body> {
 #[test]
 fn a_daemon_outlives_a_restart_of_the_api_server() {
     let data = tempfile::tempdir().expect("a directory");
-    let Some((front, address)) = Front::start(data.path(), "127.0.0.1:0") else {
+    let address = Address::new();
+    let Some(front) = Front::start(data.path(), &address) else {
         return;
     };
-    let stage = Stage::at(&anonymous(&address), "restart");
+    let stage = Stage::at(&anonymous(&address.name()), "restart");
     let mut daemon = stage.daemon(&stage.kubeconfig, FREE);
     daemon.succeeds();
     front.stop();
@@ -88,7 +112,7 @@ fn a_daemon_outlives_a_restart_of_the_api_server() {
             .starts_with("nothing can be applied: ConfigMap/"),
         "{check:#?}"
     );
-    let (_front, _) = Front::start(data.path(), &address).expect("it started before");
+    let _front = Front::start(data.path(), &address).expect("it started before");
     daemon.succeeds();
     assert!(stage.has(&stage.path("configmaps/more")));
     // What somebody changes is seen again.

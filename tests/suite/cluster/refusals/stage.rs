@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use axum::Router;
 use capstan::adapters::kubernetes::{Access, connect};
@@ -20,9 +19,7 @@ use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::pipeline::{anonymous, apply, serve_router};
 use crate::cluster::servers::Server;
 use crate::daemon::{SYNC, World};
-
-/// Longer than the back-offs that a test waits for.
-const PATIENCE: Duration = Duration::from_secs(240);
+use crate::patience::until;
 
 pub(super) struct Stage {
     /// Of somebody who may do everything.
@@ -161,11 +158,7 @@ impl Stage {
     }
 
     pub(super) fn until(&self, what: &str, holds: impl Fn() -> bool) {
-        let start = Instant::now();
-        while !holds() {
-            assert!(start.elapsed() < PATIENCE, "never: {what}");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        until(|| holds().then_some(()), || format!("never: {what}"));
     }
 
     /// A kubeconfig of another user of the same server.
@@ -258,19 +251,15 @@ impl Daemon {
 
     /// The check of the newest revision once it is in this state and says all of this.
     pub(super) fn until(&self, state: CheckState, parts: &[&str]) -> Check {
-        let start = Instant::now();
-        loop {
-            let check = self.world.check(&self.revision, SYNC);
-            let wanted = check.clone().filter(|check| {
-                let said = format!("{}\n{}", check.title, check.summary);
-                check.state == state && parts.iter().all(|part| said.contains(part))
-            });
-            if let Some(check) = wanted {
-                return check;
-            }
-            assert!(start.elapsed() < PATIENCE, "{parts:?} is not in {check:#?}");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        let check = || self.world.check(&self.revision, SYNC);
+        let is_wanted = |check: &Check| {
+            let said = format!("{}\n{}", check.title, check.summary);
+            check.state == state && parts.iter().all(|part| said.contains(part))
+        };
+        until(
+            || check().filter(is_wanted),
+            || format!("{parts:?} is not in {:#?}", check()),
+        )
     }
 
     pub(super) fn succeeds(&self) {

@@ -3,7 +3,7 @@
 mod reads;
 
 use std::process::Output;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use capstan::adapters::sim::actors::{self, Failure};
 use capstan::plan::{ApplySet, Parent};
@@ -12,8 +12,8 @@ use kube::core::GroupVersionKind;
 use serde_json::{Value as Json, json};
 
 use super::pipeline::{Management, apply};
+use crate::patience;
 
-const PATIENCE: Duration = Duration::from_secs(120);
 /// So that the nine minutes of an HCP cluster take nine seconds, in which it must be seen.
 const HALF_WAY: u32 = 60;
 const HASTE: u32 = 600;
@@ -68,14 +68,11 @@ fn status(cluster: &Management) -> Json {
 
 /// The first status of which `done` holds.
 fn until(cluster: &Management, done: impl Fn(&Json) -> bool) -> Json {
-    let start = Instant::now();
-    loop {
-        let status = status(cluster);
-        if done(&status) {
-            return status;
-        }
-        assert!(start.elapsed() < PATIENCE, "{status:#}");
-    }
+    let status = || status(cluster);
+    patience::until(
+        || Some(status()).filter(&done),
+        || format!("{:#}", status()),
+    )
 }
 
 fn blocker(status: &Json) -> &Json {
