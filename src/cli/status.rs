@@ -17,9 +17,10 @@ const STRAYS: usize = 20;
 /// How many objects are named that have the same cause.
 const NAMED: usize = 3;
 /// What is counted besides what is ready, the worst first.
-const COUNTED: [Phase; 8] = [
+const COUNTED: [Phase; 9] = [
     Phase::Failed,
     Phase::NotServed,
+    Phase::Missing,
     Phase::Retrying,
     Phase::Deleting,
     Phase::Waiting,
@@ -35,7 +36,7 @@ pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyh
         .survey
         .fleets
         .iter()
-        .map(|(set, parent)| (set, parent, look.scene.fleet(set)))
+        .map(|(set, parent)| (set, parent, look.scene.fleet(set, parent)))
         .collect();
     ui.data(&match args.format {
         DataFormat::Text => text(&look, &fleets),
@@ -55,7 +56,11 @@ fn text(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> String {
             out.push_str(&wrapped("  source    ", &parent.source));
         }
         out.push_str(&wrapped("  revision  ", &revisions(parent)));
-        let _ = writeln!(out, "  objects   {}\n", counts(view));
+        let _ = writeln!(out, "  objects   {}", counts(view));
+        if let Some(missing) = missing(parent, view) {
+            out.push_str(&wrapped("  missing   ", &missing));
+        }
+        out.push('\n');
         let width = |cluster: &ClusterView| name(look, cluster).len();
         let width = view.clusters.iter().map(width).max().unwrap_or_default();
         for cluster in &view.clusters {
@@ -116,6 +121,13 @@ fn counts(view: &FleetView) -> String {
         [] => ready,
         others => format!("{ready}; {}", others.join(", ")),
     }
+}
+
+/// `3 of the 12 objects that the fleet applies were not found`.
+fn missing(parent: &Parent, view: &FleetView) -> Option<String> {
+    let (wanted, missing) = (parent.objects?, view.missing);
+    (missing > 0)
+        .then(|| format!("{missing} of the {wanted} objects that the fleet applies were not found"))
 }
 
 fn name(look: &Look, cluster: &ClusterView) -> String {
@@ -230,7 +242,7 @@ fn report(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> Json {
             "source": parent.source,
             "revisions": {"applying": parent.applying, "applied": parent.applied, "ready": parent.ready},
             "ready": view.is_ready(),
-            "objects": {"total": view.total(), "states": phases},
+            "objects": {"total": view.total(), "states": phases, "wanted": parent.objects, "missing": view.missing},
             "clusters": clusters.collect::<Vec<_>>(),
             "ofNoCluster": strays.collect::<Vec<_>>(),
         })

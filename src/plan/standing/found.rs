@@ -22,6 +22,8 @@ pub struct Found {
     pub asked: BTreeSet<ObjectId>,
     /// What could not be looked for.
     pub gaps: Vec<Gap>,
+    /// What of the fleets could not be applied, and why, as their parents say.
+    pub failing: BTreeMap<ObjectId, String>,
 }
 
 /// Objects that could not be read.

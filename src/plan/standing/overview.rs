@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Chain, Phase, Scene};
 use crate::api::kinds::CAPI;
-use crate::plan::ApplySet;
+use crate::plan::{ApplySet, Parent};
 
 /// One fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +16,11 @@ pub struct FleetView {
     pub clusters: Vec<ClusterView>,
     /// What is not ready and belongs to no cluster, by what blocks it; the worst first.
     pub strays: Vec<Stray>,
+    /// How many objects of its revision were not found, those included that are not named for want of room
+    /// or of a reason. An older Capstan does not say how many there are to be: then none.
+    pub missing: usize,
+    /// Whether its revision was not applied to its end; what an older Capstan wrote does not tell either.
+    pub behind: bool,
 }
 
 /// Objects of no cluster that one object blocks.
@@ -55,21 +60,30 @@ impl FleetView {
         self.counts.get(&phase).copied().unwrap_or_default()
     }
 
-    /// Whether all of it is ready.
+    /// Whether all of it is there and ready.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.count(Phase::Ready) == self.total()
+        self.count(Phase::Ready) == self.total() && self.missing == 0 && !self.behind
     }
 }
 
 impl Scene {
-    /// The fleet whose members `set` labels.
+    /// The fleet whose members `set` labels, and of which `parent` speaks.
     #[must_use]
-    pub fn fleet(&self, set: &ApplySet) -> FleetView {
+    pub fn fleet(&self, set: &ApplySet, parent: &Parent) -> FleetView {
         let id = set.id();
         let vertices = 0..self.graph.vertices.len();
-        let members: Vec<usize> = vertices.filter(|at| self.set(*at) == id).collect();
-        let mut view = FleetView::default();
+        let mut members: BTreeSet<usize> = vertices.filter(|at| self.set(*at) == id).collect();
+        let there = members.len();
+        members.extend(parent.failing.keys().filter_map(|id| self.at(id)));
+        let mut view = FleetView {
+            missing: parent.objects.map_or(0, |wanted| {
+                wanted.saturating_sub(there).max(members.len() - there)
+            }),
+            behind: parent.objects.is_some() && parent.applied != parent.applying,
+            ..FleetView::default()
+        };
+        let members: Vec<usize> = members.into_iter().collect();
         let mut parts = BTreeSet::new();
         for root in members
             .iter()
@@ -89,6 +103,9 @@ impl Scene {
         for at in self.with_carried(&members) {
             *view.counts.entry(self.standing(at).phase).or_default() += 1;
         }
+        // What keeps a cluster is told there.
+        let chains = view.clusters.iter();
+        parts.extend(chains.filter_map(|cluster| Some(cluster.chain.as_ref()?.blocker())));
         let others = members.into_iter().filter(|at| !parts.contains(at));
         view.strays = self.strays(others);
         view

@@ -73,7 +73,10 @@ pub async fn survey(client: &Client, wanted: &Wanted) -> Result<Survey, SurveyEr
         reader,
         kinds,
         namespaces: namespaces(&fleets),
-        found: Found::default(),
+        found: Found {
+            failing: failing(&fleets),
+            ..Found::default()
+        },
     };
     surveyor.members(&fleets).await?;
     surveyor.children().await?;
@@ -104,6 +107,12 @@ fn namespaces(fleets: &[(ApplySet, Parent)]) -> BTreeSet<String> {
         .iter()
         .flat_map(|(_, parent)| parent.namespaces.clone());
     own.chain(others).collect()
+}
+
+/// What could not be applied of any.
+fn failing(fleets: &[(ApplySet, Parent)]) -> BTreeMap<ObjectId, String> {
+    let parents = fleets.iter().map(|(_, parent)| parent.failing.clone());
+    parents.flatten().collect()
 }
 
 struct Surveyor {

@@ -110,10 +110,10 @@ fn what_is_gone_before_its_owner_is_not_counted() {
     };
     let [root, aro, _] = cluster().map(|part| member(deleted(part, &["x"])));
     let scene = Scene::new(&found(&[namespace(), root.clone(), aro, ready(rg("rg"))]));
-    let view = scene.fleet(&set);
+    let view = scene.fleet(&set, &Parent::default());
     assert_eq!(view.total(), 3, "the vault is gone");
     assert_eq!(view.clusters[0].phase, Phase::Deleting);
-    let view = Scene::new(&found(&[namespace(), root])).fleet(&set);
+    let view = Scene::new(&found(&[namespace(), root])).fleet(&set, &Parent::default());
     assert_eq!(view.total(), 1);
     assert_eq!((view.clusters.len(), view.strays.len()), (1, 0));
 }
@@ -135,7 +135,7 @@ fn parts_without_their_cluster_miss_it() {
             ("Cluster/ns/c", Phase::Missing)
         );
     }
-    let view = scene.fleet(&set);
+    let view = scene.fleet(&set, &Parent::default());
     let parts = ["AROCluster/ns/c", "AROControlPlane/ns/c"].map(|part| index(&scene, part));
     let mut expected = Stray {
         blocker: index(&scene, "Cluster/ns/c"),

@@ -72,7 +72,7 @@ fn a_fleet_is_its_members_and_what_they_carry() {
         alien,
     ];
     let scene = Scene::new(&found(&objects));
-    let view = scene.fleet(&set);
+    let view = scene.fleet(&set, &Parent::default());
     assert_eq!((view.total(), view.count(Phase::Ready)), (7, 1));
     assert_eq!(
         (view.count(Phase::Retrying), view.count(Phase::NotMade)),
@@ -95,7 +95,7 @@ fn a_fleet_is_its_members_and_what_they_carry() {
     assert_eq!(scene.id(blocker).to_string(), "Vault/ns/kv");
     assert!(!view.is_ready());
     assert_eq!(
-        scene.fleet(&ApplySet::new("other", "x")),
+        scene.fleet(&ApplySet::new("other", "x"), &Parent::default()),
         FleetView::default()
     );
 }

@@ -6,13 +6,14 @@ mod absent;
 mod blocking;
 mod leaving;
 mod members;
+mod refused;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::api::labels::PART_OF;
-use crate::plan::ApplySet;
+use crate::plan::{ApplySet, Parent};
 
 const CAPI: &str = "cluster.x-k8s.io/v1beta2";
 const INFRA: &str = "infrastructure.cluster.x-k8s.io/v1beta2";

@@ -1,12 +1,14 @@
 //! `status` and `why` on both servers: the shipped program, and a cluster that is half made, or fails.
 
 mod reads;
+mod refused;
 
 use std::process::Output;
 use std::time::Duration;
 
 use capstan::adapters::sim::actors::{self, Failure};
 use capstan::plan::{ApplySet, Parent};
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject};
 use kube::core::GroupVersionKind;
 use serde_json::{Value as Json, json};
@@ -19,33 +21,20 @@ const HALF_WAY: u32 = 60;
 const HASTE: u32 = 600;
 const FLEET: &str = "examples/quickstart";
 
-/// Applies the example, with the parent of its set, which has more kinds if there are to be.
+/// Applies the example. The parent of its set has more kinds if there are to be.
 fn begin(cluster: &Management, more: &[(&str, &str)]) {
     let said = cluster.capstan(&["apply", FLEET]);
     assert!(said.status.success(), "{}", text(&said.stderr));
-    let kinds = [
-        ("cluster.x-k8s.io", "Cluster"),
-        ("cluster.x-k8s.io", "MachinePool"),
-        ("infrastructure.cluster.x-k8s.io", "AROCluster"),
-        ("infrastructure.cluster.x-k8s.io", "AROMachinePool"),
-        ("controlplane.cluster.x-k8s.io", "AROControlPlane"),
-    ];
-    let kinds = kinds.iter().chain(more);
     let set = ApplySet::new("local", "capstan-system");
-    let parent = Parent {
-        kinds: kinds
-            .map(|(group, kind)| ((*group).to_owned(), (*kind).to_owned()))
-            .collect(),
-        namespaces: ["clusters".to_owned()].into(),
-        source: FLEET.to_owned(),
-        applying: "2".to_owned(),
-        applied: "1".to_owned(),
-        ..Parent::default()
-    };
-    let namespace =
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "capstan-system"}});
+    let name = set.parent().name;
+    let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), "capstan-system");
     cluster.runtime.block_on(async {
-        apply(&cluster.client, &namespace).await;
+        let live = maps.get(&name).await.expect("it was written");
+        let live = serde_json::to_value(live).expect("JSON");
+        let mut parent = Parent::read(&set, &live).expect("it is ours");
+        let more = more.iter();
+        let more = more.map(|(group, kind)| ((*group).to_owned(), (*kind).to_owned()));
+        parent.kinds.extend(more);
         apply(&cluster.client, &parent.payload(&set)).await;
     });
 }
@@ -128,7 +117,7 @@ fn a_cluster_half_made_is_told(cluster: &Management) {
     until(cluster, |status| status["ready"] == true);
     let all = said(&cluster.capstan(&["status", "--fleet", "local"]), 0);
     assert!(
-        all.contains("\n  revision  2, being applied; last applied 1, last ready none\n"),
+        all.contains("\n  source    examples/quickstart\n  revision  none\n"),
         "{all}"
     );
     assert!(all.contains("\n  objects   55 of 55 ready\n"), "{all}");
