@@ -67,8 +67,13 @@ fn text(compared: &Compared) -> String {
     for (id, fate) in &compared.leaving {
         let _ = writeln!(out, "  {:<8} {id}{}", word(fate), why(fate));
     }
-    for (_, message) in &compared.refused {
-        let _ = writeln!(out, "\nrefused: {message}");
+    for (verb, told) in [
+        ("blocked", &compared.blocked),
+        ("refused", &compared.refused),
+    ] {
+        for (_, message) in told {
+            let _ = writeln!(out, "\n{verb}: {message}");
+        }
     }
     out
 }
@@ -141,12 +146,15 @@ fn json(compared: &Compared) -> serde_json::Value {
         .collect();
     let leaving = compared.leaving.iter();
     let leaving = leaving.map(|(id, fate)| json!({"object": id.to_string(), "change": word(fate), "message": why(fate).trim_start_matches([':', ',', ' '])}));
-    let refused = compared.refused.iter();
-    let refused =
-        refused.map(|(id, message)| json!({"object": id.to_string(), "message": message}));
+    let told = |all: &[(ObjectId, String)]| -> Vec<serde_json::Value> {
+        all.iter()
+            .map(|(id, message)| json!({"object": id.to_string(), "message": message}))
+            .collect()
+    };
     json!({
         "leaving": leaving.collect::<Vec<_>>(),
-        "refused": refused.collect::<Vec<_>>(),
+        "blocked": told(&compared.blocked),
+        "refused": told(&compared.refused),
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Plan",
         "steps": plan.steps.iter().map(step).collect::<Vec<_>>(),

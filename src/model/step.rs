@@ -53,6 +53,10 @@ pub enum Change {
     Orphan,
     /// It is deleted.
     Delete,
+    /// Nothing is done: what it needs is neither in the cluster nor in the fleet.
+    Blocked,
+    /// Nothing is done: the cluster, or whose object it is, stands against it.
+    Refused,
 }
 
 /// One thing to do, once its predecessors have come far enough. Plain data.

@@ -13,7 +13,10 @@ pub fn text(plan: &Plan) -> String {
     let counts: Vec<String> = impact
         .changes
         .iter()
-        .map(|(change, count)| format!("{count} to {}", word(*change)))
+        .map(|(change, count)| match change {
+            Change::Blocked | Change::Refused => format!("{count} {}", word(*change)),
+            _ => format!("{count} to {}", word(*change)),
+        })
         .collect();
     let counts = if plan.steps.is_empty() {
         "nothing to do".to_owned()
@@ -49,5 +52,7 @@ pub fn word(change: Change) -> &'static str {
         Change::Replace => "replace",
         Change::Orphan => "orphan",
         Change::Delete => "delete",
+        Change::Blocked => "blocked",
+        Change::Refused => "refused",
     }
 }

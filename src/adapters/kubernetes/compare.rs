@@ -41,8 +41,51 @@ pub struct Compared {
     pub consequences: BTreeMap<ObjectId, Vec<Consequence>>,
     /// What the cluster, or whose object it is, stands against.
     pub refused: Vec<(ObjectId, String)>,
+    /// What waits for something that neither the cluster nor the fleet has.
+    pub blocked: Vec<(ObjectId, String)>,
     /// Members that the plan lacks, and what becomes of them.
     pub leaving: BTreeMap<ObjectId, Fate>,
+}
+
+impl Compared {
+    /// Takes in what was found of a step. An error that is about more than its object comes back.
+    fn take_in(&mut self, at: usize, found: Result<Found, Error>) -> Option<Error> {
+        let id = self.plan.steps[at].object.clone();
+        let change = match found {
+            Ok(found) => {
+                let refused = found.refused.into_iter();
+                self.refused.extend(refused.map(|why| (id.clone(), why)));
+                if !found.fields.is_empty() {
+                    self.fields.insert(id.clone(), found.fields);
+                }
+                if !found.consequences.is_empty() {
+                    self.consequences.insert(id, found.consequences);
+                }
+                found.change
+            }
+            Err(Error::NotServed { .. }) if self.defines(at) => Change::Create,
+            Err(error @ Error::NotServed { .. }) => {
+                self.blocked.push((id, error.to_string()));
+                Change::Blocked
+            }
+            Err(
+                error @ (Error::Refused { .. } | Error::Foreign { .. } | Error::Withheld { .. }),
+            ) => {
+                self.refused.push((id, error.to_string()));
+                Change::Refused
+            }
+            Err(error) => return Some(error),
+        };
+        self.plan.steps[at].change = change;
+        None
+    }
+
+    /// Whether the fleet has the definition of the kind of a step.
+    fn defines(&self, at: usize) -> bool {
+        let steps = &self.plan.steps;
+        let mut before = steps[at].after.iter().map(|before| &steps[before.step]);
+        before.any(|step| step.object.kind == "CustomResourceDefinition")
+    }
 }
 
 /// Compares `plan` with what is there. `brake` says what may be removed.
@@ -75,29 +118,8 @@ pub async fn compare(
         ..Compared::default()
     };
     for (at, found) in found.into_iter().enumerate() {
-        let step = &mut compared.plan.steps[at];
-        let id = step.object.clone();
-        match found {
-            Ok(found) => {
-                step.change = found.change;
-                compared
-                    .refused
-                    .extend(found.refused.into_iter().map(|why| (id.clone(), why)));
-                if !found.fields.is_empty() {
-                    compared.fields.insert(id.clone(), found.fields);
-                }
-                if !found.consequences.is_empty() {
-                    compared.consequences.insert(id, found.consequences);
-                }
-            }
-            // Its definition may be part of the fleet.
-            Err(Error::NotServed { .. }) => step.change = Change::Create,
-            Err(
-                error @ (Error::Refused { .. } | Error::Foreign { .. } | Error::Withheld { .. }),
-            ) => {
-                compared.refused.push((id, error.to_string()));
-            }
-            Err(error) => return Err(error),
+        if let Some(error) = compared.take_in(at, found) {
+            return Err(error);
         }
     }
     let payloads = compared.plan.steps.iter().map(|step| {

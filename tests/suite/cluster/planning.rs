@@ -9,7 +9,7 @@ use capstan::adapters::sim::actors;
 use capstan::model::CheckState;
 use serde_json::Value as Json;
 
-use super::pipeline::Management;
+use super::pipeline::{Management, apply};
 use crate::daemon::{DEFINITION, PLAN, SYNC, World};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -109,11 +109,43 @@ fn a_refusal_says_that_it_is_for_good(cluster: &Management) {
     }
 }
 
+/// What will not be made is not told as if it were; what the fleet brings the definition for is.
+fn what_cannot_be_made_is_told(cluster: &Management) {
+    const WIDGETS: &str = "\
+{apiVersion: blocked.dev/v1, kind: Widget, metadata: {name: w, namespace: clusters}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: stranger, namespace: clusters}, data: {k: v}}
+";
+    let stranger = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "stranger", "namespace": "clusters"}});
+    cluster.runtime.block_on(apply(&cluster.client, &stranger));
+    let dir = tempfile::tempdir().expect("a directory");
+    let fleet = dir.path().display().to_string();
+    let plan = |yaml: &str| {
+        std::fs::write(dir.path().join("fleet.yaml"), yaml).expect("written");
+        cluster.capstan(&["plan", &fleet, "--name", "blocked", "--against", "live"])
+    };
+    let told = said(&plan(WIDGETS), 1);
+    for part in [
+        "plan: 1 blocked, 1 refused; ",
+        "  blocked  Widget/clusters/w\n",
+        "  refused  ConfigMap/clusters/stranger\n",
+        "\nblocked: Widget/clusters/w: the cluster does not serve Widget of blocked.dev/v1, nor any",
+        "\nrefused: ConfigMap/clusters/stranger: it is there already",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let alone = WIDGETS.split("---\n").next().expect("one");
+    assert!(said(&plan(alone), 0).starts_with("plan: 1 blocked; "));
+    let definition = "---\n{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.blocked.dev}, spec: {group: blocked.dev, scope: Namespaced, names: {kind: Widget, plural: widgets}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}\n";
+    assert!(said(&plan(&format!("{alone}{definition}")), 0).starts_with("plan: 2 to create; "));
+}
+
 #[test]
 fn the_simulator_is_planned_for() {
     let cluster = Management::simulated(SPEED, actors::Options::default());
     a_plan_says_what_a_change_means(&cluster);
     a_refusal_says_that_it_is_for_good(&cluster);
+    what_cannot_be_made_is_told(&cluster);
 }
 
 #[test]
@@ -121,6 +153,7 @@ fn kube_apiserver_is_planned_for() {
     if let Some(cluster) = Management::real(SPEED, actors::Options::default()) {
         a_plan_says_what_a_change_means(&cluster);
         a_refusal_says_that_it_is_for_good(&cluster);
+        what_cannot_be_made_is_told(&cluster);
     }
 }
 
