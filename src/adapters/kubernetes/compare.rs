@@ -84,7 +84,8 @@ impl Compared {
     fn defines(&self, at: usize) -> bool {
         let steps = &self.plan.steps;
         let mut before = steps[at].after.iter().map(|before| &steps[before.step]);
-        before.any(|step| step.object.kind == "CustomResourceDefinition")
+        let (group, kind) = ("apiextensions.k8s.io", "CustomResourceDefinition");
+        before.any(|step| step.object.is(group, kind))
     }
 }
 
