@@ -229,13 +229,29 @@ fn remark(comment: &str) -> Option<&str> {
     let mut parts = comment.split(" # ").map(str::trim);
     parts.find(|part| {
         let word = part.strip_prefix(MARK);
-        word.is_some_and(|word| word.starts_with(|c: char| c.is_alphanumeric()))
+        word.is_some_and(|word| word.starts_with(char::is_alphanumeric) || names_a_rule(word))
     })
+}
+
+/// Whether what follows `capstan:` and a blank was meant to be a remark, and is no prose.
+fn names_a_rule(said: &str) -> bool {
+    let mut words = said.split_whitespace();
+    let allows = words.next() == ALLOW.strip_prefix(MARK);
+    let is_id = |word: &str| {
+        let digits = word.split(',').next().and_then(|id| id.get(1..));
+        digits.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    allows && words.next().is_some_and(is_id)
 }
 
 /// The rules that a remark names, and the reason; or what is wrong with it.
 fn parts(said: &str) -> Result<(Vec<&str>, &str), String> {
     let (word, mut rest) = said.split_once(char::is_whitespace).unwrap_or((said, ""));
+    if word == MARK {
+        return Err(format!(
+            "there is no blank in `{ALLOW}`: this allows nothing"
+        ));
+    }
     if word != ALLOW {
         return Err(format!("`{word}` says nothing to Capstan"));
     }
@@ -368,6 +384,10 @@ d: 1
                 "capstan:alow N08 so",
                 "Y20 `capstan:alow` says nothing to Capstan",
             ),
+            (
+                "capstan: allow N08,N11 so",
+                "Y20 there is no blank in `capstan:allow`: this allows nothing",
+            ),
             ("capstan:allow N8 so", "Y21 there is no rule `N8`"),
         ] {
             let (told, _) = settled(&format!("a: 1 # {comment}\n"), &[]);
@@ -376,6 +396,8 @@ d: 1
         for text in [
             "a: 'x # capstan:allow N08'",
             "a: 1 # capstan: the tool",
+            "a: 1 # capstan: allow the pool to grow",
+            "a: 1 # capstan: allow",
             "a: |\n  # capstan:alow\n",
         ] {
             assert_eq!(settled(text, &[]).0, [""; 0], "{text}");
