@@ -27,9 +27,7 @@ pub(super) fn resource(b: &Blueprint) -> Node {
     });
     embedded(
         b,
-        RED_HAT_OPENSHIFT,
-        "HcpOpenShiftCluster",
-        &b.names.cluster,
+        [RED_HAT_OPENSHIFT, "HcpOpenShiftCluster", &b.names.cluster],
         spec,
     )
 }

@@ -17,9 +17,7 @@ pub(super) fn resource(b: &Blueprint) -> Option<Node> {
     });
     Some(embedded(
         b,
-        RED_HAT_OPENSHIFT,
-        KIND,
-        &b.names.external_auth,
+        [RED_HAT_OPENSHIFT, KIND, &b.names.external_auth],
         spec,
     ))
 }

@@ -17,7 +17,7 @@ pub(super) fn resource(b: &Blueprint, pool: &Pool) -> Node {
         "properties": pool.with(properties(b, pool), "properties"),
         "tags": b.value("tags"),
     });
-    embedded(b, RED_HAT_OPENSHIFT, KIND, &pool.names.kubernetes, spec)
+    embedded(b, [RED_HAT_OPENSHIFT, KIND, &pool.names.kubernetes], spec)
 }
 
 /// Replicas beside autoscaling are written as they were asked for: the rules refuse them.

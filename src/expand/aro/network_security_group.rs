@@ -14,7 +14,7 @@ pub(super) fn resource(b: &Blueprint) -> Node {
         "owner": {"name": &b.names.resource_group},
         "tags": b.value("tags"),
     });
-    embedded(b, NETWORK, KIND, &b.names.security_group, spec)
+    embedded(b, [NETWORK, KIND, &b.names.security_group], spec)
 }
 
 pub(super) fn reference(b: &Blueprint) -> Node {

@@ -11,5 +11,9 @@ pub(super) fn resource(b: &Blueprint) -> Node {
         "location": b.value("location"),
         "tags": b.value("tags"),
     });
-    embedded(b, RESOURCES, "ResourceGroup", &b.names.resource_group, spec)
+    embedded(
+        b,
+        [RESOURCES, "ResourceGroup", &b.names.resource_group],
+        spec,
+    )
 }

@@ -49,7 +49,7 @@ fn assigned(b: &Blueprint, scope: Scope, name: &str, spec: Node) -> Node {
         _ => false,
     };
     let frame = if shared && !stays { detached } else { embedded };
-    frame(b, AUTHORIZATION, KIND, name, spec)
+    frame(b, [AUTHORIZATION, KIND, name], spec)
 }
 
 fn key_officer(b: &Blueprint) -> Option<Node> {

@@ -37,7 +37,11 @@ fn resource(b: &Blueprint, identity: &Identity) -> Node {
         "tags": b.value("tags").filter(|_| !shared),
     });
     let frame = if shared { detached } else { embedded };
-    frame(b, MANAGED_IDENTITY, KIND, &b.names.identity(identity), spec)
+    frame(
+        b,
+        [MANAGED_IDENTITY, KIND, &b.names.identity(identity)],
+        spec,
+    )
 }
 
 /// What a shared identity is called in Azure; the line that names the pool is the one to edit.

@@ -28,7 +28,7 @@ pub(super) fn resource(b: &Blueprint) -> Option<Node> {
         },
         "tags": b.value("tags"),
     });
-    Some(embedded(b, KEYVAULT, KIND, &b.names.vault, spec))
+    Some(embedded(b, [KEYVAULT, KIND, &b.names.vault], spec))
 }
 
 /// Its Azure name.

@@ -15,5 +15,5 @@ pub(super) fn resource(b: &Blueprint) -> Node {
         },
         "tags": b.value("tags"),
     });
-    embedded(b, NETWORK, "VirtualNetwork", &b.names.network, spec)
+    embedded(b, [NETWORK, "VirtualNetwork", &b.names.network], spec)
 }

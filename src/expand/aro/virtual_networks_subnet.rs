@@ -24,7 +24,7 @@ fn nodes(b: &Blueprint) -> Node {
         "addressPrefix": b.value("network.subnetCIDR"),
         "networkSecurityGroup": {"reference": network_security_group::reference(b)},
     });
-    embedded(b, NETWORK, KIND, &b.names.subnet.kubernetes, spec)
+    embedded(b, [NETWORK, KIND, &b.names.subnet.kubernetes], spec)
 }
 
 /// It is delegated to Azure and has no security group.
@@ -40,9 +40,7 @@ fn integration(b: &Blueprint) -> Node {
     });
     embedded(
         b,
-        NETWORK,
-        KIND,
-        &b.names.integration_subnet.kubernetes,
+        [NETWORK, KIND, &b.names.integration_subnet.kubernetes],
         spec,
     )
 }

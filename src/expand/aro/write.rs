@@ -7,26 +7,14 @@ use crate::api::{kinds, labels};
 use crate::expand::node::node;
 use crate::model::{Node, Object};
 
-/// An embedded resource. Its namespace is written, since CAPZ reads it there.
-pub(super) fn embedded(
-    b: &Blueprint,
-    group: &str,
-    kind: &'static str,
-    name: &str,
-    spec: Node,
-) -> Node {
-    frame(b, None, [group, kind, name], spec)
+/// An embedded resource, by its group, kind and name. Its namespace is written, since CAPZ reads it there.
+pub(super) fn embedded(b: &Blueprint, id: [&str; 3], spec: Node) -> Node {
+    frame(b, None, id, spec)
 }
 
 /// The same, of a resource that stays in Azure when its object goes.
-pub(super) fn detached(
-    b: &Blueprint,
-    group: &str,
-    kind: &'static str,
-    name: &str,
-    spec: Node,
-) -> Node {
-    frame(b, Some("detach-on-delete"), [group, kind, name], spec)
+pub(super) fn detached(b: &Blueprint, id: [&str; 3], spec: Node) -> Node {
+    frame(b, Some("detach-on-delete"), id, spec)
 }
 
 fn frame(
