@@ -186,23 +186,22 @@ impl Documents {
                 self.overlays.extend(overlay);
             }
             (CAPSTAN, _) => self.findings.push(may_not_stand_here(&document, kind)),
-            (_, kind) if kind.ends_with("List") && document.get("items").is_some() => {
-                self.flatten(document)
-            }
+            _ if is_list(&document) => self.flatten(document),
             _ => self.raw_object(document),
         }
     }
 
     fn flatten(&mut self, mut list: Node) {
-        let Value::Map(map) = &mut list.value else {
-            return;
+        let items = match &mut list.value {
+            Value::Map(map) => map.remove("items"),
+            _ => None,
         };
-        if let Some(Node {
-            value: Value::List(items),
-            ..
-        }) = map.remove("items")
-        {
-            items.into_iter().for_each(|item| self.sort(item));
+        match items {
+            Some(Node {
+                value: Value::List(items),
+                ..
+            }) => items.into_iter().for_each(|item| self.sort(item)),
+            other => self.findings.push(no_items(&list, other.as_ref())),
         }
     }
 
@@ -248,28 +247,19 @@ impl Documents {
         let enforced = Enforced::of(&self.overlays);
         let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys());
         let mut objects = Vec::new();
-        let mut definitions: HashMap<ObjectId, Span> = HashMap::new();
+        let mut first = HashMap::new();
         let count = self.definitions.len();
         for node in std::mem::take(&mut self.definitions) {
             let id = cluster_definition::id(&node);
             let (merged, findings) = overlays.merge(node);
             self.findings
                 .extend(findings.into_iter().map(|found| found.of(&id)));
-            let (definition, findings) = cluster_definition::read(&merged);
-            self.findings.extend(findings);
-            let Some(definition) = definition else {
-                continue;
-            };
-            let here = definition.origin.span();
-            if let Some(first) = definitions.get(&definition.id) {
-                self.findings.push(duplicate(&definition.id, here, first));
-                continue;
+            let expanded = self.expand(&merged, &mut first);
+            if expanded.is_empty() {
+                overlays.without_objects(&merged);
             }
-            let (expanded, findings) = expand::expand(&definition);
-            self.findings.extend(findings);
             self.findings.extend(enforced.findings(&expanded));
             objects.extend(expanded);
-            definitions.insert(definition.id.clone(), here.clone());
         }
         // What is encrypted is not applied, so no patch has to fit it.
         let raw = std::mem::take(&mut self.raw).into_iter();
@@ -300,6 +290,24 @@ impl Documents {
             allowed,
             definitions: count,
         }
+    }
+
+    /// The objects of a definition; none of one that is broken, or that there is already.
+    fn expand(&mut self, merged: &Node, first: &mut HashMap<ObjectId, Span>) -> Vec<Object> {
+        let (definition, findings) = cluster_definition::read(merged);
+        self.findings.extend(findings);
+        let Some(definition) = definition else {
+            return Vec::new();
+        };
+        let here = definition.origin.span();
+        if let Some(first) = first.get(&definition.id) {
+            self.findings.push(duplicate(&definition.id, here, first));
+            return Vec::new();
+        }
+        first.insert(definition.id.clone(), here.clone());
+        let (expanded, findings) = expand::expand(&definition);
+        self.findings.extend(findings);
+        expanded
     }
 
     /// Keeps the first of objects with the same id.
@@ -336,6 +344,27 @@ fn cluster_wide(object: &Object) -> Option<(String, String)> {
     let wide = spec.text(&["scope"]) == Some("Cluster");
     let (group, kind) = (spec.text(&["group"])?, spec.text(&["names", "kind"])?);
     wide.then(|| (group.to_owned(), kind.to_owned()))
+}
+
+/// Whether a document is a list of objects. Kinds of others may end in `List` too: those have no `items`.
+fn is_list(document: &Node) -> bool {
+    let kind = document.text(&["kind"]).unwrap_or_default();
+    kind == "List" || kind.ends_with("List") && document.get("items").is_some()
+}
+
+/// The objects of a list stand elsewhere, or nowhere.
+fn no_items(list: &Node, items: Option<&Node>) -> Finding {
+    let finding = match items {
+        Some(items) => {
+            let message = "`items` must be a list: no object in it was read";
+            Finding::error("S02", message).at(items.span())
+        }
+        None => {
+            Finding::error("S03", "`items` is missing: this list has no objects").at(list.span())
+        }
+    };
+    let help = "write each object below `items:`, after `- `; a list without any has `items: []`";
+    finding.field(&Path::dotted("items")).help(help)
 }
 
 fn not_an_object(document: &Node) -> Finding {
@@ -413,6 +442,55 @@ sops: {mac: 'ENC[AES256_GCM,data:x,type:str]', version: 3.9.0}
         assert_eq!(outside, ["Secret/ns/s", "Namespace//ns"]);
         let found: Vec<&str> = compiled.findings.iter().map(|finding| finding.id).collect();
         assert_eq!(found, ["P05", "R04"]);
+    }
+
+    #[test]
+    fn a_list_that_lists_nothing_is_told() {
+        for (items, expected) in [
+            (
+                ", items: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}",
+                "S02 1:37",
+            ),
+            (", items: null", "S02 1:37"),
+            (", items:", "S02 1:30"),
+            ("", "S03 1:1"),
+            (", items: []", ""),
+        ] {
+            let compiled = compiled(&format!("{{apiVersion: v1, kind: List{items}}}\n"));
+            let found = compiled.findings.iter().map(|finding| {
+                let start = finding.span.as_ref().map(|span| span.start);
+                let (line, column) = start.map_or((0, 0), |start| (start.line, start.column));
+                format!("{} {line}:{column}", finding.id)
+            });
+            assert_eq!(found.collect::<Vec<_>>().join(", "), expected, "{items}");
+        }
+        let other = compiled("{apiVersion: x.dev/v1, kind: AllowList, metadata: {name: a}}");
+        assert_eq!(other.objects.len(), 1, "a kind of others");
+    }
+
+    #[test]
+    fn a_patch_for_a_definition_that_is_broken_is_not_told_to_be_for_nothing() {
+        let text = "\
+apiVersion: capstan.dev/v1alpha1
+kind: Overlay
+metadata: {name: o}
+spec:
+  merge: {nodePools: [{name: mp9, vmSize: Standard_D8s_v3}]}
+  patches: [{target: {kind: AROMachinePool}, patch: {metadata: {annotations: {a: b}}}}]
+---
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata: {name: one, namespace: clusters}
+spec:
+  location: uksouth
+  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
+  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
+  identityRef: {name: cluster-identity}
+  version: {id: '4.20'}
+  nodePools: [{name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 2}]
+";
+        let found = compiled(text).findings.into_iter().map(|found| found.id);
+        assert_eq!(found.collect::<Vec<_>>(), ["S03"]);
     }
 
     #[test]

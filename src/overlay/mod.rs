@@ -39,7 +39,7 @@ pub struct Overlays {
 struct Entry {
     overlay: Overlay,
     selected: bool,
-    /// Whether each of the patches met an object.
+    /// Whether each of the patches met an object, or might have.
     patched: Vec<bool>,
     /// Per file, a definition or object in it that the overlay has something for.
     reached: BTreeMap<Arc<str>, Span>,
@@ -67,6 +67,13 @@ impl Overlays {
     pub fn reached(&self) -> impl Iterator<Item = (&Overlay, &BTreeMap<Arc<str>, Span>)> {
         let entries = self.entries.iter();
         entries.map(|entry| (&entry.overlay, &entry.reached))
+    }
+
+    /// Of a definition that comes to no objects: the patches for it may have been for these.
+    pub fn without_objects(&mut self, definition: &Node) {
+        let its = |entry: &&mut Entry| select::selects(&entry.overlay, definition);
+        let entries = self.entries.iter_mut().filter(its);
+        entries.for_each(|entry| entry.patched.fill(true));
     }
 
     /// What was for nothing so far (O01): overlays that select nothing, and patches that match no
