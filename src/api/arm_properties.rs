@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::document::compiled;
+use super::fields;
 use crate::schema::Schema;
 
-/// Kind, type, fields. `[]` is a list, `{}` a map; what ends in `Reference` is one.
+/// Kind, type, fields: as [`fields`] reads them.
 const FIELDS: &[(&str, &str, &str)] = &[
     (
         "HcpOpenShiftCluster",
@@ -93,46 +94,6 @@ pub fn schema(kind: &str) -> Option<&'static Schema> {
 /// The same as a JSON schema; without fields for other kinds.
 #[must_use]
 pub fn json(kind: &str) -> Json {
-    let mut schema = json!({"type": "object"});
-    for (_, of, fields) in FIELDS.iter().filter(|(of, ..)| *of == kind) {
-        for field in fields.split_whitespace() {
-            let path: Vec<&str> = field.split('.').collect();
-            put(&mut schema, &path, leaf(of));
-        }
-    }
-    schema
-}
-
-fn leaf(of: &str) -> Json {
-    let text = json!({"type": "string"});
-    match of {
-        "reference" => json!({
-            "type": "object",
-            "properties": {"armId": text, "group": text, "kind": text, "name": text},
-        }),
-        of => json!({"type": of}),
-    }
-}
-
-/// Puts the schema of a field into that of the map it is in.
-fn put(map: &mut Json, path: &[&str], leaf: Json) {
-    let Some((field, rest)) = path.split_first() else {
-        *map = leaf;
-        return;
-    };
-    map["type"] = "object".into();
-    let name = field.trim_end_matches("[]").trim_end_matches("{}");
-    let slot = &mut map["properties"][name];
-    let inner = match field {
-        _ if field.ends_with("[]") => {
-            slot["type"] = "array".into();
-            &mut slot["items"]
-        }
-        _ if field.ends_with("{}") => {
-            slot["type"] = "object".into();
-            &mut slot["additionalProperties"]
-        }
-        _ => slot,
-    };
-    put(inner, rest, leaf);
+    let lines = FIELDS.iter().filter(|(of, ..)| *of == kind);
+    fields::schema(lines.map(|(_, of, fields)| (*of, *fields)))
 }

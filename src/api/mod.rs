@@ -18,6 +18,7 @@ pub mod conditions;
 pub mod crds;
 mod document;
 pub mod embedded;
+pub mod fields;
 pub mod fleet;
 pub mod kinds;
 pub mod labels;

@@ -20,6 +20,7 @@ mod key_version;
 mod pool;
 mod properties;
 mod secrets;
+mod shape;
 pub(crate) mod tenancy;
 mod version;
 mod way;
@@ -38,12 +39,17 @@ type ResourceRule = fn(&World<'_>, &Resource<'_>) -> Vec<Finding>;
 /// A rule of the resources of a whole fleet, which it goes through once.
 type FleetRule = fn(&World<'_>) -> Vec<Finding>;
 
-/// Every rule, in order of id.
+/// The rules of any object, in order of id.
 const RULES: &[Rule] = &[
     secrets::secrets_are_encrypted,
     secrets::texts_hold_no_secrets,
     secrets::encrypted_is_left_alone,
     secrets::no_ciphertext_is_applied,
+    shape::is_known,
+];
+
+/// The rules of admission, in order of id.
+const ADMISSION_RULES: &[Rule] = &[
     admission::resources_present,
     admission::resources_well_formed,
     admission::identity_ref_named,
@@ -108,9 +114,7 @@ const FLEET_RULES: &[FleetRule] = &[
 /// What the rules say of `objects`, by what the Fleet document says. Tenants are asked apart.
 #[must_use]
 pub fn check(objects: &[Object], terms: &Terms) -> Vec<Finding> {
-    let of_objects = objects
-        .iter()
-        .flat_map(|object| RULES.iter().flat_map(move |rule| rule(object)));
+    let of_objects = objects.iter().flat_map(of_object);
     let mut world = World::of(objects);
     world.experimental = terms.experimental;
     let of_kind = |(kind, rules): (&'static str, &'static [ResourceRule])| {
@@ -134,6 +138,24 @@ pub fn check(objects: &[Object], terms: &Terms) -> Vec<Finding> {
     let of_identities = allowed_namespaces::check(objects);
     let all = of_objects.chain(of_resources).chain(of_fleet);
     all.chain(of_identities).collect()
+}
+
+/// As at the API server, admission has nothing to say of what is of the wrong type.
+fn of_object(object: &Object) -> Vec<Finding> {
+    let all = |rules: &[Rule]| rules.iter().flat_map(|rule| rule(object)).collect();
+    let mut found: Vec<Finding> = all(RULES);
+    let mut admission: Vec<Finding> = all(ADMISSION_RULES);
+    let is_within = |finding: &Finding, wrong: &Finding| match (&finding.field, &wrong.field) {
+        (Some(field), Some(wrong)) => field.0.starts_with(&wrong.0),
+        _ => false,
+    };
+    let wrong = |finding: &Finding| {
+        let mut types = found.iter().filter(|found| found.id == "S02");
+        types.any(|wrong| is_within(finding, wrong))
+    };
+    admission.retain(|finding| !wrong(finding));
+    found.append(&mut admission);
+    found
 }
 
 /// Runs one rule on a YAML object and shows its findings as `id line:column message`.

@@ -1,4 +1,4 @@
-//! What ages: machine sizes, least versions, channels. Text files beside this, read once.
+//! What ages: machine sizes, least versions, channels, fields of Cluster API. Text files beside this, read once.
 
 use std::sync::OnceLock;
 
@@ -6,6 +6,7 @@ use super::version::Version;
 
 const VM_SIZES: &str = include_str!("node-vm-sizes.txt");
 const NODE_POOLS: &str = include_str!("node-pools.txt");
+const CLUSTER_API: &str = include_str!("cluster-api.txt");
 
 /// The machine sizes of node pools.
 pub(super) fn node_vm_sizes() -> &'static [String] {
@@ -39,6 +40,18 @@ pub(super) fn node_channels(experimental: bool) -> impl Iterator<Item = &'static
 /// The pairs of a pool's and a cluster's version that may meet across major versions, as `4.21/5.0`.
 pub(super) fn across_majors() -> impl Iterator<Item = &'static str> {
     words("across majors")
+}
+
+/// The fields below `spec` of a kind of Cluster API at a version, by type; none of others.
+pub(super) fn cluster_api<'a>(
+    kind: &'a str,
+    version: &'a str,
+) -> impl Iterator<Item = (&'static str, &'static str)> + 'a {
+    lines(CLUSTER_API).filter_map(move |(head, fields)| {
+        let mut versions = head.strip_prefix(kind)?.split_whitespace();
+        let of = versions.next_back()?;
+        versions.any(|one| one == version).then_some((of, fields))
+    })
 }
 
 fn words(name: &str) -> impl Iterator<Item = &'static str> {

@@ -1,0 +1,215 @@
+//! S: carriers, identities, and Cluster API's Cluster and MachinePool have the fields that there are. A
+//! misspelt one the API server would refuse, or drop and never tell.
+//!
+//! A version that is not known here may have fields that are not known here: it is left alone. So are
+//! `status`, which is never applied, and what a carrier lists, which has rules of its own.
+
+use std::sync::OnceLock;
+
+use serde_json::{Value as Json, json};
+
+use super::data;
+use crate::api::kinds::CAPI;
+use crate::api::{crds, fields};
+use crate::model::{Finding, Key, Node, Object, Path, Severity, Value};
+use crate::schema::{self, Schema};
+
+/// What objects of one kind and version are made of.
+struct Shape {
+    group: String,
+    kind: String,
+    version: String,
+    schema: Schema,
+}
+
+/// S01 to S05: the fields are known, and hold values that they take.
+pub(super) fn is_known(object: &Object) -> Vec<Finding> {
+    let its =
+        |shape: &&Shape| object.id.is(&shape.group, &shape.kind) && object.version == shape.version;
+    let Some(shape) = shapes().iter().find(its) else {
+        return Vec::new();
+    };
+    let (node, top) = (looked_at(object), Path::default());
+    let mut found = schema::findings(&shape.schema, &node, &top, Some(&object.id));
+    // Its releases add fields to a version that is there, and which release runs is not known here.
+    let may_be_new = |finding: &&mut Finding| shape.group == CAPI && finding.id == "S01";
+    for finding in found.iter_mut().filter(may_be_new) {
+        finding.severity = Severity::Warning;
+    }
+    found
+}
+
+/// The object without what is left alone: most of a carrier is what it lists.
+fn looked_at(object: &Object) -> Node {
+    let is_listed = |node: &Node| matches!(node.value, Value::List(_) | Value::Null);
+    let spec = |(key, node): (&Key, &Node)| {
+        let left = key.name == "resources" && is_listed(node);
+        (!left).then(|| (key.clone(), node.clone()))
+    };
+    let top = |(key, node): (&Key, &Node)| match &*key.name {
+        "status" => None,
+        "spec" => Some((key.clone(), some_of(node, spec))),
+        _ => Some((key.clone(), node.clone())),
+    };
+    some_of(&object.node, top)
+}
+
+/// A map with some of its entries; anything else as it is.
+fn some_of(node: &Node, of: impl Fn((&Key, &Node)) -> Option<(Key, Node)>) -> Node {
+    match node.as_map() {
+        Some(map) => Node::new(
+            Value::Map(map.iter().filter_map(of).collect()),
+            &node.origin,
+        ),
+        None => node.clone(),
+    }
+}
+
+fn shapes() -> &'static [Shape] {
+    static SHAPES: OnceLock<Vec<Shape>> = OnceLock::new();
+    SHAPES.get_or_init(|| {
+        let capi = ["Cluster", "MachinePool"].into_iter().flat_map(|kind| {
+            ["v1beta1", "v1beta2"].map(|version| {
+                let spec = fields::schema(data::cluster_api(kind, version));
+                shape([CAPI, kind, version], &spec)
+            })
+        });
+        crds::crds().iter().map(of_crd).chain(capi).collect()
+    })
+}
+
+fn of_crd(crd: &Json) -> Shape {
+    let (spec, version) = (&crd["spec"], &crd["spec"]["versions"][0]);
+    let id = [&spec["group"], &spec["names"]["kind"], &version["name"]];
+    let id = id.map(|name| name.as_str().unwrap_or_default());
+    let mut spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"].clone();
+    // V01 asks for them.
+    if let Some(required) = spec["required"].as_array_mut() {
+        required.retain(|name| name != "resources");
+    }
+    shape(id, &spec)
+}
+
+fn shape([group, kind, version]: [&str; 3], spec: &Json) -> Shape {
+    let schema = json!({"type": "object", "properties": {"spec": spec}});
+    Shape {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        version: version.to_owned(),
+        schema: Schema::from_json(&schema).expect("a schema of ours is one"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::said;
+
+    const NONE: [&str; 0] = [];
+
+    fn object(kind: &str, version: &str, rest: &str) -> String {
+        let group = match kind {
+            "Cluster" | "MachinePool" => "",
+            "AROControlPlane" => "controlplane.",
+            _ => "infrastructure.",
+        };
+        format!(
+            "apiVersion: {group}cluster.x-k8s.io/{version}\nkind: {kind}\nmetadata: {{name: a}}\n{rest}\n"
+        )
+    }
+
+    #[test]
+    fn what_is_misspelt_or_of_another_type_is_found_at_its_place() {
+        for (kind, version, rest, expected) in [
+            (
+                "AROCluster",
+                "v1beta2",
+                "spec: {resorces: []}",
+                "S01 4:8 unknown field `spec.resorces`",
+            ),
+            (
+                "AROCluster",
+                "v1beta2",
+                "resources: []",
+                "S01 4:1 unknown field `resources`",
+            ),
+            (
+                "AROCluster",
+                "v1beta2",
+                "spec: {resources: {}}",
+                "S02 4:19 `spec.resources` must be a list, not a map",
+            ),
+            (
+                "AROControlPlane",
+                "v1beta2",
+                "spec: {subscriptionId: x}",
+                "S01 4:8 unknown field `spec.subscriptionId`",
+            ),
+            (
+                "AROMachinePool",
+                "v1beta2",
+                "spec: {providerIDList: a}",
+                "S02 4:24 `spec.providerIDList` must be a list, not a string",
+            ),
+            (
+                "AzureClusterIdentity",
+                "v1beta1",
+                "spec: {type: WorkloadIdentity, tenantID: t, clientID: c, allowedNamespaces: {names: [a]}}",
+                "S01 4:78 unknown field `spec.allowedNamespaces.names`",
+            ),
+            (
+                "Cluster",
+                "v1beta2",
+                "spec: {infrastructureRef: {apiVersion: v1}}",
+                "S01 4:28 unknown field `spec.infrastructureRef.apiVersion`",
+            ),
+            (
+                "MachinePool",
+                "v1beta1",
+                "spec: {replicas: '3'}",
+                "S02 4:18 `spec.replicas` must be a whole number, not a string",
+            ),
+        ] {
+            let said = said(is_known, &object(kind, version, rest));
+            assert_eq!(said, [expected], "{kind} {rest}");
+        }
+    }
+
+    #[test]
+    fn what_others_judge_or_nobody_knows_is_left_alone() {
+        for (kind, version, rest) in [
+            ("AROCluster", "v1beta3", "spec: {unknown: 1}"),
+            (
+                "AzureClusterIdentity",
+                "v1alpha4",
+                "spec: {allowedNamespaces: [a]}",
+            ),
+            (
+                "AROCluster",
+                "v1beta2",
+                "spec: {resources: [null, text, {kind: A}]}\nstatus: {x: 1}",
+            ),
+            (
+                "Cluster",
+                "v1beta1",
+                "spec: {infrastructureRef: {apiVersion: v1}, topology: {x: 1}}",
+            ),
+            ("AROMachinePool", "v1beta2", ""),
+        ] {
+            let said = said(is_known, &object(kind, version, rest));
+            assert_eq!(said, NONE, "{kind} {rest}");
+        }
+    }
+
+    #[test]
+    fn a_newer_cluster_api_may_have_more_fields() {
+        let text = object("Cluster", "v1beta2", "spec: {pausd: true, paused: 1}");
+        let path = std::sync::Arc::from("a.yaml");
+        let document = crate::yaml::read(&path, text.as_bytes()).0.remove(0);
+        let object = Object::from_node(document, "").expect("an object");
+        let found = is_known(&object);
+        let told: Vec<_> = found.iter().map(|one| (one.id, one.severity)).collect();
+        assert_eq!(told, [("S01", Severity::Warning), ("S02", Severity::Error)]);
+        assert_eq!(found[0].help.as_deref(), Some("did you mean `paused`?"));
+    }
+}
