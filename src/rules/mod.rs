@@ -145,17 +145,18 @@ fn of_object(object: &Object) -> Vec<Finding> {
     let all = |rules: &[Rule]| rules.iter().flat_map(|rule| rule(object)).collect();
     let mut found: Vec<Finding> = all(RULES);
     let mut admission: Vec<Finding> = all(ADMISSION_RULES);
-    let is_within = |finding: &Finding, wrong: &Finding| match (&finding.field, &wrong.field) {
-        (Some(field), Some(wrong)) => field.0.starts_with(&wrong.0),
-        _ => false,
-    };
-    let wrong = |finding: &Finding| {
-        let mut types = found.iter().filter(|found| found.id == "S02");
-        types.any(|wrong| is_within(finding, wrong))
-    };
-    admission.retain(|finding| !wrong(finding));
+    admission.retain(|finding| !is_mistyped(finding, &found));
     found.append(&mut admission);
     found
+}
+
+/// Whether what a finding is about stands in something that is of the wrong type.
+fn is_mistyped(finding: &Finding, found: &[Finding]) -> bool {
+    let mut types = found.iter().filter(|found| found.id == "S02");
+    types.any(|wrong| match (&finding.field, &wrong.field) {
+        (Some(field), Some(wrong)) => field.0.starts_with(&wrong.0),
+        _ => false,
+    })
 }
 
 /// Runs one rule on a YAML object and shows its findings as `id line:column message`.
