@@ -1,0 +1,103 @@
+//! What a tree becomes that only the whole of compiling shows.
+
+use super::*;
+
+fn compiled(text: &str) -> Compiled {
+    let tree = Tree {
+        files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+        ..Tree::default()
+    };
+    compile(&tree, &[])
+}
+
+#[test]
+fn what_is_encrypted_is_not_applied_and_counts_as_there() {
+    let text = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: ns}
+data: {a: 'ENC[AES256_GCM,data:p673w==,iv:YY=,tag:UQ=,type:str]'}
+sops: {mac: 'ENC[AES256_GCM,data:x,type:str]', version: 3.9.0}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: ns, annotations: {config.kubernetes.io/depends-on: /namespaces/ns/Secret/s}}}
+";
+    let compiled = compiled(text);
+    let ids: Vec<String> = compiled
+        .objects
+        .iter()
+        .map(|one| one.id.to_string())
+        .collect();
+    assert_eq!(ids, ["ConfigMap/ns/c"]);
+    let outside: Vec<String> = compiled
+        .graph
+        .outside()
+        .map(|one| one.id.to_string())
+        .collect();
+    assert_eq!(outside, ["Secret/ns/s", "Namespace//ns"]);
+    let found: Vec<&str> = compiled.findings.iter().map(|finding| finding.id).collect();
+    assert_eq!(found, ["P05", "R04"]);
+}
+
+#[test]
+fn a_list_that_lists_nothing_is_told() {
+    for (items, expected) in [
+        (
+            ", items: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}",
+            "S02 1:37",
+        ),
+        (", items: null", "S02 1:37"),
+        (", items:", "S02 1:30"),
+        ("", "S03 1:1"),
+        (", items: []", ""),
+    ] {
+        let compiled = compiled(&format!("{{apiVersion: v1, kind: List{items}}}\n"));
+        let found = compiled.findings.iter().map(|finding| {
+            let start = finding.span.as_ref().map(|span| span.start);
+            let (line, column) = start.map_or((0, 0), |start| (start.line, start.column));
+            format!("{} {line}:{column}", finding.id)
+        });
+        assert_eq!(found.collect::<Vec<_>>().join(", "), expected, "{items}");
+    }
+    let other = compiled("{apiVersion: x.dev/v1, kind: AllowList, metadata: {name: a}}");
+    assert_eq!(other.objects.len(), 1, "a kind of others");
+}
+
+#[test]
+fn a_patch_for_a_definition_that_is_broken_is_not_told_to_be_for_nothing() {
+    let overlay = "\
+apiVersion: capstan.dev/v1alpha1
+kind: Overlay
+metadata: {name: o}
+spec:
+  merge: {nodePools: [{name: mp9, vmSize: Standard_D8s_v3}]}
+  patches: [{target: {kind: AROMachinePool}, patch: {metadata: {annotations: {a: b}}}}]
+---
+";
+    let text = format!("{overlay}{}", include_str!("../../tests/definition.yaml"));
+    let found = compiled(&text).findings.into_iter().map(|found| found.id);
+    assert_eq!(found.collect::<Vec<_>>(), ["S03"]);
+}
+
+#[test]
+fn a_kind_that_the_fleet_defines_for_the_whole_cluster_has_no_namespace() {
+    let text = "\
+{apiVersion: x.dev/v1, kind: Realm, metadata: {name: r}}
+---
+{apiVersion: x.dev/v1, kind: Other, metadata: {name: o}}
+---
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: realms.x.dev}, spec: {group: x.dev, scope: Cluster, names: {kind: Realm}}}
+";
+    let ids: Vec<String> = compiled(text)
+        .objects
+        .iter()
+        .map(|object| object.id.to_string())
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            "Realm//r",
+            "Other/default/o",
+            "CustomResourceDefinition//realms.x.dev"
+        ]
+    );
+}
