@@ -17,8 +17,6 @@ pub const READY: &str = "Ready";
 pub const SUCCEEDED: &str = "Succeeded";
 /// Any kind: it is not, and this is why (the message).
 pub const FAILED: &str = "Failed";
-/// Any kind: it could not be applied as the fleet has it. Told by `status`; no condition says it.
-pub const NOT_APPLIED: &str = "NotApplied";
 /// Any kind: Azure works on it.
 pub const PROVISIONING: &str = "Provisioning";
 

@@ -17,7 +17,7 @@ use crate::adapters::kubernetes::{self, Assignment};
 use crate::api::timeline;
 use crate::compile::Compiled;
 use crate::model::{Clock, ObjectId};
-use crate::plan::{self, ApplySet, ClusterSummary, Report, Summary, Tracker};
+use crate::plan::{self, ApplySet, ClusterSummary, Plan, Report, Summary, Tracker};
 use crate::settings::Environment;
 
 /// Exit 0 when everything was applied (with `--wait`: is ready).
@@ -52,13 +52,13 @@ async fn apply(
     }
     let embedded = compiled.embedded();
     // The plan says it all; of a large fleet the objects are half of what is held.
-    let plan = plan::into_plan(compiled.objects, &compiled.graph, set);
+    let plan = Arc::new(plan::into_plan(compiled.objects, &compiled.graph, set));
     let (sender, progress) = unbounded_channel();
     let clock = Arc::clone(&target.clock);
     let waiting = Waiting {
         tracker: Tracker::new(&compiled.graph, timeline::SETTLE, clock.now()),
+        plan: Arc::clone(&plan),
         settled: false,
-        resting: false,
         news: Vec::new(),
         told: BTreeMap::new(),
         stuck: None,
@@ -75,7 +75,7 @@ async fn apply(
         source: args.fleet.path.display().to_string(),
         prune: args.prune,
         approvals: Arc::new(move |_| approved.clone()),
-        ..Assignment::new(Arc::new(plan), embedded)
+        ..Assignment::new(plan, embedded)
     };
     let run = kubernetes::run_once(target, options, assignment, sender);
     let _runner = AbortOnDropHandle::new(tokio::spawn(run));
@@ -102,10 +102,9 @@ async fn apply(
 /// What is waited for.
 struct Waiting {
     tracker: Tracker,
+    plan: Arc<Plan>,
     /// Whether everything was applied, and removed what was to be.
     settled: bool,
-    /// Whether no step is under way, and what fails was written down.
-    resting: bool,
     /// What is to be said, of members that leave and of failures.
     news: Vec<String>,
     /// The failures that were said.
@@ -160,7 +159,9 @@ impl Waiting {
                 Some(why) => Some(End::Stuck(why)),
                 None if done => Some(End::Done),
                 // One failure does not keep the others from their turn.
-                None if summary.terminal && self.resting => Some(End::InVain),
+                None if summary.terminal && self.tracker.has_tried_all(&self.plan) => {
+                    Some(End::InVain)
+                }
                 None => None,
             };
             let news = std::mem::take(&mut self.news);
@@ -204,7 +205,6 @@ impl Waiting {
             Report::Object(progress) => drop(self.tracker.note(&progress)),
             Report::Leaving(id, leaving) => self.news.push(format!("{id}: {leaving}")),
             Report::Settled => self.settled = true,
-            Report::Resting(resting) => self.resting = resting,
             Report::Stuck(why) => self.stuck = Some(why),
             Report::Begun => {}
         }
@@ -239,8 +239,12 @@ mod tests {
         let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 60));
         let waiting = Waiting {
             tracker: Tracker::new(&compiled.graph, timeline::SETTLE, clock.now()),
+            plan: Arc::new(plan::against_none(
+                &compiled.objects,
+                &compiled.graph,
+                &ApplySet::new("test", "default"),
+            )),
             settled: false,
-            resting: false,
             news: Vec::new(),
             told: BTreeMap::new(),
             stuck: None,
@@ -302,7 +306,6 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 let _ = sender.send(progress(State::Applied, false));
                 let _ = sender.send((0, Report::Settled));
-                let _ = sender.send((0, Report::Resting(true)));
                 tokio::time::sleep(Duration::from_millis(300)).await;
                 let _ = sender.send(progress(state, terminal));
                 sender.closed().await;

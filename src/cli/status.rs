@@ -17,10 +17,9 @@ const STRAYS: usize = 20;
 /// How many objects are named that have the same cause.
 const NAMED: usize = 3;
 /// What is counted besides what is ready, the worst first.
-const COUNTED: [Phase; 9] = [
+const COUNTED: [Phase; 8] = [
     Phase::Failed,
     Phase::NotServed,
-    Phase::Missing,
     Phase::Retrying,
     Phase::Deleting,
     Phase::Waiting,
@@ -57,9 +56,7 @@ fn text(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> String {
         }
         out.push_str(&wrapped("  revision  ", &revisions(parent)));
         let _ = writeln!(out, "  objects   {}", counts(view));
-        if let Some(missing) = missing(parent, view) {
-            out.push_str(&wrapped("  missing   ", &missing));
-        }
+        out.push_str(&missing(parent, view));
         out.push('\n');
         let width = |cluster: &ClusterView| name(look, cluster).len();
         let width = view.clusters.iter().map(width).max().unwrap_or_default();
@@ -123,11 +120,18 @@ fn counts(view: &FleetView) -> String {
     }
 }
 
-/// `3 of the 12 objects that the fleet applies were not found`.
-fn missing(parent: &Parent, view: &FleetView) -> Option<String> {
-    let (wanted, missing) = (parent.objects?, view.missing);
-    (missing > 0)
-        .then(|| format!("{missing} of the {wanted} objects that the fleet applies were not found"))
+/// The line about what is not there, if there is any.
+fn missing(parent: &Parent, view: &FleetView) -> String {
+    let (wanted, missing) = (parent.objects.unwrap_or_default(), view.missing);
+    match missing {
+        0 => String::new(),
+        _ => wrapped(
+            "  missing   ",
+            &format!(
+                "{missing} of {wanted} objects are not there, or not its own; the commit's check, or `apply`, says why"
+            ),
+        ),
+    }
 }
 
 fn name(look: &Look, cluster: &ClusterView) -> String {

@@ -79,7 +79,6 @@ impl Sync {
             }
             Report::Settled => (self.settled, self.stuck) = (true, None),
             Report::Begun => self.stuck = None,
-            Report::Resting(_) => return false,
             Report::Stuck(why) => {
                 tracing::warn!(why, "nothing can be applied");
                 self.stuck = Some(why);

@@ -52,13 +52,6 @@ impl ObjectId {
         Some((id, version.to_owned()))
     }
 
-    /// A message about it without its name, with which many a message begins.
-    #[must_use]
-    pub fn unnamed<'a>(&self, message: &'a str) -> &'a str {
-        let rest = message.strip_prefix(&format!("{self}: "));
-        rest.unwrap_or(message)
-    }
-
     /// Whether this is the kind `kind` of `group`.
     #[must_use]
     pub fn is(&self, group: &str, kind: &str) -> bool {

@@ -4,7 +4,7 @@
 //! labelled with, and the parent to apply. Which objects are members is what their labels say; the
 //! parent only says where to look for them, how many there are to be, and how far the fleet has come.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,11 +16,6 @@ use crate::model::ObjectId;
 
 /// What may read and write the parent, and in which version.
 const TOOLING: &str = concat!("capstan/v", env!("CARGO_PKG_VERSION"));
-
-/// How many objects are told that could not be applied, and how many characters of each reason: the
-/// parent stays small.
-const MOST_FAILING: usize = 20;
-const LONGEST_REASON: usize = 500;
 
 /// The set of objects one fleet owns. Its parent is the ConfigMap `capstan-<fleet>` in `namespace`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,8 +73,6 @@ pub struct Parent {
     pub applying: String,
     /// How many objects that revision has; none where an older Capstan wrote the parent.
     pub objects: Option<usize>,
-    /// What of them could not be applied, and why, as far as that is [told](Self::told).
-    pub failing: BTreeMap<ObjectId, String>,
     /// The revision that was last applied to its end, what it removed included; empty for none.
     pub applied: String,
     /// The revision that last became ready; empty for none.
@@ -124,42 +117,22 @@ impl Parent {
             source: data("source"),
             applying: data("applying"),
             objects: data("objects").parse().ok(),
-            failing: data("failing").lines().filter_map(failure).collect(),
             applied: data("applied"),
             ready: data("ready"),
         })
     }
 
-    /// The same, with all that `planned` may make a member, and on the way to its revision. What fails of
-    /// that is known already when it is the same one again.
+    /// The same, with all that `planned` may make a member, and on the way to its revision.
     #[must_use]
     pub fn with(mut self, planned: Self) -> Self {
         self.kinds.extend(planned.kinds);
         self.namespaces.extend(planned.namespaces);
-        if self.applying != planned.applying {
-            self.failing.clear();
-        }
         Self {
             source: planned.source,
             applying: planned.applying,
             objects: planned.objects,
             ..self
         }
-    }
-
-    /// As much as is written of what fails and why: the first objects, each with the beginning of its
-    /// reason on one line.
-    pub fn told<'a>(
-        failing: impl Iterator<Item = (&'a ObjectId, &'a str)>,
-    ) -> BTreeMap<ObjectId, String> {
-        let brief = |why: &str| {
-            let words: Vec<&str> = why.split_whitespace().collect();
-            words.join(" ").chars().take(LONGEST_REASON).collect()
-        };
-        failing
-            .take(MOST_FAILING)
-            .map(|(id, why)| (id.clone(), brief(why)))
-            .collect()
     }
 
     /// The same as it is read again: without the namespaces that need not be named.
@@ -176,15 +149,13 @@ impl Parent {
         let ObjectId {
             name, namespace, ..
         } = set.parent();
-        let kinds = self.kinds.iter();
-        let kinds: BTreeSet<String> = kinds.map(|(group, kind)| printed(group, kind)).collect();
-        let failing: Vec<String> = self.failing.iter().map(line).collect();
+        let kinds: BTreeSet<String> = self.kinds.iter().map(printed).collect();
         let objects = self.objects.map(|count| count.to_string());
+        let objects = objects.unwrap_or_default();
         let data = [
             ("source", &self.source),
             ("applying", &self.applying),
-            ("objects", &objects.unwrap_or_default()),
-            ("failing", &failing.join("\n")),
+            ("objects", &objects),
             ("applied", &self.applied),
             ("ready", &self.ready),
         ];
@@ -226,26 +197,11 @@ fn group_kind(text: &str) -> (String, String) {
     (group.to_owned(), kind.to_owned())
 }
 
-fn printed(group: &str, kind: &str) -> String {
-    match group {
-        "" => kind.to_owned(),
+fn printed((group, kind): &(String, String)) -> String {
+    match group.as_str() {
+        "" => kind.clone(),
         group => format!("{kind}.{group}"),
     }
-}
-
-/// `Kind.group/namespace/name: why`
-fn line((id, why): (&ObjectId, &String)) -> String {
-    let kind = printed(&id.group, &id.kind);
-    format!("{kind}/{}/{}: {why}", id.namespace, id.name)
-}
-
-/// The same read again; none of what is no such line.
-fn failure(line: &str) -> Option<(ObjectId, String)> {
-    let (id, why) = line.split_once(": ")?;
-    let mut parts = id.splitn(3, '/');
-    let (group, kind) = group_kind(parts.next()?);
-    let id = ObjectId::new(group, kind, parts.next()?, parts.next()?);
-    Some((id, why.to_owned()))
 }
 
 #[cfg(test)]
@@ -273,17 +229,6 @@ mod tests {
             source: "/srv/config.git".to_owned(),
             applying: "2".to_owned(),
             objects: Some(12),
-            failing: [
-                (
-                    ObjectId::new("apps", "Deployment", "a", "d"),
-                    "no: 3 left".to_owned(),
-                ),
-                (
-                    ObjectId::new("", "Namespace", "", "system:x"),
-                    "no".to_owned(),
-                ),
-            ]
-            .into(),
             applied: "1".to_owned(),
             ready: String::new(),
         };
@@ -295,30 +240,6 @@ mod tests {
         );
         assert_eq!(annotations[labels::APPLY_SET_NAMESPACES], "a,b");
         assert_eq!(Parent::read(&set(), &payload), Ok(parent));
-    }
-
-    #[test]
-    fn what_fails_is_told_in_short_until_another_revision_comes() {
-        let id = |at: usize| ObjectId::new("", "ConfigMap", "a", format!("c{at:02}"));
-        let ids: Vec<ObjectId> = (0..30).map(id).collect();
-        let why = format!("no\n  {}", "x".repeat(1000));
-        let failing = Parent::told(ids.iter().map(|id| (id, why.as_str())));
-        assert_eq!(failing.len(), MOST_FAILING);
-        let told = &failing[&id(0)];
-        assert!(told.starts_with("no x") && told.len() == LONGEST_REASON);
-        let parent = |applying: &str| Parent {
-            applying: applying.to_owned(),
-            objects: Some(30),
-            ..Parent::default()
-        };
-        let before = Parent {
-            failing,
-            ..parent("1")
-        };
-        let written = before.payload(&set());
-        assert_eq!(Parent::read(&set(), &written).as_ref(), Ok(&before));
-        assert_eq!(before.clone().with(parent("1")), before, "a restart");
-        assert_eq!(before.with(parent("2")), parent("2"));
     }
 
     #[test]

@@ -7,10 +7,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::Plan;
 use crate::api::kinds::{AUTHORIZATION, CAPI, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
 use crate::api::timeline;
 use crate::graph::{Graph, Pace, Place, Schedule};
-use crate::model::{Health, HealthState, ObjectId};
+use crate::model::{Health, HealthState, Needed, ObjectId, Predecessor};
 
 /// The state of one object as people read it (DESIGN §12, `rehearse`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -211,6 +212,26 @@ impl Tracker {
         self.rows.iter().any(failed)
     }
 
+    /// Whether every step of `plan` had its turn, or waits for one that has not come far enough.
+    #[must_use]
+    pub fn has_tried_all(&self, plan: &Plan) -> bool {
+        let waits = |before: &Predecessor| {
+            let state = self.state(&plan.steps[before.step].object);
+            match before.until {
+                Needed::Applied => matches!(state, None | Some(State::Failed)),
+                Needed::Ready => state != Some(State::Ready),
+            }
+        };
+        let mut steps = plan.steps.iter();
+        steps.all(|step| self.state(&step.object).is_some() || step.after.iter().any(waits))
+    }
+
+    /// What was told of an object last in this run.
+    fn state(&self, id: &ObjectId) -> Option<State> {
+        let row = &self.rows[*self.by_id.get(id)?.first()?];
+        row.state.filter(|_| row.seen)
+    }
+
     /// The whole fleet at `now`.
     #[must_use]
     pub fn summary(&self, now: Timestamp) -> Summary {
@@ -313,7 +334,10 @@ impl Tracker {
                 .iter()
                 .map(|at| {
                     let id = self.graph.vertices[*at].id.clone();
-                    let message = id.unnamed(&self.rows[*at].message).to_owned();
+                    // Many a message begins with whom it is about.
+                    let message = &self.rows[*at].message;
+                    let rest = message.strip_prefix(&format!("{id}: "));
+                    let message = rest.unwrap_or(message).to_owned();
                     (id, message)
                 })
                 .collect(),
@@ -375,7 +399,7 @@ fn label(id: &ObjectId) -> String {
 mod tests {
     use super::*;
     use crate::graph;
-    use crate::model::Object;
+    use crate::model::{Object, Step};
 
     const FLEET: &str = "\
 {apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: rg}}
@@ -490,6 +514,25 @@ mod tests {
             summary.title(),
             "0/2 ready, Vault/default/v failed: QuotaExceeded: none left"
         );
+    }
+
+    #[test]
+    fn all_was_tried_when_what_is_left_waits_for_what_failed() {
+        let step = |kind: &str, after: &[(usize, Needed)]| {
+            Step::bare(progress(0, kind, State::Failed).object, after)
+        };
+        let plan = |after: &[(usize, Needed)]| Plan {
+            steps: vec![step("ResourceGroup", &[]), step("Vault", after)],
+            ..Plan::default()
+        };
+        let mut tracker = tracker();
+        assert!(!tracker.has_tried_all(&plan(&[])));
+        tracker.note(&progress(1, "ResourceGroup", State::Failed));
+        assert!(!tracker.has_tried_all(&plan(&[])), "the vault needs nobody");
+        assert!(tracker.has_tried_all(&plan(&[(0, Needed::Applied)])));
+        tracker.note(&progress(2, "ResourceGroup", State::Applied));
+        tracker.note(&progress(2, "Vault", State::Failed));
+        assert!(tracker.has_tried_all(&plan(&[])));
     }
 
     #[test]

@@ -12,8 +12,6 @@ pub enum Report {
     Leaving(ObjectId, Leaving),
     /// Everything was applied, and removed what was to be.
     Settled,
-    /// Whether no step is under way: what is not applied failed or waits, and the parent says what fails.
-    Resting(bool),
     /// Nothing can be done before this is mended.
     Stuck(String),
     /// It is mended: steps are begun.

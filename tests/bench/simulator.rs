@@ -69,7 +69,7 @@ async fn apply(plan: Arc<Plan>, set: &ApplySet) {
             Report::Settled => break,
             Report::Object(next) => assert_ne!(next.state, State::Failed, "{}", next.message),
             Report::Stuck(why) => unreachable!("{why}"),
-            Report::Leaving(..) | Report::Resting(_) | Report::Begun => {}
+            Report::Leaving(..) | Report::Begun => {}
         }
     }
     runner.abort();

@@ -139,6 +139,31 @@ impl Error {
         }
     }
 
+    /// The object it is about; none of the parent.
+    const fn object(&self) -> Option<&ObjectId> {
+        match self {
+            Self::Refused { object, .. }
+            | Self::NotServed { object, .. }
+            | Self::Unreachable { object, .. }
+            | Self::Silent { object, .. }
+            | Self::Foreign { object, .. }
+            | Self::Withheld { object, .. }
+            | Self::Unsendable { object, .. } => Some(object),
+            Self::Parent(_) => None,
+        }
+    }
+
+    /// The same in words, of another object: what is wrong with a kind is wrong with all its objects,
+    /// whichever of them was asked about.
+    pub(super) fn of(&self, other: &ObjectId) -> String {
+        let said = self.to_string();
+        let object = self.object().map(|object| format!("{object}: "));
+        match object.and_then(|object| said.strip_prefix(&object).map(str::to_owned)) {
+            Some(rest) => format!("{other}: {rest}"),
+            None => said,
+        }
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn class(&self) -> ErrorClass {

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, VecDeque};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Phase, Scene};
-use crate::api::conditions::NOT_APPLIED;
 use crate::api::kinds::is_aso;
 use crate::api::{suppliers, timeline};
 use crate::health;
@@ -103,8 +102,6 @@ impl Scene {
         );
         match standing.phase {
             Phase::Ready => STILL_THERE.to_owned(),
-            // Why says what to do.
-            _ if standing.reason == NOT_APPLIED => String::new(),
             Phase::Missing => missing(id),
             Phase::NotServed => suppliers::help(&id.group, &id.kind),
             Phase::NotMade if standing.reason.is_empty() => NOT_MADE.to_owned(),

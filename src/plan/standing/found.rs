@@ -22,8 +22,6 @@ pub struct Found {
     pub asked: BTreeSet<ObjectId>,
     /// What could not be looked for.
     pub gaps: Vec<Gap>,
-    /// What of the fleets could not be applied, and why, as their parents say.
-    pub failing: BTreeMap<ObjectId, String>,
 }
 
 /// Objects that could not be read.
@@ -193,6 +191,14 @@ impl Found {
         let objects = self.objects.iter().filter(|(id, _)| which(id));
         objects
             .filter_map(|(_, live)| readable(live, &origin))
+            .collect()
+    }
+
+    /// The kinds, by group, of which there may be objects that could not be read.
+    pub(super) fn unread(&self) -> BTreeSet<(String, String)> {
+        let unread = self.gaps.iter().filter(|gap| gap.lack != Lack::NotServed);
+        unread
+            .map(|gap| (gap.group.clone(), gap.kind.clone()))
             .collect()
     }
 

@@ -16,10 +16,10 @@ pub struct FleetView {
     pub clusters: Vec<ClusterView>,
     /// What is not ready and belongs to no cluster, by what blocks it; the worst first.
     pub strays: Vec<Stray>,
-    /// How many objects of its revision were not found, those included that are not named for want of room
-    /// or of a reason. An older Capstan does not say how many there are to be: then none.
+    /// How many objects of its revision are not there, or not its own; none where that is not known: an older
+    /// Capstan does not say how many there are to be, and not every kind may be read.
     pub missing: usize,
-    /// Whether its revision was not applied to its end; what an older Capstan wrote does not tell either.
+    /// Whether its revision was not applied to its end, where it is known how many objects that has.
     pub behind: bool,
 }
 
@@ -73,17 +73,14 @@ impl Scene {
     pub fn fleet(&self, set: &ApplySet, parent: &Parent) -> FleetView {
         let id = set.id();
         let vertices = 0..self.graph.vertices.len();
-        let mut members: BTreeSet<usize> = vertices.filter(|at| self.set(*at) == id).collect();
-        let there = members.len();
-        members.extend(parent.failing.keys().filter_map(|id| self.at(id)));
+        let members: Vec<usize> = vertices.filter(|at| self.set(*at) == id).collect();
+        let seen = !parent.kinds.iter().any(|kind| self.unread.contains(kind));
+        let wanted = parent.objects.filter(|_| seen).unwrap_or_default();
         let mut view = FleetView {
-            missing: parent.objects.map_or(0, |wanted| {
-                wanted.saturating_sub(there).max(members.len() - there)
-            }),
+            missing: wanted.saturating_sub(members.len()),
             behind: parent.objects.is_some() && parent.applied != parent.applying,
             ..FleetView::default()
         };
-        let members: Vec<usize> = members.into_iter().collect();
         let mut parts = BTreeSet::new();
         for root in members
             .iter()
@@ -103,9 +100,6 @@ impl Scene {
         for at in self.with_carried(&members) {
             *view.counts.entry(self.standing(at).phase).or_default() += 1;
         }
-        // What keeps a cluster is told there.
-        let chains = view.clusters.iter();
-        parts.extend(chains.filter_map(|cluster| Some(cluster.chain.as_ref()?.blocker())));
         let others = members.into_iter().filter(|at| !parts.contains(at));
         view.strays = self.strays(others);
         view

@@ -95,19 +95,6 @@ impl Standing {
         }
     }
 
-    /// The same of an object that could not be applied as the fleet has it. What is worse is told first.
-    pub(super) fn not_applied(self, why: &str) -> Self {
-        let phase = match self.phase {
-            Phase::Missing | Phase::Unknown => Phase::Missing,
-            Phase::NotServed | Phase::Failed | Phase::Deleting => return self,
-            _ => Phase::Retrying,
-        };
-        Self {
-            reason: c::NOT_APPLIED.to_owned(),
-            ..plain(phase, why)
-        }
-    }
-
     /// An object that `carrier` carries and has not made.
     pub(super) fn not_made(carrier: &ObjectId, live: Option<&Json>) -> Self {
         let mut standing = plain(Phase::NotMade, &format!("{carrier} has not made it yet"));

@@ -1,7 +1,6 @@
 //! The graph of live objects, and how each of them stands.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
 use super::found::{self, Presence};
 use super::{Found, Phase, Standing};
@@ -10,7 +9,7 @@ use crate::api::labels::PART_OF;
 use crate::api::{aso, embedded};
 use crate::graph::{self, Edge, Executor, Graph, Place, Vertex};
 use crate::health::Live;
-use crate::model::{Needed, Object, ObjectId, Origin, Span};
+use crate::model::{Needed, Object, ObjectId};
 
 /// The `why` of an edge from an object to one it controls.
 const CONTROLS: &str = "controls";
@@ -22,6 +21,8 @@ pub struct Scene {
     /// Per vertex: the id of the ApplySet it is labelled with; empty for none.
     sets: Vec<String>,
     by_id: HashMap<ObjectId, usize>,
+    /// Kinds, by group, of which there may be objects that could not be read.
+    pub(super) unread: BTreeSet<(String, String)>,
 }
 
 impl Scene {
@@ -35,12 +36,12 @@ impl Scene {
             standings: Vec::new(),
             sets: Vec::new(),
             by_id: HashMap::new(),
+            unread: found.unread(),
         };
         for (at, vertex) in scene.graph.vertices.iter().enumerate() {
             scene.by_id.entry(vertex.id.clone()).or_insert(at);
         }
         scene.add_dangling(&objects);
-        scene.add_failing(found);
         scene.add_controlled(found);
         scene.standings = scene.stand(found);
         scene.add_gates();
@@ -101,7 +102,13 @@ impl Scene {
             };
             for (to, until, why) in found::names(object) {
                 if !self.by_id.contains_key(&to) && !made.contains(&to) {
-                    self.add_outside(&to, &object.origin);
+                    let at = self.graph.vertices.len();
+                    self.by_id.insert(to.clone(), at);
+                    self.graph.vertices.push(Vertex {
+                        id: to.clone(),
+                        place: Place::Outside,
+                        origin: object.origin.clone(),
+                    });
                 }
                 let dangling = self.by_id.get(&to).copied();
                 let dangling =
@@ -111,31 +118,6 @@ impl Scene {
                 }
             }
         }
-    }
-
-    /// What could not be applied is looked at like what is there.
-    fn add_failing(&mut self, found: &Found) {
-        let origin = Origin::new(Span::top(&Arc::from("")));
-        for id in found.failing.keys() {
-            if !self.by_id.contains_key(id) {
-                self.add_outside(id, &origin);
-            }
-        }
-    }
-
-    fn add_outside(&mut self, id: &ObjectId, origin: &Origin) {
-        let at = self.graph.vertices.len();
-        self.by_id.insert(id.clone(), at);
-        self.graph.vertices.push(Vertex {
-            id: id.clone(),
-            place: Place::Outside,
-            origin: origin.clone(),
-        });
-    }
-
-    /// The object of this name, there or only named.
-    pub(super) fn at(&self, id: &ObjectId) -> Option<usize> {
-        self.by_id.get(id).copied()
     }
 
     /// An object waits for what it controls, as the objects themselves say.
@@ -210,7 +192,7 @@ impl Scene {
     }
 
     fn stand(&self, found: &Found) -> Vec<Standing> {
-        let alone = |vertex: &Vertex| match (found.presence(&vertex.id), vertex.place) {
+        let stand = |vertex: &Vertex| match (found.presence(&vertex.id), vertex.place) {
             (Presence::Absent, Place::Embedded(carrier)) => {
                 let carrier = &self.graph.vertices[carrier].id;
                 Standing::not_made(carrier, found.objects.get(carrier))
@@ -219,10 +201,6 @@ impl Scene {
                 Standing::of(&Presence::Unread)
             }
             (presence, _) => Standing::of(&presence),
-        };
-        let stand = |vertex: &Vertex| match found.failing.get(&vertex.id) {
-            Some(why) => alone(vertex).not_applied(why),
-            None => alone(vertex),
         };
         self.graph.vertices.iter().map(stand).collect()
     }

@@ -104,3 +104,23 @@ async fn nothing_is_sent_any_more_once_the_run_is_dropped() {
     );
     assert_eq!(stage.made(), ["rg"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_wrong_with_a_kind_is_told_of_each_object_in_the_same_words() {
+    let stage = Stage::new();
+    let widget = |at: usize| {
+        format!(
+            "---\n{{apiVersion: x.dev/v1, kind: Widget, metadata: {{name: w{at}, namespace: default}}}}\n"
+        )
+    };
+    let mut run = stage.run(&(0..3).map(widget).collect::<String>());
+    // Whoever asks again, nothing new is said.
+    for _ in 0..12 {
+        let told = run.until_told(|told| told.state == State::Failed).await;
+        let expected = format!(
+            "{}: the cluster does not serve Widget of x.dev/v1",
+            told.object
+        );
+        assert!(told.message.starts_with(&expected), "{}", told.message);
+    }
+}

@@ -127,16 +127,9 @@ impl Runner {
 
     /// Steps whose kind cannot be listed say why, and go on waiting.
     pub(super) fn interrupted(&mut self, kind: &Kind, broken: &Broken) {
-        let Some(work) = &mut self.work else { return };
-        let Some(parked) = work.parked.get(kind).cloned() else {
-            return;
-        };
-        work.obstructed.insert(kind.clone());
-        for at in parked {
+        let parked = self.work.as_ref().and_then(|work| work.parked.get(kind));
+        for at in parked.cloned().unwrap_or_default() {
             let why = format!("its kind cannot be watched: {}", broken.why);
-            if let Some(work) = self.work.as_mut().filter(|_| broken.denied) {
-                work.fails(at, &why);
-            }
             self.tell_step(at, State::Failed, broken.denied, why);
         }
     }

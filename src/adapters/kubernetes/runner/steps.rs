@@ -13,7 +13,7 @@ use super::{Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::api::kinds::CAPI;
 use crate::health::health;
-use crate::model::{ErrorClass, Health, ObjectId};
+use crate::model::{Health, ObjectId};
 use crate::plan::{self, Drift, Member, Progress, Standing, State};
 use serde_json::Value as Json;
 
@@ -52,11 +52,9 @@ impl Runner {
 
     /// The steps that waited for a kind.
     pub(super) fn unpark(&mut self, kind: &Kind) -> BTreeSet<usize> {
-        let Some(work) = &mut self.work else {
-            return BTreeSet::new();
-        };
-        work.obstructed.remove(kind);
-        work.parked.remove(kind).unwrap_or_default()
+        let work = self.work.as_mut();
+        work.and_then(|work| work.parked.remove(kind))
+            .unwrap_or_default()
     }
 
     /// The cluster has its own idea of where the objects of a kind are.
@@ -180,7 +178,6 @@ impl Runner {
         let first = !work.execution.is_applied(at);
         work.unapplied.remove(&key);
         work.failures.remove(&at);
-        work.recount |= work.failing.remove(&at).is_some();
         work.execution.applied(at);
         work.stirred = true;
         if first {
@@ -202,11 +199,7 @@ impl Runner {
         *failures = failures.saturating_add(1);
         let failures = *failures;
         let rest = rest(error.class(), failures, error.retry_after());
-        let why = error.to_string();
-        // What may pass any moment is not worth a write.
-        if error.class() != ErrorClass::Transient {
-            work.fails(at, &why);
-        }
+        let why = error.of(&work.keys[at]);
         self.tell_step(at, State::Failed, rest.in_vain, why);
         self.rest(rest.wait, Rester::Step(at, failures));
     }

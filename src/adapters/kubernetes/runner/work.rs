@@ -34,8 +34,6 @@ pub(super) struct Work {
     pub(super) queue: BTreeSet<usize>,
     /// Steps that wait for their kind to be listed.
     pub(super) parked: BTreeMap<Kind, BTreeSet<usize>>,
-    /// Those among these kinds that cannot be listed for now, which was told.
-    pub(super) obstructed: BTreeSet<Kind>,
     /// Steps that wait for something to be gone.
     pub(super) held: BTreeSet<usize>,
     /// Steps that are being sent.
@@ -44,8 +42,6 @@ pub(super) struct Work {
     pub(super) vanished: BTreeSet<usize>,
     /// Per step that rests: how often it failed in a row.
     pub(super) failures: BTreeMap<usize, u32>,
-    /// Per step that failed, also in an earlier run, by what does not pass by itself: why.
-    pub(super) failing: BTreeMap<usize, String>,
     pub(super) repairs: BTreeMap<usize, Repairs>,
     pub(super) brake: Brake,
     /// Members that leave, with what they refer to once that is known.
@@ -62,10 +58,7 @@ pub(super) struct Work {
     /// How often the parent could not be opened.
     openings: u32,
     settled: bool,
-    /// Whether it was told that no step is under way.
-    resting: bool,
-    /// Whether members have come or gone, or steps begun or ceased to fail, since the parent was looked at
-    /// last.
+    /// Whether members have come or gone since the parent was looked at last.
     pub(super) recount: bool,
 }
 
@@ -107,12 +100,10 @@ impl Work {
             keys,
             queue: BTreeSet::new(),
             parked: BTreeMap::new(),
-            obstructed: BTreeSet::new(),
             held: BTreeSet::new(),
             sent: BTreeSet::new(),
             vanished: BTreeSet::new(),
             failures: BTreeMap::new(),
-            failing: BTreeMap::new(),
             repairs: BTreeMap::new(),
             brake: Brake {
                 prune: assignment.prune,
@@ -127,7 +118,6 @@ impl Work {
             stirred: true,
             openings: 0,
             settled: false,
-            resting: false,
             recount: false,
             assignment,
         }
@@ -167,19 +157,6 @@ impl Work {
             objects: Some(self.keys.len()),
             ..Parent::default()
         }
-    }
-
-    /// What the parent is to say of what fails, the first steps first.
-    fn told_failing(&self) -> BTreeMap<ObjectId, String> {
-        let failing = self.failing.iter();
-        Parent::told(failing.map(|(at, why)| (&self.keys[*at], why.as_str())))
-    }
-
-    /// A step fails by what does not pass by itself.
-    pub(super) fn fails(&mut self, at: usize, why: &str) {
-        let why = self.keys[at].unnamed(why);
-        let known = self.failing.insert(at, why.to_owned());
-        self.recount |= known.as_deref() != Some(why);
     }
 }
 
@@ -269,12 +246,6 @@ impl Runner {
         let before = opened.before.unwrap_or_default();
         work.brake.unchanged = !revision.is_empty() && before.applied == *revision;
         work.brake.approved = opened.approved;
-        let failing = &opened.now.failing;
-        let known = failing
-            .iter()
-            .filter_map(|(id, why)| Some((*work.steps.get(id)?, why.clone())));
-        work.failing = known.collect();
-        work.recount = work.failing.len() < failing.len();
         work.parent = Some(opened.now);
         work.parent_version = opened.version;
         work.stirred = true;
@@ -377,81 +348,45 @@ impl Runner {
         work.parent.is_some() && self.kinds.are_still() && work.past.values().all(known)
     }
 
-    /// Whether no step is under way: what is not applied failed, or waits for something else.
-    fn rests(&self) -> bool {
-        let Some(work) = &self.work else { return false };
-        let obstructed = |kind: &Kind| work.obstructed.contains(kind);
-        work.parent.is_some()
-            && work.sent.is_empty()
-            && work.queue.is_empty()
-            && work.parked.keys().all(obstructed)
-    }
-
-    /// Whether everything was applied, and removed what was to be.
-    fn is_complete(&self) -> bool {
-        let Some(work) = &self.work else { return false };
-        let held = |id: &ObjectId| matches!(work.told.get(id), Some(Leaving::Held(_)));
-        work.unapplied.is_empty()
-            && work.leaving.keys().all(held)
-            && work.dismissing.is_empty()
-            && self.knows_all()
-    }
-
     /// Writes into the parent how far the fleet has come, when that is news.
     pub(super) fn keep_parent(&mut self) {
-        let rests = self.rests();
-        let complete = rests && self.is_complete();
-        let Some(work) = self.work.as_ref().filter(|work| !work.writing) else {
+        if !self.knows_all() {
             return;
-        };
-        let Some(parent) = work.parent.as_ref().filter(|_| rests) else {
-            return self.tell_resting(false);
-        };
-        let ready = work.execution.is_ready() && parent.ready != work.assignment.revision;
-        let wanted = match complete {
-            true if work.recount || ready || !work.settled => self.completed(work, parent),
-            false if work.recount => Parent {
-                failing: work.told_failing(),
-                ..parent.clone()
-            },
-            _ => return self.tell_resting(true),
-        };
-        if wanted != *parent {
-            return self.write_parent(wanted);
         }
         let Some(work) = &mut self.work else { return };
-        work.recount = false;
-        if complete && !std::mem::replace(&mut work.settled, true) {
-            self.report(Report::Settled);
+        let Some(parent) = work.parent.as_ref().filter(|_| !work.writing) else {
+            return;
+        };
+        let ready = work.execution.is_ready() && parent.ready != work.assignment.revision;
+        if work.settled && !ready && !work.recount {
+            return;
         }
-        self.tell_resting(true);
-    }
-
-    /// What the parent is to say once everything was applied.
-    fn completed(&self, work: &Work, parent: &Parent) -> Parent {
+        let calm = work
+            .leaving
+            .keys()
+            .all(|id| matches!(work.told.get(id), Some(Leaving::Held(_))));
+        if !(work.unapplied.is_empty() && calm && work.dismissing.is_empty()) {
+            return;
+        }
         let mut wanted = work.opening();
         for id in self.members.keys() {
             wanted.kinds.insert((id.group.clone(), id.kind.clone()));
             wanted.namespaces.insert(id.namespace.clone());
         }
-        wanted.failing = work.told_failing();
         wanted.applied.clone_from(&wanted.applying);
         wanted.ready = match work.execution.is_ready() {
             true => wanted.applied.clone(),
             false => parent.ready.clone(),
         };
-        wanted.tidy(&self.options.set)
-    }
-
-    fn tell_resting(&mut self, resting: bool) {
-        let Some(work) = &mut self.work else { return };
-        if std::mem::replace(&mut work.resting, resting) != resting {
-            self.report(Report::Resting(resting));
+        let wanted = wanted.tidy(&self.options.set);
+        if wanted == *parent {
+            work.recount = false;
+            if !work.settled {
+                work.settled = true;
+                self.report(Report::Settled);
+            }
+            return;
         }
-    }
-
-    fn write_parent(&mut self, wanted: Parent) {
-        let Some(work) = &mut self.work else { return };
         work.writing = true;
         tracing::debug!(target: "capstan::step", "writing into the parent how far the fleet has come");
         let (client, set, number) = (
@@ -484,7 +419,6 @@ impl Runner {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "how far the fleet has come cannot be written down");
-                    runner.tell_resting(true);
                     runner.rest(pause(&error), Rester::Writing);
                 }
             }

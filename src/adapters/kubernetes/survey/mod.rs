@@ -73,10 +73,7 @@ pub async fn survey(client: &Client, wanted: &Wanted) -> Result<Survey, SurveyEr
         reader,
         kinds,
         namespaces: namespaces(&fleets),
-        found: Found {
-            failing: failing(&fleets),
-            ..Found::default()
-        },
+        found: Found::default(),
     };
     surveyor.members(&fleets).await?;
     surveyor.children().await?;
@@ -107,12 +104,6 @@ fn namespaces(fleets: &[(ApplySet, Parent)]) -> BTreeSet<String> {
         .iter()
         .flat_map(|(_, parent)| parent.namespaces.clone());
     own.chain(others).collect()
-}
-
-/// What could not be applied of any.
-fn failing(fleets: &[(ApplySet, Parent)]) -> BTreeMap<ObjectId, String> {
-    let parents = fleets.iter().map(|(_, parent)| parent.failing.clone());
-    parents.flatten().collect()
 }
 
 struct Surveyor {

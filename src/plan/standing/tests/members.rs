@@ -99,3 +99,39 @@ fn a_fleet_is_its_members_and_what_they_carry() {
         FleetView::default()
     );
 }
+
+/// What the parent says of a fleet of which one object is there, and ready.
+#[test]
+fn a_fleet_is_ready_when_all_of_it_is_there() {
+    let set = ApplySet::new("prod", "capstan-system");
+    let mut group = ready(rg("a"));
+    group["metadata"]["labels"] = json!({PART_OF: set.id()});
+    let kind = ("resources.azure.com".to_owned(), "ResourceGroup".to_owned());
+    let parent = |objects, applying: &str| Parent {
+        kinds: [kind.clone()].into(),
+        objects,
+        applying: applying.to_owned(),
+        applied: "1".to_owned(),
+        ..Parent::default()
+    };
+    let mut found = found(&[namespace(), group]);
+    for (parent, missing, ready) in [
+        (parent(Some(1), "1"), 0, true),
+        (parent(Some(3), "1"), 2, false),
+        (parent(Some(1), "2"), 0, false),
+        (parent(None, "2"), 0, true),
+    ] {
+        let view = Scene::new(&found).fleet(&set, &parent);
+        assert_eq!((view.missing, view.is_ready()), (missing, ready));
+    }
+    // What may not be read may well be there.
+    found.gaps.push(Gap {
+        group: kind.0.clone(),
+        kind: kind.1.clone(),
+        namespace: Some("other".to_owned()),
+        name: None,
+        lack: Lack::Denied("list", "resourcegroups.resources.azure.com".to_owned()),
+    });
+    let view = Scene::new(&found).fleet(&set, &parent(Some(3), "1"));
+    assert_eq!((view.missing, view.is_ready()), (0, true));
+}

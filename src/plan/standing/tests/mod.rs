@@ -6,7 +6,6 @@ mod absent;
 mod blocking;
 mod leaving;
 mod members;
-mod refused;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value as Json, json};

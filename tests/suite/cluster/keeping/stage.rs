@@ -301,7 +301,7 @@ impl Kept {
             Report::Leaving(id, leaving) => {
                 drop(self.leaving.insert(id.to_string(), leaving.clone()))
             }
-            Report::Settled | Report::Resting(_) | Report::Stuck(_) | Report::Begun => {}
+            Report::Settled | Report::Stuck(_) | Report::Begun => {}
         }
         report
     }

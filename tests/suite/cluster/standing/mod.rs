@@ -1,7 +1,7 @@
 //! `status` and `why` on both servers: the shipped program, and a cluster that is half made, or fails.
 
+mod missing;
 mod reads;
-mod refused;
 
 use std::process::Output;
 use std::time::Duration;
