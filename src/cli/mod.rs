@@ -66,7 +66,7 @@ pub fn main() -> ExitCode {
         Ok(Exit::Fine) => ExitCode::SUCCESS,
         Ok(Exit::Failed) => ExitCode::FAILURE,
         Err(error) => {
-            ui.error(&ui::plain_lines(&format!("{error:#}")));
+            ui.error(&format!("{error:#}"));
             ExitCode::from(2)
         }
     }

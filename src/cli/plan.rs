@@ -9,7 +9,7 @@ use super::Exit;
 use super::args::{Against, DataFormat, PlanArgs};
 use super::cluster::client;
 use super::fleet::Fleet;
-use super::ui::Ui;
+use super::ui::{Ui, plain_lines};
 use crate::adapters::kubernetes::{Compared, compare};
 use crate::model::{Change, Needed, ObjectId, Predecessor, Step};
 use crate::plan::{self, ApplySet, Brake, Fate, Plan};
@@ -34,7 +34,7 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
         Against::Live => live(args, &set, plan)?,
     };
     ui.data(&match args.format {
-        DataFormat::Text => text(&compared),
+        DataFormat::Text => plain_lines(&text(&compared)),
         DataFormat::Json => format!("{}\n", serde_json::to_string_pretty(&json(&compared))?),
     })?;
     Ok(Exit::failed_if(!compared.refused.is_empty()))

@@ -95,8 +95,13 @@ impl Ui {
         }
     }
 
-    /// Says something.
+    /// Says something, which others may have written: it steers no terminal.
     pub(super) fn say(&self, text: &str) {
+        self.say_coloured(&plain_lines(text));
+    }
+
+    /// Says something that is plain but for colours of ours.
+    pub(super) fn say_coloured(&self, text: &str) {
         let _ = writeln!(io::stderr(), "{text}");
     }
 
@@ -107,17 +112,16 @@ impl Ui {
         } else {
             "error"
         };
-        self.say(&format!("{mark}: {text}"));
+        self.say_coloured(&format!("{mark}: {}", plain_lines(text)));
     }
 
     /// Says a heading.
     pub(super) fn heading(&self, text: &str) {
-        let text = if self.colour {
-            format!("\n\u{1b}[1m{text}\u{1b}[0m")
-        } else {
-            format!("\n{text}")
-        };
-        self.say(&text);
+        let text = plain(text);
+        self.say_coloured(&match self.colour {
+            true => format!("\n\u{1b}[1m{text}\u{1b}[0m"),
+            false => format!("\n{text}"),
+        });
     }
 
     /// Takes back the last `lines` lines, so that they can be drawn anew.

@@ -47,12 +47,29 @@ pub enum ConnectError {
     Credentials(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The library's wording quotes paths as Rust does.
+/// The library's wording quotes paths as Rust does, and shows the lines of a file that is none: they may
+/// hold a token.
 fn plain(error: &KubeconfigError) -> String {
     match error {
+        KubeconfigError::Parse(_) => format!("it is no YAML of a kubeconfig{}", place(error)),
         KubeconfigError::ReadConfig(cause, path) => format!("{}: {cause}", path.display()),
         other => other.to_string(),
     }
+}
+
+/// Where a kubeconfig could not be read further; empty where nobody knows.
+pub(super) fn place(error: &KubeconfigError) -> String {
+    let location = match error {
+        KubeconfigError::Parse(cause) => cause.location(),
+        _ => None,
+    };
+    location.map_or_else(String::new, |at| {
+        format!(
+            ": it cannot be read at line {}, column {}",
+            at.line(),
+            at.column()
+        )
+    })
 }
 
 /// A client for the cluster that is meant. Nothing is sent yet.
@@ -161,6 +178,10 @@ contexts: [{name: one, context: {cluster: one, user: me, namespace: here}}, {nam
         assert!(broken.ends_with("such as a line break"), "{broken}");
         let broken = refused(connected("{", None).await);
         assert!(broken.contains("YAML"), "{broken}");
+        let token = KUBECONFIG.replace("user: {}", "user: {token: hunter2, : }}");
+        let broken = refused(connected(&token, None).await);
+        assert!(broken.contains("at line 5, column "), "{broken}");
+        assert!(!broken.contains("hunter2"), "{broken}");
     }
 
     #[tokio::test]

@@ -20,7 +20,7 @@ use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Error;
-use super::connect::{TOKEN, is_token_sound};
+use super::connect::{TOKEN, is_token_sound, place};
 use super::request::in_time;
 use super::rest::rest;
 use super::watch;
@@ -297,21 +297,6 @@ fn local(config: &Kubeconfig) -> Option<String> {
         Some(format!("users[{at}].user.{field}"))
     });
     users.chain(clusters).next()
-}
-
-/// Where a kubeconfig could not be read further.
-fn place(error: &KubeconfigError) -> String {
-    let location = match error {
-        KubeconfigError::Parse(cause) => cause.location(),
-        _ => None,
-    };
-    location.map_or_else(String::new, |at| {
-        format!(
-            ": it cannot be read at line {}, column {}",
-            at.line(),
-            at.column()
-        )
-    })
 }
 
 const fn part(error: &KubeconfigError) -> &'static str {

@@ -46,6 +46,7 @@ fn escape(text: &str) -> String {
     text.replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
+        .replace(char::is_control, "\u{fffd}")
 }
 
 /// GitHub's escaping of a property.
@@ -64,6 +65,15 @@ mod tests {
             findings: vec![finding],
             ..Compiled::default()
         })
+    }
+
+    #[test]
+    fn nothing_steers_a_terminal() {
+        let said = command(Finding::warning("Y99", "\u{1b}[2J"));
+        assert!(
+            said.contains("\u{fffd}[2J") && !said.contains('\u{1b}'),
+            "{said}"
+        );
     }
 
     #[test]
