@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::kinds::CAPSTAN;
 use crate::model::{Finding, Node, ObjectId, Origin, Path, Severity, Value};
-use crate::schema::{self, Schema};
+use crate::schema::{self, OBJECT_META_SCHEMA, Schema};
 
 /// The version that our kinds are served at.
 pub(crate) const VERSION: &str = "v1alpha1";
@@ -50,7 +50,8 @@ pub(super) fn typed<T: DeserializeOwned>(
     node: &Node,
     schema: &Schema,
 ) -> (Option<T>, Vec<Finding>) {
-    let findings = schema::findings(schema, node, &Path::default(), None);
+    let mut findings = schema::findings(schema, node, &Path::default(), None);
+    findings.extend(unknown_metadata(node));
     if findings
         .iter()
         .any(|found| found.severity == Severity::Error)
@@ -64,6 +65,16 @@ pub(super) fn typed<T: DeserializeOwned>(
             (None, findings.into_iter().chain([found]).collect())
         }
     }
+}
+
+/// Fields that no metadata has: a schema lets all of an object's own metadata be.
+fn unknown_metadata(node: &Node) -> Vec<Finding> {
+    let metadata = node.get("metadata").filter(|node| node.as_map().is_some());
+    let at = Path::dotted("metadata");
+    let find = |node| schema::findings(&OBJECT_META_SCHEMA, node, &at, None);
+    let mut findings = metadata.map_or_else(Vec::new, find);
+    findings.retain(|finding| finding.id == "S01");
+    findings
 }
 
 /// What names a document of ours; without a namespace it is `default`, as for `kubectl`.

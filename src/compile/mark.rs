@@ -10,7 +10,9 @@ use crate::model::{Key, Map, Node, Object, ObjectId, Origin, Value};
 pub(super) fn mark(object: &mut Object) {
     let origin = object.origin.clone();
     let text = |text: String| Node::new(Value::String(text.into()), &origin);
-    let policy = match object.annotation(labels::DELETION_POLICY) {
+    // One that nobody can read is an error, and no reason to take another.
+    let said = ["metadata", "annotations", labels::DELETION_POLICY];
+    let policy = match object.node.at(&said) {
         Some(_) => None,
         None => Some((
             labels::DELETION_POLICY,

@@ -1,47 +1,89 @@
 //! What every object's `metadata` must be like for a request to be made of it.
 //!
-//! In: a top-level object. Out: findings: S02 for a wrong type, S04 for a name that no API server
-//! takes (and that could lead a request elsewhere), S01 and S04 for annotations that would say something
-//! to us and are misspelt. It does not know the kinds.
+//! In: a top-level object, or a document of ours. Out: findings: S01 for fields that no metadata has, S02
+//! for a wrong type, S04 for a name that no API server takes (and that could lead a request elsewhere)
+//! and for what only the API server writes, S01 and S04 for annotations that would say something to us
+//! and are misspelt. It does not know the kinds.
 
-use crate::api::{kinds, labels};
-use crate::model::{Finding, Node, Object, Path, Value};
-use crate::schema::nearest;
+use crate::api::{embedded, kinds, labels};
+use crate::model::{Finding, Key, Node, Object, ObjectId, Path, Value};
+use crate::rules;
+use crate::schema::{self, OBJECT_META_SCHEMA, nearest};
 
-/// What is wrong with the metadata of `object`.
+/// What is wrong with the metadata of `object`, and of what it carries.
 pub(super) fn findings(object: &Object) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let id = object.definition.as_ref().unwrap_or(&object.id);
     let metadata = object.node.get("metadata");
     let field = |name: &str| metadata.and_then(|metadata| metadata.get(name));
     let role = object.id.group == "rbac.authorization.k8s.io";
     if let Some(name) = field("name") {
-        findings.extend(name_fault(object, name, role));
+        findings.extend(name_fault(id, name, role));
     }
-    findings.extend(field("namespace").and_then(|node| namespace_fault(object, node)));
-    for (name, is_label) in [("labels", true), ("annotations", false)] {
-        if let Some(node) = field(name) {
-            findings.extend(texts(object, node, name, is_label));
-        }
+    findings.extend(field("namespace").and_then(|node| namespace_fault(id, node)));
+    findings.extend(label_faults(id, field("labels")));
+    findings.extend(of_annotations(id, &object.node));
+    findings.extend(shape(id, &object.node, &Path::dotted("metadata")));
+    for (index, item) in embedded::items(object).iter().enumerate() {
+        let at = Path::dotted("spec.resources").index(index);
+        findings.extend(shape(id, item, &at.key("metadata")));
     }
     findings
 }
 
+/// What is wrong with the annotations for us on an object, or on a document of ours.
+pub(super) fn of_annotations(id: &ObjectId, node: &Node) -> Vec<Finding> {
+    let path = Path::dotted("metadata.annotations");
+    let map = node.at(&["metadata", "annotations"]).and_then(Node::as_map);
+    let annotations = map.into_iter().flat_map(|map| map.iter());
+    annotations
+        .filter_map(|(key, value)| misspelt(id, &key.name, value, &path.key(key.name.clone())))
+        .collect()
+}
+
+/// Where the metadata of `of`, which stands at `at`, is not as its type is.
+fn shape(id: &ObjectId, of: &Node, at: &Path) -> Vec<Finding> {
+    // What is no map is told where what an object needs is looked at.
+    let metadata = of.get("metadata").filter(|node| node.as_map().is_some());
+    let Some(metadata) = metadata else {
+        return Vec::new();
+    };
+    let written = SERVERS.iter().filter_map(|name| {
+        let node = metadata.get(name)?;
+        let says = match &node.value {
+            Value::String(text) => !text.is_empty(),
+            Value::List(items) => !items.is_empty(),
+            _ => false,
+        };
+        let message = format!("only the API server writes metadata.{name}");
+        let help = "remove it: it is of the object that this was copied from";
+        says.then(|| fault(id, "S04", node, &at.key(*name), message, help))
+    });
+    let findings = schema::findings(&OBJECT_META_SCHEMA, metadata, at, Some(id));
+    let mut findings = rules::told_once(findings);
+    findings.extend(written);
+    findings
+}
+
+/// Fields that the API server writes, and with which an apply is refused. Others it passes over.
+const SERVERS: [&str; 3] = ["managedFields", "resourceVersion", "uid"];
+
 fn fault(
-    object: &Object,
-    id: &'static str,
+    id: &ObjectId,
+    rule: &'static str,
     node: &Node,
     field: &Path,
     message: String,
     help: &str,
 ) -> Finding {
-    Finding::error(id, message)
+    Finding::error(rule, message)
         .at(node.span())
-        .of(object.definition.as_ref().unwrap_or(&object.id))
+        .of(id)
         .field(field)
         .help(help)
 }
 
-fn name_fault(object: &Object, node: &Node, role: bool) -> Option<Finding> {
+fn name_fault(id: &ObjectId, node: &Node, role: bool) -> Option<Finding> {
     let name = node.as_str()?;
     // Roles may be called almost anything; what stands in a path must still be one part of it.
     let part = !matches!(name, "." | "..") && name.bytes().all(|byte| byte.is_ascii_graphic());
@@ -55,76 +97,29 @@ fn name_fault(object: &Object, node: &Node, role: bool) -> Option<Finding> {
     let message = format!("`{name}` cannot be the name of an object");
     let help = "use lower-case letters, digits, `-` and `.`, at most 253, with a letter or digit at both ends";
     let field = Path::dotted("metadata.name");
-    Some(fault(object, "S04", node, &field, message, help))
+    Some(fault(id, "S04", node, &field, message, help))
 }
 
-fn namespace_fault(object: &Object, node: &Node) -> Option<Finding> {
+fn namespace_fault(id: &ObjectId, node: &Node) -> Option<Finding> {
+    let name = node.as_str().filter(|name| !is_label(name))?;
     let field = Path::dotted("metadata.namespace");
     let help =
         "use lower-case letters, digits and `-`, at most 63, with a letter or digit at both ends";
-    match &node.value {
-        Value::Null => None,
-        Value::String(name) if is_label(name) => None,
-        Value::String(name) => {
-            let message = format!("`{name}` cannot be the name of a namespace");
-            Some(fault(object, "S04", node, &field, message, help))
-        }
-        _ => {
-            let message = "metadata.namespace must be a text".to_owned();
-            Some(fault(
-                object,
-                "S02",
-                node,
-                &field,
-                message,
-                "put it in quotes",
-            ))
-        }
-    }
+    let message = format!("`{name}` cannot be the name of a namespace");
+    Some(fault(id, "S04", node, &field, message, help))
 }
 
-/// Labels and annotations are maps of texts.
-fn texts(object: &Object, node: &Node, name: &str, is_label: bool) -> Vec<Finding> {
-    let path = Path::dotted("metadata").key(name.to_owned());
-    let map = match &node.value {
-        Value::Map(map) => map,
-        Value::Null => return Vec::new(),
-        _ => {
-            let message = format!("metadata.{name} must be a map of texts");
-            let help = "write `name: value` lines below it";
-            return vec![fault(object, "S02", node, &path, message, help)];
-        }
-    };
-    let mut findings = Vec::new();
-    for (key, value) in map.iter() {
+fn label_faults(id: &ObjectId, labels: Option<&Node>) -> Vec<Finding> {
+    let path = Path::dotted("metadata.labels");
+    let map = labels.and_then(Node::as_map).into_iter();
+    let fault = |(key, value): (&Key, &Node)| {
+        let text = value.as_str().filter(|text| !is_label_value(text))?;
+        let message = format!("`{text}` cannot be the value of a label");
+        let help = "use at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends; longer texts can be annotations";
         let field = path.key(key.name.clone());
-        if !is_label {
-            findings.extend(misspelt(object, &key.name, value, &field));
-        }
-        match &value.value {
-            Value::String(text) if is_label && !is_label_value(text) => {
-                let message = format!("`{text}` cannot be the value of a label");
-                let help = "use at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends; longer texts can be annotations";
-                findings.push(fault(object, "S04", value, &field, message, help));
-            }
-            Value::String(_) | Value::Null => {}
-            _ => {
-                let message = format!(
-                    "metadata.{name} must be a map of texts, and `{}` is none",
-                    key.name
-                );
-                findings.push(fault(
-                    object,
-                    "S02",
-                    value,
-                    &field,
-                    message,
-                    "put the value in quotes",
-                ));
-            }
-        }
-    }
-    findings
+        Some(fault(id, "S04", value, &field, message, help))
+    };
+    map.flat_map(|map| map.iter()).filter_map(fault).collect()
 }
 
 /// Annotations of ours and what they may say; nothing where that is free.
@@ -139,7 +134,7 @@ const OURS: [(&str, &[&str]); 7] = [
 ];
 
 /// An annotation that is for us and that we do not know: passed over, it could cost an object.
-fn misspelt(object: &Object, name: &str, value: &Node, field: &Path) -> Option<Finding> {
+fn misspelt(id: &ObjectId, name: &str, value: &Node, field: &Path) -> Option<Finding> {
     name.strip_prefix(kinds::CAPSTAN)?.strip_prefix('/')?;
     let Some((_, values)) = OURS.iter().find(|(known, _)| *known == name) else {
         let help = match nearest(name, OURS.iter().map(|(known, _)| *known)) {
@@ -147,15 +142,23 @@ fn misspelt(object: &Object, name: &str, value: &Node, field: &Path) -> Option<F
             None => "remove it, or choose another prefix".to_owned(),
         };
         let message = format!("Capstan knows no annotation `{name}`");
-        return Some(fault(object, "S01", value, field, message, &help));
+        return Some(fault(id, "S01", value, field, message, &help));
     };
-    let text = value.as_str().filter(|_| !values.is_empty())?;
-    if values.contains(&text) {
-        return None;
-    }
-    let message = format!("`{name}` cannot be `{text}`");
-    let help = format!("write \"{}\"", values.join("\" or \""));
-    Some(fault(object, "S04", value, field, message, &help))
+    let text = match &value.value {
+        Value::Null => "",
+        Value::String(text) => text,
+        _ => return None,
+    };
+    let message = match text {
+        "" => format!("`{name}` cannot be empty"),
+        _ if values.is_empty() || values.contains(&text) => return None,
+        _ => format!("`{name}` cannot be `{text}`"),
+    };
+    let help = match values {
+        [] => "write what it should say, or remove it".to_owned(),
+        values => format!("write \"{}\"", values.join("\" or \"")),
+    };
+    Some(fault(id, "S04", value, field, message, &help))
 }
 
 fn is_lower(byte: u8) -> bool {
@@ -256,25 +259,63 @@ mod tests {
         assert_eq!(said("capstan.dev/adopt: \"True\""), [wrong]);
         let keep = "S04 3:64 `capstan.dev/deletion-policy` cannot be `Keep`";
         assert_eq!(said("capstan.dev/deletion-policy: Keep"), [keep]);
+        for empty in ["null", "''"] {
+            let expected = "S04 3:64 `capstan.dev/deletion-policy` cannot be empty";
+            let policy = format!("capstan.dev/deletion-policy: {empty}");
+            assert_eq!(said(&policy), [expected]);
+        }
     }
 
     #[test]
     fn labels_and_annotations_are_maps_of_texts() {
-        assert_eq!(
-            of("name: a, namespace: 1"),
-            ["S02 3:32 metadata.namespace must be a text"]
-        );
-        assert_eq!(
-            of("name: a, labels: hello"),
-            ["S02 3:29 metadata.labels must be a map of texts"]
-        );
-        assert_eq!(
-            of("name: a, annotations: {x: 1}"),
-            ["S02 3:38 metadata.annotations must be a map of texts, and `x` is none"]
-        );
-        assert_eq!(
-            of("name: a, labels: {x: a b}"),
-            ["S04 3:33 `a b` cannot be the value of a label"]
-        );
+        for (metadata, expected) in [
+            (
+                "name: a, namespace: 1",
+                "S02 3:32 `metadata.namespace` must be a string, not a number",
+            ),
+            (
+                "name: a, labels: hello",
+                "S02 3:29 `metadata.labels` must be a map, not a string",
+            ),
+            (
+                "name: a, annotations: {x: 1}",
+                "S02 3:38 `metadata.annotations.x` must be a string, not a number",
+            ),
+            (
+                "name: a, labels: {x: a b}",
+                "S04 3:33 `a b` cannot be the value of a label",
+            ),
+        ] {
+            assert_eq!(of(metadata), [expected]);
+        }
+    }
+
+    #[test]
+    fn metadata_has_the_fields_that_there_are() {
+        for (metadata, expected) in [
+            (
+                "name: a, annotation: {x: y}",
+                "S01 3:21 unknown field `metadata.annotation`",
+            ),
+            (
+                "name: a, finalizers: x",
+                "S02 3:33 `metadata.finalizers` must be a list, not a string",
+            ),
+            (
+                "name: a, resourceVersion: '7'",
+                "S04 3:38 only the API server writes metadata.resourceVersion",
+            ),
+            (
+                "name: a, managedFields: [{manager: m, operation: Apply}]",
+                "S04 3:36 only the API server writes metadata.managedFields",
+            ),
+        ] {
+            assert_eq!(of(metadata), [expected]);
+        }
+        let left = "name: a, creationTimestamp: null, generation: 2, selfLink: /a, managedFields: [], uid: ''";
+        assert_eq!(of(left), [] as [String; 0]);
+        let carrier = "{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: a}, spec: {resources: [{metadata: {name: b, labelz: {}}}, {metadata: 1}]}}";
+        let expected = "S01 1:134 unknown field `spec.resources[0].metadata.labelz`";
+        assert_eq!(said(carrier), [expected]);
     }
 }

@@ -296,6 +296,8 @@ impl Documents {
     fn expand(&mut self, merged: &Node, first: &mut HashMap<ObjectId, Span>) -> Vec<Object> {
         let (definition, findings) = cluster_definition::read(merged);
         self.findings.extend(findings);
+        let id = cluster_definition::id(merged);
+        self.findings.extend(metadata::of_annotations(&id, merged));
         let Some(definition) = definition else {
             return Vec::new();
         };

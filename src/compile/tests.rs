@@ -101,3 +101,52 @@ fn a_kind_that_the_fleet_defines_for_the_whole_cluster_has_no_namespace() {
         ]
     );
 }
+
+#[test]
+fn a_deletion_policy_that_cannot_be_read_is_no_leave_to_delete() {
+    for (policy, expected) in [
+        ("[Orphan]", "S02"),
+        ("{Orphan: true}", "S02"),
+        ("true", "S02"),
+        ("7", "S02"),
+        ("null", "S04"),
+        ("''", "S04"),
+        ("Keep", "S04"),
+    ] {
+        let metadata = format!(
+            "{{name: a, namespace: default, annotations: {{capstan.dev/deletion-policy: {policy}}}}}"
+        );
+        let text = format!("{{apiVersion: v1, kind: ConfigMap, metadata: {metadata}}}\n");
+        let compiled = compiled(&text);
+        let found: Vec<&str> = compiled.findings.iter().map(|finding| finding.id).collect();
+        assert_eq!(found, [expected], "{policy}");
+        let read = compiled.objects[0].annotation("capstan.dev/deletion-policy");
+        assert_ne!(read, Some("Delete"), "{policy}");
+    }
+}
+
+#[test]
+fn metadata_of_our_documents_has_the_fields_that_there_are() {
+    for (kind, metadata, expected) in [
+        (
+            "ClusterDefinition",
+            "namespac: clusters",
+            "unknown field `metadata.namespac`",
+        ),
+        ("Overlay", "labelz: {}", "unknown field `metadata.labelz`"),
+        (
+            "ClusterDefinition",
+            "annotations: {capstan.dev/adop: 'true'}",
+            "Capstan knows no annotation `capstan.dev/adop`",
+        ),
+    ] {
+        let metadata = format!("metadata: {{name: one, {metadata}}}");
+        let head = "apiVersion: capstan.dev/v1alpha1";
+        let text = format!("{{{head}, kind: {kind}, {metadata}, spec: {{}}}}\n");
+        let compiled = compiled(&text);
+        let found = compiled.findings.iter();
+        let found = found.filter(|finding| finding.id == "S01");
+        let said: Vec<&str> = found.map(|finding| &*finding.message).collect();
+        assert_eq!(said, [expected], "{text}");
+    }
+}

@@ -30,10 +30,8 @@ pub(super) fn is_known(object: &Object) -> Vec<Finding> {
         return Vec::new();
     };
     let (node, top) = (looked_at(object), Path::default());
-    let mut found = schema::findings(&shape.schema, &node, &top, Some(&object.id));
-    // What should be no map has no fields to be unknown.
-    let told = found.clone();
-    found.retain(|finding| finding.id != "S01" || !super::is_mistyped(finding, &told));
+    let found = schema::findings(&shape.schema, &node, &top, Some(&object.id));
+    let mut found = super::told_once(found);
     // Its releases add fields to a version that is there, and which release runs is not known here.
     let may_be_new = |finding: &&mut Finding| shape.group == CAPI && finding.id == "S01";
     for finding in found.iter_mut().filter(may_be_new) {

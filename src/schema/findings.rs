@@ -264,6 +264,7 @@ fn rewrite(expected: &[Type], node: &Node) -> Option<String> {
         (Type::String, Value::Int(number)) => quoted(&number.to_string()),
         (Type::String, Value::Float(_, text)) => quoted(text),
         (Type::String, Value::Bool(_)) => Some("put it in quotes".into()),
+        (Type::String, Value::List(_) | Value::Map(_)) => Some("write a single text".into()),
         (Type::Integer, Value::String(text)) if text.parse::<i64>().is_ok() => bare(text),
         (Type::Number, Value::String(text)) if text.parse::<f64>().is_ok() => bare(text),
         (Type::Boolean, Value::String(text)) if matches!(&**text, "true" | "false") => bare(text),

@@ -56,7 +56,7 @@ pub use faults::{structural_faults, unknown_formats};
 pub use fields::{Element, FieldPath, FieldSet};
 pub use findings::findings;
 pub use nearest::nearest;
-pub use object_meta::object_meta;
+pub use object_meta::{OBJECT_META_SCHEMA, object_meta};
 pub use overflow::overflows;
 pub use pattern::compile as regular_expression;
 pub use prune::prune;

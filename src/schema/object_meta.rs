@@ -2,10 +2,14 @@
 //!
 //! In: the `metadata` of a custom object. Out: the same without what the type does not know and without
 //! what is empty, or the first value of a wrong type. Nulls count as what is empty, in lists and maps
-//! too. It does not know which names and labels are allowed.
+//! too. The type is there as a schema too, for what people write. It does not know which names and
+//! labels are allowed.
 
-use serde_json::{Map, Value};
+use std::sync::LazyLock;
 
+use serde_json::{Map, Value, json};
+
+use super::structural::Schema;
 use super::wording::{self, quoted};
 use crate::model::{Path, Segment};
 
@@ -101,6 +105,28 @@ pub fn object_meta(metadata: &Value) -> Result<(Value, Vec<Path>), String> {
         Some(fault) => Err(fault),
         None => Ok((known.unwrap_or_else(|| Map::new().into()), reading.unknown)),
     }
+}
+
+/// The type as a schema: every field may be null, which is as good as empty.
+pub static OBJECT_META_SCHEMA: LazyLock<Schema> =
+    LazyLock::new(|| Schema::from_json(&schema(&OBJECT_META)).expect("a schema of ours is one"));
+
+fn schema(kind: &Kind) -> Value {
+    let mut schema = match kind {
+        Text(_) => json!({"type": "string"}),
+        Whole => json!({"type": "integer"}),
+        Flag => json!({"type": "boolean"}),
+        Time => json!({"type": "string", "format": "date-time"}),
+        Texts => json!({"type": "object", "additionalProperties": schema(&STRING)}),
+        List(_, item) => json!({"type": "array", "items": schema(item)}),
+        Struct(_, fields) => {
+            let fields = fields.iter().map(|(name, kind, _)| (*name, schema(kind)));
+            json!({"type": "object", "properties": fields.collect::<Value>()})
+        }
+        Any => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
+    };
+    schema["nullable"] = true.into();
+    schema
 }
 
 #[derive(Default)]
