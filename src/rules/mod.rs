@@ -30,7 +30,7 @@ use crate::api::fleet::Terms;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object};
 use arm::{Resource, World};
-pub use secrets::{holds_values, is_encrypted, is_secret};
+pub use secrets::{holds_values, is_encrypted, is_secret, names_client_secret};
 
 /// One rule: looks at an object and says what is wrong with it.
 type Rule = fn(&Object) -> Vec<Finding>;

@@ -177,14 +177,20 @@ fn is_kubeconfig(_: &str, text: &str) -> bool {
 }
 
 fn is_client_secret(name: &str, text: &str) -> bool {
+    let filled_in = || text.contains("${") || text.contains("$(");
+    names_client_secret(name) && !text.is_empty() && !filled_in()
+}
+
+/// Whether a field or a variable of this name holds a client's secret, or says where it is.
+#[must_use]
+pub fn names_client_secret(name: &str) -> bool {
     // No name of them is shorter; most names are.
-    if name.len() < CLIENT_SECRETS[0].len() || text.is_empty() {
+    if name.len() < CLIENT_SECRETS[0].len() {
         return false;
     }
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     let letters = letters.collect::<String>().to_lowercase();
-    let filled_in = text.contains("${") || text.contains("$(");
-    CLIENT_SECRETS.contains(&letters.as_str()) && !filled_in
+    CLIENT_SECRETS.contains(&letters.as_str())
 }
 
 /// Whether a text that goes by `name` holds a secret in clear text, as P02 to P04 have it.
@@ -222,8 +228,8 @@ pub(super) fn texts_hold_no_secrets(object: &Object) -> Vec<Finding> {
     findings
 }
 
-/// Every text below `node`, with the name it goes by: that of its field, or the `name` beside a
-/// `value`.
+/// Every text below `node`, with the name it goes by: that of its field. A `value` goes by the `name`
+/// beside it, and in a reference to a client's secret by that of the reference.
 fn each_text(name: &str, node: &Node, way: &Way<'_>, see: &mut dyn FnMut(&str, &Node, &Way<'_>)) {
     match &node.value {
         Value::String(_) => see(name, node, way),
@@ -232,7 +238,10 @@ fn each_text(name: &str, node: &Node, way: &Way<'_>, see: &mut dyn FnMut(&str, &
             items.for_each(|(index, item)| each_text(name, item, &Way::Index(way, index), see));
         }
         Value::Map(map) => {
-            let beside = map.get("name").and_then(Node::as_str);
+            let beside = match names_client_secret(name) {
+                true => Some(name),
+                false => map.get("name").and_then(Node::as_str),
+            };
             for (key, value) in map.iter() {
                 if holds_values(node, &key.name) {
                     continue;
@@ -424,6 +433,10 @@ mod tests {
             ("spec: {clientSecret: hunter2}".to_owned(), "P04"),
             (
                 "spec: {env: [{name: AZURE_CLIENT_SECRET, value: hunter2}]}".to_owned(),
+                "P04",
+            ),
+            (
+                "spec: {clientSecret: {name: s, namespace: d, value: hunter2}}".to_owned(),
                 "P04",
             ),
         ] {

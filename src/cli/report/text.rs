@@ -9,7 +9,8 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 
 use crate::cli::ui::plain;
 use crate::compile::{Allowed, Compiled};
-use crate::model::{Finding, Position, Severity, Span, Tree};
+use crate::model::{Finding, Position, Segment, Severity, Span, Tree};
+use crate::rules::names_client_secret;
 
 /// All findings, what is allowed, and how many there are. `trees` hold the sources.
 pub(in crate::cli) fn text(compiled: &Compiled, trees: &[&Tree], colour: bool) -> String {
@@ -106,7 +107,7 @@ impl<'t> Sources<'t> {
             };
             let source = sources.entry(&*span.path);
             let source: &mut Source<'_> = source.or_insert_with(|| Source::of(text));
-            if finding.id.starts_with('P') {
+            if finding.id.starts_with('P') || is_of_client_secret(finding) {
                 source.hide(span);
             }
         }
@@ -156,6 +157,13 @@ impl<'t> Source<'t> {
         let hidden = finding.id == "O02" || self.hidden.get(at).is_some_and(|hidden| *hidden);
         (!hidden).then(|| line.into_owned())
     }
+}
+
+/// Whether a value does not fit where only a reference to a client's secret may stand: it may be one.
+fn is_of_client_secret(finding: &Finding) -> bool {
+    let mut steps = finding.field.iter().flat_map(|field| &field.0);
+    finding.id.starts_with('S')
+        && steps.any(|step| matches!(step, Segment::Key(name) if names_client_secret(name)))
 }
 
 /// Whether a line has a word that begins with `Secret`, as the kind does, or the field that only Secrets
@@ -298,6 +306,34 @@ mod tests {
         let shown = shown_of(text, &[("S01", (1, 1, 1)), ("P04", (1, 20, 7))]);
         assert!(!shown.contains("hunter2"), "{shown}");
         assert_eq!(shown.matches("--> a.yaml:1:").count(), 2, "{shown}");
+    }
+
+    #[test]
+    fn a_reference_to_a_client_secret_that_is_none_is_not_repeated() {
+        for secret in [
+            "{name: s, value: hunter2}",
+            "{name: s, other: hunter2}",
+            "{other: {a: hunter2}}",
+            "123456789",
+        ] {
+            let spec = "type: ServicePrincipal, clientSecret";
+            let text = format!(
+                "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: AzureClusterIdentity\nmetadata: {{name: i, namespace: c}}\nspec: {{tenantID: t, clientID: c, {spec}: {secret}}}\n"
+            );
+            let tree = Tree {
+                files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+                ..Tree::default()
+            };
+            let shown = super::text(&crate::compile::compile(&tree, &[]), &[&tree], false);
+            assert!(
+                shown.contains("[S0") && shown.contains("--> a.yaml:4:"),
+                "{shown}"
+            );
+            let told = ["hunter2", "123456789"]
+                .iter()
+                .any(|value| shown.contains(value));
+            assert!(!told, "{shown}");
+        }
     }
 
     #[test]
