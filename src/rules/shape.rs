@@ -1,8 +1,8 @@
 //! S: carriers, identities, and Cluster API's Cluster and MachinePool have the fields that there are. A
 //! misspelt one the API server would refuse, or drop and never tell.
 //!
-//! A version that is not known here may have fields that are not known here: it is left alone. So are
-//! `status`, which is never applied, and what a carrier lists, which has rules of its own.
+//! A version that is not known here may have fields that are not known here: that is told, and no more.
+//! `status`, which is never applied, and what a carrier lists, which has rules of its own, are left alone.
 
 use std::sync::OnceLock;
 
@@ -22,22 +22,41 @@ struct Shape {
     schema: Schema,
 }
 
-/// S01 to S05: the fields are known, and hold values that they take.
+/// S01 to S05: the fields are known, and hold values that they take. C49: the version is known.
 pub(super) fn is_known(object: &Object) -> Vec<Finding> {
-    let its =
-        |shape: &&Shape| object.id.is(&shape.group, &shape.kind) && object.version == shape.version;
-    let Some(shape) = shapes().iter().find(its) else {
-        return Vec::new();
+    let its = |shape: &&Shape| object.id.is(&shape.group, &shape.kind);
+    let known: Vec<&Shape> = shapes().iter().filter(its).collect();
+    let Some(shape) = known.iter().find(|shape| object.version == shape.version) else {
+        return unknown_version(object, &known).into_iter().collect();
     };
     let (node, top) = (looked_at(object), Path::default());
     let found = schema::findings(&shape.schema, &node, &top, Some(&object.id));
     let mut found = super::told_once(found);
-    // Its releases add fields to a version that is there, and which release runs is not known here.
-    let may_be_new = |finding: &&mut Finding| shape.group == CAPI && finding.id == "S01";
-    for finding in found.iter_mut().filter(may_be_new) {
+    for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
         finding.severity = Severity::Warning;
     }
     found
+}
+
+/// Releases add fields to a spec of a version that is there, and which release runs is not known here.
+fn may_be_new(finding: &Finding) -> bool {
+    let spec = Path::dotted("spec");
+    let field = finding.field.as_ref();
+    finding.id == "S01" && field.is_some_and(|field| field.0.starts_with(&spec.0))
+}
+
+/// A kind that is known, at a version that is not.
+fn unknown_version(object: &Object, known: &[&Shape]) -> Option<Finding> {
+    let versions: Vec<&str> = known.iter().map(|shape| &*shape.version).collect();
+    let (version, kind) = (&object.version, &known.first()?.kind);
+    let message =
+        format!("version {version} of {kind} is not known here: its fields are not checked");
+    let field = Path::dotted("apiVersion");
+    let finding = Finding::warning("C49", message)
+        .at(object.node.nearest(&field).span())
+        .of(&object.id)
+        .field(&field);
+    Some(finding.help(format!("known are {}", versions.join(", "))))
 }
 
 /// The object without what is left alone: most of a carrier is what it lists.
@@ -183,14 +202,22 @@ mod tests {
     }
 
     #[test]
-    fn what_others_judge_or_nobody_knows_is_left_alone() {
+    fn of_a_version_that_nobody_knows_the_fields_are_left_alone() {
         for (kind, version, rest) in [
             ("AROCluster", "v1beta3", "spec: {unknown: 1}"),
-            (
-                "AzureClusterIdentity",
-                "v1alpha4",
-                "spec: {allowedNamespaces: [a]}",
-            ),
+            ("Cluster", "v1alpha4", "spec: {paused: [a]}"),
+        ] {
+            let said = said(is_known, &object(kind, version, rest));
+            let expected = format!(
+                "C49 1:13 version {version} of {kind} is not known here: its fields are not checked"
+            );
+            assert_eq!(said, [expected]);
+        }
+    }
+
+    #[test]
+    fn what_others_judge_is_left_alone() {
+        for (kind, version, rest) in [
             (
                 "AROCluster",
                 "v1beta2",
@@ -209,14 +236,24 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_cluster_api_may_have_more_fields() {
-        let text = object("Cluster", "v1beta2", "spec: {pausd: true, paused: 1}");
-        let path = std::sync::Arc::from("a.yaml");
-        let document = crate::yaml::read(&path, text.as_bytes()).0.remove(0);
-        let object = Object::from_node(document, "").expect("an object");
-        let found = is_known(&object);
-        let told: Vec<_> = found.iter().map(|one| (one.id, one.severity)).collect();
-        assert_eq!(told, [("S01", Severity::Warning), ("S02", Severity::Error)]);
-        assert_eq!(found[0].help.as_deref(), Some("did you mean `paused`?"));
+    fn a_newer_release_may_have_more_fields() {
+        for (kind, rest, near) in [
+            ("Cluster", "spec: {pausd: true, paused: 1}", "paused"),
+            (
+                "AROCluster",
+                "spec: {resorces: [], resources: 1}",
+                "resources",
+            ),
+        ] {
+            let text = object(kind, "v1beta2", rest);
+            let path = std::sync::Arc::from("a.yaml");
+            let document = crate::yaml::read(&path, text.as_bytes()).0.remove(0);
+            let object = Object::from_node(document, "").expect("an object");
+            let found = is_known(&object);
+            let told: Vec<_> = found.iter().map(|one| (one.id, one.severity)).collect();
+            assert_eq!(told, [("S01", Severity::Warning), ("S02", Severity::Error)]);
+            let help = format!("did you mean `{near}`?");
+            assert_eq!(found[0].help.as_deref(), Some(&*help));
+        }
     }
 }
