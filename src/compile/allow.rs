@@ -237,11 +237,8 @@ fn remark(comment: &str) -> Option<&str> {
 fn names_a_rule(said: &str) -> bool {
     let mut words = said.split_whitespace();
     let allows = words.next() == ALLOW.strip_prefix(MARK);
-    let is_id = |word: &str| {
-        let digits = word.split(',').next().and_then(|id| id.get(1..));
-        digits.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
-    };
-    allows && words.next().is_some_and(is_id)
+    let first = words.next().and_then(|word| word.split(',').next());
+    allows && first.is_some_and(|id| book::find(id).is_some())
 }
 
 /// The rules that a remark names, and the reason; or what is wrong with it.
@@ -398,6 +395,7 @@ d: 1
             "a: 1 # capstan: the tool",
             "a: 1 # capstan: allow the pool to grow",
             "a: 1 # capstan: allow",
+            "a: 1 # capstan: allow 10 nodes at most",
             "a: |\n  # capstan:alow\n",
         ] {
             assert_eq!(settled(text, &[]).0, [""; 0], "{text}");
