@@ -201,6 +201,9 @@ impl Documents {
                 value: Value::List(items),
                 ..
             }) => items.into_iter().for_each(|item| self.sort(item)),
+            Some(Node {
+                value: Value::Null, ..
+            }) => {}
             other => self.findings.push(no_items(&list, other.as_ref())),
         }
     }
@@ -348,10 +351,16 @@ fn cluster_wide(object: &Object) -> Option<(String, String)> {
     wide.then(|| (group.to_owned(), kind.to_owned()))
 }
 
-/// Whether a document is a list of objects. Kinds of others may end in `List` too: those have no `items`.
+/// Whether a document is a list of objects, with `items` or without. Kinds of others may end in `List`
+/// too: theirs have a name, or `items` that are no list.
 fn is_list(document: &Node) -> bool {
-    let kind = document.text(&["kind"]).unwrap_or_default();
-    kind == "List" || kind.ends_with("List") && document.get("items").is_some()
+    let [version, kind] = ["apiVersion", "kind"].map(|field| document.text(&[field]));
+    let lists = || {
+        let items = document.get("items").and_then(Node::as_list);
+        items.is_some() && document.at(&["metadata", "name"]).is_none()
+    };
+    (version, kind) == (Some("v1"), Some("List"))
+        || kind.is_some_and(|kind| kind.ends_with("List")) && lists()
 }
 
 /// The objects of a list stand elsewhere, or nowhere.

@@ -45,8 +45,8 @@ fn a_list_that_lists_nothing_is_told() {
             ", items: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}",
             "S02 1:37",
         ),
-        (", items: null", "S02 1:37"),
-        (", items:", "S02 1:30"),
+        (", items: null", ""),
+        (", items:", ""),
         ("", "S03 1:1"),
         (", items: []", ""),
     ] {
@@ -100,6 +100,27 @@ fn a_kind_that_the_fleet_defines_for_the_whole_cluster_has_no_namespace() {
             "CustomResourceDefinition//realms.x.dev"
         ]
     );
+}
+
+#[test]
+fn a_kind_of_others_that_is_called_a_list_is_an_object() {
+    for (kind, rest) in [
+        ("List", "items: {a: b}"),
+        ("List", "spec: {}"),
+        ("AllowList", "items: 10.0.0.0/8"),
+        ("AllowList", "items: [10.0.0.0/8]"),
+    ] {
+        let metadata = "metadata: {name: a, namespace: default}";
+        let compiled = compiled(&format!(
+            "{{apiVersion: example.com/v1, kind: {kind}, {metadata}, {rest}}}\n"
+        ));
+        assert_eq!(compiled.findings, [], "{kind} {rest}");
+        assert_eq!(compiled.objects.len(), 1, "{kind} {rest}");
+    }
+    let listed = compiled(
+        "{apiVersion: v1, kind: ConfigMapList, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]}\n",
+    );
+    assert_eq!(listed.objects[0].id.kind, "ConfigMap");
 }
 
 #[test]
