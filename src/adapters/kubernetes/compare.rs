@@ -164,14 +164,14 @@ struct Found {
 }
 
 impl Found {
-    /// It is not there.
-    const fn made() -> Self {
+    /// All of an object is made, or nothing of it changes.
+    const fn plainly(change: Change, version: String) -> Self {
         Self {
-            change: Change::Create,
+            change,
             fields: Vec::new(),
             consequences: Vec::new(),
             refused: Vec::new(),
-            version: String::new(),
+            version,
         }
     }
 
@@ -208,7 +208,7 @@ async fn change(
     let mut looks = 0;
     loop {
         let Some(live) = subject.read().await? else {
-            return Ok(Found::made());
+            return Ok(Found::plainly(Change::Create, String::new()));
         };
         looks += 1;
         let found = beside(&subject, set, step, &live).await?;
@@ -235,7 +235,7 @@ async fn beside(
     })?;
     let member = Member::read(live, Some(&step.action), None);
     if member.standing == Standing::Same {
-        return Ok(Found::between(live, live));
+        return Ok(Found::plainly(Change::NoOp, version(live)));
     }
     let drifted = matches!(member.standing, Standing::Drifted(_))
         || Live(live).label(labels::PART_OF).is_empty();

@@ -21,11 +21,12 @@ fn map(value: &str) -> String {
     )
 }
 
-/// The server of `stage`; somebody writes to the object before each of the first `times` dry runs.
-fn disturbed(stage: &Arc<Stage>, times: usize) -> Router {
+/// The server of `stage`; somebody writes to the object before each of the first `times` dry runs, which
+/// are counted.
+fn disturbed(stage: &Arc<Stage>, times: usize) -> (Router, Arc<AtomicUsize>) {
     let (stage, asked) = (Arc::clone(stage), Arc::new(AtomicUsize::new(0)));
-    let router = stage.server.router();
-    router.layer(from_fn(move |request: Request, next: Next| {
+    let (router, count) = (stage.server.router(), Arc::clone(&asked));
+    let layer = from_fn(move |request: Request, next: Next| {
         let (stage, asked) = (Arc::clone(&stage), Arc::clone(&asked));
         async move {
             if request.method() == Method::PATCH {
@@ -40,7 +41,8 @@ fn disturbed(stage: &Arc<Stage>, times: usize) -> Router {
             }
             next.run(request).await
         }
-    }))
+    });
+    (router.layer(layer), count)
 }
 
 async fn compared(router: Router, yaml: &str) -> Compared {
@@ -57,7 +59,7 @@ async fn what_others_write_meanwhile_is_no_change_of_ours() {
     stage.run(&map("one")).until_ready().await;
     let id = ObjectId::new("", "ConfigMap", "default", "a");
     for times in [0, 1, 3] {
-        let compared = compared(disturbed(&stage, times), &map("two")).await;
+        let compared = compared(disturbed(&stage, times).0, &map("two")).await;
         assert_eq!(compared.plan.steps[0].change, Change::InPlace, "{times}");
         assert_eq!(compared.fields[&id], ["/data/k"], "{times}");
     }
@@ -67,6 +69,8 @@ async fn what_others_write_meanwhile_is_no_change_of_ours() {
 async fn who_writes_all_the_time_does_not_hold_a_plan_up() {
     let stage = Arc::new(Stage::new());
     stage.run(&map("one")).until_ready().await;
-    let compared = compared(disturbed(&stage, usize::MAX), &map("two")).await;
+    let (router, asked) = disturbed(&stage, 100);
+    let compared = compared(router, &map("two")).await;
     assert_eq!(compared.plan.steps[0].change, Change::InPlace);
+    assert_eq!(asked.load(Ordering::SeqCst), 5);
 }

@@ -2,6 +2,13 @@
 
 use super::*;
 
+/// A network of the team, with this in its spec.
+fn network(spec: &str) -> String {
+    format!(
+        "{{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {{name: net, namespace: team-a}}, spec: {{{spec}}}}}"
+    )
+}
+
 #[test]
 fn nothing_of_another_namespace_is_named() {
     for (kind, more) in [
@@ -53,11 +60,6 @@ fn nothing_of_another_namespace_is_named() {
 
 #[test]
 fn no_segment_leads_out_of_a_subscription() {
-    let at = |field: &str| {
-        format!(
-            "{{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {{name: net, namespace: team-a}}, spec: {{{field}}}}}"
-        )
-    };
     const ROLES: &str = "/providers/Microsoft.Authorization/roleDefinitions";
     for (field, told) in [
         (
@@ -104,7 +106,7 @@ fn no_segment_leads_out_of_a_subscription() {
         ),
         (format!("roleDefinitionReference: {{armId: {ROLES}}}"), 1),
     ] {
-        assert_eq!(ids(&at(&field)).len(), told, "{field}");
+        assert_eq!(ids(&network(&field)).len(), told, "{field}");
     }
 }
 
@@ -139,11 +141,6 @@ fn an_empty_namespace_of_an_identity_is_the_object_s_own() {
 
 #[test]
 fn only_the_subscriptions_of_a_team_are_named() {
-    let group = |owner: &str| {
-        format!(
-            "{{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {{name: net, namespace: team-a}}, spec: {{{owner}}}}}"
-        )
-    };
     for (owner, told) in [
         ("owner: {armId: /subscriptions/MINE/resourceGroups/g}", 0),
         (
@@ -172,7 +169,7 @@ fn only_the_subscriptions_of_a_team_are_named() {
         ("a: {subscriptionId: THEIRS}", 1),
         ("a: {AZURE_SUBSCRIPTION_ID: MINE}", 0),
     ] {
-        assert_eq!(ids(&group(owner)).len(), told, "{owner}");
+        assert_eq!(ids(&network(owner)).len(), told, "{owner}");
     }
     let other = definition("one", "team-a", "").replace("MINE", "THEIRS");
     assert_eq!(
