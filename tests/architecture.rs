@@ -37,7 +37,8 @@ const ARROWS: &[(&str, &str)] = &[
     ("adapters/checks", "model"),
     ("adapters/http", "model"),
     ("adapters/service_provider", "model api health"),
-    ("adapters/sim", "model schema api health rules"),
+    ("adapters/sim", "model schema"),
+    ("adapters/azure_sim", "model api health rules"),
 ];
 
 /// What takes values and returns values.
@@ -185,7 +186,7 @@ fn allowed(from: &str, to: &str) -> bool {
         return true;
     }
     if from == "daemon" {
-        return to != "cli" && to != "adapters/sim";
+        return !["cli", "adapters/sim", "adapters/azure_sim"].contains(&to);
     }
     ARROWS
         .iter()
@@ -283,4 +284,5 @@ fn the_wall_sees_planted_faults() {
     assert!(!allowed("model", "yaml"));
     assert!(!allowed("adapters/git", "adapters/checks"));
     assert!(!allowed("daemon", "adapters/sim"));
+    assert!(!allowed("daemon", "adapters/azure_sim"));
 }

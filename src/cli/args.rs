@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use super::plan::LOCAL;
-use crate::adapters::sim::actors::Failure;
+use crate::adapters::azure_sim::Failure;
 use crate::api::period::{NotAPeriod, Period};
 
 /// A GitOps reconciler for Azure Red Hat OpenShift (ARO HCP) clusters.

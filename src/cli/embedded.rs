@@ -13,11 +13,11 @@ use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
+use crate::adapters::azure_sim::crds::foreign;
+use crate::adapters::azure_sim::{self as actors, Actors};
 use crate::adapters::kubernetes::Target;
-use crate::adapters::sim::actors::{self, Actors};
 use crate::adapters::sim::api::Server;
 use crate::adapters::sim::clock::SimClock;
-use crate::adapters::sim::crds::foreign;
 use crate::api::crds::crds;
 use crate::graph::{Graph, Place};
 use crate::model::{Clock, ObjectId};

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use capstan::adapters::azure_sim::crds::foreign;
 use capstan::adapters::checks::{self, NOTES_REF};
 use capstan::adapters::git::{Author, Files};
 use capstan::adapters::kubernetes::Target;
 use capstan::adapters::sim::api::Server;
 use capstan::adapters::sim::clock::SimClock;
-use capstan::adapters::sim::crds::foreign;
 use capstan::daemon::{self, Engine, Prepare, View, wall_time};
 use capstan::model::{Check, CheckState, Clock};
 use capstan::settings::{Environment, Following};

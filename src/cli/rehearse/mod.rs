@@ -11,7 +11,7 @@ use super::args::{DataFormat, RehearseArgs};
 use super::fleet::Fleet;
 use super::plan::LOCAL;
 use super::ui::Ui;
-use crate::adapters::sim::actors::{Failure, Options};
+use crate::adapters::azure_sim::{Failure, Options};
 use crate::api::kinds::{KINDS, is_aso};
 use crate::compile::Compiled;
 use crate::model::ObjectId;

@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 use super::super::embedded::{Embedded, supply};
 use super::events::{Event, Events};
+use crate::adapters::azure_sim as actors;
 use crate::adapters::kubernetes::{self, Assignment};
-use crate::adapters::sim::actors;
 use crate::adapters::sim::clock::SimClock;
 use crate::compile::Compiled;
 use crate::model::ObjectId;

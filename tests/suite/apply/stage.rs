@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use capstan::adapters::azure_sim::crds::foreign;
+use capstan::adapters::azure_sim::{self as actors, Actors};
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
-use capstan::adapters::sim::actors::{self, Actors};
 use capstan::adapters::sim::api::Server;
 use capstan::adapters::sim::clock::SimClock;
-use capstan::adapters::sim::crds::foreign;
 use capstan::compile::{Compiled, compile};
 use capstan::model::{Clock, ObjectId};
 use capstan::plan::{ApplySet, Plan, Progress, Report, State, against_none};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use capstan::adapters::sim::actors;
+use capstan::adapters::azure_sim as actors;
 use capstan::model::CheckState;
 use capstan::plan::ApplySet;
 use futures::StreamExt as _;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use capstan::adapters::azure_sim as actors;
 use capstan::adapters::git::Files;
-use capstan::adapters::sim::actors;
 use capstan::model::CheckState;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;

@@ -1,7 +1,7 @@
 //! An identity of the cluster that is not for everybody, on both servers: the shipped program does not apply
 //! a control plane that may not use it, says what to do, and goes on with all else.
 
-use capstan::adapters::sim::actors;
+use capstan::adapters::azure_sim as actors;
 use capstan::model::CheckState;
 use serde_json::{Value as Json, json};
 

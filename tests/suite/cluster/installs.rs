@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan::adapters::sim::crds::foreign;
+use capstan::adapters::azure_sim::crds::foreign;
 use capstan::api;
 use futures::StreamExt as _;
 use serde_json::Value as Json;

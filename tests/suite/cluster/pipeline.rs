@@ -6,11 +6,11 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use axum::Router;
+use capstan::adapters::azure_sim::crds::foreign;
+use capstan::adapters::azure_sim::{self as actors, Actors};
 use capstan::adapters::kubernetes::{Access, connect};
-use capstan::adapters::sim::actors::{self, Actors};
 use capstan::adapters::sim::api;
 use capstan::adapters::sim::clock::SimClock;
-use capstan::adapters::sim::crds::foreign;
 use capstan::daemon::wall_time;
 use capstan::model::{CheckState, Clock};
 use kube::Client;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use capstan::adapters::sim::actors;
+use capstan::adapters::azure_sim as actors;
 use capstan::model::CheckState;
 use serde_json::Value as Json;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use capstan::adapters::sim::actors;
+use capstan::adapters::azure_sim as actors;
 use capstan::model::CheckState;
 use http::StatusCode;
 use serde_json::{Value as Json, json};

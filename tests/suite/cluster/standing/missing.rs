@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use capstan::adapters::sim::actors;
+use capstan::adapters::azure_sim as actors;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value as Json, json};

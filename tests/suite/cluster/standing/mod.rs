@@ -6,7 +6,7 @@ mod reads;
 use std::process::Output;
 use std::time::Duration;
 
-use capstan::adapters::sim::actors::{self, Failure};
+use capstan::adapters::azure_sim::{self as actors, Failure};
 use capstan::plan::{ApplySet, Parent};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject};

@@ -10,6 +10,7 @@ mod aro;
 mod aso;
 mod capi;
 mod conditions;
+pub mod crds;
 mod engine;
 mod error;
 mod links;
