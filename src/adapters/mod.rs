@@ -5,4 +5,3 @@ pub mod azure_sim;
 pub mod checks;
 pub mod git;
 pub mod kubernetes;
-pub mod sim;

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::document::compiled;
 use super::fields;
-use crate::schema::Schema;
+use kube_schema::Schema;
 
 /// Kind, type, fields: as [`fields`] reads them.
 const FIELDS: &[(&str, &str, &str)] = &[

@@ -91,7 +91,7 @@ mod tests {
     fn every_crd_has_a_schema_that_is_one() {
         for crd in crds() {
             let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-            crate::schema::Schema::from_json(schema).unwrap();
+            kube_schema::Schema::from_json(schema).unwrap();
             assert!(!schema.to_string().contains("nullable"), "{crd}");
         }
     }

@@ -10,7 +10,8 @@ use serde_json::{Value as Json, json};
 
 use super::kinds::CAPSTAN;
 use crate::model::{Finding, Node, ObjectId, Origin, Path, Severity, Value};
-use crate::schema::{self, OBJECT_META_SCHEMA, Schema};
+use crate::schema;
+use kube_schema::{OBJECT_META_SCHEMA, Schema};
 
 /// The version that our kinds are served at.
 pub(crate) const VERSION: &str = "v1alpha1";

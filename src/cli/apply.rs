@@ -218,10 +218,10 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::adapters::sim::clock::SimClock;
     use crate::compile::compile;
     use crate::model::Tree;
     use crate::plan::{Progress, State};
+    use kube_sim::SimClock;
 
     const ONE: &str =
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: default}}";

@@ -9,10 +9,10 @@ use kube::Client;
 use super::args::{AccessArgs, ClusterArgs};
 use super::embedded::{Embedded, supply};
 use crate::adapters::kubernetes::{Access, ConnectError, Target, connect, trouble};
-use crate::adapters::sim::clock::SimClock;
 use crate::daemon::{self, Engine, WallClock, wall_time};
 use crate::graph::Graph;
 use crate::model::ObjectId;
+use kube_sim::SimClock;
 
 /// A cluster to work on; a simulated one ends when this is dropped.
 pub(super) enum Cluster {

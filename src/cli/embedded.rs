@@ -16,11 +16,11 @@ use serde_json::{Value as Json, json};
 use crate::adapters::azure_sim::crds::foreign;
 use crate::adapters::azure_sim::{self as actors, Actors};
 use crate::adapters::kubernetes::Target;
-use crate::adapters::sim::api::Server;
-use crate::adapters::sim::clock::SimClock;
 use crate::api::crds::crds;
 use crate::graph::{Graph, Place};
 use crate::model::{Clock, ObjectId};
+use kube_sim::Server;
+use kube_sim::SimClock;
 
 /// A running simulation; it ends when this is dropped.
 pub(super) struct Embedded {
@@ -45,8 +45,8 @@ impl Embedded {
         options: actors::Options,
         front: impl FnOnce(Router) -> Router,
     ) -> anyhow::Result<Self> {
+        let server = Server::new(Arc::new(clock));
         let clock: Arc<dyn Clock> = Arc::new(clock);
-        let server = Server::new(Arc::clone(&clock));
         let client = Client::new(front(server.router()), "default");
         for crd in foreign().into_iter().chain(crds()) {
             let name = crd["metadata"]["name"]

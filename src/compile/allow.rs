@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use crate::model::{Finding, Severity, Span};
 use crate::rules::book;
-use crate::schema::nearest;
 use crate::yaml::{self, Comment};
+use kube_schema::nearest;
 
 /// What every remark begins with.
 const MARK: &str = "capstan:";

@@ -8,7 +8,8 @@
 use crate::api::{embedded, kinds, labels};
 use crate::model::{Finding, Key, Node, Object, ObjectId, Path, Value};
 use crate::rules;
-use crate::schema::{self, OBJECT_META_SCHEMA, nearest};
+use crate::schema;
+use kube_schema::{OBJECT_META_SCHEMA, nearest};
 
 /// What is wrong with the metadata of `object`, and of what it carries.
 pub(super) fn findings(object: &Object) -> Vec<Finding> {

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use crate::api::labels;
 use crate::health::{Live, health};
 use crate::model::{Action, Health};
-use crate::schema::{Element, FieldPath, FieldSet, Managed, Operation};
+use kube_schema::{Element, FieldPath, FieldSet, Managed, Operation};
 
 /// A live member.
 #[derive(Clone, Debug, PartialEq)]

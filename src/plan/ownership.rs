@@ -10,7 +10,7 @@ use super::MANAGER;
 use super::member::{path, unescaped, without};
 use crate::api::labels;
 use crate::health::Live;
-use crate::schema::{FieldSet, Managed, Operation};
+use kube_schema::{FieldSet, Managed, Operation};
 
 /// How an object that is there may be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,8 @@ use super::data;
 use crate::api::kinds::CAPI;
 use crate::api::{crds, fields};
 use crate::model::{Finding, Key, Node, Object, Path, Severity, Value};
-use crate::schema::{self, Schema};
+use crate::schema;
+use kube_schema::Schema;
 
 /// What objects of one kind and version are made of.
 struct Shape {

@@ -1,19 +1,16 @@
 //! What is wrong with a written document, said to the person who wrote it.
 //!
-//! In: a schema and a [`Node`] with spans. Out: findings S01 to S07, each at the place to edit, with
+//! In: a schema and a [`Node`] with spans. Out: findings S01 to S05, each at the place to edit, with
 //! what to write instead where that can be known. Nulls and defaults are treated as the API server
-//! treats them before it validates. Rules about a change are not looked at: there is no old object.
+//! treats them before it validates. Rules in CEL (`x-kubernetes-validations`) are left to the API
+//! server.
+
+use kube_schema::{
+    ListKind, Schema, Type, Unknown, Violation, ViolationKind, apply_defaults, nearest, overflows,
+    unknown_fields, validate,
+};
 
 use crate::model::{Finding, Node, ObjectId, Path, Segment, Span, Value};
-
-use super::cel::{Failures, Unchecked};
-use super::defaults::apply_defaults;
-use super::nearest::nearest;
-use super::overflow::overflows;
-use super::prune::unknown_fields;
-use super::structural::{ListKind, Schema, Type};
-use super::validate::{Unknown, validate};
-use super::violation::{Violation, ViolationKind};
 
 /// The most names that are listed in a help.
 const MOST_NAMES: usize = 12;
@@ -36,20 +33,12 @@ pub fn findings(
         at,
         object,
     };
-    let mut violations = validate(schema, &value, Unknown::Ignore);
-    let rules = match violations.iter().any(Violation::hides_rules) {
-        true => Failures::default(),
-        false => Failures::of(schema, &value, None),
-    };
-    violations.extend(rules.violations);
+    let violations = validate(schema, &value, Unknown::Ignore);
     let wrong = unknown_fields(schema, &written)
         .into_iter()
         .chain(violations)
         .chain(overflows(schema, &value));
-    wrong
-        .map(|violation| teller.tell(&violation))
-        .chain(rules.unchecked.iter().map(|rule| teller.leave(rule)))
-        .collect()
+    wrong.map(|violation| teller.tell(&violation)).collect()
 }
 
 /// What every finding is made of.
@@ -74,31 +63,13 @@ impl Teller<'_> {
             ViolationKind::NotAllowed | ViolationKind::WrongFormat => {
                 ("S04", plain(violation, &field))
             }
-            ViolationKind::Rule { said } if field.0.is_empty() => ("S06", said.clone()),
-            ViolationKind::Rule { said } => ("S06", format!("`{field}`: {said}")),
-            ViolationKind::Other => ("S05", plain(violation, &field)),
+            ViolationKind::Rule { .. } | ViolationKind::Other => ("S05", plain(violation, &field)),
         };
         let mut finding = Finding::error(id, message)
             .at(self.span(violation))
             .field(&field);
         finding.object = self.object.cloned();
         finding.help = self.help(violation);
-        finding
-    }
-
-    /// A rule that only the API server can evaluate.
-    fn leave(&self, unchecked: &Unchecked) -> Finding {
-        let field = self.field(&unchecked.path);
-        let message = format!(
-            "`{field}`: a rule is left to the API server: {}",
-            unchecked.rule
-        );
-        let span = self.node.nearest(&unchecked.path).span();
-        let mut finding = Finding::warning("S07", message)
-            .at(span)
-            .field(&field)
-            .help(unchecked.why.clone());
-        finding.object = self.object.cloned();
         finding
     }
 

@@ -11,19 +11,19 @@
 )]
 
 #[allow(dead_code, reason = "the suite uses the rest")]
-#[path = "../suite/cluster/kubernetes/mod.rs"]
+#[path = "../../crates/kube-sim/tests/suite/kubernetes/mod.rs"]
 mod kubernetes;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use capstan::adapters::sim::api::Server;
-use capstan::adapters::sim::clock::SimClock;
 use futures::{StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::{Api, Client};
+use kube_sim::Server;
+use kube_sim::SimClock;
 use serde_json::json;
 
 use kubernetes::Kubernetes;

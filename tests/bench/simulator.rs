@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
-use capstan::adapters::sim::{api::Server, clock::SimClock};
 use capstan::daemon::wall_time;
 use capstan::graph;
 use capstan::model::{Clock, Object};
 use capstan::plan::{ApplySet, Plan, Report, State, against_none};
 use divan::Bencher;
+use kube_sim::{Server, SimClock};
 use tokio::sync::mpsc::unbounded_channel;
 
 const SET: &str = "\
@@ -50,8 +50,9 @@ fn apply_sets_of_four(bencher: Bencher<'_, '_>, sets: usize) {
 }
 
 async fn apply(plan: Arc<Plan>, set: &ApplySet) {
-    let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), 1));
-    let client = Server::new(Arc::clone(&clock)).client("default");
+    let time = SimClock::new(wall_time(), 1);
+    let clock: Arc<dyn Clock> = Arc::new(time);
+    let client = Server::new(Arc::new(time)).client("default");
     let (sender, mut progress) = unbounded_channel();
     let options = Options {
         concurrency: 32,

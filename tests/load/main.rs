@@ -13,7 +13,7 @@
 )]
 
 #[allow(dead_code, reason = "the suite uses the rest")]
-#[path = "../suite/cluster/kubernetes/mod.rs"]
+#[path = "../../crates/kube-sim/tests/suite/kubernetes/mod.rs"]
 mod kubernetes;
 mod process;
 mod steady;

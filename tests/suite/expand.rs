@@ -8,8 +8,8 @@ use capstan::api::{arm_properties, embedded};
 use capstan::expand::expand;
 use capstan::model::{Node, Object};
 use capstan::overlay;
-use capstan::schema::{Unknown, validate};
 use capstan::yaml;
+use kube_schema::{Unknown, validate};
 use serde_json::{Value as Json, json};
 
 use crate::cli::stdout;

@@ -8,8 +8,6 @@ use capstan::adapters::azure_sim::crds::foreign;
 use capstan::adapters::checks::{self, NOTES_REF};
 use capstan::adapters::git::{Author, Files};
 use capstan::adapters::kubernetes::Target;
-use capstan::adapters::sim::api::Server;
-use capstan::adapters::sim::clock::SimClock;
 use capstan::daemon::{self, Engine, Prepare, View, wall_time};
 use capstan::model::{Check, CheckState, Clock};
 use capstan::settings::{Environment, Following};
@@ -17,6 +15,8 @@ use futures::FutureExt as _;
 use jiff::Timestamp;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
+use kube_sim::Server;
+use kube_sim::SimClock;
 use tempfile::TempDir;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -42,9 +42,10 @@ impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let author = Author::init(&dir.path().join("config.git")).expect("a bare repository");
-        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), 100));
+        let time = SimClock::new(wall_time(), 100);
+        let clock: Arc<dyn Clock> = Arc::new(time);
         Self {
-            server: Server::new(Arc::clone(&clock)),
+            server: Server::new(Arc::new(time)),
             dir,
             author,
             clock,

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use capstan::model::{Node, ObjectId};
-use capstan::schema::Schema;
 use capstan::yaml;
+use kube_schema::Schema;
 use serde_json::Value as Json;
 
 /// A file or directory beside the repository; says in one line that the test is skipped without it.

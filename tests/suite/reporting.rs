@@ -9,8 +9,8 @@ use capstan::rules::book;
 use serde_json::Value as Json;
 
 use crate::cli::{capstan, stdout};
-use crate::cluster::kubernetes;
 use crate::fleet::{DEFINITION, directory, overlay, tree};
+use crate::kubernetes;
 
 /// A sound definition of a cluster, with `more` in its spec on line 16.
 fn definition(name: &str, more: &str) -> String {

@@ -229,8 +229,8 @@ mod tests {
     use super::super::outcome::{Outcome, Write};
     use super::super::writer::{perform, resource};
     use super::*;
-    use crate::adapters::sim::api::Server;
-    use crate::adapters::sim::clock::SimClock;
+    use kube_sim::Server;
+    use kube_sim::SimClock;
 
     fn config_map(name: &str) -> Value {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}})
@@ -243,8 +243,8 @@ mod tests {
         speed: u32,
         outcome: impl Fn(Timestamp) -> Outcome + Send + 'static,
     ) -> Vec<u128> {
-        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, speed));
-        let client = Server::new(Arc::clone(&clock)).client("default");
+        let clock = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, speed));
+        let client = Server::new(clock.clone()).client("default");
         let one = vec![Write::Apply(config_map("one"))];
         perform(&client, "somebody", one).await.1.unwrap();
         let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));

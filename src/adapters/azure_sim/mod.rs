@@ -9,6 +9,7 @@
 mod aro;
 mod aso;
 mod capi;
+mod clock;
 mod conditions;
 pub mod crds;
 mod engine;

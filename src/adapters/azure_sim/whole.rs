@@ -21,11 +21,11 @@ use super::manifests::{NAMESPACE, small_cluster};
 use super::watches::{self, Sight};
 use super::*;
 use crate::adapters::azure_sim::crds;
-use crate::adapters::sim::api::Server;
-use crate::adapters::sim::clock::SimClock;
 use crate::api::kinds::CAPI;
 use crate::health::{Live, health};
 use crate::model::{HealthState, ObjectId};
+use kube_sim::Server;
+use kube_sim::SimClock;
 
 /// Longer than any provisioning that works.
 const LONGEST: Duration = Duration::from_secs(2 * 3600);
@@ -53,8 +53,8 @@ impl Rehearsal {
 
     async fn with(failures: &[&str], definitions: &[Value]) -> Self {
         let start = "2026-01-01T00:00:00Z".parse().unwrap();
-        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(start, 1));
-        let server = Server::new(Arc::clone(&clock));
+        let clock = Arc::new(SimClock::new(start, 1));
+        let server = Server::new(clock.clone());
         let client = server.client("default");
         for definition in definitions {
             apply(&client, definition).await;
@@ -66,7 +66,7 @@ impl Rehearsal {
         let namespace =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
         apply(&client, &namespace).await;
-        let actors = spawn(client.clone(), Arc::clone(&clock), options);
+        let actors = spawn(client.clone(), clock.clone(), options);
         let seen = watches::all(&client, &newest(), Duration::from_secs(1)).boxed();
         Self {
             server,

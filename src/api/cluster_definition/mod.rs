@@ -21,7 +21,7 @@ pub use spec::{
 
 use super::{document, structural};
 use crate::model::{Finding, Node, ObjectId, Origin, Path};
-use crate::schema::Schema;
+use kube_schema::Schema;
 
 /// A definition that was read without errors.
 #[derive(Clone, Debug, PartialEq)]

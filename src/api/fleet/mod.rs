@@ -22,7 +22,7 @@ pub use tenancy::{Tenant, Terms};
 
 use super::{document, structural};
 use crate::model::{Finding, Node, Value};
-use crate::schema::Schema;
+use kube_schema::Schema;
 
 /// What a fleet is synced from, to and how.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -20,7 +20,7 @@ use super::cluster_definition::ClusterDefinitionSpec;
 use super::document;
 use super::structural::{self, Properties, any_object, any_objects};
 use crate::model::{Finding, Map, Node, ObjectId, Origin, Path, Value};
-use crate::schema::Schema;
+use kube_schema::Schema;
 
 /// A partial definition, and patches on what definitions become.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::selector::{NotASelector, Selector};
 use crate::model::{Finding, Node, Path};
-use crate::schema::regular_expression;
+use kube_schema::regular_expression;
 
 /// Which objects a patch is for. What is absent matches everything.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@
 //! In: the words and the object. Out: the path, or what is wrong with it and what was probably meant.
 
 use crate::model::{Node, Path, Segment, Value};
-use crate::schema::nearest;
+use kube_schema::nearest;
 
 /// How many names of fields are told.
 const TOLD: usize = 12;

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::{Consequence, consequences, is_plain};
 use crate::health::Live;
 use crate::model::{Change, Path, Segment};
-use crate::schema::{Element, FieldSet, Managed, Operation};
+use kube_schema::{Element, FieldSet, Managed, Operation};
 
 /// Why a step is not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

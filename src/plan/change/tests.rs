@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::schema::{Element, FieldSet, Managed, Operation};
+use kube_schema::{Element, FieldSet, Managed, Operation};
 
 fn object(api_version: &str, kind: &str, body: &Json) -> Json {
     let mut object = body.clone();

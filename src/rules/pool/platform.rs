@@ -4,7 +4,7 @@ use super::network::not_of_type;
 use crate::model::{Finding, Value};
 use crate::rules::arm::{Resource, World};
 use crate::rules::{data, wording};
-use crate::schema;
+use kube_schema::nearest;
 
 const DISK: &str = "spec.properties.platform.osDisk";
 const STORAGE: &[&str] = &["Premium_LRS", "StandardSSD_LRS", "Standard_LRS"];
@@ -25,7 +25,7 @@ pub(super) fn machine_size_is_offered(_: &World<'_>, pool: &Resource<'_>) -> Vec
     };
     let message = format!("vmSize {text:?} is not offered for node pools");
     let finding = field.finding("N11", message);
-    let help = match schema::nearest(text, sizes.iter().map(String::as_str)) {
+    let help = match nearest(text, sizes.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "choose another size, such as `Standard_D4s_v3`".to_owned(),
     };

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::model::{Finding, Key, Map, Node, ObjectId, Origin, Path, Span, Value};
-use crate::schema::{Schema, findings};
+use crate::schema::findings;
+use kube_schema::Schema;
 
 /// Reads a tiny YAML: `key: value` lines, nesting by two spaces, `- ` items on lines of their own,
 /// values true, numbers, "quoted" or bare words.
@@ -198,37 +199,4 @@ fn a_part_of_an_object_is_told_with_the_path_and_object_it_belongs_to() {
         "spec.resources[2].spec.location"
     );
     assert_eq!(found[0].object, Some(object));
-}
-
-fn ruled(text: &str) -> Vec<String> {
-    let schema = Schema::from_json(&json!({"type": "object",
-        "x-kubernetes-validations": [{"rule": "has(self.spec)", "message": "a spec is needed"}],
-        "properties": {"spec": {"type": "object", "properties": {
-            "min": {"type": "integer", "default": 3}, "max": {"type": "integer"},},
-            "x-kubernetes-validations": [
-                {"rule": "!has(self.max) || self.min <= self.max", "message": "max is below min", "fieldPath": ".max"},
-                {"rule": "self == oldSelf", "message": "nothing changes"},
-                {"rule": "!has(self.max) || [self.max].sortBy(n, n).size() == 1", "message": "in order"}]}}}));
-    let found = findings(&schema.unwrap(), &node(text), &Path::default(), None);
-    found.iter().map(line).collect()
-}
-
-#[test]
-fn a_rule_that_does_not_hold_points_at_the_value() {
-    let said = ruled("spec:\n  min: 2\n  max: 1");
-    assert_eq!(said[0], "3:8 S06 `spec.max`: max is below min | -");
-    assert_eq!(ruled("kind: K"), ["1:1 S06 a spec is needed | -"]);
-    let wrong = ruled("spec:\n  max: a");
-    assert_eq!(
-        wrong,
-        ["2:8 S02 `spec.max` must be a whole number, not a string | -"]
-    );
-}
-
-#[test]
-fn a_rule_that_only_the_api_server_can_evaluate_is_a_warning() {
-    assert_eq!(
-        ruled("spec:\n  max: 4"),
-        ["2:3 S07 `spec`: a rule is left to the API server: in order | `sortBy` is not known here"]
-    );
 }

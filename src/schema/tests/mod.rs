@@ -1,8 +1,3 @@
-//! The room's tests that are about more than one of its files. What is expected here was seen of the
-//! API server's own libraries (1.34).
+//! The module's tests that are about more than one of its files.
 
-mod faults;
 mod findings;
-mod normal;
-mod validation;
-mod verdict;

@@ -8,8 +8,6 @@ use axum::Router;
 use capstan::adapters::azure_sim::crds::foreign;
 use capstan::adapters::azure_sim::{self as actors, Actors};
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
-use capstan::adapters::sim::api::Server;
-use capstan::adapters::sim::clock::SimClock;
 use capstan::compile::{Compiled, compile};
 use capstan::model::{Clock, ObjectId};
 use capstan::plan::{ApplySet, Plan, Progress, Report, State, against_none};
@@ -17,6 +15,8 @@ use jiff::Timestamp;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
+use kube_sim::Server;
+use kube_sim::SimClock;
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
@@ -40,9 +40,10 @@ impl Stage {
 
     /// The same, and its time passes `speed` times faster than outside.
     pub(super) fn at_speed(speed: u32) -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, speed));
+        let time = SimClock::new(Timestamp::UNIX_EPOCH, speed);
+        let clock: Arc<dyn Clock> = Arc::new(time);
         Self {
-            server: Server::new(Arc::clone(&clock)),
+            server: Server::new(Arc::new(time)),
             clock,
             actors: None,
         }

@@ -12,9 +12,9 @@ use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use serde_json::Value as Json;
 
-use super::kubernetes;
 use super::pipeline::Management;
 use crate::daemon::{DEFINITION, SYNC, World};
+use crate::kubernetes;
 
 /// How much faster than outside time passes for the actors.
 const SPEED: u32 = 600;

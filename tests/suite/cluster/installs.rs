@@ -11,11 +11,11 @@ use capstan::api;
 use futures::StreamExt as _;
 use serde_json::Value as Json;
 
-use super::difference::difference;
-use super::kubernetes::Kubernetes;
-use super::servers::Server;
-use super::session::Session;
+use crate::difference::difference;
+use crate::kubernetes::Kubernetes;
 use crate::real;
+use crate::servers::Server;
+use crate::session::Session;
 
 /// How many definitions are sent at once.
 const AT_ONCE: usize = 8;

@@ -5,23 +5,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use axum::Router;
 use capstan::adapters::azure_sim::crds::foreign;
 use capstan::adapters::azure_sim::{self as actors, Actors};
 use capstan::adapters::kubernetes::{Access, connect};
-use capstan::adapters::sim::api;
-use capstan::adapters::sim::clock::SimClock;
 use capstan::daemon::wall_time;
 use capstan::model::{CheckState, Clock};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
+use kube_sim::SimClock;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::kubernetes::Kubernetes;
 use crate::daemon::{DEFINITION, SYNC, World, identity};
+use crate::kubernetes::Kubernetes;
+use crate::servers::{anonymous, serve};
 
 /// How much faster than outside time passes for the actors.
 const SPEED: u32 = 600;
@@ -33,7 +32,7 @@ pub(super) struct Management {
     pub(super) runtime: Runtime,
     _actors: Actors,
     /// The simulator, unless it is a real one.
-    pub(super) server: Option<api::Server>,
+    pub(super) server: Option<kube_sim::Server>,
     _dir: TempDir,
     _real: Option<Kubernetes>,
 }
@@ -41,11 +40,12 @@ pub(super) struct Management {
 impl Management {
     /// `speed` times faster than outside.
     pub(super) fn simulated(speed: u32, options: actors::Options) -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(wall_time(), speed));
+        let time = SimClock::new(wall_time(), speed);
+        let clock: Arc<dyn Clock> = Arc::new(time);
         let runtime = runtime();
         let dir = tempfile::tempdir().expect("a directory");
         let kubeconfig = dir.path().join("kubeconfig");
-        let server = api::Server::new(Arc::clone(&clock));
+        let server = kube_sim::Server::new(Arc::new(time));
         let address = runtime.block_on(serve(server.clone()));
         std::fs::write(&kubeconfig, anonymous(&address)).expect("written");
         let opened = Self::open(runtime, dir, kubeconfig, (clock, options), None);
@@ -165,32 +165,6 @@ fn runtime() -> Runtime {
         .enable_all()
         .build()
         .expect("a runtime")
-}
-
-/// Serves the simulator on a port of loopback, whose address it gives.
-pub(super) async fn serve(server: api::Server) -> String {
-    serve_router(server.router()).await
-}
-
-/// The same of whatever answers like one.
-pub(super) async fn serve_router(router: Router) -> String {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    address
-}
-
-/// A kubeconfig for a server that takes everybody.
-pub(super) fn anonymous(address: &str) -> String {
-    let config = json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "test",
-        "clusters": [{"name": "test", "cluster": {"server": format!("http://{address}")}}],
-        "users": [{"name": "test", "user": {}}],
-        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
-    });
-    config.to_string()
 }
 
 pub(super) async fn apply(client: &Client, object: &Json) {

@@ -12,21 +12,21 @@ use axum::middleware::{Next, from_fn};
 use axum::response::IntoResponse as _;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use capstan::adapters::kubernetes::{Access, connect, connect_by_secret};
-use capstan::adapters::sim::api;
-use capstan::adapters::sim::clock::SimClock;
 use capstan::daemon::wall_time;
 use capstan::model::CheckState;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt as _};
+use kube_sim::SimClock;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::kubernetes::Kubernetes;
-use super::pipeline::{anonymous, apply, serve, serve_router};
+use super::pipeline::apply;
 use crate::daemon::World;
+use crate::kubernetes::Kubernetes;
 use crate::patience::PATIENCE;
+use crate::servers::{anonymous, serve, serve_router};
 
 const HOME: &str = "fleets";
 const CHECK: &str = "capstan/prod/sync";
@@ -105,8 +105,8 @@ fn flat(kubeconfig: &str) -> String {
     serde_yaml::to_string(&config).expect("YAML")
 }
 
-fn simulator() -> api::Server {
-    api::Server::new(std::sync::Arc::new(SimClock::new(wall_time(), 1)))
+fn simulator() -> kube_sim::Server {
+    kube_sim::Server::new(std::sync::Arc::new(SimClock::new(wall_time(), 1)))
 }
 
 fn runtime() -> Runtime {

@@ -9,14 +9,14 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
-use capstan::adapters::sim::api::Server;
-use capstan::adapters::sim::clock::SimClock;
 use capstan::model::Clock;
 use capstan::plan::Report;
 use http::{Method, StatusCode};
 use jiff::Timestamp;
 use kube::Client;
 use kube::api::{DeleteParams, Patch, PatchParams};
+use kube_sim::Server;
+use kube_sim::SimClock;
 use serde_json::{Value as Json, json};
 use tokio::time::sleep;
 
@@ -31,8 +31,9 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1));
-        let server = Server::new(Arc::clone(&clock));
+        let time = SimClock::new(Timestamp::UNIX_EPOCH, 1);
+        let clock: Arc<dyn Clock> = Arc::new(time);
+        let server = Server::new(Arc::new(time));
         Self { server, clock }
     }
 

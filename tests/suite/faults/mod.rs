@@ -18,8 +18,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run};
-use capstan::adapters::sim::api::Server;
-use capstan::adapters::sim::clock::SimClock;
 use capstan::compile::Compiled;
 use capstan::model::Clock;
 use capstan::plan::{Report, against_none};
@@ -27,6 +25,8 @@ use jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
+use kube_sim::Server;
+use kube_sim::SimClock;
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -229,8 +229,9 @@ fn course(dice: &mut Dice, fleet: &Fleet, schedule: &Schedule) -> Vec<(Instant, 
 
 impl World {
     fn new(dice: &mut Dice, seed: u64) -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1));
-        let server = Server::new(Arc::clone(&clock));
+        let time = SimClock::new(Timestamp::UNIX_EPOCH, 1);
+        let clock: Arc<dyn Clock> = Arc::new(time);
+        let server = Server::new(Arc::new(time));
         let fleet = Fleet::random(dice);
         let schedule = Schedule::random(dice);
         Self {

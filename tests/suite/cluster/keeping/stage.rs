@@ -18,10 +18,10 @@ use serde_json::{Value as Json, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::servers::Server;
 use crate::fleet::tree;
+use crate::kubernetes::Kubernetes;
 use crate::patience::PATIENCE;
+use crate::servers::Server;
 
 /// One server, and a namespace in it.
 pub(super) struct Stage {
@@ -95,10 +95,9 @@ impl Stage {
             .await
             .expect("it is new");
         let clock: Arc<dyn Clock> = match server {
-            Server::Simulator(_) => Arc::new(capstan::adapters::sim::clock::SimClock::new(
-                jiff::Timestamp::UNIX_EPOCH,
-                1,
-            )),
+            Server::Simulator(_) => {
+                Arc::new(kube_sim::SimClock::new(jiff::Timestamp::UNIX_EPOCH, 1))
+            }
             Server::Real(_) => Arc::new(WallClock::start()),
         };
         Self {

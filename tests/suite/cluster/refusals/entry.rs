@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::cluster::pipeline::anonymous;
+use crate::servers::anonymous;
 
 /// What `apply` and `run` say when the way to the cluster is `arguments`, in a home without anything.
 fn said(arguments: &[&str]) -> [String; 2] {

@@ -15,8 +15,8 @@ use tokio::net::TcpSocket;
 use tokio::runtime::Runtime;
 
 use super::stage::{FREE, Stage};
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::pipeline::anonymous;
+use crate::kubernetes::Kubernetes;
+use crate::servers::anonymous;
 
 /// An address that is ours as long as this socket is bound to it: nobody else gets its port, and nobody
 /// answers there until another socket of ours listens.

@@ -12,7 +12,8 @@ use http::StatusCode;
 use serde_json::{Value as Json, json};
 
 use super::stage::{FREE, SECRET, Stage, once, prove_real};
-use crate::cluster::pipeline::{Management, anonymous, serve_router};
+use crate::cluster::pipeline::Management;
+use crate::servers::{anonymous, serve_router};
 
 /// What the service account `limited` may do, everywhere.
 fn grant(stage: &Stage, rules: &[(&str, &[&str])]) {

@@ -15,11 +15,12 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::pipeline::{anonymous, apply, serve_router};
-use crate::cluster::servers::Server;
+use crate::cluster::pipeline::apply;
 use crate::daemon::{SYNC, World};
+use crate::kubernetes::Kubernetes;
 use crate::patience::until;
+use crate::servers::Server;
+use crate::servers::{anonymous, serve_router};
 
 pub(super) struct Stage {
     /// Of somebody who may do everything.

@@ -17,8 +17,9 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-use super::super::pipeline::{Management, anonymous, apply, serve_router};
+use super::super::pipeline::{Management, apply};
 use super::{begin, text};
+use crate::servers::{anonymous, serve_router};
 
 /// A cluster with the example applied, and nobody at work.
 fn still(more: &[(&str, &str)]) -> Management {

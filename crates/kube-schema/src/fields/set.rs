@@ -1,0 +1,253 @@
+//! [`FieldSet`]: a tree of path elements, some of which are members.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::Element;
+
+/// A way from the root of an object to one of its fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FieldPath(pub Vec<Element>);
+
+/// `.spec.ports[port=80,protocol="TCP"].name`
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|element| element.fmt(f))
+    }
+}
+
+impl FromIterator<Element> for FieldPath {
+    fn from_iter<I: IntoIterator<Item = Element>>(elements: I) -> Self {
+        Self(elements.into_iter().collect())
+    }
+}
+
+/// A set of fields. A field can be a member without the fields below it, and the other way round.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldSet {
+    branches: BTreeMap<Element, Branch>,
+}
+
+/// Never neither a member nor with anything below.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Branch {
+    member: bool,
+    below: FieldSet,
+}
+
+impl Branch {
+    fn is_empty(&self) -> bool {
+        !self.member && self.below.is_empty()
+    }
+}
+
+impl FieldSet {
+    /// The set without a field.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether there is no field in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.branches.is_empty()
+    }
+
+    /// How many fields are in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.branches
+            .values()
+            .map(|branch| usize::from(branch.member) + branch.below.len())
+            .sum()
+    }
+
+    /// Whether the field at `path` is in it.
+    #[must_use]
+    pub fn contains(&self, path: &[Element]) -> bool {
+        match path {
+            [] => false,
+            [last] => self.has(last),
+            [first, rest @ ..] => self.below(first).is_some_and(|below| below.contains(rest)),
+        }
+    }
+
+    /// Whether the field `element` of the root is in it.
+    #[must_use]
+    pub fn has(&self, element: &Element) -> bool {
+        self.branches
+            .get(element)
+            .is_some_and(|branch| branch.member)
+    }
+
+    /// The fields below `element`; none when there is none.
+    #[must_use]
+    pub fn below(&self, element: &Element) -> Option<&Self> {
+        let below = &self.branches.get(element)?.below;
+        (!below.is_empty()).then_some(below)
+    }
+
+    /// Puts the field at `path` in. The root itself cannot be a member.
+    pub fn insert(&mut self, path: &[Element]) {
+        match path {
+            [] => {}
+            [last] => self.branches.entry(last.clone()).or_default().member = true,
+            [first, rest @ ..] => self
+                .branches
+                .entry(first.clone())
+                .or_default()
+                .below
+                .insert(rest),
+        }
+    }
+
+    /// Every field in it: at each level the members first, then what is below, as the API server
+    /// lists conflicts.
+    #[must_use]
+    pub fn paths(&self) -> Vec<FieldPath> {
+        let mut paths = Vec::new();
+        self.collect(&mut Vec::new(), &mut paths);
+        paths
+    }
+
+    fn collect(&self, at: &mut Vec<Element>, paths: &mut Vec<FieldPath>) {
+        for (element, _) in self.branches.iter().filter(|(_, branch)| branch.member) {
+            paths.push(at.iter().chain([element]).cloned().collect());
+        }
+        for (element, branch) in &self.branches {
+            at.push(element.clone());
+            branch.below.collect(at, paths);
+            at.pop();
+        }
+    }
+
+    /// What is below `element`, empty when nothing is; none when the set does not have it.
+    pub(super) fn branch(&self, element: &Element) -> Option<&Self> {
+        Some(&self.branches.get(element)?.below)
+    }
+
+    /// The elements at the root: each with whether it is a member and with what is below it.
+    pub fn branches(&self) -> impl Iterator<Item = (&Element, bool, &Self)> {
+        self.branches
+            .iter()
+            .map(|(element, branch)| (element, branch.member, &branch.below))
+    }
+
+    /// Sets one element at the root.
+    pub fn set(&mut self, element: Element, member: bool, below: Self) {
+        let branch = Branch { member, below };
+        if branch.is_empty() {
+            self.branches.remove(&element);
+        } else {
+            self.branches.insert(element, branch);
+        }
+    }
+
+    /// The fields in either.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        let mut all = self.clone();
+        for (element, branch) in &other.branches {
+            let mine = all.branches.entry(element.clone()).or_default();
+            mine.member |= branch.member;
+            mine.below = mine.below.union(&branch.below);
+        }
+        all
+    }
+
+    /// The fields in both.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        self.combine(other, |mine, theirs| Branch {
+            member: mine.member && theirs.member,
+            below: mine.below.intersection(&theirs.below),
+        })
+    }
+
+    /// The fields that are not in `other`. A field stays when only its parent or its children are in
+    /// `other`.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Self {
+        self.combine(other, |mine, theirs| Branch {
+            member: mine.member && !theirs.member,
+            below: mine.below.difference(&theirs.below),
+        })
+    }
+
+    /// The fields that are neither in `other` nor below a field of `other`.
+    #[must_use]
+    pub fn without_subtrees(&self, other: &Self) -> Self {
+        self.combine(other, |mine, theirs| {
+            if theirs.member {
+                return Branch::default();
+            }
+            Branch {
+                member: mine.member,
+                below: mine.below.without_subtrees(&theirs.below),
+            }
+        })
+    }
+
+    fn combine(&self, other: &Self, both: impl Fn(&Branch, &Branch) -> Branch) -> Self {
+        let nothing = Branch::default();
+        let branches = self
+            .branches
+            .iter()
+            .map(|(element, mine)| {
+                let theirs = other.branches.get(element).unwrap_or(&nothing);
+                (element.clone(), both(mine, theirs))
+            })
+            .filter(|(_, branch)| !branch.is_empty())
+            .collect();
+        Self { branches }
+    }
+
+    /// Reads FieldsV1.
+    ///
+    /// # Errors
+    /// Says which part is no set of fields.
+    pub fn from_json(json: &Value) -> Result<Self, String> {
+        let fields = json
+            .as_object()
+            .ok_or_else(|| format!("expected an object, got {json}"))?;
+        let mut set = Self::new();
+        for (text, below) in fields.iter().filter(|(text, _)| Element::reads(text)) {
+            let below_set = Self::from_json(below)?;
+            let member = below_set.is_empty() || below.get(".").is_some();
+            set.set(Element::parse(text)?, member, below_set);
+        }
+        Ok(set)
+    }
+
+    /// Writes FieldsV1.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        Value::Object(self.to_map())
+    }
+
+    fn to_map(&self) -> Map<String, Value> {
+        self.branches
+            .iter()
+            .map(|(element, branch)| {
+                let mut below = branch.below.to_map();
+                if branch.member && !below.is_empty() {
+                    below.insert(".".into(), Value::Object(Map::new()));
+                }
+                (element.print(), Value::Object(below))
+            })
+            .collect()
+    }
+}
+
+impl FromIterator<FieldPath> for FieldSet {
+    fn from_iter<I: IntoIterator<Item = FieldPath>>(paths: I) -> Self {
+        let mut set = Self::new();
+        for path in paths {
+            set.insert(&path.0);
+        }
+        set
+    }
+}

@@ -1,0 +1,317 @@
+//! One stored object, kept as text so that it is written out without being built again.
+//!
+//! In: an object as a value. Out: its text, the few fields the store looks at, and its rendering
+//! in any of the forms a client may ask for. It does not know where it is kept.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::{Map, Value};
+
+use super::resources::Resource;
+
+/// An owner reference, as far as garbage collection reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Owner {
+    pub(super) group: Box<str>,
+    pub(super) kind: Box<str>,
+    pub(super) name: Box<str>,
+    pub(super) uid: Box<str>,
+    /// `blockOwnerDeletion`.
+    pub(super) blocks: bool,
+}
+
+/// An object at one resource version.
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    /// The write that made this version.
+    pub(super) version: u64,
+    /// What does not change with the version alone.
+    content: Arc<Content>,
+}
+
+#[derive(Debug)]
+struct Content {
+    uid: Box<str>,
+    labels: Box<[(Box<str>, Box<str>)]>,
+    owners: Box<[Owner]>,
+    deleting: bool,
+    /// The edition of its definition that the object was written under.
+    edition: u32,
+    /// `"name":…}` and after it `,"spec":…}`: the object without its type, the opening of its
+    /// metadata and its resource version, so that no two versions of an API and no two resource
+    /// versions need texts of their own.
+    text: Bytes,
+    /// Where the metadata ends.
+    split: usize,
+}
+
+/// The form in which a client wants objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As they are.
+    Whole,
+    /// `PartialObjectMetadata`, for one object or for events of a watch.
+    Metadata,
+    /// `PartialObjectMetadataList`, for lists.
+    MetadataList,
+    /// `Table`, for what is read; elsewhere as [`Self::Whole`].
+    Table,
+}
+
+impl Form {
+    /// Whether it shows the metadata alone.
+    pub(super) const fn is_metadata(self) -> bool {
+        matches!(self, Self::Metadata | Self::MetadataList)
+    }
+}
+
+impl Stored {
+    /// Takes in an object; its resource version is `version`, whatever it says.
+    pub(super) fn new(object: &Value, version: u64, edition: u32) -> Self {
+        let metadata = &object["metadata"];
+        let (text, split) = text(object);
+        let content = Content {
+            uid: metadata["uid"].as_str().unwrap_or_default().into(),
+            labels: labels(metadata),
+            owners: owners(metadata),
+            deleting: metadata["deletionTimestamp"].is_string(),
+            edition,
+            text,
+            split,
+        };
+        Self {
+            version,
+            content: Arc::new(content),
+        }
+    }
+
+    /// Another content under the edition of this one.
+    pub(super) fn changed(&self, object: &Value, version: u64) -> Self {
+        Self::new(object, version, self.content.edition)
+    }
+
+    /// The same object under another resource version, as its deletion shows it.
+    pub(super) fn at(&self, version: u64) -> Self {
+        Self {
+            version,
+            content: self.content.clone(),
+        }
+    }
+
+    /// Its uid.
+    pub(super) fn uid(&self) -> &str {
+        &self.content.uid
+    }
+
+    /// The value of one label.
+    pub(super) fn label(&self, key: &str) -> Option<&str> {
+        let at = self
+            .content
+            .labels
+            .binary_search_by(|(name, _)| (**name).cmp(key))
+            .ok()?;
+        Some(&self.content.labels[at].1)
+    }
+
+    /// Its owner references.
+    pub(super) fn owners(&self) -> &[Owner] {
+        &self.content.owners
+    }
+
+    /// Whether its deletion has been asked for.
+    pub(super) fn is_deleting(&self) -> bool {
+        self.content.deleting
+    }
+
+    /// Whether both say the same, whatever their resource versions.
+    pub(super) fn says_the_same_as(&self, other: &Self) -> bool {
+        self.content.text == other.content.text
+    }
+
+    /// How many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        self.content.text.len()
+    }
+
+    /// The object as a value, of the type of `resource`.
+    pub(super) fn value(&self, resource: &Resource) -> Value {
+        let mut text = Vec::with_capacity(self.size() + 128);
+        self.write(&resource.prefix, Form::Whole, &mut text);
+        let stored: Value = serde_json::from_slice(&text).expect("we wrote this text");
+        resource.present(stored, self.content.edition)
+    }
+
+    /// The object as it is stored, without a type.
+    pub(super) fn stored_value(&self) -> Value {
+        let mut text = Vec::with_capacity(self.size() + 64);
+        self.write("", Form::Whole, &mut text);
+        serde_json::from_slice(&text).expect("we wrote this text")
+    }
+
+    /// Writes the object as the JSON of `resource` in `form`.
+    pub(super) fn render(&self, resource: &Resource, form: Form, out: &mut Vec<u8>) {
+        if form.is_metadata() {
+            return self.write(METADATA_PREFIX, form, out);
+        }
+        if resource.stores_as_it_serves(self.content.edition) {
+            return self.write(&resource.prefix, form, out);
+        }
+        out.extend_from_slice(self.value(resource).to_string().as_bytes());
+    }
+
+    /// As [`Self::render`], for an item of a list: those of built-in resources do not name their
+    /// type again.
+    pub(super) fn render_item(&self, resource: &Resource, form: Form, out: &mut Vec<u8>) {
+        match form {
+            form if form.is_metadata() || !resource.is_builtin() => {
+                self.render(resource, form, out);
+            }
+            form if resource.stores_as_it_serves(0) => self.write("", form, out),
+            _ => {
+                let item = resource.present(self.stored_value(), self.content.edition);
+                out.extend_from_slice(item.to_string().as_bytes());
+            }
+        }
+    }
+
+    fn write(&self, prefix: &str, form: Form, out: &mut Vec<u8>) {
+        let Content { text, split, .. } = &*self.content;
+        out.push(b'{');
+        out.extend_from_slice(prefix.as_bytes());
+        out.extend_from_slice(b"\"metadata\":{");
+        // An object that was never stored, as a dry run makes it, has no version.
+        if self.version > 0 {
+            let version = format!("\"resourceVersion\":\"{}\",", self.version);
+            out.extend_from_slice(version.as_bytes());
+        }
+        match form {
+            Form::Whole | Form::Table => out.extend_from_slice(text),
+            Form::Metadata | Form::MetadataList => {
+                out.extend_from_slice(&text[..*split]);
+                out.push(b'}');
+            }
+        }
+    }
+}
+
+const METADATA_PREFIX: &str = r#""apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","#;
+
+fn labels(metadata: &Value) -> Box<[(Box<str>, Box<str>)]> {
+    let Some(labels) = metadata["labels"].as_object() else {
+        return Box::default();
+    };
+    // A `Map` iterates in the order of its keys, which the binary search counts on.
+    let pair =
+        |(key, value): (&String, &Value)| Some((key.as_str().into(), value.as_str()?.into()));
+    labels.iter().filter_map(pair).collect()
+}
+
+fn owners(metadata: &Value) -> Box<[Owner]> {
+    let list = metadata["ownerReferences"].as_array();
+    let text =
+        |reference: &Value, key: &str| reference[key].as_str().unwrap_or_default().to_owned();
+    let read = |reference: &Value| {
+        let version = text(reference, "apiVersion");
+        let group = version.split_once('/').map_or("", |(group, _)| group);
+        Owner {
+            group: group.into(),
+            kind: text(reference, "kind").into(),
+            name: text(reference, "name").into(),
+            uid: text(reference, "uid").into(),
+            blocks: reference["blockOwnerDeletion"] == true,
+        }
+    };
+    list.into_iter().flatten().map(read).collect()
+}
+
+/// The text of an object as [`Content::text`] holds it, and where its metadata ends.
+fn text(object: &Value) -> (Bytes, usize) {
+    let empty = Map::new();
+    let object = object.as_object().unwrap_or(&empty);
+    let metadata = object.get("metadata").and_then(Value::as_object);
+    let mut text = Vec::new();
+    let entries = |map: &Map<String, Value>, without: &[&str], text: &mut Vec<u8>, comma: bool| {
+        let mut comma = comma;
+        for (key, value) in map
+            .iter()
+            .filter(|(key, _)| !without.contains(&key.as_str()))
+        {
+            if comma {
+                text.push(b',');
+            }
+            comma = true;
+            let written = serde_json::to_writer(&mut *text, key).and_then(|()| {
+                text.push(b':');
+                serde_json::to_writer(&mut *text, value)
+            });
+            written.expect("values with string keys go into memory");
+        }
+        text.push(b'}');
+    };
+    entries(
+        metadata.unwrap_or(&empty),
+        &["resourceVersion"],
+        &mut text,
+        false,
+    );
+    let split = text.len();
+    entries(object, &["apiVersion", "kind", "metadata"], &mut text, true);
+    text.shrink_to_fit();
+    (text.into(), split)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
+    use super::*;
+    use crate::api::resources::Registry;
+
+    fn config_map() -> Arc<Resource> {
+        Registry::new().find("", "v1", "configmaps").unwrap()
+    }
+
+    fn object() -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "data": {"k": "v\"\n"},
+            "metadata": {"name": "a", "namespace": "b", "uid": "u", "resourceVersion": "9",
+                "labels": {"x": "1", "a": "2"}},
+        })
+    }
+
+    fn rendered(stored: &Stored, form: Form) -> Value {
+        let mut out = Vec::new();
+        stored.render(&config_map(), form, &mut out);
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn what_is_stored_comes_back_with_its_version() {
+        let stored = Stored::new(&object(), 12, 0);
+        let mut expected = object();
+        expected["metadata"]["resourceVersion"] = json!("12");
+        assert_eq!(rendered(&stored, Form::Whole), expected);
+        assert_eq!(stored.value(&config_map()), expected);
+        assert_eq!(stored.label("x"), Some("1"));
+        assert_eq!(stored.label("y"), None);
+        assert!(stored.says_the_same_as(&stored.at(13)));
+    }
+
+    #[test]
+    fn metadata_alone_has_its_own_type() {
+        let partial = rendered(&Stored::new(&object(), 12, 0), Form::Metadata);
+        assert_eq!(partial["kind"], "PartialObjectMetadata");
+        assert_eq!(partial["metadata"]["labels"]["a"], "2");
+        assert_eq!(partial.as_object().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn an_object_that_is_metadata_only_is_whole() {
+        let bare = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+        let shown = rendered(&Stored::new(&bare, 1, 0), Form::Whole);
+        assert_eq!(shown["metadata"]["name"], "a");
+        assert_eq!(shown.as_object().unwrap().len(), 3);
+    }
+}

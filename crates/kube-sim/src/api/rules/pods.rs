@@ -1,0 +1,152 @@
+//! What writers of Pod templates are told that is not wrong enough to be refused.
+//!
+//! In: an object of a built-in kind and the one it replaces. Out: warnings (k8s.io/kubernetes `pkg/api/pod`).
+//! Only what somebody who patches lists runs into is here.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::api::custom::{list, text};
+
+/// What is told of an object that was created, or of which what its generation counts has changed.
+pub(in super::super) fn advice(object: &Value, old: Option<&Value>) -> Vec<String> {
+    let generation = |object: &Value| object["metadata"]["generation"].clone();
+    let spec = &object["spec"]["template"]["spec"];
+    if !spec.is_object() || old.is_some_and(|old| generation(old) == generation(object)) {
+        return Vec::new();
+    }
+    const AT: &str = "spec.template.spec";
+    let mut told = Vec::new();
+    twice(
+        &format!("{AT}.hostAliases"),
+        &spec["hostAliases"],
+        "ip",
+        &mut told,
+    );
+    let secrets = format!("{AT}.imagePullSecrets");
+    twice(&secrets, &spec["imagePullSecrets"], "name", &mut told);
+    for (at, secret) in list(&spec["imagePullSecrets"]).iter().enumerate() {
+        if text(&secret["name"]).is_empty() {
+            told.push(format!("{secrets}[{at}].name: invalid empty name \"\""));
+        }
+    }
+    let containers = containers(AT, spec);
+    for (at, container) in &containers {
+        environment(at, container, &mut told);
+    }
+    ports(&containers, &mut told);
+    told
+}
+
+/// The containers and where they are, in the order in which they are looked at.
+fn containers<'a>(at: &str, spec: &'a Value) -> Vec<(String, &'a Value)> {
+    let lists = ["initContainers", "containers", "ephemeralContainers"];
+    let within = |name: &'static str| {
+        let items = list(&spec[name]).iter().enumerate();
+        items.map(move |(index, item)| (format!("{at}.{name}[{index}]"), item))
+    };
+    lists.into_iter().flat_map(within).collect()
+}
+
+fn twice(at: &str, items: &Value, key: &str, told: &mut Vec<String>) {
+    let mut seen = Vec::new();
+    for (index, item) in list(items).iter().enumerate() {
+        let said = text(&item[key]);
+        match seen.contains(&said) {
+            true => told.push(format!("{at}[{index}].{key}: duplicate {key} {said:?}")),
+            false => seen.push(said),
+        }
+    }
+}
+
+/// A variable that is there twice should refer to what it hides.
+fn environment(at: &str, container: &Value, told: &mut Vec<String>) {
+    let mut seen = Vec::new();
+    for (index, variable) in list(&container["env"]).iter().enumerate() {
+        let name = text(&variable["name"]);
+        if !seen.contains(&name) {
+            seen.push(name);
+            continue;
+        }
+        let (value, reference) = (text(&variable["value"]), format!("$({name})"));
+        let refers = value != reference && value.contains(&reference);
+        if variable["valueFrom"].is_object() || !refers {
+            told.push(format!(
+                "{at}.env[{index}]: hides previous definition of {name:?}, which may be dropped when using apply"
+            ));
+        }
+    }
+}
+
+/// Ports that more than one container opens, by number and by name.
+fn ports(containers: &[(String, &Value)], told: &mut Vec<String>) {
+    let mut numbers: BTreeMap<String, Vec<(String, &Value)>> = BTreeMap::new();
+    let mut names: BTreeMap<&str, String> = BTreeMap::new();
+    let mut of_names = Vec::new();
+    for (at, container) in containers {
+        for (index, port) in list(&container["ports"]).iter().enumerate() {
+            let at = format!("{at}.ports[{index}]");
+            let key = format!("{}/{}", port["containerPort"], text(&port["protocol"]));
+            let others = numbers.entry(key).or_default();
+            for (other_at, other) in others.iter() {
+                if let Some(how) = overlap(port, other) {
+                    told.push(format!("{at}: {how} port definition with {other_at}"));
+                }
+            }
+            others.push((at.clone(), port));
+            let name = text(&port["name"]);
+            match names.get(name) {
+                _ if name.is_empty() => {}
+                Some(other) => of_names.push(format!(
+                    "{at}: duplicate port name {name:?} with {other}, services and probes that select ports by name will use {other}"
+                )),
+                None => drop(names.insert(name, at)),
+            }
+        }
+    }
+    told.append(&mut of_names);
+}
+
+fn overlap(a: &Value, b: &Value) -> Option<&'static str> {
+    let number = |port: &Value| port["hostPort"].as_i64().unwrap_or_default();
+    let (a_ip, b_ip) = (text(&a["hostIP"]), text(&b["hostIP"]));
+    match (number(a), number(b)) {
+        (x, y) if x == y && a_ip == b_ip => Some("duplicate"),
+        (0, _) | (_, 0) => Some("overlapping"),
+        (x, y) if x == y && a_ip.is_empty() != b_ip.is_empty() => Some("dangerously ambiguous"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_there_twice_is_told_once_per_change() {
+        let port = json!({"containerPort": 80, "protocol": "TCP", "name": "web"});
+        let mut object = json!({"metadata": {"generation": 2}, "spec": {"template": {"spec": {
+            "containers": [
+                {"env": [{"name": "A"}, {"name": "A", "value": "$(A)b"}, {"name": "A"}], "ports": [port]},
+                {"ports": [port]},
+            ],
+            "imagePullSecrets": [{"name": "x"}, {"name": "x"}],
+        }}}});
+        assert_eq!(
+            advice(&object, None),
+            [
+                "spec.template.spec.imagePullSecrets[1].name: duplicate name \"x\"",
+                "spec.template.spec.containers[0].env[2]: hides previous definition of \"A\", which may be dropped when using apply",
+                "spec.template.spec.containers[1].ports[0]: duplicate port definition with spec.template.spec.containers[0].ports[0]",
+                "spec.template.spec.containers[1].ports[0]: duplicate port name \"web\" with spec.template.spec.containers[0].ports[0], services and probes that select ports by name will use spec.template.spec.containers[0].ports[0]",
+            ]
+        );
+        let old = object.clone();
+        assert!(advice(&object, Some(&old)).is_empty());
+        object["metadata"]["generation"] = json!(3);
+        assert_eq!(advice(&object, Some(&old)).len(), 4);
+    }
+}

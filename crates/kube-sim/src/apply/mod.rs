@@ -1,0 +1,241 @@
+//! Server-side apply as a function, and what any other write does to ownership.
+//!
+//! In: the live object, who owns what of it, and a configuration or a new object. Out: the object and
+//! who owns what afterwards, or the conflicts. The rules are those of the API server's structured
+//! merge: fields that a manager applied before and applies no more go, unless someone else owns them;
+//! what another manager owns with another value is a conflict.
+//!
+//! It does not know other versions of a kind: all managers' fields are read as if written at the
+//! version at hand. Nor does it default, prune or validate, or undo what may not be written at an
+//! endpoint; the caller does what it needs of that.
+
+mod conflict;
+mod last_applied;
+mod ownership;
+
+use serde_json::{Map, Value};
+
+pub(crate) use conflict::{Conflict, Refusal};
+pub(crate) use ownership::before_update;
+use ownership::{Owners, never_managed, shed};
+
+use crate::typed::fields_of;
+use crate::typed::{check, check_stored, compare, merge};
+use crate::types::Types;
+use kube_schema::order::same;
+use kube_schema::{Element, FieldSet, Managed, Operation};
+
+/// Where a write goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Endpoint<'a> {
+    /// The subresource; empty for the object itself.
+    pub subresource: &'a str,
+    /// The fields that a write here leaves as they are, as paths of names: nobody comes to own them
+    /// or what is below them.
+    pub resets: &'a [&'a [&'a str]],
+}
+
+impl Endpoint<'_> {
+    fn left_alone(self) -> FieldSet {
+        let path = |names: &&[&str]| names.iter().map(|name| Element::field(*name)).collect();
+        self.resets.iter().map(path).collect()
+    }
+}
+
+/// Who writes, what, where and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Writer<'a> {
+    /// The field manager.
+    pub manager: &'a str,
+    /// `group/version` of what is written.
+    pub api_version: &'a str,
+    /// Where it is written to.
+    pub endpoint: Endpoint<'a>,
+    /// Now, RFC 3339 in UTC and whole seconds.
+    pub time: &'a str,
+}
+
+impl Writer<'_> {
+    fn entry(&self, operation: Operation, fields: FieldSet) -> Managed {
+        Managed {
+            manager: self.manager.into(),
+            operation,
+            api_version: self.api_version.into(),
+            subresource: self.endpoint.subresource.into(),
+            fields,
+            time: self.time.into(),
+        }
+    }
+}
+
+/// What a configuration is applied to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ground<'a> {
+    /// The object as it is; none when it is not there yet.
+    pub live: Option<&'a Value>,
+    /// The entries of its managedFields.
+    pub managers: &'a [Managed],
+    /// What an object of the kind holds from the start.
+    pub blank: &'a Value,
+}
+
+/// Applies `config`. An object that has no managers yet is first given to `before-first-apply`. With
+/// `force`, fields are taken from others where there would be conflicts.
+///
+/// The object comes back without managedFields; [`Managed::write`] puts the entries in. A map or list
+/// that was emptied but belongs to someone is null: the API server refuses that where null may not
+/// stand. An apply that changes nothing gives back the live object and keeps the times.
+///
+/// # Errors
+/// Conflicts with other managers, or what keeps `config` from being merged.
+pub(crate) fn apply(
+    ground: Ground<'_>,
+    config: &Value,
+    writer: &Writer<'_>,
+    force: bool,
+    types: Types<'_>,
+) -> Result<(Value, Vec<Managed>), Refusal> {
+    fits(config, types)?;
+    let live = ground.live.map(without_managed_fields);
+    let step = Step {
+        ground: Ground {
+            live: live.as_ref(),
+            ..ground
+        },
+        config,
+        writer,
+        types,
+    };
+    if writer.manager != last_applied::KUBECTL {
+        return step.run(force);
+    }
+    let (mut object, entries) = match step.run(force) {
+        Err(Refusal::Conflicts(conflicts)) => {
+            let left = match &live {
+                Some(live) => last_applied::without_allowed(conflicts, live, writer, types),
+                None => conflicts,
+            };
+            if !left.is_empty() {
+                return Err(Refusal::Conflicts(left));
+            }
+            step.run(true)
+        }
+        done => done,
+    }?;
+    last_applied::keep_in_step(&mut object, config);
+    Ok((object, entries))
+}
+
+/// Whether `config` can be merged with anything at all.
+///
+/// # Errors
+/// Says what keeps it from that.
+pub(crate) fn fits(config: &Value, types: Types<'_>) -> Result<(), Refusal> {
+    match check(config, types) {
+        faults if faults.is_empty() => Ok(()),
+        faults => Err(Refusal::Unfit(faults)),
+    }
+}
+
+/// Whether ownership can be told of a stored `object` at all: its kind may have changed since.
+///
+/// # Errors
+/// Says what keeps it from that.
+pub(crate) fn fits_stored(object: &Value, types: Types<'_>) -> Result<(), Refusal> {
+    match check_stored(object, types) {
+        faults if faults.is_empty() => Ok(()),
+        faults => Err(Refusal::Unfit(faults)),
+    }
+}
+
+/// An apply whose configuration can be merged.
+struct Step<'a> {
+    /// Its object is without managedFields.
+    ground: Ground<'a>,
+    config: &'a Value,
+    writer: &'a Writer<'a>,
+    types: Types<'a>,
+}
+
+impl Step<'_> {
+    fn run(&self, force: bool) -> Result<(Value, Vec<Managed>), Refusal> {
+        let types = self.types;
+        let ground = self.ground;
+        let mut owners = Owners::of(ground.managers, types);
+        if let (Some(live), []) = (ground.live, ground.managers) {
+            owners.add_first(ground.blank, live, self.writer, types);
+        }
+        let nothing = Value::Object(Map::new());
+        let live = ground.live.unwrap_or(&nothing);
+        let left_alone = self.writer.endpoint.left_alone();
+        let fields = fields_of(self.config, types).without_subtrees(&left_alone);
+        let mut mine = self.writer.entry(Operation::Apply, fields);
+        let last = owners.replace(&mine);
+        let merged = merge(live, self.config, types);
+        let object = match &last {
+            Some(last) => shed(merged, &last.fields, &owners.all_fields(), types),
+            None => merged,
+        };
+        let changes = compare(live, &object, types).without(&left_alone);
+        owners.yield_to(&mine, &changes, force)?;
+        mine.fields = mine.fields.difference(&never_managed());
+        if same(live, &object) {
+            mine.time = last.map(|last| last.time).unwrap_or_default();
+        }
+        owners.replace(&mine);
+        Ok((object, owners.into_entries()))
+    }
+}
+
+/// Who owns what of a new object that was not applied: the writer owns all that differs from `blank`,
+/// what an object of the kind holds from the start. `managers` are the entries that came with it. Nobody
+/// owns anything of an object that cannot be compared, as when its part that is not written is broken.
+#[must_use]
+pub(crate) fn create(
+    blank: &Value,
+    object: &Value,
+    managers: &[Managed],
+    writer: &Writer<'_>,
+    types: Types<'_>,
+) -> Vec<Managed> {
+    if [blank, object]
+        .iter()
+        .any(|it| fits_stored(it, types).is_err())
+    {
+        return Vec::new();
+    }
+    let mut owners = Owners::of(managers, types);
+    owners.update(blank, object, writer, types);
+    owners.cap();
+    owners.into_entries()
+}
+
+/// Who owns what after a write that is not an apply: an update, or a patch that made `object` of
+/// `live`. The writer owns what it changed, the others lose it, and what is gone is nobody's.
+/// Ownership of a live object that nobody has applied yet is not tracked, and ends where one of the
+/// two cannot be compared, as when the kind has changed.
+#[must_use]
+pub(crate) fn update(
+    live: &Value,
+    object: &Value,
+    managers: &[Managed],
+    writer: &Writer<'_>,
+    types: Types<'_>,
+) -> Vec<Managed> {
+    match managers {
+        [] => Vec::new(),
+        managers => create(live, object, managers, writer, types),
+    }
+}
+
+/// An object as it is compared.
+fn without_managed_fields(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    object
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! Why a definition with rules is refused.
+//!
+//! In: the schema of a definition. Out: what is wrong with its rules, in the API server's words as far
+//! as they do not come from its compiler. Source: `pkg/apis/apiextensions/validation` of
+//! k8s.io/apiextensions-apiserver.
+
+use serde_json::json;
+
+use super::check::Checker;
+use super::fault::Fault;
+use super::field_path;
+use super::kinds::Kind;
+use super::overloads::Checked;
+use super::place::Place;
+use super::rule::{Rule, rules};
+use kube_schema::wording::{encoded, quoted};
+use kube_schema::{Additional, ListKind, Schema};
+
+/// What a rule's fault may be called.
+const REASONS: [&str; 4] = [
+    "FieldValueDuplicate",
+    "FieldValueForbidden",
+    "FieldValueInvalid",
+    "FieldValueRequired",
+];
+
+/// What is wrong with the rules of a schema.
+#[derive(Debug, Default)]
+pub(crate) struct RuleFaults {
+    /// Each with the path below the schema, such as `properties[spec].x-kubernetes-validations[0].rule`.
+    pub faults: Vec<(String, String)>,
+    /// Rules that cannot be evaluated here, each with its path and why.
+    pub unchecked: Vec<(String, String)>,
+}
+
+/// What is wrong with the rules of a whole `schema`. Their expressions are looked at only when the
+/// schema `is_structural`, as the API server does.
+#[must_use]
+pub(crate) fn rule_faults(schema: &Schema, is_structural: bool) -> RuleFaults {
+    let mut looked = Look::default();
+    let root = Site {
+        place: Place::root(schema),
+        path: String::new(),
+        adrift: None,
+    };
+    looked.site(&root, is_structural);
+    looked.said.extend(looked.compiled);
+    RuleFaults {
+        faults: looked.said,
+        unchecked: looked.unchecked,
+    }
+}
+
+/// A place whose rules are looked at.
+struct Site<'a> {
+    place: Place<'a>,
+    path: String,
+    /// The list around it whose items go on from nothing.
+    adrift: Option<String>,
+}
+
+impl<'a> Site<'a> {
+    fn below(&self, schema: &'a Schema, step: &str) -> Self {
+        Site {
+            place: Place::of(schema),
+            path: below(&self.path, step),
+            adrift: self.adrift.clone(),
+        }
+    }
+
+    fn of_rule(&self, index: usize, field: &str) -> String {
+        below(
+            &self.path,
+            &format!("x-kubernetes-validations[{index}].{field}"),
+        )
+    }
+}
+
+fn below(path: &str, step: &str) -> String {
+    match path.is_empty() {
+        true => step.to_owned(),
+        false => format!("{path}.{step}"),
+    }
+}
+
+#[derive(Default)]
+struct Look {
+    said: Vec<(String, String)>,
+    compiled: Vec<(String, String)>,
+    unchecked: Vec<(String, String)>,
+}
+
+impl Look {
+    /// Expressions are not looked at above a rule that is wrong in another way.
+    fn site(&mut self, site: &Site<'_>, compile: bool) {
+        let before = self.said.len();
+        let schema = site.place.schema;
+        if let Additional::Schema(values) = &schema.additional {
+            self.site(&site.below(values, "additionalProperties"), compile);
+        }
+        for (name, field) in &schema.properties {
+            self.site(&site.below(field, &format!("properties[{name}]")), compile);
+        }
+        if let Some(items) = &schema.items {
+            let mut below = site.below(items, "items");
+            if !matches!(schema.list, ListKind::Map(_)) {
+                below.adrift = Some(site.path.clone());
+            }
+            self.site(&below, compile);
+        }
+        for (index, rule) in rules(schema).iter().enumerate() {
+            for (field, message) in own(rule, schema) {
+                self.said.push((site.of_rule(index, field), message));
+            }
+        }
+        if compile && self.said.len() == before {
+            for (index, rule) in rules(schema).iter().enumerate() {
+                self.compile(site, index, rule);
+            }
+        }
+    }
+
+    fn compile(&mut self, site: &Site<'_>, index: usize, rule: &Rule) {
+        let value = shown(rule);
+        let refusal = |field: &str, why: &str| {
+            let message = format!("Invalid value: {value}: {why}");
+            (site.of_rule(index, field), message)
+        };
+        let parsed = match rule.parsed() {
+            Ok(parsed) => parsed,
+            Err(Fault::Beyond(why)) => {
+                return self
+                    .unchecked
+                    .push((site.of_rule(index, "rule"), why.clone()));
+            }
+            Err(why) => {
+                let why = format!("compilation failed: {why}");
+                return self.compiled.push(refusal("rule", &why));
+            }
+        };
+        let mut checker = Checker::new(site.place, rule.optional_old_self == Some(true));
+        let fault = rule_fault(&checker.check(&parsed.rule));
+        self.compiled.extend(fault.map(|why| refusal("rule", &why)));
+        let message = parsed.message.as_ref();
+        let fault = message.and_then(|message| message_fault(&checker.message(message)));
+        self.compiled
+            .extend(fault.map(|why| refusal("messageExpression", &why)));
+        let beyond = checker.beyond.into_iter();
+        self.unchecked
+            .extend(beyond.map(|why| (site.of_rule(index, "rule"), why)));
+        self.compiled
+            .extend(change(site, index, rule, parsed.uses_old));
+    }
+}
+
+fn rule_fault(checked: &Checked<'_>) -> Option<String> {
+    match checked {
+        Ok(Kind::Any | Kind::Bool) => None,
+        Ok(_) => Some("cel expression must evaluate to a bool".into()),
+        Err(why) => Some(format!("compilation failed: {why}")),
+    }
+}
+
+fn message_fault(checked: &Checked<'_>) -> Option<String> {
+    match checked {
+        Ok(Kind::Any | Kind::Text) => None,
+        Ok(_) => Some("messageExpression must evaluate to a string".into()),
+        Err(why) => Some(format!("messageExpression compilation failed: {why}")),
+    }
+}
+
+/// The rule as the API server prints one.
+fn shown(rule: &Rule) -> String {
+    let fields = [
+        ("Rule", json!(rule.rule)),
+        ("Message", json!(rule.message)),
+        ("MessageExpression", json!(rule.message_expression)),
+        ("Reason", json!(rule.reason)),
+        ("FieldPath", json!(rule.field_path)),
+        ("OptionalOldSelf", json!(rule.optional_old_self)),
+    ];
+    let fields = fields.map(|(name, value)| format!("\"{name}\":{}", encoded(&value)));
+    format!("{{{}}}", fields.join(","))
+}
+
+/// What is wrong with how a rule is about a change.
+fn change(site: &Site<'_>, index: usize, rule: &Rule, uses_old: bool) -> Option<(String, String)> {
+    match (uses_old, &site.adrift, rule.optional_old_self) {
+        (true, Some(list), _) => {
+            let why = "oldSelf cannot be used on the uncorrelatable portion of the schema within";
+            let message = format!("Invalid value: {}: {why} {list}", quoted(&rule.rule));
+            Some((site.of_rule(index, "rule"), message))
+        }
+        (false, _, Some(optional)) => {
+            let why = "may not be set if oldSelf is not used in rule";
+            let message = format!("Invalid value: {optional}: {why}");
+            Some((site.of_rule(index, "optionalOldSelf"), message))
+        }
+        _ => None,
+    }
+}
+
+/// What is wrong with a rule beside its expressions: fields and messages.
+fn own(rule: &Rule, schema: &Schema) -> Vec<(&'static str, String)> {
+    let mut faults: Vec<(&str, String)> = text_fault(rule).into_iter().collect();
+    if !rule.message_expression.is_empty() && rule.message_expression.trim().is_empty() {
+        let why = "Required value: messageExpression must be non-empty if specified";
+        faults.push(("messageExpression", why.into()));
+    }
+    let unknown = |reason: &&str| !REASONS.contains(reason);
+    if let Some(reason) = rule.reason.as_deref().filter(unknown) {
+        let (reason, known) = (quoted(reason), REASONS.map(quoted).join(", "));
+        let message = format!("Unsupported value: {reason}: supported values: {known}");
+        faults.push(("reason", message));
+    }
+    let path = &rule.field_path;
+    if !path.is_empty() && path.trim().is_empty() {
+        faults.push(("fieldPath", invalid(path, "must be non-empty if specified")));
+    }
+    if path.contains('\n') {
+        faults.push(("fieldPath", invalid(path, "must not contain line breaks")));
+    }
+    if field_path::steps(path, schema).is_err() {
+        faults.push(("fieldPath", invalid(path, "must be a valid path")));
+    }
+    faults
+}
+
+/// What is wrong with the texts of the rule and its message; one fault at most.
+fn text_fault(rule: &Rule) -> Option<(&'static str, String)> {
+    let (text, message) = (rule.rule.trim(), rule.message.trim());
+    if text.is_empty() {
+        return Some(("rule", "Required value: rule is not specified".into()));
+    }
+    if message.is_empty() && !rule.message.is_empty() {
+        return Some((
+            "message",
+            invalid(&rule.message, "must be non-empty if specified"),
+        ));
+    }
+    if message.contains('\n') {
+        return Some((
+            "message",
+            invalid(&rule.message, "must not contain line breaks"),
+        ));
+    }
+    let why = "Required value: message must be specified if rule contains line breaks";
+    (text.contains('\n') && message.is_empty()).then(|| ("message", why.into()))
+}
+
+fn invalid(value: &str, why: &str) -> String {
+    format!("Invalid value: {}: {why}", quoted(value))
+}

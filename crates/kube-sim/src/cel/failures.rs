@@ -1,0 +1,291 @@
+//! Which rules an object breaks.
+//!
+//! In: a schema, an object with defaults and without structural faults, and the one it replaces. Out:
+//! violations in the API server's words and order. Rules stand at their places in the schema and are
+//! about each value there; those that name `oldSelf` are about a change, and hold where there is an
+//! old value. Source: `pkg/apiserver/schema/cel/validation.go` of k8s.io/apiextensions-apiserver.
+
+use std::fmt;
+
+use serde_json::Value as Json;
+
+use super::eval::{Env, truth};
+use super::fault::Fault;
+use super::field_path;
+use super::place::Place;
+use super::rule::{Parsed, Rule, rules};
+use super::value::{Outcome, Val, read};
+use kube_schema::Schema;
+use kube_schema::at::At;
+use kube_schema::ratchet::{Pair, namesake};
+use kube_schema::wording::quoted;
+use kube_schema::{Path, Segment};
+use kube_schema::{Violation, ViolationKind};
+
+/// The longest message that an expression may make, in bytes.
+const LONGEST_MESSAGE: usize = 5 * 1024;
+
+/// A rule that was not evaluated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unchecked {
+    /// The value that the rule is about.
+    pub path: Path,
+    /// The field as the API server names it; `<nil>` for the whole object.
+    pub field: String,
+    /// The rule's message, or its expression when it has none.
+    pub rule: String,
+    /// Why it was not evaluated.
+    pub why: String,
+}
+
+/// `spec.x: rule not evaluated: why: the rule`
+impl fmt::Display for Unchecked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: rule not evaluated: {}: {}",
+            self.field, self.why, self.rule
+        )
+    }
+}
+
+/// What came of the rules.
+#[derive(Debug, Default)]
+pub(crate) struct Failures {
+    /// What breaks a rule.
+    pub(crate) violations: Vec<Violation>,
+    /// What breaks a rule, but did so before the change.
+    pub(crate) tolerated: Vec<Violation>,
+    /// Rules that cannot be evaluated here.
+    pub(crate) unchecked: Vec<Unchecked>,
+}
+
+/// A value, what it replaces, and where.
+#[derive(Clone, Copy)]
+struct Node<'a, 'b> {
+    place: Place<'a>,
+    value: &'a Json,
+    /// `oldSelf`.
+    old: Option<&'a Json>,
+    /// What decides whether it changed, when something does.
+    pair: Option<Pair<'a>>,
+    /// The same for the nearest place above that goes on from something.
+    above: Option<Pair<'a>>,
+    at: &'b At<'b>,
+}
+
+impl<'a> Node<'a, '_> {
+    /// Whether what is wrong here was so before.
+    fn is_unchanged(&self) -> bool {
+        self.pair.or(self.above).is_some_and(Pair::is_unchanged)
+    }
+
+    /// `pair` and `above` of a part. The type of an object is never what it was: both versions of it
+    /// were converted to the same.
+    fn below(
+        &self,
+        name: Option<&str>,
+        pair: Option<Pair<'a>>,
+    ) -> (Option<Pair<'a>>, Option<Pair<'a>>) {
+        match (self.pair, self.above, name) {
+            (None, above, _) => (None, above),
+            (Some(_), None, Some("apiVersion" | "kind")) => (None, None),
+            (Some(_), ..) => (pair, self.pair),
+        }
+    }
+}
+
+impl Failures {
+    /// The rules of `schema` that `new` breaks, or the change from `old` to it.
+    pub(crate) fn of(schema: &Schema, new: &Json, old: Option<&Json>) -> Self {
+        let mut failures = Self::default();
+        failures.node(Node {
+            place: Place::root(schema),
+            value: new,
+            old,
+            pair: old.map(|old| Pair::new(schema, new, old)),
+            above: None,
+            at: &At::ROOT,
+        });
+        failures
+    }
+
+    fn node(&mut self, node: Node<'_, '_>) {
+        if node.value.is_null() {
+            return;
+        }
+        if !node.place.schema.validations.is_empty() {
+            self.rules(node);
+        }
+        match node.value {
+            Json::Object(fields) => self.fields(node, fields),
+            Json::Array(items) => self.items(node, items),
+            _ => {}
+        }
+    }
+
+    fn fields(&mut self, node: Node<'_, '_>, fields: &serde_json::Map<String, Json>) {
+        let schema = node.place.schema;
+        for (name, value) in fields {
+            let Some(wanted) = exposed(schema.field(name)) else {
+                continue;
+            };
+            let at = match schema.properties.contains_key(name) {
+                true => node.at.key(name),
+                false => node.at.free_key(name),
+            };
+            let pair = node.pair.and_then(|pair| pair.field(name));
+            let (pair, above) = node.below(Some(name), pair);
+            self.node(Node {
+                place: wanted,
+                value,
+                old: node.old.and_then(|old| old.get(name)),
+                pair,
+                above,
+                at: &at,
+            });
+        }
+    }
+
+    fn items(&mut self, node: Node<'_, '_>, items: &[Json]) {
+        let Some(wanted) = exposed(node.place.schema.items.as_deref()) else {
+            return;
+        };
+        let old = node.old.and_then(Json::as_array);
+        for (index, value) in items.iter().enumerate() {
+            let pair = node.pair.and_then(|pair| pair.item(index));
+            let (pair, above) = node.below(None, pair);
+            self.node(Node {
+                place: wanted,
+                value,
+                old: old.and_then(|old| namesake(node.place.schema, old, value)),
+                pair,
+                above,
+                at: &node.at.index(index),
+            });
+        }
+    }
+
+    fn rules(&mut self, node: Node<'_, '_>) {
+        let old = node.old.filter(|old| !old.is_null());
+        let rules = rules(node.place.schema);
+        for rule in rules.iter().filter(|rule| !rule.rule.trim().is_empty()) {
+            let parsed = match rule.parsed() {
+                Ok(parsed) => parsed,
+                Err(fault) => {
+                    let why = fault.to_string();
+                    let why = why.lines().next().unwrap_or_default();
+                    self.leave(node, rule, why.to_owned());
+                    continue;
+                }
+            };
+            let optional = rule.optional_old_self == Some(true);
+            if parsed.uses_old && old.is_none() && !optional {
+                continue;
+            }
+            let old = old.map(|old| read(old, node.place));
+            let old = match optional {
+                true => Some(old.transpose().map(|old| Val::Optional(old.map(Box::new)))),
+                false => old,
+            };
+            let env = Env::new(read(node.value, node.place), old, &parsed.patterns);
+            self.rule(node, rule, parsed, &env);
+        }
+    }
+
+    fn rule(&mut self, node: Node<'_, '_>, rule: &Rule, parsed: &Parsed, env: &Env<'_>) {
+        match truth(env.value(&parsed.rule)) {
+            Ok(true) => {}
+            Ok(false) => {
+                let said = message(rule, parsed, env);
+                let violation = broken(node, rule, said);
+                match !parsed.uses_old && node.is_unchanged() {
+                    true => self.tolerated.push(violation),
+                    false => self.violations.push(violation),
+                }
+            }
+            Err(Fault::Beyond(why)) => self.leave(node, rule, why),
+            Err(fault) => self.violations.push(failed(node, rule, &fault)),
+        }
+    }
+
+    fn leave(&mut self, node: Node<'_, '_>, rule: &Rule, why: String) {
+        let rule = rule.shown().to_owned();
+        if !self.unchecked.iter().any(|known| known.rule == rule) {
+            self.unchecked.push(Unchecked {
+                path: node.at.path(),
+                field: node.at.field(),
+                rule,
+                why,
+            });
+        }
+    }
+}
+
+/// The place of a schema; where rules cannot name what stands there, none of it holds.
+fn exposed(schema: Option<&Schema>) -> Option<Place<'_>> {
+    schema.map(Place::of).filter(|place| place.is_exposed())
+}
+
+/// What the rule's own expression says, as far as that is a message.
+fn message(rule: &Rule, parsed: &Parsed, env: &Env<'_>) -> String {
+    let made = match &parsed.message {
+        Some(Ok(expr)) => text(env.value(expr)),
+        _ => None,
+    };
+    let usable =
+        |text: &String| !text.is_empty() && text.len() <= LONGEST_MESSAGE && !text.contains('\n');
+    made.filter(usable).unwrap_or_else(|| rule.complaint())
+}
+
+fn text(value: Outcome<'_>) -> Option<String> {
+    match value.ok()?.plain().ok()? {
+        kube_cel::cel::Value::String(text) => Some(text.trim().to_owned()),
+        _ => None,
+    }
+}
+
+/// The type of the value as the schema names it, which stands for the value in messages.
+fn type_name(node: Node<'_, '_>) -> String {
+    quoted(node.place.kind().map_or("", |kind| kind.name()))
+}
+
+/// A rule came to `false`.
+fn broken(node: Node<'_, '_>, rule: &Rule, said: String) -> Violation {
+    let message = match rule.reason.as_deref() {
+        Some("FieldValueForbidden") => format!("Forbidden: {said}"),
+        Some("FieldValueRequired") => format!("Required value: {said}"),
+        Some("FieldValueDuplicate") => format!("Duplicate value: {}", type_name(node)),
+        _ => format!("Invalid value: {}: {said}", type_name(node)),
+    };
+    let mut violation = Violation::new(node.at, ViolationKind::Rule { said }, message);
+    let steps = field_path::steps(&rule.field_path, node.place.schema).unwrap_or_default();
+    let mut below = String::new();
+    for step in steps {
+        match (step.free, below.is_empty()) {
+            (true, _) => below += &format!("[{}]", step.key),
+            (false, true) => below += &step.key,
+            (false, false) => below += &format!(".{}", step.key),
+        }
+        violation.path.0.push(Segment::Key(step.key));
+    }
+    violation.field = match (below.is_empty(), node.at.is_root()) {
+        (true, _) => violation.field,
+        (false, true) => below,
+        (false, false) => format!("{}.{below}", violation.field),
+    };
+    violation
+}
+
+/// A rule came to nothing.
+fn failed(node: Node<'_, '_>, rule: &Rule, fault: &Fault) -> Violation {
+    let said = match fault {
+        Fault::Overload => format!(
+            "'no such overload': call arguments did not match a supported operator, function or macro signature for rule: {}",
+            rule.shown()
+        ),
+        fault => format!("{fault} evaluating rule: {}", rule.shown()),
+    };
+    let message = format!("Invalid value: {}: {said}", type_name(node));
+    Violation::new(node.at, ViolationKind::Rule { said }, message)
+}

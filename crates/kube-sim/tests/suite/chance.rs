@@ -1,0 +1,66 @@
+//! What of a message is chance, taken out of it.
+//!
+//! A real server walks Go's maps in any order. So the faults of a configuration come in any order, and
+//! when one of them is an unknown field, what is behind it in the walk is not told. And a message may
+//! quote a stored object, with its times and versions.
+
+/// `message` without what differs from run to run.
+pub(crate) fn settled(message: &str) -> String {
+    let (mut faults, mut lines): (Vec<&str>, Vec<&str>) =
+        message.lines().partition(|line| line.starts_with("  "));
+    faults.sort_unstable();
+    lines.extend(faults);
+    without_stored(&without_faults(&lines.join("\n")))
+}
+
+fn without_faults(message: &str) -> String {
+    match message.split_once("Kind=") {
+        Some((opening, faults)) if faults.contains("field not declared in schema") => {
+            let kind = faults.split(')').next().unwrap_or_default();
+            format!("{opening}Kind={kind}): (faults)")
+        }
+        _ => message.to_owned(),
+    }
+}
+
+fn without_stored(message: &str) -> String {
+    match (message.find('{'), message.rfind('}')) {
+        (Some(from), Some(to)) if is_stored(message) => {
+            format!("{}(object){}", &message[..from], &message[to + 1..])
+        }
+        _ => message.to_owned(),
+    }
+}
+
+fn is_stored(message: &str) -> bool {
+    let keys = [
+        "creationTimestamp",
+        "resourceVersion\"",
+        "resourceVersion\\\"",
+    ];
+    keys.iter().any(|key| message.contains(key))
+}
+
+#[test]
+fn only_what_is_chance_is_taken_out() {
+    let kept = "Apply failed with 1 conflict: .spec.a{}";
+    assert_eq!(settled(kept), kept);
+    assert_eq!(
+        settled("typed (/a; v1, Kind=A): errors:\n  .b: expected\n  .a: expected"),
+        "typed (/a; v1, Kind=A): errors:\n  .a: expected\n  .b: expected"
+    );
+    assert_eq!(
+        settled(
+            "typed (/a; v1, Kind=A): errors:\n  .b: expected\n  .a: field not declared in schema"
+        ),
+        "typed (/a; v1, Kind=A): (faults)"
+    );
+    assert_eq!(
+        settled("missing in '{\"creationTimestamp\":\"now\"}'"),
+        "missing in '(object)'"
+    );
+    assert_eq!(
+        settled(r#"Invalid value: "{\"metadata\":{\"resourceVersion\":\"7\"}}": no"#),
+        r#"Invalid value: "(object)": no"#
+    );
+}
