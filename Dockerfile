@@ -3,6 +3,7 @@ WORKDIR /src
 ENV LIBZ_SYS_STATIC=1
 COPY Cargo.toml Cargo.lock ./
 COPY src src
+COPY crates crates
 COPY crds crds
 COPY examples examples
 COPY overlays overlays
