@@ -1,4 +1,4 @@
-//! A plan as people read it.
+//! A plan as text.
 
 use std::fmt::Write as _;
 
@@ -41,7 +41,7 @@ pub fn text(plan: &Plan) -> String {
     out
 }
 
-/// A change as people and programs read it.
+/// The word for a change, for people and programs.
 #[must_use]
 pub fn word(change: Change) -> &'static str {
     match change {

@@ -224,7 +224,7 @@ fn what_does_not_name_a_cluster_is_refused(runtime: &Runtime, holder: &Cluster) 
         (
             "a.txt",
             "t0psecret",
-            "key a.txt: this is no kubeconfig: it cannot be read at line 1, column 1;",
+            "key a.txt: this is not a kubeconfig: it cannot be read at line 1, column 1;",
         ),
         (
             "value",

@@ -52,7 +52,7 @@ pub(super) fn are_named_until_the_file_has_others() {
         let file = stage.dir.path().join("token");
         std::fs::write(&file, bad).expect("written");
         let kubeconfig = stage.kubeconfig_of(&json!({"tokenFile": file}));
-        let expected = "the API server does not take the credentials (401 Unauthorized): they have expired, were revoked or are wrong. Give valid ones: a token file is read again within a minute";
+        let expected = "the API server does not accept the credentials (401 Unauthorized): they are wrong, expired or revoked. Provide valid ones: Capstan rereads a token file within a minute";
         let (code, said) = stage.applied(&kubeconfig, FREE);
         assert_eq!(code, Some(2), "{said}");
         once(&said, expected);

@@ -42,7 +42,7 @@ fn without_a_kubeconfig_the_ways_to_a_cluster_are_named() {
     }
     for said in said(&["--kubeconfig", "no/such/file"]) {
         assert!(
-            said.contains("the kubeconfig cannot be read: no/such/file: "),
+            said.contains("cannot read the kubeconfig: no/such/file: "),
             "{said}"
         );
     }

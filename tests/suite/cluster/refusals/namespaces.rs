@@ -37,7 +37,7 @@ pub(super) fn waits_until_it_is_made_again() {
         daemon.until(CheckState::Pending, &["1/2 ready", &waits, &why]);
         stage.must("PATCH", &held, &json!({"metadata": {"finalizers": null}}));
         stage.until("the namespace is gone", || !stage.has(&path));
-        let gone = format!("there is no namespace {name}: add it to the fleet, or make it");
+        let gone = format!("namespace {name} does not exist: add it to the fleet, or create it");
         daemon.until(CheckState::Failure, &[&gone]);
         stage.put(&namespace);
         daemon.succeeds();

@@ -136,7 +136,7 @@ fn what_controllers_make_and_may_not_be_seen_is_told_until_it_may() {
     assert!(output.status.success(), "{said}");
     once(
         &said,
-        "failed: its progress cannot be seen: no permission: jo may not list vaults.keyvault.azure.com in the whole cluster. Add to a ClusterRole that is bound to it: {apiGroups: [\"keyvault.azure.com\"], resources: [vaults], ",
+        "failed: its progress cannot be seen: no permission: jo may not list vaults.keyvault.azure.com in the whole cluster. Add this rule to a ClusterRole that is bound to the user: {apiGroups: [\"keyvault.azure.com\"], resources: [vaults], ",
     );
     assert!(said.contains("55/55 ready"), "{said}");
 }
