@@ -422,7 +422,7 @@ mod tests {
             ("{source: {git: {url: /x, brnch: main}}}", "fleet.yaml:4:"),
             (
                 "{source: {git: {url: /x, verify: {keys: [k]}}}}",
-                "spec.source.git.verify is not supported",
+                "does not support spec.source.git.verify",
             ),
             (
                 "{source: {git: {url: /x}}, tenancy: [{path: a, identities: }]}",
@@ -430,11 +430,11 @@ mod tests {
             ),
             (
                 "{source: {git: {url: /x}}, serve: {address: ':8080'}}",
-                "fleet.yaml:4:34: spec.serve is not supported",
+                "fleet.yaml:4:34: this version does not support spec.serve",
             ),
             (
                 "{source: {directory: {path: /x}}}",
-                "spec.source.directory is not supported",
+                "does not support spec.source.directory",
             ),
         ];
         for (spec, expected) in cases {

@@ -54,6 +54,9 @@ pub(super) fn machine_pool(live: Live<'_>) -> Health {
     match (want, present) {
         (Some(want), Some(present)) if want == present && ready >= want => Health::ready(),
         (Some(want), _) => progressing("NodesNotReady", format!("Ready: {ready}/{want}")),
-        (None, _) => progressing("NodesNotReady", "the pool does not report a number of nodes yet"),
+        (None, _) => progressing(
+            "NodesNotReady",
+            "the pool does not report a number of nodes yet",
+        ),
     }
 }

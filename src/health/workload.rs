@@ -159,7 +159,10 @@ pub(super) fn daemon_set(live: Live<'_>) -> Health {
         );
     }
     let Some(want) = live.number(&["status", "desiredNumberScheduled"]) else {
-        return progressing("NoDesiredNumber", "the desired number of nodes is not known yet");
+        return progressing(
+            "NoDesiredNumber",
+            "the desired number of nodes is not known yet",
+        );
     };
     let counts = [
         count(

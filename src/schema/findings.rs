@@ -181,8 +181,8 @@ impl Teller<'_> {
     fn own_key(&self, path: &Path) -> Option<String> {
         match &self.schema.at(&Path(parent(&path.0).to_vec()))?.list {
             ListKind::Map(keys) => {
-                 let keys = keys.join("` and `");
-                 Some(format!("give each item of the list a unique `{keys}`"))
+                let keys = keys.join("` and `");
+                Some(format!("give each item of the list a unique `{keys}`"))
             }
             _ => None,
         }

@@ -79,10 +79,9 @@ fn describe(kind: &ErrorKind) -> Option<Words> {
         E::UnclosedFlowCollection { .. }
         | E::UnexpectedEofFlowSequence
         | E::UnexpectedEofFlowMapping
-        | E::UnexpectedEofImplicitFlowMapping => (
-            "this bracket is never closed",
-            "add the closing bracket",
-        ),
+        | E::UnexpectedEofImplicitFlowMapping => {
+            ("this bracket is never closed", "add the closing bracket")
+        }
         E::MisplacedFlowCollectionEnd | E::MismatchedFlowCollectionEnd { .. } => (
             "this closing bracket has no matching opening bracket",
             "remove it, or add the missing opening bracket above",

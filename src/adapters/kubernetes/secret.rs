@@ -47,7 +47,9 @@ pub enum SecretError {
     #[error(transparent)]
     Unread(Box<Error>),
     /// The Secret has none of the known keys.
-    #[error("{secret} has neither the key `value` nor `kubeconfig` (its keys: {known}): store the kubeconfig in one of these keys")]
+    #[error(
+        "{secret} has neither the key `value` nor `kubeconfig` (its keys: {known}): store the kubeconfig in one of these keys"
+    )]
     Key {
         /// The Secret.
         secret: ObjectId,
@@ -213,7 +215,9 @@ async fn follow(
                     way = next;
                 }
             }
-            Ok(None) => tracing::warn!(secret = %id, "the Secret was deleted; the fleet keeps using its last kubeconfig"),
+            Ok(None) => {
+                tracing::warn!(secret = %id, "the Secret was deleted; the fleet keeps using its last kubeconfig")
+            }
             Err(error) if watched => {
                 tracing::warn!(secret = %id, %error, "the Secret cannot be watched, so a change is noticed late; retrying");
             }
@@ -436,8 +440,8 @@ mod tests {
         for (field, cluster, user) in cases {
             let told = said(&kubeconfig(cluster, &user)).await;
             let expected = format!(
-                "Secret/fleets/mgmt: key value: {field} is refused, since a kubeconfig from a Secret may \
-                 run no program and read no file here; put the token or the certificates themselves into it"
+                "Secret/fleets/mgmt: key value: {field} is not allowed: a kubeconfig from a Secret must not \
+                 run a program or read a file on this machine; put the token or the certificates into the kubeconfig itself"
             );
             assert_eq!(told, expected);
         }
@@ -500,7 +504,7 @@ mod tests {
             ),
             (
                 "{server: 'https://x', certificate-authority-data: t0psecret}",
-                "its certificate-authority-data is not PEM",
+                "its certificate-authority-data is not base64-encoded PEM",
             ),
             (
                 "{server: 'https://x', insecure-skip-tls-verify: true}",
@@ -515,7 +519,10 @@ mod tests {
                 "{client-certificate-data: t0psecret, client-key-data: t0psecret}",
                 "its certificates, its key or its impersonation settings are not valid",
             ),
-            (r#"{token: "t0psecret\nx"}"#, "its token contains invalid characters"),
+            (
+                r#"{token: "t0psecret\nx"}"#,
+                "its token contains invalid characters",
+            ),
         ];
         for (user, expected) in users {
             tells(&kubeconfig("{server: 'https://x'}", user), expected).await;

@@ -109,7 +109,8 @@ impl Standing {
         if let Some(condition) = live.conditions().find(holds_back) {
             condition.kind().clone_into(&mut standing.condition);
             condition.reason().clone_into(&mut standing.reason);
-            standing.message = format!("{} ({carrier} has not created it yet)", condition.message());
+            standing.message =
+                format!("{} ({carrier} has not created it yet)", condition.message());
             standing.since = time(condition.since()).or(standing.since);
         }
         standing

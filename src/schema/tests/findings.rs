@@ -124,8 +124,8 @@ fn a_wrong_type_says_what_was_found_and_how_to_write_it() {
     assert_eq!(
         told(text),
         [
-            "5:10 S02 `spec.pools` must be a list, not a string | write it as a list, each item after `- `",
-            "4:13 S02 `spec.replicas` must be a whole number, not a string | write it as 3, without quotes",
+            "5:10 S02 `spec.pools` must be a list, not a string | write it as a list, with `- ` before each item",
+            "4:13 S02 `spec.replicas` must be an integer, not a string | write it as 3, without quotes",
             "3:12 S02 `spec.version` must be a string, not a number | write it as \"4.20\", in quotes",
         ]
     );
@@ -173,7 +173,7 @@ fn patterns_that_people_know_are_told_in_words() {
         &Path::default(),
         None,
     );
-    let help = "use lower-case letters, digits and `-`, which may not stand first or last";
+    let help = "use lower-case letters, digits and `-`; start and end with a letter or digit";
     assert_eq!(found[0].help.as_deref(), Some(help));
 }
 
@@ -183,7 +183,7 @@ fn other_violations_point_at_the_value() {
     assert_eq!(
         told(text),
         [
-            "7:7 S05 `spec.pools[1]`: duplicate value: {\"name\":\"a\"} | give each item of the list a `name` of its own"
+            "7:7 S05 `spec.pools[1]`: duplicate value: {\"name\":\"a\"} | give each item of the list a unique `name`"
         ]
     );
 }
@@ -221,7 +221,7 @@ fn a_rule_that_does_not_hold_points_at_the_value() {
     let wrong = ruled("spec:\n  max: a");
     assert_eq!(
         wrong,
-        ["2:8 S02 `spec.max` must be a whole number, not a string | -"]
+        ["2:8 S02 `spec.max` must be an integer, not a string | -"]
     );
 }
 
@@ -229,6 +229,8 @@ fn a_rule_that_does_not_hold_points_at_the_value() {
 fn a_rule_that_only_the_api_server_can_evaluate_is_a_warning() {
     assert_eq!(
         ruled("spec:\n  max: 4"),
-        ["2:3 S07 `spec`: a rule is left to the API server: in order | `sortBy` is not known here"]
+        [
+            "2:3 S07 `spec`: this rule is evaluated only by the API server: in order | `sortBy` is not known here"
+        ]
     );
 }

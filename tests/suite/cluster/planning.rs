@@ -46,12 +46,12 @@ fn a_plan_says_what_a_change_means(cluster: &Management) {
             code,
         )
     };
-    assert!(plan(&fleet, 0).starts_with("plan: 5 to no-op; 1 clusters"));
+    assert!(plan(&fleet, 0).starts_with("plan: 5 unchanged; 1 cluster,"));
 
     let upgrade = changed(dir.path(), "4.20.17", "4.20.18");
     let told = plan(&upgrade, 0);
     assert!(
-        told.starts_with("plan: 4 to no-op, 1 to rolling; rolls 2 nodes of 1 cluster; "),
+        told.starts_with("plan: 4 unchanged, 1 to roll; rolls 2 nodes of 1 cluster; "),
         "{told}"
     );
     for part in [
@@ -71,7 +71,7 @@ fn a_plan_says_what_a_change_means(cluster: &Management) {
     let told = plan(&bigger, 1);
     for part in [
         "1 to replace",
-        "AROMachinePool/clusters/quickstart-np1 cannot be changed where it is:\n  /spec/resources/0/spec/properties/platform/vmSize: Azure fixes it when the node pool is made\n",
+        "AROMachinePool/clusters/quickstart-np1 cannot be changed where it is:\n  /spec/resources/0/spec/properties/platform/vmSize: Azure does not allow changes after the node pool is created\n",
         "refused: spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/quickstart-np1 cannot be changed",
         "Capstan never replaces a cluster",
     ] {
@@ -130,7 +130,7 @@ fn what_cannot_be_made_is_told(cluster: &Management) {
         "  blocked  Widget/clusters/w\n",
         "  refused  ConfigMap/clusters/stranger\n",
         "\nblocked: Widget/clusters/w: the cluster does not serve Widget of blocked.dev/v1, nor any",
-        "\nrefused: ConfigMap/clusters/stranger: it is there already",
+        "\nrefused: ConfigMap/clusters/stranger: it already exists",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }

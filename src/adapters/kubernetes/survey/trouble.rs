@@ -8,7 +8,9 @@ use super::read::Failure;
 #[derive(Debug, thiserror::Error)]
 pub enum SurveyError {
     /// No API server answered, or something else did.
-    #[error("the cluster does not answer: {0}. Check that it is running and that the credentials are valid")]
+    #[error(
+        "the cluster does not answer: {0}. Check that it is running and that the credentials are valid"
+    )]
     Unreachable(String),
     /// No answer came in time.
     #[error("the cluster did not answer within {} s", .0.as_secs())]
