@@ -402,7 +402,7 @@ fn a_fleet_document_says_whose_files_are_whose() {
     }
     let unclear = document("[{path: teams/a, namespaces: }]");
     let said = stderr(&["validate", &fleet, "--fleet", &unclear], 2);
-    assert!(said.contains("all or nothing"), "{said}");
+    assert!(said.contains("everything or nothing"), "{said}");
     let said = stderr(&["validate", &fleet, "--fleet", "nowhere.yaml"], 2);
     assert!(said.contains("cannot read nowhere.yaml"), "{said}");
 }

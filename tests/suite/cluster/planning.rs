@@ -101,9 +101,9 @@ fn a_refusal_says_that_it_is_for_good(cluster: &Management) {
     let told = said(&cluster.capstan(&plan), 1);
     for part in [
         "plan: 1 to replace; 0 clusters",
-        "ConfigMap/clusters/sealed cannot be changed where it is:\n  /data: Kubernetes fixes it when the object is made\n",
+        "ConfigMap/clusters/sealed cannot be changed where it is:\n  /data: Kubernetes does not allow changes after creation\n",
         "the API server refused it",
-        "refused: data of ConfigMap/clusters/sealed cannot be changed: Kubernetes fixes it when the object is made; add it under a new name and remove the old one\n",
+        "refused: data of ConfigMap/clusters/sealed cannot be changed: Kubernetes does not allow changes after creation; add it under a new name and remove the old one\n",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -129,7 +129,7 @@ fn what_cannot_be_made_is_told(cluster: &Management) {
         "plan: 1 blocked, 1 refused; ",
         "  blocked  Widget/clusters/w\n",
         "  refused  ConfigMap/clusters/stranger\n",
-        "\nblocked: Widget/clusters/w: the cluster does not serve Widget of blocked.dev/v1, nor any",
+        "\nblocked: Widget/clusters/w: the cluster does not serve Widget of blocked.dev/v1 or any",
         "\nrefused: ConfigMap/clusters/stranger: it already exists",
     ] {
         assert!(told.contains(part), "{part}: {told}");
@@ -182,7 +182,7 @@ spec:
     world.start_under(overlays.path());
     let held = world.wait(&first, SYNC, CheckState::Failure);
     let said = format!("{} {}", held.title, held.summary);
-    assert!(said.contains("the revision did not change"), "{said}");
+    assert!(said.contains("the revision is unchanged"), "{said}");
     let version = || cluster.pool_version("one-mp1");
     // What comes after it, and rolls nothing, goes on.
     let start = Instant::now();

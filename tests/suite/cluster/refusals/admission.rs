@@ -59,7 +59,7 @@ fn what_a_policy_denies_is_told_with_its_words_and_goes_on_when_it_is_gone() {
         });
         let fleet = format!("{SECRET}{FREE}");
         let expected = format!(
-            "ValidatingAdmissionPolicy '{name}' with binding '{name}' denied request: a Secret belongs to a team. Change the object so that it holds"
+            "ValidatingAdmissionPolicy '{name}' with binding '{name}' denied request: a Secret belongs to a team. Change the object to comply"
         );
         let (code, said) = stage.applied(&stage.kubeconfig, &fleet);
         assert_eq!(code, Some(1), "{said}");
@@ -71,7 +71,7 @@ fn what_a_policy_denies_is_told_with_its_words_and_goes_on_when_it_is_gone() {
         let daemon = stage.daemon(&stage.kubeconfig, &fleet);
         let check = daemon.until(
             CheckState::Failure,
-            &["1/2 ready", "a policy of the cluster refused it", &expected],
+            &["1/2 ready", "an admission policy of the cluster denied it", &expected],
         );
         once(&check.summary, &expected);
         stage.must("DELETE", &format!("{bindings}/{name}"), &json!({}));
@@ -106,7 +106,7 @@ pub(super) fn is_tried_until_the_quota_has_room() {
         );
         assert!(said.contains("exceeded quota: small"), "{said}");
         let daemon = stage.daemon(&stage.kubeconfig, &fleet);
-        let expected = "exceeded quota: small, requested: count/secrets=1, used: count/secrets=1, limited: count/secrets=1. Raise the quota, or remove what uses it up; it is tried again";
+        let expected = "exceeded quota: small, requested: count/secrets=1, used: count/secrets=1, limited: count/secrets=1. Raise the quota, or remove objects that use it; the request is retried";
         let check = daemon.until(CheckState::Pending, &["1/2 ready", expected]);
         once(&check.summary, expected);
         stage.must("PATCH", &status, &hard("5"));

@@ -35,7 +35,7 @@ fn a_missing_kind_is_told_with_its_supplier_and_goes_on_when_it_is_there() {
             (
                 "addons.cluster.x-k8s.io/v1beta2",
                 "ClusterResourceSet",
-                "install Cluster API, or the provider of it that has ClusterResourceSet",
+                "install Cluster API, or the Cluster API provider that serves ClusterResourceSet",
             ),
         ];
         let others: String = foreign
@@ -44,9 +44,9 @@ fn a_missing_kind_is_told_with_its_supplier_and_goes_on_when_it_is_there() {
             .collect();
         let mut missing: Vec<String> = foreign
             .iter()
-            .map(|(api_version, kind, help)| format!("the cluster does not serve {kind} of {api_version}, nor any other version of it: {help}"))
+            .map(|(api_version, kind, help)| format!("the cluster does not serve {kind} of {api_version} or any other version of it: {help}"))
             .collect();
-        missing.push(format!("the cluster does not serve Widget of {group}/v1, nor any other version of it: install what serves Widget of {group}, with its CustomResourceDefinition"));
+        missing.push(format!("the cluster does not serve Widget of {group}/v1 or any other version of it: install the CustomResourceDefinition of Widget in {group}"));
         let parts: Vec<&str> = missing.iter().map(String::as_str).collect();
 
         let fleet = format!("{others}{}{FREE}", widget(group, "v1"));
@@ -78,7 +78,7 @@ fn a_version_that_is_not_served_is_told_with_those_that_are() {
         stage.put(&definition(group, &["v1", "v1beta1"]));
         let fleet = format!("{}{FREE}", widget(group, "v2"));
         let expected = format!(
-            "the cluster does not serve Widget of {group}/v2, but {group}/v1, {group}/v1beta1: write one that is served as its apiVersion"
+            "the cluster does not serve Widget of {group}/v2, only {group}/v1, {group}/v1beta1: use a served version as its apiVersion"
         );
         stage.until("the versions are served", || {
             stage.has(&format!("/apis/{group}/v1beta1"))

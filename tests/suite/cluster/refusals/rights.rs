@@ -48,10 +48,10 @@ fn each_missing_right_is_named_with_the_rule_that_grants_it() {
         let who = format!("system:serviceaccount:{}:limited may not", stage.namespace);
         let rule = |resource: &str, verbs: &str| {
             format!(
-                "that is bound to it: {{apiGroups: [\"\"], resources: [{resource}], verbs: [get, list, watch{verbs}"
+                "that is bound to the user: {{apiGroups: [\"\"], resources: [{resource}], verbs: [get, list, watch{verbs}"
             )
         };
-        let reads = "]}; create, patch, delete too, if the fleet itself has such objects";
+        let reads = "]}; also create, patch, delete if the fleet contains such objects";
         let here = format!("in namespace {}", stage.namespace);
 
         let parent = format!(
@@ -73,7 +73,7 @@ fn each_missing_right_is_named_with_the_rule_that_grants_it() {
 
         grant(stage, &[("configmaps", ALL)]);
         let list = format!(
-            "its kind cannot be watched: no permission: {who} list secrets in the whole cluster. Add to a ClusterRole {}",
+            "its kind cannot be watched: no permission: {who} list secrets in the whole cluster. Add this rule to a ClusterRole {}",
             rule("secrets", reads)
         );
         let (code, said) = stage.applied(&limited, &fleet);
@@ -93,7 +93,7 @@ fn each_missing_right_is_named_with_the_rule_that_grants_it() {
         stage.must("DELETE", &stage.path("secrets/shut"), &json!({}));
         grant(stage, &[("configmaps", ALL), ("secrets", READ)]);
         let patch = format!(
-            "Secret/{}/shut failed: no permission: {who} patch secrets {here}. Add to a Role of that namespace, or a ClusterRole, {}",
+            "Secret/{}/shut failed: no permission: {who} patch secrets {here}. Add this rule to a Role in that namespace, or a ClusterRole, {}",
             stage.namespace,
             rule("secrets", ", create, patch, delete]}")
         );
