@@ -92,9 +92,9 @@ fn nodes_are_rolled_only_when_the_revision_is_new() {
         let held = kept.until("np", State::Failed).await;
         assert!(held.terminal, "{held:?}");
         for part in [
-            "the revision did not change",
+            "the revision is unchanged",
             "spec.resources[0].spec.properties.version.id",
-            "push a commit to go on",
+            "push a commit to continue",
         ] {
             assert!(held.message.contains(part), "{part}: {}", held.message);
         }

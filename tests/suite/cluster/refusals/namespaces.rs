@@ -21,10 +21,10 @@ pub(super) fn waits_until_it_is_made_again() {
         );
         let fleet = format!("{inside}{FREE}");
         let waits = format!(
-            "ConfigMap/{name}/inside failed: it waits until its namespace is gone and made again: "
+            "ConfigMap/{name}/inside failed: its namespace is being deleted: "
         );
         let why = format!(
-            "namespace {name} because it is being terminated. If that takes long, see what is left"
+            "namespace {name} because it is being terminated. It is applied once the namespace is gone and created again. If that takes long, check what is left"
         );
         let (code, said) = stage.applied(&stage.kubeconfig, &fleet);
         assert_eq!(code, Some(1), "{said}");

@@ -104,7 +104,7 @@ fn a_daemon_outlives_a_restart_of_the_api_server() {
     let more = FREE.replace("free", "more");
     daemon.push(&format!("{FREE}{more}"));
     let expected =
-        "the cluster cannot be reached: Connection refused (os error 111). See whether it is up";
+        "cannot reach the cluster: Connection refused (os error 111). Check that it is running";
     let check = daemon.until(CheckState::Failure, &[expected]);
     assert!(
         check
