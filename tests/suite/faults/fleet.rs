@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 
 use super::dice::Dice;
-use crate::apply::stage::{crd, namespace};
+use crate::apply::fixture::{crd, namespace};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {

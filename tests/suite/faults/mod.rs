@@ -32,7 +32,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::apply::stage::{fleet as compiled, set};
+use crate::apply::fixture::{fleet as compiled, set};
 use dice::Dice;
 use fleet::{Fleet, Item};
 use weather::{Closed, Schedule, Weather};

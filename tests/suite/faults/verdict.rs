@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::fleet::{Item, Kind};
 use super::{Strangers, World};
-use crate::apply::stage::set;
+use crate::apply::fixture::set;
 
 const PART_OF: &str = "applyset.kubernetes.io/part-of";
 
