@@ -6,9 +6,9 @@
 //!
 //! `CAPSTAN_SEQUENCES=n` says how many schedules are tried, `CAPSTAN_SEED=n` from which seed on.
 
-mod dice;
 mod fleet;
 mod known;
+mod rng;
 mod verdict;
 mod weather;
 
@@ -33,8 +33,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::apply::fixture::{fleet as compiled, set};
-use dice::Dice;
 use fleet::{Fleet, Item};
+use rng::Rng;
 use weather::{Closed, Schedule, Weather};
 
 /// How many schedules are tried when nothing is said.
@@ -192,18 +192,18 @@ fn bystanders() -> [Json; 2] {
 }
 
 /// What happens when, in order.
-fn course(dice: &mut Dice, fleet: &Fleet, schedule: &Schedule) -> Vec<(Instant, Happens)> {
+fn course(rng: &mut Rng, fleet: &Fleet, schedule: &Schedule) -> Vec<(Instant, Happens)> {
     let start = Instant::now();
     let lasts = schedule.ends.duration_since(start).as_millis() as u64;
     let mut course = Vec::new();
-    let at = |dice: &mut Dice| start + Duration::from_millis(dice.below(lasts));
-    course.push((at(dice), Happens::Push));
-    for _ in 0..dice.below(3) {
-        let away = Duration::from_millis(dice.below(20_000));
-        course.push((at(dice), Happens::Crash(away)));
+    let at = |rng: &mut Rng| start + Duration::from_millis(rng.below(lasts));
+    course.push((at(rng), Happens::Push));
+    for _ in 0..rng.below(3) {
+        let away = Duration::from_millis(rng.below(20_000));
+        course.push((at(rng), Happens::Crash(away)));
     }
-    for _ in 0..dice.below(3) {
-        course.push((at(dice), Happens::Compact));
+    for _ in 0..rng.below(3) {
+        course.push((at(rng), Happens::Compact));
     }
     for (from, _, closed) in &schedule.closed {
         if matches!(closed, Closed::Restart) {
@@ -211,32 +211,32 @@ fn course(dice: &mut Dice, fleet: &Fleet, schedule: &Schedule) -> Vec<(Instant, 
         }
     }
     let maps = fleet.kept_maps();
-    for _ in 0..dice.below(4) {
-        let map = (*dice.pick(&maps)).clone();
-        let edits = map.force && dice.chance(50);
+    for _ in 0..rng.below(4) {
+        let map = (*rng.pick(&maps)).clone();
+        let edits = map.force && rng.chance(50);
         // Some come when all is calm again.
-        let late = Duration::from_secs(dice.below(2) * 600);
+        let late = Duration::from_secs(rng.below(2) * 600);
         let what = if edits {
             Happens::Edit(map)
         } else {
             Happens::Delete(map)
         };
-        course.push((at(dice) + late, what));
+        course.push((at(rng) + late, what));
     }
     course.sort_by_key(|(at, _)| *at);
     course
 }
 
 impl World {
-    fn new(dice: &mut Dice, seed: u64) -> Self {
+    fn new(rng: &mut Rng, seed: u64) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1));
         let server = Server::new(Arc::clone(&clock));
-        let fleet = Fleet::random(dice);
-        let schedule = Schedule::random(dice);
+        let fleet = Fleet::random(rng);
+        let schedule = Schedule::random(rng);
         Self {
-            weather: Weather::new(server.router(), Dice::new(!seed), schedule),
+            weather: Weather::new(server.router(), Rng::new(!seed), schedule),
             plans: [&fleet.first, &fleet.second].map(|items| compiled(&fleet::yaml(items))),
-            concurrency: 1 + dice.below(8) as usize,
+            concurrency: 1 + rng.below(8) as usize,
             number: 0,
             fleet,
             clock,
@@ -308,9 +308,9 @@ impl World {
 
 /// What is wrong in the end; empty when nothing is.
 async fn outcome(seed: u64) -> Vec<String> {
-    let mut dice = Dice::new(seed);
-    let mut world = World::new(&mut dice, seed);
-    let course = course(&mut dice, &world.fleet, world.weather.schedule());
+    let mut rng = Rng::new(seed);
+    let mut world = World::new(&mut rng, seed);
+    let course = course(&mut rng, &world.fleet, world.weather.schedule());
     let client = world.server.client("default");
     let mut before = Vec::new();
     for object in bystanders() {
