@@ -1,4 +1,4 @@
-//! What stands between the runner and the server, and does them harm for a while.
+//! Injects faults between the runner and the server for a while.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -108,20 +108,20 @@ pub(super) struct Asked {
     pub(super) status: StatusCode,
 }
 
-pub(super) struct Weather {
+pub(super) struct FaultInjector {
     router: Router,
     rng: Mutex<Rng>,
     schedule: Schedule,
     log: Mutex<Vec<Asked>>,
     count: Mutex<usize>,
-    /// Counts how often all connections were cut.
+    /// How often all connections were cut.
     pub(super) cut: watch::Sender<u64>,
     pub(super) crash: Notify,
-    /// Tells that a Deployment was written.
+    /// Notifies that a Deployment was written.
     pub(super) deployed: Notify,
 }
 
-impl Weather {
+impl FaultInjector {
     pub(super) fn new(router: Router, rng: Rng, schedule: Schedule) -> Arc<Self> {
         Arc::new(Self {
             router,
@@ -135,12 +135,12 @@ impl Weather {
         })
     }
 
-    /// A client in this weather.
+    /// A client whose requests go through the injector.
     pub(super) fn client(self: &Arc<Self>) -> kube::Client {
-        let weather = Arc::clone(self);
+        let injector = Arc::clone(self);
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
-            let weather = Arc::clone(&weather);
-            async move { weather.serve(request.map(Body::new)).await }
+            let injector = Arc::clone(&injector);
+            async move { injector.serve(request.map(Body::new)).await }
         });
         kube::Client::new(service, "default")
     }
@@ -242,12 +242,12 @@ impl Weather {
             .query()
             .unwrap_or_default()
             .contains("watch=true");
-        let (router, weather) = (self.router.clone(), Arc::clone(self));
+        let (router, injector) = (self.router.clone(), Arc::clone(self));
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let answer = tokio::spawn(async move {
             let answer = router.oneshot(request).await;
             if method == Method::PATCH && path.contains("/deployments/") {
-                weather.deployed.notify_one();
+                injector.deployed.notify_one();
             }
             let status = answer.as_ref().map(Response::status).unwrap_or_default();
             let asked = Asked {
@@ -257,7 +257,7 @@ impl Weather {
                 watch,
                 status,
             };
-            weather.log.lock().unwrap().push(asked);
+            injector.log.lock().unwrap().push(asked);
             answer
         });
         let answer = answer.await??;
