@@ -11,14 +11,14 @@ COPY tests tests
 RUN cargo build --locked --release
 
 FROM debian:bookworm-slim
-# ca-certificates: TLS to forges and Azure. openssh-client: ssh remotes, as git itself does it.
+# ca-certificates: TLS to git servers and Azure. openssh-client: git remotes over SSH.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates openssh-client \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 65532 --create-home --home-dir /home/capstan capstan
 COPY --from=build /src/target/release/capstan /usr/local/bin/capstan
 COPY --from=build /src/overlays /usr/share/capstan/overlays
-# One arena of memory for all threads: what one of them freed serves the others.
+# One malloc arena for all threads, so that memory freed by one thread can be reused by the others.
 ENV MALLOC_ARENA_MAX=1
 USER 65532:65532
 WORKDIR /home/capstan

@@ -1,7 +1,7 @@
-//! Flags, environment and file, resolved once. The only reader of the environment.
+//! Resolves flags, environment and Fleet document once. The only reader of the environment.
 //!
-//! In: a Fleet document and `CAPSTAN_*`. Out: small values that the rooms take. It does not know:
-//! what the rooms do with them.
+//! In: a Fleet document and `CAPSTAN_*`. Out: small values for the other modules. It does not know what
+//! they do with them.
 
 use std::env;
 use std::path::PathBuf;
@@ -13,21 +13,21 @@ use crate::api::timeline;
 use crate::model::{Node, Path, Severity, Value};
 use crate::yaml;
 
-/// What the environment says.
+/// The settings that come from the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     /// Whether output may be coloured (`NO_COLOR` is not set).
     pub colour: bool,
-    /// What to log (`CAPSTAN_LOG`), in the syntax of tracing's filters.
+    /// What to log (`CAPSTAN_LOG`), as a filter of the tracing crate.
     pub log: Option<String>,
-    /// Where a fleet's ConfigMap lives when no Fleet document says so (`CAPSTAN_NAMESPACE`).
+    /// The namespace of a fleet's ConfigMap if no Fleet document sets it (`CAPSTAN_NAMESPACE`).
     pub namespace: String,
-    /// Where the daemon keeps its mirrors of repositories (`CAPSTAN_CACHE`, else the user's cache).
+    /// Where the daemon keeps its mirrors of repositories (`CAPSTAN_CACHE`, by default in the user's cache).
     pub cache: PathBuf,
 }
 
 impl Environment {
-    /// Reads it.
+    /// Reads the environment.
     #[must_use]
     pub fn read() -> Self {
         Self::from(|name| env::var(name).ok().filter(|value| !value.is_empty()))
@@ -49,7 +49,7 @@ impl Environment {
     }
 }
 
-/// What the daemon follows and how.
+/// What the daemon follows, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Following {
     /// The fleet's name: part of the checks' contexts and of the ApplySet.
@@ -58,7 +58,7 @@ pub struct Following {
     pub namespace: String,
     /// The repository.
     pub url: String,
-    /// What to follow in it; `None` is its default branch.
+    /// The ref to follow; `None` is the default branch.
     pub reference: Option<GitReference>,
     /// The fleet's directory in the repository; empty for its root.
     pub path: String,
@@ -70,26 +70,26 @@ pub struct Following {
     pub interval: Duration,
     /// Refs whose commits get a plan check.
     pub candidates: Vec<String>,
-    /// How many requests to the cluster may be under way at once.
+    /// How many requests to the cluster may run at once.
     pub concurrency: usize,
-    /// How long role assignments need to come into force.
+    /// How long new role assignments take to propagate.
     pub settle: Duration,
-    /// Whether new revisions are judged but not applied.
+    /// Whether new revisions are planned but not applied.
     pub suspend: bool,
-    /// Whether objects go away with their files.
+    /// Whether objects are deleted when their files are.
     pub prune: bool,
     /// How many clusters one revision may delete without approval.
     pub max_clusters: usize,
-    /// The Secret with the kubeconfig of the cluster to work on, in the namespace of the fleet in the
-    /// cluster that is reached first; none when that is the one to work on.
+    /// The Secret with the kubeconfig of the cluster to apply to. It is in the fleet's namespace in the cluster
+    /// that Capstan connects to; `None` to apply to that cluster itself.
     pub kubeconfig_secret: Option<String>,
-    /// What the fleet's rules are held by.
+    /// The settings that the fleet's rules depend on.
     pub terms: Terms,
     /// Where the mirror of the repository is kept.
     pub mirror: PathBuf,
 }
 
-/// A Fleet document that cannot be used, in words for people.
+/// A Fleet document that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read.
@@ -97,16 +97,16 @@ pub enum Error {
     Unreadable {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The system's error.
         cause: std::io::Error,
     },
-    /// The file is not a Fleet document, or has mistakes.
+    /// The file is not a Fleet document, or has errors.
     #[error("{0}")]
     Mistaken(String),
-    /// A setting that this version does not carry out. Passing over it could be unsafe.
-    #[error("{place}: {setting} is not supported by this version; remove it to go on without")]
+    /// A setting that this version does not support. Ignoring it could be unsafe.
+    #[error("{place}: this version does not support {setting}; remove it to continue without it")]
     Unsupported {
-        /// Where it stands.
+        /// Where it is set.
         place: String,
         /// The setting.
         setting: String,
@@ -114,7 +114,7 @@ pub enum Error {
 }
 
 impl Following {
-    /// Follows the default branch, or `branch`, of `url`; the fleet is called after the repository.
+    /// Follows the default branch, or `branch`, of `url`; the fleet is named after the repository.
     #[must_use]
     pub fn source(url: &str, branch: Option<String>, environment: &Environment) -> Self {
         let fleet = name_of(url);
@@ -145,10 +145,10 @@ impl Following {
         }
     }
 
-    /// Follows what the Fleet document in `file` says.
+    /// Follows what the Fleet document in `file` names.
     ///
     /// # Errors
-    /// When the file is no Fleet document, has mistakes, or asks for what this version cannot do.
+    /// If the file is not a Fleet document, has errors, or needs what this version does not support.
     pub fn file(file: &std::path::Path, environment: &Environment) -> Result<Self, Error> {
         let (path, text) = text(file)?;
         Self::document(&path, &text, environment)
@@ -195,10 +195,10 @@ impl Following {
     }
 }
 
-/// What the Fleet document in `file` says of rules; its other settings are not looked at.
+/// The settings for rules in the Fleet document in `file`; its other settings are ignored.
 ///
 /// # Errors
-/// When the file is no Fleet document or has mistakes.
+/// If the file is not a Fleet document or has errors.
 pub fn terms(file: &std::path::Path) -> Result<Terms, Error> {
     let (path, text) = text(file)?;
     Ok(Terms::from(&fleet_in(&path, &text)?.1))
@@ -212,12 +212,12 @@ fn text(file: &std::path::Path) -> Result<(String, Vec<u8>), Error> {
     }
 }
 
-/// The one Fleet document of a text.
+/// The only Fleet document of a text.
 fn fleet_in(path: &str, text: &[u8]) -> Result<(Node, Fleet), Error> {
     let (mut documents, mut findings) = yaml::read(&Arc::from(path), text);
     let (Some(document), true) = (documents.pop(), documents.is_empty()) else {
         let said = findings.first().map_or_else(
-            || format!("{path}: one Fleet document is expected"),
+            || format!("{path}: expected exactly one Fleet document"),
             ToString::to_string,
         );
         return Err(Error::Mistaken(said));
@@ -234,7 +234,7 @@ fn fleet_in(path: &str, text: &[u8]) -> Result<(Node, Fleet), Error> {
     Ok((document, fleet))
 }
 
-/// The settings that this version carries out.
+/// The settings that this version supports.
 const CARRIED_OUT: [&str; 14] = [
     "source.git.url",
     "source.git.ref",
@@ -252,8 +252,8 @@ const CARRIED_OUT: [&str; 14] = [
     "rules.experimentalReleaseFeatures",
 ];
 
-/// Refuses the first setting of `spec` below `at` that this version would have to pass over: that
-/// could be unsafe. What asks for nothing more than this version does is let through.
+/// Rejects the first setting of `spec` below `at` that this version would have to ignore, since that
+/// could be unsafe. A setting that asks only for what this version does anyway is accepted.
 fn refuse(node: &Node, at: &Path) -> Result<(), Error> {
     let fields = node.as_map().into_iter().flat_map(|map| map.iter());
     for (key, value) in fields {
@@ -280,7 +280,7 @@ fn refuse(node: &Node, at: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The last part of a URL, as a name in a cluster: `https://x/config.git` is `config`.
+/// The last part of a URL as a Kubernetes name: `https://x/config.git` is `config`.
 fn name_of(url: &str) -> String {
     let last = url
         .trim_end_matches('/')
@@ -422,7 +422,7 @@ mod tests {
             ("{source: {git: {url: /x, brnch: main}}}", "fleet.yaml:4:"),
             (
                 "{source: {git: {url: /x, verify: {keys: [k]}}}}",
-                "spec.source.git.verify is not supported",
+                "does not support spec.source.git.verify",
             ),
             (
                 "{source: {git: {url: /x}}, tenancy: [{path: a, identities: }]}",
@@ -430,11 +430,11 @@ mod tests {
             ),
             (
                 "{source: {git: {url: /x}}, serve: {address: ':8080'}}",
-                "fleet.yaml:4:34: spec.serve is not supported",
+                "fleet.yaml:4:34: this version does not support spec.serve",
             ),
             (
                 "{source: {directory: {path: /x}}}",
-                "spec.source.directory is not supported",
+                "does not support spec.source.directory",
             ),
         ];
         for (spec, expected) in cases {

@@ -1,6 +1,6 @@
-//! Which fields Azure's API has below `spec.properties` of the ARO HCP kinds, in any of its versions.
+//! The fields of Azure's API below `spec.properties` of the ARO HCP kinds, in all of its versions.
 //!
-//! In: a kind. Out: the schema of its properties. It does not know what values are allowed, or which
+//! In: a kind. Out: the schema of its properties. It does not know which values are allowed or which
 //! version has which field: [`ArmVersion`](super::arm_version::ArmVersion) does. Source:
 //! facts/aro-rules.md §2.2 to §2.4, and the CRDs themselves.
 
@@ -13,7 +13,7 @@ use super::document::compiled;
 use super::fields;
 use kube_schema::Schema;
 
-/// Kind, type, fields: as [`fields`] reads them.
+/// Kind, type, fields, as [`fields`] expects them.
 const FIELDS: &[(&str, &str, &str)] = &[
     (
         "HcpOpenShiftCluster",
@@ -80,7 +80,7 @@ const FIELDS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The schema of `spec.properties` of a kind; none of a kind that is not ARO HCP's.
+/// The schema of `spec.properties` of a kind; `None` for kinds other than those of ARO HCP.
 #[must_use]
 pub fn schema(kind: &str) -> Option<&'static Schema> {
     static SCHEMAS: OnceLock<BTreeMap<&str, Schema>> = OnceLock::new();
@@ -91,7 +91,7 @@ pub fn schema(kind: &str) -> Option<&'static Schema> {
     schemas.get(kind)
 }
 
-/// The same as a JSON schema; without fields for other kinds.
+/// The same as a JSON schema, which has no fields for other kinds.
 #[must_use]
 pub fn json(kind: &str) -> Json {
     let lines = FIELDS.iter().filter(|(of, ..)| *of == kind);

@@ -1,12 +1,12 @@
-//! Versions of Azure's ARO HCP API, and the versions ASO gives them.
+//! Versions of Azure's ARO HCP API, and ASO's names for them.
 //!
-//! In: version texts. Out: the known ARM versions with what each can say, and ASO versions taken
-//! apart. Source: facts/aro-rules.md §1.1 and §2.1, and the CRDs themselves.
+//! In: version strings. Out: the known ARM versions with their features, and parsed ASO versions.
+//! Source: facts/aro-rules.md §1.1 and §2.1, and the CRDs themselves.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A version of `Microsoft.RedHatOpenShift` that we can write, oldest first.
+/// A supported version of `Microsoft.RedHatOpenShift`, oldest first.
 #[derive(
     Clone,
     Copy,
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
     JsonSchema,
 )]
 pub enum ArmVersion {
-    /// The first preview: no integration subnet, the vault named under the key.
+    /// The first preview: no integration subnet; the vault name is part of the key.
     #[serde(rename = "2024-06-10-preview")]
     V20240610,
     /// Integration subnet, vault visibility, image mirrors.
@@ -34,7 +34,7 @@ pub enum ArmVersion {
     V20260630,
 }
 
-/// Fields of the embedded kinds that not every version has, below `spec.properties`, with the first
+/// Fields of the embedded kinds, below `spec.properties`, that only newer versions have, with the first
 /// version that has them.
 const SINCE: &[(&str, &str, ArmVersion)] = &[
     (
@@ -71,10 +71,10 @@ const SINCE: &[(&str, &str, ArmVersion)] = &[
 ];
 
 impl ArmVersion {
-    /// Every version we can write, oldest first.
+    /// Every supported version, oldest first.
     pub const ALL: &'static [Self] = &[Self::V20240610, Self::V20251223, Self::V20260630];
 
-    /// As Azure writes it, such as `2025-12-23-preview`.
+    /// Azure's name for it, such as `2025-12-23-preview`.
     #[must_use]
     pub fn arm(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl ArmVersion {
         }
     }
 
-    /// The version of group `redhatopenshift.azure.com` that speaks it.
+    /// The corresponding version of the group `redhatopenshift.azure.com`.
     #[must_use]
     pub fn aso(self) -> &'static str {
         match self {
@@ -94,15 +94,15 @@ impl ArmVersion {
         }
     }
 
-    /// The known version behind an ASO version, under either naming scheme.
+    /// The supported version for an ASO version, in either naming scheme.
     #[must_use]
     pub fn from_aso(version: &str) -> Option<Self> {
         let arm = AsoVersion::parse(version)?.arm();
         Self::ALL.iter().copied().find(|known| known.arm() == arm)
     }
 
-    /// Whether `kind` has the field `spec.properties.<field>` at this version. Fields that are not
-    /// in the table are the same in all versions.
+    /// Whether `kind` has the field `spec.properties.<field>` in this version. Fields that are not in the
+    /// table exist in all versions.
     #[must_use]
     pub fn knows(self, kind: &str, field: &str) -> bool {
         SINCE
@@ -111,7 +111,7 @@ impl ArmVersion {
             .all(|(_, _, since)| self >= *since)
     }
 
-    /// Whether clusters have a second subnet that Azure reaches the network through.
+    /// Whether clusters have a second subnet, through which Azure reaches the network.
     #[must_use]
     pub fn has_integration_subnet(self) -> bool {
         self.knows(
@@ -120,8 +120,8 @@ impl ArmVersion {
         )
     }
 
-    /// Whether the vault is named beside the key (`kms.vaultName`) and not under it
-    /// (`kms.activeKey.vaultName`), with its visibility.
+    /// Whether the vault name is next to the key (`kms.vaultName`), with a visibility, and not part of it
+    /// (`kms.activeKey.vaultName`).
     #[must_use]
     pub fn names_vault_beside_key(self) -> bool {
         self.knows(
@@ -131,19 +131,19 @@ impl ArmVersion {
     }
 }
 
-/// A version of an ASO group, taken apart: `^v(1api)?(\d{8})(preview)?(storage)?$`.
+/// A parsed version of an ASO group: `^v(1api)?(\d{8})(preview)?(storage)?$`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AsoVersion {
     /// `yyyymmdd`: the date of the ARM version.
     pub date: String,
     /// Whether Azure calls it a preview.
     pub preview: bool,
-    /// Whether it is ASO's own storage form, which nobody writes.
+    /// Whether it is ASO's internal storage version, which is not for users.
     pub storage: bool,
 }
 
 impl AsoVersion {
-    /// Takes a version apart; `None` when it is not one of ASO's.
+    /// Parses a version; `None` if it is not one of ASO's.
     #[must_use]
     pub fn parse(version: &str) -> Option<Self> {
         let rest = version.strip_prefix('v')?;
@@ -159,7 +159,7 @@ impl AsoVersion {
         })
     }
 
-    /// The ARM version it speaks, such as `2020-11-01`.
+    /// The corresponding ARM version, such as `2020-11-01`.
     #[must_use]
     pub fn arm(&self) -> String {
         let (year, rest) = self.date.split_at(4);

@@ -1,6 +1,6 @@
 //! `AROCluster`: the Azure resources around a cluster.
 //!
-//! Shape: facts/aro-controllers.md §1, so that objects written for CAPZ are valid here and back.
+//! The shape is CAPZ's (facts/aro-controllers.md §1), so objects written for either are valid for both.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
@@ -28,21 +28,21 @@ use super::structural::{Properties, any_objects};
     doc = "The Azure resources around an ARO HCP cluster.",
     printcolumn = r#"{"name": "Cluster", "type": "string", "jsonPath": ".metadata.labels.cluster\\.x-k8s\\.io/cluster-name", "description": "The Cluster it belongs to"}"#,
     printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.ready", "description": "Whether the control plane has an endpoint"}"#,
-    printcolumn = r#"{"name": "Provisioned", "type": "boolean", "jsonPath": ".status.initialization.provisioned", "description": "Whether it has been ready once"}"#,
+    printcolumn = r#"{"name": "Provisioned", "type": "boolean", "jsonPath": ".status.initialization.provisioned", "description": "Whether it has ever been ready"}"#,
     printcolumn = r#"{"name": "Endpoint", "type": "string", "jsonPath": ".spec.controlPlaneEndpoint.host", "description": "Host of the API server", "priority": 1}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct AROClusterSpec {
-    /// Where the API server is; a controller writes it.
+    /// The address of the API server, set by a controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane_endpoint: Option<Endpoint>,
-    /// The Azure resources, as Azure Service Operator's kinds.
+    /// The Azure resources, as kinds of Azure Service Operator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "any_objects")]
     pub resources: Vec<Properties>,
 }
 
-/// Where an API server is.
+/// The address of an API server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("minProperties" = 1))]
 pub struct Endpoint {
@@ -56,31 +56,31 @@ pub struct Endpoint {
     pub port: Option<i32>,
 }
 
-/// What a controller says of an AROCluster.
+/// The observed state of an AROCluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AROClusterStatus {
     /// Whether the control plane has an endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<bool>,
-    /// What Cluster API waits for.
+    /// The initialization status that Cluster API waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initialization: Option<AROClusterInitialization>,
-    /// What is so and what is not.
+    /// The current conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
     /// The embedded resources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<ResourceStatus>,
-    /// Never written; part of Cluster API's contract.
+    /// Never set; part of Cluster API's contract.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failure_domains: Vec<FailureDomain>,
 }
 
-/// What Cluster API waits for.
+/// The initialization status that Cluster API waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AROClusterInitialization {
-    /// Whether it has been ready once.
+    /// Whether it has ever been ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provisioned: Option<bool>,
 }
@@ -92,10 +92,10 @@ pub struct FailureDomain {
     /// Its name.
     #[schemars(length(min = 1, max = 256))]
     pub name: String,
-    /// Whether control plane machines may stand in it.
+    /// Whether control plane machines may be placed in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<bool>,
-    /// Anything else to know of it.
+    /// Other properties.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub attributes: std::collections::BTreeMap<String, String>,
 }

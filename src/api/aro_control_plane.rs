@@ -21,7 +21,7 @@ pub fn identity_ref(object: &Object) -> Option<&Node> {
         .filter(|node| object.id.is(CONTROL_PLANE, "AROControlPlane") && node.value != Value::Null)
 }
 
-/// The namespace of an identity: what an `identityRef` says, else the one it is `used_in`. Empty says nothing.
+/// The namespace of an identity: the one in the `identityRef`, otherwise the one it is `used_in`. Empty counts as absent.
 #[must_use]
 pub fn identity_namespace<'a>(said: Option<&'a str>, used_in: &'a str) -> &'a str {
     said.filter(|said| !said.is_empty()).unwrap_or(used_in)
@@ -44,7 +44,7 @@ pub fn identity_namespace<'a>(said: Option<&'a str>, used_in: &'a str) -> &'a st
     derive = "PartialEq",
     doc = "The ARO HCP cluster itself.",
     printcolumn = r#"{"name": "Cluster", "type": "string", "jsonPath": ".metadata.labels.cluster\\.x-k8s\\.io/cluster-name", "description": "The Cluster it belongs to"}"#,
-    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.ready", "description": "Whether the API server answers"}"#,
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.ready", "description": "Whether the API server responds"}"#,
     printcolumn = r#"{"name": "Console URL", "type": "string", "jsonPath": ".status.consoleURL", "description": "The OpenShift console"}"#
 )]
 #[serde(rename_all = "camelCase")]
@@ -56,40 +56,40 @@ pub struct AROControlPlaneSpec {
         skip_serializing_if = "Option::is_none"
     )]
     pub subscription_id: Option<String>,
-    /// The AzureClusterIdentity that makes the encryption key; without it a person answers for the
-    /// key and its version.
+    /// The AzureClusterIdentity with which the encryption key is created. Without it, the key must be created by
+    /// hand and named with its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity_ref: Option<ObjectReference>,
-    /// Azure cloud; absent means the public one.
+    /// Azure cloud; the public cloud if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub azure_environment: Option<String>,
-    /// The Azure resources, as Azure Service Operator's kinds.
+    /// The Azure resources, as kinds of Azure Service Operator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "any_objects")]
     pub resources: Vec<Properties>,
 }
 
-/// What a controller says of an AROControlPlane.
+/// The observed state of an AROControlPlane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["ready"]))]
 #[serde(rename_all = "camelCase")]
 pub struct AROControlPlaneStatus {
-    /// Whether the API server answers.
+    /// Whether the API server responds.
     #[serde(default)]
     pub ready: bool,
-    /// What Cluster API waits for.
+    /// The initialization status that Cluster API waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initialization: Option<AROControlPlaneInitialization>,
-    /// What is so and what is not.
+    /// The current conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// ARM id of the cluster.
+    /// ARM ID of the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The API server.
+    /// URL of the API server.
     #[serde(default, rename = "apiURL", skip_serializing_if = "Option::is_none")]
     pub api_url: Option<String>,
-    /// The OpenShift console.
+    /// URL of the OpenShift console.
     #[serde(
         default,
         rename = "consoleURL",
@@ -99,7 +99,7 @@ pub struct AROControlPlaneStatus {
     /// OpenShift version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Versions it can go to.
+    /// Versions that it can be upgraded to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub available_upgrades: Vec<String>,
     /// The embedded resources.
@@ -108,16 +108,16 @@ pub struct AROControlPlaneStatus {
     /// Why it can never become ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_message: Option<String>,
-    /// Azure operations under way; unused.
+    /// Running Azure operations; unused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub long_running_operation_states: Vec<LongRunningOperation>,
 }
 
-/// What Cluster API waits for.
+/// The initialization status that Cluster API waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AROControlPlaneInitialization {
-    /// Whether the API server has answered once.
+    /// Whether the API server has ever responded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane_initialized: Option<bool>,
 }

@@ -28,15 +28,15 @@ use super::structural::{Properties, any_objects};
     derive = "PartialEq",
     doc = "A node pool of an ARO HCP cluster.",
     printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.ready", "description": "Whether the node pool has joined the cluster"}"#,
-    printcolumn = r#"{"name": "Provisioned", "type": "boolean", "jsonPath": ".status.initialization.provisioned", "description": "Whether it has been ready once"}"#,
-    printcolumn = r#"{"name": "Replicas", "type": "integer", "jsonPath": ".status.replicas", "description": "How many nodes there are"}"#
+    printcolumn = r#"{"name": "Provisioned", "type": "boolean", "jsonPath": ".status.initialization.provisioned", "description": "Whether it has ever been ready"}"#,
+    printcolumn = r#"{"name": "Replicas", "type": "integer", "jsonPath": ".status.replicas", "description": "The number of nodes"}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct AROMachinePoolSpec {
-    /// The Azure resources, as Azure Service Operator's kinds: one node pool.
+    /// The Azure resource, as a kind of Azure Service Operator: one node pool.
     #[schemars(schema_with = "any_objects")]
     pub resources: Vec<Properties>,
-    /// Provider ids of the nodes; a controller writes it.
+    /// Provider IDs of the nodes, set by a controller.
     #[serde(
         default,
         rename = "providerIDList",
@@ -45,7 +45,7 @@ pub struct AROMachinePoolSpec {
     pub provider_id_list: Vec<String>,
 }
 
-/// What a controller says of an AROMachinePool.
+/// The observed state of an AROMachinePool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["ready"]))]
 #[serde(rename_all = "camelCase")]
@@ -53,25 +53,25 @@ pub struct AROMachinePoolStatus {
     /// Whether the node pool has joined the cluster.
     #[serde(default)]
     pub ready: bool,
-    /// How many nodes there are.
+    /// The number of nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
-    /// What Cluster API waits for.
+    /// The initialization status that Cluster API waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initialization: Option<AROClusterInitialization>,
-    /// What is so and what is not.
+    /// The current conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// ARM id of the node pool.
+    /// ARM ID of the node pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Azure's state of the node pool.
+    /// The provisioning state of the node pool in Azure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provisioning_state: Option<String>,
     /// OpenShift version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Versions it can go to.
+    /// Versions that it can be upgraded to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub available_upgrades: Vec<String>,
     /// The embedded resources.
@@ -80,7 +80,7 @@ pub struct AROMachinePoolStatus {
     /// Why it can never become ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_message: Option<String>,
-    /// Azure operations under way; unused.
+    /// Running Azure operations; unused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub long_running_operation_states: Vec<LongRunningOperation>,
 }

@@ -1,7 +1,7 @@
-//! Words of Azure Service Operator (ASO): its one condition, the reasons it gives, and how it takes
-//! Azure's error codes. Source: facts/aro-rules.md §1.3 and §1.5.
+//! Constants of Azure Service Operator (ASO): its condition, its reasons, and how it classifies Azure's
+//! error codes. Source: facts/aro-rules.md §1.3 and §1.5.
 //!
-//! In: nothing. Out: constants, and the class of a reason. It does not know what anybody does about
+//! In: nothing. Out: constants, and the severity of a reason. It does not know how to react to any of
 //! them.
 
 use crate::api::kinds::{KEYVAULT, MANAGED_IDENTITY, NETWORK, RED_HAT_OPENSHIFT, RESOURCES};
@@ -9,43 +9,43 @@ use crate::api::kinds::{KEYVAULT, MANAGED_IDENTITY, NETWORK, RED_HAT_OPENSHIFT, 
 /// The only condition type.
 pub const READY: &str = "Ready";
 
-/// Severity of a condition that only says what is going on.
+/// Severity of a condition that only reports progress.
 pub const INFO: &str = "Info";
 /// Severity of a failure that ASO retries.
 pub const WARNING: &str = "Warning";
-/// Severity of a failure that ASO does not retry before the spec changes.
+/// Severity of a failure that ASO does not retry until the spec changes.
 pub const ERROR: &str = "Error";
 
-/// Azure has what was asked for.
+/// Azure has the resource as requested.
 pub const SUCCEEDED: &str = "Succeeded";
-/// ASO works on it.
+/// ASO is working on it.
 pub const RECONCILING: &str = "Reconciling";
-/// ASO deletes it in Azure.
+/// ASO is deleting it in Azure.
 pub const DELETING: &str = "Deleting";
-/// The owner is absent or not ready.
+/// The owner does not exist or is not ready.
 pub const WAITING_FOR_OWNER: &str = "WaitingForOwner";
-/// An object named by a reference is absent or not ready.
+/// A referenced object does not exist or is not ready.
 pub const REFERENCE_NOT_FOUND: &str = "ReferenceNotFound";
-/// A Secret, or its key, is absent.
+/// A Secret, or its key, does not exist.
 pub const SECRET_NOT_FOUND: &str = "SecretNotFound";
-/// A ConfigMap, or its key, is absent.
+/// A ConfigMap, or its key, does not exist.
 pub const CONFIG_MAP_NOT_FOUND: &str = "ConfigMapNotFound";
-/// The resource that should be there already is not.
+/// The resource should already exist in Azure and does not.
 pub const AZURE_RESOURCE_NOT_FOUND: &str = "AzureResourceNotFound";
-/// ASO holds back for now.
+/// ASO is waiting.
 pub const RECONCILIATION_POSTPONED: &str = "ReconciliationPostponed";
-/// An extension of ASO holds it back, for example while Azure still deletes.
+/// An extension of ASO is waiting, for example until a deletion in Azure has finished.
 pub const RECONCILIATION_BLOCKED: &str = "ReconciliationBlocked";
-/// Azure refused one field.
+/// Azure rejected one field.
 pub const INVALID_REQUEST_CONTENT: &str = "InvalidRequestContent";
-/// Azure refused several fields; ASO retries it for ever although only a change can help.
+/// Azure rejected several fields; ASO retries forever although only a change can help.
 pub const MULTIPLE_ERRORS_OCCURRED: &str = "MultipleErrorsOccurred";
 
-/// What the message of a refused update says once an ARO HCP cluster failed to come up; nothing but
-/// deleting it helps.
+/// Part of the message of a rejected update after an ARO HCP cluster failed to provision; only deleting
+/// the cluster helps.
 pub const IN_STATE_ERROR: &str = "is in state 'error', can't update";
 
-/// Reasons that say: something else is missing.
+/// Reasons that mean: something else is missing.
 pub const WAITING: &[&str] = &[
     WAITING_FOR_OWNER,
     REFERENCE_NOT_FOUND,
@@ -56,7 +56,7 @@ pub const WAITING: &[&str] = &[
     RECONCILIATION_BLOCKED,
 ];
 
-/// Reasons that stop ASO until the spec changes: its own, and Azure's codes that it takes as fatal.
+/// Reasons after which ASO stops until the spec changes: its own, and Azure's codes that it treats as fatal.
 const FATAL: &[&str] = &[
     "ReconciliationFailedPermanently",
     "SubscriptionMismatch",
@@ -71,11 +71,11 @@ const FATAL: &[&str] = &[
     "K8sVersionNotSupported",
 ];
 
-/// How each code of this family begins.
+/// The prefix of a family of fatal codes.
 const FATAL_PREFIX: &str = "PrivateIPAddress";
 
-/// The severity ASO gives a failure with this reason: [`ERROR`] for fatal ones, [`WARNING`] for
-/// those it retries and those it does not know.
+/// The severity ASO gives a failure with this reason: [`ERROR`] for fatal ones, [`WARNING`] for retried and
+/// unknown ones.
 #[must_use]
 pub fn severity(reason: &str) -> &'static str {
     match FATAL.contains(&reason) || reason.starts_with(FATAL_PREFIX) {
@@ -84,7 +84,7 @@ pub fn severity(reason: &str) -> &'static str {
     }
 }
 
-/// The group and kind that `owner: {name}` means for an ASO kind (facts/aro-rules.md §1.2).
+/// The group and kind of the owner in `owner: {name}` of an ASO kind (facts/aro-rules.md §1.2).
 #[must_use]
 pub fn owner_kind(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {
     match (group, kind) {
@@ -105,7 +105,7 @@ pub fn owner_kind(group: &str, kind: &str) -> Option<(&'static str, &'static str
     }
 }
 
-/// The provider of an ASO kind in Azure, and its type there, of what it is inside its parent
+/// The Azure resource provider of an ASO kind, and the last part of its resource type
 /// (facts/aro-rules.md §1.1).
 #[must_use]
 pub fn azure_type(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {

@@ -1,4 +1,4 @@
-//! `AzureClusterIdentity`: who we are at Azure, and which namespaces may say so.
+//! `AzureClusterIdentity`: credentials for Azure, and the namespaces that may use them.
 //!
 //! Shape: facts/aro-controllers.md §1 and §5.
 
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-/// Who we are at Azure.
+/// Credentials for Azure.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "infrastructure.cluster.x-k8s.io",
@@ -22,22 +22,22 @@ use serde_json::Value as Json;
     label("cluster.x-k8s.io/provider", "infrastructure-azure"),
     label("cluster.x-k8s.io/v1beta1", "v1beta1"),
     derive = "PartialEq",
-    doc = "Who we are at Azure, and which namespaces may say so.",
+    doc = "Credentials for Azure, and the namespaces that may use them.",
     printcolumn = r#"{"name": "Type", "type": "string", "jsonPath": ".spec.type", "description": "Kind of credential"}"#,
     printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp", "description": "Time since it was made"}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct AzureClusterIdentitySpec {
-    /// Kind of credential; it cannot be changed.
+    /// Kind of credentials; immutable.
     #[serde(rename = "type")]
     pub kind: IdentityType,
-    /// Client id of the service principal or managed identity.
+    /// Client ID of the service principal or managed identity.
     #[serde(rename = "clientID")]
     pub client_id: String,
-    /// Tenant of the principal.
+    /// Tenant ID of the principal.
     #[serde(rename = "tenantID")]
     pub tenant_id: String,
-    /// Without effect.
+    /// Has no effect.
     #[serde(
         default,
         rename = "resourceID",
@@ -47,16 +47,16 @@ pub struct AzureClusterIdentitySpec {
     /// Secret with the password or certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<SecretReference>,
-    /// File with the certificate; it goes before `clientSecret`.
+    /// Path of a file with the certificate; takes precedence over `clientSecret`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cert_path: Option<String>,
-    /// File with the credentials of a managed identity.
+    /// Path of a file with the credentials of a managed identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_assigned_identity_credentials_path: Option<String>,
     /// Cloud of those credentials: `public` (default), `china` or `usgovernment`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_assigned_identity_credentials_cloud_type: Option<String>,
-    /// Namespaces that may use it. Absent means none, `{}` means all.
+    /// Namespaces that may use the identity. If absent, none may; `{}` allows all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_namespaces: Option<AllowedNamespaces>,
 }
@@ -66,14 +66,14 @@ pub struct AzureClusterIdentitySpec {
 pub enum IdentityType {
     /// A service principal with a password.
     ServicePrincipal,
-    /// The same, under an older name.
+    /// The same, under its old name.
     ManualServicePrincipal,
     /// A service principal with a certificate.
     ServicePrincipalCertificate,
     /// A managed identity of the machine.
     #[serde(rename = "UserAssignedMSI")]
     UserAssignedMsi,
-    /// A federated token of the pod.
+    /// A federated token of the pod's service account.
     WorkloadIdentity,
     /// A managed identity whose credentials are in a file.
     UserAssignedIdentityCredential,
@@ -90,24 +90,24 @@ pub struct AllowedNamespaces {
     pub selector: Option<LabelSelector>,
 }
 
-/// The namespaces that may use an identity, whichever version says so.
+/// The namespaces that may use an identity, in any version.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Allowed {
     /// All.
     All,
     /// None, not even the identity's own.
     Nobody,
-    /// Those with one of these names, or with these labels.
+    /// Those with one of these names or with matching labels.
     Some(AllowedNamespaces),
 }
 
-/// The versions that identities were ever served at, newest first.
+/// The versions that identities have ever been served at, newest first.
 pub const VERSIONS: [&str; 3] = ["v1beta1", "v1alpha4", "v1alpha3"];
 
 impl Allowed {
-    /// What an identity says, a whole object. The versions before v1beta1 have a list, of which an
-    /// empty one, or none, means all; later `{}` means that, and nothing means nobody. What cannot be
-    /// read allows nobody (facts/aro-controllers.md §5, §10).
+    /// Reads a whole identity. Versions before v1beta1 have a list; if that is empty or absent, all namespaces are
+    /// allowed. In later versions `{}` allows all, and an absent field none. What cannot be read allows none
+    /// (facts/aro-controllers.md §5, §10).
     #[must_use]
     pub fn read(identity: &Json) -> Self {
         let version = identity["apiVersion"].as_str().unwrap_or_default();
@@ -132,36 +132,36 @@ impl Allowed {
     }
 }
 
-/// What a controller says of an AzureClusterIdentity.
+/// The observed state of an AzureClusterIdentity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AzureClusterIdentityStatus {
-    /// What is so and what is not.
+    /// The current conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<ClusterApiCondition>,
 }
 
-/// A condition as Cluster API's first versions wrote it.
+/// A condition in the format of Cluster API's early versions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterApiCondition {
-    /// What it is about.
+    /// Its type.
     #[serde(rename = "type")]
     #[schemars(length(min = 1, max = 256))]
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// How bad it is when false: `Error`, `Warning` or `Info`.
+    /// Severity if false: `Error`, `Warning` or `Info`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
     pub severity: Option<String>,
     /// When the status last changed, RFC 3339.
     #[schemars(extend("format" = "date-time"))]
     pub last_transition_time: String,
-    /// A CamelCase word.
+    /// A CamelCase reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256))]
     pub reason: Option<String>,
-    /// A sentence.
+    /// A message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 10240))]
     pub message: Option<String>,

@@ -1,23 +1,23 @@
-//! Condition types, reasons and messages of the kinds that our controllers write, each text once.
+//! Condition types, reasons and messages of the kinds that our controllers write.
 //!
-//! Source: facts/aro-controllers.md §3; the texts are those that CAPZ writes, so that tools which
-//! read them keep working.
+//! Source: facts/aro-controllers.md §3. The messages are CAPZ's, so that tools which read them keep
+//! working.
 
-/// `status` of a condition that holds.
+/// `status` of a true condition.
 pub const TRUE: &str = "True";
-/// `status` of a condition that does not hold.
+/// `status` of a false condition.
 pub const FALSE: &str = "False";
-/// `status` of a condition nobody can judge yet.
+/// `status` of a condition that cannot be decided yet.
 pub const UNKNOWN: &str = "Unknown";
 
 /// The one condition of ASO resources, and the summary condition of many others.
 pub const READY: &str = "Ready";
 
-/// Any kind: it is as asked.
+/// Any kind: it is in the requested state.
 pub const SUCCEEDED: &str = "Succeeded";
-/// Any kind: it is not, and this is why (the message).
+/// Any kind: it is not in the requested state; the message says why.
 pub const FAILED: &str = "Failed";
-/// Any kind: Azure works on it.
+/// Any kind: Azure is working on it.
 pub const PROVISIONING: &str = "Provisioning";
 
 /// AROCluster: all embedded resources are ready.
@@ -30,22 +30,22 @@ pub const PROVISIONING_INFRASTRUCTURE: &str = "ProvisioningInfrastructure";
 pub const NETWORK_INFRASTRUCTURE_READY: &str = "NetworkInfrastructureReady";
 /// Reason of [`NETWORK_INFRASTRUCTURE_READY`] when the control plane has no endpoint yet.
 pub const EXTERNALLY_MANAGED_CONTROL_PLANE: &str = "ExternallyManagedControlPlane";
-/// Reason: the identity may not be used from this namespace.
+/// Reason: the identity does not allow this namespace.
 pub const NAMESPACE_NOT_ALLOWED_BY_IDENTITY: &str = "NamespaceNotAllowedByIdentity";
 
-/// AROControlPlane: the etcd encryption key is there.
+/// AROControlPlane: the etcd encryption key exists.
 pub const ENCRYPTION_KEY_READY: &str = "EncryptionKeyReady";
 /// Reason of [`ENCRYPTION_KEY_READY`] when true.
 pub const KEY_READY: &str = "KeyReady";
-/// Reason: the vault is not there yet.
+/// Reason: the vault does not exist yet.
 pub const WAITING_FOR_VAULT: &str = "WaitingForVault";
-/// Reason: the key is being made.
+/// Reason: the key is being created.
 pub const CREATING_KEY: &str = "CreatingKey";
-/// Reason: no identityRef and no key named.
+/// Reason: there is no identityRef and no key.
 pub const ACTIVE_KEY_MISSING: &str = "ActiveKeyMissing";
-/// Reason: no identityRef and no key version named.
+/// Reason: there is no identityRef and no key version.
 pub const KEY_VERSION_MISSING: &str = "KeyVersionMissing";
-/// Reason, with status Unknown: a person answers for the key.
+/// Reason, with status Unknown: the key is managed by hand.
 pub const MANUAL_KEY_MANAGEMENT: &str = "ManualKeyManagement";
 
 /// AROControlPlane: the ARO HCP cluster is ready.
@@ -56,7 +56,7 @@ pub const HCP_CLUSTER_NOT_FOUND: &str = "HcpOpenShiftClusterNotFound";
 pub const EXTERNAL_AUTH_READY: &str = "ExternalAuthReady";
 /// Reason of [`EXTERNAL_AUTH_READY`]: no node pool is ready yet.
 pub const WAITING_FOR_NODE_POOL: &str = "WaitingForNodePool";
-/// Reason: an embedded resource is not there.
+/// Reason: an embedded resource does not exist.
 pub const RESOURCE_NOT_FOUND: &str = "ResourceNotFound";
 /// Reason: an embedded resource could not be read.
 pub const GET_RESOURCE_FAILED: &str = "GetResourceFailed";
@@ -81,21 +81,21 @@ pub const NODE_POOL_READY: &str = "NodePoolReady";
 pub const NODE_POOL_NOT_FOUND: &str = "NodePoolNotFound";
 /// AROMachinePool: the same, under the name other tools read.
 pub const ARO_MACHINE_POOL_READY: &str = "AROMachinePoolReady";
-/// AROMachinePool: the last pass met no error.
+/// AROMachinePool: the last reconciliation had no error.
 pub const AGENT_POOLS_READY: &str = "AgentPoolsReady";
 
 /// Message: `EncryptionKeyReady` without identityRef and without a key.
 pub const ACTIVE_KEY_REQUIRED: &str = "activeKey is required when identityRef is not set - CAPZ cannot auto-create or propagate the encryption key without Azure credentials";
 /// Message: `EncryptionKeyReady` without identityRef and without a key version.
 pub const KEY_VERSION_REQUIRED: &str = "encryption key version is required when identityRef is not set - CAPZ cannot auto-create or propagate the encryption key without Azure credentials";
-/// Message: `EncryptionKeyReady` when a person answers for the key.
+/// Message: `EncryptionKeyReady` if the key is managed by hand.
 pub const KEY_BY_HAND: &str = "identityRef not set - encryption key must be manually created and specified in HcpOpenShiftCluster";
-/// Message: `EncryptionKeyReady` while the vault is made.
+/// Message: `EncryptionKeyReady` while the vault is created.
 pub const VAULT_AWAITED: &str = "Waiting for KeyVault to be created";
 /// Message: external authentication waits.
 pub const EXTERNAL_AUTH_DEFERRED: &str =
     "ExternalAuth creation deferred until at least one node pool is ready";
-/// Message: the endpoint is known, its port is not.
+/// Message: the endpoint is known, but not its port.
 pub const WAITING_FOR_PORT: &str = "Waiting for the Control Plane port";
 /// Message: no endpoint yet.
 pub const WAITING_FOR_CONTROL_PLANE: &str = "Waiting for the Control Plane to get ready";
@@ -114,7 +114,7 @@ pub fn some_ready(ready: usize, count: usize) -> String {
     format!("Waiting for infrastructure resources: {ready}/{count} ready")
 }
 
-/// Message of [`ENCRYPTION_KEY_READY`] while the key is made.
+/// Message of [`ENCRYPTION_KEY_READY`] while the key is created.
 #[must_use]
 pub fn creating_key(key: &str, vault: &str) -> String {
     format!("Creating encryption key '{key}' in vault '{vault}'")

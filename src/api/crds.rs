@@ -1,7 +1,7 @@
-//! The custom resource definitions and document schemas of the kinds we own.
+//! The custom resource definitions and document schemas of our kinds.
 //!
-//! Out: JSON. `crds/` at the top of the repository is [`crds`] written down; `capstan schema KIND`
-//! prints [`schema`] for editors.
+//! Out: JSON. `crds/` in the repository contains the output of [`crds`]; `capstan schema KIND` prints
+//! [`schema`] for editors.
 
 use kube::CustomResourceExt;
 use serde_json::{Value as Json, json};
@@ -13,7 +13,7 @@ use super::azure_cluster_identity::AzureClusterIdentity;
 use super::fleet::Fleet;
 use super::{cluster_definition, fleet, overlay, structural};
 
-/// The kinds that have a [`schema`] of ours.
+/// The kinds with a [`schema`].
 pub const KINDS: [&str; 7] = [
     "ClusterDefinition",
     "Overlay",
@@ -42,8 +42,8 @@ fn crd<T: CustomResourceExt>() -> Json {
     crd
 }
 
-/// The JSON schema of a document of `kind`, as an editor wants it: a field that is not in it is an
-/// error. `None` when the kind is not one of ours.
+/// The JSON schema of a document of `kind` for editors: unknown fields are errors. `None` if the kind is
+/// not one of ours.
 #[must_use]
 pub fn schema(kind: &str) -> Option<Json> {
     let mut schema = match kind {
@@ -71,7 +71,7 @@ fn of_crd(kind: &str) -> Option<Json> {
     Some(schema)
 }
 
-/// Refuses further fields where fields are named.
+/// Disallows additional fields wherever fields are listed.
 fn close(schema: &mut Json) {
     structural::each(schema, &|fields| {
         let open = fields.contains_key("x-kubernetes-preserve-unknown-fields");

@@ -1,7 +1,7 @@
-//! Reading documents of our own kinds: what all of them have in common.
+//! Reads documents of our own kinds: the part that all of them share.
 //!
-//! In: a document and its schema. Out: the typed value, when the schema has nothing against it, and
-//! findings with the lines to mend.
+//! In: a document and its schema. Out: the typed value, if the document is valid, and findings with the
+//! lines to fix.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::model::{Finding, Node, ObjectId, Origin, Path, Severity, Value};
 use crate::schema;
 use kube_schema::{OBJECT_META_SCHEMA, Schema};
 
-/// The version that our kinds are served at.
+/// The version of our kinds.
 pub(crate) const VERSION: &str = "v1alpha1";
 
 /// The schema of a document of ours with this `spec`.
@@ -41,12 +41,12 @@ pub(super) fn schema(kind: &str, spec: &Json) -> Json {
     })
 }
 
-/// A schema of ours, read.
+/// Parses a schema of ours.
 pub(super) fn compiled(schema: &Json) -> Schema {
-    Schema::from_json(schema).expect("a schema of ours is one")
+    Schema::from_json(schema).expect("our schemas are valid")
 }
 
-/// Reads the document as `T`, or says what is wrong with it.
+/// Reads the document as `T`, or reports what is wrong with it.
 pub(super) fn typed<T: DeserializeOwned>(
     node: &Node,
     schema: &Schema,
@@ -68,7 +68,7 @@ pub(super) fn typed<T: DeserializeOwned>(
     }
 }
 
-/// Fields that no metadata has: a schema lets all of an object's own metadata be.
+/// Unknown fields of the metadata, which the schema does not check.
 fn unknown_metadata(node: &Node) -> Vec<Finding> {
     let metadata = node.get("metadata").filter(|node| node.as_map().is_some());
     let at = Path::dotted("metadata");
@@ -78,7 +78,7 @@ fn unknown_metadata(node: &Node) -> Vec<Finding> {
     findings
 }
 
-/// What names a document of ours; without a namespace it is `default`, as for `kubectl`.
+/// The identity of a document of ours; the namespace defaults to `default`, as with `kubectl`.
 pub(super) fn identity(node: &Node, kind: &str) -> (ObjectId, Origin) {
     let name = node.at(&["metadata", "name"]);
     let namespace = node.text(&["metadata", "namespace"]).unwrap_or("default");
@@ -97,8 +97,8 @@ pub(super) fn labels(node: &Node) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Takes out keys whose value is `null`, which say that something is absent. What Azure's API
-/// defines (`properties`) is left as it is: there `null` removes what expansion makes.
+/// Removes keys whose value is `null`, which mean that a field is absent. What Azure's API
+/// defines (`properties`) is kept: there `null` removes a generated field.
 pub(super) fn without_nulls(node: Node) -> Node {
     let Value::Map(map) = node.value else {
         return list_without_nulls(node);
@@ -123,8 +123,8 @@ fn list_without_nulls(node: Node) -> Node {
     }
 }
 
-/// Makes texts of versions that were written as bare numbers, and says so (Y11): YAML reads 4.20 as
-/// the number 4.2. `spec` is a definition's spec, whole or partial, that stands at `at`.
+/// Turns versions that were written as numbers into strings and reports them (Y11): YAML reads 4.20 as
+/// the number 4.2. `spec` is a definition's whole or partial spec, at the path `at`.
 pub(super) fn quote_versions(spec: &mut Node, at: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(version) = child(spec, "version") {
@@ -146,16 +146,16 @@ fn quote(version: &mut Node, field: &Path) -> Option<Finding> {
         Value::Float(_, text) => text.to_string(),
         _ => return None,
     };
-    let message = format!("version {text} is written as a number, which loses zeros at its end");
+    let message = format!("version {text} is written as a number and loses its trailing zeros");
     let found = Finding::error("Y11", message)
         .at(version.span())
         .field(field)
-        .help(format!("write \"{text}\" in quotes"));
+        .help(format!("put it in quotes: \"{text}\""));
     version.value = Value::String(text.into());
     Some(found)
 }
 
-/// The value of `name` when `node` is a map that has it, open to change.
+/// The mutable value of `name` if `node` is a map that has it.
 pub(super) fn child<'a>(node: &'a mut Node, name: &str) -> Option<&'a mut Node> {
     match &mut node.value {
         Value::Map(map) => map.get_mut(name),
@@ -198,7 +198,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn null_says_that_something_is_absent_but_not_in_what_azure_defines() {
+    fn null_means_absent_except_in_fields_of_azure() {
         let node = document("{a: null, b: {c: ~, d: [{e: null, f: 1}]}, properties: {g: null}}");
         let said = json!({"b": {"d": [{"f": 1}]}, "properties": {"g": null}});
         assert_eq!(without_nulls(node).to_json(), said);

@@ -14,8 +14,8 @@ pub fn carries(id: &ObjectId) -> bool {
         || id.is(CONTROL_PLANE, "AROControlPlane")
 }
 
-/// The embedded resources of `object` that have an identity, each with its path. They live in the
-/// namespace of the object that carries them, whatever they say (facts/aro-controllers.md §6.4).
+/// The embedded resources of `object` that have an identity, each with its path. They belong to the
+/// namespace of the object that carries them, whatever they specify (facts/aro-controllers.md §6.4).
 #[must_use]
 pub fn resources(object: &Object) -> Vec<(Path, Object)> {
     let path = Path::dotted("spec.resources");
@@ -28,7 +28,7 @@ pub fn resources(object: &Object) -> Vec<(Path, Object)> {
     items(object).iter().enumerate().filter_map(read).collect()
 }
 
-/// What the [`resources`] of `object` are called, each with its version.
+/// The ids of the [`resources`] of `object`, each with its version.
 pub fn ids(object: &Object) -> impl Iterator<Item = (ObjectId, String)> {
     items(object).iter().filter_map(|node| {
         let (id, version) = ObjectId::read(node, "")?;
@@ -37,7 +37,7 @@ pub fn ids(object: &Object) -> impl Iterator<Item = (ObjectId, String)> {
     })
 }
 
-/// The items of `spec.resources`, with an identity or without.
+/// The items of `spec.resources`, with or without an identity.
 #[must_use]
 pub fn items(object: &Object) -> &[Node] {
     let list = object.node.at(&["spec", "resources"]);
@@ -45,7 +45,7 @@ pub fn items(object: &Object) -> &[Node] {
     list.and_then(Node::as_list).unwrap_or_default()
 }
 
-/// Where an HcpOpenShiftCluster says which key encrypts its data.
+/// The field of an HcpOpenShiftCluster with the key that encrypts its data.
 pub const KMS: [&str; 6] = [
     "spec",
     "properties",
@@ -55,9 +55,9 @@ pub const KMS: [&str; 6] = [
     "kms",
 ];
 
-/// Fields that a controller fills in, so that they may be missing in a tree: kind, path, and whether
-/// only an AROControlPlane with an identityRef has them filled in. Source: facts/aro-controllers.md
-/// §3.2 (5, 6) and §3.3 (2). Schema checks and rules honour it.
+/// Fields that a controller sets, so that they may be missing in a tree: kind, path, and whether only
+/// an AROControlPlane with an identityRef has them set. Source: facts/aro-controllers.md §3.2 (5, 6) and
+/// §3.3 (2). Schema checks and rules take them into account.
 const INJECTED: &[(&str, &str, bool)] = &[
     (
         "HcpOpenShiftCluster",
@@ -68,7 +68,7 @@ const INJECTED: &[(&str, &str, bool)] = &[
     ("HcpOpenShiftClustersNodePool", "spec.owner", false),
 ];
 
-/// Whether a controller fills in `path` of a resource of this `kind` that `carrier` carries.
+/// Whether a controller sets `path` of a resource of this `kind` that `carrier` carries.
 #[must_use]
 pub fn is_injected(carrier: &Object, kind: &str, path: &Path) -> bool {
     let identity = super::aro_control_plane::identity_ref(carrier).is_some();
@@ -78,16 +78,16 @@ pub fn is_injected(carrier: &Object, kind: &str, path: &Path) -> bool {
         })
 }
 
-/// What the carrying object's status says of one embedded resource.
+/// The state of one embedded resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceStatus {
-    /// Which resource.
+    /// The resource.
     pub resource: StatusResource,
-    /// Whether its condition `Ready` holds for its newest generation.
+    /// Whether its condition `Ready` is true for its newest generation.
     pub ready: bool,
 }
 
-/// Names an embedded resource in a status.
+/// Identifies an embedded resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct StatusResource {
     /// API group.
@@ -100,7 +100,7 @@ pub struct StatusResource {
     pub name: String,
 }
 
-/// An Azure operation under way. Part of the shape; nothing writes it.
+/// A running Azure operation. Nothing writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LongRunningOperation {
@@ -114,7 +114,7 @@ pub struct LongRunningOperation {
     /// Its resource group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_group: Option<String>,
-    /// Where to ask for its progress, encoded.
+    /// Encoded URL to poll for its progress.
     pub data: String,
 }
 

@@ -1,13 +1,13 @@
-//! Schemas of kinds of others, as lists of the fields they have.
+//! Schemas of other systems' kinds, from lists of their fields.
 //!
 //! In: types with fields, `network.podCidr labels[].key tags{}`: `[]` is a list, `{}` a map. Out: the JSON
-//! schema. It does not know what values are allowed.
+//! schema. It does not know which values are allowed.
 
 use serde_json::{Value as Json, json};
 
-/// The schema of a map with these fields: of each line the type, and its fields between blanks. The
-/// types are those of JSON schemas, `reference` for one of Azure Service Operator's, and `open` for a
-/// map that may hold anything.
+/// The schema of a map with these fields: each line has the type and its fields, separated by blanks. The
+/// types are those of JSON schemas, `reference` for a reference of Azure Service Operator's, and `open` for a
+/// map with any content.
 #[must_use]
 pub fn schema<'a>(lines: impl IntoIterator<Item = (&'a str, &'a str)>) -> Json {
     let mut schema = json!({"type": "object"});
@@ -32,7 +32,7 @@ fn leaf(of: &str) -> Json {
     }
 }
 
-/// Puts the schema of a field into that of the map it is in.
+/// Inserts the schema of a field into that of its map.
 fn put(map: &mut Json, path: &[&str], leaf: Json) {
     let Some((field, rest)) = path.split_first() else {
         *map = leaf;

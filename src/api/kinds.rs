@@ -1,4 +1,4 @@
-//! Every kind the program knows by name: where it lives and at which versions it is served.
+//! Every kind that the program knows by name, with its group, plural and versions.
 
 use crate::model::ObjectId;
 
@@ -23,7 +23,7 @@ pub const RED_HAT_OPENSHIFT: &str = "redhatopenshift.azure.com";
 /// Our own kinds.
 pub const CAPSTAN: &str = "capstan.dev";
 
-/// A kind, its address in the API and the versions it has been served at, oldest first.
+/// A kind, its plural and the versions it has been served at, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// API group.
@@ -32,7 +32,7 @@ pub struct Kind {
     pub kind: &'static str,
     /// Plural, as in URLs.
     pub plural: &'static str,
-    /// Versions without the group, oldest first; the newest is what we would choose.
+    /// Versions without the group, oldest first; the newest is the one to use.
     pub versions: &'static [&'static str],
 }
 
@@ -138,7 +138,7 @@ pub const KINDS: &[Kind] = &[
     ),
 ];
 
-/// The kind `kind` of `group`, when it is one we know.
+/// The kind `kind` of `group`, if it is known.
 #[must_use]
 pub fn find(group: &str, kind: &str) -> Option<&'static Kind> {
     KINDS
@@ -152,7 +152,7 @@ pub fn is_aso(group: &str) -> bool {
     group.ends_with(".azure.com")
 }
 
-/// Kinds of Kubernetes itself that live in no namespace.
+/// Cluster-scoped kinds of Kubernetes itself.
 const CLUSTER_SCOPED: &[(&str, &str)] = &[
     ("", "Namespace"),
     ("", "Node"),
@@ -181,7 +181,7 @@ const CLUSTER_SCOPED: &[(&str, &str)] = &[
     ("storage.k8s.io", "StorageClass"),
 ];
 
-/// Whether objects of this kind live in no namespace, as far as can be known without a cluster.
+/// Whether the kind is cluster-scoped, as far as is known without a cluster.
 #[must_use]
 pub fn is_cluster_scoped(id: &ObjectId) -> bool {
     CLUSTER_SCOPED
@@ -189,7 +189,7 @@ pub fn is_cluster_scoped(id: &ObjectId) -> bool {
         .any(|(group, kind)| id.is(group, kind))
 }
 
-/// Kinds of Kubernetes itself that live in namespaces, by group.
+/// Namespaced kinds of Kubernetes itself, by group.
 const NAMESPACED: &[(&str, &[&str])] = &[
     (
         "",
@@ -220,7 +220,7 @@ const NAMESPACED: &[(&str, &[&str])] = &[
     ("rbac.authorization.k8s.io", &["Role", "RoleBinding"]),
 ];
 
-/// Whether objects of this kind are known to live in a namespace, without a cluster. All kinds of ASO do.
+/// Whether the kind is known to be namespaced, without a cluster. All kinds of ASO are.
 #[must_use]
 pub fn is_namespaced(id: &ObjectId) -> bool {
     let mut known = NAMESPACED.iter();

@@ -1,9 +1,9 @@
-//! The kinds we read and write: ours and those of the systems around us, one file per kind.
+//! The kinds that are read and written: ours and those of other systems, one file per kind.
 //!
 //! In: nodes. Out: typed values with findings, schemas and CRDs of our own kinds, and the names
-//! (groups, kinds, labels, conditions) that the other rooms share as constants.
+//! (groups, kinds, labels, conditions) that the other modules share as constants.
 //!
-//! It does not know: how values are merged, expanded, ordered or applied.
+//! It does not know how values are merged, expanded, ordered or applied.
 
 pub mod arm_properties;
 pub mod arm_version;

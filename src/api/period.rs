@@ -1,4 +1,4 @@
-//! Lengths of time as people write them: `90s`, `2m`, `1h30m`, `500ms`.
+//! Durations as people write them: `90s`, `2m`, `1h30m`, `500ms`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// A length of time that is written as text.
+/// A duration that is written as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Period(pub Duration);
@@ -22,9 +22,9 @@ impl Period {
     }
 }
 
-/// Why a text is not a period.
+/// The error for text that is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a length of time such as 90s, 2m or 1h30m")]
+#[error("`{0}` is not a duration such as 90s, 2m or 1h30m")]
 pub struct NotAPeriod(String);
 
 impl FromStr for Period {
@@ -58,7 +58,7 @@ fn split(text: &str, takes: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !takes(c)).unwrap_or(text.len()))
 }
 
-/// The largest units that say it without loss: `1h30m`, `90s` as `1m30s`.
+/// Writes the largest units that lose nothing: `1h30m`, `90s` as `1m30s`.
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);

@@ -1,6 +1,6 @@
-//! Schemas of our Rust types, in the form Kubernetes calls structural.
+//! Schemas of our Rust types, as structural schemas of Kubernetes.
 //!
-//! In: types with `JsonSchema`. Out: JSON that the schema room reads and an API server accepts.
+//! In: types with `JsonSchema`. Out: JSON that `kube-schema` reads and an API server accepts.
 
 use kube::core::schema::{OptionalEnum, StructuralSchemaRewriter};
 use schemars::generate::SchemaSettings;
@@ -10,10 +10,10 @@ use serde_json::Value as Json;
 /// A pattern for UUIDs of either case.
 pub(crate) const UUID: &str = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
 
-/// Values that Azure's API defines and we only carry.
+/// Values that Azure's API defines and Capstan only passes on.
 pub type Properties = serde_json::Map<String, Json>;
 
-/// The schema of a value that may hold anything.
+/// The schema of a value with any content.
 pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})
 }
@@ -23,7 +23,7 @@ pub(crate) fn any_objects(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": any_object(generator)})
 }
 
-/// The structural schema of `T`, everything inline.
+/// The structural schema of `T`, with everything inline.
 pub(crate) fn of<T: JsonSchema>() -> Json {
     let generator = SchemaSettings::openapi3()
         .with(|settings| {
@@ -38,7 +38,7 @@ pub(crate) fn of<T: JsonSchema>() -> Json {
     schema
 }
 
-/// Calls `change` on `schema` and on every schema below it, the inner ones first.
+/// Calls `change` on `schema` and on every schema in it, the inner ones first.
 pub(crate) fn each(schema: &mut Json, change: &impl Fn(&mut Properties)) {
     let Json::Object(fields) = schema else { return };
     if let Some(Json::Object(properties)) = fields.get_mut("properties") {
@@ -61,8 +61,8 @@ pub(crate) fn each(schema: &mut Json, change: &impl Fn(&mut Properties)) {
     change(fields);
 }
 
-/// Takes out what only says that an optional field may be `null`: we read `null` as absent, and
-/// CRDs of Go types do not say it. Descriptions become single lines, bounds whole numbers.
+/// Removes `nullable` from optional fields: `null` is read as absent, and CRDs from Go types do not have
+/// it either. Descriptions become single lines, bounds become integers.
 pub(crate) fn tidy(schema: &mut Json) {
     each(schema, &|fields| {
         fields.retain(|keyword, value| match keyword.as_str() {

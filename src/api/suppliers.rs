@@ -1,7 +1,7 @@
 //! Who supplies the definition of a kind that a cluster does not serve.
 //!
-//! In: a group and a kind. Out: one line that says whom to install, or how to set it. Sources:
-//! facts/aro-rules.md §1.1, facts/aro-controllers.md. It does not know: what the cluster serves.
+//! In: a group and a kind. Out: one line about what to install or configure. Sources:
+//! facts/aro-rules.md §1.1, facts/aro-controllers.md. It does not know what the cluster serves.
 
 use super::kinds::{CAPI, CAPSTAN, CONTROL_PLANE, INFRASTRUCTURE, is_aso};
 
@@ -13,7 +13,7 @@ const HYPERSHIFT: &str = "hypershift.openshift.io";
 pub fn help(group: &str, kind: &str) -> String {
     match group {
         _ if is_aso(group) => format!(
-            "install Azure Service Operator, or add {group}/* to its crdPattern (--crd-pattern; ADDITIONAL_ASO_CRDS where CAPZ brings it) and restart it"
+            "install Azure Service Operator, or add {group}/* to its crdPattern (--crd-pattern; ADDITIONAL_ASO_CRDS if CAPZ installed it) and restart it"
         ),
         INFRASTRUCTURE | CONTROL_PLANE if kind.starts_with("ARO") => {
             "install CAPZ, the Azure provider of Cluster API, with its feature gate ARO (EXP_ARO=true)".to_owned()
@@ -21,17 +21,17 @@ pub fn help(group: &str, kind: &str) -> String {
         INFRASTRUCTURE if kind.starts_with("Azure") => {
             "install CAPZ, the Azure provider of Cluster API".to_owned()
         }
-        INFRASTRUCTURE | CONTROL_PLANE => format!("install the provider of Cluster API that has {kind}"),
+        INFRASTRUCTURE | CONTROL_PLANE => format!("install the Cluster API provider that serves {kind}"),
         CAPI => "install Cluster API (its core provider)".to_owned(),
         _ if group.ends_with(".cluster.x-k8s.io") => {
-            format!("install Cluster API, or the provider of it that has {kind}")
+            format!("install Cluster API, or the Cluster API provider that serves {kind}")
         }
         HYPERSHIFT => "install the HyperShift operator".to_owned(),
-        CAPSTAN => "install Capstan's own definitions: capstan crds | kubectl apply -f -".to_owned(),
+        CAPSTAN => "install Capstan's own CRDs: capstan crds | kubectl apply -f -".to_owned(),
         _ if is_built_in(group) => {
-            format!("Kubernetes itself has no {kind} there: correct its kind or apiVersion")
+            format!("Kubernetes has no {kind} in this group: correct its kind or apiVersion")
         }
-        _ => format!("install what serves {kind} of {group}, with its CustomResourceDefinition"),
+        _ => format!("install the CustomResourceDefinition of {kind} in {group}, and its controller"),
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
             (
                 INFRASTRUCTURE,
                 "AWSCluster",
-                "the provider of Cluster API that has AWSCluster",
+                "the Cluster API provider that serves AWSCluster",
             ),
             (CAPI, "Cluster", "install Cluster API"),
             (
@@ -102,14 +102,14 @@ mod tests {
             (
                 "cert-manager.io",
                 "Certificate",
-                "what serves Certificate of cert-manager.io",
+                "install the CustomResourceDefinition of Certificate in cert-manager.io",
             ),
             ("apps", "Deploiment", "correct its kind"),
             ("networking.k8s.io", "Ingres", "correct its kind"),
             (
                 "gateway.networking.k8s.io",
                 "Gateway",
-                "install what serves",
+                "install the CustomResourceDefinition of",
             ),
         ];
         for (group, kind, part) in cases {

@@ -1,8 +1,8 @@
 //! How long each kind typically takes, as observed in Azure (facts/aro-controllers.md §8).
 //!
-//! In: a kind, or an object's id. Out: durations, the same for the same id, for the critical path,
-//! for what is left of a rollout, and for the simulated Azure. It does not know what an object waits
-//! for before it may start.
+//! In: a kind, or an object's id. Out: durations, the same for the same id: for the critical path, for the
+//! time left of a rollout, and for the simulated Azure. It does not know what an object waits for before
+//! it may start.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::api::kinds::{
 use crate::model::ObjectId;
 
 /// How long to wait between the last role assignment and the HCP cluster, so that the assignments
-/// have reached all of Azure (DESIGN §6).
+/// have propagated in Azure (DESIGN §6).
 pub const SETTLE: Duration = Duration::from_secs(120);
 
-/// Seconds that the operations on one kind take.
+/// Durations of the operations on one kind, in seconds.
 struct Typical {
     group: &'static str,
     kind: &'static str,
@@ -25,7 +25,7 @@ struct Typical {
     create: (u64, u64),
     /// A change of the spec.
     update: u64,
-    /// From the deletion to its end.
+    /// A deletion.
     delete: u64,
 }
 
@@ -79,7 +79,7 @@ const TYPICAL: &[Typical] = &[
     ),
 ];
 
-/// What Azure resources that nobody measured take.
+/// Durations of Azure resources that nobody measured.
 const UNMEASURED: Typical = typical("", "", (20, 20), 10, 15);
 
 fn find(group: &str, kind: &str) -> Option<&'static Typical> {
@@ -88,15 +88,15 @@ fn find(group: &str, kind: &str) -> Option<&'static Typical> {
     TYPICAL.iter().find(same).or(unmeasured)
 }
 
-/// The longest a kind typically takes from "may start" to Ready. Zero for kinds outside Azure, which
-/// are ready when what they stand on is.
+/// The longest a kind typically takes from "may start" to Ready. Zero for kinds outside Azure, which are
+/// ready as soon as their dependencies are.
 #[must_use]
 pub fn longest(group: &str, kind: &str) -> Duration {
     seconds(find(group, kind).map(|known| known.create.1))
 }
 
-/// How long this object takes from "may start" to Ready: between the shortest and the longest of its
-/// kind, spread by name.
+/// How long this object takes from "may start" to Ready: between the minimum and the maximum of its kind,
+/// depending on its name.
 #[must_use]
 pub fn creation(id: &ObjectId) -> Duration {
     seconds(find(&id.group, &id.kind).map(|known| spread(known.create, &id.name)))
@@ -118,7 +118,7 @@ fn seconds(value: Option<u64>) -> Duration {
     Duration::from_secs(value.unwrap_or(0))
 }
 
-/// A number of the closed range, the same for the same name.
+/// A number in the inclusive range, the same for the same name.
 fn spread((shortest, longest): (u64, u64), name: &str) -> u64 {
     let digest = Sha256::digest(name.as_bytes());
     let number = u64::from(digest[0]) << 8 | u64::from(digest[1]);

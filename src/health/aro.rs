@@ -1,5 +1,5 @@
-//! The kinds of the ARO provider. They are ready by their own lasting words; `status.ready` of an
-//! AROCluster is none, since CAPZ's controller clears it at the start of every pass.
+//! The kinds of the ARO provider. Their lasting conditions decide, not `status.ready` of an AROCluster,
+//! since CAPZ's controller clears it at the start of every reconciliation.
 //!
 //! In: a live object. Out: its health.
 
@@ -7,10 +7,10 @@ use super::{Condition, Live, aso, progressing, said, unobserved};
 use crate::api::conditions as c;
 use crate::model::{Health, HealthState};
 
-/// How the reasons begin that say: something else comes first.
+/// How the reasons begin that mean: waiting for something else.
 const WAITING: &str = "WaitingFor";
 
-/// AROCluster: every embedded resource is ready, and the cluster was provisioned once.
+/// AROCluster: every embedded resource is ready, and the cluster has been provisioned once.
 pub(super) fn cluster(live: Live<'_>) -> Health {
     let empty = live.list(&["spec", "resources"]).is_empty();
     let resources = (!empty).then(|| unmet(live, c::RESOURCES_READY)).flatten();
@@ -34,13 +34,13 @@ pub(super) fn control_plane(live: Live<'_>) -> Health {
     let ready = live.flag(&["status", "ready"])
         && live.flag(&["status", "initialization", "controlPlaneInitialized"]);
     if !ready {
-        return progressing("KubeconfigAwaited", "the kubeconfig is not there yet");
+        return progressing("KubeconfigAwaited", "the kubeconfig does not exist yet");
     }
     let with_auth = has_external_auth(live).then(|| unmet(live, c::EXTERNAL_AUTH_READY));
     with_auth.flatten().unwrap_or_else(Health::ready)
 }
 
-/// AROMachinePool: the node pool is ready, and it was provisioned once.
+/// AROMachinePool: the node pool is ready, and it has been provisioned once.
 pub(super) fn machine_pool(live: Live<'_>) -> Health {
     if let Some(unmet) = unmet(live, c::NODE_POOL_READY) {
         return unmet;
@@ -52,7 +52,7 @@ pub(super) fn machine_pool(live: Live<'_>) -> Health {
     }
 }
 
-/// AzureClusterIdentity: ready when it is there, unless a controller found fault with it.
+/// AzureClusterIdentity: ready when it exists, unless a controller reports a problem with it.
 pub(super) fn identity(live: Live<'_>) -> Health {
     match live.condition(c::READY) {
         Some(ready) if ready.is_false() => said(HealthState::Failed { terminal: false }, ready),
@@ -68,14 +68,14 @@ fn has_external_auth(live: Live<'_>) -> bool {
             .any(|item| item.kind() == "HcpOpenShiftClustersExternalAuth")
 }
 
-/// An encryption key that only a person can supply.
+/// Somebody has to supply an encryption key.
 fn refused_key(live: Live<'_>) -> Option<Health> {
     let key = live.condition(c::ENCRYPTION_KEY_READY)?;
     let refused = [c::ACTIVE_KEY_MISSING, c::KEY_VERSION_MISSING].contains(&key.reason());
     (key.is_false() && refused).then(|| said(HealthState::Failed { terminal: true }, key))
 }
 
-/// What a condition says when it does not hold of the newest spec.
+/// The health that follows from a condition that is not true of the newest spec.
 fn unmet(live: Live<'_>, kind: &str) -> Option<Health> {
     match live.condition(kind) {
         None => Some(unobserved(live, kind)),
@@ -85,7 +85,7 @@ fn unmet(live: Live<'_>, kind: &str) -> Option<Health> {
     }
 }
 
-/// Our own reasons first; the rest are ASO's, its severity in brackets before the message
+/// Capstan's own reasons first; the others are ASO's, with the severity in brackets before the message
 /// (facts/aro-controllers.md §3.2, step 9).
 fn state(condition: Condition<'_>) -> HealthState {
     let (reason, message) = (condition.reason(), condition.message());
@@ -100,7 +100,7 @@ fn state(condition: Condition<'_>) -> HealthState {
     aso::failure(severity, reason, message)
 }
 
-/// A lasting mark is still missing; the condition that explains it best speaks.
+/// A lasting field is not true yet; the condition that explains it best gives reason and message.
 fn awaiting(live: Live<'_>, kind: &str, mark: &str) -> Health {
     match live
         .condition(kind)

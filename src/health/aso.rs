@@ -7,11 +7,11 @@ use super::{Condition, Live, said, unobserved};
 use crate::api::aso;
 use crate::model::{Health, HealthState};
 
-/// Ready when the condition says so of the newest spec.
+/// Ready when the condition of the newest spec is true.
 pub(super) fn health(live: Live<'_>) -> Health {
     match live.condition(aso::READY) {
         Some(ready) if live.is_current(ready) => current(ready),
-        _ => unobserved(live, "word from Azure Service Operator"),
+        _ => unobserved(live, "status from Azure Service Operator"),
     }
 }
 
@@ -23,8 +23,8 @@ fn current(ready: Condition<'_>) -> Health {
     said(state, ready)
 }
 
-/// What a condition that is not true means. Two failures are in vain to wait for although ASO goes
-/// on trying: several refused fields at once, and a cluster that failed to come up.
+/// What a condition that is not true means. Waiting does not help against two failures although ASO keeps
+/// retrying them: several rejected fields at once, and a cluster that failed to provision.
 pub(super) fn failure(severity: &str, reason: &str, message: &str) -> HealthState {
     let in_vain = reason == aso::MULTIPLE_ERRORS_OCCURRED || message.contains(aso::IN_STATE_ERROR);
     match severity {

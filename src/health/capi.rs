@@ -1,14 +1,14 @@
 //! Cluster API's own kinds, contract v1beta2.
 //!
-//! In: a live Cluster or MachinePool. Out: its health. A cluster without its first steps done is at
-//! work whatever its summary says, since the summary may be missing or old.
+//! In: a live Cluster or MachinePool. Out: its health. A cluster that is not initialized is progressing
+//! whatever its summary condition is, since that may be missing or old.
 
 use super::{Live, progressing, said, unobserved};
 use crate::api::capi;
 use crate::api::labels::REPLICAS_MANAGED_BY;
 use crate::model::{Health, HealthState};
 
-/// A Cluster: infrastructure and control plane were there once, and all of it is available now.
+/// A Cluster: infrastructure and control plane were initialized once, and all of it is available now.
 pub(super) fn cluster(live: Live<'_>) -> Health {
     if live.observed() < live.generation() {
         return unobserved(live, "status");
@@ -34,8 +34,8 @@ pub(super) fn cluster(live: Live<'_>) -> Health {
     }
 }
 
-/// A MachinePool: its infrastructure was there once, and its nodes are as many as asked for. Under an
-/// autoscaler the number asked for is whatever the pool has.
+/// A MachinePool: its infrastructure was provisioned once, and all of its nodes are ready. With an
+/// autoscaler, the wanted number of nodes is the number that the pool has.
 pub(super) fn machine_pool(live: Live<'_>) -> Health {
     if live.observed() < live.generation() {
         return unobserved(live, "status");
@@ -54,6 +54,9 @@ pub(super) fn machine_pool(live: Live<'_>) -> Health {
     match (want, present) {
         (Some(want), Some(present)) if want == present && ready >= want => Health::ready(),
         (Some(want), _) => progressing("NodesNotReady", format!("Ready: {ready}/{want}")),
-        (None, _) => progressing("NodesNotReady", "the pool has no number of nodes yet"),
+        (None, _) => progressing(
+            "NodesNotReady",
+            "the pool does not report a number of nodes yet",
+        ),
     }
 }

@@ -1,15 +1,15 @@
-//! Kinds of Kubernetes that run nothing: services, claims, namespaces, resource definitions.
+//! Kubernetes kinds that run nothing: services, claims, namespaces, custom resource definitions.
 //!
 //! In: a live object of the kind. Out: its health.
 
 use super::{Live, progressing, said};
 use crate::model::{Health, HealthState};
 
-/// A load balancer needs its cluster address; other services are ready as they are.
+/// A load balancer needs its cluster IP; other services are always ready.
 pub(super) fn service(live: Live<'_>) -> Health {
     let balanced = live.text(&["spec", "type"]) == "LoadBalancer";
     match balanced && live.text(&["spec", "clusterIP"]).is_empty() {
-        true => progressing("NoIPAssigned", "the service has no cluster address yet"),
+        true => progressing("NoIPAssigned", "the service has no cluster IP yet"),
         false => Health::ready(),
     }
 }
@@ -23,7 +23,7 @@ pub(super) fn volume_claim(live: Live<'_>) -> Health {
     }
 }
 
-/// A namespace takes objects unless it goes away.
+/// A namespace is ready unless it is being deleted.
 pub(super) fn namespace(live: Live<'_>) -> Health {
     match live.text(&["status", "phase"]) {
         "Terminating" => progressing("Terminating", "the namespace is being deleted"),
@@ -31,7 +31,7 @@ pub(super) fn namespace(live: Live<'_>) -> Health {
     }
 }
 
-/// A resource definition must be served; taken names need a change.
+/// A definition must be served; name conflicts need a change.
 pub(super) fn definition(live: Live<'_>) -> Health {
     let terminal = HealthState::Failed { terminal: true };
     if let Some(names) = live.condition("NamesAccepted").filter(|c| c.is_false()) {

@@ -1,14 +1,14 @@
-//! What usually helps against a cause of not being ready.
+//! What usually helps when an object is not ready.
 //!
-//! In: a health that is not ready. Out: one line, where the cause is a frequent one. Sources:
-//! facts/aro-rules.md §1.3–§1.5 and §4.3, facts/aro-controllers.md §3, §5 and §8. It does not know:
-//! how long anything has lasted, what waits for whom.
+//! In: a health that is not ready. Out: one line of help, if the cause is a common one. Sources:
+//! facts/aro-rules.md §1.3–§1.5 and §4.3, facts/aro-controllers.md §3, §5 and §8. It does not know
+//! how long something has lasted or which objects wait for it.
 
 use crate::api::{aso, conditions as c};
 use crate::model::Health;
 
-/// A frequent cause: the reasons it is given, a part of its message (empty fits every one), and what
-/// helps.
+/// A common cause: the reasons that stand for it, or a part of its message (empty matches every message), and
+/// the help for it.
 struct Cause {
     reasons: &'static [&'static str],
     says: &'static str,
@@ -31,19 +31,19 @@ const fn message(says: &'static str, help: &'static str) -> Cause {
     }
 }
 
-/// The first that fits is told: what a message says is more exact than its reason.
+/// The first match wins: a message is more exact than a reason.
 const CAUSES: &[Cause] = &[
     message(
         aso::IN_STATE_ERROR,
-        "it failed to come up and Azure takes no change of it: mend what made it fail (mostly a missing role assignment), then delete the HcpOpenShiftCluster; its controller makes it anew",
+        "the cluster failed to provision, and Azure accepts no changes to it: fix the cause (usually a missing role assignment), then delete the HcpOpenShiftCluster; its controller creates it again",
     ),
     message(
         "lacks required actions",
-        "a role assignment is missing, or was not yet known in all of Azure when the cluster was made: mend it, then delete the HcpOpenShiftCluster; its controller makes it anew",
+        "a role assignment is missing, or had not yet propagated when the cluster was created: add it if it is missing, then delete the HcpOpenShiftCluster; its controller creates it again",
     ),
     reason(
         &[aso::MULTIPLE_ERRORS_OCCURRED],
-        "Azure refused several values at once, and which ones is not passed on: run `capstan validate`, or look at the operation in Azure's activity log, then correct the definition; waiting does not help",
+        "Azure rejected several values and does not report which ones: run `capstan validate` or find the operation in Azure's activity log, then correct the definition; waiting does not help",
     ),
     reason(
         &[
@@ -51,15 +51,15 @@ const CAUSES: &[Cause] = &[
             "LinkedAuthorizationFailed",
             "MissingRequiredPermissions",
         ],
-        "grant the identity that Azure Service Operator uses Owner, or Contributor with User Access Administrator, on the scope that the message names; it tries again by itself",
+        "grant the identity of Azure Service Operator the role Owner, or Contributor and User Access Administrator, on the scope in the message; Azure Service Operator retries by itself",
     ),
     reason(
         &["PrincipalNotFound", "ManagedIdentitiesNotFound"],
-        "a new identity takes minutes to be known in all of Azure, and it is tried again; if it stays, set principalType: ServicePrincipal, or see whether the identity was deleted in Azure",
+        "a new identity takes minutes to propagate in Azure, and the request is retried; if the error persists, set principalType: ServicePrincipal, or check whether the identity was deleted in Azure",
     ),
     reason(
         &["WaitingForRoleAssignments"],
-        "nothing to do: new role assignments take about two minutes to be known in all of Azure",
+        "nothing to do: new role assignments take about two minutes to propagate in Azure",
     ),
     reason(
         &[
@@ -67,11 +67,11 @@ const CAUSES: &[Cause] = &[
             "ResourceQuotaExceeded",
             "InsufficientVMQuota",
         ],
-        "ask Azure for more quota in this region, or take another VM size or fewer nodes; it is tried again",
+        "request more quota for this region, or use another VM size or fewer nodes; the request is retried",
     ),
     message(
         "exceeding approved",
-        "ask Azure for more quota in this region, or take another VM size or fewer nodes; it is tried again",
+        "request more quota for this region, or use another VM size or fewer nodes; the request is retried",
     ),
     reason(
         &[
@@ -80,15 +80,15 @@ const CAUSES: &[Cause] = &[
             "RegionIsOfferRestricted",
             "InvalidResourceGroupLocation",
         ],
-        "Azure has none of this size here for this subscription: take another VM size or region",
+        "this VM size is not available to the subscription in this region: use another VM size or region",
     ),
     reason(
         &["RequestDisallowedByPolicy"],
-        "an Azure Policy forbids it: follow the policy that the message names (often a tag or a region), or ask for an exemption",
+        "an Azure Policy denies the request: comply with the policy in the message (often about a tag or a region), or ask for an exemption",
     ),
     reason(
         &["ScopeLocked"],
-        "somebody locked the scope in Azure: remove the lock, or have it removed",
+        "the scope is locked in Azure: remove the lock, or ask its owner to remove it",
     ),
     reason(
         &[
@@ -98,15 +98,15 @@ const CAUSES: &[Cause] = &[
             "InvalidSubscriptionRegistrationState",
             "ResourceProvidersNotRegistered",
         ],
-        "register the resource provider that the message names: az provider register --namespace NAME",
+        "register the resource provider in the message: az provider register --namespace NAME",
     ),
     reason(
         &["SubscriptionMismatch"],
-        "the credential belongs to another subscription than the resource: correct the Secret, or which one is named by credential-from",
+        "the credential is for another subscription than the resource: correct the Secret, or the name of the Secret in the annotation serviceoperator.azure.com/credential-from",
     ),
     reason(
         &["SubscriptionNotFound"],
-        "the subscription does not exist, or the credential may not see it: correct its id, or the credential's role",
+        "the subscription does not exist, or the credential has no access to it: correct its ID, or grant the credential a role on it",
     ),
     reason(
         &[
@@ -115,35 +115,35 @@ const CAUSES: &[Cause] = &[
             "ResourceNotFound",
             "InvalidResourceReference",
         ],
-        "something that it stands on is not in Azure, perhaps deleted by hand: see whether what the message names is there; it is tried again",
+        "a resource that this one needs is not in Azure, perhaps because somebody deleted it: check whether the resource in the message exists; the request is retried",
     ),
     reason(
         &[aso::SECRET_NOT_FOUND],
-        "make the Secret and key that the message names, or correct the name where it is used",
+        "create the Secret and key in the message, or correct the name where it is used",
     ),
     reason(
         &[aso::CONFIG_MAP_NOT_FOUND],
-        "mostly an identity writes this ConfigMap once it is ready; if the identity is ready, somebody deleted it",
+        "usually an identity writes this ConfigMap when it becomes ready; if the identity is ready, somebody deleted the ConfigMap",
     ),
     reason(
         &[aso::WAITING_FOR_OWNER, aso::REFERENCE_NOT_FOUND],
-        "see whether what the message names is there and ready, and whether its name is right",
+        "check that the object in the message exists and is ready, and that its name is correct",
     ),
     reason(
         &[aso::AZURE_RESOURCE_NOT_FOUND],
-        "it may only be looked at (reconcile-policy: skip) and is not in Azure: make it there, or let it be managed",
+        "Azure Service Operator may only read this resource (reconcile-policy: skip), and it is not in Azure: create it there, or use reconcile-policy: manage",
     ),
     reason(
         &[aso::RECONCILIATION_BLOCKED, aso::RECONCILIATION_POSTPONED],
-        "mostly nothing to do: Azure is still at something else with it, such as an earlier deletion",
+        "usually nothing to do: another operation on this resource, such as an earlier deletion, is still running in Azure",
     ),
     reason(
         &["Conflict", "AnotherOperationInProgress"],
-        "mostly nothing to do: Azure is still at another operation of it, and it is tried again",
+        "usually nothing to do: another operation on this resource is still running in Azure, and the request is retried",
     ),
     reason(
         &["PropertyChangeNotAllowed"],
-        "Azure cannot change this value of what exists: put it back, or add the cluster under a new name and remove the old one",
+        "Azure cannot change this value of an existing resource: revert the change, or add the cluster under a new name and remove the old one",
     ),
     reason(
         &[c::NAMESPACE_NOT_ALLOWED_BY_IDENTITY],
@@ -155,46 +155,46 @@ const CAUSES: &[Cause] = &[
     ),
     reason(
         &[c::ACTIVE_KEY_MISSING, c::KEY_VERSION_MISSING],
-        "give the definition an identityRef, which makes the key, or make the key and name its version in etcd.encryption.keyVersion",
+        "add an identityRef to the definition, and Capstan creates the key; or create the key yourself and set its version in etcd.encryption.keyVersion",
     ),
     reason(
         &[c::WAITING_FOR_VAULT],
-        "see whether the Vault is ready, and whether kms.vaultName is its name in Azure",
+        "check that the Vault is ready, and that kms.vaultName is its name in Azure",
     ),
     reason(
         &[c::CREATING_KEY],
-        "the identity of identityRef must exist, be allowed in this namespace, and may make keys in the vault (Microsoft.KeyVault/vaults/keys/write)",
+        "the identity in identityRef must exist, allow this namespace, and have permission to create keys in the vault (Microsoft.KeyVault/vaults/keys/write)",
     ),
     reason(
         &[c::WAITING_FOR_NODE_POOL],
-        "nothing to do: external authentication is made once a node pool is ready",
+        "nothing to do: external authentication is created when a node pool is ready",
     ),
     reason(
         &["KubeconfigAwaited"],
-        "mostly nothing to do: Azure Service Operator writes the kubeconfig within five minutes of the cluster's being ready",
+        "usually nothing to do: Azure Service Operator writes the kubeconfig within five minutes after the cluster becomes ready",
     ),
     reason(
         &["NodesNotReady"],
-        "if it stays: see whether the node pool in Azure has its machines (quota), and whether they reach the control plane (network)",
+        "if this persists: check that the node pool has its machines in Azure (quota), and that they reach the control plane (network)",
     ),
     reason(
         &["Terminating"],
-        "nothing can be made in a namespace that is being deleted: wait until it is gone, or see what holds it (its status names it)",
+        "nothing can be created in a namespace that is being deleted: wait until it is gone, or see its status for what blocks its deletion",
     ),
     reason(
         &["LatestGenerationNotObserved", "NotObserved"],
-        "its controller has said nothing of it yet: if it stays, see whether the controller runs (capz-system for Azure, capi-system for Cluster API) and serves this kind",
+        "its controller has not reported a status yet: if this persists, check that the controller runs (namespace capz-system for Azure, capi-system for Cluster API) and handles this kind",
     ),
     reason(
         &["DeletionNotSupportedInAzure"],
-        "Azure does not delete it while its parent is there: delete the parent, or detach it (reconcile-policy: detach-on-delete)",
+        "Azure cannot delete this resource while its parent exists: delete the parent, or set reconcile-policy: detach-on-delete",
     ),
 ];
 
-/// Told of failures that are tried again, and of none that are listed above.
-const REFUSED: &str = "Azure refused a value, and nothing is tried before the spec changes: correct it in the definition and push";
+/// Help for every failure that is not listed above and that Azure Service Operator does not retry.
+const REFUSED: &str = "Azure rejected a value, and nothing is retried until the spec changes: correct it in the definition and push";
 
-/// What usually helps; none for what is not frequent.
+/// What usually helps; `None` if the cause is not a common one.
 #[must_use]
 pub fn help(health: &Health) -> Option<&'static str> {
     let fits = |cause: &&Cause| match cause.says {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn frequent_causes_are_known_and_others_are_not() {
+    fn common_causes_have_help_and_others_do_not() {
         for (reason, word) in [
             ("ResourceQuotaExceeded", "quota"),
             ("AuthorizationFailed", "Owner"),
@@ -247,7 +247,7 @@ mod tests {
         for cause in CAUSES {
             assert_eq!(cause.says.is_empty(), !cause.reasons.is_empty());
             for reason in cause.reasons {
-                assert!(!seen.contains(reason), "{reason} stands twice");
+                assert!(!seen.contains(reason), "{reason} is listed twice");
                 seen.push(*reason);
             }
         }

@@ -1,7 +1,6 @@
-//! The generic rules, as kstatus has them (facts/gitops-peers.md §3), for every kind without rules of
-//! its own.
+//! The generic rules of kstatus (facts/gitops-peers.md §3), for every kind without rules of its own.
 //!
-//! In: a live object that is not being deleted. Out: its health. It does not know: severities.
+//! In: a live object that is not being deleted. Out: its health. It does not know severities.
 
 use super::{Live, core, pod, progressing, said, workload};
 use crate::model::{Health, HealthState};
@@ -15,7 +14,7 @@ pub(super) fn health(live: Live<'_>) -> Health {
         .unwrap_or_else(Health::ready)
 }
 
-/// The status speaks of an older spec. Skipped when either number is absent.
+/// The status is about an older spec. Skipped when either number is absent.
 fn stale(live: Live<'_>) -> Option<Health> {
     let generation = live.number(&["metadata", "generation"])?;
     let observed = live.number(&["status", "observedGeneration"])?;
@@ -24,7 +23,7 @@ fn stale(live: Live<'_>) -> Option<Health> {
     (generation != observed).then(|| progressing("LatestGenerationNotObserved", message))
 }
 
-/// `Reconciling` and `Stalled`, whichever stands first.
+/// `Reconciling` and `Stalled`, whichever comes first.
 fn standard_conditions(live: Live<'_>) -> Option<Health> {
     let state = |kind| match kind {
         "Reconciling" => Some(HealthState::Progressing),

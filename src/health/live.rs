@@ -1,6 +1,6 @@
-//! A live object, read without trust in its shape.
+//! A live object, of which nothing is taken for granted.
 //!
-//! In: the JSON an API server sent. Out: fields, identity and conditions; what is absent or of
+//! In: the JSON an API server sent. Out: fields, identity and conditions; a field that is absent or of
 //! another type reads as empty. It does not know what any of it means.
 
 use serde_json::Value;
@@ -80,7 +80,7 @@ impl<'a> Live<'a> {
         self.text(&["metadata", "namespace"])
     }
 
-    /// What names the object.
+    /// The object's id.
     #[must_use]
     pub fn id(self) -> ObjectId {
         ObjectId::new(self.group(), self.kind(), self.namespace(), self.name())
@@ -104,13 +104,13 @@ impl<'a> Live<'a> {
         self.text(&["metadata", "annotations", name])
     }
 
-    /// Which edit of the spec this is; zero when the server counts none.
+    /// The generation of the spec; zero when the server does not count generations.
     #[must_use]
     pub fn generation(self) -> i64 {
         self.count(&["metadata", "generation"])
     }
 
-    /// Whether somebody asked for its deletion.
+    /// Whether it is being deleted.
     #[must_use]
     pub fn is_deleting(self) -> bool {
         self.at(&["metadata", "deletionTimestamp"]).is_some()
@@ -134,8 +134,8 @@ impl<'a> Live<'a> {
             .is_some_and(|condition| condition.is_true() && self.is_current(condition))
     }
 
-    /// Whether a condition speaks of the newest spec. One that names no generation speaks of the
-    /// generation the status names, else of none.
+    /// Whether a condition is about the newest spec. Without a generation of its own it is about the
+    /// generation in the status; without that, about none.
     #[must_use]
     pub fn is_current(self, condition: Condition<'a>) -> bool {
         let observed = condition.observed().unwrap_or_else(|| self.observed());
@@ -178,31 +178,31 @@ impl<'a> Condition<'a> {
         self.status() == "False"
     }
 
-    /// A CamelCase word.
+    /// Its reason, a CamelCase word.
     #[must_use]
     pub fn reason(self) -> &'a str {
         self.text("reason")
     }
 
-    /// A sentence.
+    /// Its message.
     #[must_use]
     pub fn message(self) -> &'a str {
         self.text("message")
     }
 
-    /// How bad it is, where the kind has such a field.
+    /// Its severity, if the kind has such a field.
     #[must_use]
     pub fn severity(self) -> &'a str {
         self.text("severity")
     }
 
-    /// When the status last changed, as written.
+    /// When its status last changed, as written.
     #[must_use]
     pub fn since(self) -> &'a str {
         self.text("lastTransitionTime")
     }
 
-    /// The generation it speaks of.
+    /// The generation it is about.
     #[must_use]
     pub fn observed(self) -> Option<i64> {
         self.0.get("observedGeneration").and_then(Value::as_i64)

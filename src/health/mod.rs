@@ -1,11 +1,11 @@
-//! What a live object says of itself (DESIGN §8).
+//! The health of a live object (DESIGN §8).
 //!
 //! In: an object as the API server sent it. Out: a [`Health`]. Generic objects follow kstatus; the
 //! kinds of Azure Service Operator, Cluster API and the ARO provider follow their own rules, which
-//! ask for a positive condition about the newest spec: an object without a status is at work, never
+//! require a true condition about the newest spec: an object without a status is progressing, never
 //! ready.
 //!
-//! It does not know: the time, other objects, or what anybody waits for.
+//! It does not know the time, other objects, or what waits for the object.
 
 mod aro;
 mod aso;
@@ -47,17 +47,17 @@ pub fn health(object: &Value) -> Health {
     }
 }
 
-/// At work, with a reason and a message.
+/// Progressing, with a reason and a message.
 fn progressing(reason: &str, message: impl Into<String>) -> Health {
     Health::new(HealthState::Progressing, reason, message)
 }
 
-/// What a condition that is not true says, as this state.
+/// The reason and message of a condition, with this state.
 fn said(state: HealthState, condition: Condition<'_>) -> Health {
     Health::new(state, condition.reason(), condition.message())
 }
 
-/// No word yet about the newest spec.
+/// Nothing is reported about the newest spec yet.
 fn unobserved(live: Live<'_>, what: &str) -> Health {
     let message = format!("no {what} for generation {} yet", live.generation());
     progressing("NotObserved", message)

@@ -1,15 +1,15 @@
 //! Pods and jobs.
 //!
-//! In: a live object of the kind. Out: its health. Two rules differ from kstatus: a running job is at
-//! work, not ready, since what comes after it wants its result; and a pod that cannot be scheduled
-//! waits, since this room has no clock to count kstatus' 15 seconds.
+//! In: a live object of the kind. Out: its health. Two rules differ from kstatus: a running job is
+//! progressing, not ready, since dependents need its result; and a pod that cannot be scheduled
+//! is pending, since this module has no clock to count kstatus' 15 seconds.
 
 use serde_json::Value;
 
 use super::{Live, progressing, said};
 use crate::model::{Health, HealthState};
 
-/// A pod: run to its end, or running and ready.
+/// A pod: completed, or running and ready.
 pub(super) fn pod(live: Live<'_>) -> Health {
     match live.text(&["status", "phase"]) {
         "Succeeded" | "Failed" => Health::new(HealthState::Ready, "PodCompleted", ""),
@@ -27,13 +27,13 @@ fn running(live: Live<'_>) -> Health {
         Some(container) => Health::new(
             HealthState::Failed { terminal: false },
             "ContainerCrashLooping",
-            format!("container {container} crashes again and again"),
+            format!("container {container} is in a crash loop"),
         ),
-        None => progressing("PodRunningNotReady", "the pod runs but is not ready"),
+        None => progressing("PodRunningNotReady", "the pod is running but not ready"),
     }
 }
 
-/// The first container that waits in a crash loop.
+/// The first container that is in a crash loop.
 fn crash_looping(live: Live<'_>) -> Option<&str> {
     let waits = |container: &&Value| {
         Live(container).text(&["state", "waiting", "reason"]) == "CrashLoopBackOff"
@@ -53,7 +53,7 @@ fn pending(live: Live<'_>) -> Health {
     }
 }
 
-/// A job: done, suspended on purpose, failed, or at work.
+/// A job: complete, suspended on purpose, failed, or progressing.
 pub(super) fn job(live: Live<'_>) -> Health {
     let is = |kind| live.condition(kind).filter(|c| c.is_true());
     if is("Complete").is_some() {

@@ -1,11 +1,11 @@
 //! The kinds that keep a number of pods running.
 //!
-//! In: a live object of the kind. Out: its health, by counting in kstatus' order.
+//! In: a live object of the kind. Out: its health, by comparing counts in kstatus' order.
 
 use super::{Live, progressing, said};
 use crate::model::{Health, HealthState};
 
-/// One comparison of two counts: at work while `have < want`.
+/// One comparison of two counts: progressing while `have < want`.
 struct Count {
     reason: &'static str,
     what: &'static str,
@@ -22,7 +22,7 @@ fn count(reason: &'static str, what: &'static str, have: i64, want: i64) -> Coun
     }
 }
 
-/// Counts that the status holds under these names.
+/// A count in the status.
 fn status(live: Live<'_>, name: &str) -> i64 {
     live.count(&["status", name])
 }
@@ -39,7 +39,7 @@ fn short(counts: &[Count]) -> Option<Health> {
 }
 
 fn surplus(live: Live<'_>) -> Count {
-    // More pods than wanted: as a shortfall of the wanted against the present.
+    // More pods than wanted: the wanted number falls short of the present one.
     count(
         "ExtraPods",
         "Wanted of present",
@@ -48,7 +48,7 @@ fn surplus(live: Live<'_>) -> Count {
     )
 }
 
-/// A deployment: all pods of the newest template available, and the roll-out declared done.
+/// A deployment: all pods of the newest template are available, and the rollout is complete.
 pub(super) fn deployment(live: Live<'_>) -> Health {
     let rollout = live.condition("Progressing");
     if let Some(late) = rollout.filter(|c| c.reason() == "ProgressDeadlineExceeded") {
@@ -70,7 +70,7 @@ pub(super) fn deployment(live: Live<'_>) -> Health {
     short(&counts).unwrap_or_else(|| rolled_out(live))
 }
 
-/// Without a deadline the controller never says that it is done, so nobody waits for that.
+/// Without a deadline the controller never reports completion, so it is not required.
 fn rolled_out(live: Live<'_>) -> Health {
     let deadline = live
         .number(&["spec", "progressDeadlineSeconds"])
@@ -90,7 +90,7 @@ fn rolled_out(live: Live<'_>) -> Health {
     }
 }
 
-/// A replica set: all pods labelled, available and ready.
+/// A replica set: all pods are labelled, available and ready.
 pub(super) fn replica_set(live: Live<'_>) -> Health {
     if let Some(failure) = live.condition("ReplicaFailure").filter(|c| c.is_true()) {
         return said(HealthState::Progressing, failure);
@@ -115,7 +115,7 @@ pub(super) fn replica_set(live: Live<'_>) -> Health {
     short(&counts).unwrap_or_else(Health::ready)
 }
 
-/// A stateful set: all pods ready and of the newest revision, as far as its strategy goes.
+/// A stateful set: all pods are ready and, as far as its update strategy goes, of the newest revision.
 pub(super) fn stateful_set(live: Live<'_>) -> Health {
     if live.text(&["spec", "updateStrategy", "type"]) == "OnDelete" {
         return Health::ready();
@@ -146,20 +146,23 @@ fn revision(live: Live<'_>, want: i64) -> Health {
         live.text(&["status", "currentRevision"]) == live.text(&["status", "updateRevision"]);
     short(&[current]).unwrap_or_else(|| match same {
         true => Health::ready(),
-        false => progressing("RevisionMismatch", "pods of the old revision are left"),
+        false => progressing("RevisionMismatch", "some pods are of an old revision"),
     })
 }
 
-/// A daemon set: its pods on every node it wants, all of them ready.
+/// A daemon set: its pods run on every desired node, and all of them are ready.
 pub(super) fn daemon_set(live: Live<'_>) -> Health {
     if live.number(&["status", "observedGeneration"]).is_none() {
         return progressing(
             "NoObservedGeneration",
-            "the daemon set was not looked at yet",
+            "the controller has not observed the daemon set yet",
         );
     }
     let Some(want) = live.number(&["status", "desiredNumberScheduled"]) else {
-        return progressing("NoDesiredNumber", "the number of nodes is not known yet");
+        return progressing(
+            "NoDesiredNumber",
+            "the desired number of nodes is not known yet",
+        );
     };
     let counts = [
         count(

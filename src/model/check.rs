@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckState {
-    /// Work goes on.
+    /// Work is in progress.
     Pending,
-    /// All is as asked.
+    /// Everything is as requested.
     Success,
-    /// The commit is at fault.
+    /// The commit has errors.
     Failure,
-    /// Something else is at fault.
+    /// Something other than the commit failed.
     Error,
 }
 
@@ -25,17 +25,17 @@ pub struct Annotation {
     pub line: u32,
     /// `error`, `warning` or `info`.
     pub level: String,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
-/// One fleet's word on one commit (DESIGN §10). The pair (fleet, context) is in `context`:
+/// The report of one fleet on one commit (DESIGN §10). The pair (fleet, context) is in `context`:
 /// `capstan/<fleet>/plan` or `capstan/<fleet>/sync`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// The commit.
     pub revision: String,
-    /// Which check of the commit.
+    /// The check's name on the commit.
     pub context: String,
     /// Its state.
     pub state: CheckState,
@@ -43,10 +43,10 @@ pub struct Check {
     pub title: String,
     /// Markdown.
     pub summary: String,
-    /// What to show beside the lines.
+    /// Messages on lines of files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub annotations: Vec<Annotation>,
-    /// Where to read more.
+    /// A link to details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_url: Option<String>,
 }

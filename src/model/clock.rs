@@ -1,15 +1,15 @@
-//! The only source of wall time in the program.
+//! The program's only source of wall time.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// Tells the time, which may run faster than outside (a rehearsal, an embedded cluster). Rooms that
-/// wait hold one and sleep for [`Clock::real`] of what they mean.
+/// A clock, which may run faster than real time (a rehearsal, an embedded cluster). Modules that wait
+/// hold one and sleep for the [`Clock::real`] duration.
 pub trait Clock: Send + Sync {
     /// The time now.
     fn now(&self) -> Timestamp;
 
-    /// How long to sleep outside for `duration` to pass on this clock.
+    /// How long to sleep in real time for `duration` to pass on this clock.
     fn real(&self, duration: Duration) -> Duration;
 }

@@ -1,21 +1,21 @@
-//! What to do about an error of the world: the one question every adapter's errors answer.
+//! How to react to an external error: the one question that every adapter's errors answer.
 
 use serde::Serialize;
 
-/// The kind of an adapter's error. Retry, condition and wording are derived from it alone, so that
-/// the same trouble is treated the same way wherever it comes from.
+/// The class of an adapter's error. Retry, condition and wording are derived from it alone, so that the
+/// same problem is handled the same way wherever it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum ErrorClass {
-    /// It may pass by itself: try again, slower each time.
+    /// It may be temporary: retry with back-off.
     Transient,
-    /// We may not: somebody must grant a right. Say it once, try again rarely.
+    /// Permission is missing and somebody must grant it: report it once, retry rarely.
     Denied,
-    /// Somebody else was there first: look again, then decide again.
+    /// Something changed in the meantime: read again, then decide again.
     Conflict,
-    /// What was asked cannot work: a setting or a file must change.
+    /// The request cannot succeed: a setting or a file must change.
     Invalid,
-    /// What was asked for is not there (any more).
+    /// The target does not exist, or no longer exists.
     Gone,
-    /// We are at fault: report it, do not repeat it in a tight loop.
+    /// A bug in Capstan: report it, do not retry it in a tight loop.
     Bug,
 }

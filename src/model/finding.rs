@@ -1,4 +1,4 @@
-//! One thing wrong, said so that a person can mend it.
+//! One problem, described so that a person can fix it.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::{ObjectId, Path, Span};
 
-/// How bad a finding is. An error keeps a tree from being applied.
+/// How bad a finding is. A tree with errors is not applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Must be mended.
+    /// Must be fixed.
     Error,
     /// Should be looked at.
     Warning,
@@ -18,43 +18,43 @@ pub enum Severity {
     Info,
 }
 
-/// One thing wrong: what, where, and what to do about it.
+/// One problem: what, where, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule, such as `Y02`.
+    /// The rule's id, such as `Y02`.
     pub id: &'static str,
     /// How bad it is.
     pub severity: Severity,
-    /// The place to edit; none when the finding is about the whole fleet.
+    /// The place to edit; `None` if the finding is about the whole fleet.
     pub span: Option<Span>,
-    /// The object it is about.
+    /// The object with the problem.
     pub object: Option<ObjectId>,
-    /// The field within the object.
+    /// The field of the object.
     pub field: Option<Path>,
     /// What is wrong, in one sentence.
     pub message: String,
-    /// What to do next.
+    /// How to fix it.
     pub help: Option<String>,
-    /// Where it comes from an overlay: the clusters it is true of, as `namespace/name`, in order. Object,
-    /// field and message are those of one of them.
+    /// If it comes from an overlay: the clusters with the problem, as `namespace/name`, in order. Object, field
+    /// and message are those of one of them.
     pub clusters: Vec<String>,
 }
 
-/// How many clusters are named before the others are only counted.
+/// How many clusters are named; the others are only counted.
 const NAMED: usize = 5;
 
 impl Finding {
-    /// A finding that keeps the tree from being applied.
+    /// An error, with which a tree is not applied.
     pub fn error(id: &'static str, message: impl Into<String>) -> Self {
         Self::new(id, Severity::Error, message.into())
     }
 
-    /// A finding that should be looked at.
+    /// A warning, which should be looked at.
     pub fn warning(id: &'static str, message: impl Into<String>) -> Self {
         Self::new(id, Severity::Warning, message.into())
     }
 
-    /// A finding that is good to know.
+    /// Information.
     pub fn info(id: &'static str, message: impl Into<String>) -> Self {
         Self::new(id, Severity::Info, message.into())
     }
@@ -79,35 +79,35 @@ impl Finding {
         self
     }
 
-    /// Names the object it is about.
+    /// Sets the object.
     #[must_use]
     pub fn of(mut self, object: &ObjectId) -> Self {
         self.object = Some(object.clone());
         self
     }
 
-    /// Names the field it is about.
+    /// Sets the field.
     #[must_use]
     pub fn field(mut self, field: &Path) -> Self {
         self.field = Some(field.clone());
         self
     }
 
-    /// Says what to do next.
+    /// Sets the help.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// What is wrong and where it shows: `ID message, in namespace/name`.
+    /// Id, message and clusters: `ID message, in namespace/name`.
     #[must_use]
     pub fn headline(&self) -> String {
         let scope = self.scope().map(|scope| format!(", {scope}"));
         format!("{} {}{}", self.id, self.message, scope.unwrap_or_default())
     }
 
-    /// The clusters that an overlay's finding is true of: `in clusters/a, clusters/b and 3 more`.
+    /// The clusters of a finding in an overlay: `in clusters/a, clusters/b and 3 more`.
     #[must_use]
     pub fn scope(&self) -> Option<String> {
         let named = &self.clusters[..self.clusters.len().min(NAMED)];

@@ -1,19 +1,19 @@
-//! What a live object says of itself.
+//! The health of a live object.
 
 /// The state of a live object (DESIGN §8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HealthState {
-    /// It is not there, or says nothing we understand.
+    /// It does not exist, or its status is not understood.
     Unknown,
     /// It waits for something else.
     Waiting,
-    /// It works.
+    /// Its controller is working on it.
     Progressing,
-    /// It is what was asked for.
+    /// It is in the requested state.
     Ready,
-    /// It failed; terminal when only a change of the spec can help.
+    /// It failed; terminal if only a change of the spec can help.
     Failed {
-        /// Whether waiting is in vain.
+        /// Whether waiting does not help.
         terminal: bool,
     },
 }
@@ -23,9 +23,9 @@ pub enum HealthState {
 pub struct Health {
     /// The state.
     pub state: HealthState,
-    /// A CamelCase word, as the object gave it; may be empty.
+    /// A CamelCase reason from the object; may be empty.
     pub reason: String,
-    /// A sentence, as the object gave it; may be empty.
+    /// A message from the object; may be empty.
     pub message: String,
 }
 
@@ -39,7 +39,7 @@ impl Health {
         }
     }
 
-    /// Ready, with nothing more to say.
+    /// Ready, without a reason or message.
     #[must_use]
     pub fn ready() -> Self {
         Self::new(HealthState::Ready, "", "")
@@ -51,7 +51,7 @@ impl Health {
         self.state == HealthState::Ready
     }
 
-    /// Whether it failed so that waiting is in vain.
+    /// Whether it failed and waiting does not help.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         self.state == (HealthState::Failed { terminal: true })

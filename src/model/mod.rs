@@ -1,11 +1,11 @@
-//! What everybody may hold: plain values, no I/O, no clock, no async.
+//! Values that every module may use: plain data, no I/O, no clock, no async.
 //!
-//! In: nothing. Out: the words the other rooms share. A [`Tree`] of files becomes [`Node`]s with an
-//! [`Origin`] for every value, nodes become [`Object`]s, what is wrong becomes [`Finding`]s, what
-//! should be done becomes [`Step`]s, what a live object says becomes [`Health`], and what a commit
-//! is told becomes a [`Check`].
+//! In: nothing. Out: the types that the other modules share. A [`Tree`] of files becomes [`Node`]s with
+//! an [`Origin`] for every value, nodes become [`Object`]s, problems become [`Finding`]s, work becomes
+//! [`Step`]s, the state of a live object becomes [`Health`], and the report on a commit becomes a
+//! [`Check`].
 //!
-//! It does not know: YAML syntax, our kinds, Kubernetes clients, git.
+//! It does not know YAML syntax, our kinds, Kubernetes clients or git.
 
 mod check;
 mod clock;

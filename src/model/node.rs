@@ -1,11 +1,11 @@
-//! A document as a tree of values, each of which knows where it came from.
+//! A document as a tree of values with their origins.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Path, Segment, Span};
 
-/// Where a value came from, and what it replaced on the way (newest first). Cheap to clone.
+/// Where a value came from and what it replaced (newest first). Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(Arc<Layer>);
 
@@ -25,7 +25,7 @@ impl Origin {
         }))
     }
 
-    /// This origin, lying over the value that came from `beneath`.
+    /// This origin for a value that replaces the value from `beneath`.
     #[must_use]
     pub fn over(&self, beneath: &Self) -> Self {
         Self(Arc::new(Layer {
@@ -50,13 +50,13 @@ impl Origin {
 /// A value and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What it is.
+    /// The value.
     pub value: Value,
-    /// Where it came from. Of a map or list: where it was opened.
+    /// Where it came from; for a map or list, where it starts.
     pub origin: Origin,
 }
 
-/// The JSON data model, with numbers as people wrote them.
+/// The JSON data model, with numbers as they were written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `null`, `~` or nothing.
@@ -65,7 +65,7 @@ pub enum Value {
     Bool(bool),
     /// A whole number.
     Int(i64),
-    /// Any other number, with its text as written (`4.20` is not `4.2` to a person).
+    /// Any other number, with its text as written (a person distinguishes `4.20` from `4.2`).
     Float(f64, Box<str>),
     /// A string.
     String(Cow<'static, str>),
@@ -75,7 +75,7 @@ pub enum Value {
     Map(Map),
 }
 
-/// A key and where it stands.
+/// A key and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
     /// The text.
@@ -96,7 +96,7 @@ impl Map {
         self.entries.iter().map(|(key, node)| (key, node))
     }
 
-    /// The entries in order, their values open to change.
+    /// The entries in order, with mutable values.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&Key, &mut Node)> {
         self.entries.iter_mut().map(|(key, node)| (&*key, node))
     }
@@ -107,7 +107,7 @@ impl Map {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -125,7 +125,7 @@ impl Map {
         self.iter().find(|(key, _)| key.name == name)
     }
 
-    /// The value of `name`, open to change.
+    /// The mutable value of `name`.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Node> {
         self.entries
             .iter_mut()
@@ -133,7 +133,7 @@ impl Map {
             .map(|(_, node)| node)
     }
 
-    /// Sets `key`, in place when it is there, else at the end. Returns what was there.
+    /// Sets `key`, in place if it exists, otherwise at the end. Returns the old value.
     pub fn insert(&mut self, key: Key, node: Node) -> Option<Node> {
         if let Some(slot) = self.get_mut(&key.name) {
             return Some(std::mem::replace(slot, node));
@@ -142,7 +142,7 @@ impl Map {
         None
     }
 
-    /// Takes `name` out.
+    /// Removes `name`.
     pub fn remove(&mut self, name: &str) -> Option<Node> {
         let at = self.entries.iter().position(|(key, _)| key.name == name)?;
         Some(self.entries.remove(at).1)
@@ -150,7 +150,7 @@ impl Map {
 }
 
 impl FromIterator<(Key, Node)> for Map {
-    /// Keeps the order; the caller answers for unique keys.
+    /// Keeps the order; the caller guarantees unique keys.
     fn from_iter<I: IntoIterator<Item = (Key, Node)>>(entries: I) -> Self {
         Self {
             entries: entries.into_iter().collect(),
@@ -168,12 +168,12 @@ impl IntoIterator for Map {
 }
 
 impl Node {
-    /// How deep maps and lists may nest in a file, and after a patch.
+    /// The limit on nesting of maps and lists, in a file and after a patch.
     pub const MAX_DEPTH: usize = 64;
-    /// How many values the anchors and aliases of one file may copy, and one patch.
+    /// The limit on values that the anchors and aliases of one file, or one patch, may copy.
     pub const MAX_COPIES: usize = 100_000;
 
-    /// How many values there are, and how deep they nest.
+    /// The number of values and the depth of nesting.
     #[must_use]
     pub fn measure(&self) -> (usize, usize) {
         let inner = |(values, depth): (usize, usize), node: &Self| {
@@ -187,7 +187,7 @@ impl Node {
         }
     }
 
-    /// A value that came from `origin`.
+    /// A value with an origin.
     #[must_use]
     pub fn new(value: Value, origin: &Origin) -> Self {
         Self {
@@ -196,7 +196,7 @@ impl Node {
         }
     }
 
-    /// A JSON value, all of it from `origin`.
+    /// A JSON value with one origin for all of it.
     #[must_use]
     pub fn from_json(json: &serde_json::Value, origin: &Origin) -> Self {
         use serde_json::Value as Json;
@@ -235,7 +235,7 @@ impl Node {
         Self::new(value, origin)
     }
 
-    /// The plain JSON value, without origins.
+    /// The plain JSON value without origins.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
@@ -253,7 +253,7 @@ impl Node {
         }
     }
 
-    /// The value of `name` when this is a map that has it.
+    /// The value of `name` if this is a map that has it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
         self.as_map()?.get(name)
@@ -279,7 +279,7 @@ impl Node {
             .try_fold(self, |node, segment| node.child(segment))
     }
 
-    /// Where to point for `path`: the value there, else its nearest ancestor that exists.
+    /// The value at `path`, or its nearest ancestor that exists: where a finding points.
     #[must_use]
     pub fn nearest(&self, path: &Path) -> &Self {
         let mut node = self;

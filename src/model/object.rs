@@ -1,11 +1,11 @@
-//! One Kubernetes object to apply, with where each value came from.
+//! One Kubernetes object to apply, with the origin of each value.
 
 use std::fmt;
 
 use super::{Node, Origin};
 
-/// What names an object in a cluster: group, kind, namespace and name. The version is not part of
-/// it, since one object can be read at several.
+/// The identity of an object in a cluster: group, kind, namespace and name. The version is not part of
+/// it, since one object can be read in several versions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
     /// API group; empty for the core group.
@@ -19,7 +19,7 @@ pub struct ObjectId {
 }
 
 impl ObjectId {
-    /// The id of these parts.
+    /// The id with these parts.
     pub fn new(
         group: impl Into<String>,
         kind: impl Into<String>,
@@ -34,8 +34,8 @@ impl ObjectId {
         }
     }
 
-    /// What a document is called, and the version in its `apiVersion`; `None` without `apiVersion`,
-    /// `kind` or `metadata.name`. `namespace` is used when the document names none.
+    /// The id of a document, and the version in its `apiVersion`; `None` without `apiVersion`, `kind` or
+    /// `metadata.name`. `namespace` is used if the document has none.
     #[must_use]
     pub fn read(document: &Node, namespace: &str) -> Option<(Self, String)> {
         let api_version = document.text(&["apiVersion"])?;
@@ -70,21 +70,21 @@ impl fmt::Display for ObjectId {
 /// resource embedded in another object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// What names it.
+    /// Its identity.
     pub id: ObjectId,
     /// The version in its `apiVersion`, without the group.
     pub version: String,
     /// The whole document.
     pub node: Node,
-    /// Where to point when the object as a whole is meant: the name, of the definition if it came
-    /// from one.
+    /// Where findings about the object as a whole point: its name, or the name of the definition it was
+    /// expanded from.
     pub origin: Origin,
     /// The definition it was expanded from.
     pub definition: Option<ObjectId>,
 }
 
 impl Object {
-    /// A document that says what it is called, as [`ObjectId::read`] has it.
+    /// A document with an id, as in [`ObjectId::read`].
     #[must_use]
     pub fn from_node(node: Node, namespace: &str) -> Option<Self> {
         let (id, version) = ObjectId::read(&node, namespace)?;

@@ -1,9 +1,9 @@
-//! An object as it is sent.
+//! An object in the form in which it is sent.
 
 use serde_json::Value as Json;
 
-/// A whole object, as compact JSON text, with what is asked of it often beside it. As a tree of maps, a
-/// ConfigMap of one key takes 3 KB; ten thousand are kept between two revisions, and few of them read.
+/// A whole object as compact JSON text, next to the parts that are often needed. As a tree of maps, a
+/// ConfigMap with one key takes 3 KB; ten thousand are kept between two revisions, and few of them are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Payload {
     text: Box<str>,
@@ -13,7 +13,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Keeps `object`, which has the hash `hash` and belongs to `cluster`; empty when to none.
+    /// Keeps `object`, which has the hash `hash` and belongs to the Cluster `cluster`, or to none if that is empty.
     #[must_use]
     pub fn new(object: &Json, hash: &str, cluster: &str) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl Payload {
         serde_json::from_str(&self.text).unwrap_or_default()
     }
 
-    /// Its `apiVersion`; empty when it has none.
+    /// Its `apiVersion`; empty if absent.
     #[must_use]
     pub fn api_version(&self) -> &str {
         &self.api_version
@@ -46,13 +46,13 @@ impl Payload {
         version
     }
 
-    /// The hash it carries of itself; empty when it carries none.
+    /// The hash of itself that it carries; empty if absent.
     #[must_use]
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// The name of the Cluster it belongs to; empty when to none.
+    /// The name of its Cluster; empty if it belongs to none.
     #[must_use]
     pub fn cluster(&self) -> &str {
         &self.cluster

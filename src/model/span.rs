@@ -1,9 +1,9 @@
-//! Where something stands in a file.
+//! Positions in files.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A place in a text: 1-based line and 1-based column, columns counted in Unicode scalars.
+/// A position in a text: 1-based line and column, columns counted in Unicode scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// 1-based line.
@@ -12,7 +12,7 @@ pub struct Position {
     pub column: u32,
 }
 
-/// A stretch of a file, `end` exclusive. The path is relative to the repository root.
+/// A range of a file, `end` exclusive. The path is relative to the repository root.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The file, with `/` between its parts.
@@ -24,7 +24,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span of `len` characters that starts at `line` and `column`.
+    /// The span of `len` characters at `line` and `column`.
     #[must_use]
     pub fn new(path: &Arc<str>, line: u32, column: u32, len: u32) -> Self {
         let start = Position { line, column };
@@ -39,7 +39,7 @@ impl Span {
         }
     }
 
-    /// The beginning of a file: where a finding about the whole file points.
+    /// The beginning of a file, where findings about the whole file point.
     #[must_use]
     pub fn top(path: &Arc<str>) -> Self {
         Self::new(path, 1, 1, 0)

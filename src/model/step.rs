@@ -1,22 +1,22 @@
-//! One thing to do next.
+//! One thing to do.
 
 use super::{ObjectId, Payload};
 
-/// What a step waits for in another step's object.
+/// The state in which another step's object must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Needed {
-    /// The object is there.
+    /// The object exists.
     Applied,
     /// The object is ready.
     Ready,
 }
 
-/// Another step that comes first.
+/// Another step that must come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Predecessor {
     /// Its index in the plan.
     pub step: usize,
-    /// How far it must have come.
+    /// The state that its object must reach.
     pub until: Needed,
 }
 
@@ -25,56 +25,56 @@ pub struct Predecessor {
 pub enum Action {
     /// Server-side apply of `payload` as `manager`.
     Apply {
-        /// The whole object as it is sent.
+        /// The whole object in the form in which it is sent.
         payload: Payload,
         /// The field manager.
         manager: String,
-        /// Whether to take fields from other managers.
+        /// Whether to take over fields from other managers.
         force: bool,
-        /// JSON pointers to what is left to others once the object is made.
+        /// JSON pointers to the fields that are left to others once the object exists.
         left: Vec<String>,
     },
 }
 
-/// How a step changes what is there (DESIGN §6).
+/// How a step changes the cluster (DESIGN §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Change {
-    /// It is not there yet.
+    /// The object is created.
     Create,
-    /// It is there as asked for.
+    /// The object already matches.
     NoOp,
-    /// It is changed where it is.
+    /// The object is updated in place.
     InPlace,
-    /// It is changed where it is, and nodes are replaced for it.
+    /// The object is updated in place, and nodes are replaced.
     Rolling,
-    /// A field is changed that cannot be: only a new object would have it.
+    /// An immutable field changes: that needs a new object.
     Replace,
-    /// It is released, and stays.
+    /// The object is released and stays in the cluster.
     Orphan,
-    /// It is deleted.
+    /// The object is deleted.
     Delete,
-    /// Nothing is done: what it needs is neither in the cluster nor in the fleet.
+    /// Nothing is done: something that it needs is neither in the cluster nor in the fleet.
     Blocked,
-    /// Nothing is done: the cluster, or whose object it is, stands against it.
+    /// Nothing is done: the cluster refuses it, or the object belongs to somebody else.
     Refused,
 }
 
-/// One thing to do, once its predecessors have come far enough. Plain data.
+/// One thing to do, once its predecessors have reached the states it needs. Plain data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// The object it is about.
+    /// The object.
     pub object: ObjectId,
     /// What to do.
     pub action: Action,
-    /// What that means for the object.
+    /// The effect on the object.
     pub change: Change,
-    /// What comes first, in order of index.
+    /// The predecessors, ordered by index.
     pub after: Vec<Predecessor>,
 }
 
 #[cfg(test)]
 impl Step {
-    /// A step that makes `object`, and sends nothing, after others.
+    /// A step that creates `object` after others, and sends nothing.
     pub(crate) fn bare(object: ObjectId, after: &[(usize, Needed)]) -> Self {
         let after = after
             .iter()

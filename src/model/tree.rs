@@ -3,28 +3,28 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A file of the tree that could not be taken in, and why. The file's text is absent.
+/// A file of the tree that was not read, and why. Its text is absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// It is larger than the limit; its size in bytes.
     TooLarge(u64),
-    /// It is a link that leads out of the tree, or nowhere.
+    /// It is a symbolic link that is broken or leads out of the tree.
     LinkLeavesTree,
-    /// It could not be read; what the system said.
+    /// It could not be read, with the system's error.
     Unreadable(String),
-    /// The tree holds more files than this many; this is the first that was left out.
+    /// The tree has more files than this many; this is the first that was left out.
     TooManyFiles(usize),
 }
 
-/// The files of a fleet at one revision. Paths are relative to the repository root, `/`-separated;
-/// only `*.yaml`, `*.yml` and `*.json` that `.capstanignore` leaves in are here.
+/// The files of a fleet at one revision. Paths are relative to the repository root and separated by `/`.
+/// Only `*.yaml`, `*.yml` and `*.json` files that `.capstanignore` does not exclude are included.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    /// What the files are called together: a commit id, or empty for a directory.
+    /// The revision: a commit id, or empty for a directory.
     pub revision: String,
     /// Text by path, in order.
     pub files: BTreeMap<Arc<str>, Arc<[u8]>>,
-    /// What was left out, and why.
+    /// The files that were left out, and why.
     pub problems: BTreeMap<Arc<str>, Problem>,
 }
 
@@ -34,7 +34,7 @@ impl Tree {
     /// The most files a tree may have: 20,000.
     pub const MAX_FILES: usize = 20_000;
 
-    /// Whether a file of this name is read at all.
+    /// Whether files of this name are read at all.
     #[must_use]
     pub fn reads(path: &str) -> bool {
         [".yaml", ".yml", ".json"]

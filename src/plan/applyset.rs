@@ -83,10 +83,10 @@ pub struct Parent {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotOurs {
     /// It names another set.
-    #[error("{0} is there and no ApplySet's parent of this name: its label {ID} should be {1:?} and is {2:?}", ID = labels::APPLY_SET_ID)]
+    #[error("{0} exists and is not the parent of this ApplySet: its label {ID} must be {1:?}, not {2:?}", ID = labels::APPLY_SET_ID)]
     Id(Box<ObjectId>, String, String),
     /// Another tool keeps it.
-    #[error("{0} is kept by {1:?}; two tools cannot keep one ApplySet")]
+    #[error("{0} is managed by {1:?}; two tools cannot manage one ApplySet")]
     Tooling(ObjectId, String),
 }
 

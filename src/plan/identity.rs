@@ -74,7 +74,7 @@ impl IdentityUse {
         let (name, namespace) = (&self.identity, &self.namespace);
         let Some(identity) = identity else {
             return Err(Withheld::NoIdentity(format!(
-                "{name} is not there, so nobody can tell whether it may be used from the namespace {namespace}; make it, or name another"
+                "{name} does not exist, so it is unknown whether namespace {namespace} may use it; create it, or use another identity"
             )));
         };
         let allowed = Allowed::read(identity);

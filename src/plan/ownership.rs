@@ -26,11 +26,11 @@ pub enum Claim {
 pub enum Foreign {
     /// Another fleet, or another tool, has it in its set.
     #[error(
-        "it is there already and part of another set, {0}; an object belongs to one fleet: take it out of the other first (deletion policy Orphan keeps it)"
+        "it already exists and belongs to another ApplySet, {0}; an object can belong to only one fleet: remove it from the other one first (deletion policy Orphan keeps it)"
     )]
     OtherSet(String),
     /// Nobody claims it.
-    #[error("it is there already and not part of this fleet{}; annotate it in the fleet with {}: \"true\" to take it over, or choose another name", written_by(.0), labels::ADOPT)]
+    #[error("it already exists and is not part of this fleet{}; annotate it in the fleet with {}: \"true\" to take it over, or choose another name", written_by(.0), labels::ADOPT)]
     Unclaimed(String),
 }
 
@@ -227,7 +227,7 @@ mod tests {
         let refused = claim(&stranger, &payload(false), SET).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "it is there already and not part of this fleet (last written by kubectl); annotate it in the fleet with capstan.dev/adopt: \"true\" to take it over, or choose another name"
+            "it already exists and is not part of this fleet (last written by kubectl); annotate it in the fleet with capstan.dev/adopt: \"true\" to take it over, or choose another name"
         );
         let orphan = |from: &str| live(None, &json!({labels::ORPHANED_FROM: from}), &[]);
         assert_eq!(

@@ -1,44 +1,44 @@
-//! What carrying out a plan comes to, as it happens.
+//! Events of carrying out a plan.
 
 use super::Progress;
 use crate::model::ObjectId;
 
-/// Something happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// An object of the plan, or one embedded in it, reached a state.
     Object(Progress),
-    /// How a member that the fleet no longer has fares.
+    /// The state of a member that the fleet no longer contains changed.
     Leaving(ObjectId, Leaving),
-    /// Everything was applied, and removed what was to be.
+    /// Everything was applied, and everything to remove was removed.
     Settled,
-    /// Nothing can be done before this is mended.
+    /// Nothing can be done until this is fixed.
     Stuck(String),
-    /// It is mended: steps are begun.
+    /// It is fixed, and steps start.
     Begun,
 }
 
-/// How a member that leaves the set fares.
+/// The state of a member that leaves the set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leaving {
     /// It is being deleted.
     Deleting,
-    /// It goes with, or after, this one.
+    /// It is deleted together with, or after, this one.
     After(ObjectId),
-    /// Its turn comes when this was applied.
+    /// It is deleted once this has been applied.
     Until(ObjectId),
     /// It is gone.
     Gone,
-    /// It stays in the cluster, and is no member any more.
+    /// It stays in the cluster and is no longer a member.
     Released,
-    /// It stays until somebody does something.
+    /// It stays until somebody acts.
     Held(String),
-    /// Removing it failed; it is tried again.
+    /// Removing it failed and is retried.
     Failed(String),
 }
 
 impl Leaving {
-    /// Whether nothing more happens to it by itself.
+    /// Whether its state no longer changes by itself.
     #[must_use]
     pub const fn is_final(&self) -> bool {
         matches!(self, Self::Gone | Self::Released | Self::Held(_))
@@ -49,11 +49,11 @@ impl std::fmt::Display for Leaving {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Deleting => f.write_str("being deleted"),
-            Self::After(other) => write!(f, "goes after {other}"),
-            Self::Until(other) => write!(f, "goes once {other} was applied"),
+            Self::After(other) => write!(f, "waits for {other} to be deleted"),
+            Self::Until(other) => write!(f, "deleted once {other} is applied"),
             Self::Gone => f.write_str("deleted"),
             Self::Released => {
-                f.write_str("released: it stays in the cluster, no longer part of the fleet")
+                f.write_str("released: it stays in the cluster and is no longer part of the fleet")
             }
             Self::Held(why) => write!(f, "kept: {why}"),
             Self::Failed(why) => write!(f, "cannot be removed: {why}"),

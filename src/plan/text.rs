@@ -1,4 +1,4 @@
-//! A plan as people read it.
+//! A plan as text.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,7 @@ pub fn text(plan: &Plan) -> String {
     let counts: Vec<String> = impact
         .changes
         .iter()
-        .map(|(change, count)| match change {
-            Change::Blocked | Change::Refused => format!("{count} {}", word(*change)),
-            _ => format!("{count} to {}", word(*change)),
-        })
+        .map(|(change, count)| format!("{count} {}", intent(*change)))
         .collect();
     let counts = if plan.steps.is_empty() {
         "nothing to do".to_owned()
@@ -29,8 +26,9 @@ pub fn text(plan: &Plan) -> String {
     };
     let _ = writeln!(
         out,
-        "plan: {counts}{rolled}; {} clusters, {} embedded resources\n",
-        impact.clusters, impact.embedded
+        "plan: {counts}{rolled}; {}, {}\n",
+        plural(impact.clusters, "cluster"),
+        plural(impact.embedded, "embedded resource")
     );
     for (wave, steps) in plan.waves().iter().enumerate() {
         let _ = writeln!(out, "wave {}", wave + 1);
@@ -41,7 +39,26 @@ pub fn text(plan: &Plan) -> String {
     out
 }
 
-/// A change as people and programs read it.
+/// What happens to the objects of a change, after their number.
+fn intent(change: Change) -> &'static str {
+    match change {
+        Change::Create => "to create",
+        Change::NoOp => "unchanged",
+        Change::InPlace => "to update",
+        Change::Rolling => "to roll",
+        Change::Replace => "to replace",
+        Change::Orphan => "to release",
+        Change::Delete => "to delete",
+        Change::Blocked => "blocked",
+        Change::Refused => "refused",
+    }
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The word for a change, for people and programs.
 #[must_use]
 pub fn word(change: Change) -> &'static str {
     match change {

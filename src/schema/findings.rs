@@ -1,4 +1,4 @@
-//! What is wrong with a written document, said to the person who wrote it.
+//! The violations of a schema by a written document, as findings.
 //!
 //! In: a schema and a [`Node`] with spans. Out: findings S01 to S05, each at the place to edit, with
 //! what to write instead where that can be known. Nulls and defaults are treated as the API server
@@ -12,11 +12,11 @@ use kube_schema::{
 
 use crate::model::{Finding, Node, ObjectId, Path, Segment, Span, Value};
 
-/// The most names that are listed in a help.
+/// The most names that a help lists.
 const MOST_NAMES: usize = 12;
 
-/// The ways in which `node` does not fit `schema`. `at` is where the node stands in `object`, for
-/// embedded resources and other parts.
+/// The violations of `schema` by `node`. `at` is the path of the node in `object`, for embedded resources
+/// and other parts.
 #[must_use]
 pub fn findings(
     schema: &Schema,
@@ -41,7 +41,7 @@ pub fn findings(
     wrong.map(|violation| teller.tell(&violation)).collect()
 }
 
-/// What every finding is made of.
+/// What all findings of one document share.
 struct Teller<'a> {
     schema: &'a Schema,
     node: &'a Node,
@@ -78,7 +78,7 @@ impl Teller<'_> {
         Path(self.at.0.iter().chain(&path.0).cloned().collect())
     }
 
-    /// Unknown and missing fields point at keys, all else at values.
+    /// Findings about unknown and missing fields point at keys, all others at values.
     fn span(&self, violation: &Violation) -> &Span {
         let path = violation.path.0.as_slice();
         match violation.kind {
@@ -89,7 +89,7 @@ impl Teller<'_> {
         .unwrap_or_else(|| self.node.nearest(&violation.path).span())
     }
 
-    /// The span of the key at `path`, when there is one.
+    /// The span of the key at `path`, if there is one.
     fn key(&self, path: &[Segment]) -> Option<&Span> {
         let (Segment::Key(name), above) = path.split_last()? else {
             return None;
@@ -141,38 +141,38 @@ impl Teller<'_> {
         nearest(found, names).map(|name| format!("did you mean `{name}`?"))
     }
 
-    /// What a value's pattern asks for, where people know it by another name.
+    /// The help for a well-known pattern.
     fn in_words(&self, path: &Path) -> Option<String> {
         let pattern = self.schema.at(path)?.checks.as_ref()?.pattern.as_ref()?;
         let known = PATTERNS.iter().find(|(text, _)| *text == pattern.text())?;
         Some(known.1.to_owned())
     }
 
-    /// By what the items of the list around `path` must differ.
+    /// The help for duplicates in the list around `path`: the keys that must be unique.
     fn own_key(&self, path: &Path) -> Option<String> {
         match &self.schema.at(&Path(parent(&path.0).to_vec()))?.list {
             ListKind::Map(keys) => {
                 let keys = keys.join("` and `");
-                Some(format!("give each item of the list a `{keys}` of its own"))
+                Some(format!("give each item of the list a unique `{keys}`"))
             }
             _ => None,
         }
     }
 }
 
-/// Patterns of names and ids, in words.
+/// Patterns of names and IDs, in words.
 const PATTERNS: &[(&str, &str)] = &[
     (
         "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
-        "write the id as Azure shows it, such as 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10",
+        "write the ID as Azure shows it, such as 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10",
     ),
     (
         "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-        "use lower-case letters, digits and `-`, which may not stand first or last",
+        "use lower-case letters, digits and `-`; start and end with a letter or digit",
     ),
     (
         "^[a-z]([-a-z0-9]*[a-z0-9])?$",
-        "use lower-case letters, digits and `-`, a letter first and no `-` last",
+        "use lower-case letters, digits and `-`; start with a letter and do not end with `-`",
     ),
 ];
 
@@ -187,7 +187,7 @@ fn name(segment: &Segment) -> Option<&str> {
     }
 }
 
-/// The API server's words without its way of naming the field.
+/// The API server's message without the prefix that names the field.
 fn plain(violation: &Violation, field: &Path) -> String {
     let message = &violation.message;
     let words = match message.split_once("\" must ") {
@@ -200,7 +200,7 @@ fn plain(violation: &Violation, field: &Path) -> String {
     format!("`{field}`: {words}")
 }
 
-/// `a string or a whole number`
+/// `a string or an integer`
 fn either(types: &[Type]) -> String {
     let words: Vec<&str> = types
         .iter()
@@ -208,7 +208,7 @@ fn either(types: &[Type]) -> String {
             Type::Object => "a map",
             Type::Array => "a list",
             Type::String => "a string",
-            Type::Integer => "a whole number",
+            Type::Integer => "an integer",
             Type::Number => "a number",
             Type::Boolean => "true or false",
         })
@@ -227,20 +227,20 @@ fn kind(node: &Node) -> &'static str {
     }
 }
 
-/// What to write so that the value is of the right type, when the value says it.
+/// How to write the value so that it has the right type, if that is clear from the value.
 fn rewrite(expected: &[Type], node: &Node) -> Option<String> {
     let quoted = |text: &str| Some(format!("write it as \"{text}\", in quotes"));
     let bare = |text: &str| Some(format!("write it as {text}, without quotes"));
     match (expected.first()?, &node.value) {
         (Type::String, Value::Int(number)) => quoted(&number.to_string()),
         (Type::String, Value::Float(_, text)) => quoted(text),
-        (Type::String, Value::Bool(_)) => Some("put it in quotes".into()),
-        (Type::String, Value::List(_) | Value::Map(_)) => Some("write a single text".into()),
+        (Type::String, Value::Bool(_)) => Some("put quotes around it".into()),
+        (Type::String, Value::List(_) | Value::Map(_)) => Some("write a string".into()),
         (Type::Integer, Value::String(text)) if text.parse::<i64>().is_ok() => bare(text),
         (Type::Number, Value::String(text)) if text.parse::<f64>().is_ok() => bare(text),
         (Type::Boolean, Value::String(text)) if matches!(&**text, "true" | "false") => bare(text),
         (Type::Array, Value::List(_) | Value::Null) => None,
-        (Type::Array, _) => Some("write it as a list, each item after `- `".into()),
+        (Type::Array, _) => Some("write it as a list, with `- ` before each item".into()),
         (Type::Object, Value::List(items)) if items.len() == 1 => {
             Some("write it without the leading `- `".into())
         }

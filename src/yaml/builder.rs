@@ -1,7 +1,7 @@
-//! Puts keys, values, maps and lists together to documents.
+//! Assembles keys, values, maps and lists into documents.
 //!
-//! In: what the parser met, in order. Out: nodes, and findings for what a text may say in YAML and
-//! we do not take: duplicate keys, too much depth, too many copies. It does not know the text.
+//! In: the parser's events, in order. Out: nodes, and findings for what YAML allows and Capstan
+//! refuses: duplicate keys, too deep nesting, too many copied values. It does not know the text.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -9,10 +9,10 @@ use std::ops::ControlFlow;
 use super::entries::Entries;
 use crate::model::{Finding, Node, Origin, Value};
 
-/// How many findings one file gets; whoever has this many will run the check again anyway.
+/// How many findings one file gets. Whoever has this many fixes some and runs the check again.
 const MAX_FINDINGS: usize = 100;
 
-/// The documents of one file in the making.
+/// The documents of one file while they are read.
 #[derive(Default)]
 pub(super) struct Builder {
     open: Vec<Frame>,
@@ -47,21 +47,21 @@ impl Builder {
         }
     }
 
-    /// Forgets the document that is being read.
+    /// Drops the document that is being read.
     pub(super) fn abandon(&mut self) {
         self.open.clear();
         self.anchors.clear();
         self.root = None;
     }
 
-    /// Takes the document over, unless it is empty.
+    /// Ends the document and keeps it, unless it is empty.
     pub(super) fn end_document(&mut self) {
         let document = self.root.take().filter(|root| root.value != Value::Null);
         self.documents.extend(document);
         self.abandon();
     }
 
-    /// The innermost open collection, when it is a map.
+    /// The innermost open collection, if it is a map.
     pub(super) fn open_entries(&mut self) -> Option<&mut Entries> {
         match &mut self.open.last_mut()?.content {
             Content::Map(entries) => Some(entries),
@@ -83,7 +83,7 @@ impl Builder {
         origin: Origin,
         anchor: usize,
     ) -> ControlFlow<()> {
-        // Nothing is written after the colon, so the key is what a person can point at.
+        // Nothing is written after the colon, so the finding points at the key.
         let key = self
             .open_entries()
             .and_then(|entries| entries.pending_key());
@@ -128,7 +128,7 @@ impl Builder {
                 (Value::Map(map), first)
             }
         };
-        // A block has no opening bracket: what stands first in it opens it.
+        // A block has no opening bracket: it starts where its first entry starts.
         let origin = match first {
             Some(first) if is_empty(&frame.origin) => first,
             _ => frame.origin,
@@ -149,7 +149,7 @@ impl Builder {
         ControlFlow::Continue(())
     }
 
-    /// Puts a value where it belongs, and keeps a copy for the aliases of its anchor.
+    /// Puts a value into the innermost collection, and keeps a copy for the aliases of its anchor.
     fn place(&mut self, node: Node, anchor: usize) -> ControlFlow<()> {
         if anchor != 0 {
             let (values, _) = node.measure();
@@ -187,31 +187,31 @@ fn is_empty(origin: &Origin) -> bool {
 }
 
 fn contains_itself(origin: &Origin) -> Finding {
-    Finding::error("Y01", "the alias stands inside the value that it repeats")
+    Finding::error("Y01", "this alias refers to a value that contains it")
         .at(origin.span())
-        .help("write the inner value out")
+        .help("write the value here instead of the alias")
 }
 
 fn too_deep(origin: &Origin) -> Finding {
     Finding::error(
         "Y05",
         format!(
-            "more than {} maps and lists are nested here",
+            "maps and lists are nested more than {} levels deep",
             Node::MAX_DEPTH
         ),
     )
     .at(origin.span())
-    .help("no Kubernetes object nests this deep; the document is not read")
+    .help("no Kubernetes object nests this deep; the document is skipped")
 }
 
 fn too_many(origin: &Origin) -> Finding {
     Finding::error(
         "Y06",
         format!(
-            "anchors and aliases repeat more than {} values in this file",
+            "anchors and aliases copy more than {} values in this file",
             Node::MAX_COPIES
         ),
     )
     .at(origin.span())
-    .help("write the values out, or use an overlay; the document is not read")
+    .help("write the values out, or use an overlay; the document is skipped")
 }

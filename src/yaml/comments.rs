@@ -1,7 +1,7 @@
 //! The comments of a file.
 //!
-//! In: its text. Out: each comment with its place. What only looks like one, within quotes or in a
-//! block of text, is none: the parser decides. It does not know what a comment is for.
+//! In: its text. Out: each comment with its position. The parser decides what is a comment, so a `#`
+//! within quotes or in a block scalar does not count. It does not know what a comment is for.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ pub struct Comment {
     pub span: Span,
     /// What follows the `#`.
     pub text: String,
-    /// Whether nothing but space stands before it.
+    /// Whether it is alone on its line.
     pub is_alone: bool,
 }
 
-/// The comments of a file in order. Those of a document behind a fault in it are missing.
+/// The comments of a file, in order. After a syntax error, those in the rest of that document are missing.
 #[must_use]
 pub fn comments(path: &Arc<str>, text: &[u8]) -> Vec<Comment> {
     let Ok(text) = std::str::from_utf8(text) else {
         return Vec::new();
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    // What is kept waiting is never more than the file, whose size has a limit.
+    // The parser never buffers more than the file, and the size of a file is limited.
     let options = events::options! {
         emit_comments: true,
         max_buffered_comment_events: usize::MAX,

@@ -1,4 +1,6 @@
-//! One file's text to its documents: follows the parser's events and survives its errors.
+//! Reads the documents of one file and recovers from syntax errors.
+//!
+//! In: the bytes of a file. Out: its documents and findings. It does not know what a document means.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -13,9 +15,9 @@ use super::syntax::{self, number};
 use crate::model::{Finding, Node, Origin, Position, Span, Value};
 
 /// Reads the documents of a file, YAML or JSON. A document that cannot be read becomes a finding
-/// (Y01, Y02, Y05, Y06, Y08) and the others are still here; empty ones are dropped.
+/// (Y01, Y02, Y05, Y06, Y08) and the others are still returned; empty documents are dropped.
 ///
-/// A value that came through an alias or a merge key points at the place where it is written.
+/// A value that comes from an alias or a merge key points at the place where it is written.
 #[must_use]
 pub fn read(path: &Arc<str>, text: &[u8]) -> (Vec<Node>, Vec<Finding>) {
     if let Some(at) = text.iter().position(|byte| *byte == 0) {
@@ -27,12 +29,12 @@ pub fn read(path: &Arc<str>, text: &[u8]) -> (Vec<Node>, Vec<Finding>) {
     }
 }
 
-/// No text of UTF-8 has this byte, and hardly one of UTF-16 is without.
+/// UTF-8 text has no NUL bytes, and UTF-16 text almost always has some.
 fn holds_nul(path: &Arc<str>, before: &[u8]) -> Finding {
     let Position { line, column } = syntax::end_of(&String::from_utf8_lossy(before));
-    Finding::error("Y08", "this file holds a NUL byte; is it UTF-16?")
+    Finding::error("Y08", "the file contains a NUL byte; is it UTF-16?")
         .at(&Span::new(path, line, column, 1))
-        .help("save it as UTF-8")
+        .help("save the file as UTF-8")
 }
 
 fn not_utf8(path: &Arc<str>, text: &[u8], valid: usize) -> Finding {
@@ -42,14 +44,14 @@ fn not_utf8(path: &Arc<str>, text: &[u8], valid: usize) -> Finding {
         format!("byte {} of the file is not UTF-8", valid + 1),
     )
     .at(&Span::new(path, line, column, 1))
-    .help("save the file in the encoding UTF-8")
+    .help("save the file as UTF-8")
 }
 
 struct Reader<'t> {
     path: &'t Arc<str>,
     text: &'t str,
     parser: Parser<'t, StrInput<'t>>,
-    /// Where the last event ended, in bytes: what an error is about lies behind it.
+    /// Where the last event ended, in bytes: a syntax error lies after it.
     read_up_to: usize,
     builder: Builder,
 }
@@ -81,13 +83,13 @@ impl<'t> Reader<'t> {
         self.builder.done()
     }
 
-    /// Abandons the document; false at the end of the file.
+    /// Abandons the document; returns false at the end of the file.
     fn next_document(&mut self) -> bool {
         self.builder.abandon();
         self.parser.proceed_next_document().unwrap_or(false)
     }
 
-    /// Takes in an event; breaks when the document must be abandoned.
+    /// Handles an event; breaks if the document must be abandoned.
     fn event(&mut self, event: Event<'t>, range: events::Span) -> ControlFlow<()> {
         let origin = Origin::new(self.span(range));
         self.read_up_to = range.end.byte_offset().unwrap_or(self.read_up_to);
@@ -115,7 +117,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Takes a `<<` as a merge key when it stands where a key may stand.
+    /// Handles `<<` as a merge key, if it is in the position of a key.
     fn merges(&mut self) -> bool {
         let at_key = |entries: &&mut Entries| entries.at_key();
         let entries = self.builder.open_entries().filter(at_key);
@@ -169,16 +171,16 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The name is not said: people write passwords that begin with `*`.
+/// The message leaves out the name, since people write passwords that begin with `*`.
 fn unknown_anchor(origin: &Origin) -> Finding {
-    Finding::error("Y01", "this alias names an anchor that is not defined above")
+    Finding::error("Y01", "this alias refers to an anchor that is not defined above it")
         .at(origin.span())
-        .help("mark a value with `&` and this name earlier in the same document, or quote the text if it is text")
+        .help("define the anchor with `&` earlier in the same document, or put quotes around the value if it is text")
 }
 
-/// The number is not said: it may stand in a Secret.
+/// The message leaves out the number, since it may be part of a Secret.
 fn beyond_json(origin: &Origin) -> Finding {
-    Finding::error("Y01", "this is not a number that JSON knows")
+    Finding::error("Y01", "JSON cannot represent this number")
         .at(origin.span())
-        .help("quote it if it is text, else write a finite number")
+        .help("write a finite number, or put quotes around the value if it is text")
 }

@@ -1,13 +1,13 @@
-//! The entries of a map in the making.
+//! The entries of a map while it is read.
 //!
-//! In: keys and values in turn. Out: a map with unique keys and what `<<` merged into it. It does not
-//! know in what the map stands.
+//! In: keys and values in turn. Out: a map with unique keys, including what `<<` merges into it. It
+//! does not know where the map is.
 
 use std::collections::HashSet;
 
 use crate::model::{Finding, Key, Map, Node, Value};
 
-/// Keys and values that are coming in.
+/// The keys and values read so far.
 #[derive(Default)]
 pub(super) struct Entries {
     entries: Vec<(Key, Node)>,
@@ -23,7 +23,7 @@ enum Next {
     Key,
     ValueOf(Key),
     Merged,
-    /// The value of a key that was refused.
+    /// The value of a rejected key.
     Dropped,
 }
 
@@ -41,7 +41,7 @@ impl Entries {
         }
     }
 
-    /// The key that came first.
+    /// The first key.
     pub(super) fn first_key(&self) -> Option<&Key> {
         self.entries.first().map(|(key, _)| key)
     }
@@ -51,7 +51,7 @@ impl Entries {
         self.next = Next::Merged;
     }
 
-    /// Takes in a key or a value; a key that is none becomes a finding.
+    /// Adds a key or a value. Something that cannot be a key becomes a finding.
     pub(super) fn put(&mut self, node: Node) -> Option<Finding> {
         let mut refused = None;
         self.next = match std::mem::take(&mut self.next) {
@@ -75,7 +75,7 @@ impl Entries {
         refused
     }
 
-    /// The map, and what was wrong with it; no more than `most` duplicates are named.
+    /// The map and its findings. At most `most` duplicate keys are reported.
     pub(super) fn finish(mut self, most: usize) -> (Map, Vec<Finding>) {
         let mut findings = drop_duplicates(&mut self.entries, most);
         if !self.merged.is_empty() {
@@ -85,7 +85,7 @@ impl Entries {
     }
 }
 
-/// The key a value makes. Kubernetes tools turn booleans and numbers into text.
+/// Turns a value into a key. Kubernetes tools turn booleans and numbers into text.
 fn key(node: &Node) -> Option<Key> {
     let name = match &node.value {
         Value::String(text) => text.clone(),
@@ -98,7 +98,7 @@ fn key(node: &Node) -> Option<Key> {
     Some(Key { name, origin })
 }
 
-/// Keeps the first of equal keys and says so of the others.
+/// Keeps the first of equal keys and reports the others.
 fn drop_duplicates(entries: &mut Vec<(Key, Node)>, most: usize) -> Vec<Finding> {
     let name = |at: &usize| entries[*at].0.name.as_ref();
     let mut order: Vec<usize> = (0..entries.len()).collect();
@@ -119,7 +119,7 @@ fn drop_duplicates(entries: &mut Vec<(Key, Node)>, most: usize) -> Vec<Finding> 
     findings
 }
 
-/// Adds what `<<` brings and the map does not say itself; earlier sources win.
+/// Adds the entries of `<<` that the map does not have itself; earlier sources win.
 fn merge(entries: &mut Vec<(Key, Node)>, merged: Vec<Node>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut names: HashSet<String> = entries
@@ -146,28 +146,28 @@ fn duplicate(key: &Key, first: &Key) -> Finding {
     let line = first.origin.span().start.line;
     Finding::error(
         "Y02",
-        format!("`{}` stands here again, first on line {line}", key.name),
+        format!("duplicate key `{}`; first used on line {line}", key.name),
     )
     .at(key.origin.span())
-    .help("keep one of the two")
+    .help("remove one of the two")
 }
 
 fn not_a_key(node: &Node) -> Finding {
     let (message, help) = match &node.value {
         Value::Null => (
-            "the key before `:` is missing",
-            "write the name of the field",
+            "there is no key before this `:`",
+            "write the name of the field before the `:`",
         ),
         _ => (
-            "a map or list cannot be a key",
-            "quote the text if its brackets belong to it; templates are not expanded",
+            "a key cannot be a map or a list",
+            "put quotes around the text if the brackets are part of it; templates are not expanded",
         ),
     };
     Finding::error("Y01", message).at(node.span()).help(help)
 }
 
 fn not_a_map(node: &Node) -> Finding {
-    Finding::error("Y01", "`<<` takes a map or a list of maps")
+    Finding::error("Y01", "the value of `<<` must be a map or a list of maps")
         .at(node.span())
-        .help("name the anchor of a map, such as `<<: *defaults`")
+        .help("use an alias of a map, such as `<<: *defaults`")
 }

@@ -1,10 +1,10 @@
-//! Text to nodes and back, and never a failure on the way.
+//! Converts between YAML text and nodes. Reading never fails as a whole.
 //!
 //! In: the bytes of one file. Out: its documents as [`Node`](crate::model::Node)s in which every key
 //! and value knows its line and column, and findings for what could not be read. The other way: JSON
 //! values to a YAML stream that Kubernetes tools read back as the same values.
 //!
-//! It does not know: what a document means, or what other files hold.
+//! It does not know what a document means or what other files contain.
 
 mod builder;
 mod comments;

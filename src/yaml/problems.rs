@@ -1,11 +1,11 @@
-//! Files that never became text: what a tree could not take in, said as findings.
+//! Files that were not read, as findings.
 
 use std::sync::Arc;
 
 use crate::model::{Finding, Problem, Span, Tree};
 
-/// Why files of `tree` are absent: Y03 (too large), Y04 (too many), Y07 (a link leads to no file of
-/// the tree), Y08 (unreadable). In order of path.
+/// Findings for the files of `tree` that are missing from it: Y03 (too large), Y04 (too many), Y07 (a
+/// symbolic link to something that is not a file of the tree), Y08 (unreadable). Ordered by path.
 #[must_use]
 pub fn problems(tree: &Tree) -> Vec<Finding> {
     let finding =
@@ -19,26 +19,26 @@ fn describe(path: &str, problem: &Problem) -> Finding {
             let limit = Tree::MAX_FILE_BYTES;
             Finding::error(
                 "Y03",
-                format!("the file has {bytes} bytes, {limit} are allowed"),
+                format!("the file has {bytes} bytes; the limit is {limit}"),
             )
-            .help("split it into several files, or list it in `.capstanignore`")
+            .help("split it into several files, or add it to `.capstanignore`")
         }
         Problem::TooManyFiles(files) => Finding::error(
             "Y04",
-            format!("the tree holds more than {files} files: this one and the next are not read"),
+            format!("the fleet has more than {files} files; this file and those after it are not read"),
         )
-        .help("list folders that hold no Kubernetes objects in `.capstanignore`"),
+        .help("add directories without Kubernetes objects to `.capstanignore`"),
         Problem::LinkLeavesTree => Finding::error(
             "Y07",
-            format!("`{path}` is a link that leads out of the tree, nowhere or in a circle"),
+            format!("`{path}` is a symbolic link that is broken, circular or leads out of the repository"),
         )
         .help(
-            "put the file itself here, or a relative link to a file of this tree: what a commit \
-             means may not depend on anything outside it",
+            "replace it with the file itself, or with a relative link to a file of this repository: the \
+             content of a commit must not depend on anything outside it",
         ),
         Problem::Unreadable(reason) => {
             Finding::error("Y08", format!("the file cannot be read: {reason}"))
-                .help("make it readable, or list it in `.capstanignore`")
+                .help("make it readable, or add it to `.capstanignore`")
         }
     }
 }
@@ -66,9 +66,9 @@ mod tests {
         assert_eq!(
             said,
             [
-                "Y03 a.yaml:1:1 the file has 2000000 bytes, 1048576 are allowed",
-                "Y04 b.yaml:1:1 the tree holds more than 20000 files: this one and the next are not read",
-                "Y07 c.yaml:1:1 `c.yaml` is a link that leads out of the tree, nowhere or in a circle",
+                "Y03 a.yaml:1:1 the file has 2000000 bytes; the limit is 1048576",
+                "Y04 b.yaml:1:1 the fleet has more than 20000 files; this file and those after it are not read",
+                "Y07 c.yaml:1:1 `c.yaml` is a symbolic link that is broken, circular or leads out of the repository",
                 "Y08 d.yaml:1:1 the file cannot be read: permission denied",
             ]
         );

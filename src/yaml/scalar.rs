@@ -27,7 +27,7 @@ pub(super) fn string(text: &str) -> Value {
     Value::String(Cow::Owned(text.to_owned()))
 }
 
-/// Whether YAML reads this as a number that JSON cannot say.
+/// Whether YAML reads this as a number that JSON cannot represent.
 pub(super) fn is_beyond_json(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN")
@@ -49,7 +49,7 @@ fn digits(text: &str, plain: &str) -> Option<Value> {
         None => ("", plain),
     };
     let (digits, radix) = radix(unsigned);
-    // A second sign would pass the standard library's parser.
+    // The standard library's parser would accept a second sign.
     if digits.starts_with(['+', '-']) {
         return None;
     }

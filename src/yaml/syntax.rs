@@ -1,13 +1,13 @@
-//! What the parser says, in words that lead to the fault.
+//! Explains the parser's errors.
 //!
-//! In: an error and the text. Out: the place to look at, a sentence and a help. It does not know what
-//! the text is for.
+//! In: an error and the text. Out: the position of the mistake, a message and help. It does not know
+//! what the text is for.
 
 use serde_saphyr::granit_parser::ErrorKind;
 
 use crate::model::{Node, Position};
 
-/// A syntax error as a person can use it.
+/// A syntax error with its position, message and help.
 pub(super) struct Fault {
     pub(super) id: &'static str,
     pub(super) start: Position,
@@ -15,8 +15,8 @@ pub(super) struct Fault {
     pub(super) help: &'static str,
 }
 
-/// Explains an error that the parser met at `start` of `text`; `unread` begins behind the last thing
-/// it understood.
+/// Explains an error that the parser reported at `start` of `text`; `unread` begins after the last
+/// event that it understood.
 pub(super) fn explain(kind: &ErrorKind, start: Position, text: &str, unread: &str) -> Fault {
     if *kind == ErrorKind::RecursionLimitExceeded {
         return too_deep(start);
@@ -41,31 +41,31 @@ type Words = (&'static str, &'static str);
 
 const TAB: Words = (
     "a tab is used for indentation",
-    "YAML is indented with spaces only: replace the tab",
+    "YAML allows only spaces for indentation: replace the tab with spaces",
 );
 const QUOTE: Words = (
-    "the quote that opens here is not closed as it should be",
-    "add the closing quote, or indent every further line of the text",
+    "this quote is not closed properly",
+    "add the closing quote, or indent every following line of the text",
 );
 
-/// Sentence and help of the mistakes people make.
+/// Message and help for common mistakes.
 fn describe(kind: &ErrorKind) -> Option<Words> {
     use ErrorKind as E;
     let words = match kind {
         E::MappingValueNotAllowed => (
             "a `:` cannot stand here",
-            "quote the text if the `:` belongs to it; else give this key its own line, and look whether the key above lacks its `:` or the space after it",
+            "put quotes around the text if the `:` is part of it; otherwise put this key on its own line, and check that the key above has a `:` followed by a space",
         ),
         E::ExpectedBlockMappingKey | E::InvalidIndentation | E::MappingKeyNotAllowed => (
-            "the indentation fits no map or list that is open here",
+            "this indentation matches no open map or list",
             "indent this line like the other keys of its map",
         ),
         E::ExpectedBlockSequenceEntry => (
-            "a list goes on here without `- `",
-            "begin the line with `- `, or indent it like the keys of the map it belongs to",
+            "this list item does not start with `- `",
+            "start the line with `- `, or indent it like the keys of the map it belongs to",
         ),
         E::BlockSequenceEntryNotAllowed => (
-            "a list cannot begin here",
+            "a list cannot start here",
             "put the `- ` on a line of its own",
         ),
         E::SimpleKeyExpected | E::InvalidSimpleKey => (
@@ -74,33 +74,32 @@ fn describe(kind: &ErrorKind) -> Option<Words> {
         ),
         E::InvalidColonPlacement => (
             "a `:` cannot stand here",
-            "close the bracket that is open above, or put a comma before this key",
+            "close the open bracket above, or put a comma before this key",
         ),
         E::UnclosedFlowCollection { .. }
         | E::UnexpectedEofFlowSequence
         | E::UnexpectedEofFlowMapping
-        | E::UnexpectedEofImplicitFlowMapping => (
-            "the bracket that opens here is never closed",
-            "add the closing bracket",
-        ),
+        | E::UnexpectedEofImplicitFlowMapping => {
+            ("this bracket is never closed", "add the closing bracket")
+        }
         E::MisplacedFlowCollectionEnd | E::MismatchedFlowCollectionEnd { .. } => (
-            "this bracket closes nothing that is open",
-            "remove it, or look for the bracket that should open above",
+            "this closing bracket has no matching opening bracket",
+            "remove it, or add the missing opening bracket above",
         ),
         E::ExpectedFlowMappingSeparator | E::ExpectedFlowSequenceSeparator => (
-            "a comma or the closing bracket is missing before this",
+            "expected a comma or a closing bracket before this",
             "separate the entries between brackets with commas",
         ),
         E::UnexpectedCharacter { .. } => (
-            "no text without quotes can begin with this character",
+            "unquoted text cannot start with this character",
             "put the text in quotes",
         ),
         E::UnknownQuotedScalarEscape | E::InvalidQuotedScalarHexEscape => (
-            "double quotes give `\\` a meaning, and this one has none",
-            "write `\\\\`, or use single quotes",
+            "this is not a valid escape sequence in double quotes",
+            "write `\\\\` for a backslash, or use single quotes",
         ),
         E::InvalidTrailingDoubleQuotedScalar | E::InvalidTrailingSingleQuotedScalar => (
-            "text follows the closing quote",
+            "there is text after the closing quote",
             "put all of the text inside the quotes",
         ),
         _ => return None,
@@ -113,10 +112,10 @@ fn too_deep(start: Position) -> Fault {
         id: "Y05",
         start,
         message: format!(
-            "more than {} maps and lists are nested here",
+            "maps and lists are nested more than {} levels deep",
             Node::MAX_DEPTH
         ),
-        help: "no Kubernetes object nests this deep; the document is not read",
+        help: "no Kubernetes object nests this deep; the document is skipped",
     }
 }
 
@@ -125,12 +124,12 @@ fn in_its_own_words(kind: &ErrorKind, start: Position) -> Fault {
         id: "Y01",
         start,
         message: kind.to_string(),
-        help: "look at the line above as well: the fault often begins there",
+        help: "check the line above as well: the mistake is often there",
     }
 }
 
-/// The tab that the parser stumbled over: in the indentation of `line`, or of a line below when it
-/// complained of a tab.
+/// The tab that the parser rejected: in the indentation of `line`, or of a later line if the error
+/// is about a tab.
 fn tab_in_the_way(kind: &ErrorKind, text: &str, line: u32) -> Option<Position> {
     use ErrorKind as E;
     let lines = match kind {
@@ -158,7 +157,7 @@ fn tab_in_the_way(kind: &ErrorKind, text: &str, line: u32) -> Option<Position> {
     })
 }
 
-/// The quote that the parser found no proper end for: the first in `unread`, the end of `text`.
+/// The quote that is not closed properly: the first in `unread`, which is the end of `text`.
 fn opening_quote(kind: &ErrorKind, text: &str, unread: &str) -> Option<Position> {
     use ErrorKind as E;
     let (E::UnclosedQuotedScalar
@@ -171,7 +170,7 @@ fn opening_quote(kind: &ErrorKind, text: &str, unread: &str) -> Option<Position>
     Some(end_of(&text[..at]))
 }
 
-/// The place behind the last character of `text`.
+/// The position after the last character of `text`.
 pub(super) fn end_of(text: &str) -> Position {
     let lines = text.matches('\n').count();
     let columns = text.chars().rev().take_while(|c| *c != '\n').count();
@@ -181,7 +180,7 @@ pub(super) fn end_of(text: &str) -> Position {
     }
 }
 
-/// A count as positions have it.
+/// A count as a line or column number.
 pub(super) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

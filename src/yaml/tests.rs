@@ -11,7 +11,7 @@ fn parse(text: &str) -> (Vec<Node>, Vec<Finding>) {
     read(&Arc::from("f.yaml"), text.as_bytes())
 }
 
-/// The one document of a text that is free of faults.
+/// The one document of a text that is without errors.
 #[track_caller]
 fn one(text: &str) -> Node {
     let (mut documents, findings) = parse(text);
@@ -148,7 +148,7 @@ quoted: {'<<': 1}
 *more : 5
 ";
     let (documents, findings) = parse(text);
-    assert_eq!(findings[0].message, "a map or list cannot be a key");
+    assert_eq!(findings[0].message, "a key cannot be a map or a list");
     let node = &documents[0];
     let json = node.to_json();
     assert_eq!(json["one"], json!({"image": "x", "size": 3}));
@@ -188,42 +188,45 @@ fn faults_are_named_where_they_are() {
         ("a: x\n \tb: 2\n", "Y01 2:2 a tab is used for indentation"),
         (
             "a:\n  b: 1\n c: 2\n",
-            "Y01 3:2 the indentation fits no map or list that is open here",
+            "Y01 3:2 this indentation matches no open map or list",
         ),
         ("a: b: c\n", "Y01 1:5 a `:` cannot stand here"),
         ("a\nb: 1\n", "Y01 2:2 a `:` cannot stand here"),
-        ("- a\nb: 1\n", "Y01 2:1 a list goes on here without `- `"),
-        ("a: - b\n", "Y01 1:4 a list cannot begin here"),
+        (
+            "- a\nb: 1\n",
+            "Y01 2:1 this list item does not start with `- `",
+        ),
+        ("a: - b\n", "Y01 1:4 a list cannot start here"),
         (
             "a: *nope\n",
-            "Y01 1:4 this alias names an anchor that is not defined above",
+            "Y01 1:4 this alias refers to an anchor that is not defined above it",
         ),
         (
             "a: &x [*x]\n",
-            "Y01 1:8 the alias stands inside the value that it repeats",
+            "Y01 1:8 this alias refers to a value that contains it",
         ),
         (
             "a: 1\nb: \"foo\nc: 2\n",
-            "Y01 2:4 the quote that opens here is not closed as it should be",
+            "Y01 2:4 this quote is not closed properly",
         ),
-        (
-            "a: 'x\n",
-            "Y01 1:4 the quote that opens here is not closed as it should be",
-        ),
-        (
-            "a: {b: 1\n",
-            "Y01 1:4 the bracket that opens here is never closed",
-        ),
+        ("a: 'x\n", "Y01 1:4 this quote is not closed properly"),
+        ("a: {b: 1\n", "Y01 1:4 this bracket is never closed"),
         ("a: [\n  1\nb: 2\n", "Y01 3:2 a `:` cannot stand here"),
-        ("a: }\n", "Y01 1:4 this bracket closes nothing that is open"),
+        (
+            "a: }\n",
+            "Y01 1:4 this closing bracket has no matching opening bracket",
+        ),
         (
             "a: @x\n",
-            "Y01 1:4 no text without quotes can begin with this character",
+            "Y01 1:4 unquoted text cannot start with this character",
         ),
-        ("a: .inf\n", "Y01 1:4 this is not a number that JSON knows"),
-        ("a: 1\n: 2\n", "Y01 2:1 the key before `:` is missing"),
-        ("{{ x }}: 1\n", "Y01 1:2 a map or list cannot be a key"),
-        ("<<: 1\n", "Y01 1:5 `<<` takes a map or a list of maps"),
+        ("a: .inf\n", "Y01 1:4 JSON cannot represent this number"),
+        ("a: 1\n: 2\n", "Y01 2:1 there is no key before this `:`"),
+        ("{{ x }}: 1\n", "Y01 1:2 a key cannot be a map or a list"),
+        (
+            "<<: 1\n",
+            "Y01 1:5 the value of `<<` must be a map or a list of maps",
+        ),
     ];
     for (text, expected) in table {
         assert_eq!(
@@ -240,9 +243,9 @@ fn all_duplicate_keys_are_found_and_the_first_value_stays() {
     assert_eq!(
         said(text),
         [
-            "Y02 2:11 `x` stands here again, first on line 2",
-            "Y02 3:1 `a` stands here again, first on line 1",
-            "Y02 4:1 `a` stands here again, first on line 1",
+            "Y02 2:11 duplicate key `x`; first used on line 2",
+            "Y02 3:1 duplicate key `a`; first used on line 1",
+            "Y02 4:1 duplicate key `a`; first used on line 1",
         ]
     );
     assert_eq!(parse(text).0[0].to_json(), json!({"a": 1, "b": {"x": 1}}));
@@ -265,8 +268,8 @@ fn a_broken_document_leaves_the_others_alone() {
     assert_eq!(
         said(text),
         [
-            "Y01 3:4 the bracket that opens here is never closed",
-            "Y01 9:4 this alias names an anchor that is not defined above",
+            "Y01 3:4 this bracket is never closed",
+            "Y01 9:4 this alias refers to an anchor that is not defined above it",
         ]
     );
 }
@@ -465,9 +468,9 @@ fn a_nul_byte_is_one_finding_that_thinks_of_utf_16() {
         assert_eq!(documents, []);
         assert_eq!(findings.len(), 1, "{findings:?}");
         assert_eq!(findings[0].id, "Y08");
-        let said = "this file holds a NUL byte; is it UTF-16?";
+        let said = "the file contains a NUL byte; is it UTF-16?";
         assert_eq!(findings[0].message, said);
-        assert_eq!(findings[0].help.as_deref(), Some("save it as UTF-8"));
+        assert_eq!(findings[0].help.as_deref(), Some("save the file as UTF-8"));
         assert_eq!(findings[0].span.as_ref().unwrap().to_string(), place);
     }
 }

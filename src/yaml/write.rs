@@ -1,15 +1,15 @@
-//! JSON values to a YAML stream.
+//! Writes JSON values as a YAML stream.
 //!
 //! In: documents. Out: text, the same for the same values, that Kubernetes tools read back as the
-//! same values: strings that YAML 1.1 would take for something else are quoted.
+//! same values: strings that YAML 1.1 would read as another type are quoted.
 
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value as Json;
 use serde_saphyr::LitStr;
 
-/// What stands first in an object; the rest of its keys is sorted.
+/// The keys that come first in an object; the others are sorted.
 const OF_OBJECTS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
-/// What stands first in metadata.
+/// The keys that come first in metadata.
 const OF_METADATA: &[&str] = &["name"];
 
 /// Writes documents as one stream, with `---` between them.
@@ -22,17 +22,17 @@ pub fn write(documents: &[Json]) -> String {
 fn document(json: &Json) -> String {
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     serde_saphyr::to_string_with_options(&Ordered::new("", json), options)
-        .expect("JSON has only what YAML can say")
+        .expect("YAML can represent every JSON value")
 }
 
-/// A JSON value that writes its keys in our order.
+/// A JSON value that serializes its keys in our order.
 struct Ordered<'a> {
     json: &'a Json,
     first: &'static [&'static str],
 }
 
 impl<'a> Ordered<'a> {
-    /// The value that stands under `key`.
+    /// The value of `key`.
     fn new(key: &str, json: &'a Json) -> Self {
         let is_object = json.get("apiVersion").is_some() && json.get("kind").is_some();
         let first = match key {
@@ -65,7 +65,7 @@ impl Serialize for Ordered<'_> {
     }
 }
 
-/// Whether to write a text line by line (`|`). Readers differ where lines begin or end with blanks.
+/// Whether to write a string as a block scalar (`|`). Parsers disagree when a line begins or ends with blanks.
 fn reads_well_as_block(text: &str) -> bool {
     let is_tame = |line: &str| {
         !line.starts_with('\t') && !line.ends_with([' ', '\t']) && !line.contains(is_control)
@@ -77,7 +77,7 @@ fn reads_well_as_block(text: &str) -> bool {
         && lines.split('\n').all(is_tame)
 }
 
-/// Whether a character is a line break to some readers, or not printable.
+/// Whether some parsers treat a character as a line break, or it is not printable.
 fn is_control(c: char) -> bool {
     (c.is_control() && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }

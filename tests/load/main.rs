@@ -69,10 +69,10 @@ fn main() {
         .filter(|word| !word.starts_with('-'))
         .collect();
     let is_asked = |part: &str| asked.is_empty() || asked.iter().any(|word| word == part);
-    let on_stage = |act: &dyn Fn(&Stage<'_>)| {
+    let with_fixture = |act: &dyn Fn(&Fixture<'_>)| {
         if let Some(server) = Kubernetes::own() {
             let dir = tempfile::tempdir().unwrap();
-            act(&Stage {
+            act(&Fixture {
                 runtime: &runtime,
                 server: &server,
                 dir,
@@ -84,25 +84,25 @@ fn main() {
         println!("|---|---|---|---|---|---|---|");
         for load in [Load::Sets, Load::Maps] {
             for who in [Who::Loop, Who::Capstan, Who::Kubectl] {
-                on_stage(&|stage| stage.run(load, who));
+                with_fixture(&|fixture| fixture.run(load, who));
             }
         }
     }
     if is_asked("steady") {
-        on_stage(&|stage| stage.steady());
+        with_fixture(&|fixture| fixture.steady());
     }
     if is_asked("wake") {
-        on_stage(&|stage| stage.wake());
+        with_fixture(&|fixture| fixture.wake());
     }
 }
 
-struct Stage<'a> {
+struct Fixture<'a> {
     runtime: &'a Runtime,
     server: &'a Kubernetes,
     dir: tempfile::TempDir,
 }
 
-impl Stage<'_> {
+impl Fixture<'_> {
     fn run(&self, load: Load, who: Who) {
         let mut objects = objects(load);
         self.row(load, who, "first", &objects);

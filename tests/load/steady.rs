@@ -11,7 +11,7 @@ use kube::Api;
 use kube::api::ListParams;
 
 use super::process::costs;
-use super::{Load, MAPS, Stage, objects, write_files};
+use super::{Fixture, Load, MAPS, objects, write_files};
 
 /// How long nothing happens, in seconds; `CAPSTAN_STEADY` says otherwise.
 const STEADY: u64 = 60;
@@ -21,7 +21,7 @@ const STARTED: Duration = Duration::from_secs(20);
 /// Where the fleet's ConfigMap is.
 const NAMESPACE: &str = "capstan-system";
 
-impl Stage<'_> {
+impl Fixture<'_> {
     /// Prints what the daemon asks, and takes.
     pub(super) fn steady(&self) {
         write_files(self.dir.path(), &objects(Load::Maps));

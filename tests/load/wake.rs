@@ -24,7 +24,7 @@ use serde_json::{Value as Json, json};
 
 use tokio::sync::{Notify, oneshot};
 
-use super::{AT_ONCE, Stage, object};
+use super::{AT_ONCE, Fixture, object};
 
 const PAIRS: usize = 1_000;
 
@@ -57,7 +57,7 @@ impl Log {
     }
 }
 
-impl Stage<'_> {
+impl Fixture<'_> {
     /// Prints the median and the 99th of 100.
     pub(super) fn wake(&self) {
         let log = Log::new();

@@ -252,7 +252,7 @@ fn graph_and_plan_print() {
     assert!(stdout(&["graph", "tests/corpus/cycle"], 1).contains("ConfigMap/default/a"));
     assert!(
         stdout(&["plan", "examples/quickstart", "--against", "none"], 0)
-            .starts_with("plan: 5 to create; 1 clusters, 50 embedded resources")
+            .starts_with("plan: 5 to create; 1 cluster, 50 embedded resources")
     );
     let plan: serde_json::Value = serde_json::from_str(&stdout(
         &["plan", "examples/quickstart", "--format", "json"],
@@ -402,7 +402,7 @@ fn a_fleet_document_says_whose_files_are_whose() {
     }
     let unclear = document("[{path: teams/a, namespaces: }]");
     let said = stderr(&["validate", &fleet, "--fleet", &unclear], 2);
-    assert!(said.contains("all or nothing"), "{said}");
+    assert!(said.contains("everything or nothing"), "{said}");
     let said = stderr(&["validate", &fleet, "--fleet", "nowhere.yaml"], 2);
     assert!(said.contains("cannot read nowhere.yaml"), "{said}");
 }

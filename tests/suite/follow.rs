@@ -170,7 +170,7 @@ async fn what_is_removed_from_the_fleet_is_told_and_goes_or_stays_as_it_was_mean
     assert_eq!(check.title, "1/1 ready");
     assert_eq!(
         check.summary.trim(),
-        "no longer in the fleet:\n- ConfigMap/default/b: deleted\n- ConfigMap/default/kept: released: it stays in the cluster, no longer part of the fleet"
+        "no longer in the fleet:\n- ConfigMap/default/b: deleted\n- ConfigMap/default/kept: released: it stays in the cluster and is no longer part of the fleet"
     );
     assert_eq!(world.config_maps(), ["a", "kept"]);
 }

@@ -27,33 +27,33 @@ use crate::fleet::tree;
 const SEEDS: u64 = 20;
 const SEEDS_OF_A_CLUSTER: u64 = 10;
 
-/// Numbers that look random and are the same for the same seed (splitmix64).
-struct Dice(Mutex<u64>);
+/// Pseudorandom numbers, the same for the same seed (SplitMix64).
+struct Rng(Mutex<u64>);
 
-impl Dice {
-    /// A number below `sides`.
-    fn roll(&self, sides: usize) -> usize {
+impl Rng {
+    /// A number below `limit`.
+    fn below(&self, limit: usize) -> usize {
         let mut state = self.0.lock().unwrap();
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = *state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) >> 32).unwrap() % sides
+        usize::try_from((mixed ^ (mixed >> 31)) >> 32).unwrap() % limit
     }
 
     fn shuffle<T>(&self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
-            items.swap(at, self.roll(at + 1));
+            items.swap(at, self.below(at + 1));
         }
     }
 }
 
-/// Stands before the simulated API server: requests, answers and news of watches let others go first
-/// as often as the dice say.
+/// Wraps the simulated API server: requests, answers and watch events yield to other tasks a random number
+/// of times.
 #[derive(Clone)]
 struct Shuffle {
-    dice: Arc<Dice>,
-    /// One step back less than this.
+    rng: Arc<Rng>,
+    /// The limit for the number of yields.
     most: usize,
     /// The writes, in the order in which they arrived.
     writes: Arc<Mutex<Vec<String>>>,
@@ -61,16 +61,16 @@ struct Shuffle {
 
 impl Shuffle {
     fn new(seed: u64) -> Self {
-        let dice = Dice(Mutex::new(seed));
+        let rng = Rng(Mutex::new(seed));
         Self {
-            most: [2, 8, 40][dice.roll(3)],
-            dice: Arc::new(dice),
+            most: [2, 8, 40][rng.below(3)],
+            rng: Arc::new(rng),
             writes: Arc::default(),
         }
     }
 
     async fn step_back(&self) {
-        for _ in 0..self.dice.roll(self.most) {
+        for _ in 0..self.rng.below(self.most) {
             tokio::task::yield_now().await;
         }
     }
@@ -117,8 +117,8 @@ fn rehearse(compiled: &Compiled, options: Options, front: impl FnOnce(Router) ->
 
 /// The same with everything shuffled that has no order by itself; and the writes as they came.
 fn shuffled(compiled: &Compiled, mut options: Options, shuffle: &Shuffle) -> (Said, Vec<String>) {
-    shuffle.dice.shuffle(&mut options.roles);
-    shuffle.dice.shuffle(&mut options.kinds);
+    shuffle.rng.shuffle(&mut options.roles);
+    shuffle.rng.shuffle(&mut options.kinds);
     let said = rehearse(compiled, options, |server| shuffle.before(server));
     let writes = std::mem::take(&mut *shuffle.writes.lock().unwrap());
     (said, writes)
@@ -267,7 +267,7 @@ fn a_crowd_is_said_the_same_whoever_comes_first_however_its_files_are_ordered() 
     let mut orders = BTreeSet::new();
     for seed in 0..SEEDS {
         let shuffle = Shuffle::new(seed);
-        shuffle.dice.shuffle(&mut crowd);
+        shuffle.rng.shuffle(&mut crowd);
         let (said, writes) = shuffled(&fleet(&crowd), options(), &shuffle);
         assert_same(&said, &plain, seed);
         assert!(orders.insert(writes), "seed {seed} shuffled nothing");

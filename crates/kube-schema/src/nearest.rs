@@ -1,8 +1,8 @@
-//! The name that was probably meant.
+//! Suggests the name that was probably meant.
 
 /// The one of `known` that `name` is probably a misspelling of. A name that differs only in case wins
-/// over all others (`autoscaling` for `autoScaling`); else at most a third of the letters may be
-/// wrong, missing, too many or swapped, and the nearest wins, the first of equals.
+/// over all others (`autoscaling` for `autoScaling`); otherwise at most a third of the letters may be
+/// wrong, missing, superfluous or swapped, and the nearest name wins, the first of equals.
 #[must_use]
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();

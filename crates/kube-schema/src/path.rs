@@ -1,4 +1,4 @@
-//! The way from the root of a document to one value in it.
+//! The path from the root of a document to one of its values.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum Segment {
 pub struct Path(pub Vec<Segment>);
 
 impl Path {
-    /// Reads dotted keys (`spec.api.visibility`); keys that hold a dot cannot be written this way.
+    /// Parses dotted keys (`spec.api.visibility`); keys that contain a dot cannot be written this way.
     #[must_use]
     pub fn dotted(text: &str) -> Self {
         Self(
@@ -27,13 +27,13 @@ impl Path {
         )
     }
 
-    /// This path, one key longer.
+    /// This path with a key appended.
     #[must_use]
     pub fn key(&self, key: impl Into<String>) -> Self {
         self.with(Segment::Key(key.into()))
     }
 
-    /// This path, one index longer.
+    /// This path with an index appended.
     #[must_use]
     pub fn index(&self, index: usize) -> Self {
         self.with(Segment::Index(index))

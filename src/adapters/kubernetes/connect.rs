@@ -1,38 +1,38 @@
-//! The way to a real cluster.
+//! Connects to a cluster.
 //!
-//! In: what the user says of it. Out: a client, which repeats requests that an overloaded server
-//! turned away (429, 503, 504) and honours its `Retry-After`. It does not know: what the client is for.
+//! In: the user's choice of a cluster. Out: a client, which repeats requests that an overloaded server
+//! rejected (429, 503, 504) and honours its `Retry-After`. It does not know what the client is for.
 
 use std::path::PathBuf;
 
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
-/// Which cluster is meant. With neither field: the one this process runs in, else the one that
-/// `KUBECONFIG` or `~/.kube/config` names, as with kubectl.
+/// The choice of a cluster. Without either field: the cluster that this process runs in, or the one in
+/// `KUBECONFIG` or `~/.kube/config`, as with kubectl.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// A kubeconfig file.
     pub kubeconfig: Option<PathBuf>,
-    /// A context in it, other than its current one.
+    /// A context in it other than its current one.
     pub context: Option<String>,
 }
 
-/// No client can be made, in words for people.
+/// No client can be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// Nothing says where a cluster is.
+    /// No cluster is configured.
     #[error(
-        "there is no cluster to talk to: this process runs in none, and {}; give --kubeconfig FILE",
+        "no cluster is configured: this process does not run in a cluster, and {}; use --kubeconfig FILE",
         plain(.0)
     )]
     Nowhere(KubeconfigError),
     /// The file cannot be used.
-    #[error("the kubeconfig cannot be read: {}", plain(.0))]
+    #[error("cannot read the kubeconfig: {}", plain(.0))]
     File(Box<KubeconfigError>),
-    /// The context is not there.
+    /// The context does not exist.
     #[error(
-        "the kubeconfig {file} has no context {wanted:?}; it has {known}: give one of these with --context"
+        "the kubeconfig {file} has no context {wanted:?}; it has {known}: choose one of them with --context"
     )]
     Context {
         /// Which file it is.
@@ -42,22 +42,22 @@ pub enum ConnectError {
         /// What there is.
         known: String,
     },
-    /// What the kubeconfig says does not work, such as its certificates.
+    /// Something in the kubeconfig does not work, such as its certificates.
     #[error("the kubeconfig cannot be used: {0}")]
     Credentials(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The library's wording quotes paths as Rust does, and shows the lines of a file that is none: they may
-/// hold a token.
+/// The library's message quotes paths as Rust does, and shows the lines of an invalid file, which may
+/// contain a token.
 fn plain(error: &KubeconfigError) -> String {
     match error {
-        KubeconfigError::Parse(_) => format!("it is no YAML of a kubeconfig{}", place(error)),
+        KubeconfigError::Parse(_) => format!("it is not a kubeconfig in YAML{}", place(error)),
         KubeconfigError::ReadConfig(cause, path) => format!("{}: {cause}", path.display()),
         other => other.to_string(),
     }
 }
 
-/// Where a kubeconfig could not be read further; empty where nobody knows.
+/// The position at which parsing a kubeconfig failed; empty if unknown.
 pub(super) fn place(error: &KubeconfigError) -> String {
     let location = match error {
         KubeconfigError::Parse(cause) => cause.location(),
@@ -72,10 +72,10 @@ pub(super) fn place(error: &KubeconfigError) -> String {
     })
 }
 
-/// A client for the cluster that is meant. Nothing is sent yet.
+/// A client for the chosen cluster. No request is sent yet.
 ///
 /// # Errors
-/// When there is no kubeconfig, or it cannot be used.
+/// If there is no kubeconfig, or it cannot be used.
 pub async fn connect(access: &Access) -> Result<Client, ConnectError> {
     let config = match (&access.kubeconfig, &access.context) {
         (None, None) => match Config::incluster() {
@@ -90,12 +90,12 @@ pub async fn connect(access: &Access) -> Result<Client, ConnectError> {
     Client::try_from(config).map_err(|error| ConnectError::Credentials(Box::new(error)))
 }
 
-/// What is wrong with a token that is not sound.
-pub(super) const TOKEN: &str = "its token has characters that none has, such as a line break";
+/// The message for an invalid token.
+pub(super) const TOKEN: &str = "its token contains invalid characters, such as a line break";
 
-/// Whether the token fits into a request, if there is one. Making a client of one that does not panics.
+/// Whether the token, if there is one, fits into a request. Otherwise making a client would panic.
 pub(super) fn is_token_sound(config: &Config) -> bool {
-    // Otherwise the token is not shown.
+    // The error would show the token.
     let user = serde_json::to_value(&config.auth_info).unwrap_or_default();
     let token = user["token"].as_str().unwrap_or_default();
     http::HeaderValue::from_str(token).is_ok()
@@ -167,7 +167,7 @@ contexts: [{name: one, context: {cluster: one, user: me, namespace: here}}, {nam
         let missing = refused(connected(KUBECONFIG, Some("three")).await);
         assert!(
             missing.ends_with(
-                " has no context \"three\"; it has one, two: give one of these with --context"
+                " has no context \"three\"; it has one, two: choose one of them with --context"
             ),
             "{missing}"
         );
@@ -192,7 +192,7 @@ contexts: [{name: one, context: {cluster: one, user: me, namespace: here}}, {nam
         };
         let error = connect(&access).await.err().unwrap().to_string();
         assert!(
-            error.starts_with("the kubeconfig cannot be read: no/such/file: "),
+            error.starts_with("cannot read the kubeconfig: no/such/file: "),
             "{error}"
         );
     }

@@ -1,4 +1,4 @@
-//! What can go wrong between us and a cluster.
+//! Errors of requests to a cluster.
 
 use std::time::Duration;
 
@@ -7,73 +7,73 @@ use crate::api::suppliers;
 use crate::model::{ErrorClass, ObjectId};
 use crate::plan::{Foreign, NotOurs, Withheld};
 
-/// A request to the cluster that failed, in words for people.
+/// A request to the cluster that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The API server answered with a refusal.
+    /// The API server refused the request.
     #[error("{object}: {}", Refusal::of(.status))]
     Refused {
-        /// The object that was written.
+        /// The object of the request.
         object: ObjectId,
-        /// What the API server said.
+        /// The API server's answer.
         status: Box<kube::core::Status>,
     },
     /// The API server does not serve the kind at this version.
     #[error("{object}: {}", not_served(.object, .version, .served))]
     NotServed {
-        /// The object that was to be written.
+        /// The object of the request.
         object: ObjectId,
-        /// The version that was asked for.
+        /// The requested version.
         version: String,
-        /// The versions at which the kind is served.
+        /// The versions that are served.
         served: Vec<String>,
     },
-    /// The API server could not be reached or did not answer as one.
+    /// The API server could not be reached, or did not answer like one.
     #[error("{object}: {}", unreachable(.source))]
     Unreachable {
-        /// The object the request was about.
+        /// The object of the request.
         object: ObjectId,
-        /// What the client said.
+        /// The client's error.
         source: Box<kube::Error>,
     },
     /// The API server did not answer in time.
     #[error("{object}: the cluster did not answer within {} s", .patience.as_secs())]
     Silent {
-        /// The object the request was about.
+        /// The object of the request.
         object: ObjectId,
-        /// How long it was waited for.
+        /// How long Capstan waited.
         patience: Duration,
     },
-    /// The object is there and not ours.
+    /// The object exists and does not belong to the fleet.
     #[error("{object}: {foreign}")]
     Foreign {
-        /// The object that was to be written.
+        /// The object of the request.
         object: ObjectId,
-        /// Whose it is.
+        /// Who it belongs to.
         foreign: Foreign,
     },
-    /// The change is not sent.
+    /// Capstan does not send the change.
     #[error("{object}: {withheld}")]
     Withheld {
-        /// The object that was to be written.
+        /// The object of the request.
         object: ObjectId,
         /// Why.
         withheld: Withheld,
     },
-    /// The parent of the ApplySet is not ours.
+    /// The parent of the ApplySet does not belong to the fleet.
     #[error("{0}")]
     Parent(NotOurs),
-    /// The request could not be made of the object, or its making failed.
-    #[error("{object}: no request can be made of it: {cause}")]
+    /// The request could not be built, or failed inside Capstan.
+    #[error("{object}: cannot build the request: {cause}")]
     Unsendable {
-        /// The object that was to be written.
+        /// The object of the request.
         object: ObjectId,
         /// Why.
         cause: String,
     },
 }
 
-/// What is served instead, or who supplies the kind.
+/// Which versions are served instead, or who supplies the kind.
 fn not_served(object: &ObjectId, version: &str, served: &[String]) -> String {
     let ObjectId { group, kind, .. } = object;
     let api_version = |version: &str| match group.as_str() {
@@ -86,20 +86,20 @@ fn not_served(object: &ObjectId, version: &str, served: &[String]) -> String {
     );
     match served {
         [] => format!(
-            "{missing}, nor any other version of it: {}. It is applied once it is served",
+            "{missing} or any other version of it: {}. The object is applied once the kind is served",
             suppliers::help(group, kind)
         ),
         served => {
             let served: Vec<String> = served.iter().map(|one| api_version(one)).collect();
             format!(
-                "{missing}, but {}: write one that is served as its apiVersion, or install the version. It is applied once it is served",
+                "{missing}, only {}: use a served version as its apiVersion, or install this version. The object is applied once the version is served",
                 served.join(", ")
             )
         }
     }
 }
 
-/// What a failed request means, whatever it was about, and what to do about it.
+/// What a failed request means, independent of its object, and how to react.
 #[must_use]
 pub fn trouble(error: &kube::Error) -> (ErrorClass, String) {
     match error {
@@ -111,14 +111,14 @@ pub fn trouble(error: &kube::Error) -> (ErrorClass, String) {
     }
 }
 
-/// What lies beneath: the layers above it only repeat that a request failed.
+/// The innermost error: the layers above it only repeat that a request failed.
 fn unreachable(error: &kube::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
     format!(
-        "the cluster cannot be reached: {cause}. See whether it is up, and whether the kubeconfig names its address"
+        "cannot reach the cluster: {cause}. Check that it is running, and that the address in the kubeconfig is correct"
     )
 }
 
@@ -139,7 +139,7 @@ impl Error {
         }
     }
 
-    /// The object it is about; none of the parent.
+    /// The object of the request; `None` if it was about the parent.
     const fn object(&self) -> Option<&ObjectId> {
         match self {
             Self::Refused { object, .. }
@@ -153,8 +153,8 @@ impl Error {
         }
     }
 
-    /// The same in words, of another object: what is wrong with a kind is wrong with all its objects,
-    /// whichever of them was asked about.
+    /// The same error for another object of the kind: a problem with a kind affects all its objects,
+    /// whichever of them the request was about.
     pub(super) fn of(&self, other: &ObjectId) -> String {
         let said = self.to_string();
         let object = self.object().map(|object| format!("{object}: "));
@@ -164,7 +164,7 @@ impl Error {
         }
     }
 
-    /// What to do about it.
+    /// How to react.
     #[must_use]
     pub fn class(&self) -> ErrorClass {
         match self {
@@ -191,7 +191,7 @@ impl Error {
         )
     }
 
-    /// How long the API server asked us to wait.
+    /// How long the API server asked Capstan to wait.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused { status, .. } => {
@@ -220,14 +220,14 @@ mod tests {
     fn a_kind_that_is_not_served_is_told_with_what_is() {
         let said = not_served("keyvault.azure.com", "v1", &["v2", "v3"]);
         assert!(
-            said.starts_with("Vault/ns/v: the cluster does not serve Vault of keyvault.azure.com/v1, but keyvault.azure.com/v2, keyvault.azure.com/v3: "),
+            said.starts_with("Vault/ns/v: the cluster does not serve Vault of keyvault.azure.com/v1, only keyvault.azure.com/v2, keyvault.azure.com/v3: "),
             "{said}"
         );
         let said = not_served("keyvault.azure.com", "v1", &[]);
         assert!(said.contains("Azure Service Operator"), "{said}");
         let said = not_served("", "v2", &["v1"]);
         assert!(
-            said.contains("does not serve Vault of v2, but v1: "),
+            said.contains("does not serve Vault of v2, only v1: "),
             "{said}"
         );
     }

@@ -1,7 +1,7 @@
-//! Applying a plan to a cluster and seeing what becomes of it.
+//! Applies a plan to a cluster and follows the result.
 //!
 //! In: a [`Plan`](crate::plan::Plan) and a `kube::Client`. Out: [`Progress`](crate::plan::Progress)
-//! events, one whenever an object of the plan, or a resource embedded in one, reaches another state.
+//! events, one whenever the state of an object of the plan, or of a resource embedded in one, changes.
 //!
 //! ```text
 //! plan ─► runner ─► apply (server-side) ─┐
@@ -10,9 +10,9 @@
 //! ```
 //!
 //! Nothing is polled: a step starts when the watch event that satisfies its last predecessor
-//! arrives. It does not know: where the plan came from, who reads the progress.
+//! arrives. It does not know where the plan came from or who reads the progress.
 //!
-//! [`survey`] stands beside it: it reads once what the cluster holds of fleets, and writes nothing.
+//! [`survey`] is separate: it reads once what the cluster has of fleets, and writes nothing.
 
 mod compare;
 mod connect;

@@ -1,7 +1,7 @@
-//! What an API server means when it refuses, and what to do about it. Pure.
+//! What an API server means when it refuses a request, and what to do about it. Pure.
 //!
-//! In: the status it answered with. Out: what to do as a class, and one sentence for people. It does
-//! not know: which object the request was about.
+//! In: the status it answered with. Out: an error class, and a message for people. It does not know
+//! which object the request was about.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use kube::core::Status;
 
 use crate::model::ErrorClass;
 
-/// What is needed of every kind: controllers make some of them, and the fleet only looks.
+/// The verbs needed on every kind: controllers create some of the objects, and the fleet only reads those.
 const READS: [&str; 3] = ["get", "list", "watch"];
-/// What is needed besides of the kinds that the fleet has itself.
+/// The verbs needed in addition on the kinds of the fleet's own objects.
 const WRITES: [&str; 3] = ["create", "patch", "delete"];
 
-/// A refusal that was understood.
+/// A refusal with its cause.
 pub(super) struct Refusal<'a> {
     status: &'a Status,
     cause: Cause<'a>,
@@ -22,34 +22,34 @@ pub(super) struct Refusal<'a> {
 
 #[derive(Clone, Copy)]
 enum Cause<'a> {
-    /// It does not know who asks.
+    /// The credentials are not valid.
     Credentials,
-    /// Who asks lacks a right.
+    /// The user lacks a permission.
     Permission(Right<'a>),
-    /// A quota has no room left.
+    /// A quota is exhausted.
     Quota,
     /// The namespace is being deleted.
     Ending,
-    /// There is no such namespace.
+    /// The namespace does not exist.
     NoNamespace(&'a str),
-    /// A policy or a webhook of the cluster says no.
+    /// A policy or a webhook of the cluster denied the request.
     Policy,
-    /// A webhook of the cluster does not answer.
+    /// A webhook of the cluster cannot be called.
     Webhook,
     /// Another manager owns a field.
     Conflict,
-    /// Something else.
+    /// Anything else.
     Other,
 }
 
-/// What somebody may not do.
+/// A missing permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Right<'a> {
     user: &'a str,
     verb: &'a str,
     resource: &'a str,
     group: &'a str,
-    /// Empty at the scope of the cluster.
+    /// Empty for the whole cluster.
     namespace: &'a str,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Refusal<'a> {
             401 => Cause::Credentials,
             403 if says("because it is being terminated") => Cause::Ending,
             403 if says("exceeded quota: ") || says("status unknown for quota: ") => Cause::Quota,
-            // Two requests counted against it at once.
+            // Two requests changed its usage at the same time.
             409 if details.is_some_and(|about| about.kind == "resourcequotas") => Cause::Quota,
             409 if says("Apply failed with ") => Cause::Conflict,
             404 if details.is_some_and(|about| about.kind == "namespaces") => {
@@ -90,8 +90,8 @@ impl<'a> Refusal<'a> {
 }
 
 /// API servers answer 500 to an apply that does not fit the kind's schema (kubernetes issue 122480),
-/// to one of an object that no longer fits, and to one of an object with managers of a version that
-/// its definition no longer has.
+/// to an apply to an object that no longer fits it, and to an apply to an object with managers at a
+/// version that its definition no longer has.
 fn is_schema_error(status: &Status) -> bool {
     const OPENINGS: [&str; 3] = [
         "failed to create typed patch object",
@@ -108,28 +108,28 @@ impl fmt::Display for Refusal<'_> {
         let message = &self.status.message;
         match self.cause {
             Cause::Credentials => f.write_str(
-                "the API server does not take the credentials (401 Unauthorized): they have expired, were revoked or are wrong. Give valid ones: a token file is read again within a minute, a kubeconfig when capstan is started again",
+                "the API server does not accept the credentials (401 Unauthorized): they are wrong, expired or revoked. Provide valid ones: Capstan rereads a token file within a minute, and a kubeconfig when it restarts",
             ),
             Cause::Permission(right) => right.fmt(f),
             Cause::Quota => write!(
                 f,
-                "no room in the quota of the namespace: {message}. Raise the quota, or remove what uses it up; it is tried again"
+                "the quota of the namespace is exhausted: {message}. Raise the quota, or remove objects that use it; the request is retried"
             ),
             Cause::Ending => write!(
                 f,
-                "it waits until its namespace is gone and made again: {message}. If that takes long, see what is left in the namespace and which finalizers hold it"
+                "its namespace is being deleted: {message}. It is applied once the namespace is gone and created again. If that takes long, check what is left in the namespace and which finalizers it has"
             ),
             Cause::NoNamespace(name) => write!(
                 f,
-                "there is no namespace {name}: add it to the fleet, or make it"
+                "namespace {name} does not exist: add it to the fleet, or create it"
             ),
             Cause::Policy => write!(
                 f,
-                "a policy of the cluster refused it: {message}. Change the object so that it holds, or have the policy changed"
+                "an admission policy of the cluster denied it: {message}. Change the object to comply, or ask for a change of the policy"
             ),
             Cause::Webhook => write!(
                 f,
-                "a webhook of the cluster does not answer: {message}. See whether what serves it runs; it is tried again"
+                "cannot call a webhook of the cluster: {message}. Check that the webhook's service is running; the request is retried"
             ),
             Cause::Conflict => write!(
                 f,
@@ -151,7 +151,7 @@ impl fmt::Display for Refusal<'_> {
 }
 
 impl<'a> Right<'a> {
-    /// What is missing, as the authorizer of an API server puts it:
+    /// Parses the missing permission from the message of an API server's authorizer:
     /// `User "U" cannot VERB resource "R" in API group "G" in the namespace "N"`, or `at the cluster
     /// scope`.
     fn read(message: &'a str) -> Option<Self> {
@@ -194,15 +194,15 @@ impl fmt::Display for Right<'_> {
         }?;
         if *user == "system:anonymous" {
             return f.write_str(
-                ". No credentials were sent: give a kubeconfig, or a context of it, with a user",
+                ". No credentials were sent: use a kubeconfig, or a context, that has a user",
             );
         }
-        // One right rarely comes alone. Of namespaces the one of the parent is made, and no more.
+        // Usually more than one permission is missing. Capstan creates no namespace but the parent's.
         let (verbs, more) = match *verb {
             verb if READS.contains(&verb) => (
                 READS.join(", "),
                 format!(
-                    "; {} too, if the fleet itself has such objects",
+                    "; also {} if the fleet contains such objects",
                     WRITES.join(", ")
                 ),
             ),
@@ -213,11 +213,11 @@ impl fmt::Display for Right<'_> {
         };
         let role = match *namespace {
             "" => "a ClusterRole",
-            _ => "a Role of that namespace, or a ClusterRole,",
+            _ => "a Role in that namespace, or a ClusterRole,",
         };
         write!(
             f,
-            ". Add to {role} that is bound to it: {{apiGroups: [\"{group}\"], resources: [{resource}], verbs: [{verbs}]}}{more}"
+            ". Add this rule to {role} that is bound to the user: {{apiGroups: [\"{group}\"], resources: [{resource}], verbs: [{verbs}]}}{more}"
         )
     }
 }
@@ -274,16 +274,16 @@ mod tests {
         let message = "clusters.cluster.x-k8s.io \"a\" is forbidden: User \"system:serviceaccount:ci:capstan\" cannot patch resource \"clusters\" in API group \"cluster.x-k8s.io\" in the namespace \"prod\": RBAC: clusterrole.rbac.authorization.k8s.io \"x\" not found";
         assert_eq!(
             said(403, message),
-            "no permission: system:serviceaccount:ci:capstan may not patch clusters.cluster.x-k8s.io in namespace prod. Add to a Role of that namespace, or a ClusterRole, that is bound to it: {apiGroups: [\"cluster.x-k8s.io\"], resources: [clusters], verbs: [get, list, watch, create, patch, delete]}"
+            "no permission: system:serviceaccount:ci:capstan may not patch clusters.cluster.x-k8s.io in namespace prod. Add this rule to a Role in that namespace, or a ClusterRole, that is bound to the user: {apiGroups: [\"cluster.x-k8s.io\"], resources: [clusters], verbs: [get, list, watch, create, patch, delete]}"
         );
         let message = "configmaps is forbidden: User \"jo\" cannot escalate resource \"configmaps\" in API group \"\" at the cluster scope";
         assert_eq!(
             said(403, message),
-            "no permission: jo may not escalate configmaps in the whole cluster. Add to a ClusterRole that is bound to it: {apiGroups: [\"\"], resources: [configmaps], verbs: [escalate]}"
+            "no permission: jo may not escalate configmaps in the whole cluster. Add this rule to a ClusterRole that is bound to the user: {apiGroups: [\"\"], resources: [configmaps], verbs: [escalate]}"
         );
         let list = message.replace("escalate", "list");
         assert!(said(403, &list).ends_with(
-            "verbs: [get, list, watch]}; create, patch, delete too, if the fleet itself has such objects"
+            "verbs: [get, list, watch]}; also create, patch, delete if the fleet contains such objects"
         ));
         let create = message
             .replace("escalate", "create")
@@ -307,7 +307,7 @@ mod tests {
             }
         }
         let down = "Internal error occurred: failed calling webhook \"w.dev\": connection refused";
-        assert!(said(500, down).contains("whether what serves it runs"));
+        assert!(said(500, down).contains("that the webhook's service is running"));
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
             ..status(404, "NotFound", "namespaces \"n\" not found")
         };
         let said = Refusal::of(&missing).to_string();
-        assert!(said.starts_with("there is no namespace n: "), "{said}");
+        assert!(said.starts_with("namespace n does not exist: "), "{said}");
         let counted = Status {
             details: about("resourcequotas"),
             ..status(409, "Conflict", "the object has been modified")

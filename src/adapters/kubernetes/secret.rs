@@ -1,9 +1,9 @@
-//! The way to a cluster whose kubeconfig is in a Secret of another one.
+//! Connects to a cluster whose kubeconfig is in a Secret of another cluster.
 //!
-//! In: a client of the cluster that has the Secret. Out: a client of the cluster that is meant, which
-//! goes on with what the Secret says later. Whoever may write the Secret is trusted with that cluster,
-//! not with this machine: its kubeconfig runs no program and reads no file. Nothing of it is ever told,
-//! the words of libraries about it included, which may quote it; only where in it the fault is.
+//! In: a client of the cluster with the Secret. Out: a client of the other cluster, which follows later
+//! changes of the Secret. Whoever may write the Secret is trusted with that cluster, not with this
+//! machine: its kubeconfig must not run a program or read a file. Nothing from it is ever reported, not
+//! even in the messages of libraries, which may quote it; only the position of the error is.
 
 use std::collections::BTreeMap;
 
@@ -26,71 +26,73 @@ use super::rest::rest;
 use super::watch;
 use crate::model::{ErrorClass, ObjectId};
 
-/// Where Cluster API keeps a kubeconfig, and where others do.
+/// The keys in which Cluster API and others keep a kubeconfig.
 const KEYS: [&str; 2] = ["value", "kubeconfig"];
 
-const NO_URL: &str = "the server of its cluster is no URL such as https://host:6443";
+const NO_URL: &str = "the server of its cluster is not a URL such as https://host:6443";
 
-const UNVERIFIED: &str = "insecure-skip-tls-verify is refused; put the cluster's \
+const UNVERIFIED: &str = "insecure-skip-tls-verify is not allowed; put the cluster's \
                           certificate-authority-data there instead";
 
-/// No client can be made by a Secret, in words for people.
+/// No client can be made from a Secret.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    /// It is not there.
+    /// The Secret does not exist.
     #[error(
-        "{0} is not there; it is to hold the kubeconfig of the cluster that the fleet is applied to: \
-         make it, or correct spec.cluster.kubeconfigSecretRef"
+        "{0} does not exist. It must contain the kubeconfig of the cluster that the fleet is applied to: \
+         create it, or correct spec.cluster.kubeconfigSecretRef"
     )]
     Missing(ObjectId),
-    /// It cannot be read.
+    /// The Secret cannot be read.
     #[error(transparent)]
     Unread(Box<Error>),
-    /// None of its keys is known to be the kubeconfig.
-    #[error("{secret} has no key value or kubeconfig; it has {known}: put the kubeconfig there")]
+    /// The Secret has none of the known keys.
+    #[error(
+        "{secret} has neither the key `value` nor `kubeconfig` (its keys: {known}): store the kubeconfig in one of these keys"
+    )]
     Key {
         /// The Secret.
         secret: ObjectId,
-        /// What keys there are.
+        /// Its keys.
         known: String,
     },
-    /// What it holds cannot be used.
+    /// The kubeconfig cannot be used.
     #[error("{secret}: key {key}: {fault}")]
     Content {
         /// The Secret.
         secret: ObjectId,
-        /// Where the kubeconfig is.
+        /// The key with the kubeconfig.
         key: String,
         /// What is wrong.
         fault: Fault,
     },
 }
 
-/// What is wrong with a kubeconfig that comes from elsewhere.
+/// What is wrong with a kubeconfig from a Secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// It is something else.
+    /// It is not a kubeconfig.
     #[error(
-        "this is no kubeconfig{0}; put what `kubectl config view --raw --minify --flatten` prints there"
+        "this is not a kubeconfig{0}; store the output of `kubectl config view --raw --minify --flatten` in it"
     )]
     Form(String),
-    /// It asks for what others may not do on this machine.
+    /// It needs something that a Secret must not do on this machine.
     #[error(
-        "{0} is refused, since a kubeconfig from a Secret may run no program and read no file here; \
-         put the token or the certificates themselves into it"
+        "{0} is not allowed: a kubeconfig from a Secret must not run a program or read a file on this machine; \
+         put the token or the certificates into the kubeconfig itself"
     )]
     Local(String),
-    /// A part is not there, or wrong.
+    /// A part is missing or wrong.
     #[error("the kubeconfig cannot be used: {0}")]
     Part(&'static str),
 }
 
-/// A client of the cluster whose kubeconfig is in the Secret `name` of `holder`. Of a `holder` that
-/// does not answer it is asked again and again, and `waits` is told once why; to the cluster itself
-/// nothing is sent yet.
+/// A client of the cluster whose kubeconfig is in the Secret `name` of the cluster `holder`. As long as
+/// `holder` does not answer, the request is repeated, and the reason is reported to `waits` once; no request
+/// goes to the cluster itself yet.
 ///
 /// # Errors
-/// When there is no such Secret, it cannot be read, or what it holds is of no use.
+/// If the Secret does not exist, cannot be read, or has no usable kubeconfig.
 pub async fn connect_by_secret(
     holder: &Client,
     namespace: &str,
@@ -115,7 +117,7 @@ pub async fn connect_by_secret(
     Ok(Client::new(service, namespace))
 }
 
-/// The client of the moment. What keeps it so ends with it.
+/// The current client. The task that updates it ends with it.
 struct Switch {
     client: Receiver<Client>,
     _follower: AbortOnDropHandle<()>,
@@ -127,11 +129,11 @@ impl Switch {
     }
 }
 
-/// A way to a cluster.
+/// A connection to a cluster.
 struct Way {
-    /// What it was made of.
+    /// The content that it was made from.
     text: Vec<u8>,
-    /// Where the cluster is.
+    /// The cluster's address.
     server: http::Uri,
     client: Client,
 }
@@ -195,7 +197,7 @@ async fn read(
     Err(SecretError::Missing(id.clone()))
 }
 
-/// Takes up what the Secret says now, as long as that is of use.
+/// Switches to the new content of the Secret, if it can be used.
 async fn follow(
     id: ObjectId,
     mut way: Way,
@@ -208,14 +210,16 @@ async fn follow(
         match news {
             Ok(Some(secret)) => {
                 if let Some(next) = changed(&id, &way, &secret).await {
-                    tracing::info!(secret = %id, "the kubeconfig has changed; from now on as it says");
+                    tracing::info!(secret = %id, "the kubeconfig has changed; the fleet now uses the new one");
                     let _ = sender.send(next.client.clone());
                     way = next;
                 }
             }
-            Ok(None) => tracing::warn!(secret = %id, "it is gone; the fleet goes on as it said"),
+            Ok(None) => {
+                tracing::warn!(secret = %id, "the Secret was deleted; the fleet keeps using its last kubeconfig")
+            }
             Err(error) if watched => {
-                tracing::warn!(secret = %id, %error, "it cannot be watched now, so that a change is taken up late; trying again");
+                tracing::warn!(secret = %id, %error, "the Secret cannot be watched, so a change is noticed late; retrying");
             }
             Err(_) => {}
         }
@@ -223,24 +227,24 @@ async fn follow(
     }
 }
 
-/// The way that the Secret shows now, when it is another one to the same cluster.
+/// The connection that the Secret describes now, if it is a new one to the same cluster.
 async fn changed(id: &ObjectId, way: &Way, secret: &v1::Secret) -> Option<Way> {
     let next = match Way::of(id, secret).await {
         Ok(next) => next,
         Err(error) => {
-            tracing::warn!(%error, "the fleet goes on with the kubeconfig that was there before");
+            tracing::warn!(%error, "the fleet keeps using the previous kubeconfig");
             return None;
         }
     };
-    // What is known of one cluster must not be taken for the state of another.
+    // The state of one cluster must not be taken for the state of another.
     if next.server != way.server {
-        tracing::warn!(secret = %id, "the kubeconfig names another server now; the fleet stays where it is until this daemon is started again");
+        tracing::warn!(secret = %id, "the kubeconfig now names another server; the fleet stays on the old one until the daemon is restarted");
         return None;
     }
     (next.text != way.text).then_some(next)
 }
 
-/// The kubeconfig among what a Secret holds, and its key; else the keys there are, for people.
+/// The kubeconfig in a Secret, and its key; otherwise the Secret's keys, for people.
 fn chosen(data: Option<&BTreeMap<String, ByteString>>) -> Result<(&str, &ByteString), String> {
     let all = || data.into_iter().flatten();
     let known = KEYS
@@ -251,13 +255,13 @@ fn chosen(data: Option<&BTreeMap<String, ByteString>>) -> Result<(&str, &ByteStr
     found.ok_or_else(|| {
         let keys: Vec<&str> = all().map(|(name, _)| name.as_str()).collect();
         match keys.as_slice() {
-            [] => "none at all".to_owned(),
+            [] => "none".to_owned(),
             keys => keys.join(", "),
         }
     })
 }
 
-/// Reads a kubeconfig that somebody else wrote.
+/// Reads a kubeconfig that was written by somebody else.
 fn checked(text: &[u8]) -> Result<Kubeconfig, Fault> {
     let text = std::str::from_utf8(text).map_err(|_| Fault::Form(String::new()))?;
     let mut config = Kubeconfig::from_yaml(text).map_err(|error| Fault::Form(place(&error)))?;
@@ -301,22 +305,22 @@ fn local(config: &Kubeconfig) -> Option<String> {
 
 const fn part(error: &KubeconfigError) -> &'static str {
     match error {
-        KubeconfigError::CurrentContextNotSet => "it has no current-context",
+        KubeconfigError::CurrentContextNotSet => "the kubeconfig has no current-context",
         KubeconfigError::LoadContext(_) => "its current-context is not among its contexts",
         KubeconfigError::LoadClusterOfContext(_) => {
             "the cluster of its current-context is not among its clusters"
         }
         KubeconfigError::MissingClusterUrl => "its cluster has no server",
         KubeconfigError::ParseClusterUrl(_) => NO_URL,
-        KubeconfigError::ParseProxyUrl(_) => "its proxy-url is no URL",
+        KubeconfigError::ParseProxyUrl(_) => "its proxy-url is not a URL",
         KubeconfigError::LoadCertificateAuthority(_) | KubeconfigError::ParseCertificates(_) => {
-            "its certificate-authority-data is not PEM in base64"
+            "its certificate-authority-data is not base64-encoded PEM"
         }
         KubeconfigError::LoadClientCertificate(_) => {
-            "its client-certificate-data is not PEM in base64"
+            "its client-certificate-data is not base64-encoded PEM"
         }
-        KubeconfigError::LoadClientKey(_) => "its client-key-data is not PEM in base64",
-        _ => "its cluster or its user is not whole",
+        KubeconfigError::LoadClientKey(_) => "its client-key-data is not base64-encoded PEM",
+        _ => "its cluster or its user is incomplete",
     }
 }
 
@@ -324,9 +328,9 @@ const fn refused(error: &kube::Error) -> &'static str {
     match error {
         kube::Error::ProxyProtocolUnsupported { .. }
         | kube::Error::ProxyProtocolDisabled { .. } => {
-            "proxies are not supported; remove its proxy-url, or HTTPS_PROXY here"
+            "proxies are not supported; remove its proxy-url, or unset HTTPS_PROXY"
         }
-        _ => "its certificates, its key or whom it acts as are of no use",
+        _ => "its certificates, its key or its impersonation settings are not valid",
     }
 }
 
@@ -342,7 +346,7 @@ mod tests {
 
     use super::*;
 
-    /// What must not be told.
+    /// A value that must not appear in any message.
     const HIDDEN: &str = "t0psecret";
 
     fn id() -> ObjectId {
@@ -365,7 +369,7 @@ mod tests {
         )
     }
 
-    /// What is said of a kubeconfig; empty when it is of use.
+    /// The error of a kubeconfig; empty if it can be used.
     async fn said(text: &str) -> String {
         let way = Way::of(&id(), &secret(&[("value", text)])).await;
         way.err().map(|error| error.to_string()).unwrap_or_default()
@@ -383,7 +387,7 @@ mod tests {
         assert_eq!(key(&[("a", ""), ("kubeconfig", "")]).unwrap(), "kubeconfig");
         assert_eq!(key(&[("admin.conf", "")]).unwrap(), "admin.conf");
         assert_eq!(key(&[("a", HIDDEN), ("b", "")]).unwrap_err(), "a, b");
-        assert_eq!(key(&[]).unwrap_err(), "none at all");
+        assert_eq!(key(&[]).unwrap_err(), "none");
     }
 
     #[tokio::test]
@@ -436,15 +440,15 @@ mod tests {
         for (field, cluster, user) in cases {
             let told = said(&kubeconfig(cluster, &user)).await;
             let expected = format!(
-                "Secret/fleets/mgmt: key value: {field} is refused, since a kubeconfig from a Secret may \
-                 run no program and read no file here; put the token or the certificates themselves into it"
+                "Secret/fleets/mgmt: key value: {field} is not allowed: a kubeconfig from a Secret must not \
+                 run a program or read a file on this machine; put the token or the certificates into the kubeconfig itself"
             );
             assert_eq!(told, expected);
         }
         assert!(!trace.exists());
     }
 
-    /// Of this kubeconfig `expected` is told, and nothing of what is in it.
+    /// The error of this kubeconfig contains `expected` and nothing from the kubeconfig.
     async fn tells(text: &str, expected: &str) {
         let told = said(text).await;
         let beginning = "Secret/fleets/mgmt: key value: ";
@@ -455,19 +459,19 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_no_kubeconfig_is_told_and_nothing_of_it() {
-        let unread = "this is no kubeconfig: it cannot be read";
+        let unread = "this is not a kubeconfig: it cannot be read";
         tells("t0psecret", &format!("{unread} at line 1, column 1;")).await;
         tells("a: [t0psecret", &format!("{unread} at line 1, column ")).await;
         tells("users: {t0psecret: 1}", &format!("{unread} at line 1")).await;
         tells(&kubeconfig(SERVER, "{token: [t0psecret]}"), unread).await;
         tells(&kubeconfig(SERVER, "{exec: t0psecret}"), unread).await;
-        tells("", "this is no kubeconfig: it has no clusters;").await;
+        tells("", "this is not a kubeconfig: it has no clusters;").await;
         let bytes = v1::Secret {
             data: Some([("value".to_owned(), ByteString(vec![0xff]))].into()),
             ..v1::Secret::default()
         };
         let told = Way::of(&id(), &bytes).await.err().unwrap().to_string();
-        assert!(told.contains("this is no kubeconfig;"), "{told}");
+        assert!(told.contains("this is not a kubeconfig;"), "{told}");
     }
 
     #[tokio::test]
@@ -484,11 +488,11 @@ mod tests {
             ("{}", "its cluster has no server"),
             (
                 "{server: 't0psecret:6443'}",
-                "the server of its cluster is no URL",
+                "the server of its cluster is not a URL",
             ),
             (
                 "{server: '://t0psecret'}",
-                "the server of its cluster is no URL",
+                "the server of its cluster is not a URL",
             ),
             (
                 "{server: 'http://x', proxy-url: 'http://t0psecret:t0psecret@x'}",
@@ -496,15 +500,15 @@ mod tests {
             ),
             (
                 "{server: 'http://x', proxy-url: 'http://t0psecret t0psecret'}",
-                "its proxy-url is no URL",
+                "its proxy-url is not a URL",
             ),
             (
                 "{server: 'https://x', certificate-authority-data: t0psecret}",
-                "its certificate-authority-data is not PEM",
+                "its certificate-authority-data is not base64-encoded PEM",
             ),
             (
                 "{server: 'https://x', insecure-skip-tls-verify: true}",
-                "insecure-skip-tls-verify is refused",
+                "insecure-skip-tls-verify is not allowed",
             ),
         ];
         for (cluster, expected) in clusters {
@@ -513,9 +517,12 @@ mod tests {
         let users = [
             (
                 "{client-certificate-data: t0psecret, client-key-data: t0psecret}",
-                "its certificates, its key or whom it acts as are of no use",
+                "its certificates, its key or its impersonation settings are not valid",
             ),
-            (r#"{token: "t0psecret\nx"}"#, "its token has characters"),
+            (
+                r#"{token: "t0psecret\nx"}"#,
+                "its token contains invalid characters",
+            ),
         ];
         for (user, expected) in users {
             tells(&kubeconfig("{server: 'https://x'}", user), expected).await;
@@ -527,11 +534,11 @@ mod tests {
         let keys = Way::of(&id(), &secret(&[("a", HIDDEN), ("b", "")])).await;
         assert_eq!(
             keys.err().unwrap().to_string(),
-            "Secret/fleets/mgmt has no key value or kubeconfig; it has a, b: put the kubeconfig there"
+            "Secret/fleets/mgmt has neither the key `value` nor `kubeconfig` (its keys: a, b): store the kubeconfig in one of these keys"
         );
     }
 
-    /// A cluster that answers with these in turn, and the seconds at which it was asked.
+    /// A cluster that gives these answers in turn, and the seconds at which requests came.
     fn holder(answers: Vec<(u16, serde_json::Value)>) -> (Client, Arc<Mutex<Vec<u64>>>) {
         let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
         let asked = Arc::clone(&times);
@@ -566,7 +573,7 @@ mod tests {
 
         let (client, _) = holder(vec![away(), status(404, "NotFound")]);
         let error = read(&client, &id(), |_| {}).await.unwrap_err().to_string();
-        let expected = "Secret/fleets/mgmt is not there; it is to hold the kubeconfig";
+        let expected = "Secret/fleets/mgmt does not exist. It must contain the kubeconfig";
         assert!(error.starts_with(expected), "{error}");
         let (client, _) = holder(vec![status(403, "Forbidden")]);
         let error = read(&client, &id(), |_| {}).await.unwrap_err().to_string();

@@ -1,7 +1,7 @@
 //! `ClusterDefinition`: the thirty lines a person writes for a cluster (DESIGN §3).
 //!
-//! In: a document, overlays already merged. Out: the typed definition with its node, and findings.
-//! It does not know what a definition becomes.
+//! In: a document with its overlays merged. Out: the typed definition with its node, and findings. It
+//! does not know what a definition expands to.
 
 mod node_pool;
 mod spec;
@@ -26,13 +26,13 @@ use kube_schema::Schema;
 /// A definition that was read without errors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterDefinition {
-    /// What names it; the group is ours.
+    /// Its identity; the group is Capstan's.
     pub id: ObjectId,
-    /// Where `metadata.name` stands: where to point for what nobody wrote.
+    /// The origin of `metadata.name`, where findings about generated values point.
     pub origin: Origin,
     /// `metadata.labels`, copied to the top-level objects.
     pub labels: BTreeMap<String, String>,
-    /// What was asked for, defaults filled in.
+    /// The spec with defaults.
     pub spec: ClusterDefinitionSpec,
     /// The whole document, without `null`s, with the origin of every value.
     pub node: Node,
@@ -56,13 +56,13 @@ pub(super) fn schema() -> Json {
     schema
 }
 
-/// What a definition is called.
+/// The identity of a definition.
 #[must_use]
 pub fn id(node: &Node) -> ObjectId {
     document::identity(node, KIND).0
 }
 
-/// Reads a definition, overlays already merged. `None` when there is an error among the findings.
+/// Reads a definition with its overlays merged. `None` if the findings contain an error.
 #[must_use]
 pub fn read(node: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {
     let mut node = document::without_nulls(node.clone());
@@ -153,7 +153,7 @@ spec:
         assert_eq!(places(&findings), expected);
         assert_eq!(
             findings[0].help.as_deref(),
-            Some("write \"4.20\" in quotes")
+            Some("put it in quotes: \"4.20\"")
         );
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::structural::{Properties, any_object};
 
-/// A group of worker nodes that are alike.
+/// A group of identical worker nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodePool {
@@ -14,31 +14,31 @@ pub struct NodePool {
     pub name: String,
     /// OpenShift version of the nodes, `X.Y.Z`.
     pub version: String,
-    /// Azure's name of the machine size, such as `Standard_D4s_v3`.
+    /// Azure VM size, such as `Standard_D4s_v3`.
     #[serde(rename = "vmSize")]
     #[schemars(length(min = 1))]
     pub vm_size: String,
-    /// How many nodes; 2 when neither this nor `autoscaling` is given.
+    /// The number of nodes; defaults to 2 if `autoscaling` is absent too.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub replicas: Option<i64>,
-    /// Between how many nodes the number moves with the load.
+    /// Enables autoscaling between these numbers of nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub autoscaling: Option<Autoscaling>,
     /// The nodes' disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub os_disk: Option<OsDisk>,
-    /// Anything else of `HcpOpenShiftClustersNodePool.spec.properties`, merged onto what is made.
+    /// Other fields of `HcpOpenShiftClustersNodePool.spec.properties`, merged onto the generated ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "any_object")]
     pub properties: Option<Properties>,
 }
 
 impl NodePool {
-    /// How many nodes a pool has that says nothing of its size.
+    /// The number of nodes of a pool without `replicas` and `autoscaling`.
     pub const DEFAULT_REPLICAS: i64 = 2;
 
-    /// The fixed number of nodes; none under autoscaling.
+    /// The fixed number of nodes; `None` with autoscaling.
     #[must_use]
     pub fn fixed_replicas(&self) -> Option<i64> {
         match self.autoscaling {
@@ -48,18 +48,18 @@ impl NodePool {
     }
 }
 
-/// Bounds of a pool's size.
+/// Limits of the number of nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Autoscaling {
-    /// Never fewer nodes.
+    /// Minimum number of nodes.
     #[schemars(range(min = 0))]
     pub min: i64,
-    /// Never more nodes.
+    /// Maximum number of nodes.
     #[schemars(range(min = 0))]
     pub max: i64,
 }
 
-/// A node's disk. What is absent is Azure's default.
+/// A node's disk. Azure's defaults apply to absent fields.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OsDisk {

@@ -1,5 +1,5 @@
-//! The fields of a `ClusterDefinition` (DESIGN §3). What is said here to a reader is what
-//! `capstan schema ClusterDefinition` says; the defaults here are the only ones.
+//! The fields of a `ClusterDefinition` (DESIGN §3). Their doc comments are the descriptions that
+//! `capstan schema ClusterDefinition` prints; their defaults are the only ones.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use super::node_pool::NodePool;
 use crate::api::arm_version::ArmVersion;
 use crate::api::structural::{Properties, UUID, any_object};
 
-/// One cluster, as a person writes it.
+/// One cluster, as a person defines it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterDefinitionSpec {
-    /// What the cluster runs on.
+    /// The platform of the cluster.
     #[serde(default)]
     pub platform: Platform,
-    /// How much of the cluster to make; for clusters whose encryption key is made by hand.
+    /// How much of the cluster to create, for clusters whose encryption key is created by hand.
     #[serde(default)]
     pub phase: Phase,
     /// Azure region, such as `uksouth`.
     #[schemars(length(min = 1))]
     pub location: String,
-    /// Azure subscription that pays for the cluster.
+    /// Azure subscription of the cluster.
     #[serde(rename = "subscriptionID")]
     #[schemars(regex(pattern = UUID))]
     pub subscription_id: String,
@@ -31,24 +31,24 @@ pub struct ClusterDefinitionSpec {
     #[serde(rename = "tenantID")]
     #[schemars(regex(pattern = UUID))]
     pub tenant_id: String,
-    /// Azure cloud. Others than the public one need matching settings in `aso-controller-settings`.
+    /// Azure cloud. Clouds other than the public one need matching settings in `aso-controller-settings`.
     #[serde(default)]
     pub azure_environment: AzureEnvironment,
-    /// The AzureClusterIdentity that makes the encryption key. Without it ASO's credentials do all
-    /// the work, and `etcd.encryption.keyVersion` is required.
+    /// The AzureClusterIdentity with which the encryption key is created. Without it, Azure Service Operator's
+    /// credential is used for everything, and `etcd.encryption.keyVersion` is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity_ref: Option<IdentityRef>,
-    /// Secret with ASO's credential, written as `serviceoperator.azure.com/credential-from` on every
-    /// Azure resource.
+    /// Secret with Azure Service Operator's credential, set as `serviceoperator.azure.com/credential-from` on
+    /// every Azure resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub credential_from: Option<String>,
-    /// Version of Azure's ARO HCP API to speak.
+    /// Version of Azure's ARO HCP API to use.
     #[serde(default, rename = "armAPIVersion")]
     pub arm_api_version: ArmVersion,
     /// OpenShift version of the control plane.
     pub version: Version,
-    /// The cluster's API endpoint.
+    /// The endpoint of the cluster's API server.
     #[serde(default)]
     pub api: Api,
     /// Address ranges.
@@ -57,10 +57,10 @@ pub struct ClusterDefinitionSpec {
     /// Encryption of the cluster's data.
     #[serde(default)]
     pub etcd: Etcd,
-    /// The identities of the cluster's operators.
+    /// The managed identities of the cluster's operators.
     #[serde(default)]
     pub managed_identities: ManagedIdentities,
-    /// An OpenID Connect provider that users log in through.
+    /// An OpenID Connect provider for user logins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_auth: Option<ExternalAuth>,
     /// Groups of worker nodes.
@@ -69,24 +69,24 @@ pub struct ClusterDefinitionSpec {
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
     )]
     pub node_pools: Vec<NodePool>,
-    /// Ending of Azure names, so that they are unique in Azure. Default: the first 6 hex digits of
+    /// Suffix that makes Azure names unique. Defaults to the first 6 hex digits of
     /// sha256("subscriptionID/namespace/name"). Changing it replaces the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = "^[a-z0-9]{1,6}$"))]
     pub name_suffix: Option<String>,
-    /// What happens to the cluster when its definition goes away.
+    /// What happens to the cluster when its definition is removed.
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
-    /// Tags of every Azure resource that can have them.
+    /// Tags for every Azure resource that supports them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, String>,
-    /// Anything else of `HcpOpenShiftCluster.spec.properties`, merged onto what is made.
+    /// Other fields of `HcpOpenShiftCluster.spec.properties`, merged onto the generated ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "any_object")]
     pub properties: Option<Properties>,
 }
 
-/// What a cluster runs on.
+/// The platform of a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Platform {
     /// Azure Red Hat OpenShift with a hosted control plane.
@@ -97,30 +97,30 @@ pub enum Platform {
     HyperShift,
 }
 
-/// How much of a cluster to make.
+/// How much of a cluster to create.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Phase {
-    /// All of it.
+    /// Everything.
     #[default]
     Cluster,
-    /// Only the Azure resources around it, so that a key can be made in the new vault.
+    /// Only the Azure resources around it, so that a key can be created in the new vault.
     Infrastructure,
 }
 
-/// Azure's clouds.
+/// An Azure cloud.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum AzureEnvironment {
-    /// The public one.
+    /// The public cloud.
     #[default]
     AzurePublicCloud,
-    /// China's.
+    /// The China cloud.
     AzureChinaCloud,
-    /// That of the US government.
+    /// The US Government cloud.
     AzureUSGovernmentCloud,
 }
 
 impl AzureEnvironment {
-    /// Where tokens come from, without a `/` at the end.
+    /// The token endpoint, without a trailing `/`.
     #[must_use]
     pub fn authority(self) -> &'static str {
         match self {
@@ -130,7 +130,7 @@ impl AzureEnvironment {
         }
     }
 
-    /// What follows a vault's name in its host name.
+    /// The DNS suffix of vaults.
     #[must_use]
     pub fn vault_suffix(self) -> &'static str {
         match self {
@@ -147,7 +147,7 @@ pub struct IdentityRef {
     /// Its name.
     #[schemars(length(min = 1))]
     pub name: String,
-    /// Its namespace; default is the definition's.
+    /// Its namespace; defaults to the definition's.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub namespace: Option<String>,
@@ -157,7 +157,7 @@ pub struct IdentityRef {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Version {
-    /// `X.Y` in quotes, such as `"4.20"`; Azure chooses the patch.
+    /// `X.Y` in quotes, such as `"4.20"`; Azure chooses the patch version.
     pub id: String,
     /// `stable` or `fast`.
     #[serde(default = "stable")]
@@ -168,28 +168,28 @@ fn stable() -> String {
     "stable".to_owned()
 }
 
-/// The cluster's API endpoint.
+/// The endpoint of the cluster's API server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Api {
-    /// Who can reach it.
+    /// Where it can be reached from.
     #[serde(default)]
     pub visibility: Visibility,
-    /// IPv4 addresses and ranges that may reach it; absent means all.
+    /// IPv4 addresses and ranges that may connect to it; if absent, all may.
     #[serde(rename = "authorizedCIDRs", skip_serializing_if = "Option::is_none")]
     pub authorized_cidrs: Option<Vec<String>>,
 }
 
-/// Who can reach an endpoint.
+/// Where an endpoint can be reached from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Visibility {
-    /// Everybody.
+    /// The internet.
     #[default]
     Public,
-    /// The virtual network.
+    /// Only the virtual network.
     Private,
 }
 
-/// Address ranges, IPv4.
+/// IPv4 address ranges.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Network {
@@ -199,19 +199,19 @@ pub struct Network {
     /// The subnet of the nodes, in the virtual network.
     #[serde(rename = "subnetCIDR")]
     pub subnet_cidr: String,
-    /// The subnet that Azure reaches the network through, in the virtual network.
+    /// The subnet through which Azure reaches the network, in the virtual network.
     #[serde(rename = "integrationSubnetCIDR")]
     pub integration_subnet_cidr: String,
-    /// Machines, as OpenShift sees them.
+    /// The machine network, as OpenShift configures it.
     #[serde(rename = "machineCIDR")]
     pub machine_cidr: String,
-    /// Pods.
+    /// The pod network.
     #[serde(rename = "podCIDR")]
     pub pod_cidr: String,
-    /// Services.
+    /// The service network.
     #[serde(rename = "serviceCIDR")]
     pub service_cidr: String,
-    /// Length of the prefix that each node gets of the pod range.
+    /// Prefix length of each node's part of the pod network.
     pub host_prefix: i64,
 }
 
@@ -237,23 +237,23 @@ pub struct Etcd {
     pub encryption: Encryption,
 }
 
-/// Encryption with a key of yours in a key vault of yours.
+/// Encryption with your own key in your own key vault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Encryption {
     /// Name of the key.
     #[schemars(length(min = 1))]
     pub key_name: String,
-    /// Version of the key. Required without `identityRef`; with it, the newest is found.
+    /// Version of the key. Required without `identityRef`; with it, defaults to the newest version.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub key_version: Option<String>,
-    /// From where Azure reaches the vault.
+    /// How Azure reaches the vault.
     pub vault_visibility: Visibility,
-    /// A vault that exists already; absent means that one is made.
+    /// An existing vault; if absent, a vault is created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vault: Option<ExistingVault>,
-    /// Object id of the principal that makes the key; it gets the role Key Vault Crypto Officer on
+    /// Object ID of the principal that creates the key; it is granted the role Key Vault Crypto Officer on
     /// the vault.
     #[serde(
         rename = "keyOfficerPrincipalID",
@@ -275,7 +275,7 @@ impl Default for Encryption {
     }
 }
 
-/// A vault in the cluster's subscription that the definition does not make.
+/// An existing vault in the cluster's subscription.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExistingVault {
@@ -287,21 +287,21 @@ pub struct ExistingVault {
     pub resource_group: String,
 }
 
-/// The identities of the cluster's operators.
+/// The managed identities of the cluster's operators.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ManagedIdentities {
-    /// Where they come from.
+    /// Whether they belong to the cluster or already exist.
     #[serde(default)]
     pub mode: IdentityMode,
-    /// With `Shared`: the resource group that holds them, in the cluster's subscription.
+    /// With `Shared`: the resource group of the identities, in the cluster's subscription.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = "^[-A-Za-z0-9_.()]{0,89}[-A-Za-z0-9_()]$"))]
     pub resource_group: Option<String>,
 }
 
 impl ManagedIdentities {
-    /// The resource group of identities that exist already; none when the cluster has its own.
+    /// The resource group of existing identities; `None` if the cluster has its own.
     #[must_use]
     pub fn pool(&self) -> Option<&str> {
         let shared = self.mode == IdentityMode::Shared;
@@ -309,35 +309,35 @@ impl ManagedIdentities {
     }
 }
 
-/// Where the identities of the cluster's operators come from.
+/// Whether the identities of the cluster's operators belong to the cluster or already exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum IdentityMode {
-    /// The cluster has its own.
+    /// They are created for the cluster.
     #[default]
     Create,
-    /// They exist already, in a resource group, under the names of their operators: `kms`,
-    /// `dp-disk-csi-driver`, `service`. One cluster at a time uses them.
+    /// They already exist in a resource group, named after their operators: `kms`, `dp-disk-csi-driver`,
+    /// `service`. Only one cluster at a time can use them.
     Shared,
 }
 
-/// An OpenID Connect provider that users log in through.
+/// An OpenID Connect provider for user logins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExternalAuth {
-    /// The application's id at the provider; audience and client alike.
+    /// The application ID at the provider, used as both audience and client.
     #[serde(rename = "clientID")]
     #[schemars(length(min = 1))]
     pub client_id: String,
-    /// The provider; default is the Entra tenant.
+    /// The provider's issuer URL; defaults to the Entra tenant.
     #[serde(rename = "issuerURL", skip_serializing_if = "Option::is_none")]
     pub issuer_url: Option<String>,
-    /// The claim that names the user.
+    /// The claim with the user's name.
     #[serde(default = "oid")]
     pub username_claim: String,
-    /// The claim that names the user's groups.
+    /// The claim with the user's groups.
     #[serde(default = "groups")]
     pub groups_claim: String,
-    /// Anything else of `HcpOpenShiftClustersExternalAuth.spec.properties`, merged onto what is made.
+    /// Other fields of `HcpOpenShiftClustersExternalAuth.spec.properties`, merged onto the generated ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "any_object")]
     pub properties: Option<Properties>,
@@ -351,12 +351,12 @@ fn groups() -> String {
     "groups".to_owned()
 }
 
-/// What happens to a cluster when its definition goes away.
+/// What happens to a cluster when its definition is removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DeletionPolicy {
-    /// It stays, and nobody manages it.
+    /// It stays, and is no longer managed.
     #[default]
     Orphan,
-    /// It is deleted, once that is approved.
+    /// It is deleted after approval.
     Delete,
 }

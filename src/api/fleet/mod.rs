@@ -1,5 +1,5 @@
-//! `Fleet`: one source synced to one management cluster (DESIGN §12). A file in the daemon's
-//! configuration or a custom resource; the type is the same.
+//! `Fleet`: one source synced to one management cluster (DESIGN §12). It is a file of the daemon's
+//! configuration or a custom resource, with the same type.
 
 mod settings;
 mod source;
@@ -24,7 +24,7 @@ use super::{document, structural};
 use crate::model::{Finding, Node, Value};
 use kube_schema::Schema;
 
-/// What a fleet is synced from, to and how.
+/// The source of a fleet, its cluster and its settings.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "capstan.dev",
@@ -38,50 +38,50 @@ use kube_schema::Schema;
     doc = "One source of cluster definitions, synced to one management cluster.",
     printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status", "description": "Whether the newest revision is applied and ready"}"#,
     printcolumn = r#"{"name": "Revision", "type": "string", "jsonPath": ".status.lastAppliedRevision", "description": "The last revision that was applied"}"#,
-    printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp", "description": "Time since it was made"}"#
+    printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp", "description": "Time since its creation"}"#
 )]
 #[serde(rename_all = "camelCase")]
 pub struct FleetSpec {
-    /// Where the definitions come from.
+    /// The source of the definitions.
     pub source: Source,
-    /// Where they are applied.
+    /// The cluster to which they are applied.
     #[serde(default)]
     pub cluster: Cluster,
-    /// How commits are told.
+    /// How commits are checked and reported.
     #[serde(default)]
     pub checks: Checks,
-    /// How changes are made.
+    /// How changes are applied.
     #[serde(default)]
     pub apply: Apply,
-    /// Who may use what; empty means that everybody may use everything. Otherwise a file that no tenant's
-    /// path matches is refused.
+    /// Who may use what. If empty, everybody may use everything; otherwise files that match no tenant's path are
+    /// errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tenancy: Vec<Tenant>,
-    /// Which controllers run.
+    /// The controllers that run.
     #[serde(default)]
     pub controllers: Controllers,
-    /// What the rules take into account.
+    /// Settings of the rules.
     #[serde(default)]
     pub rules: Rules,
-    /// What is served over HTTP.
+    /// The HTTP servers.
     #[serde(default)]
     pub serve: Serve,
 }
 
-/// What the daemon says of a fleet.
+/// The observed state of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetStatus {
-    /// The generation of the spec that this is about.
+    /// The generation of the spec that the status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// The last revision that was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_applied_revision: Option<String>,
-    /// The last revision all of whose objects became ready.
+    /// The last revision of which all objects became ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_ready_revision: Option<String>,
-    /// What is so and what is not.
+    /// The current conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
 }
@@ -95,7 +95,7 @@ pub(super) fn schema() -> Json {
     document::schema(KIND, &structural::of::<FleetSpec>())
 }
 
-/// Reads a fleet from a file. `None` when there is an error among the findings.
+/// Reads a fleet from a file. `None` if the findings contain an error.
 #[must_use]
 pub fn read(written: &Node) -> (Option<Fleet>, Vec<Finding>) {
     let (id, _) = document::identity(written, KIND);
@@ -109,7 +109,7 @@ pub fn read(written: &Node) -> (Option<Fleet>, Vec<Finding>) {
     (fleet, findings)
 }
 
-/// `on` and `off` without quotes are booleans to YAML 1.1, and modes to us.
+/// YAML 1.1 reads `on` and `off` without quotes as booleans; here they are modes.
 fn spell_modes(node: &mut Node) {
     let controllers =
         document::child(node, "spec").and_then(|spec| document::child(spec, "controllers"));

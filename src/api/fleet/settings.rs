@@ -13,38 +13,38 @@ pub struct SecretName {
     pub name: String,
 }
 
-/// Where definitions are applied.
+/// The cluster to which definitions are applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cluster {
-    /// Secret with a kubeconfig; default is the cluster the daemon runs in.
+    /// Secret with a kubeconfig; defaults to the cluster the daemon runs in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubeconfig_secret_ref: Option<SecretName>,
 }
 
-/// How commits are told.
+/// How commits are checked and reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Checks {
-    /// Where checks are written.
+    /// Where checks are reported.
     pub provider: Provider,
     /// The repository at the provider, such as `owner/name`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
-    /// Secret with the credential for it.
+    /// Secret with the credential for the provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<SecretName>,
-    /// Secret that webhooks are signed with.
+    /// Secret for the signatures of webhooks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook_secret_ref: Option<SecretName>,
-    /// Which pull requests are planned.
+    /// The pull requests to plan.
     pub pull_requests: PullRequests,
 }
 
-/// Where checks are written.
+/// Where checks are reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Provider {
-    /// Git notes, at any remote.
+    /// Git notes, which work with any remote.
     #[default]
     GitNotes,
     /// GitHub.
@@ -59,13 +59,13 @@ pub enum Provider {
     Bitbucket,
 }
 
-/// Which pull requests are planned.
+/// The pull requests to plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PullRequests {
-    /// Whether any is.
+    /// Whether pull requests are planned.
     pub enabled: bool,
-    /// The refs that are their heads.
+    /// The refs of their heads.
     pub refs: Vec<String>,
 }
 
@@ -80,20 +80,20 @@ impl Default for PullRequests {
     }
 }
 
-/// How changes are made.
+/// How changes are applied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Apply {
-    /// Whether nothing is changed for now.
+    /// Whether applying is suspended.
     pub suspend: bool,
-    /// Whether objects go away with their files.
+    /// Whether objects are deleted when they are removed from the fleet.
     pub prune: bool,
-    /// How many requests are under way at once.
+    /// The maximum number of concurrent requests.
     #[schemars(range(min = 1, max = 1024))]
     pub concurrency: i64,
-    /// How long role assignments get to reach all of Azure.
+    /// How long new role assignments get to propagate in Azure.
     pub settle: Period,
-    /// What is deleted without approval.
+    /// Limits deletion without approval.
     pub deletion_guard: DeletionGuard,
 }
 
@@ -109,28 +109,28 @@ impl Default for Apply {
     }
 }
 
-/// What is deleted without approval.
+/// Limits deletion without approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DeletionGuard {
-    /// How many clusters one revision may delete.
+    /// How many clusters one revision may delete without approval.
     #[schemars(range(min = 0))]
     pub max_clusters: i64,
 }
 
-/// Which controllers run.
+/// The controllers that run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Controllers {
-    /// Those of AROCluster, AROControlPlane and AROMachinePool.
+    /// The controllers of AROCluster, AROControlPlane and AROMachinePool.
     pub aro: Mode,
-    /// Private links: what hosted clusters need.
+    /// Private links: the part for hosted clusters.
     pub private_link_observer: Mode,
     /// Private links: the service side.
     pub private_link_platform: Mode,
     /// Private links: the endpoint side.
     pub private_link_endpoint: Mode,
-    /// How an Azure resource is first applied.
+    /// How an Azure resource is applied for the first time.
     pub first_apply: FirstApply,
 }
 
@@ -138,7 +138,7 @@ pub struct Controllers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Unless another provider does its work.
+    /// Unless another provider runs it.
     #[default]
     Auto,
     /// Yes.
@@ -147,18 +147,18 @@ pub enum Mode {
     Off,
 }
 
-/// How an Azure resource is first applied.
+/// How an Azure resource is applied for the first time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FirstApply {
-    /// With a look at whether it exists already.
+    /// After a check whether it already exists.
     #[default]
     Probe,
-    /// At once.
+    /// Immediately.
     Direct,
 }
 
-/// What the rules take into account.
+/// Settings of the rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Rules {
@@ -166,16 +166,16 @@ pub struct Rules {
     pub experimental_release_features: bool,
 }
 
-/// What is served over HTTP.
+/// The HTTP servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Serve {
-    /// Where health, metrics and webhooks are.
+    /// Address for health, metrics and webhooks.
     pub address: String,
-    /// The admission webhook; absent means none.
+    /// The admission webhook; disabled if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admission: Option<Admission>,
-    /// The service provider API; absent means none.
+    /// The service provider API; disabled if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_provider: Option<ServiceProvider>,
 }
@@ -194,28 +194,28 @@ impl Default for Serve {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Admission {
-    /// Where it listens.
+    /// Address to listen on.
     #[schemars(length(min = 1))]
     pub address: String,
-    /// What happens when it cannot answer.
+    /// What happens to a change if the webhook fails.
     #[serde(default)]
     pub failure_policy: FailurePolicy,
 }
 
-/// What happens to a change that the admission webhook cannot judge.
+/// What happens to a change if the admission webhook fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum FailurePolicy {
-    /// It is refused.
+    /// It is rejected.
     #[default]
     Fail,
-    /// It is let through.
+    /// It is accepted.
     Ignore,
 }
 
 /// The service provider API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceProvider {
-    /// Where it listens.
+    /// Address to listen on.
     #[schemars(length(min = 1))]
     pub address: String,
 }

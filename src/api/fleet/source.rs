@@ -1,4 +1,4 @@
-//! Where a fleet's definitions come from.
+//! The source of a fleet's definitions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::SecretName;
 use crate::api::period::Period;
 
-/// Where definitions come from: one of the two.
+/// The source of the definitions: a git repository or a directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct Source {
     /// A git repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<Git>,
-    /// A directory that something else keeps up to date.
+    /// A directory that another program updates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<Directory>,
 }
@@ -25,22 +25,22 @@ pub struct Git {
     /// Its URL: `https://`, `ssh://`, `file://` or a path.
     #[schemars(length(min = 1))]
     pub url: String,
-    /// What of it is followed.
+    /// The ref to follow.
     #[serde(default, rename = "ref")]
     pub reference: GitReference,
-    /// The directory in it that holds the fleet; default is the whole.
+    /// The fleet's directory in the repository; defaults to its root.
     #[serde(default)]
     pub path: String,
-    /// How often it is looked at.
+    /// The interval between fetches.
     #[serde(default = "minute")]
     pub interval: Period,
-    /// Directories in it that hold overlays beside the fleet's own.
+    /// Directories in the repository with more overlays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overlays: Vec<String>,
-    /// Secret with the credential.
+    /// Secret with the credential for the repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<SecretName>,
-    /// Whose signatures a commit needs; absent means none.
+    /// Required signatures; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
 }
@@ -49,7 +49,7 @@ fn minute() -> Period {
     Period::minutes(1)
 }
 
-/// What of a repository is followed: one of the three.
+/// The ref to follow: a branch, a tag or a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct GitReference {
@@ -59,7 +59,7 @@ pub struct GitReference {
     /// A tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
-    /// One commit, by its id.
+    /// A commit ID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
@@ -75,10 +75,10 @@ impl Default for GitReference {
     }
 }
 
-/// Whose signatures a commit needs.
+/// Required signatures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verify {
-    /// What is verified.
+    /// What must be signed.
     #[serde(default)]
     pub mode: VerifyMode,
     /// Public keys, OpenPGP or SSH.
@@ -86,25 +86,25 @@ pub struct Verify {
     pub keys: Vec<String>,
 }
 
-/// What is verified of a repository.
+/// What must be signed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum VerifyMode {
-    /// The commit that is synced.
+    /// The synced commit.
     #[default]
     Head,
-    /// The tag that is followed.
+    /// The followed tag.
     Tag,
     /// Both.
     TagAndHead,
 }
 
-/// A directory that something else keeps up to date.
+/// A directory that another program updates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Directory {
-    /// Where it is; links on the way are followed anew at each look.
+    /// Its path; symbolic links are resolved at each read.
     #[schemars(length(min = 1))]
     pub path: String,
-    /// Directories that hold overlays beside the fleet's own.
+    /// Directories with more overlays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overlays: Vec<String>,
 }

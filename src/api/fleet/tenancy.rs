@@ -1,6 +1,6 @@
-//! Who may use what: the tenants of a fleet, and what else its rules take from the Fleet document.
+//! Who may use what: the tenants of a fleet, and other settings of its rules from the Fleet document.
 //!
-//! It does not know: what is held against them.
+//! It does not know which objects are checked against them.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::Fleet;
 use crate::model::{Finding, Node, Path, Value};
 
-/// What the files below a path may use. A list that is absent limits nothing, an empty one allows
-/// nothing. A file is held to every tenant whose path matches it.
+/// What the files below a path may use. An absent list limits nothing, an empty list allows nothing. A
+/// file must satisfy every tenant whose path matches it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tenant {
-    /// The files, as a glob from the fleet's path; a directory stands for all in it.
+    /// Glob for the files, relative to the fleet's path; a directory matches all files in it.
     #[schemars(length(min = 1))]
     pub path: String,
     /// Namespaces.
@@ -22,21 +22,21 @@ pub struct Tenant {
     /// Azure subscriptions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscriptions: Option<Vec<String>>,
-    /// AzureClusterIdentities, and Secrets with credentials of ASO, as `namespace/name`.
+    /// AzureClusterIdentities, and Secrets with credentials of Azure Service Operator, as `namespace/name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identities: Option<Vec<String>>,
-    /// Kinds: `Kind` of the core group and of ours, `Kind.group` of all others. What has no namespace must
-    /// be named here, where namespaces are limited.
+    /// Kinds: `Kind` for the core group and Capstan's, `Kind.group` for all others. If namespaces are limited,
+    /// cluster-scoped kinds must be listed here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kinds: Option<Vec<String>>,
 }
 
-/// What the rules of a fleet take from its Fleet document. The default limits nothing.
+/// The settings of a fleet's rules in its Fleet document. The default limits nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// The fleet's path in its repository, which paths of tenants start from; empty for its root.
+    /// The fleet's path in its repository, to which paths of tenants are relative; empty for the root.
     pub root: String,
-    /// The tenants; none means that nothing is limited.
+    /// The tenants; if empty, nothing is limited.
     pub tenants: Vec<Tenant>,
     /// Whether the subscriptions have Azure's feature `ExperimentalReleaseFeatures`.
     pub experimental: bool,
@@ -53,7 +53,7 @@ impl From<&Fleet> for Terms {
     }
 }
 
-/// A fleet's path in its repository as the paths of its files begin.
+/// Normalizes a fleet's path in its repository, as a prefix of the paths of its files.
 fn root(path: &str) -> String {
     let parts = path.split('/').filter(|part| !["", "."].contains(part));
     parts.collect::<Vec<_>>().join("/")
@@ -72,17 +72,17 @@ impl Tenant {
         lists.iter().all(|list| list.is_none())
     }
 
-    /// The files of its path. `*` and `?` stay within a directory, `**` does not.
+    /// The glob of its path. `*` and `?` do not match `/`, `**` does.
     ///
     /// # Errors
-    /// Says why the path is no such glob.
+    /// Returns why the path is not a valid glob.
     pub fn files(&self) -> Result<GlobSet, String> {
         let path = self.path.trim_matches('/');
         if path.starts_with('!') {
-            return Err("a path that leaves out what it names is not supported".to_owned());
+            return Err("paths that start with `!` are not supported".to_owned());
         }
         if path.split('/').any(|part| ["", ".", ".."].contains(&part)) {
-            return Err("a part of it is empty, `.` or `..`, which no file's path has".to_owned());
+            return Err("one of its parts is empty, `.` or `..`, which never matches".to_owned());
         }
         let mut globs = GlobSetBuilder::new();
         for pattern in [path.to_owned(), format!("{path}/**")] {
@@ -93,8 +93,8 @@ impl Tenant {
     }
 }
 
-/// Paths of tenants that are no globs, and lists that are left empty in a way that could mean all or
-/// nothing (S04).
+/// Findings (S04) for paths of tenants that are not globs, and for lists without a value, which could mean
+/// all or nothing.
 pub(super) fn findings(document: &Node) -> Vec<Finding> {
     let tenancy = document.at(&["spec", "tenancy"]).and_then(Node::as_list);
     let tenants = tenancy.unwrap_or_default().iter().enumerate();
@@ -106,8 +106,8 @@ pub(super) fn findings(document: &Node) -> Vec<Finding> {
         let unsaid = fields.filter(|(_, value)| value.value == Value::Null);
         let unsaid = unsaid.map(|(key, value)| {
             let field = at.key(key.name.as_ref());
-            let message = format!("{field} has no value: that could mean all or nothing");
-            let help = "write [] for nothing, or remove the line to limit nothing";
+            let message = format!("{field} has no value, which could mean everything or nothing");
+            let help = "write [] to allow nothing, or remove the line to allow everything";
             let finding = Finding::error("S04", message).at(value.span());
             finding.field(&field).help(help)
         });
@@ -122,10 +122,10 @@ fn not_a_glob(path: &Node, at: &Path) -> Option<Finding> {
         ..Tenant::default()
     };
     let why = tenant.files().err()?;
-    let message = format!("{:?} names no files: {why}", tenant.path);
+    let message = format!("{:?} is not a valid path of files: {why}", tenant.path);
     let finding = Finding::error("S04", message).at(path.span());
     let finding = finding.field(&at.key("path"));
-    Some(finding.help("write a path from the fleet's own, such as clusters/team-a/**"))
+    Some(finding.help("write a path relative to the fleet's path, such as clusters/team-a/**"))
 }
 
 #[cfg(test)]

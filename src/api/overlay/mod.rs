@@ -1,7 +1,7 @@
-//! `Overlay`: a partial definition and patches that lie on many definitions (DESIGN §3).
+//! `Overlay`: a partial definition and patches that apply to many definitions (DESIGN §3).
 //!
 //! In: a document. Out: the overlay with the origin of every part, and findings. It does not know
-//! how anything is merged or patched.
+//! how definitions are merged or patched.
 
 mod selector;
 mod target;
@@ -22,26 +22,26 @@ use super::structural::{self, Properties, any_object, any_objects};
 use crate::model::{Finding, Map, Node, ObjectId, Origin, Path, Value};
 use kube_schema::Schema;
 
-/// A partial definition, and patches on what definitions become.
+/// A partial definition, and patches for the objects that definitions expand to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlay {
     /// `metadata.name`.
     pub name: String,
-    /// Where the name stands.
+    /// The origin of the name.
     pub origin: Origin,
-    /// The definitions and raw objects it is for.
+    /// The definitions and raw objects to which it applies.
     pub selector: Selector,
-    /// Whether `merge` lies under or on top of a definition.
+    /// Whether the definition or `merge` takes precedence.
     pub precedence: Precedence,
-    /// Lower first within one precedence.
+    /// Lower is applied first within one precedence.
     pub order: i64,
     /// A partial `ClusterDefinition.spec`.
     pub merge: Option<Node>,
-    /// Patches on expanded and raw objects.
+    /// Patches for expanded and raw objects.
     pub patches: Vec<Patch>,
 }
 
-/// Who wins where an overlay's `merge` and a definition both speak.
+/// What takes precedence if an overlay's `merge` and a definition set the same field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 pub enum Precedence {
     /// The definition.
@@ -51,14 +51,14 @@ pub enum Precedence {
     Enforced,
 }
 
-/// A change to every object that `target` names.
+/// A change to every object that `target` matches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
-    /// Which objects.
+    /// The objects to change.
     pub target: Target,
     /// A map is a strategic merge patch, a list is a JSON patch (RFC 6902).
     pub patch: Node,
-    /// Where the patch stands.
+    /// The origin of the patch.
     pub origin: Origin,
 }
 
@@ -71,45 +71,45 @@ pub(super) fn schema() -> Json {
     document::schema(KIND, &structural::of::<OverlaySpec>())
 }
 
-/// A partial definition and patches that lie on many definitions.
+/// A partial definition and patches that apply to many definitions.
 #[derive(Deserialize, JsonSchema)]
 struct OverlaySpec {
-    /// The definitions it is for, by their labels; patches are for raw objects too. Empty selects
-    /// everything.
+    /// The definitions to which the overlay applies, by their labels; patches apply to raw objects too. An
+    /// empty selector matches everything.
     #[serde(default)]
     selector: Selector,
-    /// Whether `merge` lies under the definition, which then wins, or on top of it.
+    /// Whether the definition or `merge` takes precedence if both set a field.
     #[serde(default)]
     precedence: Precedence,
-    /// Lower comes first within one precedence; ties are settled by path.
+    /// Lower is applied first within one precedence; equal ones are ordered by path.
     #[serde(default)]
     order: i64,
-    /// A partial ClusterDefinition spec. `null` removes; a node pool named `*` stands for each.
+    /// A partial ClusterDefinition spec. `null` removes a field; a node pool named `*` stands for every node pool.
     #[serde(default, rename = "merge")]
     #[schemars(schema_with = "partial_definition")]
     _merge: Option<Properties>,
-    /// Changes to what definitions become and to raw objects.
+    /// Changes to expanded and raw objects.
     #[serde(default)]
     patches: Vec<PatchSpec>,
 }
 
-/// A change to every object that `target` names.
+/// A change to every object that `target` matches.
 #[derive(Deserialize, JsonSchema)]
 struct PatchSpec {
-    /// Which objects.
+    /// The objects to change.
     #[serde(default)]
     target: TargetSpec,
     /// A strategic merge patch.
     #[serde(default, rename = "patch")]
     #[schemars(schema_with = "any_object")]
     _patch: Option<Properties>,
-    /// A JSON patch (RFC 6902), instead.
+    /// A JSON patch (RFC 6902), as an alternative to `patch`.
     #[serde(default, rename = "json6902")]
     #[schemars(schema_with = "any_objects")]
     _json6902: Option<Vec<Properties>>,
 }
 
-/// A definition of which nothing is required, with node pools that may be named `*`.
+/// The schema of a definition without required fields, and with node pools that may be named `*`.
 fn partial_definition(_: &mut SchemaGenerator) -> Generated {
     let mut partial = structural::of::<ClusterDefinitionSpec>();
     structural::each(&mut partial, &|fields| {
@@ -122,7 +122,7 @@ fn partial_definition(_: &mut SchemaGenerator) -> Generated {
     Generated::try_from(partial).unwrap_or_else(|_| json_schema!({}))
 }
 
-/// Reads an overlay. `None` when there is an error among the findings.
+/// Reads an overlay. `None` if the findings contain an error.
 #[must_use]
 pub fn read(node: &Node) -> (Option<Overlay>, Vec<Finding>) {
     let (id, origin) = document::identity(node, KIND);
@@ -150,7 +150,7 @@ fn bare_versions(node: &mut Node) -> Vec<Finding> {
     merge.map_or_else(Vec::new, |merge| document::quote_versions(merge, &at))
 }
 
-/// The document without what only merging understands: `null`, and directives such as `$patch`.
+/// The document without `null`s and directives such as `$patch`, which only merging understands.
 fn plain(node: Node) -> Node {
     without_directives(document::without_nulls(node))
 }
@@ -204,7 +204,7 @@ fn assemble_patch(patch: &PatchSpec, node: &Node, at: &Path) -> Result<Patch, Bo
     let written = node.nearest(at);
     let body = match (written.get("patch"), written.get("json6902")) {
         (Some(body), None) | (None, Some(body)) => body,
-        _ => return Err(refused(at, "a patch needs one of `patch` and `json6902`")),
+        _ => return Err(refused(at, "a patch needs either `patch` or `json6902`")),
     };
     let target = patch.target.read(node, &at.key("target"))?;
     Ok(Patch {

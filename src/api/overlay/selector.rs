@@ -1,7 +1,7 @@
 //! Label selectors, as maps and as text.
 //!
-//! In: a selector of a document, or what `kubectl -l` takes. Out: the selector. It does not know
-//! what is selected.
+//! In: a selector of a document, or text in the syntax of `kubectl -l`. Out: the selector. It does not
+//! know what is selected.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::model::{Finding, Node, Path};
 
-/// A Kubernetes label selector. All parts must hold; an empty one selects everything.
+/// A Kubernetes label selector. All requirements must be met; an empty selector matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Selector {
@@ -26,27 +26,27 @@ pub struct Selector {
 pub struct Requirement {
     /// The label.
     pub key: String,
-    /// How its value relates to `values`.
+    /// How its value is compared with `values`.
     pub operator: Operator,
     /// Empty for `Exists` and `DoesNotExist`.
     #[serde(default)]
     pub values: Vec<String>,
 }
 
-/// How a label's value relates to a list of values.
+/// How a label's value is compared with a list of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum Operator {
-    /// It is one of them.
+    /// It is in the list.
     In,
-    /// It is none of them, or the label is absent.
+    /// It is not in the list, or the label is absent.
     NotIn,
-    /// The label is there.
+    /// The label exists.
     Exists,
-    /// The label is absent.
+    /// The label does not exist.
     DoesNotExist,
 }
 
-/// Findings for requirements that say too little or too much.
+/// Findings for requirements with missing or superfluous values.
 pub(super) fn findings(selector: &Selector, document: &Node) -> Vec<Finding> {
     let at = Path::dotted("spec.selector.matchExpressions");
     let wrong = |(index, requirement): (usize, &Requirement)| {
@@ -73,13 +73,13 @@ impl Operator {
     }
 }
 
-/// Why a text is not a label selector.
+/// The error for text that is not a label selector.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a label selector such as env=prod or tier in (a, b)")]
 pub struct NotASelector(String);
 
-/// As `kubectl -l` reads it: `a=b`, `a==b`, `a!=b`, `a in (b, c)`, `a notin (b)`, `a`, `!a`, with
-/// commas between.
+/// Parses the syntax of `kubectl -l`: `a=b`, `a==b`, `a!=b`, `a in (b, c)`, `a notin (b)`, `a`, `!a`,
+/// separated by commas.
 impl FromStr for Selector {
     type Err = NotASelector;
 
@@ -94,7 +94,7 @@ impl FromStr for Selector {
     }
 }
 
-/// Cuts at commas that stand outside parentheses.
+/// Splits at commas outside parentheses.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0;
     text.split(move |c| {
@@ -136,7 +136,7 @@ fn named(key: &str, operator: Operator, values: Vec<String>) -> Option<Requireme
     })
 }
 
-/// A key or value without the blanks around it; `None` when it holds what neither may hold.
+/// A key or value without surrounding blanks; `None` if it contains invalid characters.
 fn word(text: &str) -> Option<String> {
     let text = text.trim();
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);

@@ -1,6 +1,6 @@
-//! Which objects a patch is for, in kustomize's words.
+//! The objects that a patch applies to, selected as in kustomize.
 //!
-//! In: `target` of a patch. Out: the target, or a finding. It does not know which objects there are.
+//! In: `target` of a patch. Out: the target, or a finding. It does not know which objects exist.
 
 use regex::Regex;
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use super::selector::{NotASelector, Selector};
 use crate::model::{Finding, Node, Path};
 use kube_schema::regular_expression;
 
-/// Which objects a patch is for. What is absent matches everything.
+/// The objects that a patch applies to. An absent field matches everything.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Target {
     /// API group.
@@ -29,8 +29,8 @@ pub struct Target {
     pub annotation_selector: Option<Selector>,
 }
 
-/// A regular expression that must match the whole of a text, as kustomize anchors it. A plain name
-/// matches itself; the empty one matches everything.
+/// A regular expression that must match a whole text, anchored as in kustomize. A plain name matches
+/// itself; an empty one matches everything.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
@@ -44,10 +44,10 @@ impl PartialEq for Pattern {
 }
 
 impl Pattern {
-    /// Reads a regular expression in the syntax of Go.
+    /// Parses a regular expression in the syntax of Go.
     ///
     /// # Errors
-    /// Says why it is none.
+    /// Returns why it is not valid.
     pub fn new(text: &str) -> Result<Self, String> {
         Ok(Self {
             regex: regular_expression(&format!("^(?:{text})$"))?,
@@ -62,8 +62,8 @@ impl Pattern {
     }
 }
 
-/// Which objects a patch is for. What is absent matches everything. Texts are regular expressions that
-/// must match the whole: `prod-.*`.
+/// The objects that a patch applies to. An absent field matches everything. Values are regular expressions
+/// that must match the whole field: `prod-.*`.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct TargetSpec {
@@ -71,20 +71,20 @@ pub(super) struct TargetSpec {
     group: Option<String>,
     /// Version without the group.
     version: Option<String>,
-    /// Kind; embedded resources can be meant too.
+    /// Kind; embedded resources match too.
     kind: Option<String>,
     /// Namespace.
     namespace: Option<String>,
     /// Name.
     name: Option<String>,
-    /// Labels, as `kubectl -l` takes them: `env=prod,tier in (a, b)`.
+    /// Labels, in the syntax of `kubectl -l`: `env=prod,tier in (a, b)`.
     label_selector: Option<String>,
-    /// Annotations, written like labels.
+    /// Annotations, in the same syntax.
     annotation_selector: Option<String>,
 }
 
 impl TargetSpec {
-    /// The target that stands at `at` of `document`.
+    /// The target at the path `at` of `document`.
     pub(super) fn read(&self, document: &Node, at: &Path) -> Result<Target, Box<Finding>> {
         let field = Field { document, at };
         Ok(Target {
@@ -100,7 +100,7 @@ impl TargetSpec {
     }
 }
 
-/// The fields of a target, where they stand.
+/// The fields of a target, with their places.
 struct Field<'a> {
     document: &'a Node,
     at: &'a Path,
@@ -110,8 +110,11 @@ impl Field<'_> {
     fn pattern(&self, name: &str, text: Option<&str>) -> Result<Option<Pattern>, Box<Finding>> {
         let pattern = text.map(Pattern::new).transpose();
         pattern.map_err(|why| {
-            let finding = self.refused(name, &format!("{name} is no regular expression: {why}"));
-            Box::new(finding.help("names are regular expressions, as in kustomize: `prod-.*`"))
+            let finding = self.refused(
+                name,
+                &format!("{name} is not a valid regular expression: {why}"),
+            );
+            Box::new(finding.help("use a regular expression as in kustomize, such as `prod-.*`"))
         })
     }
 

@@ -104,7 +104,7 @@ fn a_plan_that_would_replace_something_fails_at_its_line() {
         check.title,
         "1 field cannot be changed; 0 to create, 1 to change, 0 to remove; rolls 2 nodes of 1 cluster"
     );
-    let told = "- a.yaml:15:13: U01 spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/one-mp1 cannot be changed: Azure fixes it when the node pool is made (Capstan never replaces a cluster, or a part of one, by itself: add it under a new name and remove the old one)";
+    let told = "- a.yaml:15:13: U01 spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/one-mp1 cannot be changed: Azure does not allow changes after the node pool is created (Capstan never replaces a cluster or a part of one: add it under a new name and remove the old one)";
     assert!(check.summary.contains(told), "{}", check.summary);
     let noted = &check.annotations[0];
     assert_eq!((noted.line, noted.level.as_str()), (15, "error"));

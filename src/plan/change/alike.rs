@@ -1,14 +1,14 @@
-//! When two values of a field are the same to those who read them.
+//! Whether two values of a field mean the same.
 
 use serde_json::Value as Json;
 
-/// As they are.
+/// Compares them exactly.
 pub(super) fn exact(one: &Json, other: &Json) -> bool {
     one == other
 }
 
-/// As Azure compares them, which passes over case. Two references of which one is an ARM id and the other
-/// a name may be the same, and count as that.
+/// Compares them as Azure does, which ignores case. References by ARM ID and by name may mean the same, and
+/// count as equal.
 pub(super) fn loose(one: &Json, other: &Json) -> bool {
     match (one, other) {
         (Json::String(one), Json::String(other)) => one.eq_ignore_ascii_case(other),
@@ -21,20 +21,20 @@ fn reference(one: &Json, other: &Json) -> bool {
     let both = |key: &str| Some((text(one, key)?, text(other, key)?));
     match (both("armId"), both("name")) {
         (Some((one, other)), _) => one.eq_ignore_ascii_case(other),
-        // Group and kind may be left out where only one fits.
+        // Group and kind may be omitted if the name is unambiguous.
         (None, Some((one, other))) => one == other,
         (None, None) => true,
     }
 }
 
-/// The same object by its name.
+/// The same object by name.
 pub(super) fn name(one: &Json, other: &Json) -> bool {
     let differ =
         |key: &str| matches!((text(one, key), text(other, key)), (Some(a), Some(b)) if a != b);
     !differ("name") && !differ("kind")
 }
 
-/// The same place: `West Europe` is `westeurope`.
+/// The same region: `West Europe` is `westeurope`.
 pub(super) fn location(one: &Json, other: &Json) -> bool {
     let place = |json: &Json| {
         let place = json.as_str().unwrap_or_default();

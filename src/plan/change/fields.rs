@@ -1,4 +1,4 @@
-//! Which fields cannot be changed where they are, and which roll nodes. Data.
+//! Which fields are immutable, and which replace nodes when they change. Data.
 //!
 //! Sources: facts/aro-rules.md §1.7, §2.2, §2.3 and §3 (kind U); facts/aro-controllers.md §2 and §7;
 //! facts/private-topology.md §1.1; validation of Kubernetes and Cluster API themselves.
@@ -10,38 +10,38 @@ use crate::api::arm_version::ArmVersion;
 use crate::api::kinds::{AUTHORIZATION, CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::model::Change;
 
-/// What it means when a field is not there.
+/// What an absent field means.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Absent {
     /// This value, as JSON.
     Is(&'static str),
-    /// The name of the object.
+    /// The object's name.
     Name,
-    /// Somebody else chooses a value: to name it, or not to, may change nothing.
+    /// Another component chooses a value: adding or removing the field may change nothing.
     Chosen,
 }
 
-/// Only then a field counts.
+/// When a field matters.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum When {
-    /// It always does.
+    /// Always.
     Always,
     /// Below this version of Azure's API.
     Before(ArmVersion),
-    /// When the object says `immutable: true`.
+    /// If the object has `immutable: true`.
     Sealed,
 }
 
-/// A field whose change is more than that.
+/// A field that is more than an in-place change.
 pub(super) struct Field {
-    /// JSON pointer; `*` is every key.
+    /// JSON pointer; `*` matches every key.
     pub(super) at: &'static str,
     pub(super) absent: Absent,
     pub(super) when: When,
     pub(super) change: Change,
-    /// Who says so, for people.
+    /// The reason, for people.
     pub(super) why: &'static str,
-    /// Whether two values are the same to those who read them.
+    /// Whether two values mean the same.
     pub(super) same: fn(&Json, &Json) -> bool,
 }
 
@@ -64,7 +64,7 @@ const fn rolling(at: &'static str, absent: Absent, why: &'static str) -> Field {
     }
 }
 
-/// A field of Kubernetes itself, whose values are compared as they are.
+/// A field of a Kubernetes kind, whose values are compared exactly.
 const fn plain(at: &'static str, absent: Absent) -> Field {
     Field {
         same: exact,
@@ -75,15 +75,15 @@ const fn plain(at: &'static str, absent: Absent) -> Field {
 const NOTHING: Absent = Absent::Is("null");
 const PUBLIC: Absent = Absent::Is(r#""Public""#);
 
-const ASO: &str = "Azure Service Operator refuses the change once the resource is in Azure";
-const AZURE: &str = "Azure fixes it when the resource is made";
-const HCP: &str = "Azure fixes it when the cluster is made";
-const POOL: &str = "Azure fixes it when the node pool is made";
-const MIRRORS: &str = "a change of image mirrors rolls every node of every node pool";
+const ASO: &str = "Azure Service Operator rejects this change once the resource exists in Azure";
+const AZURE: &str = "Azure does not allow changes after the resource is created";
+const HCP: &str = "Azure does not allow changes after the cluster is created";
+const POOL: &str = "Azure does not allow changes after the node pool is created";
+const MIRRORS: &str = "changing image mirrors replaces every node of every node pool";
 const VERSION: &str = "an upgrade replaces every node of the node pool";
-const CLUSTER_API: &str = "it would become another cluster";
-const HYPERSHIFT: &str = "HyperShift fixes it when the cluster is made";
-const KUBERNETES: &str = "Kubernetes fixes it when the object is made";
+const CLUSTER_API: &str = "the object would refer to another cluster";
+const HYPERSHIFT: &str = "HyperShift does not allow changes after the cluster is created";
+const KUBERNETES: &str = "Kubernetes does not allow changes after creation";
 
 /// Of every kind of Azure Service Operator.
 pub(super) const EVERY_ASO: &[Field] = &[
@@ -189,7 +189,7 @@ const HCP_CLUSTER: &[Field] = &[
             "/spec/properties/etcd/dataEncryption/customerManaged/kms/activeKey/version",
             // The controller fills it in.
             Absent::Chosen,
-            "only API version 2026-06-30 and later let the key of a cluster be rotated",
+            "key rotation needs API version 2026-06-30 or later",
         )
     },
     fixed(
@@ -271,13 +271,13 @@ const HOSTED_CLUSTER: &[Field] = &[
         ..fixed(
             "/spec/platform/azure/topology",
             Absent::Chosen,
-            "HyperShift does not let a cluster become public or cease to be",
+            "HyperShift does not allow a cluster to become public or stop being public",
         )
     },
     fixed(
         "/spec/platform/azure/private/type",
         NOTHING,
-        "HyperShift does not let it be changed, added or removed once the cluster is made",
+        "HyperShift does not allow it to be changed, added or removed after the cluster is created",
     ),
     fixed(
         "/spec/platform/azure/private/privateLink/natSubnetID",
@@ -343,7 +343,7 @@ pub(super) const FIELDS: &[(&str, &str, &[Field])] = &[
         &[fixed(
             "/spec/clusterName",
             NOTHING,
-            "Cluster API refuses the change",
+            "Cluster API rejects this change",
         )],
     ),
     (
@@ -352,7 +352,7 @@ pub(super) const FIELDS: &[(&str, &str, &[Field])] = &[
         &[fixed(
             "/spec/type",
             NOTHING,
-            "the provider's webhook refuses the change",
+            "the provider's webhook rejects this change",
         )],
     ),
     ("hypershift.openshift.io", "HostedCluster", HOSTED_CLUSTER),
@@ -383,4 +383,4 @@ pub(super) const CARRIED: &[&str] = &["HcpOpenShiftCluster", "HcpOpenShiftCluste
 
 /// Why one that is gone counts.
 pub(super) const GONE: &str =
-    "the controllers delete what its carrier no longer lists, and make another";
+    "the controllers delete resources that are no longer in spec.resources, and create new ones";

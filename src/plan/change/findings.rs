@@ -1,17 +1,17 @@
-//! What a change means, as findings of the new object: with the line to edit.
+//! The consequences of a change as findings about the new object, with the line to edit.
 
 use serde_json::{Value as Json, json};
 
 use super::{Consequence, consequences};
 use crate::model::{Change, Finding, Object};
 
-/// What follows from making `new` of `old`, two objects of the same name.
+/// The consequences of changing `old` to `new`, two objects with the same name.
 #[must_use]
 pub fn between(old: &Object, new: &Object) -> Vec<Consequence> {
     consequences(&placed(old), &placed(new))
 }
 
-/// The object as JSON, with the namespace it is in.
+/// The object as JSON, with its namespace.
 #[must_use]
 pub fn placed(object: &Object) -> Json {
     let mut json = object.node.to_json();

@@ -1,7 +1,7 @@
-//! Whether a change may be sent to an object that is there (DESIGN §6, §7).
+//! Whether a change may be sent to an existing object (DESIGN §6, §7).
 //!
-//! In: the live object, what is sent, and whether the revision is one that was applied before. Out: why
-//! it is not sent, if so. It does not know: how it is read or sent.
+//! In: the live object, the payload, and whether the revision has been applied before. Out: why the
+//! payload is not sent, if so. It does not know how objects are read or sent.
 
 use serde_json::Value as Json;
 
@@ -13,31 +13,31 @@ use kube_schema::{Element, FieldSet, Managed, Operation};
 /// Why a step is not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Withheld {
-    /// A field cannot be changed.
+    /// A field is immutable.
     #[error("{0}")]
     Replaces(String),
-    /// It rolls nodes, and nobody asked for it.
+    /// It replaces nodes, and nobody asked for that.
     #[error(
-        "the revision did not change, so nobody asked for nodes to be rolled ({0}); push a commit to go on"
+        "the revision is unchanged, so nobody asked to replace nodes ({0}); push a commit to continue"
     )]
     Rolls(String),
-    /// The identity that it names does not allow its namespace.
+    /// Its identity does not allow its namespace.
     #[error("{0}")]
     Identity(String),
-    /// The identity that it names is not there.
+    /// Its identity does not exist.
     #[error("{0}")]
     NoIdentity(String),
 }
 
-/// Whether `sent` may be applied to `live`. `unchanged` says that the revision was applied to its end
-/// before, so that what changes comes from another binary or other definitions.
+/// Whether `sent` may be applied to `live`. `unchanged` says that the revision has been fully applied
+/// before, so that a change comes from another binary or another version of a CRD.
 ///
 /// # Errors
-/// When it would replace something, or roll nodes that nobody asked to roll.
+/// If it would replace something, or replace nodes without a request.
 pub fn gate(live: &Json, sent: &Json, manager: &str, unchanged: bool) -> Result<(), Withheld> {
     let managers = Managed::read(live).unwrap_or_default();
     let mut found = consequences(live, &would_be(live, sent, manager));
-    // What others wrote over is no change of ours: the server says whose it is.
+    // Fields overwritten by others do not count: the server reports their managers.
     found.retain(|one| !is_others(&managers, manager, &one.field));
     let mut replacing = found.iter().filter(|one| one.change == Change::Replace);
     if let Some(first) = replacing.next() {

@@ -1,9 +1,9 @@
-//! What a change means: whether fields change that roll nodes, or that cannot be changed where they are
+//! The consequences of a change: whether fields change that replace nodes, or that are immutable
 //! (DESIGN §6).
 //!
-//! In: an object as it was applied or as it is, and as it is to be. Out: the fields that matter, each
-//! with what follows and who says so; how many nodes that rolls; whether a step may be sent. Objects that
-//! carry others are compared by what they carry. It does not know: where the objects come from.
+//! In: an object as it was applied or as it is, and as it will be. Out: the fields that matter, each with
+//! its consequence and the reason; how many nodes are replaced; whether a step may be sent. Objects that
+//! carry others are compared by what they carry. It does not know where the objects come from.
 
 mod alike;
 mod fields;
@@ -26,24 +26,24 @@ pub use findings::{between, placed};
 pub use gate::{Withheld, gate, would_be};
 pub use nodes::Rolled;
 
-/// What to do about a change that cannot be made in place.
-const REPLACE: &str = "Capstan never replaces a cluster, or a part of one, by itself: add it under a new name and remove the old one";
+/// What to do about a change of an immutable field.
+const REPLACE: &str = "Capstan never replaces a cluster or a part of one: add it under a new name and remove the old one";
 
-/// A field that changes, and what follows.
+/// A changed field and its consequence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Consequence {
-    /// The object or embedded resource that has it.
+    /// The object or embedded resource with the field.
     pub part: ObjectId,
-    /// The way to it from the object that was compared.
+    /// Its path in the object that was compared.
     pub field: Path,
-    /// Whether it rolls nodes or would replace the part.
+    /// Whether it replaces nodes or would replace the part.
     pub change: Change,
-    /// Who says so.
+    /// The reason.
     pub why: &'static str,
 }
 
 impl Consequence {
-    /// What is wrong, or good to know, in one sentence.
+    /// The consequence, in one sentence.
     #[must_use]
     pub fn message(&self) -> String {
         let Self {
@@ -64,13 +64,13 @@ impl Consequence {
             }
             Change::Replace => REPLACE,
             _ => {
-                "the nodes are drained and replaced one after the other: merge it when that may happen"
+                "the nodes are drained and replaced one after the other: merge the change when that is acceptable"
             }
         }
     }
 }
 
-/// What follows from making `after` of `before`.
+/// The consequences of changing `before` to `after`.
 #[must_use]
 pub fn consequences(before: &Json, after: &Json) -> Vec<Consequence> {
     let whole = Part {
@@ -95,15 +95,15 @@ pub fn consequences(before: &Json, after: &Json) -> Vec<Consequence> {
     found
 }
 
-/// The heaviest of `consequences`; in place when there is none.
+/// The most severe of `consequences`; in place if there are none.
 #[must_use]
 pub fn heaviest(consequences: &[Consequence]) -> Change {
     let changes = consequences.iter().map(|consequence| consequence.change);
     changes.max().unwrap_or(Change::InPlace)
 }
 
-/// Whether a change of such an object must be looked at before it is sent: those of Kubernetes itself
-/// are refused by the API server in time.
+/// Whether a change of such an object must be checked before it is sent. The API server itself rejects bad
+/// changes of Kubernetes' own kinds.
 #[must_use]
 pub fn is_looked_at(id: &ObjectId) -> bool {
     !is_plain(&id.group)
@@ -112,7 +112,7 @@ pub fn is_looked_at(id: &ObjectId) -> bool {
             || FIELDS.iter().any(|(group, kind, _)| id.is(group, kind)))
 }
 
-/// Whether the kinds of this group are Kubernetes' own.
+/// Whether the group belongs to Kubernetes itself.
 fn is_plain(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")
 }

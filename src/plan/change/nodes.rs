@@ -1,4 +1,4 @@
-//! How many nodes a plan rolls.
+//! How many nodes a plan replaces.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use crate::api::labels;
 use crate::health::Live;
 use crate::model::{Change, ObjectId, Path};
 
-/// The nodes that are replaced, and whose they are.
+/// The nodes that are replaced, and their clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rolled {
-    /// How many, when every node pool is as large as it may be.
+    /// How many, if every node pool has its maximum size.
     pub nodes: u64,
     /// Of how many clusters.
     pub clusters: usize,
@@ -23,7 +23,7 @@ pub struct Rolled {
 type Cluster = (String, String);
 
 impl Rolled {
-    /// What `consequences` roll among `objects`, which are all that is there to be.
+    /// The nodes that `consequences` replace among `objects`, which are all wanted objects.
     #[must_use]
     pub fn count<'a>(
         objects: impl Iterator<Item = &'a Json>,
@@ -68,7 +68,7 @@ impl std::fmt::Display for Rolled {
     }
 }
 
-/// How many nodes a node pool may have.
+/// The maximum number of nodes of a node pool.
 fn size(pool: &Json) -> u64 {
     let count = |pointer: &str| pool.pointer(pointer).and_then(Json::as_u64);
     count("/spec/properties/replicas")
@@ -76,7 +76,7 @@ fn size(pool: &Json) -> u64 {
         .unwrap_or_default()
 }
 
-/// An object and what it carries, each with the cluster it is of.
+/// An object and those that it carries, each with its cluster.
 fn parts(object: &Json) -> Vec<(Cluster, Part<'_>)> {
     let label = Live(object).label(labels::CLUSTER_NAME);
     let own = Part {

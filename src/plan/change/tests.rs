@@ -185,7 +185,7 @@ fn what_is_carried_is_compared_by_kind_and_name() {
     let one = consequences(&before, &changed).remove(0);
     assert_eq!(
         one.message(),
-        "spec.resources[1].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/ns/a cannot be changed: Azure fixes it when the node pool is made"
+        "spec.resources[1].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/ns/a cannot be changed: Azure does not allow changes after the node pool is created"
     );
     assert!(one.help().contains("under a new name"), "{}", one.help());
     let renamed = machine_pool(&[("a", pool("D4")), ("c", pool("D8"))]);
@@ -249,7 +249,7 @@ fn nodes_are_rolled_only_for_a_revision_that_is_new() {
     let held = gate(&live, &sent, "capstan", true).expect_err("it is held");
     assert_eq!(
         held.to_string(),
-        "the revision did not change, so nobody asked for nodes to be rolled (spec.resources[0].spec.properties.imageDigestMirrors of HcpOpenShiftCluster/ns/c); push a commit to go on"
+        "the revision is unchanged, so nobody asked to replace nodes (spec.resources[0].spec.properties.imageDigestMirrors of HcpOpenShiftCluster/ns/c); push a commit to continue"
     );
 }
 

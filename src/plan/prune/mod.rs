@@ -179,10 +179,10 @@ impl Scene<'_> {
     /// Why it is not touched, whatever its policy.
     fn stays(&self, id: &ObjectId, member: &Member) -> Option<String> {
         if !self.brake.prune {
-            return Some("nothing is removed, as the fleet is set: spec.apply.prune of its Fleet document, or --prune, lets it go".to_owned());
+            return Some("pruning is disabled: set spec.apply.prune in the Fleet document, or use --prune, to delete it".to_owned());
         }
         if self.steps.is_empty() {
-            return Some("the fleet has no objects at all, which is hardly meant; nothing is removed until it has one".to_owned());
+            return Some("the fleet has no objects, which is probably a mistake; nothing is removed until it has one".to_owned());
         }
         let same = |(other, one): (&ObjectId, &Member)| {
             (other != id && one.uid == member.uid && self.steps.contains_key(other))
@@ -199,12 +199,13 @@ impl Scene<'_> {
             controller.filter(|owner| !self.members.values().any(|one| one.uid == owner.uid));
         if let Some(owner) = foreign {
             return Some(format!(
-                "{} {} controls it, which is not part of the fleet",
+                "{} {}, which is not part of the fleet, controls it",
                 owner.kind, owner.name
             ));
         }
         self.needed.contains(id).then(|| {
-            "something in the fleet still refers to it, or it is there and encrypted".to_owned()
+            "an object in the fleet still refers to it, or it is in the fleet but encrypted"
+                .to_owned()
         })
     }
 
@@ -268,7 +269,7 @@ impl Scene<'_> {
             "MachinePool" if self.has_another_pool(id, member) => self.delete(),
             "MachinePool" => Fate::Held("no other node pool of its cluster is ready".to_owned()),
             "AROMachinePool" => of("MachinePool").unwrap_or_else(|| self.delete()),
-            _ => Fate::Held(format!("it carries {root}, which stays")),
+            _ => Fate::Held(format!("it carries {root}, which is kept")),
         }
     }
 
@@ -283,7 +284,7 @@ impl Scene<'_> {
     fn delete(&self) -> Fate {
         match self.brake.unchanged {
             false => Fate::Delete,
-            true => Fate::Held("the revision did not change, so nobody asked for its deletion; push a commit to go on".to_owned()),
+            true => Fate::Held("the revision is unchanged, so nobody asked for its deletion; push a commit to continue".to_owned()),
         }
     }
 
@@ -354,7 +355,7 @@ impl Scene<'_> {
             }
         }
         held.map_or(Fate::Delete, |other| {
-            Fate::Held(format!("{other}, which stays, needs it"))
+            Fate::Held(format!("{other}, which is kept, needs it"))
         })
     }
 

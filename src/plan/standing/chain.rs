@@ -1,4 +1,4 @@
-//! What an object waits for in the end.
+//! The root cause of an object that is not ready.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -11,17 +11,17 @@ use crate::api::{suppliers, timeline};
 use crate::health;
 use crate::model::{Health, HealthState, ObjectId};
 
-/// From an object to the one that blocks it.
+/// The path from an object to the one that blocks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
-    /// From the object asked about to the blocker; the same one when nothing else blocks it.
+    /// From the object to the blocker; the same object when nothing else blocks it.
     pub way: Vec<usize>,
-    /// What blocks it besides, the worst first.
+    /// The other blockers, the worst first.
     pub others: Vec<usize>,
 }
 
 impl Chain {
-    /// The object that blocks.
+    /// The blocker.
     #[must_use]
     pub fn blocker(&self) -> usize {
         self.way.last().copied().unwrap_or_default()
@@ -29,8 +29,8 @@ impl Chain {
 }
 
 impl Scene {
-    /// What an object waits for in the end; none when it is ready. Of several blockers, the one that
-    /// most needs somebody, then the oldest.
+    /// What an object ultimately waits for; `None` if it is ready. Of several blockers, the one that needs
+    /// attention most, then the oldest.
     #[must_use]
     pub fn blocked(&self, at: usize) -> Option<Chain> {
         self.blocked_any(&[at])
@@ -40,7 +40,7 @@ impl Scene {
     #[must_use]
     pub fn blocked_any(&self, starts: &[usize]) -> Option<Chain> {
         let unready = |at: &&usize| self.standing(**at).phase != Phase::Ready;
-        // Each vertex on the way with the one from which it was reached.
+        // Each vertex reached, with the one it was reached from.
         let mut from: BTreeMap<usize, Option<usize>> = starts
             .iter()
             .filter(unready)
@@ -61,7 +61,7 @@ impl Scene {
             }
         }
         if ends.is_empty() {
-            // Things that wait for each other.
+            // A cycle.
             ends.extend(from.keys().copied());
         }
         ends.sort_by_key(|at| self.urgency(*at));
@@ -73,7 +73,7 @@ impl Scene {
         Some(Chain { way, others })
     }
 
-    /// What an object waits for. A failure is its own, unless it only repeats that of what it waits for.
+    /// What an object waits for. A failure is its own, unless it only repeats the failure of a dependency.
     fn behind(&self, at: usize) -> Vec<usize> {
         let next = self.unmet(at);
         let failed = matches!(self.standing(at).phase, Phase::Failed | Phase::Retrying);
@@ -84,14 +84,14 @@ impl Scene {
         }
     }
 
-    /// The order of blockers. What was not said since any time is the newest.
+    /// The order of blockers. Those without a time count as the newest.
     pub(super) fn urgency(&self, at: usize) -> (Reverse<Phase>, Timestamp, &ObjectId) {
         let standing = self.standing(at);
         let since = standing.since.unwrap_or(Timestamp::MAX);
         (Reverse(standing.phase), since, self.id(at))
     }
 
-    /// What usually helps against an object that blocks, at `now`; empty when nothing is known to.
+    /// The usual help for a blocker at `now`; empty if there is none.
     #[must_use]
     pub fn help(&self, at: usize, now: Timestamp) -> String {
         let (id, standing) = (self.id(at), self.standing(at));
@@ -113,31 +113,31 @@ impl Scene {
     }
 }
 
-/// Only deletions wait for what is ready.
-const STILL_THERE: &str = "it is to be deleted and nobody has asked for that yet: if it stays, see whether its controller runs and what it logs";
-const NOT_MADE: &str = "mostly nothing to do: its controller makes it in a moment; if it stays, see whether that runs (capz-system) and what it logs";
+/// Only deletions wait for something that is ready.
+const STILL_THERE: &str = "it must be deleted, but nobody has requested that yet: if this persists, check that its controller runs, and read its logs";
+const NOT_MADE: &str = "usually nothing to do: its controller is about to create it; if this persists, check that the controller runs (namespace capz-system), and read its logs";
 
 fn missing(id: &ObjectId) -> String {
     let what = match id.kind.as_str() {
-        "Secret" => "make the Secret (its content belongs in no repository)",
-        "Namespace" => "make the namespace",
-        "AzureClusterIdentity" => "make the identity, or add it to the fleet",
-        _ => "add it to the fleet, or make it",
+        "Secret" => "create the Secret (do not commit its content to a repository)",
+        "Namespace" => "create the namespace",
+        "AzureClusterIdentity" => "create the identity, or add it to the fleet",
+        _ => "add it to the fleet, or create it",
     };
     format!("{what}, or correct the name where it is used")
 }
 
 fn deleting(id: &ObjectId, message: &str) -> String {
     if id.is("", "Namespace") {
-        return "nothing can be made in a namespace that is being deleted: delete what is left in it, or wait".to_owned();
+        return "nothing can be created in a namespace that is being deleted: delete the objects that are left in it, or wait".to_owned();
     }
     match message.contains("held by") {
-        true => "it goes once the controllers of these finalizers have cleaned up: see whether they run and what they log; taking a finalizer off by hand leaves what is in Azure behind".to_owned(),
-        false => "mostly nothing to do: it is about to go".to_owned(),
+        true => "it is deleted once the controllers of these finalizers have cleaned up: check that they run, and read their logs; if you remove a finalizer by hand, its Azure resources are left behind".to_owned(),
+        false => "usually nothing to do: it is about to be deleted".to_owned(),
     }
 }
 
-/// Azure is at work: whether that takes longer than usual.
+/// Help while Azure is working: whether that takes longer than usual.
 fn in_azure(id: &ObjectId, since: Option<Timestamp>, now: Timestamp, deleting: bool) -> String {
     let usual = match deleting {
         true => timeline::deletion(id),
@@ -150,10 +150,10 @@ fn in_azure(id: &ObjectId, since: Option<Timestamp>, now: Timestamp, deleting: b
     let work = if deleting { "its deletion" } else { "it" };
     match late {
         false => format!(
-            "nothing to do: Azure is at work on {work}, which mostly takes up to {minutes} min"
+            "nothing to do: Azure is working on {work}, which usually takes up to {minutes} min"
         ),
         true => format!(
-            "Azure mostly takes up to {minutes} min for {work}: look at the operation in Azure's activity log, and at the log of Azure Service Operator"
+            "Azure usually takes up to {minutes} min for {work}: check the operation in Azure's activity log, and the logs of Azure Service Operator"
         ),
     }
 }

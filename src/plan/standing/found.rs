@@ -1,4 +1,4 @@
-//! What a survey read of a cluster, and what it should read next.
+//! What a survey read from a cluster, and what it should read next.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,14 +13,14 @@ use crate::graph;
 use crate::health::Live;
 use crate::model::{Needed, Node, Object, ObjectId, Origin, Span};
 
-/// Live objects, and what could not be seen of others.
+/// Live objects, and what could not be read.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// The objects. Of Secrets and ConfigMaps the metadata is enough.
+    /// The objects. For Secrets and ConfigMaps, metadata is enough.
     pub objects: BTreeMap<ObjectId, Json>,
-    /// What was looked for by name.
+    /// The objects looked up by name.
     pub asked: BTreeSet<ObjectId>,
-    /// What could not be looked for.
+    /// What could not be read.
     pub gaps: Vec<Gap>,
 }
 
@@ -31,11 +31,11 @@ pub struct Gap {
     pub group: String,
     /// Kind.
     pub kind: String,
-    /// The namespace; all when absent.
+    /// The namespace; `None` for all.
     pub namespace: Option<String>,
-    /// The name; all when absent.
+    /// The name; `None` for all.
     pub name: Option<String>,
-    /// Why.
+    /// The reason.
     pub lack: Lack,
 }
 
@@ -44,9 +44,9 @@ pub struct Gap {
 pub enum Lack {
     /// The cluster does not serve the kind.
     NotServed,
-    /// We may not: the verb and the resource.
+    /// Permission is missing: the verb and the resource.
     Denied(&'static str, String),
-    /// The API server could not: its words.
+    /// The API server's error.
     Failed(String),
 }
 
@@ -60,7 +60,7 @@ impl Gap {
     }
 }
 
-/// One line for people.
+/// One line of text.
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -94,24 +94,24 @@ impl fmt::Display for Gap {
     }
 }
 
-/// Whether there is such an object.
+/// Whether an object exists.
 pub(super) enum Presence<'a> {
     Live(&'a Json),
     Absent,
     NotServed,
-    /// It was not looked for, or could not be.
+    /// It was not looked up, or could not be.
     Unread,
 }
 
 impl Found {
-    /// Takes in a live object.
+    /// Adds a live object.
     pub fn insert(&mut self, live: Json) {
         let id = Live(&live).id();
         self.objects.insert(id, live);
     }
 
-    /// Group and kind of what the controllers of Cluster API, ASO and the ARO provider make of the
-    /// objects found; empty when none of theirs is there.
+    /// Group and kind of the objects that the controllers of Cluster API, ASO and the ARO provider create for
+    /// the objects found; empty if none of those has such a controller.
     #[must_use]
     pub fn made_kinds(&self) -> BTreeSet<(String, String)> {
         let known = |group: &str| {
@@ -127,8 +127,8 @@ impl Found {
         theirs.chain(carried).collect()
     }
 
-    /// Takes in those of `candidates` that an object found carries, or that it owns, directly or
-    /// through another candidate.
+    /// Adds the `candidates` that an object found carries, or that it owns, directly or through another
+    /// candidate.
     pub fn adopt(&mut self, mut candidates: Vec<Json>) {
         let carried = self.carried();
         let uid = |live: &Json| Live(live).uid().to_owned();
@@ -149,7 +149,7 @@ impl Found {
         }
     }
 
-    /// What the objects name and nobody has looked for yet.
+    /// References that have not been looked up yet.
     #[must_use]
     pub fn wanted(&self) -> BTreeSet<ObjectId> {
         let all = self.all();
@@ -163,21 +163,20 @@ impl Found {
             .collect()
     }
 
-    /// The objects that stand for themselves, for a graph. What another one carries is there in its
-    /// carrier.
+    /// The top-level objects, for a graph. An object carried by another one is part of that.
     pub(super) fn top_level(&self) -> Vec<Object> {
         let carried = self.carried();
         self.read(|id| !carried.contains(id))
     }
 
-    /// What objects carry.
+    /// The objects carried by others.
     fn carried(&self) -> BTreeSet<ObjectId> {
         let carriers = self.read(embedded::carries);
         let carried = carriers.iter().flat_map(embedded::ids);
         carried.map(|(id, _)| id).collect()
     }
 
-    /// The same, and what they carry.
+    /// All objects, and those that they carry.
     fn all(&self) -> Vec<Object> {
         let mut all = self.top_level();
         let carried = all.iter().flat_map(embedded::resources);
@@ -194,7 +193,7 @@ impl Found {
             .collect()
     }
 
-    /// The kinds, by group, of which there may be objects that could not be read.
+    /// The kinds, by group, of which some objects could not be read.
     pub(super) fn unread(&self) -> BTreeSet<(String, String)> {
         let unread = self.gaps.iter().filter(|gap| gap.lack != Lack::NotServed);
         unread
@@ -214,7 +213,7 @@ impl Found {
     }
 }
 
-/// Whom `object` names: what its fields name, and the Cluster that a part of one belongs to.
+/// The references of `object`: those in its fields, and the Cluster that it is a part of.
 pub(super) fn names(object: &Object) -> Vec<(ObjectId, Needed, String)> {
     let mut names = graph::names(object);
     let is_part = [INFRASTRUCTURE, CONTROL_PLANE].contains(&object.id.group.as_str());
@@ -225,7 +224,7 @@ pub(super) fn names(object: &Object) -> Vec<(ObjectId, Needed, String)> {
     names
 }
 
-/// As much of a live object as says what it is and what it names.
+/// The part of a live object that holds its identity and its references.
 fn readable(live: &Json, origin: &Origin) -> Option<Object> {
     let mut part = json!({});
     for key in ["apiVersion", "kind", "metadata", "spec"] {

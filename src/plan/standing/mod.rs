@@ -1,13 +1,13 @@
-//! Where fleets stand, by what the cluster holds alone.
+//! The state of fleets, derived only from what the cluster contains.
 //!
-//! In: what a survey [`Found`]. Out: a [`Scene`]: each object's [`Standing`], what it waits for in the
-//! end and what usually helps, and the same summed up by cluster and fleet.
+//! In: what a survey [`Found`]. Out: a [`Scene`]: each object's [`Standing`], what it ultimately waits
+//! for and what usually helps, and a summary by cluster and fleet.
 //!
 //! ```text
 //! Found ─► graph of live objects ─► Scene ─► chain (why) ─► overview (status)
 //! ```
 //!
-//! It does not know: how anything was read, what is in git.
+//! It does not know how anything was read, or what is in git.
 
 mod chain;
 mod found;

@@ -1,4 +1,4 @@
-//! How far the clusters of a fleet have come.
+//! The progress of a fleet's clusters.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,23 +10,23 @@ use crate::plan::{ApplySet, Parent};
 /// One fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetView {
-    /// Its objects and what they carry, by how they stand.
+    /// Its objects and those that they carry, counted by state.
     pub counts: BTreeMap<Phase, usize>,
-    /// Its clusters, those that need somebody first, then by namespace and name.
+    /// Its clusters, those that need attention first, then by namespace and name.
     pub clusters: Vec<ClusterView>,
-    /// What is not ready and belongs to no cluster, by what blocks it; the worst first.
+    /// Objects that are not ready and belong to no cluster, by their blocker; the worst first.
     pub strays: Vec<Stray>,
-    /// How many objects of its revision are not there, or not its own; none where that is not known: an older
-    /// Capstan does not say how many there are to be, and not every kind may be read.
+    /// How many objects of its revision are missing or not its own; `None` if unknown: older versions of Capstan
+    /// do not record how many there must be, and some kinds may not be readable.
     pub missing: usize,
-    /// Whether its revision was not applied to its end, where it is known how many objects that has.
+    /// Whether its revision is not fully applied, if it is known how many objects it has.
     pub behind: bool,
 }
 
-/// Objects of no cluster that one object blocks.
+/// Objects outside clusters that share a blocker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stray {
-    /// The blocker; it may be one of them.
+    /// The blocker, which may be one of them.
     pub blocker: usize,
     /// The objects.
     pub objects: Vec<usize>,
@@ -37,13 +37,13 @@ pub struct Stray {
 pub struct ClusterView {
     /// The Cluster.
     pub root: usize,
-    /// How it stands as a whole.
+    /// The state of the whole cluster.
     pub phase: Phase,
-    /// How many of its parts are ready.
+    /// How many parts are ready.
     pub ready: usize,
-    /// How many parts it has, itself included.
+    /// How many parts it has, including the Cluster.
     pub total: usize,
-    /// What it waits for; none when it is ready.
+    /// What it waits for; `None` if it is ready.
     pub chain: Option<Chain>,
 }
 
@@ -54,13 +54,13 @@ impl FleetView {
         self.counts.values().sum()
     }
 
-    /// So many stand like this.
+    /// The number of objects in each state.
     #[must_use]
     pub fn count(&self, phase: Phase) -> usize {
         self.counts.get(&phase).copied().unwrap_or_default()
     }
 
-    /// Whether all of it is there and ready.
+    /// Whether all of it exists and is ready.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.count(Phase::Ready) == self.total() && self.missing == 0 && !self.behind
@@ -68,7 +68,7 @@ impl FleetView {
 }
 
 impl Scene {
-    /// The fleet whose members `set` labels, and of which `parent` speaks.
+    /// The fleet of `parent`, whose members carry the label of `set`.
     #[must_use]
     pub fn fleet(&self, set: &ApplySet, parent: &Parent) -> FleetView {
         let id = set.id();
@@ -88,7 +88,7 @@ impl Scene {
             .filter(|at| self.id(*at).is(CAPI, "Cluster"))
         {
             let mut all = self.graph.clusters().iter();
-            // One whose parts are all gone has none.
+            // A set whose parts are all gone has none.
             let alone = [root];
             let cluster = all.find(|all| all.contains(&root));
             let cluster = cluster.map_or(&alone[..], Vec::as_slice);
@@ -147,7 +147,7 @@ impl Scene {
         }
     }
 
-    /// These, and what they carry. What a carrier on its way out has no more is no part of it.
+    /// These objects and those that they carry. What a deleted carrier no longer has does not count.
     fn with_carried(&self, members: &[usize]) -> Vec<usize> {
         let mut all = Vec::new();
         for at in members.iter().copied() {

@@ -1,4 +1,4 @@
-//! How one object stands.
+//! The state of one object.
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -8,28 +8,28 @@ use crate::api::conditions as c;
 use crate::health::{Condition, Live, health};
 use crate::model::{Health, HealthState, ObjectId};
 
-/// How an object stands, in the order in which somebody is needed.
+/// The state of an object, ordered by how much it needs attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// It is what was asked for.
+    /// It is in the requested state.
     Ready,
-    /// Nobody could look.
+    /// It could not be read.
     Unknown,
-    /// It works.
+    /// Its controller is working on it.
     Progressing,
-    /// Its controller has not made it yet.
+    /// Its controller has not created it yet.
     NotMade,
     /// It is being deleted.
     Deleting,
     /// It waits for something else.
     Waiting,
-    /// It failed and is tried again.
+    /// It failed and is retried.
     Retrying,
-    /// It does not exist and nobody makes it.
+    /// It does not exist and no controller creates it.
     Missing,
     /// The cluster does not serve its kind.
     NotServed,
-    /// It failed, and waiting is in vain.
+    /// It failed, and waiting does not help.
     Failed,
 }
 
@@ -51,7 +51,7 @@ impl Phase {
         }
     }
 
-    /// Whether waiting alone will not mend it, or has not so far.
+    /// Whether waiting does not help, or has not helped so far.
     pub(super) const fn is_trouble(self) -> bool {
         matches!(
             self,
@@ -60,23 +60,23 @@ impl Phase {
     }
 }
 
-/// How one object stands, and the words of the condition that says so.
+/// The state of one object, with the condition that decided it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// How it stands.
+    /// The state.
     pub phase: Phase,
-    /// The type of the condition; empty when none says it.
+    /// The type of the condition; empty if no condition decided it.
     pub condition: String,
-    /// A CamelCase word; may be empty.
+    /// A CamelCase reason; may be empty.
     pub reason: String,
-    /// A sentence; may be empty.
+    /// A message; may be empty.
     pub message: String,
     /// Since when.
     pub since: Option<Timestamp>,
 }
 
 impl Standing {
-    /// `reason: message`, in one line, as far as there are any.
+    /// `reason: message` on one line, without empty parts.
     #[must_use]
     pub fn words(&self) -> String {
         let parts = [self.reason.as_str(), self.message.as_str()];
@@ -85,7 +85,7 @@ impl Standing {
         said.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// An object that is there, that nobody makes, or that could not be read.
+    /// An object that exists, that no controller creates, or that could not be read.
     pub(super) fn of(presence: &Presence<'_>) -> Self {
         match presence {
             Presence::Live(live) => there(Live(live)),
@@ -95,9 +95,9 @@ impl Standing {
         }
     }
 
-    /// An object that `carrier` carries and has not made.
+    /// An object that `carrier` carries and has not created.
     pub(super) fn not_made(carrier: &ObjectId, live: Option<&Json>) -> Self {
-        let mut standing = plain(Phase::NotMade, &format!("{carrier} has not made it yet"));
+        let mut standing = plain(Phase::NotMade, &format!("{carrier} has not created it yet"));
         let Some(live) = live.map(Live) else {
             return standing;
         };
@@ -109,7 +109,8 @@ impl Standing {
         if let Some(condition) = live.conditions().find(holds_back) {
             condition.kind().clone_into(&mut standing.condition);
             condition.reason().clone_into(&mut standing.reason);
-            standing.message = format!("{} ({carrier} has not made it yet)", condition.message());
+            standing.message =
+                format!("{} ({carrier} has not created it yet)", condition.message());
             standing.since = time(condition.since()).or(standing.since);
         }
         standing
@@ -150,7 +151,7 @@ fn there(live: Live<'_>) -> Standing {
     }
 }
 
-/// The condition whose words a health repeats.
+/// The condition that decided a health.
 fn deciding<'a>(live: Live<'a>, health: &Health) -> Option<Condition<'a>> {
     let silent = health.reason.is_empty() && health.message.is_empty();
     let same = |condition: &Condition<'_>| {
@@ -159,7 +160,7 @@ fn deciding<'a>(live: Live<'a>, health: &Health) -> Option<Condition<'a>> {
     live.conditions().find(same).filter(|_| !silent)
 }
 
-/// What holds an object that is being deleted: its finalizers, and what its controller says of it.
+/// What blocks a deletion: the finalizers, and the controller's message.
 fn deleting(live: Live<'_>) -> Standing {
     let finalizers = ["metadata", "spec"].map(|part| live.list(&[part, "finalizers"]));
     let finalizers: Vec<&str> = finalizers
@@ -171,7 +172,7 @@ fn deleting(live: Live<'_>) -> Standing {
         [] => "being deleted".to_owned(),
         finalizers => format!("being deleted, held by {}", finalizers.join(", ")),
     };
-    // A namespace has a condition for each thing that is left in it.
+    // A namespace has a condition for each kind of content that is left in it.
     let says = |condition: &Condition<'_>| {
         let told = condition.is_true() && !condition.message().is_empty();
         told && (condition.kind() == "Deleting" || condition.kind().ends_with("Remaining"))

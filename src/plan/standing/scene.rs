@@ -1,4 +1,4 @@
-//! The graph of live objects, and how each of them stands.
+//! The graph of live objects, and the state of each.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,19 +14,19 @@ use crate::model::{Needed, Object, ObjectId};
 /// The `why` of an edge from an object to one it controls.
 const CONTROLS: &str = "controls";
 
-/// All that was found, put together. Objects are told by their index.
+/// Everything that was found, as a graph. Objects are identified by index.
 pub struct Scene {
     pub(super) graph: Graph,
     standings: Vec<Standing>,
-    /// Per vertex: the id of the ApplySet it is labelled with; empty for none.
+    /// Per vertex: the id of the ApplySet in its label; empty if none.
     sets: Vec<String>,
     by_id: HashMap<ObjectId, usize>,
-    /// Kinds, by group, of which there may be objects that could not be read.
+    /// The kinds, by group, of which some objects could not be read.
     pub(super) unread: BTreeSet<(String, String)>,
 }
 
 impl Scene {
-    /// Puts together what was found.
+    /// Builds the graph.
     #[must_use]
     pub fn new(found: &Found) -> Self {
         let objects = found.top_level();
@@ -54,34 +54,34 @@ impl Scene {
         scene
     }
 
-    /// How an object stands.
+    /// The state of an object.
     #[must_use]
     pub fn standing(&self, at: usize) -> &Standing {
         &self.standings[at]
     }
 
-    /// What names an object.
+    /// The id of an object.
     #[must_use]
     pub fn id(&self, at: usize) -> &ObjectId {
         &self.graph.vertices[at].id
     }
 
-    /// Every object, those included that are only named.
+    /// Every object, including those that are only referred to.
     pub fn ids(&self) -> impl Iterator<Item = (usize, &ObjectId)> {
-        // An object that two others carry stands in the graph twice.
+        // An object that two others carry appears twice in the graph.
         let first = |(at, id): &(usize, &ObjectId)| self.by_id.get(*id) == Some(at);
         let ids = self.graph.vertices.iter().map(|vertex| &vertex.id);
         ids.enumerate().filter(first)
     }
 
-    /// Whether Azure is at work on an object: then it waits for nothing else. Others only repeat it.
+    /// Whether Azure is working on an object: then it waits for nothing else, and others only repeat its state.
     pub(super) fn is_at_work(&self, at: usize) -> bool {
         let standing = &self.standings[at];
         let working = standing.phase == Phase::Progressing && standing.reason == aso::RECONCILING;
         working && is_aso(&self.id(at).group)
     }
 
-    /// The ApplySet that a top-level object is labelled with; empty for none.
+    /// The ApplySet of a top-level object; empty if none.
     pub(super) fn set(&self, at: usize) -> &str {
         match self.graph.vertices[at].place {
             Place::TopLevel(_) => &self.sets[at],
@@ -89,7 +89,7 @@ impl Scene {
         }
     }
 
-    /// References to what is neither found nor made by anybody become vertices.
+    /// Adds vertices for references to objects that were not found and that no controller creates.
     fn add_dangling(&mut self, objects: &[Object]) {
         let carried = objects.iter().flat_map(embedded::resources);
         let carried: Vec<Object> = carried.map(|(_, object)| object).collect();
@@ -120,7 +120,7 @@ impl Scene {
         }
     }
 
-    /// An object waits for what it controls, as the objects themselves say.
+    /// An object waits for the objects that it controls, according to their owner references.
     fn add_controlled(&mut self, found: &Found) {
         let uid = |(id, live)| Some((Live(live).uid(), self.by_id.get(id).copied()?));
         let by_uid: HashMap<&str, usize> = found.objects.iter().filter_map(uid).collect();
@@ -142,8 +142,8 @@ impl Scene {
         }
     }
 
-    /// What controllers wait for without naming it (DESIGN §6): a Cluster for all its parts, an AROCluster
-    /// for the endpoint that the control plane tells, an HCP cluster for its infrastructure.
+    /// Dependencies that no field names (DESIGN §6): a Cluster waits for all its parts, an AROCluster for the
+    /// endpoint from the control plane, an HCP cluster for its infrastructure.
     fn add_gates(&mut self) {
         for members in self.graph.clusters().to_vec() {
             let of = |group: &str, kind: &str| {
@@ -165,7 +165,7 @@ impl Scene {
         }
     }
 
-    /// An HCP cluster that is not made yet waits for all that the AROCluster carries.
+    /// An HCP cluster that has not been created waits for everything that the AROCluster carries.
     fn add_infrastructure(&mut self, aro: usize, plane: usize) {
         let unmade = |at: &usize| {
             let hcp = self.id(*at).is(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
@@ -205,7 +205,7 @@ impl Scene {
         self.graph.vertices.iter().map(stand).collect()
     }
 
-    /// What an object still waits for, as far as is known.
+    /// What an object still waits for, as far as known.
     pub(super) fn unmet(&self, at: usize) -> Vec<usize> {
         let standing = &self.standings[at];
         let carried = self.graph.carried(at);
@@ -230,7 +230,7 @@ impl Scene {
         }
     }
 
-    /// What must be there before the carrier of an object that is not made can make it.
+    /// What must exist before a carrier can create an object.
     fn carrier_needs(&self, at: usize) -> Vec<usize> {
         match (self.graph.vertices[at].place, self.standings[at].phase) {
             (Place::Embedded(carrier), Phase::NotMade) => {
@@ -242,7 +242,7 @@ impl Scene {
         }
     }
 
-    /// Objects of which one would be enough, when none is there.
+    /// Alternatives of which one is enough, if none exists.
     fn any_of(&self, at: usize) -> Vec<usize> {
         let any: Vec<&Edge> = self.graph.needs(at).filter(|edge| edge.any).collect();
         match any.iter().any(|edge| self.is_met(edge)) {

@@ -125,8 +125,8 @@ fn a_wrong_type_says_what_was_found_and_how_to_write_it() {
     assert_eq!(
         told(text),
         [
-            "5:10 S02 `spec.pools` must be a list, not a string | write it as a list, each item after `- `",
-            "4:13 S02 `spec.replicas` must be a whole number, not a string | write it as 3, without quotes",
+            "5:10 S02 `spec.pools` must be a list, not a string | write it as a list, with `- ` before each item",
+            "4:13 S02 `spec.replicas` must be an integer, not a string | write it as 3, without quotes",
             "3:12 S02 `spec.version` must be a string, not a number | write it as \"4.20\", in quotes",
         ]
     );
@@ -174,7 +174,7 @@ fn patterns_that_people_know_are_told_in_words() {
         &Path::default(),
         None,
     );
-    let help = "use lower-case letters, digits and `-`, which may not stand first or last";
+    let help = "use lower-case letters, digits and `-`; start and end with a letter or digit";
     assert_eq!(found[0].help.as_deref(), Some(help));
 }
 
@@ -184,7 +184,7 @@ fn other_violations_point_at_the_value() {
     assert_eq!(
         told(text),
         [
-            "7:7 S05 `spec.pools[1]`: duplicate value: {\"name\":\"a\"} | give each item of the list a `name` of its own"
+            "7:7 S05 `spec.pools[1]`: duplicate value: {\"name\":\"a\"} | give each item of the list a unique `name`"
         ]
     );
 }

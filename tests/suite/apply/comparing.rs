@@ -13,7 +13,7 @@ use http::Method;
 use kube::Client;
 use serde_json::json;
 
-use super::stage::{Stage, fleet, set};
+use super::fixture::{Fixture, fleet, set};
 
 fn map(value: &str) -> String {
     format!(
@@ -21,13 +21,13 @@ fn map(value: &str) -> String {
     )
 }
 
-/// The server of `stage`; somebody writes to the object before each of the first `times` dry runs, which
+/// The server of `fixture`; somebody writes to the object before each of the first `times` dry runs, which
 /// are counted.
-fn disturbed(stage: &Arc<Stage>, times: usize) -> (Router, Arc<AtomicUsize>) {
-    let (stage, asked) = (Arc::clone(stage), Arc::new(AtomicUsize::new(0)));
-    let (router, count) = (stage.server.router(), Arc::clone(&asked));
+fn disturbed(fixture: &Arc<Fixture>, times: usize) -> (Router, Arc<AtomicUsize>) {
+    let (fixture, asked) = (Arc::clone(fixture), Arc::new(AtomicUsize::new(0)));
+    let (router, count) = (fixture.server.router(), Arc::clone(&asked));
     let layer = from_fn(move |request: Request, next: Next| {
-        let (stage, asked) = (Arc::clone(&stage), Arc::clone(&asked));
+        let (fixture, asked) = (Arc::clone(&fixture), Arc::clone(&asked));
         async move {
             if request.method() == Method::PATCH {
                 let at = asked.fetch_add(1, Ordering::SeqCst);
@@ -36,7 +36,7 @@ fn disturbed(stage: &Arc<Stage>, times: usize) -> (Router, Arc<AtomicUsize>) {
                         "apiVersion": "v1", "kind": "ConfigMap",
                         "metadata": {"name": "a", "namespace": "default"}, "data": {"theirs": at.to_string()},
                     });
-                    stage.apply("somebody", &theirs).await;
+                    fixture.apply("somebody", &theirs).await;
                 }
             }
             next.run(request).await
@@ -55,11 +55,11 @@ async fn compared(router: Router, yaml: &str) -> Compared {
 
 #[tokio::test(start_paused = true)]
 async fn what_others_write_meanwhile_is_no_change_of_ours() {
-    let stage = Arc::new(Stage::new());
-    stage.run(&map("one")).until_ready().await;
+    let fixture = Arc::new(Fixture::new());
+    fixture.run(&map("one")).until_ready().await;
     let id = ObjectId::new("", "ConfigMap", "default", "a");
     for times in [0, 1, 3] {
-        let compared = compared(disturbed(&stage, times).0, &map("two")).await;
+        let compared = compared(disturbed(&fixture, times).0, &map("two")).await;
         assert_eq!(compared.plan.steps[0].change, Change::InPlace, "{times}");
         assert_eq!(compared.fields[&id], ["/data/k"], "{times}");
     }
@@ -67,9 +67,9 @@ async fn what_others_write_meanwhile_is_no_change_of_ours() {
 
 #[tokio::test(start_paused = true)]
 async fn who_writes_all_the_time_does_not_hold_a_plan_up() {
-    let stage = Arc::new(Stage::new());
-    stage.run(&map("one")).until_ready().await;
-    let (router, asked) = disturbed(&stage, 100);
+    let fixture = Arc::new(Fixture::new());
+    fixture.run(&map("one")).until_ready().await;
+    let (router, asked) = disturbed(&fixture, 100);
     let compared = compared(router, &map("two")).await;
     assert_eq!(compared.plan.steps[0].change, Change::InPlace);
     assert_eq!(asked.load(Ordering::SeqCst), 5);

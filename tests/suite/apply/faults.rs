@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::stage::{Run, Stage, crd, namespace, version};
+use super::fixture::{Fixture, Run, crd, namespace, version};
 
 const FREE: &str =
     "{apiVersion: v1, kind: ConfigMap, metadata: {name: free, namespace: default}, data: {k: v}}";
@@ -27,11 +27,11 @@ async fn refused(run: &mut Run, name: &str) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn what_breaks_the_schema_is_said_and_tried_again_when_the_schema_was_mended() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let mut widgets = crd("Widget", "Namespaced");
-    stage.apply("somebody", &widgets).await;
+    fixture.apply("somebody", &widgets).await;
     let widget = "{apiVersion: test.dev/v1, kind: Widget, metadata: {name: w, namespace: default}, spec: {size: big}}";
-    let mut run = stage.run(&fleet(widget));
+    let mut run = fixture.run(&fleet(widget));
     let message = refused(&mut run, "w").await;
     assert!(
         message.contains("spec.size") && message.starts_with("Widget/default/w: "),
@@ -41,15 +41,15 @@ async fn what_breaks_the_schema_is_said_and_tried_again_when_the_schema_was_mend
 
     let schema = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size/type";
     *widgets.pointer_mut(schema).expect("it is there") = json!("string");
-    stage.apply("somebody", &widgets).await;
+    fixture.apply("somebody", &widgets).await;
     run.until("w", State::Ready).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_kind_is_said_and_sent_at_once_when_its_definition_comes() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let widget = "{apiVersion: test.dev/v1, kind: Widget, metadata: {name: w, namespace: default}}";
-    let mut run = stage.run(&fleet(widget));
+    let mut run = fixture.run(&fleet(widget));
     let message = refused(&mut run, "w").await;
     assert!(
         message.contains("does not serve Widget of test.dev/v1"),
@@ -57,8 +57,10 @@ async fn a_missing_kind_is_said_and_sent_at_once_when_its_definition_comes() {
     );
     // Let it fall into the longest back-off.
     tokio::time::sleep(Duration::from_secs(600)).await;
-    let now = stage.clock.now();
-    stage.apply("somebody", &crd("Widget", "Namespaced")).await;
+    let now = fixture.clock.now();
+    fixture
+        .apply("somebody", &crd("Widget", "Namespaced"))
+        .await;
     let ready = run.until("w", State::Ready).await;
     assert!(
         ready.at.duration_since(now).as_secs() <= 1,
@@ -69,9 +71,9 @@ async fn a_missing_kind_is_said_and_sent_at_once_when_its_definition_comes() {
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_namespace_is_said_and_the_step_succeeds_once_it_is_there() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let lost = "{apiVersion: v1, kind: ConfigMap, metadata: {name: lost, namespace: nowhere}}";
-    let mut run = stage.run(&fleet(lost));
+    let mut run = fixture.run(&fleet(lost));
     let message = refused(&mut run, "lost").await;
     assert!(message.contains("nowhere"), "{message}");
     assert!(
@@ -80,38 +82,40 @@ async fn a_missing_namespace_is_said_and_the_step_succeeds_once_it_is_there() {
     );
     let in_vain = run.until_told(|told| told.terminal).await;
     assert_eq!(in_vain.object.name, "lost");
-    stage.apply("somebody", &namespace("nowhere")).await;
+    fixture.apply("somebody", &namespace("nowhere")).await;
     run.until("lost", State::Ready).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_controllers_use_is_watched_once_it_is_served() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let gadget = ObjectId::new("test.dev", "Gadget", "default", "g");
-    let (router, plan) = (stage.server.router(), Arc::new(Plan::default()));
-    let mut run = stage.start(router, plan, vec![(gadget, "v1".to_owned())], 32);
+    let (router, plan) = (fixture.server.router(), Arc::new(Plan::default()));
+    let mut run = fixture.start(router, plan, vec![(gadget, "v1".to_owned())], 32);
     let told = run.until("g", State::Failed).await;
     assert!(!told.terminal && told.message.contains("does not serve Gadget"));
-    stage.apply("somebody", &crd("Gadget", "Namespaced")).await;
+    fixture
+        .apply("somebody", &crd("Gadget", "Namespaced"))
+        .await;
     run.until("g", State::Waiting).await;
     let made = json!({"apiVersion": "test.dev/v1", "kind": "Gadget", "metadata": {"name": "g", "namespace": "default"}});
-    stage.apply("somebody", &made).await;
+    fixture.apply("somebody", &made).await;
     run.until("g", State::Ready).await;
 }
 
 const THEIRS: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: shared, namespace: default, annotations: {capstan.dev/adopt: \"true\", capstan.dev/force-conflicts: \"FORCE\"}}, data: {k: ours}}";
 
-async fn contested() -> Stage {
-    let stage = Stage::new();
+async fn contested() -> Fixture {
+    let fixture = Fixture::new();
     let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared", "namespace": "default"}, "data": {"k": "theirs"}});
-    stage.apply("the-neighbour", &theirs).await;
-    stage
+    fixture.apply("the-neighbour", &theirs).await;
+    fixture
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_another_manager_wrote_is_left_alone_and_the_manager_named() {
-    let stage = contested().await;
-    let mut run = stage.run(&fleet(&THEIRS.replace("FORCE", "false")));
+    let fixture = contested().await;
+    let mut run = fixture.run(&fleet(&THEIRS.replace("FORCE", "false")));
     let message = refused(&mut run, "shared").await;
     assert!(
         message.contains("the-neighbour") && message.contains(".data.k"),
@@ -119,18 +123,18 @@ async fn what_another_manager_wrote_is_left_alone_and_the_manager_named() {
     );
     run.until_told(|told| told.terminal).await;
     assert_eq!(
-        stage.live("ConfigMap", "shared")["data"]["k"],
+        fixture.live("ConfigMap", "shared")["data"]["k"],
         json!("theirs")
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_another_manager_wrote_is_taken_when_the_object_says_so() {
-    let stage = contested().await;
-    let mut run = stage.run(&fleet(&THEIRS.replace("FORCE", "true")));
+    let fixture = contested().await;
+    let mut run = fixture.run(&fleet(&THEIRS.replace("FORCE", "true")));
     run.until_ready().await;
     assert_eq!(
-        stage.live("ConfigMap", "shared")["data"]["k"],
+        fixture.live("ConfigMap", "shared")["data"]["k"],
         json!("ours")
     );
 }
@@ -141,17 +145,17 @@ fn free() -> Json {
 
 #[tokio::test(start_paused = true)]
 async fn an_object_that_somebody_deletes_is_told_and_told_again_when_it_is_back() {
-    let stage = Stage::new();
-    let mut run = stage.run(FREE);
+    let fixture = Fixture::new();
+    let mut run = fixture.run(FREE);
     run.until("free", State::Ready).await;
-    let before = version(&stage.live("ConfigMap", "free"));
-    stage.delete(&free()).await;
+    let before = version(&fixture.live("ConfigMap", "free"));
+    fixture.delete(&free()).await;
     let told = run.until("free", State::Progressing).await;
     assert!(told.message.starts_with("it was deleted"), "{told:?}");
     let mut back = free();
     back["metadata"]["labels"] =
-        json!({"applyset.kubernetes.io/part-of": super::stage::set().id()});
-    stage.apply("somebody", &back).await;
+        json!({"applyset.kubernetes.io/part-of": super::fixture::set().id()});
+    fixture.apply("somebody", &back).await;
     run.until("free", State::Ready).await;
-    assert!(version(&stage.live("ConfigMap", "free")) > before);
+    assert!(version(&fixture.live("ConfigMap", "free")) > before);
 }

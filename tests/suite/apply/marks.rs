@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use capstan::model::Action;
 use capstan::plan::against_none;
 
-use super::stage::{Stage, fleet, set, text, version};
+use super::fixture::{Fixture, fleet, set, text, version};
 
 const FLEET: &str = "\
 {apiVersion: v1, kind: Namespace, metadata: {name: here}}
@@ -19,14 +19,14 @@ const FLEET: &str = "\
 
 #[tokio::test(start_paused = true)]
 async fn objects_say_whose_they_are_what_was_applied_and_how_they_end() {
-    let stage = Stage::new();
-    stage.run(FLEET).until_ready().await;
+    let fixture = Fixture::new();
+    fixture.run(FLEET).until_ready().await;
     for (kind, name, policy) in [
         ("Namespace", "here", "Orphan"),
         ("ConfigMap", "a", "Delete"),
         ("ConfigMap", "b", "Orphan"),
     ] {
-        let live = stage.live(kind, name);
+        let live = fixture.live(kind, name);
         let labels = &live["metadata"]["labels"];
         assert_eq!(labels["applyset.kubernetes.io/part-of"], json!(set().id()));
         assert_eq!(labels["app.kubernetes.io/managed-by"], "capstan");
@@ -62,20 +62,20 @@ fn the_applied_hash_is_that_of_the_payload_without_it() {
 
 #[tokio::test(start_paused = true)]
 async fn applying_the_same_again_changes_nothing() {
-    let stage = Stage::new();
-    stage.run(FLEET).until_ready().await;
-    let versions = |stage: &Stage| -> Vec<u64> {
+    let fixture = Fixture::new();
+    fixture.run(FLEET).until_ready().await;
+    let versions = |fixture: &Fixture| -> Vec<u64> {
         let live = [
             ("Namespace", "here"),
             ("ConfigMap", "a"),
             ("ConfigMap", "b"),
         ];
-        live.map(|(kind, name)| version(&stage.live(kind, name)))
+        live.map(|(kind, name)| version(&fixture.live(kind, name)))
             .into()
     };
-    let first = versions(&stage);
-    let mut again = stage.run(FLEET);
+    let first = versions(&fixture);
+    let mut again = fixture.run(FLEET);
     again.until_ready().await;
-    assert_eq!(versions(&stage), first);
+    assert_eq!(versions(&fixture), first);
     assert!(again.seen.iter().all(|told| told.state != State::Failed));
 }

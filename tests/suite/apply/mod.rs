@@ -2,8 +2,8 @@
 
 mod comparing;
 mod faults;
+pub(crate) mod fixture;
 mod marks;
 mod order;
-pub(crate) mod stage;
 mod time;
 mod traffic;

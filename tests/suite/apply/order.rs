@@ -5,12 +5,12 @@ use std::time::Duration;
 use capstan::plan::State;
 use serde_json::json;
 
-use super::stage::{Stage, crd};
+use super::fixture::{Fixture, crd};
 
 #[tokio::test(start_paused = true)]
 async fn a_step_is_sent_after_what_it_needs() {
-    let stage = Stage::new();
-    let mut run = stage.run(
+    let fixture = Fixture::new();
+    let mut run = fixture.run(
         "\
 {apiVersion: v1, kind: ConfigMap, metadata: {name: last, namespace: here, annotations: {config.kubernetes.io/depends-on: /namespaces/here/ConfigMap/middle}}}
 ---
@@ -23,15 +23,15 @@ async fn a_step_is_sent_after_what_it_needs() {
     );
     run.until_ready().await;
     // `free` needs nothing: whose kind is listed first comes first.
-    let made = stage.made();
+    let made = fixture.made();
     let needing: Vec<&String> = made.iter().filter(|name| *name != "free").collect();
     assert_eq!(needing, ["here", "middle", "last"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_raw_vault_is_sent_the_moment_its_resource_group_is_ready() {
-    let stage = Stage::with_azure().await;
-    let mut run = stage.run(
+    let fixture = Fixture::with_azure().await;
+    let mut run = fixture.run(
         "\
 {apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: kv, namespace: default}, spec: {location: uksouth, owner: {name: rg}, properties: {}}}
 ---
@@ -59,11 +59,11 @@ async fn a_raw_vault_is_sent_the_moment_its_resource_group_is_ready() {
 
 #[tokio::test(start_paused = true)]
 async fn a_definition_and_a_resource_of_its_kind_stand_in_one_plan() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let widget = "{apiVersion: test.dev/v1, kind: Widget, metadata: {name: w, namespace: default}}";
-    let mut run = stage.run(&format!("{widget}\n---\n{}\n", crd("Widget", "Namespaced")));
+    let mut run = fixture.run(&format!("{widget}\n---\n{}\n", crd("Widget", "Namespaced")));
     run.until_ready().await;
-    assert_eq!(stage.made(), ["widgets.test.dev", "w"]);
+    assert_eq!(fixture.made(), ["widgets.test.dev", "w"]);
     assert!(
         run.seen.iter().all(|told| told.state != State::Failed),
         "{:#?}",
@@ -74,21 +74,21 @@ async fn a_definition_and_a_resource_of_its_kind_stand_in_one_plan() {
 /// Files may name a namespace where the kind has none, or leave it to us to guess.
 #[tokio::test(start_paused = true)]
 async fn a_cluster_scoped_custom_resource_is_followed_too() {
-    let stage = Stage::new();
-    stage.apply("somebody", &crd("Realm", "Cluster")).await;
+    let fixture = Fixture::new();
+    fixture.apply("somebody", &crd("Realm", "Cluster")).await;
     let mut run =
-        stage.run("{apiVersion: test.dev/v1, kind: Realm, metadata: {name: r}, spec: {size: 1}}");
+        fixture.run("{apiVersion: test.dev/v1, kind: Realm, metadata: {name: r}, spec: {size: 1}}");
     run.until("r", State::Ready).await;
     let realm = json!({"apiVersion": "test.dev/v1", "kind": "Realm", "metadata": {"name": "r"}});
-    stage.delete(&realm).await;
+    fixture.delete(&realm).await;
     let told = run.until("r", State::Progressing).await;
     assert!(told.message.starts_with("it was deleted"), "{told:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_sent_any_more_once_the_run_is_dropped() {
-    let stage = Stage::with_azure().await;
-    let mut run = stage.run(
+    let fixture = Fixture::with_azure().await;
+    let mut run = fixture.run(
         "\
 {apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: kv, namespace: default}, spec: {location: uksouth, owner: {name: rg}, properties: {}}}
 ---
@@ -99,21 +99,21 @@ async fn nothing_is_sent_any_more_once_the_run_is_dropped() {
     drop(run);
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(
-        stage.live("ResourceGroup", "rg")["status"]["conditions"][0]["status"],
+        fixture.live("ResourceGroup", "rg")["status"]["conditions"][0]["status"],
         "True"
     );
-    assert_eq!(stage.made(), ["rg"]);
+    assert_eq!(fixture.made(), ["rg"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_wrong_with_a_kind_is_told_of_each_object_in_the_same_words() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let widget = |at: usize| {
         format!(
             "---\n{{apiVersion: x.dev/v1, kind: Widget, metadata: {{name: w{at}, namespace: default}}}}\n"
         )
     };
-    let mut run = stage.run(&(0..3).map(widget).collect::<String>());
+    let mut run = fixture.run(&(0..3).map(widget).collect::<String>());
     // Whoever asks again, nothing new is said.
     for _ in 0..12 {
         let told = run.until_told(|told| told.state == State::Failed).await;

@@ -12,7 +12,7 @@ use capstan::plan::Plan;
 use http::{Method, StatusCode};
 use tokio::time::Instant;
 
-use super::stage::{Stage, crd, is_of_the_parent};
+use super::fixture::{Fixture, crd, is_of_the_parent};
 
 const ONE: &str =
     "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: default}, data: {k: v}}";
@@ -60,16 +60,16 @@ fn unavailable() -> Option<Response> {
 #[tokio::test(start_paused = true)]
 async fn a_step_that_fails_rests_twice_as_long_each_time_on_the_clock_of_its_cluster() {
     for speed in [1, 20] {
-        let (stage, times) = (Stage::at_speed(speed), Times::default());
+        let (fixture, times) = (Fixture::at_speed(speed), Times::default());
         let patches =
             |request: &Request| request.method() == Method::PATCH && !is_of_the_parent(request);
         let router = noted(
-            stage.server.router(),
+            fixture.server.router(),
             &times,
             patches,
             |number| async move { unavailable().filter(|_| number < 8) },
         );
-        stage.run_through(router, ONE, 4).until_ready().await;
+        fixture.run_through(router, ONE, 4).until_ready().await;
         let expected = [0, 1, 3, 7, 15, 31, 63, 123, 183].map(|second| second * 1000);
         let inside: Vec<u128> = times
             .so_far()
@@ -82,11 +82,13 @@ async fn a_step_that_fails_rests_twice_as_long_each_time_on_the_clock_of_its_clu
 
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_controllers_use_is_looked_up_until_there_is_an_answer() {
-    let (stage, times) = (Stage::new(), Times::default());
-    stage.apply("somebody", &crd("Gadget", "Namespaced")).await;
+    let (fixture, times) = (Fixture::new(), Times::default());
+    fixture
+        .apply("somebody", &crd("Gadget", "Namespaced"))
+        .await;
     let lookups = |request: &Request| request.uri().path() == "/apis/test.dev/v1";
     let router = noted(
-        stage.server.router(),
+        fixture.server.router(),
         &times,
         lookups,
         |number| async move {
@@ -99,7 +101,7 @@ async fn a_kind_that_controllers_use_is_looked_up_until_there_is_an_answer() {
     );
     let gadget = ObjectId::new("test.dev", "Gadget", "default", "g");
     let plan = Arc::new(Plan::default());
-    let run = stage.start(router, plan, vec![(gadget, "v1".to_owned())], 4);
+    let run = fixture.start(router, plan, vec![(gadget, "v1".to_owned())], 4);
     tokio::time::sleep(Duration::from_secs(3600)).await;
     // Refused twice, given up on after a minute, and answered.
     assert_eq!(times.so_far(), [0, 1000, 3000, 67_000]);

@@ -13,7 +13,7 @@ use capstan::plan::State;
 use http::{Method, StatusCode};
 use serde_json::json;
 
-use super::stage::{Stage, is_of_the_parent};
+use super::fixture::{Fixture, is_of_the_parent};
 use crate::daemon::identity;
 
 /// ConfigMaps that need nothing.
@@ -37,7 +37,7 @@ fn refusal(code: StatusCode, retry_after: u32) -> Response {
 
 /// The server, but the first apply is answered by `answer`.
 fn once<F: Future<Output = Response> + Send + 'static>(
-    stage: &Stage,
+    fixture: &Fixture,
     answer: impl Fn() -> F + Clone + Send + Sync + 'static,
 ) -> Router {
     let asked = Arc::new(AtomicUsize::new(0));
@@ -51,12 +51,12 @@ fn once<F: Future<Output = Response> + Send + 'static>(
             }
         }
     });
-    stage.server.router().layer(layer)
+    fixture.server.router().layer(layer)
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_more_requests_are_under_way_than_allowed() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (open, peak) = (Arc::clone(&now), Arc::clone(&most));
     let counted = from_fn(move |request: Request, next: Next| {
@@ -72,8 +72,8 @@ async fn no_more_requests_are_under_way_than_allowed() {
             response
         }
     });
-    let router = stage.server.router().layer(counted);
-    stage
+    let router = fixture.server.router().layer(counted);
+    fixture
         .run_through(router, &config_maps(40), 4)
         .until_ready()
         .await;
@@ -82,9 +82,9 @@ async fn no_more_requests_are_under_way_than_allowed() {
 }
 
 /// Answers every fifth request with 503.
-fn stormy(stage: &Stage) -> Router {
+fn stormy(fixture: &Fixture) -> Router {
     let count = Arc::new(AtomicUsize::new(0));
-    stage
+    fixture
         .server
         .router()
         .layer(from_fn(move |request: Request, next: Next| {
@@ -100,10 +100,10 @@ fn stormy(stage: &Stage) -> Router {
 
 #[tokio::test(start_paused = true)]
 async fn a_storm_of_503_ends_ready() {
-    let stage = Stage::new();
-    let mut run = stage.run_through(stormy(&stage), &config_maps(60), 8);
+    let fixture = Fixture::new();
+    let mut run = fixture.run_through(stormy(&fixture), &config_maps(60), 8);
     run.until_ready().await;
-    assert_eq!(stage.made().len(), 60);
+    assert_eq!(fixture.made().len(), 60);
     let failures = run.seen.iter().filter(|told| told.state == State::Failed);
     assert!(failures.clone().count() >= 12, "there was a storm");
     assert!(failures.clone().all(|told| !told.terminal), "it may pass");
@@ -111,22 +111,22 @@ async fn a_storm_of_503_ends_ready() {
 
 #[tokio::test(start_paused = true)]
 async fn a_storm_of_503_does_not_hide_what_controllers_make() {
-    let stage = Stage::with_azure().await;
+    let fixture = Fixture::with_azure().await;
     let fleet = std::fs::read_to_string("examples/quickstart/cluster.yaml")
         .expect("the quickstart is there");
-    let compiled = super::stage::fleet(&fleet);
+    let compiled = super::fixture::fleet(&fleet);
     let embedded = compiled.embedded();
     let names: Vec<String> = embedded.iter().map(|(id, _)| id.name.clone()).collect();
     for id in compiled.graph.outside().map(|vertex| &vertex.id) {
         if id.kind == "Namespace" {
-            stage
-                .apply("somebody", &super::stage::namespace(&id.name))
+            fixture
+                .apply("somebody", &super::fixture::namespace(&id.name))
                 .await;
         }
     }
     let identity = identity(&json!({}));
-    stage.apply("somebody", &identity).await;
-    let mut run = stage.run_through(stormy(&stage), &fleet, 8);
+    fixture.apply("somebody", &identity).await;
+    let mut run = fixture.run_through(stormy(&fixture), &fleet, 8);
     let vault = names
         .iter()
         .position(|name| name.contains("kv"))
@@ -136,11 +136,11 @@ async fn a_storm_of_503_does_not_hide_what_controllers_make() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_asks_for_time_is_given_it() {
-    let stage = Stage::new();
-    let router = once(&stage, || async {
+    let fixture = Fixture::new();
+    let router = once(&fixture, || async {
         refusal(StatusCode::TOO_MANY_REQUESTS, 30)
     });
-    let mut run = stage.run_through(router, &config_maps(1), 4);
+    let mut run = fixture.run_through(router, &config_maps(1), 4);
     run.until_ready().await;
     let failed = run.when("c0", State::Failed);
     let waited = run.when("c0", State::Applied).duration_since(failed);
@@ -149,9 +149,9 @@ async fn a_server_that_asks_for_time_is_given_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_is_asked_again() {
-    let stage = Stage::new();
-    let router = once(&stage, std::future::pending);
-    let mut run = stage.run_through(router, &config_maps(1), 1);
+    let fixture = Fixture::new();
+    let router = once(&fixture, std::future::pending);
+    let mut run = fixture.run_through(router, &config_maps(1), 1);
     let told = run.until("c0", State::Failed).await;
     assert!(
         told.message.contains("did not answer within 60 s"),
@@ -165,7 +165,7 @@ async fn a_server_that_never_answers_is_asked_again() {
 /// The answer to an apply may be older than what was watched meanwhile, and nothing more may happen.
 #[tokio::test(start_paused = true)]
 async fn what_happens_before_a_slow_answer_arrives_is_not_lost() {
-    let stage = Stage::with_azure().await;
+    let fixture = Fixture::with_azure().await;
     let slow = from_fn(|request: Request, next: Next| async move {
         let slow = request.method() == Method::PATCH && request.uri().path().ends_with("/slow");
         let response = next.run(request).await;
@@ -179,9 +179,9 @@ async fn what_happens_before_a_slow_answer_arrives_is_not_lost() {
             "{{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {{name: {name}, namespace: default}}, spec: {{location: uksouth}}}}\n"
         )
     };
-    let router = stage.server.router().layer(slow);
+    let router = fixture.server.router().layer(slow);
     let fleet = format!("{}---\n{}", group("quick"), group("slow"));
-    let mut run = stage.run_through(router, &fleet, 4);
+    let mut run = fixture.run_through(router, &fleet, 4);
     run.until("quick", State::Ready).await;
     assert!(
         run.when("quick", State::Ready).as_second() < 50,

@@ -46,12 +46,12 @@ fn a_plan_says_what_a_change_means(cluster: &Management) {
             code,
         )
     };
-    assert!(plan(&fleet, 0).starts_with("plan: 5 to no-op; 1 clusters"));
+    assert!(plan(&fleet, 0).starts_with("plan: 5 unchanged; 1 cluster,"));
 
     let upgrade = changed(dir.path(), "4.20.17", "4.20.18");
     let told = plan(&upgrade, 0);
     assert!(
-        told.starts_with("plan: 4 to no-op, 1 to rolling; rolls 2 nodes of 1 cluster; "),
+        told.starts_with("plan: 4 unchanged, 1 to roll; rolls 2 nodes of 1 cluster; "),
         "{told}"
     );
     for part in [
@@ -71,7 +71,7 @@ fn a_plan_says_what_a_change_means(cluster: &Management) {
     let told = plan(&bigger, 1);
     for part in [
         "1 to replace",
-        "AROMachinePool/clusters/quickstart-np1 cannot be changed where it is:\n  /spec/resources/0/spec/properties/platform/vmSize: Azure fixes it when the node pool is made\n",
+        "AROMachinePool/clusters/quickstart-np1 cannot be changed where it is:\n  /spec/resources/0/spec/properties/platform/vmSize: Azure does not allow changes after the node pool is created\n",
         "refused: spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/quickstart-np1 cannot be changed",
         "Capstan never replaces a cluster",
     ] {
@@ -101,9 +101,9 @@ fn a_refusal_says_that_it_is_for_good(cluster: &Management) {
     let told = said(&cluster.capstan(&plan), 1);
     for part in [
         "plan: 1 to replace; 0 clusters",
-        "ConfigMap/clusters/sealed cannot be changed where it is:\n  /data: Kubernetes fixes it when the object is made\n",
+        "ConfigMap/clusters/sealed cannot be changed where it is:\n  /data: Kubernetes does not allow changes after creation\n",
         "the API server refused it",
-        "refused: data of ConfigMap/clusters/sealed cannot be changed: Kubernetes fixes it when the object is made; add it under a new name and remove the old one\n",
+        "refused: data of ConfigMap/clusters/sealed cannot be changed: Kubernetes does not allow changes after creation; add it under a new name and remove the old one\n",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -129,8 +129,8 @@ fn what_cannot_be_made_is_told(cluster: &Management) {
         "plan: 1 blocked, 1 refused; ",
         "  blocked  Widget/clusters/w\n",
         "  refused  ConfigMap/clusters/stranger\n",
-        "\nblocked: Widget/clusters/w: the cluster does not serve Widget of blocked.dev/v1, nor any",
-        "\nrefused: ConfigMap/clusters/stranger: it is there already",
+        "\nblocked: Widget/clusters/w: the cluster does not serve Widget of blocked.dev/v1 or any",
+        "\nrefused: ConfigMap/clusters/stranger: it already exists",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -182,7 +182,7 @@ spec:
     world.start_under(overlays.path());
     let held = world.wait(&first, SYNC, CheckState::Failure);
     let said = format!("{} {}", held.title, held.summary);
-    assert!(said.contains("the revision did not change"), "{said}");
+    assert!(said.contains("the revision is unchanged"), "{said}");
     let version = || cluster.pool_version("one-mp1");
     // What comes after it, and rolls nothing, goes on.
     let start = Instant::now();

@@ -214,7 +214,7 @@ fn refusal(holder: &Cluster) -> String {
 fn what_does_not_name_a_cluster_is_refused(runtime: &Runtime, holder: &Cluster) {
     let said = refusal(holder);
     assert!(
-        said.contains("Secret/fleets/mgmt is not there; it is to hold the kubeconfig"),
+        said.contains("Secret/fleets/mgmt does not exist. It must contain the kubeconfig"),
         "{said}"
     );
     let run = json!({"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", "t0psecret"]});
@@ -224,7 +224,7 @@ fn what_does_not_name_a_cluster_is_refused(runtime: &Runtime, holder: &Cluster) 
         (
             "a.txt",
             "t0psecret",
-            "key a.txt: this is no kubeconfig: it cannot be read at line 1, column 1;",
+            "key a.txt: this is not a kubeconfig: it cannot be read at line 1, column 1;",
         ),
         (
             "value",
@@ -261,7 +261,7 @@ fn what_does_not_name_a_cluster_is_refused_on_kube_apiserver() {
     };
     let said = refusal(&nobody);
     assert!(
-        said.contains("nobody may not get secrets in namespace fleets. Add to a Role"),
+        said.contains("nobody may not get secrets in namespace fleets. Add this rule to a Role"),
         "{said}"
     );
 }
@@ -280,7 +280,7 @@ fn a_cluster_that_is_away_is_waited_for_until_the_daemon_is_stopped() {
     );
     let away = line();
     assert!(
-        away.contains("Secret/fleets/mgmt: the cluster cannot be reached: "),
+        away.contains("Secret/fleets/mgmt: cannot reach the cluster: "),
         "{away}"
     );
     assert!(away.ends_with("; trying again"), "{away}");

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
-use super::dice::Dice;
-use crate::apply::stage::{crd, namespace};
+use super::rng::Rng;
+use crate::apply::fixture::{crd, namespace};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -125,30 +125,30 @@ pub(super) fn yaml(items: &[Item]) -> String {
 }
 
 impl Fleet {
-    pub(super) fn random(dice: &mut Dice) -> Self {
-        let (shop_goes, definition_goes) = (dice.chance(30), dice.chance(30));
+    pub(super) fn random(rng: &mut Rng) -> Self {
+        let (shop_goes, definition_goes) = (rng.chance(30), rng.chance(30));
         let mut first = Vec::new();
-        let shop = dice.chance(60).then(|| {
+        let shop = rng.chance(60).then(|| {
             let mut shop = Item::new(Kind::Namespace, "shop", "");
-            shop.stays = dice.chance(50);
+            shop.stays = rng.chance(50);
             shop
         });
-        let widgets = dice.chance(60);
-        for at in 0..4 + dice.below(5) {
-            let map = map(dice, at, shop.as_ref(), &first);
+        let widgets = rng.chance(60);
+        for at in 0..4 + rng.below(5) {
+            let map = map(rng, at, shop.as_ref(), &first);
             first.push(map);
         }
-        if dice.chance(60) {
+        if rng.chance(60) {
             let mut deployment = Item::new(Kind::Deployment, "d", "default");
-            add_order(dice, &mut deployment, &first);
+            add_order(rng, &mut deployment, &first);
             first.push(deployment);
         }
         if widgets {
             first.push(Item::new(Kind::Definition, "widgets.test.dev", ""));
-            for at in 0..1 + dice.below(3) {
+            for at in 0..1 + rng.below(3) {
                 let mut widget = Item::new(Kind::Widget, &format!("w{at}"), "default");
-                widget.told = dice.chance(50);
-                widget.stays = !definition_goes && dice.chance(40);
+                widget.told = rng.chance(50);
+                widget.stays = !definition_goes && rng.chance(40);
                 first.push(widget);
             }
         }
@@ -161,11 +161,11 @@ impl Fleet {
                 Kind::Widget if definition_goes => true,
                 _ if shop_goes && item.namespace == "shop" => true,
                 // One stays: an empty fleet removes nothing.
-                _ => item.name != "c0" && dice.chance(30),
+                _ => item.name != "c0" && rng.chance(30),
             };
             if !goes {
                 let mut item = item.clone();
-                if dice.chance(40) {
+                if rng.chance(40) {
                     item.value += 1;
                 }
                 second.push(item);
@@ -178,8 +178,8 @@ impl Fleet {
             });
         }
         let shop = shop.filter(|_| !shop_goes);
-        for at in 20..20 + dice.below(4) {
-            let map = map(dice, at, shop.as_ref(), &second);
+        for at in 20..20 + rng.below(4) {
+            let map = map(rng, at, shop.as_ref(), &second);
             second.push(map);
         }
         Self { first, second }
@@ -209,21 +209,21 @@ impl Fleet {
     }
 }
 
-fn map(dice: &mut Dice, at: u64, shop: Option<&Item>, before: &[Item]) -> Item {
-    let inside = at > 0 && shop.is_some() && dice.chance(50);
+fn map(rng: &mut Rng, at: u64, shop: Option<&Item>, before: &[Item]) -> Item {
+    let inside = at > 0 && shop.is_some() && rng.chance(50);
     let place = if inside { "shop" } else { "default" };
     let mut map = Item::new(Kind::ConfigMap, &format!("c{at}"), place);
-    map.force = dice.chance(40);
+    map.force = rng.chance(40);
     // What goes with its namespace cannot stay.
-    map.stays = dice.chance(40) && !(inside && shop.is_some_and(|shop| !shop.stays));
-    add_order(dice, &mut map, before);
+    map.stays = rng.chance(40) && !(inside && shop.is_some_and(|shop| !shop.stays));
+    add_order(rng, &mut map, before);
     map
 }
 
 /// What is deleted waits for what leans on it: who stays would hold it for ever.
-fn add_order(dice: &mut Dice, item: &mut Item, before: &[Item]) {
+fn add_order(rng: &mut Rng, item: &mut Item, before: &[Item]) {
     for other in before {
-        if matches!(other.kind, Kind::ConfigMap | Kind::Deployment) && dice.chance(25) {
+        if matches!(other.kind, Kind::ConfigMap | Kind::Deployment) && rng.chance(25) {
             item.after.push(other.reference());
             item.stays &= other.stays;
         }

@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 use tokio::time::sleep;
 
 use super::{HOUR, Running, api, assignment};
-use crate::apply::stage::{crd, fleet};
+use crate::apply::fixture::{crd, fleet};
 
 /// A server whose requests go through something first.
 struct Place {

@@ -1,4 +1,4 @@
-//! What must hold when the weather has been good for an hour.
+//! What must hold after an hour without faults.
 
 use http::{Method, StatusCode};
 use serde_json::Value as Json;
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::fleet::{Item, Kind};
 use super::{Strangers, World};
-use crate::apply::stage::set;
+use crate::apply::fixture::set;
 
 const PART_OF: &str = "applyset.kubernetes.io/part-of";
 
@@ -119,7 +119,7 @@ fn left(world: &World, item: &Item, all: &[Json]) -> Option<String> {
     if !item.stays {
         return live.map(|live| format!("{path} was to be deleted: {live}"));
     }
-    let made = world.weather.counted(&Method::PATCH, StatusCode::CREATED);
+    let made = world.injector.counted(&Method::PATCH, StatusCode::CREATED);
     match live {
         None if made.contains_key(&path) => Some(format!("{path} was to stay")),
         Some(live)
@@ -137,7 +137,7 @@ fn left(world: &World, item: &Item, all: &[Json]) -> Option<String> {
 /// What was done on the way: nothing made twice, nothing deleted that was to stay.
 fn deeds(world: &World, strangers: &Strangers) -> Vec<String> {
     let mut wrong = Vec::new();
-    for (path, count) in world.weather.counted(&Method::PATCH, StatusCode::CREATED) {
+    for (path, count) in world.injector.counted(&Method::PATCH, StatusCode::CREATED) {
         let gone = strangers
             .deleted
             .iter()
@@ -149,7 +149,7 @@ fn deeds(world: &World, strangers: &Strangers) -> Vec<String> {
             ));
         }
     }
-    for (path, count) in world.weather.counted(&Method::DELETE, StatusCode::OK) {
+    for (path, count) in world.injector.counted(&Method::DELETE, StatusCode::OK) {
         let meant = world
             .fleet
             .leaving()
@@ -163,7 +163,7 @@ fn deeds(world: &World, strangers: &Strangers) -> Vec<String> {
 
 /// What was asked since, but for watches.
 pub(super) fn unquiet(world: &World, since: Instant) -> Vec<String> {
-    let asked = world.weather.asked().into_iter();
+    let asked = world.injector.asked().into_iter();
     let mut asked: Vec<String> = asked
         .filter(|asked| asked.at > since && !asked.watch)
         .map(|asked| format!("{} {}: {}", asked.method, asked.path, asked.status))

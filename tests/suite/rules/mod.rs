@@ -2,9 +2,9 @@
 //! nowhere else, what keeps it is not found at all.
 
 mod cluster_api;
+mod fixture;
 mod oracle;
 mod reviewed;
-mod stage;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use capstan::rules::book::{self, Example};
 use crate::cli::capstan;
 use crate::fleet::{directory, tree};
 use crate::real;
-use stage::{
+use fixture::{
     DEFINITION, by_arm_id, by_hand, changed, found, is_ids, marked, merged, over, overlay, told,
 };
 

@@ -14,7 +14,7 @@ pub(super) struct Kinds {
 }
 
 impl Kinds {
-    /// Asks the cluster for its groups, once.
+    /// Fetches the groups of the cluster, once.
     pub(super) async fn ask(reader: &Reader) -> Result<Self, SurveyError> {
         let groups = reader.groups().await.map_err(SurveyError::new)?;
         let mut versions: BTreeMap<String, Vec<String>> = groups
@@ -35,8 +35,8 @@ impl Kinds {
         })
     }
 
-    /// How a kind is served: at the preferred version of its group, else at the first that has it; none
-    /// when no version has.
+    /// How a kind is served: at the preferred version of its group, otherwise at the first version that has
+    /// it; `None` if no version has it.
     pub(super) async fn find(
         &self,
         group: &str,

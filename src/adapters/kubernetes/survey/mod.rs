@@ -1,9 +1,9 @@
-//! What the cluster holds of fleets, read once.
+//! Reads once what the cluster has of fleets.
 //!
-//! In: a client, and which fleet. Out: the parents of the ApplySets, their members, what the members'
-//! controllers made, what all of these name, and the cluster's time. What cannot be read leaves a
-//! gap that says why; only a cluster that does not answer, or without such a fleet, is an error. It
-//! does not know what follows from any of it.
+//! In: a client and the choice of fleets. Out: the parents of the ApplySets, their members, what the
+//! members' controllers created, what all of these refer to, and the cluster's time. What cannot be read
+//! leaves a gap with a reason; the only errors are a cluster that does not answer and a fleet that does
+//! not exist. It does not know what follows from any of it.
 //!
 //! ```text
 //! time ─► parents ─► members ─► what they make ─► what is named ─► Survey
@@ -32,38 +32,38 @@ use read::{Outcome, Reader, Scope};
 
 pub use trouble::SurveyError;
 
-/// How many requests are under way at once.
+/// How many requests run at once.
 const WIDTH: usize = 8;
-/// How often what is named by what was named last is looked for: an object, its identity, the
-/// identity's Secret.
+/// How many times references of newly read objects are followed: an object, its identity, the identity's
+/// Secret.
 const ROUNDS: usize = 3;
 
-/// Which fleets are meant.
+/// The choice of fleets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// One fleet by its name; all when absent.
+    /// The name of one fleet; `None` for all.
     pub fleet: Option<String>,
-    /// The namespace of parents where they cannot be looked for everywhere.
+    /// The namespace to look for parents in if they cannot be listed everywhere.
     pub namespace: String,
 }
 
-/// What was read.
+/// The result.
 #[derive(Clone, Debug)]
 pub struct Survey {
-    /// The time in the cluster; none when it told none.
+    /// The time in the cluster, if it reported one.
     pub at: Option<Timestamp>,
     /// The fleets, by name.
     pub fleets: Vec<(ApplySet, Parent)>,
-    /// Their objects, and others that those name.
+    /// Their objects, and others that those refer to.
     pub found: Found,
-    /// What else must be said.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 /// Reads the cluster behind `client`.
 ///
 /// # Errors
-/// When it does not answer, when nothing of it may be read, and when it has no such fleet.
+/// If it does not answer, if nothing of it may be read, or if it has no such fleet.
 pub async fn survey(client: &Client, wanted: &Wanted) -> Result<Survey, SurveyError> {
     let reader = Reader::new(client.clone());
     let at = time(&reader).await?;
@@ -90,14 +90,14 @@ pub async fn survey(client: &Client, wanted: &Wanted) -> Result<Survey, SurveyEr
     })
 }
 
-/// The time of the API server's answers, which is the time of the conditions more than ours is.
+/// The time in the API server's answers: the times of conditions are closer to it than to ours.
 async fn time(reader: &Reader) -> Result<Option<Timestamp>, SurveyError> {
     let date = reader.date().await.map_err(SurveyError::new)?;
     let parsed = date.and_then(|date| rfc2822::parse(&date).ok());
     Ok(parsed.map(|zoned| zoned.timestamp()))
 }
 
-/// Where members are, or may be.
+/// The namespaces in which members are, or may be.
 fn namespaces(fleets: &[(ApplySet, Parent)]) -> BTreeSet<String> {
     let own = fleets.iter().map(|(set, _)| set.parent().namespace);
     let others = fleets
@@ -125,7 +125,7 @@ impl Surveyor {
         Ok(())
     }
 
-    /// What controllers made of the members.
+    /// The objects that controllers created for the members.
     async fn children(&mut self) -> Result<(), SurveyError> {
         let kinds = self.found.made_kinds();
         let places = self.found.objects.keys().map(|id| &id.namespace);
@@ -135,7 +135,7 @@ impl Surveyor {
         Ok(())
     }
 
-    /// What is named by what was found. `false` when there is nothing more.
+    /// The objects that others refer to. `false` if there are no more.
     async fn named(&mut self) -> Result<bool, SurveyError> {
         let wanted = self.found.wanted();
         if wanted.is_empty() {
@@ -169,8 +169,8 @@ impl Surveyor {
         Ok(true)
     }
 
-    /// All objects of these kinds that `selector` selects; those in `places` where they may not be
-    /// listed everywhere. What cannot be read leaves a gap.
+    /// All objects of these kinds that match `selector`; only those in `places` if they may not be listed
+    /// everywhere. What cannot be read leaves a gap.
     async fn list(
         &mut self,
         kinds: BTreeSet<(String, String)>,
@@ -205,7 +205,7 @@ impl Surveyor {
         Ok(all)
     }
 
-    /// How a kind is served; a kind that is not leaves a gap.
+    /// How a kind is served; a kind that is not served leaves a gap.
     async fn served(
         &mut self,
         group: &str,

@@ -1,4 +1,4 @@
-//! The parents of ApplySets, which say which fleets there are.
+//! The parents of ApplySets: they list the fleets of a cluster.
 
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -11,7 +11,7 @@ use crate::api::labels::APPLY_SET_ID;
 use crate::health::Live;
 use crate::plan::{ApplySet, NotOurs, Parent};
 
-/// The fleets that are meant, by name, and what must be said of the search.
+/// The chosen fleets, by name, and notes for the user.
 pub(super) async fn find(
     reader: &Reader,
     wanted: &Wanted,
@@ -61,7 +61,7 @@ pub(super) async fn find(
     }
 }
 
-/// A ConfigMap as the parent it may be; none for one that is named like no fleet's.
+/// A ConfigMap as a possible parent; `None` if it is not named like a fleet's parent.
 fn parent(live: &Json) -> Option<Result<(ApplySet, Parent), NotOurs>> {
     let metadata = Live(live);
     let fleet = metadata.name().strip_prefix("capstan-")?;
@@ -78,7 +78,7 @@ async fn list(reader: &Reader, namespace: Option<&str>) -> Result<Vec<Json>, Fai
         .collect())
 }
 
-/// The parent of one set, for who may read no more.
+/// The parent of one set, for users who may not list ConfigMaps.
 async fn one(reader: &Reader, set: &ApplySet) -> Result<Vec<Json>, SurveyError> {
     let parent = set.parent();
     let api = api(reader, Some(&parent.namespace));

@@ -1,7 +1,7 @@
-//! Requests that read, and what a refusal of one means.
+//! Read requests, and what their refusal means.
 //!
-//! In: a kind and a place. Out: objects as a watch would give them, without their managers, or why there
-//! are none. Secrets and ConfigMaps are read without their content.
+//! In: a kind and a scope. Out: objects as a watch would return them, without managed fields, or why
+//! there are none. Secrets and ConfigMaps are read without their content.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use crate::adapters::kubernetes::discovery::Served;
 use crate::model::ObjectId;
 use crate::plan::standing::Lack;
 
-/// How long an answer may take: somebody is waiting for it.
+/// How long a request may take: somebody is waiting for it.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many objects of a list are asked for at once.
+/// The page size of lists.
 const PAGE: u32 = 500;
 
 /// No answer came, or none that can be read.
@@ -29,7 +29,7 @@ pub(super) enum Failure {
     Client(Box<kube::Error>),
 }
 
-/// What an answer brought.
+/// The result of a request.
 pub(super) enum Outcome {
     Read(Vec<Json>),
     Lacking(Lack),
@@ -38,7 +38,7 @@ pub(super) enum Outcome {
 /// Where to list a kind.
 pub(super) struct Scope {
     pub(super) served: Served,
-    /// All when absent.
+    /// `None` for all namespaces.
     pub(super) namespace: Option<String>,
 }
 
@@ -50,7 +50,7 @@ impl Scope {
         }
     }
 
-    /// Whether it could be asked for by namespace.
+    /// Whether it can be listed by namespace instead.
     pub(super) const fn can_narrow(&self) -> bool {
         self.served.namespaced && self.namespace.is_none()
     }
@@ -64,7 +64,7 @@ impl Scope {
     }
 }
 
-/// Reads.
+/// Sends read requests.
 pub(super) struct Reader(Client);
 
 impl Reader {
@@ -76,7 +76,7 @@ impl Reader {
         &self.0
     }
 
-    /// The `Date` of an answer of the API server's.
+    /// The `Date` of an answer of the API server.
     pub(super) async fn date(&self) -> Result<Option<String>, Failure> {
         let request = http::Request::get("/version").body(Body::empty());
         let request = request.map_err(|error| client(kube::Error::HttpError(error)))?;
@@ -85,12 +85,12 @@ impl Reader {
         Ok(date.and_then(|date| Some(date.to_str().ok()?.to_owned())))
     }
 
-    /// The groups of kinds that are served.
+    /// The API groups that are served.
     pub(super) async fn groups(&self) -> Result<Vec<APIGroup>, Failure> {
         Ok(in_time(self.0.list_api_groups()).await?.groups)
     }
 
-    /// All objects of a kind in a place.
+    /// All objects of a kind in a scope.
     pub(super) async fn list(
         &self,
         scope: &Scope,
@@ -130,7 +130,7 @@ impl Reader {
         Ok((objects.collect(), next(list.metadata.continue_)))
     }
 
-    /// One object, if it is there.
+    /// One object, if it exists.
     pub(super) async fn get(&self, served: &Served, id: &ObjectId) -> Result<Outcome, Failure> {
         let api = self.api(served, Some(&id.namespace));
         let found = match is_private(served) {
@@ -157,15 +157,15 @@ impl Reader {
     }
 }
 
-/// Whether the content is nobody's business here.
+/// Whether the content must not be read.
 fn is_private(served: &Served) -> bool {
     let resource = &served.resource;
     resource.group.is_empty() && ["Secret", "ConfigMap"].contains(&resource.kind.as_str())
 }
 
-/// An object with its kind, which lists leave out, and without its managers, who are half of it.
+/// An object with its kind, which lists leave out, and without managed fields, which are half of it.
 fn plain(object: &impl Serialize, served: &Served) -> Json {
-    // It was made of JSON, so it always turns into JSON again.
+    // It was parsed from JSON, so it can always be converted back.
     let mut live = serde_json::to_value(object).unwrap_or_default();
     live["apiVersion"] = json!(served.resource.api_version);
     live["kind"] = json!(served.resource.kind);
@@ -175,7 +175,7 @@ fn plain(object: &impl Serialize, served: &Served) -> Json {
     live
 }
 
-/// What an API server refuses to one request need not end the others.
+/// A refusal of one request need not end the others.
 fn lacking(failure: Failure, verb: &'static str, served: &Served) -> Result<Outcome, Failure> {
     let Failure::Client(error) = failure else {
         return Err(failure);

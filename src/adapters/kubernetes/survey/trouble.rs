@@ -1,40 +1,42 @@
-//! Why nothing can be told of a cluster, in words for people.
+//! Why nothing is known about a cluster, in messages for people.
 
 use std::time::Duration;
 
 use super::read::Failure;
 
-/// A survey that brought nothing.
+/// A survey without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum SurveyError {
-    /// No API server answered, or not as one.
-    #[error("the cluster does not answer: {0}; is it up, and are the credentials valid?")]
+    /// No API server answered, or something else did.
+    #[error(
+        "the cluster does not answer: {0}. Check that it is running and that the credentials are valid"
+    )]
     Unreachable(String),
     /// No answer came in time.
     #[error("the cluster did not answer within {} s", .0.as_secs())]
     Silent(Duration),
-    /// The API server does not know who asks.
-    #[error("the cluster does not take these credentials: {0}; have they expired?")]
+    /// The credentials are not valid.
+    #[error("the cluster does not accept these credentials: {0}. Check whether they have expired")]
     Unauthorized(String),
-    /// The API server refuses what nothing can be told without.
+    /// A permission is missing without which nothing can be reported.
     #[error(
-        "no permission to {0} {1} in namespace {2}, where fleets are kept (CAPSTAN_NAMESPACE names another)"
+        "no permission to {0} {1} in namespace {2}, where fleets are expected (set CAPSTAN_NAMESPACE to use another one)"
     )]
     Denied(&'static str, String, String),
     /// The API server refuses for another reason.
-    #[error("the cluster refused to be read: {0}")]
+    #[error("the cluster refused a read request: {0}")]
     Refused(String),
-    /// It does not tell its kinds.
-    #[error("the cluster does not tell which kinds it serves: {0}")]
+    /// It does not list its kinds.
+    #[error("cannot list the kinds that the cluster serves: {0}")]
     Discovery(Box<super::super::Error>),
     /// There is no fleet of this name.
     #[error("there is no fleet `{wanted}` in this cluster; {}{}", names(.known), said(.notes))]
     NoSuchFleet {
-        /// What was asked for.
+        /// The requested name.
         wanted: String,
-        /// Those there are.
+        /// The existing fleets.
         known: Vec<String>,
-        /// What must be said of the search.
+        /// Notes on the search.
         notes: Vec<String>,
     },
     /// There is no fleet.
@@ -47,7 +49,7 @@ impl SurveyError {
         Self::of(failure, "read", "this", "")
     }
 
-    /// A failure to do `verb` to `resource` in `namespace`.
+    /// A failure of `verb` on `resource` in `namespace`.
     pub(super) fn of(
         failure: Failure,
         verb: &'static str,
@@ -71,7 +73,7 @@ impl SurveyError {
     }
 }
 
-/// What lies beneath: the layers above it only repeat that a request failed.
+/// The innermost error: the layers above it only repeat that a request failed.
 fn root(error: &kube::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
@@ -91,7 +93,7 @@ pub(super) fn is_denied(failure: &Failure) -> bool {
 
 fn names(fleets: &[String]) -> String {
     match fleets {
-        [] => "it has none".to_owned(),
+        [] => "it has no fleets".to_owned(),
         fleets => format!("it has {}", fleets.join(", ")),
     }
 }

@@ -28,7 +28,7 @@ fn what_is_not_made_says_what_its_controller_waits_for() {
     assert_eq!(cause.reason, "WaitingForRoleAssignments");
     assert_eq!(
         cause.message,
-        "soon (AROControlPlane/ns/c has not made it yet)"
+        "soon (AROControlPlane/ns/c has not created it yet)"
     );
     objects[5] = at_work(vault("rg"));
     let scene = Scene::new(&found(&objects));
@@ -57,7 +57,7 @@ fn what_does_not_exist_is_named() {
         ("VirtualNetwork/ns/gone", Phase::Missing)
     );
     let help = |text: &str| scene.help(index(&scene, text), Timestamp::UNIX_EPOCH);
-    assert!(help("Secret/ns/cred").starts_with("make the Secret"));
+    assert!(help("Secret/ns/cred").starts_with("create the Secret"));
     assert!(help("VirtualNetwork/ns/gone").contains("correct the name"));
 }
 

@@ -75,5 +75,5 @@ fn a_deletion_in_azure_is_given_its_time_too() {
     let (name, cause) = blocker(&scene, "AROCluster/ns/c");
     assert_eq!((name.as_str(), cause.phase), ("Vault/ns/kv", Phase::Ready));
     let help = scene.help(index(&scene, &name), began);
-    assert!(help.contains("nobody has asked for that yet"), "{help}");
+    assert!(help.contains("nobody has requested that yet"), "{help}");
 }

@@ -3,13 +3,13 @@
 use capstan::plan::State;
 use serde_json::json;
 
-use super::stage::{Stage, annotated, comes, map, on_real, prove, revision, theirs};
+use super::fixture::{Fixture, annotated, comes, map, on_real, prove, revision, theirs};
 
 #[test]
 fn what_somebody_changes_is_put_right_and_they_are_named() {
-    prove("put_right", &async |stage: &Stage| {
-        let mut kept = stage.keep(&map("a", "ours"), &revision("1")).await;
-        stage
+    prove("put_right", &async |fixture: &Fixture| {
+        let mut kept = fixture.keep(&map("a", "ours"), &revision("1")).await;
+        fixture
             .apply_as(
                 "kubectl-edit",
                 &theirs("a", &json!({"k": "theirs", "more": "1"})),
@@ -23,26 +23,26 @@ fn what_somebody_changes_is_put_right_and_they_are_named() {
             told.message
         );
         kept.until_so(async || {
-            stage
+            fixture
                 .config_map("a")
                 .await
                 .is_some_and(|live| live["data"]["k"] == "ours")
         })
         .await;
-        let live = stage.config_map("a").await.expect("it is there");
+        let live = fixture.config_map("a").await.expect("it is there");
         assert_eq!(live["data"]["more"], "1", "that is theirs");
     });
 }
 
 #[test]
 fn what_says_how_it_was_applied_is_put_right_as_well() {
-    prove("put_right_mark", &async |stage: &Stage| {
-        let mut kept = stage.keep(&map("a", "ours"), &revision("1")).await;
+    prove("put_right_mark", &async |fixture: &Fixture| {
+        let mut kept = fixture.keep(&map("a", "ours"), &revision("1")).await;
         let mut bare = theirs("a", &json!({"k": "theirs"}));
         bare["metadata"]["annotations"] = json!({"capstan.dev/applied": "theirs"});
-        stage.apply_as("somebody", &bare).await;
+        fixture.apply_as("somebody", &bare).await;
         kept.until_so(async || {
-            let live = stage.config_map("a").await.expect("it is there");
+            let live = fixture.config_map("a").await.expect("it is there");
             let mark = &live["metadata"]["annotations"]["capstan.dev/applied"];
             live["data"]["k"] == "ours" && mark != "theirs"
         })
@@ -52,12 +52,12 @@ fn what_says_how_it_was_applied_is_put_right_as_well() {
 
 #[test]
 fn what_is_deleted_comes_back_and_so_does_a_label() {
-    prove("comes_back", &async |stage: &Stage| {
-        let mut kept = stage.keep(&map("a", "v"), &revision("1")).await;
-        let uid = stage.config_map("a").await.expect("it is there")["metadata"]["uid"].clone();
-        stage.delete("a").await;
+    prove("comes_back", &async |fixture: &Fixture| {
+        let mut kept = fixture.keep(&map("a", "v"), &revision("1")).await;
+        let uid = fixture.config_map("a").await.expect("it is there")["metadata"]["uid"].clone();
+        fixture.delete("a").await;
         kept.until_so(async || {
-            stage
+            fixture
                 .config_map("a")
                 .await
                 .is_some_and(|live| live["metadata"]["uid"] != uid)
@@ -65,9 +65,9 @@ fn what_is_deleted_comes_back_and_so_does_a_label() {
         .await;
         let mut bare = theirs("a", &json!({}));
         bare["metadata"]["labels"] = json!({"applyset.kubernetes.io/part-of": null});
-        stage.change_as("somebody", &bare).await;
+        fixture.change_as("somebody", &bare).await;
         let labelled = async || {
-            let live = stage.config_map("a").await.expect("it is there");
+            let live = fixture.config_map("a").await.expect("it is there");
             live["metadata"]["labels"]["applyset.kubernetes.io/part-of"].is_string()
         };
         kept.until_so(labelled).await;
@@ -88,35 +88,35 @@ const NORMALISED: &str = "\
 
 #[test]
 fn what_the_server_makes_of_a_value_is_no_drift_and_costs_nothing_after_a_restart() {
-    prove("no_drift", &async |stage: &Stage| {
-        let mut kept = stage.keep(NORMALISED, &revision("1")).await;
-        if stage.has_controllers {
-            kept.until_so(async || stage.parent("one").await.ready == "1")
+    prove("no_drift", &async |fixture: &Fixture| {
+        let mut kept = fixture.keep(NORMALISED, &revision("1")).await;
+        if fixture.has_controllers {
+            kept.until_so(async || fixture.parent("one").await.ready == "1")
                 .await;
         }
-        let _ = stage.writes();
+        let _ = fixture.writes();
         // Controllers write their status, and defaults of their own.
-        stage.change_as("some-controller", &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sa", "labels": {"l": "1"}}})).await;
+        fixture.change_as("some-controller", &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sa", "labels": {"l": "1"}}})).await;
         let quiet = tokio::time::Duration::from_secs(2);
         tokio::time::sleep(quiet).await;
-        assert_eq!(stage.asked(), [], "nothing is asked of the server");
+        assert_eq!(fixture.asked(), [], "nothing is asked of the server");
         while kept.until_told_within(quiet).await {}
         drop(kept);
-        let kept = stage.keep(NORMALISED, &revision("1")).await;
-        assert_eq!(stage.writes(), [], "nor written after a restart");
+        let kept = fixture.keep(NORMALISED, &revision("1")).await;
+        assert_eq!(fixture.writes(), [], "nor written after a restart");
         assert!(kept.seen.iter().all(|told| told.state != State::Failed));
     });
 }
 
 #[test]
 fn what_a_policy_makes_of_a_value_is_no_drift_and_costs_nothing_after_a_restart() {
-    on_real("mutated", &async |stage: &Stage| {
-        let named = json!({"name": stage.namespace});
-        let here = json!({"matchLabels": {"kubernetes.io/metadata.name": stage.namespace}});
+    on_real("mutated", &async |fixture: &Fixture| {
+        let named = json!({"name": fixture.namespace});
+        let here = json!({"matchLabels": {"kubernetes.io/metadata.name": fixture.namespace}});
         let api_version = "admissionregistration.k8s.io/v1beta1";
         let changes = "[JSONPatch{op: 'add', path: '/data/k', value: 'theirs'}, \
                         JSONPatch{op: 'add', path: '/data/added', value: '1'}]";
-        stage.create_wide(&json!({"apiVersion": api_version, "kind": "MutatingAdmissionPolicy", "metadata": named, "spec": {
+        fixture.create_wide(&json!({"apiVersion": api_version, "kind": "MutatingAdmissionPolicy", "metadata": named, "spec": {
             "reinvocationPolicy": "Never",
             "matchConstraints": {"namespaceSelector": here, "resourceRules": [
                 {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["configmaps"]},
@@ -124,36 +124,36 @@ fn what_a_policy_makes_of_a_value_is_no_drift_and_costs_nothing_after_a_restart(
             "matchConditions": [{"name": "ours", "expression": "object.metadata.name == 'a'"}],
             "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": changes}}],
         }})).await;
-        stage.create_wide(&json!({"apiVersion": api_version, "kind": "MutatingAdmissionPolicyBinding", "metadata": named,
-            "spec": {"policyName": stage.namespace}})).await;
+        fixture.create_wide(&json!({"apiVersion": api_version, "kind": "MutatingAdmissionPolicyBinding", "metadata": named,
+            "spec": {"policyName": fixture.namespace}})).await;
         let is_theirs =
             |map: &serde_json::Value| map["data"] == json!({"k": "theirs", "added": "1"});
         let ours = theirs("a", &json!({"k": "ours"}));
-        let is_served = comes(async || is_theirs(&stage.would_be(&ours).await));
+        let is_served = comes(async || is_theirs(&fixture.would_be(&ours).await));
         assert!(is_served.await, "the policy never took effect");
-        let kept = stage.keep(&map("a", "ours"), &revision("1")).await;
+        let kept = fixture.keep(&map("a", "ours"), &revision("1")).await;
         assert!(is_theirs(
-            &stage.config_map("a").await.expect("it is there")
+            &fixture.config_map("a").await.expect("it is there")
         ));
-        let _ = stage.writes();
+        let _ = fixture.writes();
         let mut labelled = theirs("a", &json!({}));
         labelled["metadata"]["labels"] = json!({"l": "1"});
-        stage.change_as("some-controller", &labelled).await;
+        fixture.change_as("some-controller", &labelled).await;
         tokio::time::sleep(tokio::time::Duration::from_secs(2)).await;
-        assert_eq!(stage.asked(), [], "nothing is asked of the server");
+        assert_eq!(fixture.asked(), [], "nothing is asked of the server");
         drop(kept);
-        drop(stage.keep(&map("a", "ours"), &revision("1")).await);
-        assert_eq!(stage.writes(), [], "nor written after a restart");
-        drop(stage.keep(&map("a", "again"), &revision("2")).await);
+        drop(fixture.keep(&map("a", "ours"), &revision("1")).await);
+        assert_eq!(fixture.writes(), [], "nor written after a restart");
+        drop(fixture.keep(&map("a", "again"), &revision("2")).await);
         assert!(is_theirs(
-            &stage.config_map("a").await.expect("it is there")
+            &fixture.config_map("a").await.expect("it is there")
         ));
     });
 }
 
 #[test]
 fn what_is_left_to_others_stays_theirs() {
-    prove("left_to_others", &async |stage: &Stage| {
+    prove("left_to_others", &async |fixture: &Fixture| {
         let left = |value: &str| {
             annotated(
                 "a",
@@ -161,18 +161,18 @@ fn what_is_left_to_others_stays_theirs() {
                 "{capstan.dev/ignore: /data/theirs}",
             )
         };
-        let kept = stage.keep(&left("once"), &revision("1")).await;
-        let live = stage.config_map("a").await.expect("it is there");
+        let kept = fixture.keep(&left("once"), &revision("1")).await;
+        let live = fixture.config_map("a").await.expect("it is there");
         assert_eq!(live["data"]["theirs"], "first", "it is made with it");
-        let _ = stage.writes();
-        stage
+        let _ = fixture.writes();
+        fixture
             .apply_as("autoscaler", &theirs("a", &json!({"theirs": "second"})))
             .await;
         tokio::time::sleep(tokio::time::Duration::from_secs(2)).await;
-        assert_eq!(stage.writes(), []);
+        assert_eq!(fixture.writes(), []);
         drop(kept);
-        drop(stage.keep(&left("again"), &revision("2")).await);
-        let live = stage.config_map("a").await.expect("it is there");
+        drop(fixture.keep(&left("again"), &revision("2")).await);
+        let live = fixture.config_map("a").await.expect("it is there");
         assert_eq!(live["data"], json!({"k": "again", "theirs": "second"}));
     });
 }

@@ -4,47 +4,47 @@ use capstan::plan::State;
 use serde_json::json;
 use tokio::time::{Duration, Instant};
 
-use super::stage::{Kept, Stage, map, on_simulator, revision, theirs};
+use super::fixture::{Fixture, Kept, map, on_simulator, revision, theirs};
 
 /// Somebody writes the field.
-async fn hit(stage: &Stage, round: usize) {
+async fn hit(fixture: &Fixture, round: usize) {
     let object = theirs("a", &json!({"k": format!("theirs-{round}")}));
-    stage.apply_as("rival", &object).await;
+    fixture.apply_as("rival", &object).await;
 }
 
-async fn is_ours(stage: &Stage) -> bool {
-    let live = stage.config_map("a").await.expect("it is there");
+async fn is_ours(fixture: &Fixture) -> bool {
+    let live = fixture.config_map("a").await.expect("it is there");
     live["data"]["k"] == "ours"
 }
 
 /// The writes of a while in which the rival writes every five seconds.
-async fn while_hit(stage: &Stage, kept: &mut Kept, seconds: u64) -> Vec<(String, String)> {
-    let _ = stage.writes();
+async fn while_hit(fixture: &Fixture, kept: &mut Kept, seconds: u64) -> Vec<(String, String)> {
+    let _ = fixture.writes();
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut round = 100;
     while Instant::now() < end {
-        hit(stage, round).await;
+        hit(fixture, round).await;
         round += 1;
         while kept.until_told_within(Duration::from_millis(1)).await {}
         tokio::time::sleep_until(end.min(Instant::now() + Duration::from_secs(5))).await;
     }
-    stage.writes()
+    fixture.writes()
 }
 
 /// Virtual time, so that the rests pass at once; a real server has no such clock.
 #[test]
 fn a_fight_is_told_and_rests_longer_each_time() {
-    on_simulator("a_fight", &async |stage: &Stage| {
-        let mut kept = stage.keep(&map("a", "ours"), &revision("1")).await;
+    on_simulator("a_fight", &async |fixture: &Fixture| {
+        let mut kept = fixture.keep(&map("a", "ours"), &revision("1")).await;
         for round in 1..=5 {
-            let _ = stage.writes();
-            hit(stage, round).await;
+            let _ = fixture.writes();
+            hit(fixture, round).await;
             let told = kept.until("a", State::Progressing).await;
             assert!(told.message.contains("changed by rival"), "{told:?}");
-            kept.until_so(async || is_ours(stage).await).await;
-            assert_eq!(stage.writes().len(), 1, "round {round}");
+            kept.until_so(async || is_ours(fixture).await).await;
+            assert_eq!(fixture.writes().len(), 1, "round {round}");
         }
-        hit(stage, 6).await;
+        hit(fixture, 6).await;
         for (count, rest) in [(6, 60), (7, 120), (8, 240)] {
             let told = kept.until("a", State::Failed).await;
             let expected = format!(
@@ -57,11 +57,11 @@ fn a_fight_is_told_and_rests_longer_each_time() {
                 "{told:?}"
             );
             assert!(!told.terminal, "it is put right later");
-            let writes = while_hit(stage, &mut kept, rest - 1).await;
+            let writes = while_hit(fixture, &mut kept, rest - 1).await;
             assert_eq!(writes, [], "while it rests");
-            kept.until_so(async || is_ours(stage).await).await;
-            assert_eq!(stage.writes().len(), 1, "after the rest");
-            hit(stage, 7).await;
+            kept.until_so(async || is_ours(fixture).await).await;
+            assert_eq!(fixture.writes().len(), 1, "after the rest");
+            hit(fixture, 7).await;
         }
     });
 }

@@ -2,7 +2,7 @@
 
 mod drift;
 mod fights;
+mod fixture;
 mod ownership;
 mod removal;
 mod rolling;
-mod stage;

@@ -3,15 +3,15 @@
 use capstan::plan::State;
 use serde_json::json;
 
-use super::stage::{Revision, Stage, annotated, map, prove, revision, theirs};
+use super::fixture::{Fixture, Revision, annotated, map, prove, revision, theirs};
 
 #[test]
 fn what_is_not_ours_is_left_alone_and_the_others_go_on() {
-    prove("not_ours", &async |stage: &Stage| {
-        stage
+    prove("not_ours", &async |fixture: &Fixture| {
+        fixture
             .apply_as("kubectl", &theirs("a", &json!({"k": "theirs"})))
             .await;
-        let mut kept = stage.begin(&(map("a", "ours") + &map("b", "v")), &revision("1"));
+        let mut kept = fixture.begin(&(map("a", "ours") + &map("b", "v")), &revision("1"));
         let told = kept.until("a", State::Failed).await;
         assert!(told.terminal, "somebody must do something");
         assert!(
@@ -24,39 +24,39 @@ fn what_is_not_ours_is_left_alone_and_the_others_go_on() {
             "{}",
             told.message
         );
-        kept.until_so(async || stage.config_map("b").await.is_some())
+        kept.until_so(async || fixture.config_map("b").await.is_some())
             .await;
-        let live = stage.config_map("a").await.expect("it is there");
+        let live = fixture.config_map("a").await.expect("it is there");
         assert_eq!(live["data"]["k"], "theirs");
     });
 }
 
 #[test]
 fn another_fleet_s_object_is_left_alone_whatever_is_asked() {
-    prove("another_fleet_s", &async |stage: &Stage| {
-        drop(stage.keep(&map("a", "one"), &revision("1")).await);
+    prove("another_fleet_s", &async |fixture: &Fixture| {
+        drop(fixture.keep(&map("a", "one"), &revision("1")).await);
         let adopting = annotated("a", "two", "{capstan.dev/adopt: \"true\"}");
         let second = Revision {
             fleet: "two",
             ..revision("1")
         };
-        let mut kept = stage.begin(&adopting, &second);
+        let mut kept = fixture.begin(&adopting, &second);
         let told = kept.until("a", State::Failed).await;
         assert!(
-            told.message.contains(&stage.set("one").id()),
+            told.message.contains(&fixture.set("one").id()),
             "{}",
             told.message
         );
-        let live = stage.config_map("a").await.expect("it is there");
+        let live = fixture.config_map("a").await.expect("it is there");
         assert_eq!(live["data"]["k"], "one");
     });
 }
 
 /// What they set and we do not goes; what controllers and people added by the way stays.
-async fn adopted(stage: &Stage) {
+async fn adopted(fixture: &Fixture) {
     let adopting = annotated("a", "ours", "{capstan.dev/adopt: \"true\"}");
-    drop(stage.keep(&adopting, &revision("1")).await);
-    let live = stage.config_map("a").await.expect("it is there");
+    drop(fixture.keep(&adopting, &revision("1")).await);
+    let live = fixture.config_map("a").await.expect("it is there");
     assert_eq!(
         live["data"],
         json!({"k": "ours", "controller": "1"}),
@@ -75,48 +75,50 @@ async fn adopted(stage: &Stage) {
             .get("kubectl.kubernetes.io/last-applied-configuration")
             .is_none()
     );
-    let _ = stage.writes();
-    drop(stage.keep(&adopting, &revision("1")).await);
-    assert_eq!(stage.writes(), []);
+    let _ = fixture.writes();
+    drop(fixture.keep(&adopting, &revision("1")).await);
+    assert_eq!(fixture.writes(), []);
 }
 
 #[test]
 fn objects_of_kubectl_apply_are_adopted() {
-    prove("kubectl_apply", &async |stage: &Stage| {
+    prove("kubectl_apply", &async |fixture: &Fixture| {
         let mut object = theirs("a", &json!({"k": "theirs", "extra": "1"}));
         object["metadata"]["annotations"] =
             json!({"kubectl.kubernetes.io/last-applied-configuration": "{}"});
-        stage.create_as("kubectl-client-side-apply", &object).await;
+        fixture
+            .create_as("kubectl-client-side-apply", &object)
+            .await;
         let theirs = theirs("a", &json!({"controller": "1"}));
-        stage.change_as("some-controller", &theirs).await;
-        adopted(stage).await;
+        fixture.change_as("some-controller", &theirs).await;
+        adopted(fixture).await;
     });
 }
 
 #[test]
 fn objects_of_server_side_appliers_are_adopted() {
     for applier in ["kubectl", "kustomize-controller", "argocd-controller"] {
-        prove(&format!("of-{applier}"), &async |stage: &Stage| {
-            stage
+        prove(&format!("of-{applier}"), &async |fixture: &Fixture| {
+            fixture
                 .apply_as(applier, &theirs("a", &json!({"k": "theirs", "extra": "1"})))
                 .await;
-            stage
+            fixture
                 .change_as("some-controller", &theirs("a", &json!({"controller": "1"})))
                 .await;
-            adopted(stage).await;
+            adopted(fixture).await;
         });
     }
 }
 
 #[test]
 fn a_conflict_with_a_controller_names_it_and_its_field() {
-    prove("a_conflict", &async |stage: &Stage| {
-        drop(stage.keep(&map("a", "v"), &revision("1")).await);
-        stage
+    prove("a_conflict", &async |fixture: &Fixture| {
+        drop(fixture.keep(&map("a", "v"), &revision("1")).await);
+        fixture
             .change_as("some-controller", &theirs("a", &json!({"more": "theirs"})))
             .await;
         let more = map("a", "v, more: ours");
-        let mut kept = stage.begin(&more, &revision("2"));
+        let mut kept = fixture.begin(&more, &revision("2"));
         let told = kept.until("a", State::Failed).await;
         assert!(
             told.message.contains("some-controller") && told.message.contains(".data.more"),
@@ -129,8 +131,8 @@ fn a_conflict_with_a_controller_names_it_and_its_field() {
             "v, more: ours",
             "{capstan.dev/force-conflicts: \"true\"}",
         );
-        drop(stage.keep(&forced, &revision("3")).await);
-        let live = stage.config_map("a").await.expect("it is there");
+        drop(fixture.keep(&forced, &revision("3")).await);
+        let live = fixture.config_map("a").await.expect("it is there");
         assert_eq!(live["data"]["more"], "ours");
     });
 }

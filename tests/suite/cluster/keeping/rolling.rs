@@ -7,7 +7,7 @@ use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use serde_json::Value as Json;
 
-use super::stage::{Stage, map, prove, revision};
+use super::fixture::{Fixture, map, prove, revision};
 
 const API_VERSION: &str = "infrastructure.cluster.x-k8s.io/v1beta2";
 
@@ -34,14 +34,14 @@ spec:
 }
 
 /// Lets the server take such objects.
-async fn define(stage: &Stage) {
+async fn define(fixture: &Fixture) {
     let definition = crds()
         .into_iter()
         .find(|definition| definition["spec"]["names"]["kind"] == "AROMachinePool")
         .expect("it is ours");
     let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let definitions: Api<DynamicObject> =
-        Api::all_with(stage.client.clone(), &ApiResource::from_gvk(&kind));
+        Api::all_with(fixture.client.clone(), &ApiResource::from_gvk(&kind));
     let name = definition["metadata"]["name"].as_str().expect("a name");
     let params = PatchParams::apply("suite").force();
     let patch = Patch::Apply(&definition);
@@ -62,8 +62,8 @@ async fn define(stage: &Stage) {
 }
 
 /// The version and size that the cluster has.
-async fn there(stage: &Stage) -> (String, String) {
-    let live = stage.live(API_VERSION, "AROMachinePool", "np").await;
+async fn there(fixture: &Fixture) -> (String, String) {
+    let live = fixture.live(API_VERSION, "AROMachinePool", "np").await;
     let live = live.expect("it is there");
     let text = |pointer: &str| {
         let below = format!("/spec/resources/0/spec/properties{pointer}");
@@ -81,46 +81,46 @@ const SMALL: &str = "Standard_D4s_v3";
 
 #[test]
 fn nodes_are_rolled_only_when_the_revision_is_new() {
-    prove("nodes_are_rolled", &async |stage: &Stage| {
-        define(stage).await;
+    prove("nodes_are_rolled", &async |fixture: &Fixture| {
+        define(fixture).await;
         let old = pool("4.20.17", SMALL) + &map("a", "v");
-        drop(stage.keep(&old, &revision("1")).await);
-        let _ = stage.asked();
+        drop(fixture.keep(&old, &revision("1")).await);
+        let _ = fixture.asked();
         // As another binary might read it.
         let new = pool("4.20.18", SMALL) + &map("a", "w");
-        let mut kept = stage.begin(&new, &revision("1"));
+        let mut kept = fixture.begin(&new, &revision("1"));
         let held = kept.until("np", State::Failed).await;
         assert!(held.terminal, "{held:?}");
         for part in [
-            "the revision did not change",
+            "the revision is unchanged",
             "spec.resources[0].spec.properties.version.id",
-            "push a commit to go on",
+            "push a commit to continue",
         ] {
             assert!(held.message.contains(part), "{part}: {}", held.message);
         }
         kept.until_so(async || {
-            let live = stage.config_map("a").await.expect("it is there");
+            let live = fixture.config_map("a").await.expect("it is there");
             live["data"]["k"] == "w"
         })
         .await;
-        assert_eq!(there(stage).await, are("4.20.17", SMALL));
-        assert_eq!(stage.parent("one").await.applied, "1");
+        assert_eq!(there(fixture).await, are("4.20.17", SMALL));
+        assert_eq!(fixture.parent("one").await.applied, "1");
         drop(kept);
-        drop(stage.keep(&new, &revision("2")).await);
-        assert_eq!(there(stage).await, are("4.20.18", SMALL));
-        assert_eq!(stage.parent("one").await.applied, "2");
+        drop(fixture.keep(&new, &revision("2")).await);
+        assert_eq!(there(fixture).await, are("4.20.18", SMALL));
+        assert_eq!(fixture.parent("one").await.applied, "2");
     });
 }
 
 #[test]
 fn a_change_that_rolls_nothing_needs_no_new_revision() {
-    prove("rolls_nothing", &async |stage: &Stage| {
-        define(stage).await;
+    prove("rolls_nothing", &async |fixture: &Fixture| {
+        define(fixture).await;
         let old = pool("4.20.17", SMALL);
-        drop(stage.keep(&old, &revision("1")).await);
+        drop(fixture.keep(&old, &revision("1")).await);
         let new = old.replace("replicas: 3", "replicas: 4");
-        drop(stage.keep(&new, &revision("1")).await);
-        let live = stage.live(API_VERSION, "AROMachinePool", "np").await;
+        drop(fixture.keep(&new, &revision("1")).await);
+        let live = fixture.live(API_VERSION, "AROMachinePool", "np").await;
         let live = live.expect("it is there");
         let replicas = live.pointer("/spec/resources/0/spec/properties/replicas");
         assert_eq!(replicas, Some(&Json::from(4)));
@@ -129,12 +129,12 @@ fn a_change_that_rolls_nothing_needs_no_new_revision() {
 
 #[test]
 fn what_cannot_be_changed_is_not_sent() {
-    prove("cannot_be_changed", &async |stage: &Stage| {
-        define(stage).await;
-        drop(stage.keep(&pool("4.20.17", SMALL), &revision("1")).await);
-        let _ = stage.asked();
+    prove("cannot_be_changed", &async |fixture: &Fixture| {
+        define(fixture).await;
+        drop(fixture.keep(&pool("4.20.17", SMALL), &revision("1")).await);
+        let _ = fixture.asked();
         let bigger = pool("4.20.17", "Standard_D8s_v3");
-        let mut kept = stage.begin(&bigger, &revision("2"));
+        let mut kept = fixture.begin(&bigger, &revision("2"));
         let refused = kept.until("np", State::Failed).await;
         for part in [
             "vmSize of HcpOpenShiftClustersNodePool",
@@ -147,52 +147,52 @@ fn what_cannot_be_changed_is_not_sent() {
                 refused.message
             );
         }
-        let sent = stage.writes();
+        let sent = fixture.writes();
         let sent: Vec<_> = sent
             .iter()
             .filter(|(_, uri)| uri.contains("aromachinepools"))
             .collect();
         assert!(sent.is_empty(), "{sent:?}");
-        assert_eq!(there(stage).await, are("4.20.17", SMALL));
+        assert_eq!(there(fixture).await, are("4.20.17", SMALL));
         drop(kept);
         // Taken back, it is as it was.
-        drop(stage.keep(&pool("4.20.17", SMALL), &revision("3")).await);
+        drop(fixture.keep(&pool("4.20.17", SMALL), &revision("3")).await);
     });
 }
 
 /// Gives the nodes another size, as somebody else.
-async fn resize(stage: &Stage, size: &str) {
-    let live = stage.live(API_VERSION, "AROMachinePool", "np").await;
+async fn resize(fixture: &Fixture, size: &str) {
+    let live = fixture.live(API_VERSION, "AROMachinePool", "np").await;
     let mut resources = live.expect("it is there")["spec"]["resources"].take();
     resources[0]["spec"]["properties"]["platform"]["vmSize"] = Json::from(size);
     let change = serde_json::json!({
         "apiVersion": API_VERSION, "kind": "AROMachinePool", "metadata": {"name": "np"},
         "spec": {"resources": resources},
     });
-    stage.change_as("somebody", &change).await;
+    fixture.change_as("somebody", &change).await;
 }
 
 #[test]
 fn what_somebody_else_changed_is_put_back() {
-    prove("put_back", &async |stage: &Stage| {
-        define(stage).await;
+    prove("put_back", &async |fixture: &Fixture| {
+        define(fixture).await;
         let fleet = pool("4.20.17", SMALL);
-        drop(stage.keep(&fleet, &revision("1")).await);
-        resize(stage, "Standard_D8s_v3").await;
-        drop(stage.keep(&fleet, &revision("1")).await);
-        assert_eq!(there(stage).await, are("4.20.17", SMALL));
+        drop(fixture.keep(&fleet, &revision("1")).await);
+        resize(fixture, "Standard_D8s_v3").await;
+        drop(fixture.keep(&fleet, &revision("1")).await);
+        assert_eq!(there(fixture).await, are("4.20.17", SMALL));
     });
 }
 
 #[test]
 fn what_somebody_else_has_is_told_as_theirs() {
-    prove("theirs", &async |stage: &Stage| {
-        define(stage).await;
+    prove("theirs", &async |fixture: &Fixture| {
+        define(fixture).await;
         let fleet = pool("4.20.17", SMALL);
-        drop(stage.keep(&fleet, &revision("1")).await);
-        resize(stage, "Standard_D8s_v3").await;
+        drop(fixture.keep(&fleet, &revision("1")).await);
+        resize(fixture, "Standard_D8s_v3").await;
         let more = fleet.replace("replicas: 3", "replicas: 4");
-        let mut kept = stage.begin(&more, &revision("2"));
+        let mut kept = fixture.begin(&more, &revision("2"));
         let refused = kept.until("np", State::Failed).await;
         assert!(refused.message.contains("somebody"), "{}", refused.message);
     });

@@ -3,31 +3,31 @@
 use capstan::model::CheckState;
 use serde_json::json;
 
-use super::stage::{FREE, SECRET, definition, once, prove, prove_real};
+use super::fixture::{FREE, SECRET, definition, once, prove, prove_real};
 
 #[test]
 fn what_breaks_a_rule_of_its_definition_is_told_with_the_rule_and_others_go_on() {
-    prove("rule", |stage| {
+    prove("rule", |fixture| {
         let group = "rule.refusals.dev";
-        stage.put(&definition(group, &["v1"]));
-        let path = format!("/apis/{group}/v1/namespaces/{}/widgets", stage.namespace);
-        stage.until("it is served", || stage.has(&path));
+        fixture.put(&definition(group, &["v1"]));
+        let path = format!("/apis/{group}/v1/namespaces/{}/widgets", fixture.namespace);
+        fixture.until("it is served", || fixture.has(&path));
         let fleet = |size: i32| {
             format!(
                 "---\n{{apiVersion: {group}/v1, kind: Widget, metadata: {{name: w, namespace: NS}}, spec: {{size: {size}}}}}\n{FREE}"
             )
         };
-        let (code, said) = stage.applied(&stage.kubeconfig, &fleet(-1));
+        let (code, said) = fixture.applied(&fixture.kubeconfig, &fleet(-1));
         assert_eq!(code, Some(1), "{said}");
         let rule = "a widget is not smaller than nothing";
         once(&said, rule);
         once(&said, "correct it in the fleet");
         assert!(
-            stage.has(&stage.path("configmaps/free")),
+            fixture.has(&fixture.path("configmaps/free")),
             "the others go on"
         );
-        let mut daemon = stage.daemon(&stage.kubeconfig, &fleet(-1));
-        let widget = format!("Widget/{}/w failed", stage.namespace);
+        let mut daemon = fixture.daemon(&fixture.kubeconfig, &fleet(-1));
+        let widget = format!("Widget/{}/w failed", fixture.namespace);
         let check = daemon.until(CheckState::Failure, &[&widget, rule, "1/2 ready"]);
         once(&check.summary, rule);
         daemon.push(&fleet(1));
@@ -37,9 +37,9 @@ fn what_breaks_a_rule_of_its_definition_is_told_with_the_rule_and_others_go_on()
 
 #[test]
 fn what_a_policy_denies_is_told_with_its_words_and_goes_on_when_it_is_gone() {
-    prove_real("policy", |stage| {
-        let name = &stage.namespace;
-        stage.put(&json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+    prove_real("policy", |fixture| {
+        let name = &fixture.namespace;
+        fixture.put(&json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
             "metadata": {"name": name},
             "spec": {
                 "matchConstraints": {
@@ -49,67 +49,71 @@ fn what_a_policy_denies_is_told_with_its_words_and_goes_on_when_it_is_gone() {
                 "validations": [{"expression": "has(object.metadata.labels) && 'team' in object.metadata.labels", "message": "a Secret belongs to a team"}],
             }}));
         let bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
-        stage.must("POST", bindings, &json!({"metadata": {"name": name}, "spec": {"policyName": name, "validationActions": ["Deny"]}}));
-        let secrets = stage.path("secrets?dryRun=All");
-        stage.until("the policy is in force", || {
-            stage
+        fixture.must("POST", bindings, &json!({"metadata": {"name": name}, "spec": {"policyName": name, "validationActions": ["Deny"]}}));
+        let secrets = fixture.path("secrets?dryRun=All");
+        fixture.until("the policy is in force", || {
+            fixture
                 .ask("POST", &secrets, &json!({"metadata": {"name": "x"}}))
                 .0
                 != 201
         });
         let fleet = format!("{SECRET}{FREE}");
         let expected = format!(
-            "ValidatingAdmissionPolicy '{name}' with binding '{name}' denied request: a Secret belongs to a team. Change the object so that it holds"
+            "ValidatingAdmissionPolicy '{name}' with binding '{name}' denied request: a Secret belongs to a team. Change the object to comply"
         );
-        let (code, said) = stage.applied(&stage.kubeconfig, &fleet);
+        let (code, said) = fixture.applied(&fixture.kubeconfig, &fleet);
         assert_eq!(code, Some(1), "{said}");
         once(&said, &expected);
         assert!(
-            stage.has(&stage.path("configmaps/free")),
+            fixture.has(&fixture.path("configmaps/free")),
             "the others go on"
         );
-        let daemon = stage.daemon(&stage.kubeconfig, &fleet);
+        let daemon = fixture.daemon(&fixture.kubeconfig, &fleet);
         let check = daemon.until(
             CheckState::Failure,
-            &["1/2 ready", "a policy of the cluster refused it", &expected],
+            &[
+                "1/2 ready",
+                "an admission policy of the cluster denied it",
+                &expected,
+            ],
         );
         once(&check.summary, &expected);
-        stage.must("DELETE", &format!("{bindings}/{name}"), &json!({}));
+        fixture.must("DELETE", &format!("{bindings}/{name}"), &json!({}));
         daemon.succeeds();
     });
 }
 
 /// No controller counts here: what is used stands in the status as it was written.
 pub(super) fn is_tried_until_the_quota_has_room() {
-    prove_real("quota", |stage| {
+    prove_real("quota", |fixture| {
         let hard = |count: &str| json!({"status": {"hard": {"count/secrets": count}, "used": {"count/secrets": "1"}}});
-        stage.must(
+        fixture.must(
             "POST",
-            &stage.path("resourcequotas"),
+            &fixture.path("resourcequotas"),
             &json!({"metadata": {"name": "small"}, "spec": {"hard": {"count/secrets": "1"}}}),
         );
-        let status = stage.path("resourcequotas/small/status");
-        stage.must("PATCH", &status, &hard("1"));
-        let secrets = stage.path("secrets?dryRun=All");
-        stage.until("the quota counts", || {
-            let answer = stage
+        let status = fixture.path("resourcequotas/small/status");
+        fixture.must("PATCH", &status, &hard("1"));
+        let secrets = fixture.path("secrets?dryRun=All");
+        fixture.until("the quota counts", || {
+            let answer = fixture
                 .ask("POST", &secrets, &json!({"metadata": {"name": "x"}}))
                 .1;
             answer.to_string().contains("exceeded quota")
         });
         let fleet = format!("{SECRET}{FREE}");
-        let (code, said) = stage.applied(&stage.kubeconfig, &fleet);
+        let (code, said) = fixture.applied(&fixture.kubeconfig, &fleet);
         assert_eq!(code, Some(1), "{said}");
         assert!(
             said.contains("error: not ready within 5s: 1/2 ready"),
             "{said}"
         );
         assert!(said.contains("exceeded quota: small"), "{said}");
-        let daemon = stage.daemon(&stage.kubeconfig, &fleet);
-        let expected = "exceeded quota: small, requested: count/secrets=1, used: count/secrets=1, limited: count/secrets=1. Raise the quota, or remove what uses it up; it is tried again";
+        let daemon = fixture.daemon(&fixture.kubeconfig, &fleet);
+        let expected = "exceeded quota: small, requested: count/secrets=1, used: count/secrets=1, limited: count/secrets=1. Raise the quota, or remove objects that use it; the request is retried";
         let check = daemon.until(CheckState::Pending, &["1/2 ready", expected]);
         once(&check.summary, expected);
-        stage.must("PATCH", &status, &hard("5"));
+        fixture.must("PATCH", &status, &hard("5"));
         daemon.succeeds();
     });
 }

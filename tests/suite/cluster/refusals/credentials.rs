@@ -8,7 +8,7 @@ use capstan::model::CheckState;
 use http::StatusCode;
 use serde_json::json;
 
-use super::stage::{FREE, Stage, once, prove_before};
+use super::fixture::{FREE, Fixture, once, prove_before};
 
 const GOOD: &str = "good";
 
@@ -32,31 +32,35 @@ fn unauthorized() -> Response {
 }
 
 /// A token that was revoked, and one that is valid.
-fn tokens(stage: &Stage) -> [String; 2] {
-    if !stage.is_real {
+fn tokens(fixture: &Fixture) -> [String; 2] {
+    if !fixture.is_real {
         return ["bad", GOOD].map(ToOwned::to_owned);
     }
-    let revoked = stage.token("worker");
-    stage.must("DELETE", &stage.path("serviceaccounts/worker"), &json!({}));
-    let valid = stage.token("worker");
-    stage.put(&json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
-        "metadata": {"name": stage.namespace},
+    let revoked = fixture.token("worker");
+    fixture.must(
+        "DELETE",
+        &fixture.path("serviceaccounts/worker"),
+        &json!({}),
+    );
+    let valid = fixture.token("worker");
+    fixture.put(&json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+        "metadata": {"name": fixture.namespace},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-        "subjects": [{"kind": "ServiceAccount", "name": "worker", "namespace": stage.namespace}]}));
+        "subjects": [{"kind": "ServiceAccount", "name": "worker", "namespace": fixture.namespace}]}));
     [revoked, valid]
 }
 
 pub(super) fn are_named_until_the_file_has_others() {
-    prove_before("credentials", guarded, |stage| {
-        let [bad, good] = tokens(stage);
-        let file = stage.dir.path().join("token");
+    prove_before("credentials", guarded, |fixture| {
+        let [bad, good] = tokens(fixture);
+        let file = fixture.dir.path().join("token");
         std::fs::write(&file, bad).expect("written");
-        let kubeconfig = stage.kubeconfig_of(&json!({"tokenFile": file}));
-        let expected = "the API server does not take the credentials (401 Unauthorized): they have expired, were revoked or are wrong. Give valid ones: a token file is read again within a minute";
-        let (code, said) = stage.applied(&kubeconfig, FREE);
+        let kubeconfig = fixture.kubeconfig_of(&json!({"tokenFile": file}));
+        let expected = "the API server does not accept the credentials (401 Unauthorized): they are wrong, expired or revoked. Provide valid ones: Capstan rereads a token file within a minute";
+        let (code, said) = fixture.applied(&kubeconfig, FREE);
         assert_eq!(code, Some(2), "{said}");
         once(&said, expected);
-        let daemon = stage.daemon(&kubeconfig, FREE);
+        let daemon = fixture.daemon(&kubeconfig, FREE);
         let check = daemon.until(CheckState::Failure, &[expected]);
         assert!(
             check.title.starts_with("nothing can be applied: "),

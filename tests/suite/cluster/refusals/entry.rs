@@ -35,14 +35,14 @@ fn said(arguments: &[&str]) -> [String; 2] {
 #[test]
 fn without_a_kubeconfig_the_ways_to_a_cluster_are_named() {
     for said in said(&[]) {
-        assert!(said.contains("there is no cluster to talk to"), "{said}");
+        assert!(said.contains("no cluster is configured"), "{said}");
         for part in [".kube/config", "--kubeconfig FILE", "--embedded"] {
             assert!(said.contains(part), "{part}: {said}");
         }
     }
     for said in said(&["--kubeconfig", "no/such/file"]) {
         assert!(
-            said.contains("the kubeconfig cannot be read: no/such/file: "),
+            said.contains("cannot read the kubeconfig: no/such/file: "),
             "{said}"
         );
     }
@@ -56,7 +56,7 @@ fn a_wrong_context_is_told_with_the_file_and_the_right_ones() {
     let file = file.to_str().expect("UTF-8");
     for said in said(&["--kubeconfig", file, "--context", "prod"]) {
         let expected = format!(
-            "the kubeconfig {file} has no context \"prod\"; it has test: give one of these with --context"
+            "the kubeconfig {file} has no context \"prod\"; it has test: choose one of them with --context"
         );
         assert!(said.contains(&expected), "{said}");
     }
@@ -76,11 +76,11 @@ fn a_cluster_that_is_not_there_is_told_with_the_cause() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("nothing is applied: the cluster cannot be reached: Connection refused"),
+        said.contains("nothing is applied: cannot reach the cluster: Connection refused"),
         "{said}"
     );
     assert!(
-        said.contains("whether the kubeconfig names its address"),
+        said.contains("that the address in the kubeconfig is correct"),
         "{said}"
     );
 }

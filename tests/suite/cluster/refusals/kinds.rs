@@ -2,7 +2,7 @@
 
 use capstan::model::CheckState;
 
-use super::stage::{FREE, Stage, definition, once, prove};
+use super::fixture::{FREE, Fixture, definition, once, prove};
 
 fn widget(group: &str, version: &str) -> String {
     format!(
@@ -10,16 +10,16 @@ fn widget(group: &str, version: &str) -> String {
     )
 }
 
-fn has_widget(stage: &Stage, group: &str) -> bool {
-    let namespace = &stage.namespace;
-    stage.has(&format!(
+fn has_widget(fixture: &Fixture, group: &str) -> bool {
+    let namespace = &fixture.namespace;
+    fixture.has(&format!(
         "/apis/{group}/v1/namespaces/{namespace}/widgets/w"
     ))
 }
 
 #[test]
 fn a_missing_kind_is_told_with_its_supplier_and_goes_on_when_it_is_there() {
-    prove("missing", |stage| {
+    prove("missing", |fixture| {
         let group = "missing.refusals.dev";
         let foreign = [
             (
@@ -35,7 +35,7 @@ fn a_missing_kind_is_told_with_its_supplier_and_goes_on_when_it_is_there() {
             (
                 "addons.cluster.x-k8s.io/v1beta2",
                 "ClusterResourceSet",
-                "install Cluster API, or the provider of it that has ClusterResourceSet",
+                "install Cluster API, or the Cluster API provider that serves ClusterResourceSet",
             ),
         ];
         let others: String = foreign
@@ -44,28 +44,28 @@ fn a_missing_kind_is_told_with_its_supplier_and_goes_on_when_it_is_there() {
             .collect();
         let mut missing: Vec<String> = foreign
             .iter()
-            .map(|(api_version, kind, help)| format!("the cluster does not serve {kind} of {api_version}, nor any other version of it: {help}"))
+            .map(|(api_version, kind, help)| format!("the cluster does not serve {kind} of {api_version} or any other version of it: {help}"))
             .collect();
-        missing.push(format!("the cluster does not serve Widget of {group}/v1, nor any other version of it: install what serves Widget of {group}, with its CustomResourceDefinition"));
+        missing.push(format!("the cluster does not serve Widget of {group}/v1 or any other version of it: install the CustomResourceDefinition of Widget in {group}"));
         let parts: Vec<&str> = missing.iter().map(String::as_str).collect();
 
         let fleet = format!("{others}{}{FREE}", widget(group, "v1"));
-        let (code, said) = stage.applied(&stage.kubeconfig, &fleet);
+        let (code, said) = fixture.applied(&fixture.kubeconfig, &fleet);
         assert_eq!(code, Some(1), "{said}");
         for part in &parts {
             assert!(said.contains(part), "{part}: {said}");
         }
         assert!(
-            stage.has(&stage.path("configmaps/free")),
+            fixture.has(&fixture.path("configmaps/free")),
             "the others go on"
         );
-        let mut daemon = stage.daemon(&stage.kubeconfig, &fleet);
+        let mut daemon = fixture.daemon(&fixture.kubeconfig, &fleet);
         let check = daemon.until(CheckState::Failure, &parts);
         for part in &parts {
             once(&check.summary, part);
         }
-        stage.put(&definition(group, &["v1"]));
-        stage.until("the widget is made", || has_widget(stage, group));
+        fixture.put(&definition(group, &["v1"]));
+        fixture.until("the widget is made", || has_widget(fixture, group));
         daemon.push(&format!("{}{FREE}", widget(group, "v1")));
         daemon.succeeds();
     });
@@ -73,27 +73,27 @@ fn a_missing_kind_is_told_with_its_supplier_and_goes_on_when_it_is_there() {
 
 #[test]
 fn a_version_that_is_not_served_is_told_with_those_that_are() {
-    prove("versions", |stage| {
+    prove("versions", |fixture| {
         let group = "versions.refusals.dev";
-        stage.put(&definition(group, &["v1", "v1beta1"]));
+        fixture.put(&definition(group, &["v1", "v1beta1"]));
         let fleet = format!("{}{FREE}", widget(group, "v2"));
         let expected = format!(
-            "the cluster does not serve Widget of {group}/v2, but {group}/v1, {group}/v1beta1: write one that is served as its apiVersion"
+            "the cluster does not serve Widget of {group}/v2, only {group}/v1, {group}/v1beta1: use a served version as its apiVersion"
         );
-        stage.until("the versions are served", || {
-            stage.has(&format!("/apis/{group}/v1beta1"))
+        fixture.until("the versions are served", || {
+            fixture.has(&format!("/apis/{group}/v1beta1"))
         });
-        let (code, said) = stage.applied(&stage.kubeconfig, &fleet);
+        let (code, said) = fixture.applied(&fixture.kubeconfig, &fleet);
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains(&expected), "{said}");
-        let daemon = stage.daemon(&stage.kubeconfig, &fleet);
+        let daemon = fixture.daemon(&fixture.kubeconfig, &fleet);
         let check = daemon.until(CheckState::Failure, &[&expected]);
         once(&check.summary, &expected);
         assert!(
-            stage.has(&stage.path("configmaps/free")),
+            fixture.has(&fixture.path("configmaps/free")),
             "the others go on"
         );
-        stage.put(&definition(group, &["v1", "v1beta1", "v2"]));
+        fixture.put(&definition(group, &["v1", "v1beta1", "v2"]));
         daemon.succeeds();
     });
 }

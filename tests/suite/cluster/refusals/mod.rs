@@ -5,11 +5,11 @@
 mod admission;
 mod credentials;
 mod entry;
+mod fixture;
 mod kinds;
 mod namespaces;
 mod restart;
 mod rights;
-mod stage;
 
 /// These sleep for minutes, so they do it together.
 #[test]

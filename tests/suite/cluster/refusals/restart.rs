@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::net::TcpSocket;
 use tokio::runtime::Runtime;
 
-use super::stage::{FREE, Stage};
+use super::fixture::{FREE, Fixture};
 use crate::kubernetes::Kubernetes;
 use crate::servers::anonymous;
 
@@ -97,14 +97,14 @@ fn a_daemon_outlives_a_restart_of_the_api_server() {
     let Some(front) = Front::start(data.path(), &address) else {
         return;
     };
-    let stage = Stage::at(&anonymous(&address.name()), "restart");
-    let mut daemon = stage.daemon(&stage.kubeconfig, FREE);
+    let fixture = Fixture::at(&anonymous(&address.name()), "restart");
+    let mut daemon = fixture.daemon(&fixture.kubeconfig, FREE);
     daemon.succeeds();
     front.stop();
     let more = FREE.replace("free", "more");
     daemon.push(&format!("{FREE}{more}"));
     let expected =
-        "the cluster cannot be reached: Connection refused (os error 111). See whether it is up";
+        "cannot reach the cluster: Connection refused (os error 111). Check that it is running";
     let check = daemon.until(CheckState::Failure, &[expected]);
     assert!(
         check
@@ -114,11 +114,11 @@ fn a_daemon_outlives_a_restart_of_the_api_server() {
     );
     let _front = Front::start(data.path(), &address).expect("it started before");
     daemon.succeeds();
-    assert!(stage.has(&stage.path("configmaps/more")));
+    assert!(fixture.has(&fixture.path("configmaps/more")));
     // What somebody changes is seen again.
-    let free = stage.path("configmaps/free");
-    stage.must("PATCH", &free, &json!({"data": {"k": "theirs"}}));
-    stage.until("it is put right", || {
-        stage.must("GET", &free, &json!({}))["data"]["k"] == "v"
+    let free = fixture.path("configmaps/free");
+    fixture.must("PATCH", &free, &json!({"data": {"k": "theirs"}}));
+    fixture.until("it is put right", || {
+        fixture.must("GET", &free, &json!({}))["data"]["k"] == "v"
     });
 }

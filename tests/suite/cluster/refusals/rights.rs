@@ -11,24 +11,24 @@ use capstan::model::CheckState;
 use http::StatusCode;
 use serde_json::{Value as Json, json};
 
-use super::stage::{FREE, SECRET, Stage, once, prove_real};
+use super::fixture::{FREE, Fixture, SECRET, once, prove_real};
 use crate::cluster::pipeline::Management;
 use crate::servers::{anonymous, serve_router};
 
 /// What the service account `limited` may do, everywhere.
-fn grant(stage: &Stage, rules: &[(&str, &[&str])]) {
-    let name = &stage.namespace;
+fn grant(fixture: &Fixture, rules: &[(&str, &[&str])]) {
+    let name = &fixture.namespace;
     let rules: Vec<Json> = rules
         .iter()
         .map(
             |(resource, verbs)| json!({"apiGroups": [""], "resources": [resource], "verbs": verbs}),
         )
         .collect();
-    stage.put(
+    fixture.put(
         &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
         "metadata": {"name": name}, "rules": rules}),
     );
-    stage.put(
+    fixture.put(
         &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
         "metadata": {"name": name},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
@@ -42,28 +42,31 @@ const READ: &[&str] = &["get", "list", "watch"];
 /// One right after the other is given, and each time the next that is missing is named.
 #[test]
 fn each_missing_right_is_named_with_the_rule_that_grants_it() {
-    prove_real("rights", |stage| {
+    prove_real("rights", |fixture| {
         let fleet = format!("{FREE}{SECRET}");
-        let token = stage.token("limited");
-        let limited = stage.kubeconfig_of(&json!({"token": token}));
-        let who = format!("system:serviceaccount:{}:limited may not", stage.namespace);
+        let token = fixture.token("limited");
+        let limited = fixture.kubeconfig_of(&json!({"token": token}));
+        let who = format!(
+            "system:serviceaccount:{}:limited may not",
+            fixture.namespace
+        );
         let rule = |resource: &str, verbs: &str| {
             format!(
-                "that is bound to it: {{apiGroups: [\"\"], resources: [{resource}], verbs: [get, list, watch{verbs}"
+                "that is bound to the user: {{apiGroups: [\"\"], resources: [{resource}], verbs: [get, list, watch{verbs}"
             )
         };
-        let reads = "]}; create, patch, delete too, if the fleet itself has such objects";
-        let here = format!("in namespace {}", stage.namespace);
+        let reads = "]}; also create, patch, delete if the fleet contains such objects";
+        let here = format!("in namespace {}", fixture.namespace);
 
         let parent = format!(
             "ConfigMap/{}/capstan-config: no permission: {who} get configmaps {here}",
-            stage.namespace
+            fixture.namespace
         );
-        let (code, said) = stage.applied(&limited, &fleet);
+        let (code, said) = fixture.applied(&limited, &fleet);
         assert_eq!(code, Some(1), "{said}");
         once(&said, &parent);
         once(&said, &rule("configmaps", reads));
-        let daemon = stage.daemon(&limited, &fleet);
+        let daemon = fixture.daemon(&limited, &fleet);
         let check = daemon.until(CheckState::Failure, &[&parent, &rule("configmaps", reads)]);
         assert!(
             check.title.starts_with("nothing can be applied: "),
@@ -72,39 +75,39 @@ fn each_missing_right_is_named_with_the_rule_that_grants_it() {
 
         drop(daemon);
 
-        grant(stage, &[("configmaps", ALL)]);
+        grant(fixture, &[("configmaps", ALL)]);
         let list = format!(
-            "its kind cannot be watched: no permission: {who} list secrets in the whole cluster. Add to a ClusterRole {}",
+            "its kind cannot be watched: no permission: {who} list secrets in the whole cluster. Add this rule to a ClusterRole {}",
             rule("secrets", reads)
         );
-        let (code, said) = stage.applied(&limited, &fleet);
+        let (code, said) = fixture.applied(&limited, &fleet);
         assert_eq!(code, Some(1), "{said}");
         once(&said, &list);
-        let free = stage.path("configmaps/free");
-        assert!(stage.has(&free), "the others go on");
-        stage.must("DELETE", &free, &json!({}));
-        let daemon = stage.daemon(&limited, &fleet);
+        let free = fixture.path("configmaps/free");
+        assert!(fixture.has(&free), "the others go on");
+        fixture.must("DELETE", &free, &json!({}));
+        let daemon = fixture.daemon(&limited, &fleet);
         let check = daemon.until(CheckState::Failure, &[&list]);
         once(&check.summary, &list);
-        stage.until("the others go on", || stage.has(&free));
-        grant(stage, &[("configmaps", ALL), ("secrets", ALL)]);
+        fixture.until("the others go on", || fixture.has(&free));
+        grant(fixture, &[("configmaps", ALL), ("secrets", ALL)]);
         daemon.succeeds();
         drop(daemon);
 
-        stage.must("DELETE", &stage.path("secrets/shut"), &json!({}));
-        grant(stage, &[("configmaps", ALL), ("secrets", READ)]);
+        fixture.must("DELETE", &fixture.path("secrets/shut"), &json!({}));
+        grant(fixture, &[("configmaps", ALL), ("secrets", READ)]);
         let patch = format!(
-            "Secret/{}/shut failed: no permission: {who} patch secrets {here}. Add to a Role of that namespace, or a ClusterRole, {}",
-            stage.namespace,
+            "Secret/{}/shut failed: no permission: {who} patch secrets {here}. Add this rule to a Role in that namespace, or a ClusterRole, {}",
+            fixture.namespace,
             rule("secrets", ", create, patch, delete]}")
         );
-        let (code, said) = stage.applied(&limited, &fleet);
+        let (code, said) = fixture.applied(&limited, &fleet);
         assert_eq!(code, Some(1), "{said}");
         once(&said, &patch);
-        let daemon = stage.daemon(&limited, &fleet);
+        let daemon = fixture.daemon(&limited, &fleet);
         let check = daemon.until(CheckState::Failure, &[&patch]);
         once(&check.summary, &patch);
-        grant(stage, &[("configmaps", ALL), ("secrets", ALL)]);
+        grant(fixture, &[("configmaps", ALL), ("secrets", ALL)]);
         daemon.succeeds();
     });
 }
@@ -137,7 +140,7 @@ fn what_controllers_make_and_may_not_be_seen_is_told_until_it_may() {
     assert!(output.status.success(), "{said}");
     once(
         &said,
-        "failed: its progress cannot be seen: no permission: jo may not list vaults.keyvault.azure.com in the whole cluster. Add to a ClusterRole that is bound to it: {apiGroups: [\"keyvault.azure.com\"], resources: [vaults], ",
+        "failed: its progress cannot be seen: no permission: jo may not list vaults.keyvault.azure.com in the whole cluster. Add this rule to a ClusterRole that is bound to the user: {apiGroups: [\"keyvault.azure.com\"], resources: [vaults], ",
     );
     assert!(said.contains("55/55 ready"), "{said}");
 }

@@ -93,7 +93,7 @@ fn a_cluster_half_made_is_told(cluster: &Management) {
     );
     assert_eq!(root["blocker"]["state"], "Progressing");
     let help = root["blocker"]["help"].as_str().unwrap_or_default();
-    assert!(help.contains("mostly takes up to 9 min"), "{help}");
+    assert!(help.contains("usually takes up to 9 min"), "{help}");
 
     let why = said(&cluster.capstan(&["why", "AROCluster/quickstart"]), 0);
     let way: Vec<&str> = why
@@ -155,7 +155,7 @@ fn a_deletion_is_told(cluster: &Management) {
         "{why}"
     );
     assert!(
-        why.contains("\n  help       nothing to do: Azure is at work on its deletion"),
+        why.contains("\n  help       nothing to do: Azure is working on its deletion"),
         "{why}"
     );
 }

@@ -217,7 +217,7 @@ fn without_any_right_the_missing_one_is_named() {
     let stranger = Guarded::new(&cluster, |_| Some(StatusCode::UNAUTHORIZED));
     let said = stranger.said(&["status"], 2);
     assert!(
-        said.contains("does not take these credentials: Unauthorized here"),
+        said.contains("does not accept these credentials: Unauthorized here"),
         "{said}"
     );
 }

@@ -14,7 +14,7 @@ mod webhooks;
 
 use std::fmt::Write as _;
 
-use super::stage::{DEFINITION, by_arm_id, by_hand, found, marked, overlay};
+use super::fixture::{DEFINITION, by_arm_id, by_hand, found, marked, overlay};
 
 const CLUSTER: &str = "HcpOpenShiftCluster";
 const POOL: &str = "HcpOpenShiftClustersNodePool";

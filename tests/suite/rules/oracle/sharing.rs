@@ -1,7 +1,7 @@
 //! What no two may share, of clusters and external auths that are written by hand and name things by their
 //! ids in Azure, in letters of another case than the first.
 
-use super::super::stage::{by_hand, found, marked};
+use super::super::fixture::{by_hand, found, marked};
 
 /// A cluster of its own resource group, without identities, which uses these.
 fn cluster(group: &str, subnet: &str, security_group: &str) -> String {

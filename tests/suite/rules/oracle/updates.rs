@@ -1,7 +1,7 @@
 //! The updates of facts/aro-rules.md §5 that can be judged from two revisions of a fleet: what Azure fixes
 //! when it makes a thing. Those that depend on what runs (C07, C08, C10, N04 to N07) are not among them.
 
-use super::super::stage::{DEFINITION, changed, overlay};
+use super::super::fixture::{DEFINITION, changed, overlay};
 use super::{AUTH, CLUSTER, Case, KEY, KEY_VERSION, POOL, VISIBILITY, at, defined_in};
 
 /// How often U01 is told when the field becomes `to` after having been `from`, over the fleet `base`.

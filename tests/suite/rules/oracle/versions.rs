@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::stage::{by_hand, found, overlay};
+use super::super::fixture::{by_hand, found, overlay};
 use super::{CLUSTER, at, defined_in};
 
 /// The fleet written by hand in this version of the API.
@@ -55,7 +55,7 @@ fn an_unknown_version_is_held_to_the_newest_rules_with_one_warning() {
         found(&newer, &wrong, ""),
         as_set(&["elsewhere C26", "elsewhere C49"])
     );
-    let findings = super::super::stage::compiled(&[("base.yaml", &newer)]).findings;
+    let findings = super::super::fixture::compiled(&[("base.yaml", &newer)]).findings;
     let told = findings.iter().filter(|finding| finding.id == "C49");
     let told: Vec<_> = told.map(|finding| finding.severity).collect();
     assert_eq!(

@@ -1,6 +1,6 @@
 //! The provider's webhooks (facts/aro-controllers.md §2 and §9): what they refuse, with their words.
 
-use super::super::stage::compiled;
+use super::super::fixture::compiled;
 use capstan::model::Severity;
 
 /// The ids and words of the errors in a document.

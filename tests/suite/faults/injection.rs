@@ -1,4 +1,4 @@
-//! What stands between the runner and the server, and does them harm for a while.
+//! Injects faults between the runner and the server for a while.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 use tower::ServiceExt as _;
 
-use super::dice::Dice;
+use super::rng::Rng;
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
@@ -75,23 +75,23 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn random(dice: &mut Dice) -> Self {
+    pub(super) fn random(rng: &mut Rng) -> Self {
         let start = Instant::now();
-        let lasts = 30 + dice.below(200);
+        let lasts = 30 + rng.below(200);
         let mut closed = Vec::new();
         for kind in [Closed::Restart, Closed::Unauthorized] {
-            if dice.chance(40) {
-                let from = start + Duration::from_millis(dice.below(lasts * 1000));
-                let to = from + Duration::from_millis(500 + dice.below(40_000));
+            if rng.chance(40) {
+                let from = start + Duration::from_millis(rng.below(lasts * 1000));
+                let to = from + Duration::from_millis(500 + rng.below(40_000));
                 closed.push((from, to, kind));
             }
         }
         Self {
-            harms: HARMS.into_iter().filter(|_| dice.chance(60)).collect(),
-            percent: dice.below(60),
-            watches: dice.below(80),
+            harms: HARMS.into_iter().filter(|_| rng.chance(60)).collect(),
+            percent: rng.below(60),
+            watches: rng.below(80),
             closed,
-            crash: dice.chance(50).then(|| dice.below(120) as usize),
+            crash: rng.chance(50).then(|| rng.below(120) as usize),
             ends: start + Duration::from_secs(lasts),
         }
     }
@@ -108,24 +108,24 @@ pub(super) struct Asked {
     pub(super) status: StatusCode,
 }
 
-pub(super) struct Weather {
+pub(super) struct FaultInjector {
     router: Router,
-    dice: Mutex<Dice>,
+    rng: Mutex<Rng>,
     schedule: Schedule,
     log: Mutex<Vec<Asked>>,
     count: Mutex<usize>,
-    /// Counts how often all connections were cut.
+    /// How often all connections were cut.
     pub(super) cut: watch::Sender<u64>,
     pub(super) crash: Notify,
-    /// Tells that a Deployment was written.
+    /// Notifies that a Deployment was written.
     pub(super) deployed: Notify,
 }
 
-impl Weather {
-    pub(super) fn new(router: Router, dice: Dice, schedule: Schedule) -> Arc<Self> {
+impl FaultInjector {
+    pub(super) fn new(router: Router, rng: Rng, schedule: Schedule) -> Arc<Self> {
         Arc::new(Self {
             router,
-            dice: Mutex::new(dice),
+            rng: Mutex::new(rng),
             schedule,
             log: Mutex::default(),
             count: Mutex::default(),
@@ -135,12 +135,12 @@ impl Weather {
         })
     }
 
-    /// A client in this weather.
+    /// A client whose requests go through the injector.
     pub(super) fn client(self: &Arc<Self>) -> kube::Client {
-        let weather = Arc::clone(self);
+        let injector = Arc::clone(self);
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
-            let weather = Arc::clone(&weather);
-            async move { weather.serve(request.map(Body::new)).await }
+            let injector = Arc::clone(&injector);
+            async move { injector.serve(request.map(Body::new)).await }
         });
         kube::Client::new(service, "default")
     }
@@ -163,8 +163,8 @@ impl Weather {
         &self.schedule
     }
 
-    fn roll<T>(&self, roll: impl FnOnce(&mut Dice) -> T) -> T {
-        roll(&mut self.dice.lock().unwrap())
+    fn roll<T>(&self, roll: impl FnOnce(&mut Rng) -> T) -> T {
+        roll(&mut self.rng.lock().unwrap())
     }
 
     async fn serve(self: &Arc<Self>, request: Request<Body>) -> Result<Response<Body>, Fault> {
@@ -185,7 +185,7 @@ impl Weather {
             .find(|(from, to, _)| (*from..*to).contains(&now));
         match closed {
             Some((_, _, Closed::Unauthorized)) => return Ok(refusal(StatusCode::UNAUTHORIZED, 0)),
-            Some((_, _, Closed::Restart)) if self.roll(|dice| dice.chance(50)) => {
+            Some((_, _, Closed::Restart)) if self.roll(|rng| rng.chance(50)) => {
                 return Err(reset());
             }
             Some((_, _, Closed::Restart)) => {
@@ -194,8 +194,8 @@ impl Weather {
             None => {}
         }
         let harms = &self.schedule.harms;
-        let harmed = |dice: &mut Dice| {
-            (!harms.is_empty() && dice.chance(self.schedule.percent)).then(|| *dice.pick(harms))
+        let harmed = |rng: &mut Rng| {
+            (!harms.is_empty() && rng.chance(self.schedule.percent)).then(|| *rng.pick(harms))
         };
         match self.roll(harmed) {
             None => self.deliver(request).await,
@@ -208,7 +208,7 @@ impl Weather {
         harm: Harm,
         request: Request<Body>,
     ) -> Result<Response<Body>, Fault> {
-        let seconds = |most: u64| Duration::from_millis(self.roll(|dice| dice.below(most * 1000)));
+        let seconds = |most: u64| Duration::from_millis(self.roll(|rng| rng.below(most * 1000)));
         match harm {
             Harm::Slow => {
                 sleep(seconds(20)).await;
@@ -217,7 +217,7 @@ impl Weather {
                 answer
             }
             Harm::TooMany => {
-                let wait = self.roll(|dice| dice.below(30));
+                let wait = self.roll(|rng| rng.below(30));
                 Ok(refusal(StatusCode::TOO_MANY_REQUESTS, wait))
             }
             Harm::Broken => Ok(refusal(StatusCode::INTERNAL_SERVER_ERROR, 0)),
@@ -242,12 +242,12 @@ impl Weather {
             .query()
             .unwrap_or_default()
             .contains("watch=true");
-        let (router, weather) = (self.router.clone(), Arc::clone(self));
+        let (router, injector) = (self.router.clone(), Arc::clone(self));
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let answer = tokio::spawn(async move {
             let answer = router.oneshot(request).await;
             if method == Method::PATCH && path.contains("/deployments/") {
-                weather.deployed.notify_one();
+                injector.deployed.notify_one();
             }
             let status = answer.as_ref().map(Response::status).unwrap_or_default();
             let asked = Asked {
@@ -257,7 +257,7 @@ impl Weather {
                 watch,
                 status,
             };
-            weather.log.lock().unwrap().push(asked);
+            injector.log.lock().unwrap().push(asked);
             answer
         });
         let answer = answer.await??;
@@ -270,10 +270,10 @@ impl Weather {
     /// A watch that ends with the connections, or sooner.
     fn wear(&self, answer: Response<Body>) -> Response<Body> {
         let bad = Instant::now() < self.schedule.ends;
-        let ends = self.roll(|dice| {
-            let bad = bad && dice.chance(self.schedule.watches);
-            let at = Instant::now() + Duration::from_millis(dice.below(40_000));
-            bad.then(|| (at, *dice.pick(&[End::Torn, End::Frozen])))
+        let ends = self.roll(|rng| {
+            let bad = bad && rng.chance(self.schedule.watches);
+            let at = Instant::now() + Duration::from_millis(rng.below(40_000));
+            bad.then(|| (at, *rng.pick(&[End::Torn, End::Frozen])))
         });
         let (parts, body) = answer.into_parts();
         let state = (body.into_data_stream(), self.cut.subscribe(), ends, false);

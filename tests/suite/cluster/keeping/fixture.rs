@@ -24,7 +24,7 @@ use crate::patience::PATIENCE;
 use crate::servers::Server;
 
 /// One server, and a namespace in it.
-pub(super) struct Stage {
+pub(super) struct Fixture {
     pub(super) client: Client,
     clock: Arc<dyn Clock>,
     pub(super) namespace: String,
@@ -59,31 +59,31 @@ pub(super) fn revision(name: &'static str) -> Revision {
 }
 
 /// Proves it on the simulator, and on a real server where there is one. `name` is of the namespace.
-pub(super) fn prove(name: &str, behaviour: &impl AsyncFn(&Stage)) {
+pub(super) fn prove(name: &str, behaviour: &impl AsyncFn(&Fixture)) {
     on_real(name, behaviour);
     on_simulator(name, behaviour);
 }
 
 /// Proves it on a real server alone, where there is one: of what the simulator does not have.
-pub(super) fn on_real(name: &str, behaviour: &impl AsyncFn(&Stage)) {
+pub(super) fn on_real(name: &str, behaviour: &impl AsyncFn(&Fixture)) {
     if let Some(real) = Kubernetes::orderly() {
         on(&Server::Real(real), name, behaviour);
     }
 }
 
 /// Proves it on the simulator alone, whose time passes at once.
-pub(super) fn on_simulator(name: &str, behaviour: &impl AsyncFn(&Stage)) {
+pub(super) fn on_simulator(name: &str, behaviour: &impl AsyncFn(&Fixture)) {
     on(&Server::simulator(), name, behaviour);
 }
 
-fn on(server: &Server, name: &str, behaviour: &impl AsyncFn(&Stage)) {
+fn on(server: &Server, name: &str, behaviour: &impl AsyncFn(&Fixture)) {
     server.runtime().block_on(async {
-        let stage = Stage::open(server, &name.replace('_', "-")).await;
-        behaviour(&stage).await;
+        let fixture = Fixture::open(server, &name.replace('_', "-")).await;
+        behaviour(&fixture).await;
     });
 }
 
-impl Stage {
+impl Fixture {
     async fn open(server: &Server, namespace: &str) -> Self {
         let client = server.client().await;
         let made =

@@ -22,7 +22,7 @@ use crate::patience::until;
 use crate::servers::Server;
 use crate::servers::{anonymous, serve_router};
 
-pub(super) struct Stage {
+pub(super) struct Fixture {
     /// Of somebody who may do everything.
     pub(super) client: Client,
     pub(super) runtime: Runtime,
@@ -34,7 +34,7 @@ pub(super) struct Stage {
 }
 
 /// Proves it on both servers, at the same time; `name` is of the namespace.
-pub(super) fn prove(name: &str, behaviour: impl Fn(&Stage) + Send + Sync) {
+pub(super) fn prove(name: &str, behaviour: impl Fn(&Fixture) + Send + Sync) {
     prove_before(name, |router| router, behaviour);
 }
 
@@ -42,18 +42,18 @@ pub(super) fn prove(name: &str, behaviour: impl Fn(&Stage) + Send + Sync) {
 pub(super) fn prove_before(
     name: &str,
     front: impl Fn(Router) -> Router + Send + Sync,
-    behaviour: impl Fn(&Stage) + Send + Sync,
+    behaviour: impl Fn(&Fixture) + Send + Sync,
 ) {
     std::thread::scope(|scope| {
-        scope.spawn(|| behaviour(&Stage::simulated(name, front)));
+        scope.spawn(|| behaviour(&Fixture::simulated(name, front)));
         scope.spawn(|| prove_real(name, &behaviour));
     });
 }
 
 /// Proves it where there is a real server: the simulator cannot play it.
-pub(super) fn prove_real(name: &str, behaviour: impl Fn(&Stage)) {
+pub(super) fn prove_real(name: &str, behaviour: impl Fn(&Fixture)) {
     if let Some(real) = Kubernetes::orderly() {
-        behaviour(&Stage::real(name, real));
+        behaviour(&Fixture::real(name, real));
     }
 }
 
@@ -63,7 +63,7 @@ fn runtime() -> Runtime {
     runtime.expect("a runtime")
 }
 
-impl Stage {
+impl Fixture {
     /// A server that is reached by this kubeconfig.
     pub(super) fn at(kubeconfig: &str, name: &str) -> Self {
         let (runtime, dir) = (runtime(), tempfile::tempdir().expect("a directory"));
@@ -105,7 +105,7 @@ impl Stage {
         dir: TempDir,
         is_real: bool,
     ) -> Self {
-        let stage = Self {
+        let fixture = Self {
             client,
             runtime,
             kubeconfig,
@@ -113,8 +113,8 @@ impl Stage {
             is_real,
             dir,
         };
-        stage.put(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": stage.namespace}}));
-        stage
+        fixture.put(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": fixture.namespace}}));
+        fixture
     }
 
     /// Applies an object as somebody who may.

@@ -1,8 +1,8 @@
-//! Numbers that look random and are the same for the same seed, on every machine (SplitMix64).
+//! Pseudorandom numbers, the same for the same seed on every machine (SplitMix64).
 
-pub(super) struct Dice(u64);
+pub(super) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(super) const fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -26,13 +26,13 @@ use crate::fleet::tree;
 /// Longer than any back-off.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-pub(super) struct Stage {
+pub(super) struct Fixture {
     pub(super) server: Server,
     pub(super) clock: Arc<dyn Clock>,
     actors: Option<Actors>,
 }
 
-impl Stage {
+impl Fixture {
     /// An API server with nothing but what it is born with.
     pub(super) fn new() -> Self {
         Self::at_speed(1)
@@ -51,14 +51,14 @@ impl Stage {
 
     /// With the kinds of Cluster API and ASO, and their controllers at work.
     pub(super) async fn with_azure() -> Self {
-        let mut stage = Self::new();
+        let mut fixture = Self::new();
         for crd in foreign().into_iter().chain(capstan::api::crds::crds()) {
-            stage.apply("somebody", &crd).await;
+            fixture.apply("somebody", &crd).await;
         }
         let options = actors::Options::default();
-        let actors = actors::spawn(stage.client(), Arc::clone(&stage.clock), options);
-        stage.actors = Some(actors);
-        stage
+        let actors = actors::spawn(fixture.client(), Arc::clone(&fixture.clock), options);
+        fixture.actors = Some(actors);
+        fixture
     }
 
     pub(super) fn client(&self) -> Client {
