@@ -23,34 +23,29 @@ mod robust;
 mod rules;
 mod shipped;
 
-// Shared with the simulator's suite.
-#[path = "../../crates/kube-sim/tests/suite/chance.rs"]
-mod chance;
+// Shared with the simulator's suite, which uses all of it.
 #[path = "../../crates/kube-sim/tests/suite/difference.rs"]
+#[allow(dead_code)]
 mod difference;
 #[path = "../../crates/kube-sim/tests/suite/kubernetes/mod.rs"]
+#[allow(dead_code)]
 mod kubernetes;
 #[path = "../../crates/kube-sim/tests/suite/random.rs"]
+#[allow(dead_code)]
 mod random;
-#[path = "../../crates/kube-sim/tests/suite/reply.rs"]
-mod reply;
 #[path = "../../crates/kube-sim/tests/suite/servers.rs"]
+#[allow(dead_code)]
 mod servers;
-#[path = "../../crates/kube-sim/tests/suite/session.rs"]
-mod session;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Modules whose files stand with the simulator's suite.
-const SHARED: [&str; 7] = [
-    "chance",
+const SHARED: [&str; 4] = [
     "difference",
     "kubernetes",
     "random",
-    "reply",
     "servers",
-    "session",
 ];
 
 #[test]

@@ -3,7 +3,6 @@
 mod crash;
 mod drill;
 mod identities;
-mod installs;
 mod keeping;
 mod kubectl;
 mod pipeline;

@@ -10,6 +10,7 @@ mod chance;
 mod conformance;
 mod difference;
 mod differential;
+mod installs;
 mod kubectl;
 mod kubernetes;
 mod mutations;

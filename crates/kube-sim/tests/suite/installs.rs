@@ -1,19 +1,17 @@
-//! Real definitions install: those of the systems around us, our own, and the simulator's stand-ins.
+//! Real definitions install: those of other projects, and the workspace's own in `crds/`.
 //!
 //! In: CustomResourceDefinitions, a release after the other, so that a newer one goes over an older one
 //! as it does in a cluster. Both servers have to answer the same, establish every kind, and give back
 //! the same definitions. Conversion webhooks are left out: nobody answers them here.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use capstan::adapters::azure_sim::crds::foreign;
-use capstan::api;
 use futures::StreamExt as _;
 use serde_json::Value as Json;
 
 use crate::difference::difference;
 use crate::kubernetes::Kubernetes;
-use crate::real;
 use crate::servers::Server;
 use crate::session::Session;
 
@@ -23,21 +21,48 @@ const AT_ONCE: usize = 8;
 /// What is installed together, by what it is called.
 type Release = (String, Vec<Json>);
 
-/// The real ones and ours over them, then those that are not real and ours without the others.
+/// The definitions in `directory`; none when it is not there, which one line reports.
+fn read(directory: &Path) -> Option<Vec<Json>> {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        eprintln!("skipped: {} is not there", directory.display());
+        return None;
+    };
+    let files = entries.map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<PathBuf> = files
+        .filter(|file| file.extension().is_some_and(|ending| ending == "yaml"))
+        .collect();
+    files.sort();
+    let documents = files.iter().flat_map(|file| {
+        let text = std::fs::read_to_string(file).expect("the file is readable");
+        let documents: Vec<Json> = serde_yaml::Deserializer::from_str(&text)
+            .map(|document| serde::Deserialize::deserialize(document).expect("this is YAML"))
+            .collect();
+        documents
+    });
+    Some(documents.filter(|document| !document.is_null()).collect())
+}
+
+/// The real ones and ours over them, then ours without the others.
 fn rounds() -> [Vec<Release>; 2] {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let shared = std::env::var_os("CAPSTAN_CRDS").map(PathBuf::from);
+    let shared = shared.unwrap_or_else(|| root.join("../shared/crds"));
     let real = |directory: &str| {
-        let mut definitions = real::crds(directory)?;
+        let mut definitions = read(&shared.join(directory))?;
         for definition in &mut definitions {
             let spec = definition["spec"].as_object_mut();
             spec.expect("a spec").remove("conversion");
         }
         Some((directory.to_owned(), definitions))
     };
-    let ours = || ("our own".to_owned(), api::crds::crds());
+    let ours = || {
+        let definitions = read(&root.join("crds")).expect("they are part of the workspace");
+        ("our own".to_owned(), definitions)
+    };
     let directories = ["aso-2.13", "aso-2.19", "cluster-api", "hypershift", "capz"];
     let mut reals: Vec<Release> = directories.into_iter().filter_map(real).collect();
     reals.push(ours());
-    [reals, vec![("stand-ins".to_owned(), foreign()), ours()]]
+    [reals, vec![ours()]]
 }
 
 #[test]
