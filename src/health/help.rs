@@ -7,12 +7,15 @@
 use crate::api::{aso, conditions as c};
 use crate::model::Health;
 
-/// A frequent cause: the reasons it is given, a part of its message (empty fits every one), and what
-/// helps.
-struct Cause {
-    reasons: &'static [&'static str],
-    says: &'static str,
-    help: &'static str,
+/// A frequent cause of not being ready.
+#[derive(Debug)]
+pub struct Cause {
+    /// The reasons that name it; empty where its message does.
+    pub reasons: &'static [&'static str],
+    /// A part of its message; empty where its reason names it.
+    pub says: &'static str,
+    /// What usually helps.
+    pub help: &'static str,
 }
 
 const fn reason(reasons: &'static [&'static str], help: &'static str) -> Cause {
@@ -193,6 +196,12 @@ const CAUSES: &[Cause] = &[
 
 /// Told of failures that are tried again, and of none that are listed above.
 const REFUSED: &str = "Azure refused a value, and nothing is tried before the spec changes: correct it in the definition and push";
+
+/// All frequent causes, in the order in which they are looked up.
+#[must_use]
+pub fn causes() -> &'static [Cause] {
+    CAUSES
+}
 
 /// What usually helps; none for what is not frequent.
 #[must_use]
