@@ -31,7 +31,7 @@ pub use rehearse::Rehearsal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::settings::Environment;
 use args::{Cli, Command};
@@ -50,6 +50,12 @@ impl Exit {
     fn failed_if(failed: bool) -> Self {
         if failed { Self::Failed } else { Self::Fine }
     }
+}
+
+/// The command line, for `docs/commands.md`.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the program.

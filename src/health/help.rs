@@ -7,12 +7,15 @@
 use crate::api::{aso, conditions as c};
 use crate::model::Health;
 
-/// A common cause: the reasons that stand for it, or a part of its message (empty matches every message), and
-/// the help for it.
-struct Cause {
-    reasons: &'static [&'static str],
-    says: &'static str,
-    help: &'static str,
+/// A common cause of not being ready.
+#[derive(Debug)]
+pub struct Cause {
+    /// The reasons that name it; empty where its message does.
+    pub reasons: &'static [&'static str],
+    /// A part of its message; empty where its reason names it.
+    pub says: &'static str,
+    /// What usually helps.
+    pub help: &'static str,
 }
 
 const fn reason(reasons: &'static [&'static str], help: &'static str) -> Cause {
@@ -193,6 +196,12 @@ const CAUSES: &[Cause] = &[
 
 /// Help for every failure that is not listed above and that Azure Service Operator does not retry.
 const REFUSED: &str = "Azure rejected a value, and nothing is retried until the spec changes: correct it in the definition and push";
+
+/// All common causes, in the order in which they are looked up.
+#[must_use]
+pub fn causes() -> &'static [Cause] {
+    CAUSES
+}
 
 /// What usually helps; `None` if the cause is not a common one.
 #[must_use]

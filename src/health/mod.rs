@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::{Health, HealthState};
 
-pub use help::help;
+pub use help::{Cause, causes, help};
 pub use live::{Condition, Live};
 
 /// The health of a live object.

@@ -8,6 +8,7 @@ mod cluster;
 mod corpus;
 mod crds;
 mod daemon;
+mod documented;
 mod expand;
 mod explain;
 mod faults;

@@ -1,5 +1,5 @@
-//! The drill of the README on both servers: three clusters that kubectl applied are taken over by a
-//! push; one is deleted with approval, one is orphaned, and nothing else is lost.
+//! The drill of `docs/ownership-and-pruning.md` on both servers: three clusters that kubectl applied are
+//! taken over by a push; one is deleted with approval, one is orphaned, and nothing else is lost.
 
 use std::collections::BTreeMap;
 use std::path::Path;
