@@ -40,6 +40,7 @@ pub mod health;
 pub mod model;
 pub mod overlay;
 pub mod plan;
+pub mod reconcile;
 pub mod rules;
 pub mod schema;
 pub mod settings;

@@ -143,5 +143,5 @@ fn planted_timers_are_seen() {
     assert!(has_test(file!(), "planted_timers_are_seen"));
     assert!(!has_test(file!(), "timers") && !has_test(file!(), "nobody"));
     let files = files();
-    assert!(files.contains_key(CLOCK) && !files.contains_key("adapters/azure_sim/whole.rs"));
+    assert!(files.contains_key(CLOCK) && !files.contains_key("reconcile/fixture.rs"));
 }

@@ -6,25 +6,11 @@
 //! they run on the in-process API and on a real API server alike. They do not know whose objects they
 //! play for.
 
-mod aro;
 mod aso;
 mod capi;
-mod conditions;
 pub mod crds;
-mod engine;
-mod error;
-mod links;
 #[cfg(test)]
-mod manifests;
-mod outcome;
-mod schedule;
-#[cfg(test)]
-mod stage;
-mod watches;
-#[cfg(test)]
-mod whole;
-mod world;
-mod writer;
+mod tests;
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -34,6 +20,7 @@ use kube::Client;
 use kube::api::ApiResource;
 use tokio::task::JoinHandle;
 
+use crate::adapters::kubernetes::controller::{runtime, writer};
 use crate::api::kinds::KINDS;
 use crate::api::timeline;
 use crate::model::Clock;
@@ -152,47 +139,9 @@ pub fn spawn(client: Client, clock: Arc<dyn Clock>, options: Options) -> Actors 
     let actors = options.roles.iter().flat_map(|role| match role {
         Role::Aso => aso::actors(&options.failures),
         Role::Capi => capi::actors(),
-        Role::Aro => aro::actors(options.settle),
+        Role::Aro => crate::reconcile::actors(options.settle),
     });
     let actors = actors.collect();
-    let engine = engine::Engine::new(client, clock, options.kinds, actors);
+    let engine = runtime::Engine::new(client, clock, options.kinds, actors);
     Actors(tokio::spawn(engine.run()))
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn failures_are_read_with_and_without_namespace() {
-        let failure: Failure = "Vault/kv=SkuNotAvailable".parse().unwrap();
-        assert_eq!((failure.namespace, failure.name.as_str()), (None, "kv"));
-        let failure: Failure = "Vault/clusters/kv=Conflict".parse().unwrap();
-        assert_eq!(failure.namespace.as_deref(), Some("clusters"));
-        for bad in [
-            "Vault",
-            "Vault/kv",
-            "Vault=Conflict",
-            "/kv=Conflict",
-            "Vault/kv=",
-            "Vault/kv=not-a-reason",
-            "a/b/c/d=e",
-        ] {
-            assert_eq!(
-                bad.parse::<Failure>(),
-                Err(BadFailure(bad.to_owned())),
-                "{bad}"
-            );
-        }
-    }
-
-    #[test]
-    fn every_known_kind_is_watched_once() {
-        let mut plurals: Vec<String> = newest().into_iter().map(|kind| kind.plural).collect();
-        assert_eq!(plurals.len(), KINDS.len() + 2);
-        plurals.sort();
-        plurals.dedup();
-        assert_eq!(plurals.len(), KINDS.len() + 2);
-    }
 }

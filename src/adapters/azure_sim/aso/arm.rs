@@ -5,12 +5,12 @@
 
 use sha2::{Digest, Sha256};
 
-use super::super::world::World;
 use super::gate;
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::api::labels::{CLUSTER_NAME, RESOURCE_ID};
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::reconcile::world::World;
 
 /// The subscription of a resource that belongs to no control plane.
 const NO_SUBSCRIPTION: &str = "00000000-0000-0000-0000-000000000000";

@@ -5,14 +5,14 @@
 
 use jiff::Timestamp;
 
-use super::super::conditions::Word;
-use super::super::outcome::{Outcome, release};
-use super::super::world::World;
 use super::marks::{Marks, Operation};
 use super::{Policy, gate, policy, status};
 use crate::api::labels::{ASO_FINALIZER, RESOURCE_ID};
 use crate::api::{aso, timeline};
 use crate::health::Live;
+use crate::reconcile::conditions::Word;
+use crate::reconcile::outcome::{Outcome, release};
+use crate::reconcile::world::World;
 
 /// What to do next.
 pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {

@@ -5,12 +5,12 @@
 
 use serde_json::{Value, json};
 
-use super::super::outcome::Need;
-use super::super::world::World;
 use crate::api::aso;
 use crate::api::kinds::{NETWORK, RED_HAT_OPENSHIFT, RESOURCES};
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::reconcile::outcome::Need;
+use crate::reconcile::world::World;
 
 /// The reasons this gate gives.
 pub(super) const REASONS: &[&str] = &[

@@ -6,9 +6,9 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::super::outcome::{Write, covers, same};
 use crate::api::labels::{ASO_FINALIZER, RESOURCE_ID};
 use crate::health::Live;
+use crate::reconcile::outcome::{Write, covers, same};
 
 /// Where ASO keeps what it needs to go on with an operation after a restart.
 const POLLER: &str = "serviceoperator.azure.com/poller-resume-token";

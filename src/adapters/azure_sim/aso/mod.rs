@@ -18,13 +18,13 @@ mod tests;
 use jiff::Timestamp;
 
 use super::Failure;
-use super::conditions::Word;
-use super::outcome::{Actor, Outcome};
-use super::world::World;
 use crate::api::labels::{RECONCILE_POLICY, RESOURCE_ID};
 use crate::api::{aso, kinds, timeline};
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::reconcile::conditions::Word;
+use crate::reconcile::outcome::{Actor, Outcome};
+use crate::reconcile::world::World;
 use marks::{Marks, Operation};
 
 /// ASO's field manager.

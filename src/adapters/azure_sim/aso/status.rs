@@ -5,12 +5,12 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::conditions::{Conditions, Word};
-use super::super::outcome::{self, Write};
 use super::outputs;
 use crate::api::aso;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::health::Live;
+use crate::reconcile::conditions::{Conditions, Word};
+use crate::reconcile::outcome::{self, Write};
 
 /// Where ARO HCP reports how far it is (facts/aro-rules.md §2.5).
 const STATE: &[&str] = &["status", "properties", "provisioningState"];

@@ -4,10 +4,10 @@
 
 use serde_json::{Value, json};
 
-use super::super::stage::Stage;
 use super::*;
 use crate::api::aso as words;
 use crate::model::HealthState;
+use crate::reconcile::fixture::Stage;
 
 fn stage(failures: &[&str]) -> Stage {
     let failures: Vec<Failure> = failures

@@ -6,13 +6,13 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::super::conditions::{Conditions, Word};
-use super::super::links;
-use super::super::outcome::{self, Need, Outcome, Write, apply, release, same};
-use super::super::world::World;
 use crate::api::capi;
 use crate::api::kinds::CAPI;
 use crate::health::{Live, health};
+use crate::reconcile::conditions::{Conditions, Word};
+use crate::reconcile::links;
+use crate::reconcile::outcome::{self, Need, Outcome, Write, apply, release, same};
+use crate::reconcile::world::World;
 
 const ENDPOINT: &[&str] = &["spec", "controlPlaneEndpoint"];
 

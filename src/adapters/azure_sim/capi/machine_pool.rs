@@ -6,14 +6,14 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::super::links;
-use super::super::outcome::{self, Outcome, Write, apply, release, same};
-use super::super::world::World;
 use crate::api::capi::MACHINE_POOL_FINALIZER;
 use crate::api::kinds::CAPI;
 use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::reconcile::links;
+use crate::reconcile::outcome::{self, Outcome, Write, apply, release, same};
+use crate::reconcile::world::World;
 
 /// What to do about a MachinePool.
 pub(super) fn decide(world: &World, live: Live<'_>, _now: Timestamp) -> Outcome {

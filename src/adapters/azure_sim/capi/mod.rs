@@ -10,9 +10,9 @@ mod machine_pool;
 #[cfg(test)]
 mod tests;
 
-use super::outcome::{Actor, Decide};
 use crate::api::kinds::CAPI;
 use crate::model::ObjectId;
+use crate::reconcile::outcome::{Actor, Decide};
 
 /// Cluster API's field manager.
 const MANAGER: &str = "capi-manager";

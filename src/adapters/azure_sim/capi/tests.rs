@@ -4,10 +4,10 @@
 
 use serde_json::{Value, json};
 
-use super::super::stage::Stage;
 use super::*;
 use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
+use crate::reconcile::fixture::Stage;
 
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 

@@ -6,26 +6,28 @@
 //! names. Unlike the original it waits for the role assignments to settle, keeps external
 //! authentication by its own cluster's pools, and never takes `provisioned` back.
 
-mod cluster;
-mod control_plane;
-mod encryption;
-mod machine_pool;
-mod resources;
-
+pub(crate) mod aro_cluster;
+pub(crate) mod aro_control_plane;
+pub(crate) mod aro_machine_pool;
+pub(crate) mod conditions;
 #[cfg(test)]
-mod tests;
+pub(crate) mod fixture;
+pub(crate) mod links;
+pub(crate) mod outcome;
+mod resources;
+pub(crate) mod world;
 
 use std::time::Duration;
 
-use super::outcome::{Actor, Decide};
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::ObjectId;
+use outcome::{Actor, Decide};
 
 /// The original's field manager.
 const MANAGER: &str = "capz-manager";
 
 /// The controllers of the three kinds.
-pub(super) fn actors(settle: Duration) -> Vec<Actor> {
+pub(crate) fn actors(settle: Duration) -> Vec<Actor> {
     let actor = |plays: fn(&ObjectId) -> bool, decide: Decide| Actor {
         manager: MANAGER,
         plays,
@@ -34,15 +36,15 @@ pub(super) fn actors(settle: Duration) -> Vec<Actor> {
     vec![
         actor(
             |id| id.is(INFRASTRUCTURE, "AROCluster"),
-            Box::new(cluster::decide),
+            Box::new(aro_cluster::decide),
         ),
         actor(
             |id| id.is(CONTROL_PLANE, "AROControlPlane"),
-            Box::new(move |world, live, now| control_plane::decide(world, live, now, settle)),
+            Box::new(move |world, live, now| aro_control_plane::decide(world, live, now, settle)),
         ),
         actor(
             |id| id.is(INFRASTRUCTURE, "AROMachinePool"),
-            Box::new(machine_pool::decide),
+            Box::new(aro_machine_pool::decide),
         ),
     ]
 }

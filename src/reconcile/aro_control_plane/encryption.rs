@@ -13,8 +13,8 @@ use sha2::{Digest, Sha256};
 
 use super::super::conditions::Word;
 use super::super::outcome::Outcome;
+use super::super::resources;
 use super::super::world::World;
-use super::resources;
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
 use crate::api::kinds::{INFRASTRUCTURE, KEYVAULT};

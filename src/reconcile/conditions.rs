@@ -10,14 +10,14 @@ use crate::api::conditions::{FALSE, TRUE, UNKNOWN};
 use crate::health::Live;
 
 /// The conditions of an object, being rewritten.
-pub(super) struct Conditions {
+pub(crate) struct Conditions {
     generation: i64,
     now: Timestamp,
     list: Vec<Value>,
 }
 
 /// What one condition is to say.
-pub(super) struct Word {
+pub(crate) struct Word {
     status: &'static str,
     reason: String,
     message: String,
@@ -35,22 +35,22 @@ impl Word {
     }
 
     /// It holds.
-    pub(super) fn yes(reason: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn yes(reason: &str, message: impl Into<String>) -> Self {
         Self::new(TRUE, reason, message)
     }
 
     /// It does not hold.
-    pub(super) fn no(reason: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn no(reason: &str, message: impl Into<String>) -> Self {
         Self::new(FALSE, reason, message)
     }
 
     /// Nobody can judge.
-    pub(super) fn unknown(reason: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn unknown(reason: &str, message: impl Into<String>) -> Self {
         Self::new(UNKNOWN, reason, message)
     }
 
     /// It holds, or it does not.
-    pub(super) fn either(holds: bool, yes: &str, no: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn either(holds: bool, yes: &str, no: &str, message: impl Into<String>) -> Self {
         match holds {
             true => Self::yes(yes, ""),
             false => Self::no(no, message),
@@ -58,7 +58,7 @@ impl Word {
     }
 
     /// With ASO's severity.
-    pub(super) fn severe(mut self, severity: &'static str) -> Self {
+    pub(crate) fn severe(mut self, severity: &'static str) -> Self {
         self.severity = severity;
         self
     }
@@ -66,7 +66,7 @@ impl Word {
 
 impl Conditions {
     /// The conditions the object has.
-    pub(super) fn of(live: Live<'_>, now: Timestamp) -> Self {
+    pub(crate) fn of(live: Live<'_>, now: Timestamp) -> Self {
         Self {
             generation: live.generation(),
             now,
@@ -75,7 +75,7 @@ impl Conditions {
     }
 
     /// Says something of a type, in the place where that type stands.
-    pub(super) fn set(&mut self, kind: &str, word: Word) {
+    pub(crate) fn set(&mut self, kind: &str, word: Word) {
         let Word {
             status,
             reason,
@@ -105,13 +105,13 @@ impl Conditions {
     }
 
     /// The new list.
-    pub(super) fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         Value::Array(self.list)
     }
 }
 
 /// A time as Kubernetes writes it, in whole seconds.
-pub(super) fn stamp(time: Timestamp) -> String {
+pub(crate) fn stamp(time: Timestamp) -> String {
     Timestamp::from_second(time.as_second()).map_or_else(|_| time.to_string(), |t| t.to_string())
 }
 

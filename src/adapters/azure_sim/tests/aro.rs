@@ -2,15 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::super::manifests::{NAMESPACE, infrastructure, small_cluster};
-use super::super::stage::Stage;
-use super::super::{Failure, aso, capi};
+use super::manifests::{NAMESPACE, infrastructure, small_cluster};
 use super::*;
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
 use crate::api::kinds::CAPI;
 use crate::health::Live;
-use crate::model::HealthState;
+use crate::model::{HealthState, ObjectId};
+use crate::reconcile::fixture::Stage;
 
 const SETTLE: Duration = Duration::from_secs(120);
 
@@ -21,7 +20,7 @@ fn stage(failures: &[&str]) -> Stage {
         .collect();
     let mut actors = aso::actors(&failures);
     actors.extend(capi::actors());
-    actors.extend(super::actors(SETTLE));
+    actors.extend(crate::reconcile::actors(SETTLE));
     let mut stage = Stage::new(actors);
     small_cluster()
         .into_iter()

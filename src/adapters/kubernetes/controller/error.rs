@@ -8,7 +8,7 @@ use crate::model::ErrorClass;
 
 /// A write that did not happen.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Error {
+pub(crate) enum Error {
     /// The API server refused it, or could not be asked.
     #[error(transparent)]
     Kubernetes(#[from] kube::Error),

@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::manifests::{NAMESPACE, small_cluster};
-use super::watches::{self, Sight};
 use super::*;
 use crate::adapters::azure_sim::crds;
+use crate::adapters::kubernetes::controller::watches::{self, Sight};
 use crate::adapters::sim::api::Server;
 use crate::adapters::sim::clock::SimClock;
 use crate::api::kinds::CAPI;

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::super::links;
-use super::super::outcome::Write;
-use super::super::outcome::{Outcome, apply, covers, delete, release, same};
-use super::super::world::World;
+use super::links;
+use super::outcome::Write;
+use super::outcome::{Outcome, apply, covers, delete, release, same};
+use super::world::World;
 use crate::api::capi::BLOCK_MOVE;
 use crate::api::conditions::READY;
 use crate::health::Live;

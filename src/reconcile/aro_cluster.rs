@@ -6,11 +6,11 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::conditions::{Conditions, Word};
-use super::super::links;
-use super::super::outcome::{self, Outcome};
-use super::super::world::World;
+use super::conditions::{Conditions, Word};
+use super::links;
+use super::outcome::{self, Outcome};
 use super::resources::{self, Entry};
+use super::world::World;
 use crate::api::conditions as c;
 use crate::health::Live;
 

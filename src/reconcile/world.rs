@@ -12,7 +12,7 @@ use crate::model::ObjectId;
 
 /// Live objects by id, and who owns whom.
 #[derive(Debug, Default)]
-pub(super) struct World {
+pub(crate) struct World {
     objects: BTreeMap<ObjectId, Value>,
     /// Objects by the uid of each of their owners.
     owned: BTreeMap<String, BTreeSet<ObjectId>>,
@@ -22,12 +22,12 @@ pub(super) struct World {
 
 impl World {
     /// The object of this id.
-    pub(super) fn get(&self, id: &ObjectId) -> Option<Live<'_>> {
+    pub(crate) fn get(&self, id: &ObjectId) -> Option<Live<'_>> {
         self.objects.get(id).map(Live)
     }
 
     /// Every object of a kind in a namespace, by name.
-    pub(super) fn every<'a>(
+    pub(crate) fn every<'a>(
         &'a self,
         group: &'a str,
         kind: &'a str,
@@ -41,7 +41,7 @@ impl World {
     }
 
     /// Ids of every object of a kind, in all namespaces.
-    pub(super) fn ids(&self, group: &str, kind: &str) -> BTreeSet<ObjectId> {
+    pub(crate) fn ids(&self, group: &str, kind: &str) -> BTreeSet<ObjectId> {
         let from = self.objects.range(ObjectId::new(group, kind, "", "")..);
         from.map(|(id, _)| id)
             .take_while(|id| id.is(group, kind))
@@ -50,13 +50,13 @@ impl World {
     }
 
     /// The objects that name this uid as an owner.
-    pub(super) fn owned(&self, uid: &str) -> impl Iterator<Item = Live<'_>> {
+    pub(crate) fn owned(&self, uid: &str) -> impl Iterator<Item = Live<'_>> {
         let ids = self.owned.get(uid).into_iter().flatten();
         ids.filter_map(|id| self.get(id))
     }
 
     /// Takes in an object unless a newer one is here or it is gone already. Says whether it was news.
-    pub(super) fn insert(&mut self, mut object: Value) -> bool {
+    pub(crate) fn insert(&mut self, mut object: Value) -> bool {
         let live = Live(&object);
         let (id, version) = (live.id(), version(live));
         let known = self.objects.get(&id).map(Live);
@@ -77,7 +77,7 @@ impl World {
     }
 
     /// Forgets an object. Says whether it was here.
-    pub(super) fn remove(&mut self, id: &ObjectId, uid: &str) -> bool {
+    pub(crate) fn remove(&mut self, id: &ObjectId, uid: &str) -> bool {
         self.buried.insert(uid.to_owned());
         let here = self.get(id).is_some_and(|live| live.uid() == uid);
         if here {
@@ -88,7 +88,7 @@ impl World {
     }
 
     /// No answers are under way any more that could bring back what is gone.
-    pub(super) fn forget_buried(&mut self) {
+    pub(crate) fn forget_buried(&mut self) {
         self.buried.clear();
     }
 

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::super::super::conditions::{Conditions, Word};
-use super::super::super::outcome::Outcome;
-use super::super::super::world::World;
+use super::super::conditions::{Conditions, Word};
+use super::super::outcome::Outcome;
 use super::super::resources::{self, Entry};
+use super::super::world::World;
 use super::{EXTERNAL_AUTH, HCP};
 use crate::api::conditions as c;
 use crate::health::Live;
@@ -83,11 +83,7 @@ fn by_kind(entries: &[Entry], conditions: &mut Conditions) {
 }
 
 /// What ASO says of a resource, its severity in brackets.
-pub(in super::super) fn passed_on(
-    resource: Option<Live<'_>>,
-    missing: Word,
-    default: &str,
-) -> Word {
+pub(crate) fn passed_on(resource: Option<Live<'_>>, missing: Word, default: &str) -> Word {
     let Some(resource) = resource else {
         return missing;
     };

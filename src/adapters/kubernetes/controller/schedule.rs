@@ -9,21 +9,21 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::outcome::Need;
 use crate::model::ObjectId;
+use crate::reconcile::outcome::Need;
 
 /// One actor's care for one object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(crate) struct Key {
     /// The actor, by its place.
-    pub(super) actor: usize,
+    pub(crate) actor: usize,
     /// The object.
-    pub(super) object: ObjectId,
+    pub(crate) object: ObjectId,
 }
 
 /// Who is next.
 #[derive(Debug, Default)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     /// In the order of asking.
     queue: VecDeque<Key>,
     queued: BTreeSet<Key>,
@@ -40,7 +40,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// Asks for a decision.
-    pub(super) fn ask(&mut self, key: Key) {
+    pub(crate) fn ask(&mut self, key: Key) {
         if self.busy.contains(&key) {
             self.again.insert(key);
         } else if self.queued.insert(key.clone()) {
@@ -49,7 +49,7 @@ impl Schedule {
     }
 
     /// Asks for everybody who waits for this object.
-    pub(super) fn changed(&mut self, object: &ObjectId) {
+    pub(crate) fn changed(&mut self, object: &ObjectId) {
         for need in [Need::Object(object.clone()), Need::like(object)] {
             let waiting = self.waiting.get(&need).cloned().unwrap_or_default();
             waiting.into_iter().for_each(|key| self.ask(key));
@@ -57,14 +57,14 @@ impl Schedule {
     }
 
     /// The next key that nothing is under way for.
-    pub(super) fn next(&mut self) -> Option<Key> {
+    pub(crate) fn next(&mut self) -> Option<Key> {
         let key = self.queue.pop_front()?;
         self.queued.remove(&key);
         Some(key)
     }
 
     /// Takes in what a decision looked at and when it wants to be made again.
-    pub(super) fn decided(&mut self, key: &Key, needs: Vec<Need>, wake: Option<Timestamp>) {
+    pub(crate) fn decided(&mut self, key: &Key, needs: Vec<Need>, wake: Option<Timestamp>) {
         for need in self.needs_of.remove(key).unwrap_or_default() {
             if let Some(waiting) = self.waiting.get_mut(&need) {
                 waiting.remove(key);
@@ -84,37 +84,37 @@ impl Schedule {
     }
 
     /// Writes for the key are under way until [`Self::done`].
-    pub(super) fn started(&mut self, key: &Key) {
+    pub(crate) fn started(&mut self, key: &Key) {
         self.busy.insert(key.clone());
     }
 
     /// The writes ended well.
-    pub(super) fn done(&mut self, key: &Key) {
+    pub(crate) fn done(&mut self, key: &Key) {
         self.failures.remove(key);
         self.free(key);
     }
 
     /// The writes failed; the next try is after `pause`.
-    pub(super) fn failed(&mut self, key: &Key, now: Timestamp, pause: Duration) {
+    pub(crate) fn failed(&mut self, key: &Key, now: Timestamp, pause: Duration) {
         self.again.remove(key);
         self.free(key);
         self.set_wake(key, now.checked_add(pause).ok());
     }
 
     /// One more failure in a row of this key; how many that makes.
-    pub(super) fn count_failure(&mut self, key: &Key) -> u32 {
+    pub(crate) fn count_failure(&mut self, key: &Key) -> u32 {
         let failures = self.failures.entry(key.clone()).or_default();
         *failures += 1;
         *failures
     }
 
     /// When the first wake-up is due.
-    pub(super) fn first_wake(&self) -> Option<Timestamp> {
+    pub(crate) fn first_wake(&self) -> Option<Timestamp> {
         self.wakes.first().map(|(time, _)| *time)
     }
 
     /// Asks for everybody whose time has come.
-    pub(super) fn wake(&mut self, now: Timestamp) {
+    pub(crate) fn wake(&mut self, now: Timestamp) {
         while let Some((time, key)) = self.wakes.first().cloned() {
             if time > now {
                 return;

@@ -3,6 +3,7 @@
 //! In: an AROControlPlane, its Cluster and AROCluster, the role assignments, the key, the node pools.
 //! Out: its embedded HCP cluster and external authentication applied when each may be, and its status.
 
+mod encryption;
 mod status;
 
 use std::time::Duration;
@@ -10,12 +11,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::conditions::{Conditions, Word};
-use super::super::links;
-use super::super::outcome::{self, Need, Outcome};
-use super::super::world::World;
-use super::encryption::{self, Key};
+use self::encryption::Key;
+use super::conditions::{Conditions, Word};
+use super::links;
+use super::outcome::{self, Need, Outcome};
 use super::resources;
+use super::world::World;
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
 use crate::api::kinds::{AUTHORIZATION, RED_HAT_OPENSHIFT};
@@ -28,7 +29,7 @@ const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
 /// Reason of `HcpClusterReady` while the role assignments reach all of Azure.
 const SETTLING: &str = "WaitingForRoleAssignments";
 
-pub(super) use status::passed_on;
+pub(crate) use status::passed_on;
 
 /// What to do about an AROControlPlane.
 pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp, settle: Duration) -> Outcome {

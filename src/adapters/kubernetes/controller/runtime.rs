@@ -17,13 +17,13 @@ use kube::api::ApiResource;
 use serde_json::Value;
 
 use super::error::{Error, pause};
-use super::outcome::Actor;
 use super::schedule::{Key, Schedule};
 use super::watches::{self, Seen, Sight};
-use super::world::World;
 use super::writer;
 use crate::health::Live;
 use crate::model::{Clock, ErrorClass, ObjectId};
+use crate::reconcile::outcome::Actor;
+use crate::reconcile::world::World;
 
 /// How many objects are written at once.
 const CONCURRENCY: usize = 32;
@@ -32,7 +32,7 @@ const CONCURRENCY: usize = 32;
 const WATCH_PAUSE: Duration = Duration::from_secs(1);
 
 /// The actors at work on one cluster.
-pub(super) struct Engine {
+pub(crate) struct Engine {
     client: Client,
     clock: Arc<dyn Clock>,
     kinds: Vec<ApiResource>,
@@ -54,7 +54,7 @@ struct Done {
 
 impl Engine {
     /// Actors that know nothing yet.
-    pub(super) fn new(
+    pub(crate) fn new(
         client: Client,
         clock: Arc<dyn Clock>,
         kinds: Vec<ApiResource>,
@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// Works until it is dropped.
-    pub(super) async fn run(mut self) {
+    pub(crate) async fn run(mut self) {
         let pause = self.clock.real(WATCH_PAUSE);
         let mut seen = watches::all(&self.client, &self.kinds, pause);
         let mut writes = FuturesUnordered::new();
@@ -226,11 +226,11 @@ mod tests {
     use serde_json::json;
     use tokio::time::Instant;
 
-    use super::super::outcome::{Outcome, Write};
     use super::super::writer::{perform, resource};
     use super::*;
     use crate::adapters::sim::api::Server;
     use crate::adapters::sim::clock::SimClock;
+    use crate::reconcile::outcome::{Outcome, Write};
 
     fn config_map(name: &str) -> Value {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}})

@@ -14,15 +14,15 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 /// Something seen on the watch of one kind.
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// The kind, by its place in the list.
-    pub(super) kind: usize,
+    pub(crate) kind: usize,
     /// What was seen.
-    pub(super) sight: Sight,
+    pub(crate) sight: Sight,
 }
 
 /// What a watch can show.
-pub(super) enum Sight {
+pub(crate) enum Sight {
     /// A list of all objects begins.
     ListBegins,
     /// An object of that list.
@@ -38,7 +38,7 @@ pub(super) enum Sight {
 }
 
 /// All watches in one stream, which never ends. A broken one rests for `pause`.
-pub(super) fn all(
+pub(crate) fn all(
     client: &Client,
     kinds: &[ApiResource],
     pause: Duration,

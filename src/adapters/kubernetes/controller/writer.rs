@@ -9,13 +9,13 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use super::error::Error;
-use super::outcome::Write;
 use crate::api::kinds;
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::reconcile::outcome::Write;
 
 /// Carries out `writes` in order and stops at the first that fails.
-pub(super) async fn perform(
+pub(crate) async fn perform(
     client: &Client,
     manager: &str,
     writes: Vec<Write>,
@@ -76,7 +76,7 @@ fn target<'a>(client: &Client, patch: &'a Value) -> (Api<DynamicObject>, &'a str
 }
 
 /// The address of a kind at a version; its plural is guessed only when we do not know the kind.
-pub(super) fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
+pub(crate) fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
     let named = GroupVersionKind::gvk(group, version, kind);
     match kinds::find(group, kind) {
         Some(known) => ApiResource::from_gvk_with_plural(&named, known.plural),

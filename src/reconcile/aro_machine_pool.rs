@@ -6,12 +6,12 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::conditions::{Conditions, Word};
-use super::super::links;
-use super::super::outcome::{self, Outcome, Write, apply, release, same};
-use super::super::world::World;
-use super::control_plane::passed_on;
+use super::aro_control_plane::passed_on;
+use super::conditions::{Conditions, Word};
+use super::links;
+use super::outcome::{self, Outcome, Write, apply, release, same};
 use super::resources::{self, Entry};
+use super::world::World;
 use crate::api::conditions as c;
 use crate::api::labels::REPLICAS_MANAGED_BY;
 use crate::health::Live;

@@ -16,18 +16,18 @@ use crate::model::{Health, ObjectId};
 /// More rounds than this without time passing is going in circles.
 const MOST_ROUNDS: usize = 40;
 
-pub(super) struct Stage {
+pub(crate) struct Stage {
     world: World,
     actors: Vec<Actor>,
     ids: Vec<ObjectId>,
     start: Timestamp,
-    pub(super) now: Timestamp,
+    pub(crate) now: Timestamp,
     changes: u64,
     applied: BTreeMap<(ObjectId, &'static str), Value>,
 }
 
 impl Stage {
-    pub(super) fn new(actors: Vec<Actor>) -> Self {
+    pub(crate) fn new(actors: Vec<Actor>) -> Self {
         let start = "2026-01-01T00:00:00Z".parse().expect("a time");
         Self {
             world: World::default(),
@@ -41,7 +41,7 @@ impl Stage {
     }
 
     /// Somebody makes an object, or edits it; a new spec is a new generation.
-    pub(super) fn put(&mut self, mut object: Value) {
+    pub(crate) fn put(&mut self, mut object: Value) {
         if object["metadata"]["namespace"].is_null() {
             object["metadata"]["namespace"] = json!("ns");
         }
@@ -67,7 +67,7 @@ impl Stage {
         self.world.forget_buried();
     }
 
-    pub(super) fn live(&self, kind: &str, name: &str) -> Option<Value> {
+    pub(crate) fn live(&self, kind: &str, name: &str) -> Option<Value> {
         let id = self
             .ids
             .iter()
@@ -75,12 +75,12 @@ impl Stage {
         self.world.get(id).map(|live| live.0.clone())
     }
 
-    pub(super) fn health(&self, kind: &str, name: &str) -> Health {
+    pub(crate) fn health(&self, kind: &str, name: &str) -> Health {
         health(&self.live(kind, name).unwrap_or_default())
     }
 
     /// The reason and severity of ASO's condition.
-    pub(super) fn ready(&self, kind: &str, name: &str) -> (String, String) {
+    pub(crate) fn ready(&self, kind: &str, name: &str) -> (String, String) {
         let object = self.live(kind, name).unwrap_or_default();
         let ready = Live(&object).condition("Ready");
         ready.map_or_else(Default::default, |ready| {
@@ -88,12 +88,12 @@ impl Stage {
         })
     }
 
-    pub(super) fn kinds(&self) -> Vec<String> {
+    pub(crate) fn kinds(&self) -> Vec<String> {
         self.ids.iter().map(|id| id.kind.clone()).collect()
     }
 
     /// Not ready, and why.
-    pub(super) fn unready(&self) -> Vec<String> {
+    pub(crate) fn unready(&self) -> Vec<String> {
         let all = self
             .ids
             .iter()
@@ -105,12 +105,12 @@ impl Stage {
             .collect()
     }
 
-    pub(super) fn elapsed(&self) -> i64 {
+    pub(crate) fn elapsed(&self) -> i64 {
         self.now.duration_since(self.start).as_secs()
     }
 
     /// Lets time pass up to this many seconds after the start.
-    pub(super) fn run_to(&mut self, seconds: i64) {
+    pub(crate) fn run_to(&mut self, seconds: i64) {
         let end = self.start.checked_add(seconds.seconds()).expect("a time");
         while let Some(wake) = self.rest().filter(|wake| *wake <= end) {
             self.now = wake;
@@ -119,7 +119,7 @@ impl Stage {
     }
 
     /// Lets time pass until nobody waits for anything.
-    pub(super) fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         while let Some(wake) = self.rest() {
             self.now = wake;
         }
@@ -206,7 +206,7 @@ impl Stage {
         self.bury(&id);
     }
 
-    pub(super) fn delete(&mut self, id: &ObjectId) {
+    pub(crate) fn delete(&mut self, id: &ObjectId) {
         let Some(mut object) = self.world.get(id).map(|live| live.0.clone()) else {
             return;
         };
