@@ -25,20 +25,23 @@ const ARROWS: &[(&str, &str)] = &[
     ("health", "model api"),
     ("rules", "model schema api graph"),
     ("plan", "model schema api graph health rules"),
-    ("reconcile", "model api rules health plan"),
+    ("reconcile", "model api rules health"),
     (
         "compile",
         "model yaml schema api overlay expand graph rules",
     ),
     ("settings", "model yaml api"),
     ("adapters/git", "model"),
-    ("adapters/kubernetes", "model schema api health plan"),
+    (
+        "adapters/kubernetes",
+        "model schema api health plan reconcile",
+    ),
     ("adapters/azure", "model api"),
     ("adapters/checks", "model"),
     ("adapters/http", "model"),
     ("adapters/service_provider", "model api health"),
     ("adapters/sim", "model schema"),
-    ("adapters/azure_sim", "model api health rules"),
+    ("adapters/azure_sim", "model api health rules reconcile"),
 ];
 
 /// What takes values and returns values.

@@ -13,9 +13,10 @@ use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
+use crate::adapters::azure_sim as actors;
 use crate::adapters::azure_sim::crds::foreign;
-use crate::adapters::azure_sim::{self as actors, Actors};
 use crate::adapters::kubernetes::Target;
+use crate::adapters::kubernetes::controller::{self, Running};
 use crate::adapters::sim::api::Server;
 use crate::adapters::sim::clock::SimClock;
 use crate::api::crds::crds;
@@ -25,7 +26,7 @@ use crate::model::{Clock, ObjectId};
 /// A running simulation; it ends when this is dropped.
 pub(super) struct Embedded {
     pub(super) target: Target,
-    _actors: Actors,
+    _actors: Running,
 }
 
 impl Embedded {
@@ -56,7 +57,8 @@ impl Embedded {
             let id = ObjectId::new("apiextensions.k8s.io", "CustomResourceDefinition", "", name);
             apply(&client, "customresourcedefinitions", "v1", &id, &crd).await?;
         }
-        let actors = actors::spawn(client.clone(), Arc::clone(&clock), options);
+        let actors = actors::controllers(&options);
+        let actors = controller::spawn(client.clone(), Arc::clone(&clock), actors);
         Ok(Self {
             target: Target { client, clock },
             _actors: actors,

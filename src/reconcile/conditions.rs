@@ -1,6 +1,6 @@
-//! Writing `status.conditions` as controllers do.
+//! Writes `status.conditions` as controllers do.
 //!
-//! In: an object's conditions and new words. Out: the new list; the time of a condition changes only
+//! In: an object's conditions and new ones. Out: the new list; the time of a condition changes only
 //! with its status, its generation is the object's. It does not know which conditions there are.
 
 use jiff::Timestamp;
@@ -16,15 +16,15 @@ pub(crate) struct Conditions {
     list: Vec<Value>,
 }
 
-/// What one condition is to say.
-pub(crate) struct Word {
+/// What a condition is set to.
+pub(crate) struct NewCondition {
     status: &'static str,
     reason: String,
     message: String,
     severity: &'static str,
 }
 
-impl Word {
+impl NewCondition {
     fn new(status: &'static str, reason: &str, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -44,7 +44,7 @@ impl Word {
         Self::new(FALSE, reason, message)
     }
 
-    /// Nobody can judge.
+    /// Whether it holds cannot be known.
     pub(crate) fn unknown(reason: &str, message: impl Into<String>) -> Self {
         Self::new(UNKNOWN, reason, message)
     }
@@ -74,14 +74,14 @@ impl Conditions {
         }
     }
 
-    /// Says something of a type, in the place where that type stands.
-    pub(crate) fn set(&mut self, kind: &str, word: Word) {
-        let Word {
+    /// Sets the condition of a type, in its place.
+    pub(crate) fn set(&mut self, kind: &str, condition: NewCondition) {
+        let NewCondition {
             status,
             reason,
             message,
             severity,
-        } = word;
+        } = condition;
         let place = self.list.iter().position(|held| held["type"] == kind);
         let held = place.map(|place| &self.list[place]);
         let same = held.filter(|held| held["status"] == status);
@@ -127,8 +127,8 @@ mod tests {
             {"type": "B", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
         let now: Timestamp = "2026-01-01T00:00:09.5Z".parse().unwrap();
         let mut conditions = Conditions::of(Live(&object), now);
-        conditions.set("A", Word::no("Why", "still").severe("Info"));
-        conditions.set("B", Word::yes("Done", ""));
+        conditions.set("A", NewCondition::no("Why", "still").severe("Info"));
+        conditions.set("B", NewCondition::yes("Done", ""));
         let list = conditions.into_value();
         assert_eq!(list[0]["lastTransitionTime"], "2026-01-01T00:00:00Z");
         assert_eq!(

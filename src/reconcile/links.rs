@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::outcome::{Write, apply, same};
+use super::outcome::{Write, apply, patch_of};
 use super::world::World;
 use crate::api::capi::PAUSED;
 use crate::api::kinds::CAPI;
@@ -55,13 +55,16 @@ pub(crate) fn owned_by(owner: Live<'_>, controller: bool) -> Value {
 
 /// Makes `owner` the controller of what it points at, and names the cluster both belong to.
 pub(crate) fn adopt(
-    world: &World,
+    world: World<'_>,
     part: &ObjectId,
     owner: Live<'_>,
     cluster: &str,
 ) -> Option<Write> {
-    let part = world.get(part).filter(|part| !part.is_deleting())?;
-    let mut patch = same(part);
+    let part = world
+        .get(part)
+        .present()
+        .filter(|part| !part.is_deleting())?;
+    let mut patch = patch_of(part);
     patch["metadata"]["ownerReferences"] = json!([owned_by(owner, true)]);
     patch["metadata"]["labels"] = json!({CLUSTER_NAME: cluster});
     apply(part, patch)

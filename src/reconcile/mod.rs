@@ -1,15 +1,20 @@
-//! A stand-in for the controllers of the ARO provider, to be put aside for our own.
+//! Our controllers: what each of them decides about one object.
 //!
-//! In: AROCluster, AROControlPlane and AROMachinePool with their embedded resources. Out: the embedded
-//! resources applied, and the conditions, marks and status of facts/aro-controllers.md §3 and §6 in
-//! outline. It makes no key and talks to no workload cluster: key versions and nodes are made up from
-//! names. Unlike the original it waits for the role assignments to settle, keeps external
-//! authentication by its own cluster's pools, and never takes `provisioned` back.
+//! In: a read-only [view of the cluster](world), a live object and the time. Out: an
+//! [outcome](outcome): writes, what else the decision needs, and when to decide again. They call
+//! nothing and read no clock; they do not know what runs them.
+//!
+//! The controllers of AROCluster, AROControlPlane and AROMachinePool follow facts/aro-controllers.md §3
+//! and §6 in outline, and only the simulator runs them yet. They create no key and connect to no
+//! workload cluster: key versions and nodes are made up from names. Unlike the original they wait for
+//! the role assignments to settle, keep external authentication by the pools of its own cluster, and
+//! never set `provisioned` back to false.
 
-pub(crate) mod aro_cluster;
-pub(crate) mod aro_control_plane;
-pub(crate) mod aro_machine_pool;
+mod aro_cluster;
+mod aro_control_plane;
+mod aro_machine_pool;
 pub(crate) mod conditions;
+pub(crate) mod controller;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub(crate) mod links;
@@ -19,32 +24,43 @@ pub(crate) mod world;
 
 use std::time::Duration;
 
-use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
+use self::controller::{Controller, Reconcile};
+use self::world::GroupKind;
+use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::ObjectId;
-use outcome::{Actor, Decide};
 
 /// The original's field manager.
 const MANAGER: &str = "capz-manager";
 
-/// The controllers of the three kinds.
-pub(crate) fn actors(settle: Duration) -> Vec<Actor> {
-    let actor = |plays: fn(&ObjectId) -> bool, decide: Decide| Actor {
+/// The controllers of the ARO provider's kinds. The HCP cluster is applied `settle` after its last
+/// role assignment.
+pub(crate) fn aro(settle: Duration) -> Vec<Controller> {
+    let controller = |handles: fn(&ObjectId) -> bool, reconcile: Reconcile| Controller {
         manager: MANAGER,
-        plays,
-        decide,
+        watches: vec![
+            GroupKind::new(CAPI, "Cluster"),
+            GroupKind::new(CAPI, "MachinePool"),
+            GroupKind::new(INFRASTRUCTURE, "AROCluster"),
+            GroupKind::new(INFRASTRUCTURE, "AROMachinePool"),
+            GroupKind::new(CONTROL_PLANE, "AROControlPlane"),
+        ],
+        handles,
+        reconcile,
     };
     vec![
-        actor(
+        controller(
             |id| id.is(INFRASTRUCTURE, "AROCluster"),
-            Box::new(aro_cluster::decide),
+            Box::new(aro_cluster::reconcile),
         ),
-        actor(
+        controller(
             |id| id.is(CONTROL_PLANE, "AROControlPlane"),
-            Box::new(move |world, live, now| aro_control_plane::decide(world, live, now, settle)),
+            Box::new(move |world, live, now| {
+                aro_control_plane::reconcile(world, live, now, settle)
+            }),
         ),
-        actor(
+        controller(
             |id| id.is(INFRASTRUCTURE, "AROMachinePool"),
-            Box::new(aro_machine_pool::decide),
+            Box::new(aro_machine_pool::reconcile),
         ),
     ]
 }

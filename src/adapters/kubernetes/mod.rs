@@ -16,7 +16,7 @@
 
 mod compare;
 mod connect;
-pub(crate) mod controller;
+pub mod controller;
 mod discovery;
 mod embedded;
 mod error;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use capstan::adapters::azure_sim as actors;
 use capstan::adapters::azure_sim::crds::foreign;
-use capstan::adapters::azure_sim::{self as actors, Actors};
+use capstan::adapters::kubernetes::controller::{self, Running};
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
 use capstan::adapters::sim::api::Server;
 use capstan::adapters::sim::clock::SimClock;
@@ -29,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 pub(super) struct Stage {
     pub(super) server: Server,
     pub(super) clock: Arc<dyn Clock>,
-    actors: Option<Actors>,
+    actors: Option<Running>,
 }
 
 impl Stage {
@@ -54,8 +55,8 @@ impl Stage {
         for crd in foreign().into_iter().chain(capstan::api::crds::crds()) {
             stage.apply("somebody", &crd).await;
         }
-        let options = actors::Options::default();
-        let actors = actors::spawn(stage.client(), Arc::clone(&stage.clock), options);
+        let actors = actors::controllers(&actors::Options::default());
+        let actors = controller::spawn(stage.client(), Arc::clone(&stage.clock), actors);
         stage.actors = Some(actors);
         stage
     }

@@ -6,8 +6,9 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use axum::Router;
+use capstan::adapters::azure_sim as actors;
 use capstan::adapters::azure_sim::crds::foreign;
-use capstan::adapters::azure_sim::{self as actors, Actors};
+use capstan::adapters::kubernetes::controller::{self, Running};
 use capstan::adapters::kubernetes::{Access, connect};
 use capstan::adapters::sim::api;
 use capstan::adapters::sim::clock::SimClock;
@@ -31,7 +32,7 @@ pub(super) struct Management {
     pub(super) kubeconfig: PathBuf,
     pub(super) client: Client,
     pub(super) runtime: Runtime,
-    _actors: Actors,
+    _actors: Running,
     /// The simulator, unless it is a real one.
     pub(super) server: Option<api::Server>,
     _dir: TempDir,
@@ -89,7 +90,7 @@ impl Management {
             )
             .await;
             apply(&client, &identity(&json!({}))).await;
-            let actors = actors::spawn(client.clone(), clock, options);
+            let actors = controller::spawn(client.clone(), clock, actors::controllers(&options));
             (client, actors)
         });
         Self {

@@ -1,48 +1,51 @@
-//! Runs the actors: watches, decides, writes.
+//! Runs controllers: watches, lets them decide, writes.
 //!
-//! In: events of the watches, answers to writes, the passing of time. Out: writes. It decides only
-//! once every kind was listed, holds nothing while an object waits, and looks at an object again only
-//! when its cache shows what was last written for it. On a paused current-thread runtime it does the
-//! same every time: ordered maps, a biased select, no randomness. It does not know what the actors
-//! play.
+//! In: events of the watches, answers to writes, the passing of time. Out: writes. A controller decides
+//! only once the kinds it watches are synced, and nothing is written while a kind that its decision
+//! needs is not: that kind is watched from then on. An object is not reconciled again before the cache
+//! shows what was last written for it, and holds nothing while it waits. On a paused current-thread
+//! runtime it does the same every time: ordered maps, a biased select, no randomness. It does not know
+//! what the controllers do.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
-use futures::stream::{FuturesUnordered, StreamExt};
+use futures::stream::{BoxStream, FuturesUnordered, SelectAll, StreamExt};
 use kube::Client;
-use kube::api::ApiResource;
 use serde_json::Value;
 
-use super::error::{Error, pause};
+use super::super::Error;
+use super::backoff::backoff;
+use super::cache::Cache;
 use super::schedule::{Key, Schedule};
-use super::watches::{self, Seen, Sight};
+use super::watches::{self, KindEvent, WatchEvent};
 use super::writer;
 use crate::health::Live;
 use crate::model::{Clock, ErrorClass, ObjectId};
-use crate::reconcile::outcome::Actor;
-use crate::reconcile::world::World;
+use crate::reconcile::controller::Controller;
+use crate::reconcile::outcome::{Need, Outcome};
+use crate::reconcile::world::GroupKind;
 
 /// How many objects are written at once.
 const CONCURRENCY: usize = 32;
 
-/// How long a broken watch rests.
+/// How long a broken watch waits before it is tried again.
 const WATCH_PAUSE: Duration = Duration::from_secs(1);
 
-/// The actors at work on one cluster.
-pub(crate) struct Engine {
+/// Controllers at work on one cluster.
+pub(super) struct Runtime {
     client: Client,
     clock: Arc<dyn Clock>,
-    kinds: Vec<ApiResource>,
-    actors: Vec<Actor>,
-    world: World,
+    controllers: Vec<Controller>,
+    /// The watched kinds, each once.
+    kinds: Vec<GroupKind>,
+    watches: SelectAll<BoxStream<'static, KindEvent>>,
+    cache: Cache,
     schedule: Schedule,
-    /// Kinds that were never listed to the end.
-    unlisted: BTreeSet<usize>,
-    /// Lists under way: what of the kind was known before and was not seen since.
-    missing: BTreeMap<usize, BTreeSet<ObjectId>>,
+    /// The controllers, by place, that decide nothing until the kinds they watch are synced.
+    starting: Vec<usize>,
 }
 
 /// The end of a key's writes.
@@ -52,44 +55,57 @@ struct Done {
     result: Result<(), Error>,
 }
 
-impl Engine {
-    /// Actors that know nothing yet.
-    pub(crate) fn new(
-        client: Client,
-        clock: Arc<dyn Clock>,
-        kinds: Vec<ApiResource>,
-        actors: Vec<Actor>,
-    ) -> Self {
-        let unlisted = (0..kinds.len()).collect();
-        Self {
+/// Writes in progress.
+type Writes = FuturesUnordered<BoxFuture<'static, Done>>;
+
+impl Runtime {
+    /// Controllers of a cluster of which nothing is known yet.
+    pub(super) fn new(client: Client, clock: Arc<dyn Clock>, controllers: Vec<Controller>) -> Self {
+        let starting = (0..controllers.len()).collect();
+        let kinds = controllers.iter().flat_map(|one| one.watches.clone());
+        let kinds: Vec<GroupKind> = kinds.collect();
+        let mut runtime = Self {
             client,
             clock,
-            kinds,
-            actors,
-            world: World::default(),
+            controllers,
+            kinds: Vec::new(),
+            watches: SelectAll::new(),
+            cache: Cache::default(),
             schedule: Schedule::default(),
-            unlisted,
-            missing: BTreeMap::new(),
+            starting,
+        };
+        for kind in kinds {
+            runtime.watch(kind);
         }
+        runtime
     }
 
     /// Works until it is dropped.
-    pub(crate) async fn run(mut self) {
-        let pause = self.clock.real(WATCH_PAUSE);
-        let mut seen = watches::all(&self.client, &self.kinds, pause);
+    pub(super) async fn run(mut self) {
         let mut writes = FuturesUnordered::new();
         loop {
-            while let Some(Some(event)) = seen.next().now_or_never() {
-                self.absorb(event);
+            while let Some(Some(event)) = self.watches.next().now_or_never() {
+                self.on_event(event);
             }
-            self.decide(&mut writes);
+            self.reconcile(&mut writes);
             let wake = self.until_wake();
             tokio::select! {
                 biased;
-                Some(event) = seen.next() => self.absorb(event),
+                Some(event) = self.watches.next() => self.on_event(event),
                 Some(done) = writes.next() => self.finish(done, writes.is_empty()),
                 () = wake => self.schedule.wake(self.clock.now()),
             }
+        }
+    }
+
+    /// Watches a kind, unless it is watched already.
+    fn watch(&mut self, kind: GroupKind) {
+        if !self.kinds.contains(&kind) {
+            let pause = self.clock.real(WATCH_PAUSE);
+            let place = self.kinds.len();
+            let events = watches::watch(&self.client, place, kind.clone(), pause);
+            self.watches.push(events);
+            self.kinds.push(kind);
         }
     }
 
@@ -105,210 +121,156 @@ impl Engine {
         tokio::time::sleep(real).boxed()
     }
 
-    /// Decides for all who ask, as long as there are hands to write.
-    fn decide(&mut self, writes: &mut FuturesUnordered<BoxFuture<'static, Done>>) {
-        while self.unlisted.is_empty() && writes.len() < CONCURRENCY {
-            let Some(key) = self.schedule.next() else {
+    /// Reconciles what is queued, as long as not too many writes are in progress.
+    fn reconcile(&mut self, writes: &mut Writes) {
+        while writes.len() < CONCURRENCY && self.starting.len() < self.controllers.len() {
+            let starting = &self.starting;
+            let Some(key) = self
+                .schedule
+                .next(|key| !starting.contains(&key.controller))
+            else {
                 return;
             };
-            let Some(live) = self.world.get(&key.object) else {
+            let Some(live) = self.cache.get(&key.object) else {
                 continue;
             };
-            let actor = &self.actors[key.actor];
-            let outcome = (actor.decide)(&self.world, live, self.clock.now());
-            self.schedule.decided(&key, outcome.needs, outcome.wake);
-            if !outcome.writes.is_empty() {
-                self.schedule.started(&key);
-                let (client, manager) = (self.client.clone(), actor.manager);
-                writes.push(Box::pin(async move {
-                    let (answers, result) = writer::perform(&client, manager, outcome.writes).await;
-                    Done {
-                        key,
-                        answers,
-                        result,
-                    }
-                }));
+            let controller = &self.controllers[key.controller];
+            // The view is read-only, so that a panic leaves nothing half done.
+            let decide = || (controller.reconcile)(self.cache.world(), live, self.clock.now());
+            let manager = controller.manager;
+            match catch_unwind(AssertUnwindSafe(decide)) {
+                Ok(outcome) => self.carry_out(key, manager, outcome, writes),
+                Err(_) => self.report_panic(&key, manager),
             }
         }
     }
 
-    /// Takes in the end of a key's writes; `last` when no others are under way.
+    /// Writes what was decided, if every kind that the decision needs is synced.
+    fn carry_out(
+        &mut self,
+        key: Key,
+        manager: &'static str,
+        outcome: Outcome,
+        writes: &mut Writes,
+    ) {
+        let Outcome {
+            writes: changes,
+            mut needs,
+            wake,
+        } = outcome;
+        let kinds = needs.iter().map(Need::kind);
+        let unsynced: Vec<GroupKind> = kinds.filter(|kind| !self.cache.is_synced(kind)).collect();
+        let synced = unsynced.is_empty();
+        needs.extend(unsynced.iter().cloned().map(Need::Synced));
+        self.schedule.reconciled(&key, needs, wake);
+        for kind in unsynced {
+            self.watch(kind);
+        }
+        if !synced {
+            return;
+        }
+        if changes.is_empty() {
+            self.schedule.done(&key);
+        } else {
+            self.schedule.started(&key);
+            let client = self.client.clone();
+            writes.push(Box::pin(async move {
+                let (answers, result) = writer::perform(&client, manager, changes).await;
+                Done {
+                    key,
+                    answers,
+                    result,
+                }
+            }));
+        }
+    }
+
+    /// A decision that panics is a bug of ours: it is reported and made again later.
+    fn report_panic(&mut self, key: &Key, manager: &str) {
+        let pause = backoff(ErrorClass::Bug, self.schedule.count_failure(key));
+        tracing::error!(object = %key.object, manager, ?pause, "a controller panicked: this is a bug in capstan, please report it");
+        self.schedule.failed(key, self.clock.now(), pause);
+    }
+
+    /// Takes in the end of a key's writes; `last` when no others are in progress.
     fn finish(&mut self, done: Done, last: bool) {
         for answer in done.answers {
-            self.take(answer);
+            self.merge(answer);
         }
         if last {
-            self.world.forget_buried();
+            self.cache.forget_deleted();
         }
         let Err(error) = done.result else {
             return self.schedule.done(&done.key);
         };
         let class = error.class();
         let gone = matches!(class, ErrorClass::Gone | ErrorClass::Conflict)
-            && self.world.get(&done.key.object).is_none();
+            && self.cache.get(&done.key.object).is_none();
         if gone {
             return self.schedule.done(&done.key);
         }
-        let pause = pause(class, self.schedule.count_failure(&done.key));
+        let pause = backoff(class, self.schedule.count_failure(&done.key));
         tracing::debug!(object = %done.key.object, ?class, %error, ?pause, "a write failed");
         self.schedule.failed(&done.key, self.clock.now(), pause);
     }
 
-    /// Takes in what a watch saw.
-    fn absorb(&mut self, seen: Seen) {
-        match seen.sight {
-            Sight::ListBegins => {
-                let kind = &self.kinds[seen.kind];
-                let known = self.world.ids(&kind.group, &kind.kind);
-                self.missing.insert(seen.kind, known);
-            }
-            Sight::Listed(object) | Sight::Applied(object) => self.take(object),
-            Sight::ListEnds => self.end_list(seen.kind),
-            Sight::Deleted(object) => {
+    /// Takes in what happened to a kind.
+    fn on_event(&mut self, event: KindEvent) {
+        let KindEvent { kind, event } = event;
+        match event {
+            WatchEvent::ListStarted => self.cache.start_list(&self.kinds[kind]),
+            WatchEvent::Listed(object) | WatchEvent::Applied(object) => self.merge(object),
+            WatchEvent::ListEnded | WatchEvent::NotServed => self.end_list(kind),
+            WatchEvent::Deleted(object) => {
                 let live = Live(&object);
-                self.drop_object(&live.id(), live.uid());
+                let id = live.id();
+                if self.cache.remove(&id, live.uid()) {
+                    self.forget(&id);
+                }
             }
-            Sight::Broken(error) => {
-                let kind = &self.kinds[seen.kind].kind;
-                tracing::debug!(kind, %error, "a watch broke");
-                self.unlisted.remove(&seen.kind);
+            WatchEvent::Failed(error) => {
+                let GroupKind { group, kind } = &self.kinds[kind];
+                tracing::debug!(group, kind, error, "a watch failed");
             }
         }
     }
 
-    /// Drops what a complete list did not hold.
+    /// A kind was listed whole, or is not served, so that there are none of it.
     fn end_list(&mut self, kind: usize) {
-        for id in self.missing.remove(&kind).unwrap_or_default() {
-            let uid = self.world.get(&id).map(|live| live.uid().to_owned());
-            self.drop_object(&id, &uid.unwrap_or_default());
+        let kind = self.kinds[kind].clone();
+        let news = !self.cache.is_synced(&kind);
+        for id in self.cache.end_list(&kind) {
+            self.forget(&id);
         }
-        self.unlisted.remove(&kind);
+        if news {
+            self.schedule.synced(kind);
+            let (cache, controllers) = (&self.cache, &self.controllers);
+            let is_synced = |kind| cache.is_synced(kind);
+            self.starting
+                .retain(|place| !controllers[*place].watches.iter().all(is_synced));
+        }
     }
 
-    /// Takes in an object and asks for all whom it concerns.
-    fn take(&mut self, object: Value) {
+    /// Takes in an object and queues it for the controllers that handle it or need it.
+    fn merge(&mut self, object: Value) {
         let id = Live(&object).id();
-        for missing in self.missing.values_mut() {
-            missing.remove(&id);
-        }
-        if !self.world.insert(object) {
+        if !self.cache.insert(object) {
             return;
         }
-        for (actor, player) in self.actors.iter().enumerate() {
-            if (player.plays)(&id) {
-                let object = id.clone();
-                self.schedule.ask(Key { actor, object });
+        for (place, controller) in self.controllers.iter().enumerate() {
+            if (controller.handles)(&id) {
+                self.schedule.enqueue(Key::new(place, &id));
             }
         }
         self.schedule.changed(&id);
     }
 
-    fn drop_object(&mut self, id: &ObjectId, uid: &str) {
-        if !self.world.remove(id, uid) {
-            return;
-        }
-        for actor in 0..self.actors.len() {
-            let object = id.clone();
-            self.schedule
-                .decided(&Key { actor, object }, Vec::new(), None);
+    /// An object was deleted: nobody waits for its sake, and whoever needs it is queued.
+    fn forget(&mut self, id: &ObjectId) {
+        for controller in 0..self.controllers.len() {
+            let key = Key::new(controller, id);
+            self.schedule.reconciled(&key, Vec::new(), None);
         }
         self.schedule.changed(id);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use std::sync::Mutex;
-
-    use jiff::Timestamp;
-    use serde_json::json;
-    use tokio::time::Instant;
-
-    use super::super::writer::{perform, resource};
-    use super::*;
-    use crate::adapters::sim::api::Server;
-    use crate::adapters::sim::clock::SimClock;
-    use crate::reconcile::outcome::{Outcome, Write};
-
-    fn config_map(name: &str) -> Value {
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}})
-    }
-
-    /// When an actor looked at a ConfigMap within `seconds` outside, in milliseconds there, when each
-    /// look comes to `outcome` and the cluster's time passes `speed` times faster.
-    async fn looks(
-        seconds: u64,
-        speed: u32,
-        outcome: impl Fn(Timestamp) -> Outcome + Send + 'static,
-    ) -> Vec<u128> {
-        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, speed));
-        let client = Server::new(Arc::clone(&clock)).client("default");
-        let one = vec![Write::Apply(config_map("one"))];
-        perform(&client, "somebody", one).await.1.unwrap();
-        let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
-        let seen = Arc::clone(&times);
-        let actor = Actor {
-            manager: "actor",
-            plays: |id| id.name == "one",
-            decide: Box::new(move |_, _, now| {
-                seen.lock().unwrap().push(start.elapsed().as_millis());
-                outcome(now)
-            }),
-        };
-        let kinds = vec![resource("", "v1", "ConfigMap")];
-        let engine = Engine::new(client, clock, kinds, vec![actor]);
-        let limit = Duration::from_secs(seconds);
-        assert!(tokio::time::timeout(limit, engine.run()).await.is_err());
-        let times = times.lock().unwrap();
-        times.clone()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_object_is_looked_at_again_when_it_asked_to_be() {
-        let tomorrow = |now: Timestamp| Outcome {
-            wake: now.checked_add(Duration::from_secs(24 * 3600)).ok(),
-            ..Outcome::rest()
-        };
-        let day = 24 * 3600 * 1000;
-        assert_eq!(looks(200_000, 1, tomorrow).await, [0, day, 2 * day]);
-        assert_eq!(
-            looks(200, 1000, tomorrow).await,
-            [0, day / 1000, 2 * day / 1000]
-        );
-        assert_eq!(looks(200_000, 1, |_| Outcome::rest()).await, [0]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_write_that_fails_is_tried_again_after_longer_and_longer_pauses() {
-        let lost = || Outcome {
-            writes: vec![Write::Apply(
-                json!({"apiVersion": "no.dev/v1", "kind": "Such",
-                "metadata": {"name": "thing", "namespace": "default"}}),
-            )],
-            ..Outcome::rest()
-        };
-        let looks = looks(150, 1, move |_| lost()).await;
-        assert_eq!(
-            looks,
-            [0, 2, 6, 14, 30, 62, 122].map(|second| second * 1000)
-        );
-    }
-    #[tokio::test(start_paused = true)]
-    async fn a_broken_watch_rests_for_a_second_in_the_cluster() {
-        let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
-        let asked = Arc::clone(&times);
-        let away = tower::service_fn(move |_: http::Request<kube::client::Body>| {
-            asked.lock().unwrap().push(start.elapsed().as_millis());
-            let answer = http::Response::builder().status(503);
-            std::future::ready(answer.body(kube::client::Body::empty()))
-        });
-        let clock = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 10));
-        let kinds = vec![resource("", "v1", "ConfigMap")];
-        let engine = Engine::new(Client::new(away, "default"), clock, kinds, Vec::new());
-        let limit = Duration::from_millis(350);
-        assert!(tokio::time::timeout(limit, engine.run()).await.is_err());
-        assert_eq!(*times.lock().unwrap(), [0, 100, 200, 300]);
     }
 }
