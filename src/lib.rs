@@ -19,11 +19,12 @@
 //! - [`rules`]: what must hold before anything is applied.
 //! - [`health`]: what a live object says of itself.
 //! - [`plan`]: what to do, which step may start, how far it has come, and what blocks what is there.
+//! - [`reconcile`]: what our controllers decide about one object.
 //! - [`compile`]: the front door of all these: a tree to objects, graph and findings.
 //!
 //! Rooms with effects.
 //!
-//! - [`adapters`]: git, the cluster, checks, and the simulated cluster with simulated Azure.
+//! - [`adapters`]: git, the cluster and the runtime of controllers, checks, and the simulated cluster with simulated Azure.
 //! - [`daemon`]: the loop that routes between them.
 //! - [`settings`]: flags, environment and file, resolved once.
 //! - [`cli`]: the commands.
@@ -40,6 +41,7 @@ pub mod health;
 pub mod model;
 pub mod overlay;
 pub mod plan;
+pub mod reconcile;
 pub mod rules;
 pub mod schema;
 pub mod settings;

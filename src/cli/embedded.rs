@@ -13,19 +13,19 @@ use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
+use crate::adapters::azure_sim as actors;
 use crate::adapters::azure_sim::crds::foreign;
-use crate::adapters::azure_sim::{self as actors, Actors};
 use crate::adapters::kubernetes::Target;
+use crate::adapters::kubernetes::controller::{self, Running};
 use crate::api::crds::crds;
 use crate::graph::{Graph, Place};
 use crate::model::{Clock, ObjectId};
-use kube_sim::Server;
-use kube_sim::SimClock;
+use kube_sim::{Server, SimClock};
 
 /// A running simulation; it ends when this is dropped.
 pub(super) struct Embedded {
     pub(super) target: Target,
-    _actors: Actors,
+    _actors: Running,
 }
 
 impl Embedded {
@@ -56,7 +56,8 @@ impl Embedded {
             let id = ObjectId::new("apiextensions.k8s.io", "CustomResourceDefinition", "", name);
             apply(&client, "customresourcedefinitions", "v1", &id, &crd).await?;
         }
-        let actors = actors::spawn(client.clone(), Arc::clone(&clock), options);
+        let actors = actors::controllers(&options);
+        let actors = controller::spawn(client.clone(), Arc::clone(&clock), actors);
         Ok(Self {
             target: Target { client, clock },
             _actors: actors,

@@ -42,12 +42,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Modules whose files stand with the simulator's suite.
-const SHARED: [&str; 4] = [
-    "difference",
-    "kubernetes",
-    "random",
-    "servers",
-];
+const SHARED: [&str; 4] = ["difference", "kubernetes", "random", "servers"];
 
 #[test]
 fn every_file_here_is_a_module() {

@@ -1,43 +1,25 @@
 //! Small controllers that play the systems around us: Cluster API, Azure Service Operator with Azure
 //! behind it, and the ARO provider's controllers.
 //!
-//! In: a Kubernetes client, a clock and what should fail. Out: writes to that API, as the real
-//! controllers would make them and about as long after one another. They speak only Kubernetes, so
-//! they run on the in-process API and on a real API server alike. They do not know whose objects they
-//! play for.
+//! In: what should fail. Out: controllers as values, which decide what the real ones would write, and
+//! about as long after one another. They speak only Kubernetes, so they run on the in-process API and
+//! on a real API server alike. They do not know who runs them.
 
-mod aro;
 mod aso;
 mod capi;
 mod clock;
-mod conditions;
 pub mod crds;
-mod engine;
-mod error;
-mod links;
+mod failure;
+mod kinds;
 #[cfg(test)]
-mod manifests;
-mod outcome;
-mod schedule;
-#[cfg(test)]
-mod stage;
-mod watches;
-#[cfg(test)]
-mod whole;
-mod world;
-mod writer;
+mod tests;
 
-use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Client;
-use kube::api::ApiResource;
-use tokio::task::JoinHandle;
+pub use failure::{BadFailure, Failure};
 
-use crate::api::kinds::KINDS;
 use crate::api::timeline;
-use crate::model::Clock;
+use crate::reconcile::{self, controller::Controller, world::GroupKind};
 
 /// Which systems are played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,57 +32,7 @@ pub enum Role {
     Aro,
 }
 
-/// An Azure resource that will fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// Its kind.
-    pub kind: String,
-    /// Its namespace; any when absent.
-    pub namespace: Option<String>,
-    /// Its name.
-    pub name: String,
-    /// The reason it ends with: an error code of Azure or a reason of ASO.
-    pub reason: String,
-}
-
-/// A failure that is not written `Kind/name=Reason` or `Kind/namespace/name=Reason`.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("`{0}` is not written Kind/name=Reason or Kind/namespace/name=Reason")]
-pub struct BadFailure(String);
-
-impl FromStr for Failure {
-    type Err = BadFailure;
-
-    fn from_str(text: &str) -> Result<Self, BadFailure> {
-        let bad = || BadFailure(text.to_owned());
-        let (object, reason) = text.split_once('=').ok_or_else(bad)?;
-        let parts: Vec<&str> = object.split('/').collect();
-        let (kind, namespace, name) = match parts.as_slice() {
-            [kind, name] => (kind, None, name),
-            [kind, namespace, name] => (kind, Some((*namespace).to_owned()), name),
-            _ => return Err(bad()),
-        };
-        if [*kind, *name].contains(&"") || !is_reason(reason) {
-            return Err(bad());
-        }
-        Ok(Self {
-            kind: (*kind).to_owned(),
-            namespace,
-            name: (*name).to_owned(),
-            reason: reason.to_owned(),
-        })
-    }
-}
-
-/// Whether Kubernetes takes the word as the reason of a condition.
-fn is_reason(word: &str) -> bool {
-    let inner = |c: char| c.is_ascii_alphanumeric() || "_,:".contains(c);
-    word.starts_with(|c: char| c.is_ascii_alphabetic())
-        && word.chars().all(inner)
-        && !word.ends_with([',', ':'])
-}
-
-/// How the play goes.
+/// Who plays, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Who plays.
@@ -110,90 +42,29 @@ pub struct Options {
     pub settle: Duration,
     /// What fails.
     pub failures: Vec<Failure>,
-    /// The kinds to watch, each at a version the cluster serves.
-    pub kinds: Vec<ApiResource>,
+    /// What is watched, in this order.
+    pub kinds: Vec<GroupKind>,
 }
 
-/// Everybody plays, nothing fails, and the cluster serves the newest versions.
+/// Everybody plays and nothing fails.
 impl Default for Options {
     fn default() -> Self {
         Self {
             roles: vec![Role::Aso, Role::Capi, Role::Aro],
             settle: timeline::SETTLE,
             failures: Vec::new(),
-            kinds: newest(),
+            kinds: kinds::all(),
         }
     }
 }
 
-/// Every kind the actors look at, at its newest version.
+/// The controllers that play.
 #[must_use]
-pub fn newest() -> Vec<ApiResource> {
-    let core = ["ConfigMap", "Secret"].map(|kind| writer::resource("", "v1", kind));
-    let custom = KINDS.iter().filter_map(|kind| {
-        let version = kind.versions.last()?;
-        Some(writer::resource(kind.group, version, kind.kind))
+pub fn controllers(options: &Options) -> Vec<Controller> {
+    let controllers = options.roles.iter().flat_map(|role| match role {
+        Role::Aso => aso::controllers(&options.failures, &options.kinds),
+        Role::Capi => capi::controllers(&options.kinds),
+        Role::Aro => reconcile::aro(options.settle),
     });
-    core.into_iter().chain(custom).collect()
-}
-
-/// The actors at work; dropping it stops them.
-#[derive(Debug)]
-pub struct Actors(JoinHandle<()>);
-
-impl Drop for Actors {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-/// Lets the actors play on the cluster behind `client` until the result is dropped.
-#[must_use]
-pub fn spawn(client: Client, clock: Arc<dyn Clock>, options: Options) -> Actors {
-    let actors = options.roles.iter().flat_map(|role| match role {
-        Role::Aso => aso::actors(&options.failures),
-        Role::Capi => capi::actors(),
-        Role::Aro => aro::actors(options.settle),
-    });
-    let actors = actors.collect();
-    let engine = engine::Engine::new(client, clock, options.kinds, actors);
-    Actors(tokio::spawn(engine.run()))
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn failures_are_read_with_and_without_namespace() {
-        let failure: Failure = "Vault/kv=SkuNotAvailable".parse().unwrap();
-        assert_eq!((failure.namespace, failure.name.as_str()), (None, "kv"));
-        let failure: Failure = "Vault/clusters/kv=Conflict".parse().unwrap();
-        assert_eq!(failure.namespace.as_deref(), Some("clusters"));
-        for bad in [
-            "Vault",
-            "Vault/kv",
-            "Vault=Conflict",
-            "/kv=Conflict",
-            "Vault/kv=",
-            "Vault/kv=not-a-reason",
-            "a/b/c/d=e",
-        ] {
-            assert_eq!(
-                bad.parse::<Failure>(),
-                Err(BadFailure(bad.to_owned())),
-                "{bad}"
-            );
-        }
-    }
-
-    #[test]
-    fn every_known_kind_is_watched_once() {
-        let mut plurals: Vec<String> = newest().into_iter().map(|kind| kind.plural).collect();
-        assert_eq!(plurals.len(), KINDS.len() + 2);
-        plurals.sort();
-        plurals.dedup();
-        assert_eq!(plurals.len(), KINDS.len() + 2);
-    }
+    controllers.collect()
 }

@@ -16,6 +16,7 @@
 
 mod compare;
 mod connect;
+pub mod controller;
 mod discovery;
 mod embedded;
 mod error;

@@ -239,7 +239,7 @@ fn cause(error: &watcher::Error) -> Option<&kube::Error> {
 }
 
 /// Whether nothing is at the address of the kind.
-fn is_missing(error: &watcher::Error) -> bool {
+pub(super) fn is_missing(error: &watcher::Error) -> bool {
     matches!(cause(error), Some(kube::Error::Api(status)) if status.code == 404)
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use capstan::adapters::azure_sim as actors;
 use capstan::adapters::azure_sim::crds::foreign;
-use capstan::adapters::azure_sim::{self as actors, Actors};
+use capstan::adapters::kubernetes::controller::{self, Running};
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
 use capstan::compile::{Compiled, compile};
 use capstan::model::{Clock, ObjectId};
@@ -29,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 pub(super) struct Fixture {
     pub(super) server: Server,
     pub(super) clock: Arc<dyn Clock>,
-    actors: Option<Actors>,
+    actors: Option<Running>,
 }
 
 impl Fixture {
@@ -55,8 +56,8 @@ impl Fixture {
         for crd in foreign().into_iter().chain(capstan::api::crds::crds()) {
             fixture.apply("somebody", &crd).await;
         }
-        let options = actors::Options::default();
-        let actors = actors::spawn(fixture.client(), Arc::clone(&fixture.clock), options);
+        let actors = actors::controllers(&actors::Options::default());
+        let actors = controller::spawn(fixture.client(), Arc::clone(&fixture.clock), actors);
         fixture.actors = Some(actors);
         fixture
     }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use capstan::adapters::azure_sim as actors;
 use capstan::adapters::azure_sim::crds::foreign;
-use capstan::adapters::azure_sim::{self as actors, Actors};
+use capstan::adapters::kubernetes::controller::{self, Running};
 use capstan::adapters::kubernetes::{Access, connect};
 use capstan::daemon::wall_time;
 use capstan::model::{CheckState, Clock};
@@ -30,7 +31,7 @@ pub(super) struct Management {
     pub(super) kubeconfig: PathBuf,
     pub(super) client: Client,
     pub(super) runtime: Runtime,
-    _actors: Actors,
+    _actors: Running,
     /// The simulator, unless it is a real one.
     pub(super) server: Option<kube_sim::Server>,
     _dir: TempDir,
@@ -89,7 +90,7 @@ impl Management {
             )
             .await;
             apply(&client, &identity(&json!({}))).await;
-            let actors = actors::spawn(client.clone(), clock, options);
+            let actors = controller::spawn(client.clone(), clock, actors::controllers(&options));
             (client, actors)
         });
         Self {

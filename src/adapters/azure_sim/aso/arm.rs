@@ -5,12 +5,12 @@
 
 use sha2::{Digest, Sha256};
 
-use super::super::world::World;
 use super::gate;
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::api::labels::{CLUSTER_NAME, RESOURCE_ID};
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::reconcile::world::World;
 
 /// The subscription of a resource that belongs to no control plane.
 const NO_SUBSCRIPTION: &str = "00000000-0000-0000-0000-000000000000";
@@ -45,7 +45,7 @@ const TYPES: &[(&str, &str)] = &[
 ];
 
 /// The ARM id of a resource: the one it has, else below its owner's.
-pub(super) fn id(world: &World, live: Live<'_>) -> String {
+pub(super) fn id(world: World<'_>, live: Live<'_>) -> String {
     let held = live.annotation(RESOURCE_ID);
     if !held.is_empty() {
         return held.to_owned();
@@ -68,9 +68,9 @@ fn azure_name(live: Live<'_>) -> String {
 }
 
 /// The ARM id a resource stands below.
-fn owner(world: &World, live: Live<'_>) -> String {
+fn owner(world: World<'_>, live: Live<'_>) -> String {
     let named = live.text(&["spec", "owner", "armId"]);
-    let owner = gate::owner(live).and_then(|id| world.get(&id));
+    let owner = gate::owner(live).and_then(|id| world.get(&id).present());
     match (named, owner) {
         ("", Some(owner)) => id(world, owner),
         ("", None) => format!("/subscriptions/{}", subscription(world, live)),
@@ -80,18 +80,18 @@ fn owner(world: &World, live: Live<'_>) -> String {
 
 /// The subscription of the control plane that the resource's cluster has. ASO would take it from a
 /// credential, whose content is none of ours.
-fn subscription<'a>(world: &'a World, live: Live<'_>) -> &'a str {
+fn subscription<'a>(world: World<'a>, live: Live<'_>) -> &'a str {
     let namespace = live.namespace();
     let owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
     let mut clusters = owners.filter_map(|owner| {
         let name = owner.text(&["name"]);
         let id = ObjectId::new(INFRASTRUCTURE, owner.kind(), namespace, name);
-        world.get(&id)
+        world.get(&id).present()
     });
     let cluster = clusters.next().map(|owner| owner.label(CLUSTER_NAME));
     let plane = cluster.and_then(|name| {
         let id = ObjectId::new(CONTROL_PLANE, "AROControlPlane", namespace, name);
-        world.get(&id)
+        world.get(&id).present()
     });
     let said = plane.map_or("", |plane| plane.text(&["spec", "subscriptionID"]));
     if said.is_empty() {

@@ -5,24 +5,25 @@
 
 use jiff::Timestamp;
 
-use super::super::conditions::Word;
-use super::super::outcome::{Outcome, release};
-use super::super::world::World;
 use super::marks::{Marks, Operation};
-use super::{Policy, gate, policy, status};
+use super::policy::{Policy, policy};
+use super::{gate, status};
 use crate::api::labels::{ASO_FINALIZER, RESOURCE_ID};
 use crate::api::{aso, timeline};
 use crate::health::Live;
+use crate::reconcile::conditions::NewCondition;
+use crate::reconcile::outcome::{Outcome, release};
+use crate::reconcile::world::World;
 
 /// What to do next.
-pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
-    let mut outcome = Outcome::rest();
+pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
+    let mut outcome = Outcome::default();
     let finalizers = live.list(&["metadata", "finalizers"]);
     if !finalizers.iter().any(|held| held == ASO_FINALIZER) {
         return outcome;
     }
     let owner = gate::owner(live);
-    let orphaned = owner.as_ref().is_some_and(|id| world.get(id).is_none());
+    let orphaned = owner.as_ref().is_some_and(|id| world.get(id).is_absent());
     if orphaned || nothing_to_delete(live) {
         outcome.write(release(live));
         return outcome;
@@ -38,8 +39,9 @@ pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
     }
     outcome.wake_at(due);
     outcome.maybe(Marks::of(live).kept_owners().operation(operation).write());
-    let word = Word::no(aso::DELETING, "The resource is being deleted").severe(aso::INFO);
-    outcome.maybe(status::says(live, now, word, Some("Deleting")));
+    let condition =
+        NewCondition::no(aso::DELETING, "The resource is being deleted").severe(aso::INFO);
+    outcome.maybe(status::says(live, now, condition, Some("Deleting")));
     outcome
 }
 

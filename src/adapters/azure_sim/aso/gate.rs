@@ -5,12 +5,12 @@
 
 use serde_json::{Value, json};
 
-use super::super::outcome::Need;
-use super::super::world::World;
 use crate::api::aso;
 use crate::api::kinds::{NETWORK, RED_HAT_OPENSHIFT, RESOURCES};
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::reconcile::outcome::Need;
+use crate::reconcile::world::World;
 
 /// The reasons this gate gives.
 pub(super) const REASONS: &[&str] = &[
@@ -30,7 +30,7 @@ pub(super) struct Gate {
 }
 
 /// Looks at everything the resource waits for.
-pub(super) fn look(world: &World, live: Live<'_>) -> Gate {
+pub(super) fn look(world: World<'_>, live: Live<'_>) -> Gate {
     let owner = owner(live);
     let mut gate = Gate {
         needs: Vec::new(),
@@ -59,8 +59,11 @@ pub(super) fn look(world: &World, live: Live<'_>) -> Gate {
 }
 
 impl Gate {
-    fn await_ready(&mut self, world: &World, id: ObjectId, reason: &'static str, what: &str) {
-        let ready = world.get(&id).is_some_and(|live| live.holds(aso::READY));
+    fn await_ready(&mut self, world: World<'_>, id: ObjectId, reason: &'static str, what: &str) {
+        let ready = world
+            .get(&id)
+            .present()
+            .is_some_and(|live| live.holds(aso::READY));
         if !ready && self.blocked.is_none() {
             let message = format!("The {what} \"{}/{}\" is not ready", id.kind, id.name);
             self.blocked = Some((reason, message));
@@ -68,8 +71,11 @@ impl Gate {
         self.needs.push(Need::Object(id));
     }
 
-    fn await_value(&mut self, world: &World, id: ObjectId, key: &str) {
-        let held = world.get(&id).and_then(|live| live.at(&["data", key]));
+    fn await_value(&mut self, world: World<'_>, id: ObjectId, key: &str) {
+        let held = world
+            .get(&id)
+            .present()
+            .and_then(|live| live.at(&["data", key]));
         if held.is_none() && self.blocked.is_none() {
             let message = format!("ConfigMap \"{}\" has no value \"{key}\" yet", id.name);
             self.blocked = Some((aso::CONFIG_MAP_NOT_FOUND, message));
@@ -102,8 +108,8 @@ fn usual_owner(kind: &str) -> (&'static str, &'static str) {
     }
 }
 
-fn reference_to(world: &World, id: &ObjectId) -> Option<Value> {
-    let owner = world.get(id)?;
+fn reference_to(world: World<'_>, id: &ObjectId) -> Option<Value> {
+    let owner = world.get(id).present()?;
     Some(json!({
         "apiVersion": owner.text(&["apiVersion"]),
         "kind": owner.kind(),

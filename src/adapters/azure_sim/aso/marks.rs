@@ -6,9 +6,9 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::super::outcome::{Write, covers, same};
 use crate::api::labels::{ASO_FINALIZER, RESOURCE_ID};
 use crate::health::Live;
+use crate::reconcile::outcome::{Write, covers, patch_of};
 
 /// Where ASO keeps what it needs to go on with an operation after a restart.
 const POLLER: &str = "serviceoperator.azure.com/poller-resume-token";
@@ -107,7 +107,7 @@ impl<'a> Marks<'a> {
             let text = format!("{}/{}", operation.about, operation.start);
             annotations.insert(POLLER.to_owned(), json!(text));
         }
-        let mut patch = same(self.live);
+        let mut patch = patch_of(self.live);
         patch["metadata"]["finalizers"] = json!([ASO_FINALIZER]);
         // The server keeps no empty map: with one the marks would never be held.
         if !annotations.is_empty() {

@@ -10,6 +10,7 @@ mod deletion;
 mod gate;
 mod marks;
 mod outputs;
+mod policy;
 mod status;
 
 #[cfg(test)]
@@ -17,15 +18,17 @@ mod tests;
 
 use jiff::Timestamp;
 
-use super::Failure;
-use super::conditions::Word;
-use super::outcome::{Actor, Outcome};
-use super::world::World;
-use crate::api::labels::{RECONCILE_POLICY, RESOURCE_ID};
+use super::failure::Failure;
+use crate::api::labels::RESOURCE_ID;
 use crate::api::{aso, kinds, timeline};
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::reconcile::conditions::NewCondition;
+use crate::reconcile::controller::Controller;
+use crate::reconcile::outcome::Outcome;
+use crate::reconcile::world::{GroupKind, World};
 use marks::{Marks, Operation};
+use policy::{Policy, policy};
 
 /// ASO's field manager.
 const MANAGER: &str = "azureserviceoperator-controller";
@@ -33,23 +36,24 @@ const MANAGER: &str = "azureserviceoperator-controller";
 const AT_WORK: &str = "The resource is in the process of being reconciled by the operator";
 
 /// The one controller that looks after every kind.
-pub(super) fn actors(failures: &[Failure]) -> Vec<Actor> {
+pub(super) fn controllers(failures: &[Failure], kinds: &[GroupKind]) -> Vec<Controller> {
     let failures = failures.to_vec();
-    vec![Actor {
+    vec![Controller {
         manager: MANAGER,
-        plays: |id: &ObjectId| kinds::is_aso(&id.group),
-        decide: Box::new(move |world, live, now| decide(world, live, now, &failures)),
+        watches: kinds.to_vec(),
+        handles: |id: &ObjectId| kinds::is_aso(&id.group),
+        reconcile: Box::new(move |world, live, now| reconcile(world, live, now, &failures)),
     }]
 }
 
-fn decide(world: &World, live: Live<'_>, now: Timestamp, failures: &[Failure]) -> Outcome {
+fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp, failures: &[Failure]) -> Outcome {
     if live.is_deleting() {
-        return deletion::decide(world, live, now);
+        return deletion::reconcile(world, live, now);
     }
     let failure = failures.iter().find(|failure| hits(failure, live));
     match Operation::of(live) {
         Some(operation) if operation.is_about(live) => run(world, live, now, &operation, failure),
-        _ if is_settled(live, failure) => Outcome::rest(),
+        _ if is_settled(live, failure) => Outcome::default(),
         _ => begin(world, live, now),
     }
 }
@@ -61,8 +65,8 @@ fn hits(failure: &Failure, live: Live<'_>) -> bool {
         && elsewhere.is_none_or(|namespace| namespace == live.namespace())
 }
 
-/// Whether ASO has said its last word about this spec: it succeeded, or Azure refused it. Waiting for
-/// something else is no last word.
+/// Whether ASO has said its last condition about this spec: it succeeded, or Azure refused it. Waiting for
+/// something else is no last condition.
 fn is_settled(live: Live<'_>, failure: Option<&Failure>) -> bool {
     let Some(ready) = live.condition(aso::READY).filter(|c| live.is_current(*c)) else {
         return false;
@@ -75,16 +79,16 @@ fn is_settled(live: Live<'_>, failure: Option<&Failure>) -> bool {
 }
 
 /// Starts work in Azure, or says what it waits for.
-fn begin(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
+fn begin(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
     let gate = gate::look(world, live);
     let mut outcome = Outcome {
         needs: gate.needs,
-        ..Outcome::rest()
+        ..Outcome::default()
     };
     if let Some((reason, message)) = gate.blocked {
-        let word = Word::no(reason, message).severe(aso::WARNING);
+        let condition = NewCondition::no(reason, message).severe(aso::WARNING);
         outcome.maybe(Marks::of(live).kept_owners().write());
-        outcome.maybe(status::says(live, now, word, None));
+        outcome.maybe(status::says(live, now, condition, None));
         return outcome;
     }
     if status::is_broken(live) {
@@ -97,32 +101,43 @@ fn begin(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
         .owned_by(gate.owner)
         .id(arm::id(world, live));
     outcome.maybe(marks.operation(operation).write());
-    let word = Word::no(aso::RECONCILING, AT_WORK).severe(aso::INFO);
-    outcome.maybe(status::says(live, now, word, Some(status::starting(live))));
+    let condition = NewCondition::no(aso::RECONCILING, AT_WORK).severe(aso::INFO);
+    outcome.maybe(status::says(
+        live,
+        now,
+        condition,
+        Some(status::starting(live)),
+    ));
     outcome
 }
 
 /// Goes on with the work in Azure until its time is over.
 fn run(
-    world: &World,
+    world: World<'_>,
     live: Live<'_>,
     now: Timestamp,
     operation: &Operation,
     failure: Option<&Failure>,
 ) -> Outcome {
-    let mut outcome = Outcome::rest();
+    let mut outcome = Outcome::default();
     let due = due(live, operation, failure);
     if now < due {
-        let word = Word::no(aso::RECONCILING, AT_WORK).severe(aso::INFO);
-        outcome.maybe(status::says(live, now, word, Some(status::starting(live))));
+        let condition = NewCondition::no(aso::RECONCILING, AT_WORK).severe(aso::INFO);
+        outcome.maybe(status::says(
+            live,
+            now,
+            condition,
+            Some(status::starting(live)),
+        ));
         outcome.wake_at(due);
         return outcome;
     }
     match failure {
         Some(failure) => {
             let message = format!("Azure refused the request: {}", failure.reason);
-            let word = Word::no(&failure.reason, message).severe(aso::severity(&failure.reason));
-            outcome.maybe(status::says(live, now, word, Some("Failed")));
+            let condition =
+                NewCondition::no(&failure.reason, message).severe(aso::severity(&failure.reason));
+            outcome.maybe(status::says(live, now, condition, Some("Failed")));
         }
         None => {
             outcome.writes.extend(outputs::writes(live));
@@ -144,24 +159,4 @@ fn due(live: Live<'_>, operation: &Operation, failure: Option<&Failure>) -> Time
     };
     let time = if failure.is_some() { whole / 2 } else { whole };
     operation.start.checked_add(time).unwrap_or(Timestamp::MAX)
-}
-
-/// What ASO may do to Azure for one resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Policy {
-    /// Anything.
-    Manage,
-    /// Only look.
-    Skip,
-    /// Anything but delete.
-    Detach,
-}
-
-/// The policy the resource asks for; a word ASO does not know counts as none.
-fn policy(live: Live<'_>) -> Policy {
-    match live.annotation(RECONCILE_POLICY) {
-        "skip" => Policy::Skip,
-        "detach-on-delete" => Policy::Detach,
-        _ => Policy::Manage,
-    }
 }

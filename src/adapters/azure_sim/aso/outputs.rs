@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use k8s_openapi::ByteString;
 use serde_json::{Map, Value, json};
 
-use super::super::outcome::Write;
 use super::arm::uuid;
 use crate::api::labels::RESOURCE_ID;
 use crate::health::Live;
+use crate::reconcile::outcome::Write;
 
 /// The longest domain prefix the service gives (facts/aro-rules.md §2.2).
 const LONGEST_PREFIX: usize = 15;

@@ -5,12 +5,12 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::conditions::{Conditions, Word};
-use super::super::outcome::{self, Write};
 use super::outputs;
 use crate::api::aso;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::health::Live;
+use crate::reconcile::conditions::{Conditions, NewCondition};
+use crate::reconcile::outcome::{self, Write};
 
 /// Where ARO HCP reports how far it is (facts/aro-rules.md §2.5).
 const STATE: &[&str] = &["status", "properties", "provisioningState"];
@@ -26,9 +26,9 @@ pub(super) fn is_broken(live: Live<'_>) -> bool {
 }
 
 /// What Azure answers to an update of a broken cluster.
-pub(super) fn refuse_update(live: Live<'_>) -> Word {
+pub(super) fn refuse_update(live: Live<'_>) -> NewCondition {
     let message = format!("Cluster '{}' {}", live.name(), aso::IN_STATE_ERROR);
-    Word::no(aso::INVALID_REQUEST_CONTENT, message).severe(aso::ERROR)
+    NewCondition::no(aso::INVALID_REQUEST_CONTENT, message).severe(aso::ERROR)
 }
 
 /// The provisioning state at the start of an operation.
@@ -40,11 +40,11 @@ pub(super) fn starting(live: Live<'_>) -> &'static str {
     }
 }
 
-/// Says `word`, and for ARO HCP this provisioning state.
+/// Says `condition`, and for ARO HCP this provisioning state.
 pub(super) fn says(
     live: Live<'_>,
     now: Timestamp,
-    word: Word,
+    condition: NewCondition,
     state: Option<&str>,
 ) -> Option<Write> {
     let held = live.at(&["status"]).filter(|status| status.is_object());
@@ -55,7 +55,7 @@ pub(super) fn says(
             json!({"properties": {"provisioningState": state}}),
         );
     }
-    outcome::status(live, with_condition(live, now, status, word))
+    outcome::status(live, with_condition(live, now, status, condition))
 }
 
 /// Says that it succeeded, with all that Azure reports of it.
@@ -65,13 +65,18 @@ pub(super) fn succeeds(live: Live<'_>, now: Timestamp, id: &str) -> Option<Write
     let name = id.rsplit('/').next().unwrap_or_default();
     merge(&mut status, json!({"id": id, "name": name}));
     merge(&mut status, outputs::reported(live, id));
-    let word = Word::yes(aso::SUCCEEDED, "");
-    outcome::status(live, with_condition(live, now, status, word))
+    let condition = NewCondition::yes(aso::SUCCEEDED, "");
+    outcome::status(live, with_condition(live, now, status, condition))
 }
 
-fn with_condition(live: Live<'_>, now: Timestamp, mut status: Value, word: Word) -> Value {
+fn with_condition(
+    live: Live<'_>,
+    now: Timestamp,
+    mut status: Value,
+    condition: NewCondition,
+) -> Value {
     let mut conditions = Conditions::of(live, now);
-    conditions.set(aso::READY, word);
+    conditions.set(aso::READY, condition);
     merge(&mut status, json!({"conditions": conditions.into_value()}));
     status
 }

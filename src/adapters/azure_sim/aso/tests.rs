@@ -4,17 +4,17 @@
 
 use serde_json::{Value, json};
 
-use super::super::stage::Stage;
 use super::*;
 use crate::api::aso as words;
 use crate::model::HealthState;
+use crate::reconcile::fixture::Fixture;
 
-fn stage(failures: &[&str]) -> Stage {
+fn fixture(failures: &[&str]) -> Fixture {
     let failures: Vec<Failure> = failures
         .iter()
         .map(|f| f.parse().expect("a failure"))
         .collect();
-    Stage::new(actors(&failures))
+    Fixture::new(controllers(&failures, &[]))
 }
 
 fn resource(api: &str, kind: &str, name: &str, spec: Value) -> Value {
@@ -59,27 +59,27 @@ fn cluster() -> Value {
 }
 
 /// A status field, as text.
-fn status(stage: &Stage, kind: &str, name: &str, path: &[&str]) -> String {
-    let object = stage.live(kind, name).unwrap_or_default();
+fn status(fixture: &Fixture, kind: &str, name: &str, path: &[&str]) -> String {
+    let object = fixture.live(kind, name).unwrap_or_default();
     Live(&object).text(&[&["status"], path].concat()).to_owned()
 }
 
 #[test]
 fn a_resource_is_ready_after_its_time_and_not_before() {
-    let mut stage = stage(&[]);
-    stage.put(group());
-    stage.run_to(5);
-    let ready = stage.ready("ResourceGroup", "rg");
+    let mut fixture = fixture(&[]);
+    fixture.put(group());
+    fixture.run_to(5);
+    let ready = fixture.ready("ResourceGroup", "rg");
     assert_eq!(
         ready,
         (words::RECONCILING.to_owned(), words::INFO.to_owned())
     );
-    stage.run_to(6);
+    fixture.run_to(6);
     assert_eq!(
-        stage.ready("ResourceGroup", "rg"),
+        fixture.ready("ResourceGroup", "rg"),
         (words::SUCCEEDED.to_owned(), String::new())
     );
-    let object = stage.live("ResourceGroup", "rg").unwrap_or_default();
+    let object = fixture.live("ResourceGroup", "rg").unwrap_or_default();
     assert_eq!(
         Live(&object).annotation("serviceoperator.azure.com/poller-resume-token"),
         ""
@@ -93,25 +93,25 @@ fn a_resource_is_ready_after_its_time_and_not_before() {
 
 #[test]
 fn a_resource_waits_for_its_owner_to_be_ready() {
-    let mut stage = stage(&[]);
-    stage.put(network("vnet"));
-    stage.run_to(10);
+    let mut fixture = fixture(&[]);
+    fixture.put(network("vnet"));
+    fixture.run_to(10);
     assert_eq!(
-        stage.ready("VirtualNetwork", "vnet"),
+        fixture.ready("VirtualNetwork", "vnet"),
         (
             words::WAITING_FOR_OWNER.to_owned(),
             words::WARNING.to_owned()
         )
     );
-    stage.put(group());
-    stage.run_to(31);
+    fixture.put(group());
+    fixture.run_to(31);
     assert_eq!(
-        stage.health("VirtualNetwork", "vnet").state,
+        fixture.health("VirtualNetwork", "vnet").state,
         HealthState::Progressing
     );
-    stage.run_to(32);
-    assert!(stage.health("VirtualNetwork", "vnet").is_ready());
-    let object = stage.live("VirtualNetwork", "vnet").unwrap_or_default();
+    fixture.run_to(32);
+    assert!(fixture.health("VirtualNetwork", "vnet").is_ready());
+    let object = fixture.live("VirtualNetwork", "vnet").unwrap_or_default();
     let owner = &object["metadata"]["ownerReferences"][0];
     assert_eq!(
         (&owner["kind"], &owner["name"]),
@@ -121,7 +121,7 @@ fn a_resource_waits_for_its_owner_to_be_ready() {
 
 #[test]
 fn references_and_config_maps_are_waited_for() {
-    let mut stage = stage(&[]);
+    let mut fixture = fixture(&[]);
     let reference =
         json!({"group": "network.azure.com", "kind": "VirtualNetwork", "name": "other"});
     let mut referring = network("vnet");
@@ -129,37 +129,37 @@ fn references_and_config_maps_are_waited_for() {
     let assignment = json!({"owner": {"group": "resources.azure.com", "kind": "ResourceGroup", "name": "rg"},
         "principalIdFromConfig": {"name": "map", "key": "principalId"},
         "roleDefinitionReference": {"armId": "/subscriptions/x"}});
-    stage.put(resource(
+    fixture.put(resource(
         "authorization.azure.com/v1api20220401",
         "RoleAssignment",
         "role",
         assignment,
     ));
-    stage.put(referring);
-    stage.put(group());
-    stage.run_to(20);
+    fixture.put(referring);
+    fixture.put(group());
+    fixture.run_to(20);
     assert_eq!(
-        stage.ready("VirtualNetwork", "vnet").0,
+        fixture.ready("VirtualNetwork", "vnet").0,
         words::REFERENCE_NOT_FOUND
     );
     assert_eq!(
-        stage.ready("RoleAssignment", "role").0,
+        fixture.ready("RoleAssignment", "role").0,
         words::CONFIG_MAP_NOT_FOUND
     );
-    stage.put(network("other"));
-    stage.put(identity());
-    stage.run();
-    assert_eq!(stage.unready(), Vec::<String>::new());
+    fixture.put(network("other"));
+    fixture.put(identity());
+    fixture.run();
+    assert_eq!(fixture.unready(), Vec::<String>::new());
 }
 
 #[test]
 fn an_identity_exports_the_same_numbers_every_time() {
     let run = || {
-        let mut stage = stage(&[]);
-        stage.put(group());
-        stage.put(identity());
-        stage.run();
-        stage.live("ConfigMap", "map").unwrap_or_default()["data"].clone()
+        let mut fixture = fixture(&[]);
+        fixture.put(group());
+        fixture.put(identity());
+        fixture.run();
+        fixture.live("ConfigMap", "map").unwrap_or_default()["data"].clone()
     };
     let data = run();
     let principal = data["principalId"].as_str().unwrap_or_default();
@@ -170,23 +170,23 @@ fn an_identity_exports_the_same_numbers_every_time() {
 
 #[test]
 fn a_cluster_reports_its_addresses_and_a_kubeconfig() {
-    let mut stage = stage(&[]);
-    stage.put(group());
-    stage.put(cluster());
-    stage.run_to(300);
+    let mut fixture = fixture(&[]);
+    fixture.put(group());
+    fixture.put(cluster());
+    fixture.run_to(300);
     let state = ["properties", "provisioningState"];
     assert_eq!(
-        status(&stage, "HcpOpenShiftCluster", "c", &state),
+        status(&fixture, "HcpOpenShiftCluster", "c", &state),
         "Provisioning"
     );
-    stage.run();
-    assert_eq!(stage.elapsed(), 6 + 531);
+    fixture.run();
+    assert_eq!(fixture.elapsed(), 6 + 531);
     assert_eq!(
-        status(&stage, "HcpOpenShiftCluster", "c", &state),
+        status(&fixture, "HcpOpenShiftCluster", "c", &state),
         "Succeeded"
     );
     let url = status(
-        &stage,
+        &fixture,
         "HcpOpenShiftCluster",
         "c",
         &["properties", "api", "url"],
@@ -195,7 +195,7 @@ fn a_cluster_reports_its_addresses_and_a_kubeconfig() {
         url,
         "https://api.prod-uks-1-and.uksouth.aroapp-hcp.example:443/"
     );
-    let secret = stage.live("Secret", "c-kubeconfig").unwrap_or_default();
+    let secret = fixture.live("Secret", "c-kubeconfig").unwrap_or_default();
     assert!(
         secret["data"]["value"]
             .as_str()
@@ -210,19 +210,22 @@ fn a_cluster_reports_its_addresses_and_a_kubeconfig() {
 
 #[test]
 fn a_changed_spec_is_worked_on_again_for_a_shorter_time() {
-    let mut stage = stage(&[]);
-    stage.put(group());
-    stage.put(network("vnet"));
-    stage.run();
-    let mut changed = stage.live("VirtualNetwork", "vnet").unwrap_or_default();
+    let mut fixture = fixture(&[]);
+    fixture.put(group());
+    fixture.put(network("vnet"));
+    fixture.run();
+    let mut changed = fixture.live("VirtualNetwork", "vnet").unwrap_or_default();
     changed["spec"]["tags"] = json!({"a": "b"});
-    stage.put(changed);
-    let before = stage.elapsed();
-    stage.run_to(before + 1);
-    assert_eq!(stage.ready("VirtualNetwork", "vnet").0, words::RECONCILING);
-    stage.run();
-    assert!(stage.health("VirtualNetwork", "vnet").is_ready());
-    assert_eq!(stage.elapsed() - before, 5);
+    fixture.put(changed);
+    let before = fixture.elapsed();
+    fixture.run_to(before + 1);
+    assert_eq!(
+        fixture.ready("VirtualNetwork", "vnet").0,
+        words::RECONCILING
+    );
+    fixture.run();
+    assert!(fixture.health("VirtualNetwork", "vnet").is_ready());
+    assert_eq!(fixture.elapsed() - before, 5);
 }
 
 #[test]
@@ -234,97 +237,97 @@ fn a_failure_shows_at_half_time_with_the_severity_of_its_code() {
         ("WaitingForOwner", words::WARNING, false),
     ];
     for (reason, severity, terminal) in cases {
-        let mut stage = stage(&[&format!("HcpOpenShiftCluster/c={reason}")]);
-        stage.put(group());
-        stage.put(cluster());
-        stage.run_to(6 + 264);
+        let mut fixture = fixture(&[&format!("HcpOpenShiftCluster/c={reason}")]);
+        fixture.put(group());
+        fixture.put(cluster());
+        fixture.run_to(6 + 264);
         assert_eq!(
-            stage.ready("HcpOpenShiftCluster", "c").0,
+            fixture.ready("HcpOpenShiftCluster", "c").0,
             words::RECONCILING,
             "{reason}"
         );
-        stage.run_to(6 + 266);
-        let ready = stage.ready("HcpOpenShiftCluster", "c");
+        fixture.run_to(6 + 266);
+        let ready = fixture.ready("HcpOpenShiftCluster", "c");
         assert_eq!(ready, (reason.to_owned(), severity.to_owned()));
-        stage.run();
+        fixture.run();
         assert_eq!(
-            stage.health("HcpOpenShiftCluster", "c").is_terminal(),
+            fixture.health("HcpOpenShiftCluster", "c").is_terminal(),
             terminal,
             "{reason}"
         );
-        assert!(stage.elapsed() < 300, "{reason} is not tried for ever");
+        assert!(fixture.elapsed() < 300, "{reason} is not tried for ever");
     }
 }
 
 #[test]
 fn a_cluster_that_failed_refuses_every_update() {
-    let mut stage = stage(&["HcpOpenShiftCluster/c=InternalServerError"]);
-    stage.put(group());
-    stage.put(cluster());
-    stage.run();
-    let mut changed = stage.live("HcpOpenShiftCluster", "c").unwrap_or_default();
+    let mut fixture = fixture(&["HcpOpenShiftCluster/c=InternalServerError"]);
+    fixture.put(group());
+    fixture.put(cluster());
+    fixture.run();
+    let mut changed = fixture.live("HcpOpenShiftCluster", "c").unwrap_or_default();
     changed["spec"]["tags"] = json!({"a": "b"});
-    stage.put(changed);
-    stage.run();
+    fixture.put(changed);
+    fixture.run();
     assert_eq!(
-        stage.ready("HcpOpenShiftCluster", "c").0,
+        fixture.ready("HcpOpenShiftCluster", "c").0,
         words::INVALID_REQUEST_CONTENT
     );
-    assert!(stage.health("HcpOpenShiftCluster", "c").is_terminal());
+    assert!(fixture.health("HcpOpenShiftCluster", "c").is_terminal());
 }
 
 #[test]
 fn deletion_takes_its_time_unless_azure_is_not_to_be_touched() {
     let cases = [("manage", 10), ("skip", 0), ("detach-on-delete", 0)];
     for (policy, seconds) in cases {
-        let mut stage = stage(&[]);
-        stage.put(group());
+        let mut fixture = fixture(&[]);
+        fixture.put(group());
         let mut object = network("vnet");
         object["metadata"]["annotations"] =
             json!({"serviceoperator.azure.com/reconcile-policy": policy});
-        stage.put(object);
-        stage.run();
-        let before = stage.elapsed();
-        stage.delete(&ObjectId::new(
+        fixture.put(object);
+        fixture.run();
+        let before = fixture.elapsed();
+        fixture.delete(&ObjectId::new(
             "network.azure.com",
             "VirtualNetwork",
             "ns",
             "vnet",
         ));
-        let there = |stage: &Stage| stage.live("VirtualNetwork", "vnet").is_some();
+        let there = |fixture: &Fixture| fixture.live("VirtualNetwork", "vnet").is_some();
         if seconds > 0 {
-            stage.run_to(before + seconds - 1);
-            assert!(there(&stage), "{policy}");
+            fixture.run_to(before + seconds - 1);
+            assert!(there(&fixture), "{policy}");
         }
-        stage.run_to(before + seconds);
-        assert!(!there(&stage), "{policy}");
+        fixture.run_to(before + seconds);
+        assert!(!there(&fixture), "{policy}");
     }
 }
 
 #[test]
 fn children_go_with_their_owner() {
-    let mut stage = stage(&[]);
-    stage.put(group());
-    stage.put(network("vnet"));
-    stage.put(identity());
-    stage.run();
-    stage.delete(&ObjectId::new(
+    let mut fixture = fixture(&[]);
+    fixture.put(group());
+    fixture.put(network("vnet"));
+    fixture.put(identity());
+    fixture.run();
+    fixture.delete(&ObjectId::new(
         "resources.azure.com",
         "ResourceGroup",
         "ns",
         "rg",
     ));
-    stage.run();
-    assert_eq!(stage.kinds(), Vec::<String>::new());
+    fixture.run();
+    assert_eq!(fixture.kinds(), Vec::<String>::new());
 }
 
 #[test]
 fn a_skipped_resource_is_there_already() {
-    let mut stage = stage(&[]);
+    let mut fixture = fixture(&[]);
     let mut object = group();
     object["metadata"]["annotations"] =
         json!({"serviceoperator.azure.com/reconcile-policy": "skip"});
-    stage.put(object);
-    stage.run_to(0);
-    assert!(stage.health("ResourceGroup", "rg").is_ready());
+    fixture.put(object);
+    fixture.run_to(0);
+    assert!(fixture.health("ResourceGroup", "rg").is_ready());
 }

@@ -6,23 +6,23 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::super::conditions::{Conditions, Word};
-use super::super::links;
-use super::super::outcome::{self, Need, Outcome, Write, apply, release, same};
-use super::super::world::World;
 use crate::api::capi;
 use crate::api::kinds::CAPI;
 use crate::health::{Live, health};
+use crate::reconcile::conditions::{Conditions, NewCondition};
+use crate::reconcile::links;
+use crate::reconcile::outcome::{self, Need, Outcome, Write, apply, patch_of, release};
+use crate::reconcile::world::World;
 
 const ENDPOINT: &[&str] = &["spec", "controlPlaneEndpoint"];
 
 /// What to do about a Cluster.
-pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
-    let mut outcome = Outcome::rest();
+pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
+    let mut outcome = Outcome::default();
     let parts = [links::infrastructure(live), links::control_plane(live)];
     let needs = parts.iter().flatten().cloned().map(Need::Object);
     outcome.needs.extend(needs);
-    let pools = Need::every(CAPI, "MachinePool", live.namespace());
+    let pools = Need::list(CAPI, "MachinePool", live.namespace());
     outcome.needs.push(pools);
     if live.is_deleting() {
         outcome.writes = take_down(world, live, now);
@@ -31,7 +31,9 @@ pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
     if links::is_paused(live, live) {
         return outcome;
     }
-    let [infrastructure, plane] = parts.clone().map(|id| id.and_then(|id| world.get(&id)));
+    let [infrastructure, plane] = parts
+        .clone()
+        .map(|id| id.and_then(|id| world.get(&id).present()));
     outcome.maybe(own(live, infrastructure));
     for part in parts.iter().flatten() {
         outcome.maybe(links::adopt(world, part, live, live.name()));
@@ -43,7 +45,7 @@ pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
 
 /// The finalizer, and the endpoint once the infrastructure has one.
 fn own(live: Live<'_>, infrastructure: Option<Live<'_>>) -> Option<Write> {
-    let mut patch = same(live);
+    let mut patch = patch_of(live);
     patch["metadata"]["finalizers"] = json!([capi::CLUSTER_FINALIZER]);
     let provisioned = infrastructure.filter(|part| is_provisioned(*part));
     let endpoint = provisioned.and_then(|part| part.at(ENDPOINT));
@@ -58,7 +60,7 @@ fn is_provisioned(infrastructure: Live<'_>) -> bool {
 }
 
 fn status(
-    world: &World,
+    world: World<'_>,
     live: Live<'_>,
     now: Timestamp,
     infrastructure: Option<Live<'_>>,
@@ -105,31 +107,33 @@ fn status(
 fn conditions(live: Live<'_>, now: Timestamp, facts: &[(&str, bool, String)]) -> Value {
     let mut conditions = Conditions::of(live, now);
     for (kind, holds, message) in facts {
-        let word = Word::either(*holds, "Ready", "NotReady", message.as_str());
-        conditions.set(kind, word);
+        let condition = NewCondition::either(*holds, "Ready", "NotReady", message.as_str());
+        conditions.set(kind, condition);
     }
     let missing: Vec<String> = facts
         .iter()
         .filter(|(_, holds, _)| !holds)
         .map(|(kind, _, message)| format!("* {kind}: {message}"))
         .collect();
-    let word = Word::either(
+    let condition = NewCondition::either(
         missing.is_empty(),
         "Available",
         "NotAvailable",
         missing.join("\n"),
     );
-    conditions.set(capi::AVAILABLE, word);
+    conditions.set(capi::AVAILABLE, condition);
     conditions.into_value()
 }
 
 /// The machine pools of a cluster, by name.
-fn pools<'a>(world: &'a World, live: Live<'a>) -> impl Iterator<Item = Live<'a>> {
-    let all = world.every(CAPI, "MachinePool", live.namespace());
-    all.filter(move |pool| pool.text(&["spec", "clusterName"]) == live.name())
+fn pools<'a>(world: World<'a>, live: Live<'a>) -> impl Iterator<Item = Live<'a>> {
+    let all = world.list(CAPI, "MachinePool", live.namespace());
+    all.into_iter()
+        .flatten()
+        .filter(move |pool| pool.text(&["spec", "clusterName"]) == live.name())
 }
 
-fn short_pools(world: &World, live: Live<'_>) -> Vec<String> {
+fn short_pools(world: World<'_>, live: Live<'_>) -> Vec<String> {
     let short = pools(world, live).filter(|pool| !health(pool.0).is_ready());
     short
         .map(|pool| format!("MachinePool {} is not ready", pool.name()))
@@ -138,10 +142,14 @@ fn short_pools(world: &World, live: Live<'_>) -> Vec<String> {
 
 /// Deletes the pools, then the control plane, then the infrastructure, each once the one before is
 /// gone.
-fn take_down(world: &World, live: Live<'_>, now: Timestamp) -> Vec<Write> {
+fn take_down(world: World<'_>, live: Live<'_>, now: Timestamp) -> Vec<Write> {
     let mut stages = vec![pools(world, live).collect::<Vec<_>>()];
     let parts = [links::control_plane(live), links::infrastructure(live)];
-    stages.extend(parts.map(|id| id.and_then(|id| world.get(&id)).into_iter().collect()));
+    stages.extend(parts.map(|id| {
+        id.and_then(|id| world.get(&id).present())
+            .into_iter()
+            .collect()
+    }));
     let Some(stage) = stages.into_iter().find(|stage| !stage.is_empty()) else {
         return vec![release(live)];
     };
@@ -149,7 +157,7 @@ fn take_down(world: &World, live: Live<'_>, now: Timestamp) -> Vec<Write> {
     let names: Vec<String> = stage.iter().map(|part| part.id().to_string()).collect();
     conditions.set(
         capi::DELETING,
-        Word::yes("WaitingForObjects", names.join(", ")),
+        NewCondition::yes("WaitingForObjects", names.join(", ")),
     );
     let mut status = live.at(&["status"]).cloned().unwrap_or_else(|| json!({}));
     status["phase"] = json!("Deleting");

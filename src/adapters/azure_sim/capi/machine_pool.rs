@@ -6,18 +6,18 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::super::links;
-use super::super::outcome::{self, Outcome, Write, apply, release, same};
-use super::super::world::World;
 use crate::api::capi::MACHINE_POOL_FINALIZER;
 use crate::api::kinds::CAPI;
 use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::reconcile::links;
+use crate::reconcile::outcome::{self, Outcome, Write, apply, patch_of, release};
+use crate::reconcile::world::World;
 
 /// What to do about a MachinePool.
-pub(super) fn decide(world: &World, live: Live<'_>, _now: Timestamp) -> Outcome {
-    let mut outcome = Outcome::rest();
+pub(super) fn reconcile(world: World<'_>, live: Live<'_>, _now: Timestamp) -> Outcome {
+    let mut outcome = Outcome::default();
     let template = &["spec", "template", "spec", "infrastructureRef"];
     let infrastructure = links::referenced(live, template);
     let name = live.text(&["spec", "clusterName"]);
@@ -27,7 +27,9 @@ pub(super) fn decide(world: &World, live: Live<'_>, _now: Timestamp) -> Outcome 
         .into_iter()
         .for_each(|id| outcome.need(id));
     outcome.need(cluster.clone());
-    let part = infrastructure.as_ref().and_then(|id| world.get(id));
+    let part = infrastructure
+        .as_ref()
+        .and_then(|id| world.get(id).present());
     if live.is_deleting() {
         match part {
             Some(part) => outcome.maybe(outcome::delete(part)),
@@ -35,7 +37,7 @@ pub(super) fn decide(world: &World, live: Live<'_>, _now: Timestamp) -> Outcome 
         }
         return outcome;
     }
-    let Some(cluster) = world.get(&cluster) else {
+    let Some(cluster) = world.get(&cluster).present() else {
         return outcome;
     };
     if links::is_paused(cluster, live) {
@@ -49,7 +51,7 @@ pub(super) fn decide(world: &World, live: Live<'_>, _now: Timestamp) -> Outcome 
 }
 
 fn own(live: Live<'_>, cluster: Live<'_>) -> Option<Write> {
-    let mut patch = same(live);
+    let mut patch = patch_of(live);
     patch["metadata"]["finalizers"] = json!([MACHINE_POOL_FINALIZER]);
     patch["metadata"]["labels"] = json!({CLUSTER_NAME: cluster.name()});
     patch["metadata"]["ownerReferences"] = json!([links::owned_by(cluster, false)]);

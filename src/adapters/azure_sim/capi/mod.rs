@@ -10,25 +10,27 @@ mod machine_pool;
 #[cfg(test)]
 mod tests;
 
-use super::outcome::{Actor, Decide};
 use crate::api::kinds::CAPI;
 use crate::model::ObjectId;
+use crate::reconcile::controller::{Controller, Reconcile};
+use crate::reconcile::world::GroupKind;
 
 /// Cluster API's field manager.
 const MANAGER: &str = "capi-manager";
 
 /// The controllers of Cluster and MachinePool.
-pub(super) fn actors() -> Vec<Actor> {
-    let actor = |plays: fn(&ObjectId) -> bool, decide: Decide| Actor {
+pub(super) fn controllers(kinds: &[GroupKind]) -> Vec<Controller> {
+    let controller = |handles: fn(&ObjectId) -> bool, reconcile: Reconcile| Controller {
         manager: MANAGER,
-        plays,
-        decide,
+        watches: kinds.to_vec(),
+        handles,
+        reconcile,
     };
     vec![
-        actor(|id| id.is(CAPI, "Cluster"), Box::new(cluster::decide)),
-        actor(
+        controller(|id| id.is(CAPI, "Cluster"), Box::new(cluster::reconcile)),
+        controller(
             |id| id.is(CAPI, "MachinePool"),
-            Box::new(machine_pool::decide),
+            Box::new(machine_pool::reconcile),
         ),
     ]
 }

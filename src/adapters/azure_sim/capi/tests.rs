@@ -4,10 +4,10 @@
 
 use serde_json::{Value, json};
 
-use super::super::stage::Stage;
 use super::*;
 use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
+use crate::reconcile::fixture::Fixture;
 
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
@@ -24,17 +24,17 @@ fn object(api: &str, kind: &str, name: &str, spec: Value) -> Value {
     json!({"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": spec})
 }
 
-fn stage() -> Stage {
-    let mut stage = Stage::new(actors());
+fn fixture() -> Fixture {
+    let mut fixture = Fixture::new(controllers(&[]));
     let spec = json!({"infrastructureRef": reference("AROCluster", "c"), "controlPlaneRef": reference("AROControlPlane", "c")});
-    stage.put(object("cluster.x-k8s.io/v1beta2", "Cluster", "c", spec));
-    stage.put(object(
+    fixture.put(object("cluster.x-k8s.io/v1beta2", "Cluster", "c", spec));
+    fixture.put(object(
         "infrastructure.cluster.x-k8s.io/v1beta2",
         "AROCluster",
         "c",
         json!({}),
     ));
-    stage.put(object(
+    fixture.put(object(
         "controlplane.cluster.x-k8s.io/v1beta2",
         "AROControlPlane",
         "c",
@@ -43,34 +43,34 @@ fn stage() -> Stage {
     let template = json!({"spec": {"clusterName": "c", "bootstrap": {"dataSecretName": "x"},
         "infrastructureRef": reference("AROMachinePool", "p")}});
     let spec = json!({"clusterName": "c", "replicas": 2, "template": template});
-    stage.put(object("cluster.x-k8s.io/v1beta2", "MachinePool", "p", spec));
-    stage.put(object(
+    fixture.put(object("cluster.x-k8s.io/v1beta2", "MachinePool", "p", spec));
+    fixture.put(object(
         "infrastructure.cluster.x-k8s.io/v1beta2",
         "AROMachinePool",
         "p",
         json!({}),
     ));
-    stage
+    fixture
 }
 
 /// Somebody writes into an object.
-fn edit(stage: &mut Stage, kind: &str, name: &str, change: impl Fn(&mut Value)) {
-    let mut object = stage.live(kind, name).unwrap_or_default();
+fn edit(fixture: &mut Fixture, kind: &str, name: &str, change: impl Fn(&mut Value)) {
+    let mut object = fixture.live(kind, name).unwrap_or_default();
     change(&mut object);
-    stage.put(object);
-    stage.run();
+    fixture.put(object);
+    fixture.run();
 }
 
-fn provider_is_ready(stage: &mut Stage) {
-    edit(stage, "AROControlPlane", "c", |plane| {
+fn provider_is_ready(fixture: &mut Fixture) {
+    edit(fixture, "AROControlPlane", "c", |plane| {
         plane["status"] =
             json!({"ready": true, "initialization": {"controlPlaneInitialized": true}});
     });
-    edit(stage, "AROCluster", "c", |infra| {
+    edit(fixture, "AROCluster", "c", |infra| {
         infra["status"] = json!({"initialization": {"provisioned": true}});
         infra["spec"]["controlPlaneEndpoint"] = json!({"host": "api.x", "port": 443});
     });
-    edit(stage, "AROMachinePool", "p", |pool| {
+    edit(fixture, "AROMachinePool", "p", |pool| {
         pool["spec"]["providerIDList"] = json!(["a", "b"]);
         pool["status"] = json!({"replicas": 2, "initialization": {"provisioned": true}});
     });
@@ -78,14 +78,14 @@ fn provider_is_ready(stage: &mut Stage) {
 
 #[test]
 fn parts_get_their_owner_and_the_cluster_label() {
-    let mut stage = stage();
-    stage.run();
+    let mut fixture = fixture();
+    fixture.run();
     for (kind, name, owner) in [
         ("AROCluster", "c", "Cluster"),
         ("AROControlPlane", "c", "Cluster"),
         ("AROMachinePool", "p", "MachinePool"),
     ] {
-        let part = stage.live(kind, name).unwrap_or_default();
+        let part = fixture.live(kind, name).unwrap_or_default();
         let reference = &part["metadata"]["ownerReferences"][0];
         assert_eq!(
             (&reference["kind"], &reference["controller"]),
@@ -94,7 +94,7 @@ fn parts_get_their_owner_and_the_cluster_label() {
         );
         assert_eq!(Live(&part).label(CLUSTER_NAME), "c", "{kind}");
     }
-    let pool = stage.live("MachinePool", "p").unwrap_or_default();
+    let pool = fixture.live("MachinePool", "p").unwrap_or_default();
     assert_eq!(pool["metadata"]["ownerReferences"][0]["kind"], "Cluster");
     assert_eq!(
         pool["metadata"]["ownerReferences"][0].get("controller"),
@@ -104,57 +104,57 @@ fn parts_get_their_owner_and_the_cluster_label() {
 
 #[test]
 fn a_cluster_is_available_when_its_parts_are() {
-    let mut stage = stage();
-    stage.run();
-    assert!(!stage.health("Cluster", "c").is_ready());
-    provider_is_ready(&mut stage);
+    let mut fixture = fixture();
+    fixture.run();
+    assert!(!fixture.health("Cluster", "c").is_ready());
+    provider_is_ready(&mut fixture);
     assert!(
-        stage.health("Cluster", "c").is_ready(),
+        fixture.health("Cluster", "c").is_ready(),
         "{:?}",
-        stage.health("Cluster", "c")
+        fixture.health("Cluster", "c")
     );
     assert!(
-        stage.health("MachinePool", "p").is_ready(),
+        fixture.health("MachinePool", "p").is_ready(),
         "{:?}",
-        stage.health("MachinePool", "p")
+        fixture.health("MachinePool", "p")
     );
-    let cluster = stage.live("Cluster", "c").unwrap_or_default();
+    let cluster = fixture.live("Cluster", "c").unwrap_or_default();
     assert_eq!(cluster["spec"]["controlPlaneEndpoint"]["host"], "api.x");
     assert_eq!(cluster["status"]["phase"], "Provisioned");
 }
 
 #[test]
 fn what_was_provisioned_once_stays_so() {
-    let mut stage = stage();
-    provider_is_ready(&mut stage);
-    edit(&mut stage, "AROCluster", "c", |infra| {
+    let mut fixture = fixture();
+    provider_is_ready(&mut fixture);
+    edit(&mut fixture, "AROCluster", "c", |infra| {
         infra["status"] = json!({})
     });
-    let cluster = stage.live("Cluster", "c").unwrap_or_default();
+    let cluster = fixture.live("Cluster", "c").unwrap_or_default();
     assert_eq!(
         cluster["status"]["initialization"]["infrastructureProvisioned"],
         true
     );
     assert!(
-        !stage.health("Cluster", "c").is_ready(),
+        !fixture.health("Cluster", "c").is_ready(),
         "but it is not available"
     );
 }
 
 #[test]
 fn a_paused_cluster_is_left_alone() {
-    let mut stage = stage();
-    edit(&mut stage, "Cluster", "c", |cluster| {
+    let mut fixture = fixture();
+    edit(&mut fixture, "Cluster", "c", |cluster| {
         cluster["spec"]["paused"] = json!(true)
     });
-    let infra = stage.live("AROCluster", "c").unwrap_or_default();
+    let infra = fixture.live("AROCluster", "c").unwrap_or_default();
     assert_eq!(infra["metadata"].get("ownerReferences"), None);
 }
 
 #[test]
 fn deletion_goes_from_the_pools_to_the_infrastructure() {
-    let mut stage = stage();
-    stage.run();
+    let mut fixture = fixture();
+    fixture.run();
     // The provider holds its objects by finalizers; they are let go one after the other.
     let order = [
         ("AROMachinePool", "p"),
@@ -162,29 +162,29 @@ fn deletion_goes_from_the_pools_to_the_infrastructure() {
         ("AROCluster", "c"),
     ];
     for (kind, name) in order {
-        edit(&mut stage, kind, name, |part| {
+        edit(&mut fixture, kind, name, |part| {
             part["metadata"]["finalizers"] = json!(["provider"])
         });
     }
-    stage.delete(&ObjectId::new(CAPI, "Cluster", "ns", "c"));
+    fixture.delete(&ObjectId::new(CAPI, "Cluster", "ns", "c"));
     for (kind, name) in order {
-        stage.run();
-        let part = stage.live(kind, name).unwrap_or_default();
+        fixture.run();
+        let part = fixture.live(kind, name).unwrap_or_default();
         assert!(Live(&part).is_deleting(), "{kind}");
         for (later, name) in order.iter().skip_while(|(held, _)| *held != kind).skip(1) {
-            let part = stage.live(later, name).unwrap_or_default();
+            let part = fixture.live(later, name).unwrap_or_default();
             assert!(!Live(&part).is_deleting(), "{later} goes before {kind}");
         }
         let mut part = part;
         part["metadata"]["finalizers"] = json!([]);
-        stage.put(part);
-        stage.delete(&ObjectId::new(
-            Live(&stage.live(kind, name).unwrap_or_default()).group(),
+        fixture.put(part);
+        fixture.delete(&ObjectId::new(
+            Live(&fixture.live(kind, name).unwrap_or_default()).group(),
             kind,
             "ns",
             name,
         ));
     }
-    stage.run();
-    assert_eq!(stage.kinds(), Vec::<String>::new());
+    fixture.run();
+    assert_eq!(fixture.kinds(), Vec::<String>::new());
 }

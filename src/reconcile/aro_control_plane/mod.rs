@@ -3,6 +3,7 @@
 //! In: an AROControlPlane, its Cluster and AROCluster, the role assignments, the key, the node pools.
 //! Out: its embedded HCP cluster and external authentication applied when each may be, and its status.
 
+mod encryption;
 mod status;
 
 use std::time::Duration;
@@ -10,29 +11,31 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::conditions::{Conditions, Word};
-use super::super::links;
-use super::super::outcome::{self, Need, Outcome};
-use super::super::world::World;
-use super::encryption::{self, Key};
+use self::encryption::Key;
+use self::status::{EXTERNAL_AUTH, HCP};
+use super::conditions::{Conditions, NewCondition};
+use super::links;
+use super::outcome::{self, Need, Outcome};
 use super::resources;
+use super::world::World;
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
 use crate::api::kinds::{AUTHORIZATION, RED_HAT_OPENSHIFT};
 use crate::health::Live;
 
 const FINALIZER: &str = "arocontrolplanes/finalizer";
-const HCP: &str = "HcpOpenShiftCluster";
-const EXTERNAL_AUTH: &str = "HcpOpenShiftClustersExternalAuth";
 const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
 /// Reason of `HcpClusterReady` while the role assignments reach all of Azure.
 const SETTLING: &str = "WaitingForRoleAssignments";
 
-pub(super) use status::passed_on;
-
 /// What to do about an AROControlPlane.
-pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp, settle: Duration) -> Outcome {
-    let mut outcome = Outcome::rest();
+pub(super) fn reconcile(
+    world: World<'_>,
+    live: Live<'_>,
+    now: Timestamp,
+    settle: Duration,
+) -> Outcome {
+    let mut outcome = Outcome::default();
     if live.is_deleting() {
         return take_down(world, live);
     }
@@ -40,7 +43,7 @@ pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp, settle: Dura
         return outcome;
     };
     outcome.need(id.clone());
-    let cluster = world.get(&id);
+    let cluster = world.get(&id).present();
     let Some(cluster) = cluster.filter(|cluster| !links::is_paused(*cluster, live)) else {
         return outcome;
     };
@@ -51,7 +54,7 @@ pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp, settle: Dura
         .clone()
         .into_iter()
         .for_each(|id| outcome.need(id));
-    let infrastructure = infrastructure.and_then(|id| world.get(&id));
+    let infrastructure = infrastructure.and_then(|id| world.get(&id).present());
     let built = infrastructure.filter(|infrastructure| is_built(*infrastructure));
     match built {
         Some(infrastructure) => provision(world, live, infrastructure, (now, settle), outcome),
@@ -59,16 +62,16 @@ pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp, settle: Dura
     }
 }
 
-/// Whether the infrastructure stands, if there is any to build.
+/// Whether the infrastructure is ready, if there is any.
 fn is_built(infrastructure: Live<'_>) -> bool {
     let empty = infrastructure.list(&["spec", "resources"]).is_empty();
     empty || infrastructure.holds(c::RESOURCES_READY)
 }
 
-/// The infrastructure stands: waits for the key and for the role assignments to settle (the second
+/// The infrastructure is ready: waits for the key and for the role assignments to settle (the second
 /// of the two times), then applies what may be applied.
 fn provision(
-    world: &World,
+    world: World<'_>,
     live: Live<'_>,
     infrastructure: Live<'_>,
     (now, settle): (Timestamp, Duration),
@@ -83,21 +86,24 @@ fn provision(
     let key = encryption::look(world, live, spec, infrastructure, now, &mut outcome);
     let version = match key {
         Key::NotAsked => None,
-        Key::Awaited(word) => {
-            conditions.set(c::ENCRYPTION_KEY_READY, word);
+        Key::Awaited(condition) => {
+            conditions.set(c::ENCRYPTION_KEY_READY, condition);
             return hold(live, conditions, outcome);
         }
-        Key::There(version, word) => {
-            conditions.set(c::ENCRYPTION_KEY_READY, word);
+        Key::Ready(version, condition) => {
+            conditions.set(c::ENCRYPTION_KEY_READY, condition);
             version
         }
     };
-    let made = world.get(&resources::id(live, &items[hcp])).is_some();
+    let made = world
+        .get(&resources::id(live, &items[hcp]))
+        .present()
+        .is_some();
     let opens = settled(world, infrastructure, settle, &mut outcome);
     if !made && opens > now {
         outcome.wake_at(opens);
         let message = "Waiting for role assignments to reach all of Azure";
-        conditions.set(c::HCP_CLUSTER_READY, Word::no(SETTLING, message));
+        conditions.set(c::HCP_CLUSTER_READY, NewCondition::no(SETTLING, message));
         return hold(live, conditions, outcome);
     }
     shape(live, &mut items, hcp, version);
@@ -108,7 +114,7 @@ fn provision(
     outcome
 }
 
-/// Says why nothing is applied, and leaves the rest of the status as it is.
+/// Reports why nothing is applied, and leaves the rest of the status as it is.
 fn hold(live: Live<'_>, conditions: Conditions, mut outcome: Outcome) -> Outcome {
     let mut status = status::held(live);
     status["conditions"] = conditions.into_value();
@@ -116,8 +122,8 @@ fn hold(live: Live<'_>, conditions: Conditions, mut outcome: Outcome) -> Outcome
     outcome
 }
 
-fn take_down(world: &World, live: Live<'_>) -> Outcome {
-    let mut outcome = Outcome::rest();
+fn take_down(world: World<'_>, live: Live<'_>) -> Outcome {
+    let mut outcome = Outcome::default();
     let left = resources::take_down(world, live, &mut outcome);
     if !left.is_empty() {
         let mut status = status::held(live);
@@ -130,7 +136,7 @@ fn take_down(world: &World, live: Live<'_>) -> Outcome {
 
 /// When the last role assignment of the infrastructure is `settle` old.
 fn settled(
-    world: &World,
+    world: World<'_>,
     infrastructure: Live<'_>,
     settle: Duration,
     outcome: &mut Outcome,
@@ -140,7 +146,10 @@ fn settled(
     let mut last = Timestamp::UNIX_EPOCH;
     for item in assignments {
         let id = resources::id(infrastructure, item);
-        let ready = world.get(&id).and_then(|live| live.condition(c::READY));
+        let ready = world
+            .get(&id)
+            .present()
+            .and_then(|live| live.condition(c::READY));
         let since = ready.and_then(|ready| ready.since().parse::<Timestamp>().ok());
         last = since.map_or(last, |since| last.max(since));
         outcome.need(id);
@@ -195,7 +204,7 @@ fn put(under: &mut Value, path: &[&str], value: Value) {
 /// Takes out external authentication that does not exist yet, until a node pool of this cluster is
 /// ready.
 fn defer_auth(
-    world: &World,
+    world: World<'_>,
     live: Live<'_>,
     items: &mut Vec<Value>,
     conditions: &mut Conditions,
@@ -206,9 +215,12 @@ fn defer_auth(
         .filter(|item| Live(item).kind() == HCP)
         .map(|item| Live(item).name().to_owned())
         .collect();
-    let pools = Need::every(RED_HAT_OPENSHIFT, NODE_POOL, live.namespace());
+    let pools = Need::list(RED_HAT_OPENSHIFT, NODE_POOL, live.namespace());
     outcome.needs.push(pools);
-    let mut pools = world.every(RED_HAT_OPENSHIFT, NODE_POOL, live.namespace());
+    let mut pools = world
+        .list(RED_HAT_OPENSHIFT, NODE_POOL, live.namespace())
+        .into_iter()
+        .flatten();
     let ours = |pool: &Live<'_>| {
         let owner = pool.text(&["spec", "owner", "name"]);
         hcps.iter().any(|name| name == owner)
@@ -218,11 +230,11 @@ fn defer_auth(
     }
     let before = items.len();
     items.retain(|item| {
-        let made = world.get(&resources::id(live, item)).is_some();
+        let made = world.get(&resources::id(live, item)).present().is_some();
         made || Live(item).kind() != EXTERNAL_AUTH
     });
     if items.len() < before {
-        let word = Word::no(c::WAITING_FOR_NODE_POOL, c::EXTERNAL_AUTH_DEFERRED);
-        conditions.set(c::EXTERNAL_AUTH_READY, word);
+        let condition = NewCondition::no(c::WAITING_FOR_NODE_POOL, c::EXTERNAL_AUTH_DEFERRED);
+        conditions.set(c::EXTERNAL_AUTH_READY, condition);
     }
 }

@@ -7,14 +7,18 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::super::super::conditions::{Conditions, Word};
-use super::super::super::outcome::Outcome;
-use super::super::super::world::World;
+use super::super::conditions::{Conditions, NewCondition};
+use super::super::outcome::Outcome;
 use super::super::resources::{self, Entry};
-use super::{EXTERNAL_AUTH, HCP};
+use super::super::world::World;
 use crate::api::conditions as c;
 use crate::health::Live;
 use crate::model::ObjectId;
+
+/// The kind of the cluster in Azure.
+pub(super) const HCP: &str = "HcpOpenShiftCluster";
+/// The kind of its external authentication.
+pub(super) const EXTERNAL_AUTH: &str = "HcpOpenShiftClustersExternalAuth";
 
 /// The status it has; complete, since `ready` must always be there.
 pub(super) fn held(live: Live<'_>) -> Value {
@@ -29,7 +33,7 @@ pub(super) fn held(live: Live<'_>) -> Value {
 
 /// The status by what is there now.
 pub(super) fn of(
-    world: &World,
+    world: World<'_>,
     live: Live<'_>,
     entries: &[Entry],
     mut conditions: Conditions,
@@ -37,20 +41,23 @@ pub(super) fn of(
 ) -> Value {
     by_kind(entries, &mut conditions);
     let find = |kind: &str| entries.iter().find(|entry| entry.id.kind == kind);
-    let hcp = find(HCP).and_then(|entry| world.get(&entry.id));
+    let hcp = find(HCP).and_then(|entry| world.get(&entry.id).present());
     let ready = hcp.is_some_and(|hcp| hcp.holds(c::READY));
     let name = find(HCP).map_or("", |entry| entry.id.name.as_str());
-    let missing = Word::no(c::HCP_CLUSTER_NOT_FOUND, c::hcp_cluster_missing(name));
+    let missing = NewCondition::no(c::HCP_CLUSTER_NOT_FOUND, c::hcp_cluster_missing(name));
     let default = "HcpOpenShiftCluster is not yet ready";
-    conditions.set(c::HCP_CLUSTER_READY, passed_on(hcp, missing, default));
+    conditions.set(
+        c::HCP_CLUSTER_READY,
+        resources::reported(hcp, missing, default),
+    );
     if let Some(entry) = find(EXTERNAL_AUTH) {
-        let missing = Word::no(
+        let missing = NewCondition::no(
             c::RESOURCE_NOT_FOUND,
             "The external authentication does not exist yet",
         );
         let default = "External authentication is being configured";
-        let word = passed_on(world.get(&entry.id), missing, default);
-        conditions.set(c::EXTERNAL_AUTH_READY, word);
+        let condition = resources::reported(world.get(&entry.id).present(), missing, default);
+        conditions.set(c::EXTERNAL_AUTH_READY, condition);
     }
     let with_kubeconfig = hcp.is_some_and(|hcp| has_kubeconfig(world, hcp, outcome));
     let mut status = held(live);
@@ -70,45 +77,20 @@ fn by_kind(entries: &[Entry], conditions: &mut Conditions) {
     let known = c::PER_KIND
         .iter()
         .filter(|(kind, _)| kinds.contains(kind) && *kind != HCP);
-    for (kind, condition) in known {
+    for (kind, name) in known {
         let late: Vec<&str> = entries
             .iter()
             .filter(|entry| entry.id.kind == *kind && !entry.ready)
             .map(|entry| entry.id.name.as_str())
             .collect();
         let message = c::waiting_for(kind, &late);
-        let word = Word::either(late.is_empty(), c::SUCCEEDED, c::CREATING, message);
-        conditions.set(condition, word);
-    }
-}
-
-/// What ASO says of a resource, its severity in brackets.
-pub(in super::super) fn passed_on(
-    resource: Option<Live<'_>>,
-    missing: Word,
-    default: &str,
-) -> Word {
-    let Some(resource) = resource else {
-        return missing;
-    };
-    let said = resource
-        .condition(c::READY)
-        .filter(|said| resource.is_current(*said));
-    match said {
-        Some(said) if said.is_true() => Word::yes(c::SUCCEEDED, ""),
-        Some(said) => {
-            let prefix = match said.severity() {
-                severity @ ("Error" | "Warning") => format!("[{severity}] "),
-                _ => String::new(),
-            };
-            Word::no(said.reason(), format!("{prefix}{}", said.message()))
-        }
-        None => Word::no(c::PROVISIONING, default),
+        let condition = NewCondition::either(late.is_empty(), c::SUCCEEDED, c::CREATING, message);
+        conditions.set(name, condition);
     }
 }
 
 /// Whether ASO wrote the Secret with the admin kubeconfig.
-fn has_kubeconfig(world: &World, hcp: Live<'_>, outcome: &mut Outcome) -> bool {
+fn has_kubeconfig(world: World<'_>, hcp: Live<'_>, outcome: &mut Outcome) -> bool {
     let place = &[
         "spec",
         "operatorSpec",
@@ -118,7 +100,7 @@ fn has_kubeconfig(world: &World, hcp: Live<'_>, outcome: &mut Outcome) -> bool {
     ];
     let id = ObjectId::new("", "Secret", hcp.namespace(), hcp.text(place));
     outcome.need(id.clone());
-    world.get(&id).is_some()
+    world.get(&id).present().is_some()
 }
 
 /// Copies what the HCP cluster reports; what it does not report stays.

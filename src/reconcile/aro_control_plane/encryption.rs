@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::super::conditions::Word;
+use super::super::conditions::NewCondition;
 use super::super::outcome::Outcome;
+use super::super::resources;
 use super::super::world::World;
-use super::resources;
 use crate::api::conditions as c;
 use crate::api::embedded::KMS;
 use crate::api::kinds::{INFRASTRUCTURE, KEYVAULT};
@@ -24,19 +24,19 @@ use crate::model::ObjectId;
 /// How long making a key takes.
 const MAKING: Duration = Duration::from_secs(5);
 
-/// How it stands with the key.
+/// The state of the key.
 pub(super) enum Key {
     /// The cluster asks for none.
     NotAsked,
-    /// It is there: the version to inject, if it is ours to inject.
-    There(Option<String>, Word),
-    /// Not yet, and this is why.
-    Awaited(Word),
+    /// It exists: the version to inject, if it is ours to inject.
+    Ready(Option<String>, NewCondition),
+    /// It does not exist yet, and this is why.
+    Awaited(NewCondition),
 }
 
 /// Looks for the key of `hcp`, embedded in `plane`.
 pub(super) fn look(
-    world: &World,
+    world: World<'_>,
     plane: Live<'_>,
     hcp: Live<'_>,
     infrastructure: Live<'_>,
@@ -52,20 +52,23 @@ pub(super) fn look(
     let (vault, name) = (kms.text(&["vaultName"]), kms.text(&["activeKey", "name"]));
     let identity = identity(plane, reference);
     outcome.need(identity.clone());
-    if world.get(&identity).is_none() {
+    if world.get(&identity).present().is_none() {
         let message = format!("{identity} does not exist");
-        return Key::Awaited(Word::no(c::CREATING_KEY, message));
+        return Key::Awaited(NewCondition::no(c::CREATING_KEY, message));
     }
     match vault_ready(world, infrastructure, vault, outcome) {
-        None => Key::Awaited(Word::no(c::WAITING_FOR_VAULT, c::VAULT_AWAITED)),
+        None => Key::Awaited(NewCondition::no(c::WAITING_FOR_VAULT, c::VAULT_AWAITED)),
         Some(since) if now < since + MAKING => {
             outcome.wake_at(since + MAKING);
-            Key::Awaited(Word::no(c::CREATING_KEY, c::creating_key(name, vault)))
+            Key::Awaited(NewCondition::no(
+                c::CREATING_KEY,
+                c::creating_key(name, vault),
+            ))
         }
         Some(_) => {
             let version = version(vault, name);
-            let word = Word::yes(c::KEY_READY, c::key_ready(name, &version, vault));
-            Key::There(Some(version), word)
+            let condition = NewCondition::yes(c::KEY_READY, c::key_ready(name, &version, vault));
+            Key::Ready(Some(version), condition)
         }
     }
 }
@@ -73,13 +76,19 @@ pub(super) fn look(
 /// Without an identity the spec must name the key and its version.
 fn by_hand(kms: Live<'_>) -> Key {
     if kms.at(&["activeKey"]).is_none() {
-        return Key::Awaited(Word::no(c::ACTIVE_KEY_MISSING, c::ACTIVE_KEY_REQUIRED));
+        return Key::Awaited(NewCondition::no(
+            c::ACTIVE_KEY_MISSING,
+            c::ACTIVE_KEY_REQUIRED,
+        ));
     }
     match kms.text(&["activeKey", "version"]) {
-        "" => Key::Awaited(Word::no(c::KEY_VERSION_MISSING, c::KEY_VERSION_REQUIRED)),
-        _ => Key::There(
+        "" => Key::Awaited(NewCondition::no(
+            c::KEY_VERSION_MISSING,
+            c::KEY_VERSION_REQUIRED,
+        )),
+        _ => Key::Ready(
             None,
-            Word::unknown(c::MANUAL_KEY_MANAGEMENT, c::KEY_BY_HAND),
+            NewCondition::unknown(c::MANUAL_KEY_MANAGEMENT, c::KEY_BY_HAND),
         ),
     }
 }
@@ -97,7 +106,7 @@ fn identity(plane: Live<'_>, reference: Live<'_>) -> ObjectId {
 
 /// Since when the vault is ready. A vault that is not among the resources was there all along.
 fn vault_ready(
-    world: &World,
+    world: World<'_>,
     infrastructure: Live<'_>,
     vault: &str,
     outcome: &mut Outcome,
@@ -118,7 +127,10 @@ fn vault_ready(
     };
     let id = resources::id(infrastructure, item);
     outcome.need(id.clone());
-    let live = world.get(&id).filter(|live| live.holds(c::READY))?;
+    let live = world
+        .get(&id)
+        .present()
+        .filter(|live| live.holds(c::READY))?;
     live.condition(c::READY)?.since().parse().ok()
 }
 

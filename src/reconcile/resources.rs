@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::super::links;
-use super::super::outcome::Write;
-use super::super::outcome::{Outcome, apply, covers, delete, release, same};
-use super::super::world::World;
+use super::conditions::NewCondition;
+use super::links;
+use super::outcome::{Need, Outcome, Write, apply, covers, delete, patch_of, release, version};
+use super::world::{GroupKind, World};
 use crate::api::capi::BLOCK_MOVE;
-use crate::api::conditions::READY;
+use crate::api::conditions::{self, READY};
 use crate::health::Live;
 use crate::model::ObjectId;
 
@@ -50,13 +50,23 @@ pub(super) fn mark(
     items: &[Value],
     spec: Value,
 ) -> Option<Write> {
-    let mut patch = same(owner);
+    let mut patch = patch_of(owner);
     patch["metadata"]["finalizers"] = json!([finalizer]);
     patch["metadata"]["annotations"] = json!({BLOCK_MOVE: "true", LEDGER: ledger(items)});
     if !spec.is_null() {
         patch["spec"] = spec;
     }
     apply(owner, patch)
+}
+
+/// The kinds recorded on the owner. Only once they are synced is it known what the owner controls.
+fn recorded(owner: Live<'_>) -> impl Iterator<Item = Need> {
+    let entries = owner.annotation(LEDGER).split(';');
+    entries.filter_map(|entry| {
+        let mut parts = entry.splitn(3, '.');
+        let (kind, group) = (parts.next()?, parts.nth(1)?);
+        Some(Need::Synced(GroupKind::new(group, kind)))
+    })
 }
 
 fn ledger(items: &[Value]) -> String {
@@ -69,14 +79,9 @@ fn ledger(items: &[Value]) -> String {
     kinds.into_iter().collect::<Vec<_>>().join(";")
 }
 
-fn version<'a>(live: Live<'a>) -> &'a str {
-    let api_version = live.text(&["apiVersion"]);
-    api_version.rsplit('/').next().unwrap_or_default()
-}
-
 /// Applies `items` and deletes what the owner had besides.
 pub(super) fn reconcile(
-    world: &World,
+    world: World<'_>,
     owner: Live<'_>,
     items: &[Value],
     outcome: &mut Outcome,
@@ -84,7 +89,7 @@ pub(super) fn reconcile(
     let mut entries = Vec::new();
     for item in items {
         let id = id(owner, item);
-        let live = world.get(&id);
+        let live = world.get(&id).present();
         outcome.need(id.clone());
         let patch = payload(owner, item);
         let held = live.is_some_and(|live| live.is_deleting() || covers(live.0, &patch));
@@ -110,7 +115,7 @@ fn payload(owner: Live<'_>, item: &Value) -> Value {
 
 /// Deletes what the owner controls beyond `kept`; an entry for each that is still there.
 pub(super) fn remove(
-    world: &World,
+    world: World<'_>,
     owner: Live<'_>,
     kept: &BTreeSet<ObjectId>,
     outcome: &mut Outcome,
@@ -121,6 +126,7 @@ pub(super) fn remove(
             .map(Live)
             .any(|held| held.text(&["uid"]) == owner.uid() && held.flag(&["controller"]))
     };
+    outcome.needs.extend(recorded(owner));
     let mut left = Vec::new();
     for live in world.owned(owner.uid()).filter(controls) {
         if kept.contains(&live.id()) {
@@ -137,8 +143,8 @@ pub(super) fn remove(
     left
 }
 
-/// Deletes all that the owner controls, then lets the owner go. The entries that are left.
-pub(super) fn take_down(world: &World, owner: Live<'_>, outcome: &mut Outcome) -> Vec<Entry> {
+/// Deletes all that the owner controls, then releases the owner. The entries that are left.
+pub(super) fn take_down(world: World<'_>, owner: Live<'_>, outcome: &mut Outcome) -> Vec<Entry> {
     let left = remove(world, owner, &BTreeSet::new(), outcome);
     if left.is_empty() {
         outcome.write(release(owner));
@@ -155,4 +161,60 @@ pub(super) fn listed(entries: &[Entry]) -> Value {
         json!({"resource": resource, "ready": ready})
     };
     entries.iter().map(entry).collect()
+}
+
+/// The Ready condition that ASO reports of a resource, with its severity in brackets.
+pub(super) fn reported(
+    resource: Option<Live<'_>>,
+    missing: NewCondition,
+    default: &str,
+) -> NewCondition {
+    let Some(resource) = resource else {
+        return missing;
+    };
+    let ready = resource
+        .condition(conditions::READY)
+        .filter(|ready| resource.is_current(*ready));
+    match ready {
+        Some(ready) if ready.is_true() => NewCondition::yes(conditions::SUCCEEDED, ""),
+        Some(ready) => {
+            let prefix = match ready.severity() {
+                severity @ ("Error" | "Warning") => format!("[{severity}] "),
+                _ => String::new(),
+            };
+            NewCondition::no(ready.reason(), format!("{prefix}{}", ready.message()))
+        }
+        None => NewCondition::no(conditions::PROVISIONING, default),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_recorded_and_read_back() {
+        let item = |api_version: &str, kind: &str| json!({"apiVersion": api_version, "kind": kind});
+        let items = [
+            item("network.azure.com/v1", "VirtualNetwork"),
+            item("keyvault.azure.com/v1", "Vault"),
+            item("keyvault.azure.com/v1", "Vault"),
+        ];
+        let written = ledger(&items);
+        assert_eq!(
+            written,
+            "Vault.v1.keyvault.azure.com;VirtualNetwork.v1.network.azure.com"
+        );
+        let owner = json!({"metadata": {"annotations": {LEDGER: written}}});
+        let needs: Vec<Need> = recorded(Live(&owner)).collect();
+        let synced = |group, kind| Need::Synced(GroupKind::new(group, kind));
+        assert_eq!(
+            needs,
+            [
+                synced("keyvault.azure.com", "Vault"),
+                synced("network.azure.com", "VirtualNetwork")
+            ]
+        );
+        assert_eq!(recorded(Live(&json!({}))).count(), 0);
+    }
 }

@@ -1,6 +1,6 @@
-//! Writing `status.conditions` as controllers do.
+//! Writes `status.conditions` as controllers do.
 //!
-//! In: an object's conditions and new words. Out: the new list; the time of a condition changes only
+//! In: an object's conditions and new ones. Out: the new list; the time of a condition changes only
 //! with its status, its generation is the object's. It does not know which conditions there are.
 
 use jiff::Timestamp;
@@ -10,21 +10,21 @@ use crate::api::conditions::{FALSE, TRUE, UNKNOWN};
 use crate::health::Live;
 
 /// The conditions of an object, being rewritten.
-pub(super) struct Conditions {
+pub(crate) struct Conditions {
     generation: i64,
     now: Timestamp,
     list: Vec<Value>,
 }
 
-/// What one condition is to say.
-pub(super) struct Word {
+/// What a condition is set to.
+pub(crate) struct NewCondition {
     status: &'static str,
     reason: String,
     message: String,
     severity: &'static str,
 }
 
-impl Word {
+impl NewCondition {
     fn new(status: &'static str, reason: &str, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -35,22 +35,22 @@ impl Word {
     }
 
     /// It holds.
-    pub(super) fn yes(reason: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn yes(reason: &str, message: impl Into<String>) -> Self {
         Self::new(TRUE, reason, message)
     }
 
     /// It does not hold.
-    pub(super) fn no(reason: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn no(reason: &str, message: impl Into<String>) -> Self {
         Self::new(FALSE, reason, message)
     }
 
-    /// Nobody can judge.
-    pub(super) fn unknown(reason: &str, message: impl Into<String>) -> Self {
+    /// Whether it holds cannot be known.
+    pub(crate) fn unknown(reason: &str, message: impl Into<String>) -> Self {
         Self::new(UNKNOWN, reason, message)
     }
 
     /// It holds, or it does not.
-    pub(super) fn either(holds: bool, yes: &str, no: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn either(holds: bool, yes: &str, no: &str, message: impl Into<String>) -> Self {
         match holds {
             true => Self::yes(yes, ""),
             false => Self::no(no, message),
@@ -58,7 +58,7 @@ impl Word {
     }
 
     /// With ASO's severity.
-    pub(super) fn severe(mut self, severity: &'static str) -> Self {
+    pub(crate) fn severe(mut self, severity: &'static str) -> Self {
         self.severity = severity;
         self
     }
@@ -66,7 +66,7 @@ impl Word {
 
 impl Conditions {
     /// The conditions the object has.
-    pub(super) fn of(live: Live<'_>, now: Timestamp) -> Self {
+    pub(crate) fn of(live: Live<'_>, now: Timestamp) -> Self {
         Self {
             generation: live.generation(),
             now,
@@ -74,14 +74,14 @@ impl Conditions {
         }
     }
 
-    /// Says something of a type, in the place where that type stands.
-    pub(super) fn set(&mut self, kind: &str, word: Word) {
-        let Word {
+    /// Sets the condition of a type, in its place.
+    pub(crate) fn set(&mut self, kind: &str, condition: NewCondition) {
+        let NewCondition {
             status,
             reason,
             message,
             severity,
-        } = word;
+        } = condition;
         let place = self.list.iter().position(|held| held["type"] == kind);
         let held = place.map(|place| &self.list[place]);
         let same = held.filter(|held| held["status"] == status);
@@ -105,13 +105,13 @@ impl Conditions {
     }
 
     /// The new list.
-    pub(super) fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         Value::Array(self.list)
     }
 }
 
 /// A time as Kubernetes writes it, in whole seconds.
-pub(super) fn stamp(time: Timestamp) -> String {
+pub(crate) fn stamp(time: Timestamp) -> String {
     Timestamp::from_second(time.as_second()).map_or_else(|_| time.to_string(), |t| t.to_string())
 }
 
@@ -127,8 +127,8 @@ mod tests {
             {"type": "B", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
         let now: Timestamp = "2026-01-01T00:00:09.5Z".parse().unwrap();
         let mut conditions = Conditions::of(Live(&object), now);
-        conditions.set("A", Word::no("Why", "still").severe("Info"));
-        conditions.set("B", Word::yes("Done", ""));
+        conditions.set("A", NewCondition::no("Why", "still").severe("Info"));
+        conditions.set("B", NewCondition::yes("Done", ""));
         let list = conditions.into_value();
         assert_eq!(list[0]["lastTransitionTime"], "2026-01-01T00:00:00Z");
         assert_eq!(

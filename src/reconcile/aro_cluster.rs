@@ -6,19 +6,19 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::conditions::{Conditions, Word};
-use super::super::links;
-use super::super::outcome::{self, Outcome};
-use super::super::world::World;
+use super::conditions::{Conditions, NewCondition};
+use super::links;
+use super::outcome::{self, Outcome};
 use super::resources::{self, Entry};
+use super::world::World;
 use crate::api::conditions as c;
 use crate::health::Live;
 
 const FINALIZER: &str = "arocluster/finalizer";
 
 /// What to do about an AROCluster.
-pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
-    let mut outcome = Outcome::rest();
+pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
+    let mut outcome = Outcome::default();
     if live.is_deleting() {
         let left = resources::take_down(world, live, &mut outcome);
         if !left.is_empty() {
@@ -30,13 +30,13 @@ pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
         return outcome;
     };
     outcome.need(cluster_id.clone());
-    let cluster = world.get(&cluster_id);
+    let cluster = world.get(&cluster_id).present();
     let Some(cluster) = cluster.filter(|cluster| !links::is_paused(*cluster, live)) else {
         return outcome;
     };
     let plane_id = links::control_plane(cluster);
     plane_id.clone().into_iter().for_each(|id| outcome.need(id));
-    let plane = plane_id.and_then(|id| world.get(&id));
+    let plane = plane_id.and_then(|id| world.get(&id).present());
     let endpoint = plane.and_then(|plane| endpoint(plane.text(&["status", "apiURL"])));
     let items = resources::wanted(live);
     outcome.maybe(resources::mark(
@@ -53,7 +53,7 @@ pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
     outcome
 }
 
-/// The spec to write: the endpoint, the one it has if the control plane tells none.
+/// The spec to write: the endpoint, the one it has if the control plane reports none.
 fn with_endpoint(live: Live<'_>, endpoint: Option<&Value>) -> Value {
     let held = live.at(&["spec", "controlPlaneEndpoint"]);
     let known = endpoint.or(held);
@@ -79,20 +79,20 @@ fn status(live: Live<'_>, now: Timestamp, entries: &[Entry], plane: (bool, bool)
     if !entries.is_empty() {
         conditions.set(
             c::RESOURCES_READY,
-            resources_word(all, count, entries.len()),
+            resources_condition(all, count, entries.len()),
         );
     }
     let waiting = match known {
         true => c::WAITING_FOR_PORT,
         false => c::WAITING_FOR_CONTROL_PLANE,
     };
-    let word = Word::either(
+    let condition = NewCondition::either(
         ready,
         c::SUCCEEDED,
         c::EXTERNALLY_MANAGED_CONTROL_PLANE,
         waiting,
     );
-    conditions.set(c::NETWORK_INFRASTRUCTURE_READY, word);
+    conditions.set(c::NETWORK_INFRASTRUCTURE_READY, condition);
     let was = live.flag(&["status", "initialization", "provisioned"]);
     json!({
         "ready": ready,
@@ -102,14 +102,14 @@ fn status(live: Live<'_>, now: Timestamp, entries: &[Entry], plane: (bool, bool)
     })
 }
 
-fn resources_word(all: bool, ready: usize, count: usize) -> Word {
+fn resources_condition(all: bool, ready: usize, count: usize) -> NewCondition {
     match all {
-        true => Word::yes(c::INFRASTRUCTURE_READY, c::all_ready(count)),
-        false => Word::no(c::PROVISIONING_INFRASTRUCTURE, c::some_ready(ready, count)),
+        true => NewCondition::yes(c::INFRASTRUCTURE_READY, c::all_ready(count)),
+        false => NewCondition::no(c::PROVISIONING_INFRASTRUCTURE, c::some_ready(ready, count)),
     }
 }
 
-/// The status of a cluster that goes: what is still to be deleted.
+/// The status of a cluster that is being deleted: what is left.
 fn remaining(live: Live<'_>, left: &[Entry]) -> Value {
     let mut status = live.at(&["status"]).cloned().unwrap_or_else(|| json!({}));
     status["ready"] = json!(false);

@@ -1,21 +1,21 @@
-//! The one hand that writes: carries out an actor's writes, one after the other.
+//! Carries out the writes of a controller, one after the other.
 //!
-//! In: a client, a field manager and writes. Out: the objects the server answered with, and the error
-//! that ended the list. It does not know why anything is written.
+//! In: a client, a field manager and writes. Out: the objects that the server answered with, and the
+//! error that ended the list. It does not know why anything is written.
 
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::Value;
 
-use super::error::Error;
-use super::outcome::Write;
+use super::super::Error;
 use crate::api::kinds;
 use crate::health::Live;
 use crate::model::ObjectId;
+use crate::reconcile::outcome::Write;
 
 /// Carries out `writes` in order and stops at the first that fails.
-pub(super) async fn perform(
+pub(crate) async fn perform(
     client: &Client,
     manager: &str,
     writes: Vec<Write>,
@@ -32,26 +32,34 @@ pub(super) async fn perform(
 
 async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Value>, Error> {
     let params = PatchParams::apply(manager).force();
-    let answer = match write {
+    let (patch, answer) = match write {
         Write::Apply(patch) => {
             let (api, name) = target(client, patch);
-            api.patch(name, &params, &Patch::Apply(patch)).await?
+            (patch, api.patch(name, &params, &Patch::Apply(patch)).await)
         }
         Write::Status(patch) => {
             let (api, name) = target(client, patch);
-            api.patch_status(name, &params, &Patch::Apply(patch))
-                .await?
+            let answer = api.patch_status(name, &params, &Patch::Apply(patch)).await;
+            (patch, answer)
         }
-        Write::Delete(id, uid) => return delete(client, id, uid).await,
+        Write::Delete { id, version, uid } => return delete(client, id, version, uid).await,
     };
-    Ok(Some(serde_json::to_value(answer)?))
+    let answer =
+        answer.and_then(|object| serde_json::to_value(object).map_err(kube::Error::SerdeError));
+    answer
+        .map(Some)
+        .map_err(|error| Error::new(&Live(patch).id(), error))
 }
 
-/// Deletes in the background. An object that is gone already, or was made anew meanwhile, is as
-/// good as deleted. What becomes of it is left to the watch.
-async fn delete(client: &Client, id: &ObjectId, uid: &str) -> Result<Option<Value>, Error> {
-    let version = kinds::find(&id.group, &id.kind).and_then(|kind| kind.versions.last().copied());
-    let resource = resource(&id.group, version.unwrap_or("v1"), &id.kind);
+/// Deletes in the background. An object that was deleted already, or made again meanwhile, needs no
+/// more. The watch shows what becomes of it.
+async fn delete(
+    client: &Client,
+    id: &ObjectId,
+    version: &str,
+    uid: &str,
+) -> Result<Option<Value>, Error> {
+    let resource = resource(&id.group, version, &id.kind);
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &id.namespace, &resource);
     let this_one = Preconditions {
         uid: Some(uid.to_owned()),
@@ -61,7 +69,7 @@ async fn delete(client: &Client, id: &ObjectId, uid: &str) -> Result<Option<Valu
     match api.delete(&id.name, &params).await {
         Ok(_) => Ok(None),
         Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(Error::new(id, error)),
     }
 }
 
@@ -71,12 +79,15 @@ fn target<'a>(client: &Client, patch: &'a Value) -> (Api<DynamicObject>, &'a str
     let api_version = live.text(&["apiVersion"]);
     let version = api_version.rsplit('/').next().unwrap_or_default();
     let resource = resource(live.group(), version, live.kind());
-    let api = Api::namespaced_with(client.clone(), live.namespace(), &resource);
+    let api = match live.namespace() {
+        "" => Api::all_with(client.clone(), &resource),
+        namespace => Api::namespaced_with(client.clone(), namespace, &resource),
+    };
     (api, live.name())
 }
 
 /// The address of a kind at a version; its plural is guessed only when we do not know the kind.
-pub(super) fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
+pub(crate) fn resource(group: &str, version: &str, kind: &str) -> ApiResource {
     let named = GroupVersionKind::gvk(group, version, kind);
     match kinds::find(group, kind) {
         Some(known) => ApiResource::from_gvk_with_plural(&named, known.plural),

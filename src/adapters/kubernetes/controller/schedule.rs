@@ -1,35 +1,44 @@
-//! Whose turn it is: which objects want a decision, which are busy, who waits for what and until
-//! when.
+//! The work queue: which objects are to be reconciled, which are being written, what each of them
+//! needs and when it wakes up.
 //!
-//! In: changes, needs, wake-ups and results. Out: the next key. It does not know the time by itself,
-//! nor what is decided.
+//! In: changes, needs, wake-ups and results. Out: the next key. It does not know the time, nor what is
+//! decided.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::outcome::Need;
 use crate::model::ObjectId;
+use crate::reconcile::outcome::Need;
+use crate::reconcile::world::GroupKind;
 
-/// One actor's care for one object.
+/// One object of one controller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    /// The actor, by its place.
-    pub(super) actor: usize,
+    /// The controller, by its place.
+    pub(super) controller: usize,
     /// The object.
     pub(super) object: ObjectId,
 }
 
-/// Who is next.
+impl Key {
+    /// An object of the controller at this place.
+    pub(super) fn new(controller: usize, object: &ObjectId) -> Self {
+        let object = object.clone();
+        Self { controller, object }
+    }
+}
+
+/// What is to be reconciled, and when.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
-    /// In the order of asking.
+    /// In the order in which they were queued.
     queue: VecDeque<Key>,
     queued: BTreeSet<Key>,
-    /// Writes are under way.
+    /// Being written.
     busy: BTreeSet<Key>,
-    /// Busy, and asked for again meanwhile.
+    /// Busy, and queued again meanwhile.
     again: BTreeSet<Key>,
     wakes: BTreeSet<(Timestamp, Key)>,
     wake_of: BTreeMap<Key, Timestamp>,
@@ -39,8 +48,8 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Asks for a decision.
-    pub(super) fn ask(&mut self, key: Key) {
+    /// Queues a key, unless it is queued already. A busy one is queued after its writes.
+    pub(super) fn enqueue(&mut self, key: Key) {
         if self.busy.contains(&key) {
             self.again.insert(key);
         } else if self.queued.insert(key.clone()) {
@@ -48,23 +57,33 @@ impl Schedule {
         }
     }
 
-    /// Asks for everybody who waits for this object.
+    /// Queues every key that needs this object.
     pub(super) fn changed(&mut self, object: &ObjectId) {
         for need in [Need::Object(object.clone()), Need::like(object)] {
-            let waiting = self.waiting.get(&need).cloned().unwrap_or_default();
-            waiting.into_iter().for_each(|key| self.ask(key));
+            self.enqueue_all(&need);
         }
     }
 
-    /// The next key that nothing is under way for.
-    pub(super) fn next(&mut self) -> Option<Key> {
-        let key = self.queue.pop_front()?;
+    /// Queues every key that needs this kind to be synced.
+    pub(super) fn synced(&mut self, kind: GroupKind) {
+        self.enqueue_all(&Need::Synced(kind));
+    }
+
+    fn enqueue_all(&mut self, need: &Need) {
+        let waiting = self.waiting.get(need).cloned().unwrap_or_default();
+        waiting.into_iter().for_each(|key| self.enqueue(key));
+    }
+
+    /// Takes the first key that may be reconciled.
+    pub(super) fn next(&mut self, may: impl Fn(&Key) -> bool) -> Option<Key> {
+        let place = self.queue.iter().position(may)?;
+        let key = self.queue.remove(place)?;
         self.queued.remove(&key);
         Some(key)
     }
 
-    /// Takes in what a decision looked at and when it wants to be made again.
-    pub(super) fn decided(&mut self, key: &Key, needs: Vec<Need>, wake: Option<Timestamp>) {
+    /// Takes in what a decision needs and when it is to be made again.
+    pub(super) fn reconciled(&mut self, key: &Key, needs: Vec<Need>, wake: Option<Timestamp>) {
         for need in self.needs_of.remove(key).unwrap_or_default() {
             if let Some(waiting) = self.waiting.get_mut(&need) {
                 waiting.remove(key);
@@ -83,12 +102,12 @@ impl Schedule {
         self.set_wake(key, wake);
     }
 
-    /// Writes for the key are under way until [`Self::done`].
+    /// The key is being written until [`Self::done`] or [`Self::failed`].
     pub(super) fn started(&mut self, key: &Key) {
         self.busy.insert(key.clone());
     }
 
-    /// The writes ended well.
+    /// The writes succeeded.
     pub(super) fn done(&mut self, key: &Key) {
         self.failures.remove(key);
         self.free(key);
@@ -113,21 +132,21 @@ impl Schedule {
         self.wakes.first().map(|(time, _)| *time)
     }
 
-    /// Asks for everybody whose time has come.
+    /// Queues every key whose wake-up is due.
     pub(super) fn wake(&mut self, now: Timestamp) {
         while let Some((time, key)) = self.wakes.first().cloned() {
             if time > now {
                 return;
             }
             self.set_wake(&key, None);
-            self.ask(key);
+            self.enqueue(key);
         }
     }
 
     fn free(&mut self, key: &Key) {
         self.busy.remove(key);
         if self.again.remove(key) {
-            self.ask(key.clone());
+            self.enqueue(key.clone());
         }
     }
 
@@ -148,7 +167,7 @@ mod tests {
 
     fn key(name: &str) -> Key {
         let object = ObjectId::new("", "ConfigMap", "ns", name);
-        Key { actor: 0, object }
+        Key::new(0, &object)
     }
 
     fn at(second: i64) -> Timestamp {
@@ -156,64 +175,64 @@ mod tests {
     }
 
     #[test]
-    fn asking_twice_gives_one_turn_in_order_of_asking() {
+    fn a_key_is_queued_once_and_in_order() {
         let mut schedule = Schedule::default();
         for name in ["b", "a", "b"] {
-            schedule.ask(key(name));
+            schedule.enqueue(key(name));
         }
-        let turns: Vec<Option<Key>> = (0..3).map(|_| schedule.next()).collect();
+        let turns: Vec<Option<Key>> = (0..3).map(|_| schedule.next(|_| true)).collect();
         assert_eq!(turns, [Some(key("b")), Some(key("a")), None]);
     }
 
     #[test]
-    fn a_busy_key_has_its_turn_after_its_writes() {
+    fn a_busy_key_comes_after_its_writes() {
         let mut schedule = Schedule::default();
         schedule.started(&key("a"));
-        schedule.ask(key("a"));
-        assert_eq!(schedule.next(), None);
+        schedule.enqueue(key("a"));
+        assert_eq!(schedule.next(|_| true), None);
         schedule.done(&key("a"));
-        assert_eq!(schedule.next(), Some(key("a")));
+        assert_eq!(schedule.next(|_| true), Some(key("a")));
     }
 
     #[test]
-    fn a_failed_key_pauses_whatever_was_asked() {
+    fn a_failed_key_pauses_although_it_was_queued() {
         let mut schedule = Schedule::default();
         schedule.started(&key("a"));
-        schedule.ask(key("a"));
+        schedule.enqueue(key("a"));
         schedule.failed(&key("a"), at(10), Duration::from_secs(5));
         assert_eq!(
-            (schedule.next(), schedule.first_wake()),
+            (schedule.next(|_| true), schedule.first_wake()),
             (None, Some(at(15)))
         );
         schedule.wake(at(15));
         assert_eq!(
-            (schedule.next(), schedule.first_wake()),
+            (schedule.next(|_| true), schedule.first_wake()),
             (Some(key("a")), None)
         );
     }
 
     #[test]
-    fn a_change_asks_for_those_who_need_it_and_only_while_they_do() {
+    fn a_change_queues_the_keys_that_need_it_and_only_while_they_do() {
         let mut schedule = Schedule::default();
         let needs = vec![Need::Object(key("b").object), Need::like(&key("c").object)];
-        schedule.decided(&key("a"), needs, None);
+        schedule.reconciled(&key("a"), needs, None);
         for name in ["b", "c"] {
             schedule.changed(&key(name).object);
-            assert_eq!(schedule.next(), Some(key("a")), "{name}");
+            assert_eq!(schedule.next(|_| true), Some(key("a")), "{name}");
         }
-        schedule.decided(&key("a"), Vec::new(), None);
+        schedule.reconciled(&key("a"), Vec::new(), None);
         schedule.changed(&key("b").object);
-        assert_eq!(schedule.next(), None);
+        assert_eq!(schedule.next(|_| true), None);
     }
 
     #[test]
     fn a_new_wake_replaces_the_old_one() {
         let mut schedule = Schedule::default();
-        schedule.decided(&key("a"), Vec::new(), Some(at(5)));
-        schedule.decided(&key("a"), Vec::new(), Some(at(9)));
+        schedule.reconciled(&key("a"), Vec::new(), Some(at(5)));
+        schedule.reconciled(&key("a"), Vec::new(), Some(at(9)));
         schedule.wake(at(8));
         assert_eq!(
-            (schedule.next(), schedule.first_wake()),
+            (schedule.next(|_| true), schedule.first_wake()),
             (None, Some(at(9)))
         );
     }

@@ -6,12 +6,11 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::conditions::{Conditions, Word};
-use super::super::links;
-use super::super::outcome::{self, Outcome, Write, apply, release, same};
-use super::super::world::World;
-use super::control_plane::passed_on;
+use super::conditions::{Conditions, NewCondition};
+use super::links;
+use super::outcome::{self, Outcome, Write, apply, patch_of, release};
 use super::resources::{self, Entry};
+use super::world::World;
 use crate::api::conditions as c;
 use crate::api::labels::REPLICAS_MANAGED_BY;
 use crate::health::Live;
@@ -26,19 +25,19 @@ const AUTOSCALER: &str = "aro-hcp";
 const MOST_NODES: i64 = 500;
 
 /// What to do about an AROMachinePool.
-pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
-    let mut outcome = Outcome::rest();
+pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
+    let mut outcome = Outcome::default();
     let Some(pool_id) = links::owner(live, "MachinePool") else {
         return abandoned(world, live);
     };
     outcome.need(pool_id.clone());
-    let pool = world.get(&pool_id);
+    let pool = world.get(&pool_id).present();
     let cluster_id = pool.and_then(|pool| links::owner(pool, "Cluster"));
     cluster_id
         .clone()
         .into_iter()
         .for_each(|id| outcome.need(id));
-    let cluster = cluster_id.and_then(|id| world.get(&id));
+    let cluster = cluster_id.and_then(|id| world.get(&id).present());
     if live.is_deleting() {
         return take_down(world, live, cluster, outcome);
     }
@@ -47,7 +46,7 @@ pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
     };
     let plane_id = links::control_plane(cluster);
     plane_id.clone().into_iter().for_each(|id| outcome.need(id));
-    let plane = plane_id.and_then(|id| world.get(&id));
+    let plane = plane_id.and_then(|id| world.get(&id).present());
     let open = plane.is_some_and(|plane| plane.holds(c::HCP_CLUSTER_READY));
     match open && !links::is_paused(cluster, live) {
         true => provision(world, live, (pool, cluster), now, outcome),
@@ -56,16 +55,16 @@ pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp) -> Outcome {
 }
 
 /// Without an owner there is nothing to do but go.
-fn abandoned(world: &World, live: Live<'_>) -> Outcome {
+fn abandoned(world: World<'_>, live: Live<'_>) -> Outcome {
     match live.is_deleting() {
-        true => take_down(world, live, None, Outcome::rest()),
-        false => Outcome::rest(),
+        true => take_down(world, live, None, Outcome::default()),
+        false => Outcome::default(),
     }
 }
 
 /// With its cluster the node pool goes anyway; alone it is deleted first.
 fn take_down(
-    world: &World,
+    world: World<'_>,
     live: Live<'_>,
     cluster: Option<Live<'_>>,
     mut outcome: Outcome,
@@ -80,7 +79,7 @@ fn take_down(
 }
 
 fn provision(
-    world: &World,
+    world: World<'_>,
     live: Live<'_>,
     (pool, cluster): (Live<'_>, Live<'_>),
     now: Timestamp,
@@ -93,7 +92,7 @@ fn provision(
     };
     item["spec"]["owner"] = json!({"name": cluster.name()});
     let scales = scales_itself(Live(item));
-    let node_pool = world.get(&resources::id(live, item));
+    let node_pool = world.get(&resources::id(live, item)).present();
     let nodes = nodes(node_pool);
     let spec = json!({"providerIDList": nodes});
     outcome.maybe(resources::mark(live, FINALIZER, &items, spec));
@@ -118,7 +117,7 @@ fn take_replicas(pool: Live<'_>, nodes: usize) -> Option<Write> {
     if !["", AUTOSCALER].contains(&manager) {
         return None;
     }
-    let mut patch = same(pool);
+    let mut patch = patch_of(pool);
     patch["metadata"]["annotations"] = json!({REPLICAS_MANAGED_BY: AUTOSCALER});
     if nodes > 0 {
         patch["spec"] = json!({"replicas": nodes});
@@ -157,10 +156,10 @@ fn status(
         ),
     ];
     for (kind, default) in defaults {
-        let missing = Word::no(c::NODE_POOL_NOT_FOUND, c::NODE_POOL_MISSING);
-        conditions.set(kind, passed_on(node_pool, missing, default));
+        let missing = NewCondition::no(c::NODE_POOL_NOT_FOUND, c::NODE_POOL_MISSING);
+        conditions.set(kind, resources::reported(node_pool, missing, default));
     }
-    conditions.set(c::AGENT_POOLS_READY, Word::yes(c::SUCCEEDED, ""));
+    conditions.set(c::AGENT_POOLS_READY, NewCondition::yes(c::SUCCEEDED, ""));
     let said = |path: &[&str]| node_pool.map_or("", |pool| pool.text(path));
     let state = said(&["status", "properties", "provisioningState"]);
     let works = ["Succeeded", "Updating"].contains(&state);

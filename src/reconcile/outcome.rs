@@ -1,112 +1,101 @@
-//! What an actor decides about one object: plain data.
+//! What a controller decides about one object: plain data, and the patches it is made of.
 //!
-//! In: nothing. Out: the words in which the pure decisions speak to the engine.
+//! In: live objects and what is wanted of them. Out: writes, needs and a wake-up for the runtime. It
+//! does not know who carries them out.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::world::World;
+use super::world::GroupKind;
 use crate::health::Live;
 use crate::model::ObjectId;
 
-/// A player: one field manager, the objects it looks after, and its decision about one of them.
-pub(super) struct Actor {
-    /// The field manager of its writes.
-    pub(super) manager: &'static str,
-    /// Whether it looks after an object of this kind.
-    pub(super) plays: fn(&ObjectId) -> bool,
-    /// What to do now. Calls nothing and reads no clock.
-    pub(super) decide: Decide,
-}
-
-/// A pure decision about one live object.
-pub(super) type Decide = Box<dyn Fn(&World, Live<'_>, Timestamp) -> Outcome + Send>;
-
 /// What to do about an object, and when to look at it again.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// In this order; a failed one ends the list.
-    pub(super) writes: Vec<Write>,
-    /// What else was looked at; a change of it asks for a new decision.
-    pub(super) needs: Vec<Need>,
+    pub(crate) writes: Vec<Write>,
+    /// What else was looked at; a change of it asks for a new decision. Nothing is written while the
+    /// kind of one of them is not synced.
+    pub(crate) needs: Vec<Need>,
     /// When to decide again although nothing changed.
-    pub(super) wake: Option<Timestamp>,
+    pub(crate) wake: Option<Timestamp>,
 }
 
-/// Something a decision looked at besides its own object.
+/// Something a decision depends on besides its own object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Need {
+pub(crate) enum Need {
     /// One object, there or not.
     Object(ObjectId),
     /// Every object of a kind in a namespace.
-    Every {
-        /// API group.
-        group: String,
-        /// Kind.
-        kind: String,
-        /// Namespace.
-        namespace: String,
-    },
+    List(GroupKind, String),
+    /// That a kind is synced; a change of its objects asks for nothing.
+    Synced(GroupKind),
 }
 
 impl Need {
     /// Every object of a kind in a namespace.
-    pub(super) fn every(group: &str, kind: &str, namespace: &str) -> Self {
-        let (group, kind, namespace) = (group.into(), kind.into(), namespace.into());
-        Self::Every {
-            group,
-            kind,
-            namespace,
-        }
+    pub(crate) fn list(group: &str, kind: &str, namespace: &str) -> Self {
+        Self::List(GroupKind::new(group, kind), namespace.to_owned())
     }
 
     /// Every object of this one's kind and namespace.
-    pub(super) fn like(id: &ObjectId) -> Self {
-        Self::every(&id.group, &id.kind, &id.namespace)
+    pub(crate) fn like(id: &ObjectId) -> Self {
+        Self::list(&id.group, &id.kind, &id.namespace)
+    }
+
+    /// The kind that must be synced to know it.
+    pub(crate) fn kind(&self) -> GroupKind {
+        match self {
+            Self::Object(id) => GroupKind::from(id),
+            Self::List(kind, _) | Self::Synced(kind) => kind.clone(),
+        }
     }
 }
 
 /// One change of the world.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Write {
+pub(crate) enum Write {
     /// Server-side apply, taking fields from other managers. What the manager applied before and
     /// leaves out now goes away.
     Apply(Value),
     /// The same for the status.
     Status(Value),
-    /// Delete the object with this uid.
-    Delete(ObjectId, String),
+    /// Delete this object and no other of its name.
+    Delete {
+        /// The object.
+        id: ObjectId,
+        /// A version at which it is served.
+        version: String,
+        /// Its uid.
+        uid: String,
+    },
 }
 
 impl Outcome {
-    /// Nothing to do.
-    pub(super) fn rest() -> Self {
-        Self::default()
-    }
-
     /// Adds a write.
-    pub(super) fn write(&mut self, write: Write) {
+    pub(crate) fn write(&mut self, write: Write) {
         self.writes.push(write);
     }
 
     /// Adds a write when there is one.
-    pub(super) fn maybe(&mut self, write: Option<Write>) {
+    pub(crate) fn maybe(&mut self, write: Option<Write>) {
         self.writes.extend(write);
     }
 
-    /// Remembers an object that was looked at.
-    pub(super) fn need(&mut self, id: ObjectId) {
+    /// Adds an object that was looked at.
+    pub(crate) fn need(&mut self, id: ObjectId) {
         self.needs.push(Need::Object(id));
     }
 
     /// Looks again at this time, or earlier if asked before.
-    pub(super) fn wake_at(&mut self, time: Timestamp) {
+    pub(crate) fn wake_at(&mut self, time: Timestamp) {
         self.wake = Some(self.wake.map_or(time, |set| set.min(time)));
     }
 }
 
 /// A patch of this object and no other of its name: its identity with the uid.
-pub(super) fn same(live: Live<'_>) -> Value {
+pub(crate) fn patch_of(live: Live<'_>) -> Value {
     json!({
         "apiVersion": live.text(&["apiVersion"]),
         "kind": live.kind(),
@@ -115,17 +104,17 @@ pub(super) fn same(live: Live<'_>) -> Value {
 }
 
 /// Applies `patch` unless the object holds all of it already.
-pub(super) fn apply(live: Live<'_>, patch: Value) -> Option<Write> {
+pub(crate) fn apply(live: Live<'_>, patch: Value) -> Option<Write> {
     (!covers(live.0, &patch)).then_some(Write::Apply(patch))
 }
 
-/// Lets go of all that a manager wrote on the object, its finalizer above all.
-pub(super) fn release(live: Live<'_>) -> Write {
-    Write::Apply(same(live))
+/// Gives up everything that the manager applied to the object, its finalizer above all.
+pub(crate) fn release(live: Live<'_>) -> Write {
+    Write::Apply(patch_of(live))
 }
 
 /// Applies a whole status unless it is there already.
-pub(super) fn status(live: Live<'_>, status: Value) -> Option<Write> {
+pub(crate) fn status(live: Live<'_>, status: Value) -> Option<Write> {
     let same = live.at(&["status"]).is_some_and(|held| *held == status);
     let mut patch = json!({
         "apiVersion": live.text(&["apiVersion"]),
@@ -136,14 +125,24 @@ pub(super) fn status(live: Live<'_>, status: Value) -> Option<Write> {
     (!same).then_some(Write::Status(patch))
 }
 
+/// The version an object was read at.
+pub(crate) fn version<'a>(live: Live<'a>) -> &'a str {
+    let api_version = live.text(&["apiVersion"]);
+    api_version.rsplit('/').next().unwrap_or_default()
+}
+
 /// Deletes the object unless that was asked for.
-pub(super) fn delete(live: Live<'_>) -> Option<Write> {
-    (!live.is_deleting()).then(|| Write::Delete(live.id(), live.uid().to_owned()))
+pub(crate) fn delete(live: Live<'_>) -> Option<Write> {
+    (!live.is_deleting()).then(|| Write::Delete {
+        id: live.id(),
+        version: version(live).to_owned(),
+        uid: live.uid().to_owned(),
+    })
 }
 
 /// Whether `held` has everything that `wanted` has. Lists are equal, but for owner references and
-/// finalizers, which many write. The version is how one reads, not what is held.
-pub(super) fn covers(held: &Value, wanted: &Value) -> bool {
+/// finalizers, which several managers write. The version is how one reads, not what is held.
+pub(crate) fn covers(held: &Value, wanted: &Value) -> bool {
     let (Value::Object(held), Value::Object(wanted)) = (held, wanted) else {
         return held == wanted;
     };

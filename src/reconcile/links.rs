@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::outcome::{Write, apply, same};
+use super::outcome::{Write, apply, patch_of};
 use super::world::World;
 use crate::api::capi::PAUSED;
 use crate::api::kinds::CAPI;
@@ -13,7 +13,7 @@ use crate::health::Live;
 use crate::model::ObjectId;
 
 /// The object that a reference of group, kind and name at `path` points at.
-pub(super) fn referenced(live: Live<'_>, path: &[&str]) -> Option<ObjectId> {
+pub(crate) fn referenced(live: Live<'_>, path: &[&str]) -> Option<ObjectId> {
     let reference = Live(live.at(path)?);
     let [group, kind, name] = ["apiGroup", "kind", "name"].map(|part| reference.text(&[part]));
     let complete = !kind.is_empty() && !name.is_empty();
@@ -21,7 +21,7 @@ pub(super) fn referenced(live: Live<'_>, path: &[&str]) -> Option<ObjectId> {
 }
 
 /// The owner of a kind of Cluster API's.
-pub(super) fn owner(live: Live<'_>, kind: &str) -> Option<ObjectId> {
+pub(crate) fn owner(live: Live<'_>, kind: &str) -> Option<ObjectId> {
     let mut owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
     let owner = owners.find(|owner| owner.kind() == kind && owner.group() == CAPI)?;
     let name = owner.text(&["name"]);
@@ -29,17 +29,17 @@ pub(super) fn owner(live: Live<'_>, kind: &str) -> Option<ObjectId> {
 }
 
 /// The infrastructure that a Cluster points at.
-pub(super) fn infrastructure(cluster: Live<'_>) -> Option<ObjectId> {
+pub(crate) fn infrastructure(cluster: Live<'_>) -> Option<ObjectId> {
     referenced(cluster, &["spec", "infrastructureRef"])
 }
 
 /// The control plane that a Cluster points at.
-pub(super) fn control_plane(cluster: Live<'_>) -> Option<ObjectId> {
+pub(crate) fn control_plane(cluster: Live<'_>) -> Option<ObjectId> {
     referenced(cluster, &["spec", "controlPlaneRef"])
 }
 
 /// An owner reference to `owner`.
-pub(super) fn owned_by(owner: Live<'_>, controller: bool) -> Value {
+pub(crate) fn owned_by(owner: Live<'_>, controller: bool) -> Value {
     let mut reference = json!({
         "apiVersion": owner.text(&["apiVersion"]),
         "kind": owner.kind(),
@@ -54,21 +54,24 @@ pub(super) fn owned_by(owner: Live<'_>, controller: bool) -> Value {
 }
 
 /// Makes `owner` the controller of what it points at, and names the cluster both belong to.
-pub(super) fn adopt(
-    world: &World,
+pub(crate) fn adopt(
+    world: World<'_>,
     part: &ObjectId,
     owner: Live<'_>,
     cluster: &str,
 ) -> Option<Write> {
-    let part = world.get(part).filter(|part| !part.is_deleting())?;
-    let mut patch = same(part);
+    let part = world
+        .get(part)
+        .present()
+        .filter(|part| !part.is_deleting())?;
+    let mut patch = patch_of(part);
     patch["metadata"]["ownerReferences"] = json!([owned_by(owner, true)]);
     patch["metadata"]["labels"] = json!({CLUSTER_NAME: cluster});
     apply(part, patch)
 }
 
 /// Whether controllers are to leave the object alone.
-pub(super) fn is_paused(cluster: Live<'_>, live: Live<'_>) -> bool {
+pub(crate) fn is_paused(cluster: Live<'_>, live: Live<'_>) -> bool {
     let marked = live.at(&["metadata", "annotations", PAUSED]).is_some();
     cluster.flag(&["spec", "paused"]) || marked
 }

@@ -1,4 +1,4 @@
-//! The actors on the in-process API: a whole cluster from its manifests, on a paused clock.
+//! The controllers on the in-process API: a whole cluster from its manifests, on a paused clock.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::response::IntoResponse;
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::{Api, Client};
@@ -18,14 +18,14 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::manifests::{NAMESPACE, small_cluster};
-use super::watches::{self, Sight};
-use super::*;
-use crate::adapters::azure_sim::crds;
-use crate::api::kinds::CAPI;
+use crate::adapters::azure_sim::{Options, controllers, crds, kinds};
+use crate::adapters::kubernetes::controller::watches::{self, KindEvent, WatchEvent};
+use crate::adapters::kubernetes::controller::writer;
+use crate::adapters::kubernetes::controller::{self, Running};
+use crate::api::kinds::{CAPI, KINDS};
 use crate::health::{Live, health};
-use crate::model::{HealthState, ObjectId};
-use kube_sim::Server;
-use kube_sim::SimClock;
+use crate::model::{Clock, HealthState, ObjectId};
+use kube_sim::{Server, SimClock};
 
 /// Longer than any provisioning that works.
 const LONGEST: Duration = Duration::from_secs(2 * 3600);
@@ -33,7 +33,7 @@ const LONGEST: Duration = Duration::from_secs(2 * 3600);
 /// What a watcher saw: the second, the object, its state.
 type Event = (i64, String, HealthState);
 
-/// A cluster with the kinds installed, and actors in it.
+/// A cluster with the kinds installed, and controllers at work in it.
 struct Rehearsal {
     server: Server,
     client: Client,
@@ -41,8 +41,8 @@ struct Rehearsal {
     start: Timestamp,
     states: BTreeMap<ObjectId, HealthState>,
     events: Vec<Event>,
-    seen: futures::stream::BoxStream<'static, watches::Seen>,
-    actors: Actors,
+    seen: futures::stream::BoxStream<'static, KindEvent>,
+    running: Running,
 }
 
 impl Rehearsal {
@@ -53,8 +53,9 @@ impl Rehearsal {
 
     async fn with(failures: &[&str], definitions: &[Value]) -> Self {
         let start = "2026-01-01T00:00:00Z".parse().unwrap();
-        let clock = Arc::new(SimClock::new(start, 1));
-        let server = Server::new(clock.clone());
+        let time = SimClock::new(start, 1);
+        let server = Server::new(Arc::new(time));
+        let clock: Arc<dyn Clock> = Arc::new(time);
         let client = server.client("default");
         for definition in definitions {
             apply(&client, definition).await;
@@ -66,8 +67,10 @@ impl Rehearsal {
         let namespace =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
         apply(&client, &namespace).await;
-        let actors = spawn(client.clone(), clock.clone(), options);
-        let seen = watches::all(&client, &newest(), Duration::from_secs(1)).boxed();
+        let running = spawn(&client, &clock, &options);
+        let kinds = kinds::all().into_iter().enumerate();
+        let watch = |(place, kind)| watches::watch(&client, place, kind, Duration::from_secs(1));
+        let seen = stream::select_all(kinds.map(watch)).boxed();
         Self {
             server,
             client,
@@ -76,7 +79,7 @@ impl Rehearsal {
             states: BTreeMap::new(),
             events: Vec::new(),
             seen,
-            actors,
+            running,
         }
     }
 
@@ -114,14 +117,15 @@ impl Rehearsal {
         }
     }
 
-    fn absorb(&mut self, seen: watches::Seen) {
-        match seen.sight {
-            Sight::Listed(object) | Sight::Applied(object) => self.note(&object),
-            Sight::Deleted(object) => {
+    fn absorb(&mut self, seen: KindEvent) {
+        match seen.event {
+            WatchEvent::Listed(object) | WatchEvent::Applied(object) => self.note(&object),
+            WatchEvent::Deleted(object) => {
                 self.states.remove(&Live(&object).id());
             }
-            Sight::ListBegins | Sight::ListEnds => {}
-            Sight::Broken(error) => panic!("a watch broke: {error}"),
+            WatchEvent::ListStarted | WatchEvent::ListEnded => {}
+            WatchEvent::NotServed => panic!("a kind is not served"),
+            WatchEvent::Failed(error) => panic!("a watch failed: {error}"),
         }
     }
 
@@ -150,6 +154,10 @@ impl Rehearsal {
             Api::namespaced_with(self.client.clone(), NAMESPACE, &resource);
         serde_json::to_value(api.get(name).await.unwrap()).unwrap()
     }
+}
+
+fn spawn(client: &Client, clock: &Arc<dyn Clock>, options: &Options) -> Running {
+    controller::spawn(client.clone(), Arc::clone(clock), controllers(options))
 }
 
 async fn apply(client: &Client, object: &Value) {
@@ -245,7 +253,7 @@ async fn a_hand_written_cluster_is_ready_after_about_twenty_minutes_and_the_same
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_actors_write_fits_the_real_definitions() {
+async fn what_the_controllers_write_fits_the_real_definitions() {
     let (Some(objects), Some(definitions)) = (sample(), real_definitions()) else {
         return;
     };
@@ -292,13 +300,13 @@ async fn deleting_the_root_takes_everything_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn actors_started_late_go_on_where_others_stopped() {
+async fn controllers_started_late_continue_where_others_stopped() {
     let mut rehearsal = Rehearsal::new(&[]).await;
     rehearsal.apply(&small_cluster()).await;
     tokio::time::sleep(Duration::from_secs(300)).await;
     let options = Options::default();
     let (client, clock) = (rehearsal.client.clone(), Arc::clone(&rehearsal.clock));
-    rehearsal.actors = spawn(client, clock, options);
+    rehearsal.running = spawn(&client, &clock, &options);
     let second = rehearsal.until(whole(SMALL)).await;
     assert!((19 * 60..=25 * 60).contains(&second), "{second} s");
     let cluster = rehearsal.get("Cluster", "c").await;
@@ -309,7 +317,7 @@ async fn actors_started_late_go_on_where_others_stopped() {
 async fn a_server_that_fails_now_and_then_only_slows_the_play() {
     let mut rehearsal = Rehearsal::new(&[]).await;
     let client = flaky(&rehearsal.server);
-    rehearsal.actors = spawn(client, Arc::clone(&rehearsal.clock), Options::default());
+    rehearsal.running = spawn(&client, &rehearsal.clock, &Options::default());
     rehearsal.apply(&small_cluster()).await;
     let second = rehearsal.until(whole(SMALL)).await;
     assert!((19 * 60..=26 * 60).contains(&second), "{second} s");

@@ -1,38 +1,48 @@
-//! A bare stage for tests of what actors decide: objects, time, and writes carried out as an API
-//! server would at its plainest. No requests, no watches, no async.
+//! A fixture for tests of what controllers decide: objects, time, and writes carried out as an API
+//! server would at its simplest. No requests, no watches, no async.
 
 #![allow(clippy::panic)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Map, Value, json};
 
-use super::outcome::{Actor, Write};
-use super::world::World;
+use super::controller::Controller;
+use super::outcome::Write;
+use super::world::{GroupKind, World, owner_uids};
+use crate::api::kinds::KINDS;
 use crate::health::{Live, health};
 use crate::model::{Health, ObjectId};
 
 /// More rounds than this without time passing is going in circles.
 const MOST_ROUNDS: usize = 40;
 
-pub(super) struct Stage {
-    world: World,
-    actors: Vec<Actor>,
-    ids: Vec<ObjectId>,
+/// A cluster and its controllers.
+pub(crate) struct Fixture {
+    objects: BTreeMap<ObjectId, Value>,
+    owned: BTreeMap<String, BTreeSet<ObjectId>>,
+    synced: BTreeSet<GroupKind>,
+    controllers: Vec<Controller>,
     start: Timestamp,
-    pub(super) now: Timestamp,
+    pub(crate) now: Timestamp,
     changes: u64,
     applied: BTreeMap<(ObjectId, &'static str), Value>,
 }
 
-impl Stage {
-    pub(super) fn new(actors: Vec<Actor>) -> Self {
+impl Fixture {
+    /// An empty cluster in which every known kind is synced.
+    pub(crate) fn new(controllers: Vec<Controller>) -> Self {
         let start = "2026-01-01T00:00:00Z".parse().expect("a time");
         Self {
-            world: World::default(),
-            actors,
-            ids: Vec::new(),
+            objects: BTreeMap::new(),
+            owned: BTreeMap::new(),
+            synced: KINDS
+                .iter()
+                .map(|kind| GroupKind::new(kind.group, kind.kind))
+                .chain(["ConfigMap", "Secret"].map(|kind| GroupKind::new("", kind)))
+                .collect(),
+            controllers,
             start,
             now: start,
             changes: 0,
@@ -40,47 +50,48 @@ impl Stage {
         }
     }
 
-    /// Somebody makes an object, or edits it; a new spec is a new generation.
-    pub(super) fn put(&mut self, mut object: Value) {
+    /// Creates an object, or edits it; a new spec is a new generation.
+    pub(crate) fn put(&mut self, mut object: Value) {
         if object["metadata"]["namespace"].is_null() {
             object["metadata"]["namespace"] = json!("ns");
         }
         let id = Live(&object).id();
-        let held = self.world.get(&id).map(|live| live.0.clone());
         self.changes += 1;
-        let metadata = &mut object["metadata"];
-        match held {
+        let generation = match self.objects.get(&id) {
             None => {
-                metadata["uid"] = json!(format!("uid-{}", self.changes));
-                metadata["generation"] = json!(1);
-                self.ids.push(id);
-                self.ids.sort();
+                object["metadata"]["uid"] = json!(format!("uid-{}", self.changes));
+                1
             }
-            Some(held) => {
-                let generation =
-                    Live(&held).generation() + i64::from(held["spec"] != object["spec"]);
-                object["metadata"]["generation"] = json!(generation);
+            Some(held) => Live(held).generation() + i64::from(held["spec"] != object["spec"]),
+        };
+        object["metadata"]["generation"] = json!(generation);
+        object["metadata"]["resourceVersion"] = json!(self.changes.to_string());
+        self.objects.insert(id, object);
+        self.index();
+    }
+
+    fn index(&mut self) {
+        self.owned.clear();
+        for (id, object) in &self.objects {
+            for owner in owner_uids(Live(object)) {
+                let owned = self.owned.entry(owner.to_owned()).or_default();
+                owned.insert(id.clone());
             }
         }
-        object["metadata"]["resourceVersion"] = json!(self.changes.to_string());
-        self.world.insert(object);
-        self.world.forget_buried();
     }
 
-    pub(super) fn live(&self, kind: &str, name: &str) -> Option<Value> {
-        let id = self
-            .ids
-            .iter()
-            .find(|id| id.kind == kind && id.name == name)?;
-        self.world.get(id).map(|live| live.0.clone())
+    pub(crate) fn live(&self, kind: &str, name: &str) -> Option<Value> {
+        let mut objects = self.objects.iter();
+        let found = objects.find(|(id, _)| id.kind == kind && id.name == name);
+        found.map(|(_, object)| object.clone())
     }
 
-    pub(super) fn health(&self, kind: &str, name: &str) -> Health {
+    pub(crate) fn health(&self, kind: &str, name: &str) -> Health {
         health(&self.live(kind, name).unwrap_or_default())
     }
 
     /// The reason and severity of ASO's condition.
-    pub(super) fn ready(&self, kind: &str, name: &str) -> (String, String) {
+    pub(crate) fn ready(&self, kind: &str, name: &str) -> (String, String) {
         let object = self.live(kind, name).unwrap_or_default();
         let ready = Live(&object).condition("Ready");
         ready.map_or_else(Default::default, |ready| {
@@ -88,64 +99,66 @@ impl Stage {
         })
     }
 
-    pub(super) fn kinds(&self) -> Vec<String> {
-        self.ids.iter().map(|id| id.kind.clone()).collect()
+    pub(crate) fn kinds(&self) -> Vec<String> {
+        self.objects.keys().map(|id| id.kind.clone()).collect()
     }
 
     /// Not ready, and why.
-    pub(super) fn unready(&self) -> Vec<String> {
-        let all = self
-            .ids
-            .iter()
-            .filter_map(|id| Some((id, self.world.get(id)?)));
-        let states = all.map(|(id, live)| (id, health(live.0)));
+    pub(crate) fn unready(&self) -> Vec<String> {
+        let states = self.objects.iter().map(|(id, object)| (id, health(object)));
         let unready = states.filter(|(_, health)| !health.is_ready());
         unready
             .map(|(id, health)| format!("{id}: {health:?}"))
             .collect()
     }
 
-    pub(super) fn elapsed(&self) -> i64 {
+    pub(crate) fn elapsed(&self) -> i64 {
         self.now.duration_since(self.start).as_secs()
     }
 
     /// Lets time pass up to this many seconds after the start.
-    pub(super) fn run_to(&mut self, seconds: i64) {
+    pub(crate) fn run_to(&mut self, seconds: i64) {
         let end = self.start.checked_add(seconds.seconds()).expect("a time");
-        while let Some(wake) = self.rest().filter(|wake| *wake <= end) {
+        while let Some(wake) = self.settle().filter(|wake| *wake <= end) {
             self.now = wake;
         }
         self.now = end;
     }
 
-    /// Lets time pass until nobody waits for anything.
-    pub(super) fn run(&mut self) {
-        while let Some(wake) = self.rest() {
+    /// Lets time pass until no controller waits for anything.
+    pub(crate) fn run(&mut self) {
+        while let Some(wake) = self.settle() {
             self.now = wake;
         }
     }
 
-    /// Lets everybody act until nobody has anything to do now; the next wake-up.
-    fn rest(&mut self) -> Option<Timestamp> {
+    /// Reconciles until there is nothing to do now; the next wake-up.
+    fn settle(&mut self) -> Option<Timestamp> {
         for _ in 0..MOST_ROUNDS {
             let (writes, wake) = self.round();
             if writes == 0 {
                 return wake;
             }
         }
-        panic!("the actors never come to rest: {:#?}", self.unready());
+        panic!("the controllers never settle: {:#?}", self.unready());
     }
 
     fn round(&mut self) -> (usize, Option<Timestamp>) {
         let (mut count, mut first) = (0, None);
-        for actor in 0..self.actors.len() {
-            for id in self.ids.clone() {
-                let player = &self.actors[actor];
-                let manager = player.manager;
-                let Some(live) = self.world.get(&id).filter(|_| (player.plays)(&id)) else {
+        for place in 0..self.controllers.len() {
+            for id in self.objects.keys().cloned().collect::<Vec<_>>() {
+                let controller = &self.controllers[place];
+                let manager = controller.manager;
+                let Some(object) = self.objects.get(&id).filter(|_| (controller.handles)(&id))
+                else {
                     continue;
                 };
-                let outcome = (player.decide)(&self.world, live, self.now);
+                let world = World {
+                    objects: &self.objects,
+                    owned: &self.owned,
+                    synced: &self.synced,
+                };
+                let outcome = (controller.reconcile)(world, Live(object), self.now);
                 let wake = outcome.wake.into_iter().chain(first);
                 first = wake.min();
                 count += outcome.writes.len();
@@ -162,18 +175,18 @@ impl Stage {
             Write::Apply(patch) => self.apply(manager, &patch),
             Write::Status(patch) => {
                 let id = Live(&patch).id();
-                if let Some(mut object) = self.world.get(&id).map(|live| live.0.clone()) {
+                if let Some(mut object) = self.objects.get(&id).cloned() {
                     object["status"] = patch["status"].clone();
                     self.put(object);
                 }
             }
-            Write::Delete(id, _) => self.delete(&id),
+            Write::Delete { id, .. } => self.delete(&id),
         }
     }
 
     fn apply(&mut self, manager: &'static str, patch: &Value) {
         let id = Live(patch).id();
-        let held = self.world.get(&id).map(|live| live.0.clone());
+        let held = self.objects.get(&id).cloned();
         let meant = patch["metadata"].get("uid").cloned();
         if meant.is_some() && held.as_ref().map(|held| &held["metadata"]["uid"]) != meant.as_ref() {
             return;
@@ -203,40 +216,39 @@ impl Stage {
         }
         merge(&mut object, patch);
         self.put(object);
-        self.bury(&id);
+        self.collect(&id);
     }
 
-    pub(super) fn delete(&mut self, id: &ObjectId) {
-        let Some(mut object) = self.world.get(id).map(|live| live.0.clone()) else {
+    pub(crate) fn delete(&mut self, id: &ObjectId) {
+        let Some(mut object) = self.objects.get(id).cloned() else {
             return;
         };
         if !Live(&object).is_deleting() {
             object["metadata"]["deletionTimestamp"] = json!(self.now.to_string());
             self.put(object);
         }
-        self.bury(id);
+        self.collect(id);
     }
 
-    /// Removes an object that is deleted and held by nobody, and lets go what it owned.
-    fn bury(&mut self, id: &ObjectId) {
-        let Some(live) = self.world.get(id) else {
+    /// Removes an object that is being deleted and has no finalizer, then what only it owned.
+    fn collect(&mut self, id: &ObjectId) {
+        let Some(live) = self.objects.get(id).map(Live) else {
             return;
         };
         if !live.is_deleting() || !live.list(&["metadata", "finalizers"]).is_empty() {
             return;
         }
-        let uid = live.uid().to_owned();
-        let children: Vec<ObjectId> = self.world.owned(&uid).map(Live::id).collect();
-        self.world.remove(id, &uid);
-        self.ids.retain(|held| held != id);
+        let children = self.owned.get(live.uid()).cloned().unwrap_or_default();
+        self.objects.remove(id);
+        self.index();
         for child in children {
-            let owners = self
-                .world
-                .get(&child)
-                .map(|live| list(live.0, "ownerReferences").to_vec());
-            let alive = owners.into_iter().flatten().any(|owner| {
+            let object = self.objects.get(&child);
+            let mut owners = object
+                .map_or(&[][..], |object| list(object, "ownerReferences"))
+                .iter();
+            let alive = owners.any(|owner| {
                 let named = |id: &ObjectId| owner["kind"] == id.kind && owner["name"] == id.name;
-                self.ids.iter().any(named)
+                self.objects.keys().any(named)
             });
             if !alive {
                 self.delete(&child);

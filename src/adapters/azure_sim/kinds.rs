@@ -1,0 +1,13 @@
+//! The kinds that the simulated systems watch.
+
+use crate::api::kinds::KINDS;
+use crate::reconcile::world::GroupKind;
+
+/// Every kind that one of them looks at.
+pub(super) fn all() -> Vec<GroupKind> {
+    let core = ["ConfigMap", "Secret"].map(|kind| GroupKind::new("", kind));
+    let custom = KINDS
+        .iter()
+        .map(|known| GroupKind::new(known.group, known.kind));
+    core.into_iter().chain(custom).collect()
+}

@@ -1,0 +1,198 @@
+//! The ARO controllers with Cluster API and ASO around them, on the fixture.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::manifests::{NAMESPACE, infrastructure, small_cluster};
+use crate::adapters::azure_sim::{Failure, aso, capi};
+use crate::api::conditions as c;
+use crate::api::embedded::KMS;
+use crate::api::kinds::CAPI;
+use crate::health::Live;
+use crate::model::{HealthState, ObjectId};
+use crate::reconcile::{self, fixture::Fixture};
+
+const SETTLE: Duration = Duration::from_secs(120);
+
+fn fixture(failures: &[&str]) -> Fixture {
+    let failures: Vec<Failure> = failures
+        .iter()
+        .map(|f| f.parse().expect("a failure"))
+        .collect();
+    let mut controllers = aso::controllers(&failures, &[]);
+    controllers.extend(capi::controllers(&[]));
+    controllers.extend(reconcile::aro(SETTLE));
+    let mut fixture = Fixture::new(controllers);
+    small_cluster()
+        .into_iter()
+        .for_each(|object| fixture.put(object));
+    fixture
+}
+
+/// Status and reason of a condition.
+fn condition(fixture: &Fixture, kind: &str, name: &str, condition: &str) -> (String, String) {
+    let object = fixture.live(kind, name).unwrap_or_default();
+    let found = Live(&object).condition(condition);
+    found.map_or_else(Default::default, |c| {
+        (c.status().to_owned(), c.reason().to_owned())
+    })
+}
+
+/// The second at which an object is there for the first time.
+fn appears(fixture: &mut Fixture, kind: &str, name: &str) -> i64 {
+    (fixture.elapsed()..4000)
+        .find(|second| {
+            fixture.run_to(*second);
+            fixture.live(kind, name).is_some()
+        })
+        .unwrap_or(-1)
+}
+
+#[test]
+fn a_cluster_becomes_ready_as_a_whole() {
+    let mut fixture = fixture(&[]);
+    fixture.run();
+    assert_eq!(fixture.unready(), Vec::<String>::new());
+    let minutes = fixture.elapsed() / 60;
+    assert!((19..25).contains(&minutes), "{minutes} minutes");
+    let pool = fixture.live("MachinePool", "c-mp1").unwrap_or_default();
+    assert_eq!(pool["spec"]["replicas"], 2, "the autoscaler's number");
+    let cluster = fixture.live("AROCluster", "c").unwrap_or_default();
+    assert_eq!(cluster["spec"]["controlPlaneEndpoint"]["port"], 443);
+    assert_eq!(cluster["status"]["initialization"]["provisioned"], true);
+}
+
+#[test]
+fn the_hcp_cluster_comes_after_its_role_assignments_have_settled() {
+    let mut fixture = fixture(&[]);
+    let assigned = (0..300)
+        .find(|second| {
+            fixture.run_to(*second);
+            fixture.health("RoleAssignment", "kms-vault").is_ready()
+        })
+        .unwrap_or_default();
+    fixture.run_to(assigned + 60);
+    let said = condition(&fixture, "AROControlPlane", "c", c::HCP_CLUSTER_READY);
+    assert_eq!(
+        said,
+        ("False".to_owned(), "WaitingForRoleAssignments".to_owned())
+    );
+    assert_eq!(
+        appears(&mut fixture, "HcpOpenShiftCluster", "c"),
+        assigned + 120
+    );
+}
+
+#[test]
+fn the_key_version_is_injected_once_its_vault_is_there() {
+    let mut fixture = fixture(&[]);
+    appears(&mut fixture, "HcpOpenShiftCluster", "c");
+    let key = condition(&fixture, "AROControlPlane", "c", c::ENCRYPTION_KEY_READY);
+    assert_eq!(key, ("True".to_owned(), c::KEY_READY.to_owned()));
+    let hcp = fixture.live("HcpOpenShiftCluster", "c").unwrap_or_default();
+    let version = [KMS.as_slice(), &["activeKey", "version"]].concat();
+    assert_eq!(Live(&hcp).text(&version).len(), 32);
+}
+
+#[test]
+fn making_a_key_takes_5_seconds_after_its_vault() {
+    let mut fixture = fixture(&[]);
+    let mut cluster = fixture.live("AROCluster", "c").unwrap_or_default();
+    let resources = cluster["spec"]["resources"].as_array_mut();
+    resources.into_iter().for_each(|all| all.truncate(2));
+    fixture.put(cluster);
+    let ready = (0..300)
+        .find(|second| {
+            fixture.run_to(*second);
+            fixture.health("Vault", "vault").is_ready()
+        })
+        .unwrap_or_default();
+    for (second, reason) in [(ready + 4, c::CREATING_KEY), (ready + 5, c::KEY_READY)] {
+        fixture.run_to(second);
+        let key = condition(&fixture, "AROControlPlane", "c", c::ENCRYPTION_KEY_READY);
+        assert_eq!(key.1, reason, "{second}");
+    }
+}
+
+#[test]
+fn without_identity_the_key_must_be_given() {
+    let mut fixture = fixture(&[]);
+    let mut plane = fixture.live("AROControlPlane", "c").unwrap_or_default();
+    plane["spec"]["identityRef"] = Value::Null;
+    fixture.put(plane);
+    fixture.run();
+    assert!(fixture.health("AROControlPlane", "c").is_terminal());
+    assert!(fixture.live("HcpOpenShiftCluster", "c").is_none());
+}
+
+#[test]
+fn external_authentication_comes_after_a_node_pool() {
+    let mut fixture = fixture(&[]);
+    let hcp = appears(&mut fixture, "HcpOpenShiftCluster", "c");
+    fixture.run_to(hcp + 600);
+    let said = condition(&fixture, "AROControlPlane", "c", c::EXTERNAL_AUTH_READY);
+    assert_eq!(
+        said,
+        ("False".to_owned(), c::WAITING_FOR_NODE_POOL.to_owned())
+    );
+    let auth = appears(&mut fixture, "HcpOpenShiftClustersExternalAuth", "ea");
+    assert!(
+        fixture
+            .health("HcpOpenShiftClustersNodePool", "c-mp1")
+            .is_ready()
+    );
+    fixture.run_to(auth + 10);
+    let said = condition(&fixture, "AROControlPlane", "c", c::EXTERNAL_AUTH_READY);
+    assert_eq!(said.1, "Reconciling");
+}
+
+#[test]
+fn a_failing_node_pool_is_told_up_to_the_machine_pool() {
+    let mut fixture = fixture(&["HcpOpenShiftClustersNodePool/c-mp1=InvalidRequestContent"]);
+    fixture.run();
+    assert!(fixture.health("AROMachinePool", "c-mp1").is_terminal());
+    assert!(!fixture.health("Cluster", "c").is_ready());
+    assert_eq!(
+        fixture.health("AROControlPlane", "c").state,
+        HealthState::Waiting,
+        "for a pool"
+    );
+}
+
+#[test]
+fn what_leaves_the_list_is_deleted_and_the_rest_stays() {
+    let mut fixture = fixture(&[]);
+    fixture.run();
+    let mut cluster = fixture.live("AROCluster", "c").unwrap_or_default();
+    let mut items = infrastructure().as_array().cloned().unwrap_or_default();
+    items.pop();
+    cluster["spec"]["resources"] = json!(items);
+    fixture.put(cluster);
+    fixture.run();
+    assert!(fixture.live("RoleAssignment", "kms-vault").is_none());
+    assert_eq!(fixture.unready(), Vec::<String>::new());
+}
+
+#[test]
+fn the_root_takes_everything_with_it() {
+    let mut fixture = fixture(&[]);
+    fixture.run();
+    fixture.delete(&ObjectId::new(CAPI, "Cluster", NAMESPACE, "c"));
+    fixture.run();
+    assert_eq!(fixture.kinds(), ["AzureClusterIdentity"]);
+}
+
+#[test]
+fn a_pool_alone_goes_without_the_cluster() {
+    let mut fixture = fixture(&[]);
+    fixture.run();
+    fixture.delete(&ObjectId::new(CAPI, "MachinePool", NAMESPACE, "c-mp1"));
+    fixture.run();
+    assert!(
+        fixture
+            .live("HcpOpenShiftClustersNodePool", "c-mp1")
+            .is_none()
+    );
+    assert_eq!(fixture.unready(), Vec::<String>::new());
+}

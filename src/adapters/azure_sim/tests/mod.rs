@@ -1,0 +1,5 @@
+//! All controllers together: on the fixture, and on the in-process API.
+
+mod aro;
+mod manifests;
+mod whole;

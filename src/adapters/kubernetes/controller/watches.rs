@@ -1,0 +1,226 @@
+//! One stream of everything that happens to the watched kinds.
+//!
+//! In: a client and kinds. Out: events in order, one watch per kind. A watch that breaks is started
+//! again after a pause, and so is one of a kind that is not served. It does not know what is done
+//! about an event.
+
+use std::time::Duration;
+
+use futures::future;
+use futures::stream::{self, BoxStream, StreamExt};
+use kube::api::{ApiResource, DynamicObject};
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Client};
+use serde_json::Value;
+
+use super::super::Error;
+use super::super::discovery::Discovery;
+use super::super::watch::is_missing;
+use super::writer::resource;
+use crate::api::kinds;
+use crate::model::ObjectId;
+use crate::reconcile::world::GroupKind;
+
+/// Something that happened to one kind.
+pub(crate) struct KindEvent {
+    /// The kind, by its place.
+    pub(crate) kind: usize,
+    /// What happened.
+    pub(crate) event: WatchEvent,
+}
+
+/// What a watch can show.
+pub(crate) enum WatchEvent {
+    /// A list of all objects begins.
+    ListStarted,
+    /// An object of that list.
+    Listed(Value),
+    /// The list is complete: what was not in it does not exist.
+    ListEnded,
+    /// An object was created or changed.
+    Applied(Value),
+    /// An object was deleted.
+    Deleted(Value),
+    /// The cluster does not serve the kind: there are no objects.
+    NotServed,
+    /// The watch failed; it is started again.
+    Failed(String),
+}
+
+/// Watches the kind at a place; the stream never ends. A watch that fails is started again after
+/// `pause`. The version is the newest we know; the one that the cluster prefers if it does not serve
+/// that, or if we do not know the kind.
+pub(crate) fn watch(
+    client: &Client,
+    place: usize,
+    kind: GroupKind,
+    pause: Duration,
+) -> BoxStream<'static, KindEvent> {
+    let client = client.clone();
+    let attempts = stream::unfold(known(&kind), move |guess| {
+        let (client, kind) = (client.clone(), kind.clone());
+        async move {
+            let resource = match guess {
+                Some(resource) => Ok(Some(resource)),
+                None => served(client.clone(), &kind).await,
+            };
+            Some((attempt(client, resource, pause), None))
+        }
+    });
+    let events = attempts.flatten();
+    events
+        .map(move |event| KindEvent { kind: place, event })
+        .boxed()
+}
+
+/// The kind at the newest version we know.
+fn known(kind: &GroupKind) -> Option<ApiResource> {
+    let GroupKind { group, kind } = kind;
+    let version = match group.as_str() {
+        "" => Some("v1"),
+        _ => kinds::find(group, kind).and_then(|known| known.versions.last().copied()),
+    };
+    version.map(|version| resource(group, version, kind))
+}
+
+/// The kind at the version that the cluster prefers; none when it does not serve it.
+async fn served(client: Client, kind: &GroupKind) -> Result<Option<ApiResource>, Error> {
+    let discovery = Discovery::new(client);
+    let id = ObjectId::new(kind.group.as_str(), kind.kind.as_str(), "", "");
+    match discovery.preferred(&id).await? {
+        Some(version) => Ok(discovery
+            .find(&id, &version)
+            .await?
+            .map(|found| found.resource)),
+        None => Ok(None),
+    }
+}
+
+/// The events of a kind until it turns out not to be served. What failed is reported after `pause`.
+fn attempt(
+    client: Client,
+    resource: Result<Option<ApiResource>, Error>,
+    pause: Duration,
+) -> BoxStream<'static, WatchEvent> {
+    let after_pause = move |event: WatchEvent| async move {
+        if matches!(event, WatchEvent::Failed(_) | WatchEvent::NotServed) {
+            tokio::time::sleep(pause).await;
+        }
+        event
+    };
+    let events = match resource {
+        Ok(Some(resource)) => events(client, resource),
+        Ok(None) => stream::iter([WatchEvent::NotServed]).boxed(),
+        Err(error) => stream::iter([WatchEvent::Failed(error.to_string())]).boxed(),
+    };
+    events.then(after_pause).boxed()
+}
+
+fn events(client: Client, resource: ApiResource) -> BoxStream<'static, WatchEvent> {
+    let api: Api<DynamicObject> = Api::all_with(client, &resource);
+    let events = watcher::watcher(api, watcher::Config::default());
+    let served = |event: &watcher::Result<_>| !event.as_ref().is_err_and(is_missing);
+    let events = events.take_while(move |event| future::ready(served(event)));
+    let events = events.filter_map(move |event| future::ready(read(event, &resource)));
+    events.boxed()
+}
+
+fn read(
+    event: watcher::Result<Event<DynamicObject>>,
+    resource: &ApiResource,
+) -> Option<WatchEvent> {
+    Some(match event {
+        Ok(Event::Init) => WatchEvent::ListStarted,
+        Ok(Event::InitApply(object)) => WatchEvent::Listed(value(object, resource)?),
+        Ok(Event::InitDone) => WatchEvent::ListEnded,
+        Ok(Event::Apply(object)) => WatchEvent::Applied(value(object, resource)?),
+        Ok(Event::Delete(object)) => WatchEvent::Deleted(value(object, resource)?),
+        Err(error) => WatchEvent::Failed(error.to_string()),
+    })
+}
+
+/// The object as JSON. Items of a list of a built-in kind do not say what they are.
+fn value(mut object: DynamicObject, resource: &ApiResource) -> Option<Value> {
+    object.metadata.managed_fields = None;
+    let mut value = serde_json::to_value(object).ok()?;
+    value["apiVersion"] = Value::from(resource.api_version.clone());
+    value["kind"] = Value::from(resource.kind.clone());
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::{Arc, Mutex};
+
+    use http::{Request, Response, StatusCode};
+    use jiff::Timestamp;
+    use kube::client::Body;
+    use serde_json::json;
+    use tokio::time::Instant;
+
+    use super::super::writer::perform;
+    use super::*;
+    use crate::reconcile::outcome::Write;
+    use kube_sim::Server;
+    use kube_sim::SimClock;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_fails_is_started_again_after_the_pause() {
+        let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
+        let asked = Arc::clone(&times);
+        let client = tower::service_fn(move |_: Request<Body>| {
+            asked.lock().unwrap().push(start.elapsed().as_millis());
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            std::future::ready(Ok::<_, std::convert::Infallible>(response))
+        });
+        let client = Client::new(client, "default");
+        let kind = GroupKind::new("", "ConfigMap");
+        let failed = watch(&client, 0, kind, Duration::from_millis(700))
+            .filter(|seen| future::ready(matches!(seen.event, WatchEvent::Failed(_))));
+        assert_eq!(failed.take(3).count().await, 3);
+        assert_eq!(*times.lock().unwrap(), [0, 700, 1400]);
+    }
+
+    /// The version at which a ResourceGroup is seen in a cluster that serves this one alone.
+    async fn seen_at(version: &str) -> String {
+        let clock = Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1));
+        let client = Server::new(clock).client("default");
+        let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "resourcegroups.resources.azure.com"},
+            "spec": {"group": "resources.azure.com", "scope": "Namespaced",
+                "names": {"kind": "ResourceGroup", "plural": "resourcegroups"},
+                "versions": [{"name": version, "served": true, "storage": true,
+                    "schema": {"openAPIV3Schema": schema}}]}});
+        let group = json!({"apiVersion": format!("resources.azure.com/{version}"), "kind": "ResourceGroup",
+            "metadata": {"name": "rg", "namespace": "default"}});
+        let kind = GroupKind::new("resources.azure.com", "ResourceGroup");
+        let mut events = watch(&client, 0, kind, Duration::from_secs(1));
+        let missing = events.next().await.map(|seen| seen.event);
+        assert!(matches!(missing, Some(WatchEvent::ListStarted)));
+        let missing = events.next().await.map(|seen| seen.event);
+        assert!(matches!(missing, Some(WatchEvent::NotServed)));
+        let writes = vec![Write::Apply(definition), Write::Apply(group)];
+        perform(&client, "somebody", writes).await.1.unwrap();
+        while let Some(seen) = events.next().await {
+            if let WatchEvent::Listed(object) = seen.event {
+                return object["apiVersion"].as_str().unwrap().to_owned();
+            }
+        }
+        String::new()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_is_watched_at_the_version_that_is_served_once_it_is() {
+        for version in ["v1api20200601", "v9"] {
+            assert_eq!(
+                seen_at(version).await,
+                format!("resources.azure.com/{version}")
+            );
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Our controllers: what each of them decides about one object.
+//!
+//! In: a read-only [view of the cluster](world), a live object and the time. Out: an
+//! [outcome](outcome): writes, what else the decision needs, and when to decide again. They call
+//! nothing and read no clock; they do not know what runs them.
+//!
+//! The controllers of AROCluster, AROControlPlane and AROMachinePool follow facts/aro-controllers.md §3
+//! and §6 in outline, and only the simulator runs them yet. They create no key and connect to no
+//! workload cluster: key versions and nodes are made up from names. Unlike the original they wait for
+//! the role assignments to settle, keep external authentication by the pools of its own cluster, and
+//! never set `provisioned` back to false.
+
+mod aro_cluster;
+mod aro_control_plane;
+mod aro_machine_pool;
+pub(crate) mod conditions;
+pub(crate) mod controller;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub(crate) mod links;
+pub(crate) mod outcome;
+mod resources;
+pub(crate) mod world;
+
+use std::time::Duration;
+
+use self::controller::{Controller, Reconcile};
+use self::world::GroupKind;
+use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE};
+use crate::model::ObjectId;
+
+/// The original's field manager.
+const MANAGER: &str = "capz-manager";
+
+/// The controllers of the ARO provider's kinds. The HCP cluster is applied `settle` after its last
+/// role assignment.
+pub(crate) fn aro(settle: Duration) -> Vec<Controller> {
+    let controller = |handles: fn(&ObjectId) -> bool, reconcile: Reconcile| Controller {
+        manager: MANAGER,
+        watches: vec![
+            GroupKind::new(CAPI, "Cluster"),
+            GroupKind::new(CAPI, "MachinePool"),
+            GroupKind::new(INFRASTRUCTURE, "AROCluster"),
+            GroupKind::new(INFRASTRUCTURE, "AROMachinePool"),
+            GroupKind::new(CONTROL_PLANE, "AROControlPlane"),
+        ],
+        handles,
+        reconcile,
+    };
+    vec![
+        controller(
+            |id| id.is(INFRASTRUCTURE, "AROCluster"),
+            Box::new(aro_cluster::reconcile),
+        ),
+        controller(
+            |id| id.is(CONTROL_PLANE, "AROControlPlane"),
+            Box::new(move |world, live, now| {
+                aro_control_plane::reconcile(world, live, now, settle)
+            }),
+        ),
+        controller(
+            |id| id.is(INFRASTRUCTURE, "AROMachinePool"),
+            Box::new(aro_machine_pool::reconcile),
+        ),
+    ]
+}
