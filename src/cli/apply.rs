@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::Exit;
-use super::args::ApplyArgs;
-use super::cluster::Cluster;
-use super::fleet::Fleet;
+use super::args::{LOCAL, duration};
+use super::cluster::{Cluster, ClusterArgs};
+use super::exit::Exit;
+use super::fleet::{Fleet, FleetArgs};
 use super::live::Live;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{self, Assignment};
@@ -19,6 +20,29 @@ use crate::compile::Compiled;
 use crate::model::{Clock, ObjectId};
 use crate::plan::{self, ApplySet, ClusterSummary, Plan, Report, Summary, Tracker};
 use crate::settings::Environment;
+
+#[derive(Debug, Args)]
+pub(super) struct ApplyArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
+    /// Wait until everything is ready
+    #[arg(long)]
+    pub(super) wait: bool,
+    /// The fleet's name: an object belongs to one fleet
+    #[arg(long, default_value = LOCAL)]
+    pub(super) name: String,
+    /// Remove what an earlier apply of this fleet made and this one lacks
+    #[arg(long)]
+    pub(super) prune: bool,
+    /// A cluster that may be deleted, as namespace/name; may be given more than once
+    #[arg(long, value_name = "NAMESPACE/NAME", requires = "prune")]
+    pub(super) approve: Vec<String>,
+    /// How long to wait, in the cluster's time
+    #[arg(long, default_value = "60m", value_parser = duration)]
+    pub(super) timeout: Duration,
+}
 
 /// Exit 0 when everything was applied (with `--wait`: is ready).
 pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {

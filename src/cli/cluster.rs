@@ -1,18 +1,44 @@
 //! The cluster that a command works on: a real one, or a simulated one in this process.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use futures::FutureExt as _;
 use kube::Client;
 
-use super::args::{AccessArgs, ClusterArgs};
 use super::embedded::{Embedded, supply};
 use crate::adapters::kubernetes::{Access, ConnectError, Target, connect, trouble};
 use crate::adapters::sim::clock::SimClock;
 use crate::daemon::{self, Engine, WallClock, wall_time};
 use crate::graph::Graph;
 use crate::model::ObjectId;
+
+/// Which real cluster. By default the one this process runs in, else the current one of KUBECONFIG or
+/// `~/.kube/config`.
+#[derive(Debug, Args)]
+pub(super) struct AccessArgs {
+    /// A kubeconfig file
+    #[arg(long, value_name = "FILE")]
+    pub(super) kubeconfig: Option<PathBuf>,
+    /// A context of the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME")]
+    pub(super) context: Option<String>,
+}
+
+/// Which cluster.
+#[derive(Debug, Args)]
+pub(super) struct ClusterArgs {
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+    /// A simulated cluster in this process
+    #[arg(long, conflicts_with_all = ["kubeconfig", "context"])]
+    pub(super) embedded: bool,
+    /// How much faster than outside time passes in the simulated cluster
+    #[arg(long, default_value_t = 60, requires = "embedded", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) speed: u32,
+}
 
 /// A cluster to work on; a simulated one ends when this is dropped.
 pub(super) enum Cluster {

@@ -1,8 +1,10 @@
 //! A fleet from a directory, compiled.
 
-use anyhow::Context as _;
+use std::path::PathBuf;
 
-use super::args::FleetArgs;
+use anyhow::Context as _;
+use clap::Args;
+
 use super::report;
 use super::ui::Ui;
 use crate::adapters::git::directory;
@@ -11,6 +13,20 @@ use crate::compile::explain::{Explanation, explain};
 use crate::compile::{Compiled, compile_by};
 use crate::model::Tree;
 use crate::settings;
+
+/// Where the fleet is.
+#[derive(Debug, Args)]
+pub(super) struct FleetArgs {
+    /// The fleet's directory, or one file
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// A further directory of Overlay documents; may be given more than once
+    #[arg(long, value_name = "DIR")]
+    pub(super) overlays: Vec<PathBuf>,
+    /// A Fleet document, whose tenancy and rules hold
+    #[arg(long, value_name = "FILE")]
+    pub(super) fleet: Option<PathBuf>,
+}
 
 /// The sources and what they come to.
 pub(super) struct Fleet {

@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands, one file each, with their arguments.
 //!
 //! In: arguments. Out: data on stdout, talk on stderr, and an exit code: 0 fine, 1 findings of
 //! severity error or the work failed, 2 usage or environment (DESIGN §12). `ui.rs` is the only place
@@ -10,6 +10,7 @@ mod cluster;
 mod crds;
 mod demo;
 mod embedded;
+mod exit;
 mod explain;
 mod fleet;
 mod graph;
@@ -31,25 +32,68 @@ pub use rehearse::Rehearsal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::settings::Environment;
-use args::{Cli, Command};
+use exit::Exit;
 use ui::Ui;
 
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exit {
-    /// All is well.
-    Fine,
-    /// Findings of severity error, or the work failed.
-    Failed,
+/// A GitOps reconciler for Azure Red Hat OpenShift (ARO HCP) clusters.
+#[derive(Debug, Parser)]
+#[command(name = "capstan", version, about, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
 }
 
-impl Exit {
-    fn failed_if(failed: bool) -> Self {
-        if failed { Self::Failed } else { Self::Fine }
-    }
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print every object of a fleet, in apply order
+    Render(render::RenderArgs),
+    /// Find mistakes in a fleet, with their lines
+    Validate(validate::ValidateArgs),
+    /// Show which line of which file sets each value of an object, and what it overrode
+    Explain(explain::ExplainArgs),
+    /// Show what depends on what, and the critical path
+    Graph(graph::GraphArgs),
+    /// Show what would be done, and what it touches
+    Plan(plan::PlanArgs),
+    /// Apply a fleet once
+    Apply(apply::ApplyArgs),
+    /// Provision a fleet against a simulated cluster and Azure, on a virtual clock
+    Rehearse(rehearse::RehearseArgs),
+    /// Show which clusters are ready, what blocks the others, and since when
+    ///
+    /// All of it comes from the cluster alone: neither git nor the daemon is asked.
+    /// Exits with 1 when something failed so that waiting is in vain, with 2 when the cluster cannot be
+    /// read or has no such fleet, else with 0, also while work goes on (`ready` in JSON tells).
+    Status(status::StatusArgs),
+    /// Show what one object waits for in the end, since when, and what usually helps
+    ///
+    /// Exits with 1 when what blocks it failed so that waiting is in vain, with 2 when the cluster cannot
+    /// be read or no fleet has such an object, else with 0.
+    Why(why::WhyArgs),
+    /// Keep a cluster as a git repository says (the daemon)
+    Run(run::RunArgs),
+    /// A tour: a fleet, a push, a bad pull request, their checks
+    Demo(demo::DemoArgs),
+    /// Print the rule book: what is checked beyond schemas and references, or the page of one rule
+    Rules {
+        /// For example C15
+        id: Option<String>,
+    },
+    /// Print the CustomResourceDefinitions of our kinds
+    Crds,
+    /// Print the JSON schema of a kind, for editors
+    Schema {
+        /// For example ClusterDefinition
+        kind: String,
+    },
+    /// Print a completion script
+    Completion {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
 }
 
 /// Runs the program.
@@ -88,6 +132,16 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Rules { id } => rules::run(id.as_deref(), ui),
         Command::Crds => crds::crds(ui),
         Command::Schema { kind } => crds::schema(&kind, ui),
-        Command::Completion { shell } => crds::completion(shell, ui),
+        Command::Completion { shell } => crds::completion(shell, Cli::command(), ui),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
     }
 }

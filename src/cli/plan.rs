@@ -3,20 +3,44 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::Exit;
-use super::args::{Against, DataFormat, PlanArgs};
-use super::cluster::client;
-use super::fleet::Fleet;
+use super::args::{DataFormat, LOCAL};
+use super::cluster::{AccessArgs, client};
+use super::exit::Exit;
+use super::fleet::{Fleet, FleetArgs};
 use super::ui::{Ui, plain_lines};
 use crate::adapters::kubernetes::{Compared, compare};
 use crate::model::{Change, Needed, ObjectId, Predecessor, Step};
 use crate::plan::{self, ApplySet, Brake, Fate, Plan};
 use crate::settings::Environment;
 
-/// The name of the set that a directory without a Fleet document makes.
-pub(super) const LOCAL: &str = "local";
+#[derive(Debug, Args)]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    /// What to compare with
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) against: Against,
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+    /// The fleet's name in the cluster, with --against live
+    #[arg(long, default_value = LOCAL)]
+    pub(super) name: String,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(super) enum Against {
+    /// A cluster that has nothing yet
+    #[default]
+    None,
+    /// The cluster as it is
+    Live,
+}
 
 /// The plan and its impact; exit 0 with changes, 1 on error findings.
 pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {

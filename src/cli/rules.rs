@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Exit;
+use super::exit::Exit;
 use super::ui::Ui;
 use crate::model::Severity;
 use crate::rules::book::{self, Page};

@@ -1,20 +1,51 @@
 //! `capstan run`: the daemon.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::{ArgGroup, Args};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::Exit;
-use super::args::{ClusterArgs, RunArgs};
-use super::cluster::Cluster;
+use super::args::duration;
+use super::cluster::{Cluster, ClusterArgs};
+use super::exit::Exit;
 use super::live::Live;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{Error, Target, connect_by_secret};
 use crate::daemon::{self, View};
 use crate::settings::{Environment, Following};
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("from").required(true).args(["config", "source"]))]
+pub(super) struct RunArgs {
+    /// A Fleet document
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// A git repository: a path or a file:// URL
+    #[arg(long, value_name = "URL")]
+    pub(super) source: Option<String>,
+    /// The branch to follow, with --source [default: the repository's own]
+    #[arg(long, conflicts_with = "config")]
+    pub(super) branch: Option<String>,
+    /// The fleet's path in the repository, with --source
+    #[arg(long, default_value = "", conflicts_with = "config")]
+    pub(super) path: String,
+    /// A directory of Overlay documents on this machine; may be given more than once. Those in the
+    /// repository are named in a Fleet document
+    #[arg(long, value_name = "DIR")]
+    pub(super) overlays: Vec<PathBuf>,
+    /// How often to look for new commits, with --source
+    #[arg(long, default_value = "1s", value_parser = interval, conflicts_with = "config")]
+    pub(super) interval: Duration,
+    /// Refs whose commits get a plan check, with --source; may be given more than once
+    #[arg(long, value_name = "GLOB", default_values = ["refs/pull/*/head", "refs/heads/pr/*"], conflicts_with = "config")]
+    pub(super) candidates: Vec<String>,
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
+}
 
 /// The picture is drawn no more often.
 const FRAME: Duration = Duration::from_millis(100);
@@ -32,6 +63,18 @@ pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow:
     // A repository that does not answer must not hold the end up.
     runtime.shutdown_timeout(LEAVE);
     exit
+}
+
+/// A duration that does not keep a processor busy with looking.
+fn interval(text: &str) -> Result<Duration, String> {
+    let least = Duration::from_millis(100);
+    duration(text).and_then(|interval| {
+        if interval < least {
+            Err("100ms is the least".to_owned())
+        } else {
+            Ok(interval)
+        }
+    })
 }
 
 fn following(args: &RunArgs, environment: &Environment) -> anyhow::Result<Following> {
@@ -166,6 +209,11 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+
+    #[test]
+    fn an_interval_keeps_no_processor_busy() {
+        assert!(interval("0s").is_err() && interval("100ms").is_ok());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn what_changes_all_the_time_is_drawn_ten_times_a_second() {

@@ -3,8 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
-use super::args::AccessArgs;
-use super::cluster::client;
+use super::cluster::{AccessArgs, client};
 use crate::adapters::kubernetes::survey::{Survey, Wanted, survey};
 use crate::daemon::wall_time;
 use crate::plan::standing::{Phase, Scene};

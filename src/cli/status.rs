@@ -2,15 +2,29 @@
 
 use std::fmt::Write as _;
 
+use clap::Args;
 use serde_json::{Value as Json, json};
 
-use super::Exit;
-use super::args::{DataFormat, StatusArgs};
+use super::args::DataFormat;
+use super::cluster::AccessArgs;
+use super::exit::Exit;
 use super::standing::{Look, word, wrapped};
 use super::ui::Ui;
 use crate::plan::standing::{Chain, ClusterView, FleetView, Phase, Stray};
 use crate::plan::{ApplySet, Parent};
 use crate::settings::Environment;
+
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    /// Only this fleet
+    #[arg(long, value_name = "NAME")]
+    pub(super) fleet: Option<String>,
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
 
 /// How many causes are listed for objects that belong to no cluster.
 const STRAYS: usize = 20;

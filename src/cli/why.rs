@@ -2,15 +2,28 @@
 
 use std::fmt::Write as _;
 
+use clap::Args;
 use serde_json::{Value as Json, json};
 
-use super::Exit;
-use super::args::{DataFormat, WhyArgs};
+use super::args::DataFormat;
+use super::cluster::AccessArgs;
+use super::exit::Exit;
 use super::standing::{Look, word, wrapped};
 use super::ui::Ui;
 use super::wanted::Wanted;
 use crate::plan::standing::{Chain, Phase};
 use crate::settings::Environment;
+
+#[derive(Debug, Args)]
+pub(super) struct WhyArgs {
+    /// As Kind/namespace/name; the namespace may be left out where the name is unique
+    pub(super) object: String,
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
 
 /// How many more blockers are listed.
 const OTHERS: usize = 10;

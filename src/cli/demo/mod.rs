@@ -10,19 +10,26 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use clap::Args;
 use tokio::sync::watch;
 use tokio::time::error::Elapsed;
 use tokio_util::sync::CancellationToken;
 
-use super::Exit;
-use super::args::DemoArgs;
 use super::cluster::Cluster;
+use super::exit::Exit;
 use super::live::Live;
 use super::ui::Ui;
 use crate::adapters::git::Author;
 use crate::daemon::{self, View, wall_time};
 use crate::model::{Check, CheckState};
 use crate::settings::{Environment, Following};
+
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    /// How much faster than outside time passes in the simulated cluster
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) speed: u32,
+}
 
 /// How long one part of the tour may take, outside.
 const PATIENCE: Duration = Duration::from_secs(120);

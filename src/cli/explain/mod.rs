@@ -2,15 +2,38 @@
 
 mod field;
 
+use std::path::PathBuf;
+
+use clap::Args;
 use serde_json::{Value as Json, json};
 
-use super::Exit;
-use super::args::{DataFormat, ExplainArgs, FleetArgs};
-use super::fleet::Fleet;
+use super::args::DataFormat;
+use super::exit::Exit;
+use super::fleet::{Fleet, FleetArgs};
 use super::ui::{Ui, plain};
 use super::wanted::Wanted;
 use crate::compile::explain::{By, Field, Layer};
 use crate::model::{Node, ObjectId, Value};
+
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    /// As Kind/namespace/name; the namespace may be left out where the name is unique. Definitions and
+    /// embedded resources can be meant
+    pub(super) object: String,
+    /// A field and what is below it, as `spec.nodePools[0].version`, `spec.nodePools[mp1]` or a JSON pointer
+    /// [default: all of it]
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(super) field: String,
+    /// The fleet's directory, or one file
+    #[arg(short = 'C', value_name = "PATH", default_value = ".")]
+    pub(super) path: PathBuf,
+    /// A further directory of Overlay documents; may be given more than once
+    #[arg(long, value_name = "DIR")]
+    pub(super) overlays: Vec<PathBuf>,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
 
 /// Exit 2 when there is no such object or field.
 pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {

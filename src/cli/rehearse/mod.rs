@@ -6,10 +6,11 @@ mod events;
 mod output;
 mod rehearsal;
 
-use super::Exit;
-use super::args::{DataFormat, RehearseArgs};
-use super::fleet::Fleet;
-use super::plan::LOCAL;
+use clap::Args;
+
+use super::args::{DataFormat, LOCAL};
+use super::exit::Exit;
+use super::fleet::{Fleet, FleetArgs};
 use super::ui::Ui;
 use crate::adapters::azure_sim::{Failure, Options};
 use crate::api::kinds::{KINDS, is_aso};
@@ -19,6 +20,18 @@ use crate::plan::ApplySet;
 use crate::settings::Environment;
 
 pub use rehearsal::Rehearsal;
+
+#[derive(Debug, Args)]
+pub(super) struct RehearseArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    /// Let an object fail, as Kind/name=Reason; may be given more than once
+    #[arg(long, value_name = "KIND/NAME=REASON")]
+    pub(super) fail: Vec<Failure>,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
 
 /// Exit 0 when everything became ready.
 pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
