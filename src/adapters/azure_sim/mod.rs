@@ -13,6 +13,7 @@ mod conditions;
 pub mod crds;
 mod engine;
 mod error;
+mod failure;
 mod links;
 #[cfg(test)]
 mod manifests;
@@ -26,7 +27,6 @@ mod whole;
 mod world;
 mod writer;
 
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +38,8 @@ use crate::api::kinds::KINDS;
 use crate::api::timeline;
 use crate::model::Clock;
 
+pub use failure::{BadFailure, Failure};
+
 /// Which systems are played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -47,56 +49,6 @@ pub enum Role {
     Capi,
     /// The controllers of AROCluster, AROControlPlane and AROMachinePool.
     Aro,
-}
-
-/// An Azure resource that will fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// Its kind.
-    pub kind: String,
-    /// Its namespace; any when absent.
-    pub namespace: Option<String>,
-    /// Its name.
-    pub name: String,
-    /// The reason it ends with: an error code of Azure or a reason of ASO.
-    pub reason: String,
-}
-
-/// A failure that is not written `Kind/name=Reason` or `Kind/namespace/name=Reason`.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("`{0}` is not written Kind/name=Reason or Kind/namespace/name=Reason")]
-pub struct BadFailure(String);
-
-impl FromStr for Failure {
-    type Err = BadFailure;
-
-    fn from_str(text: &str) -> Result<Self, BadFailure> {
-        let bad = || BadFailure(text.to_owned());
-        let (object, reason) = text.split_once('=').ok_or_else(bad)?;
-        let parts: Vec<&str> = object.split('/').collect();
-        let (kind, namespace, name) = match parts.as_slice() {
-            [kind, name] => (kind, None, name),
-            [kind, namespace, name] => (kind, Some((*namespace).to_owned()), name),
-            _ => return Err(bad()),
-        };
-        if [*kind, *name].contains(&"") || !is_reason(reason) {
-            return Err(bad());
-        }
-        Ok(Self {
-            kind: (*kind).to_owned(),
-            namespace,
-            name: (*name).to_owned(),
-            reason: reason.to_owned(),
-        })
-    }
-}
-
-/// Whether Kubernetes takes the word as the reason of a condition.
-fn is_reason(word: &str) -> bool {
-    let inner = |c: char| c.is_ascii_alphanumeric() || "_,:".contains(c);
-    word.starts_with(|c: char| c.is_ascii_alphabetic())
-        && word.chars().all(inner)
-        && !word.ends_with([',', ':'])
 }
 
 /// How the play goes.
@@ -161,31 +113,7 @@ pub fn spawn(client: Client, clock: Arc<dyn Clock>, options: Options) -> Actors 
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
-
-    #[test]
-    fn failures_are_read_with_and_without_namespace() {
-        let failure: Failure = "Vault/kv=SkuNotAvailable".parse().unwrap();
-        assert_eq!((failure.namespace, failure.name.as_str()), (None, "kv"));
-        let failure: Failure = "Vault/clusters/kv=Conflict".parse().unwrap();
-        assert_eq!(failure.namespace.as_deref(), Some("clusters"));
-        for bad in [
-            "Vault",
-            "Vault/kv",
-            "Vault=Conflict",
-            "/kv=Conflict",
-            "Vault/kv=",
-            "Vault/kv=not-a-reason",
-            "a/b/c/d=e",
-        ] {
-            assert_eq!(
-                bad.parse::<Failure>(),
-                Err(BadFailure(bad.to_owned())),
-                "{bad}"
-            );
-        }
-    }
 
     #[test]
     fn every_known_kind_is_watched_once() {

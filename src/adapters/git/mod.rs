@@ -32,5 +32,5 @@ pub use error::Error;
 pub use history::Commit;
 pub use merge::Merged;
 pub use mirror::{Mirror, Ref, Refs};
-pub use notes::{NoteEdit, Rewrite};
+pub use note_tree::{NoteEdit, Rewrite};
 pub use pins::Pin;

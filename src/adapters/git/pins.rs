@@ -6,9 +6,6 @@
 
 use git2::{AutotagOption, FetchOptions, Repository};
 
-use super::Error;
-use super::mirror::{Mirror, is_missing};
-
 /// What a commit is kept as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pin {
@@ -22,36 +19,11 @@ impl Pin {
     const ALL: [Self; 2] = [Self::Applied, Self::Ready];
 
     /// Beside `refs/origin/`, which is all that a fetch touches.
-    const fn reference(self) -> &'static str {
+    pub(super) const fn reference(self) -> &'static str {
         match self {
             Self::Applied => "refs/capstan/applied",
             Self::Ready => "refs/capstan/ready",
         }
-    }
-}
-
-impl Mirror {
-    /// Keeps `commit`, in place of the one that was kept as the same.
-    ///
-    /// # Errors
-    /// When it is not here, or the directory cannot be written.
-    pub fn pin(&self, pin: Pin, commit: &str) -> Result<(), Error> {
-        let _writing = self.writing();
-        self.reading(|repository| {
-            let id = self.find(repository, commit)?.id();
-            match repository.refname_to_id(pin.reference()) {
-                Ok(kept) if kept == id => return Ok(()),
-                Err(cause) if !is_missing(&cause) => {
-                    return Err(Error::damaged(repository, &cause));
-                }
-                Ok(_) | Err(_) => {}
-            }
-            let written = repository.reference(pin.reference(), id, true, "pin");
-            written.map(drop).map_err(|cause| Error::Disk {
-                path: repository.path().join(pin.reference()),
-                cause: cause.message().to_owned(),
-            })
-        })
     }
 }
 

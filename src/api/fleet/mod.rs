@@ -95,6 +95,17 @@ pub(super) fn schema() -> Json {
     document::schema(KIND, &structural::of::<FleetSpec>())
 }
 
+impl From<&Fleet> for Terms {
+    fn from(fleet: &Fleet) -> Self {
+        let git = fleet.spec.source.git.as_ref();
+        Self {
+            root: git.map_or_else(String::new, |git| tenancy::root(&git.path)),
+            tenants: fleet.spec.tenancy.clone(),
+            experimental: fleet.spec.rules.experimental_release_features,
+        }
+    }
+}
+
 /// Reads a fleet from a file. `None` when there is an error among the findings.
 #[must_use]
 pub fn read(written: &Node) -> (Option<Fleet>, Vec<Finding>) {

@@ -6,7 +6,6 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Fleet;
 use crate::model::{Finding, Node, Path, Value};
 
 /// What the files below a path may use. A list that is absent limits nothing, an empty one allows
@@ -42,19 +41,8 @@ pub struct Terms {
     pub experimental: bool,
 }
 
-impl From<&Fleet> for Terms {
-    fn from(fleet: &Fleet) -> Self {
-        let git = fleet.spec.source.git.as_ref();
-        Self {
-            root: git.map_or_else(String::new, |git| root(&git.path)),
-            tenants: fleet.spec.tenancy.clone(),
-            experimental: fleet.spec.rules.experimental_release_features,
-        }
-    }
-}
-
 /// A fleet's path in its repository as the paths of its files begin.
-fn root(path: &str) -> String {
+pub(super) fn root(path: &str) -> String {
     let parts = path.split('/').filter(|part| !["", "."].contains(part));
     parts.collect::<Vec<_>>().join("/")
 }

@@ -5,6 +5,7 @@
 //! it, whoever set its values. It does not know: who may write which file; that is the forge's to say.
 
 mod fields;
+mod judge;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -14,11 +15,11 @@ use std::sync::Arc;
 
 use globset::GlobSet;
 
-use super::way::Way;
 use crate::api::fleet::{Tenant, Terms};
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
-use crate::model::{Finding, Node, Object, Span, Tree};
+use crate::model::{Finding, Object, Span, Tree};
+use judge::{Judge, refused};
 
 /// The tenants, with their files.
 struct Tenants<'t> {
@@ -136,49 +137,4 @@ fn reaches_out(overlay: &Overlay, tenant: &Tenant, first: &Span, more: usize) ->
         .help(
             "select only what is the tenant's own, or ask for the change where the others are kept",
         )
-}
-
-/// One object before one of its tenants.
-struct Judge<'a> {
-    tenant: &'a Tenant,
-    object: &'a Object,
-    found: &'a mut Vec<Finding>,
-}
-
-impl Judge<'_> {
-    /// Whether a list of the tenant allows `name`; one that is absent allows everything.
-    fn allows(list: Option<&Vec<String>>, name: &str) -> bool {
-        list.is_none_or(|list| list.iter().any(|one| one == name))
-    }
-
-    /// `what` is not the tenant's: said at `node`, or at the object's name.
-    fn refuse(&mut self, id: &'static str, what: &str, place: Option<(&Node, &Way<'_>)>) {
-        let finding = refused(self.tenant, id, what).of(&self.object.id);
-        self.found.push(match place {
-            Some((node, way)) => finding.at(node.span()).field(&way.path()),
-            None => finding.at(self.object.origin.span()),
-        });
-    }
-}
-
-/// `what` is not the tenant's, whose list for the rule `id` says what is.
-fn refused(tenant: &Tenant, id: &'static str, what: &str) -> Finding {
-    let (called, list) = match id {
-        "T02" => ("namespaces", &tenant.namespaces),
-        "T03" => ("kinds", &tenant.kinds),
-        "T04" => ("subscriptions", &tenant.subscriptions),
-        _ => ("identities", &tenant.identities),
-    };
-    let list = match list.as_deref().unwrap_or_default() {
-        [] => "none".to_owned(),
-        list => list.join(", "),
-    };
-    let path = &tenant.path;
-    Finding::error(
-        id,
-        format!("{what}, which the tenant `{path}` does not allow"),
-    )
-    .help(format!(
-        "its {called} are: {list}. The Fleet document says so; whoever keeps it can change it"
-    ))
 }

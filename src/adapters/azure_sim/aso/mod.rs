@@ -10,6 +10,7 @@ mod deletion;
 mod gate;
 mod marks;
 mod outputs;
+mod policy;
 mod status;
 
 #[cfg(test)]
@@ -21,11 +22,12 @@ use super::Failure;
 use super::conditions::Word;
 use super::outcome::{Actor, Outcome};
 use super::world::World;
-use crate::api::labels::{RECONCILE_POLICY, RESOURCE_ID};
+use crate::api::labels::RESOURCE_ID;
 use crate::api::{aso, kinds, timeline};
 use crate::health::Live;
 use crate::model::ObjectId;
 use marks::{Marks, Operation};
+use policy::{Policy, policy};
 
 /// ASO's field manager.
 const MANAGER: &str = "azureserviceoperator-controller";
@@ -144,24 +146,4 @@ fn due(live: Live<'_>, operation: &Operation, failure: Option<&Failure>) -> Time
     };
     let time = if failure.is_some() { whole / 2 } else { whole };
     operation.start.checked_add(time).unwrap_or(Timestamp::MAX)
-}
-
-/// What ASO may do to Azure for one resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Policy {
-    /// Anything.
-    Manage,
-    /// Only look.
-    Skip,
-    /// Anything but delete.
-    Detach,
-}
-
-/// The policy the resource asks for; a word ASO does not know counts as none.
-fn policy(live: Live<'_>) -> Policy {
-    match live.annotation(RECONCILE_POLICY) {
-        "skip" => Policy::Skip,
-        "detach-on-delete" => Policy::Detach,
-        _ => Policy::Manage,
-    }
 }

@@ -22,13 +22,12 @@ use crate::api::kinds::{AUTHORIZATION, RED_HAT_OPENSHIFT};
 use crate::health::Live;
 
 const FINALIZER: &str = "arocontrolplanes/finalizer";
-const HCP: &str = "HcpOpenShiftCluster";
-const EXTERNAL_AUTH: &str = "HcpOpenShiftClustersExternalAuth";
 const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
 /// Reason of `HcpClusterReady` while the role assignments reach all of Azure.
 const SETTLING: &str = "WaitingForRoleAssignments";
 
 pub(super) use status::passed_on;
+use status::{EXTERNAL_AUTH, HCP};
 
 /// What to do about an AROControlPlane.
 pub(super) fn decide(world: &World, live: Live<'_>, now: Timestamp, settle: Duration) -> Outcome {

@@ -11,10 +11,12 @@ use super::super::super::conditions::{Conditions, Word};
 use super::super::super::outcome::Outcome;
 use super::super::super::world::World;
 use super::super::resources::{self, Entry};
-use super::{EXTERNAL_AUTH, HCP};
 use crate::api::conditions as c;
 use crate::health::Live;
 use crate::model::ObjectId;
+
+pub(super) const HCP: &str = "HcpOpenShiftCluster";
+pub(super) const EXTERNAL_AUTH: &str = "HcpOpenShiftClustersExternalAuth";
 
 /// The status it has; complete, since `ready` must always be there.
 pub(super) fn held(live: Live<'_>) -> Value {
