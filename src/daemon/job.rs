@@ -1,20 +1,20 @@
 //! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
+use futures::FutureExt as _;
 
 use super::candidates::Candidate;
+use super::failure::Failure;
 use super::report;
-use crate::adapters::checks::{self, NOTES_REF};
-use crate::adapters::git::{Commit, Error, Merged, Mirror, NoteEdit, Pin, Ref, Refs, directory};
+use crate::adapters::git::{Error, Merged, Mirror, Pin, Ref, Refs, directory};
 use crate::api::fleet::Terms;
 use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
-use crate::model::{Check, CheckState, ErrorClass, ObjectId, Tree};
+use crate::model::{AdapterError, Check, CheckSink, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Following;
 
@@ -23,36 +23,6 @@ const LOOK_BACK: usize = 50;
 
 /// How many commits are looked through for approvals.
 const MOST_APPROVING: usize = 10_000;
-
-/// A job that did not come to its end.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
-    #[error(transparent)]
-    Git(#[from] Error),
-    #[error("a bug in capstan: {0}; please report it")]
-    Panic(String),
-}
-
-impl Failure {
-    /// What `catch_unwind` caught.
-    pub(super) fn caught(panic: &(dyn Any + Send)) -> Self {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Self::Panic(text.unwrap_or("it panicked").to_owned())
-    }
-
-    pub(super) fn class(&self) -> ErrorClass {
-        match self {
-            Self::Git(error) => error.class(),
-            Self::Panic(_) => ErrorClass::Bug,
-        }
-    }
-
-    /// Whether the commit itself is at fault.
-    pub(super) fn is_of_the_commit(&self) -> bool {
-        matches!(self, Self::Git(Error::NoSuchPath { .. }))
-    }
-}
 
 /// Where the refs of the repository lead.
 pub(super) struct Looked {
@@ -78,7 +48,7 @@ impl Prepared {
 
 /// The followed repository.
 pub(super) struct Source {
-    pub(super) mirror: Mirror,
+    pub(super) mirror: Arc<Mirror>,
     reference: Ref,
     pub(super) fleet: String,
     path: String,
@@ -138,8 +108,50 @@ impl Planned {
     }
 }
 
+/// Reads and compiles `revision`. The `first` time also looks back: for checks that an earlier daemon
+/// left pending, and, when `revision` is broken, for the newest good one before it.
+pub(super) async fn examine(
+    source: Arc<Source>,
+    sink: &dyn CheckSink,
+    revision: String,
+    first: bool,
+) -> Examined {
+    let (unread, context) = (revision.clone(), report::sync_context(&source.fleet));
+    let work = move || {
+        let earlier = first.then(|| source.earlier(&revision));
+        (source.examine(revision, first), earlier)
+    };
+    let (mut examined, earlier) = match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => return Examined::failed(unread, Failure::ended(error)),
+    };
+    if let Some(earlier) = earlier {
+        examined.undecided = undecided(sink, &earlier, &context).await;
+    }
+    examined
+}
+
+/// The revisions among `earlier` whose check is pending, and its title.
+async fn undecided(
+    sink: &dyn CheckSink,
+    earlier: &[String],
+    context: &str,
+) -> Vec<(String, String)> {
+    let pending = AssertUnwindSafe(sink.pending(earlier, context)).catch_unwind();
+    let pending = pending.await.unwrap_or_else(|panic| {
+        let bug: AdapterError = Failure::caught(&*panic).into();
+        Err(bug)
+    });
+    let pending = pending.unwrap_or_else(|error| {
+        tracing::warn!(%error, "checks that are still pending cannot be read");
+        Vec::new()
+    });
+    let pending = pending.into_iter();
+    pending.map(|check| (check.revision, check.title)).collect()
+}
+
 impl Source {
-    pub(super) fn new(mirror: Mirror, following: &Following) -> Self {
+    pub(super) fn new(mirror: Arc<Mirror>, following: &Following) -> Self {
         Self {
             mirror,
             reference: reference(following),
@@ -187,8 +199,8 @@ impl Source {
         })
     }
 
-    /// Reads and compiles `revision`. The `first` time also looks back: for what an earlier daemon left
-    /// undecided, and, when `revision` is broken, for the newest good one before it.
+    /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken, for
+    /// the newest good one before it.
     pub(super) fn examine(&self, revision: String, first: bool) -> Examined {
         let outcome = self.compile(&revision);
         let broken = outcome.as_ref().map_or(true, Compiled::has_errors);
@@ -196,11 +208,6 @@ impl Source {
             self.last_good(&revision)
         } else {
             None
-        };
-        let undecided = if first {
-            self.undecided(&revision)
-        } else {
-            Vec::new()
         };
         let title = self
             .mirror
@@ -213,8 +220,15 @@ impl Source {
             title,
             outcome,
             fallback,
-            undecided,
+            undecided: Vec::new(),
         }
+    }
+
+    /// The commits that lead to `revision`, the newest first, without it.
+    fn earlier(&self, revision: &str) -> Vec<String> {
+        let log = self.mirror.log(None, revision, LOOK_BACK);
+        let ids = log.unwrap_or_default().into_iter().map(|commit| commit.id);
+        ids.filter(|id| id != revision).collect()
     }
 
     /// The clusters that may be deleted: what the trailers `Capstan-Approve: delete <namespace>/<name>`
@@ -240,28 +254,6 @@ impl Source {
         approved.map(|name| name.trim().to_owned()).collect()
     }
 
-    fn undecided(&self, revision: &str) -> Vec<(String, String)> {
-        let context = report::sync_context(&self.fleet);
-        let log = self
-            .mirror
-            .log(None, revision, LOOK_BACK)
-            .unwrap_or_default();
-        let pending = |commit: Commit| {
-            let note = self.mirror.note(NOTES_REF, &commit.id).ok().flatten()?;
-            let checks = checks::read(&note).into_iter();
-            let pending =
-                |check: &Check| check.context == context && check.state == CheckState::Pending;
-            Some((
-                commit.id,
-                checks.filter(pending).map(|check| check.title).next()?,
-            ))
-        };
-        log.into_iter()
-            .filter(|commit| commit.id != revision)
-            .filter_map(pending)
-            .collect()
-    }
-
     fn compile(&self, revision: &str) -> Result<Compiled, Error> {
         let tree = self.mirror.tree(revision, &self.path)?;
         let overlays = self.overlay_trees(revision)?;
@@ -284,9 +276,7 @@ impl Source {
     /// The newest valid revision before `revision`. It need not have succeeded: what was on its way
     /// into the cluster is not taken back by a restart.
     fn last_good(&self, revision: &str) -> Option<(String, Compiled)> {
-        let log = self.mirror.log(None, revision, LOOK_BACK).ok()?;
-        let earlier = log.into_iter().map(|commit| commit.id);
-        earlier.filter(|id| id != revision).find_map(|id| {
+        self.earlier(revision).into_iter().find_map(|id| {
             let compiled = self.compile(&id).ok();
             let compiled = compiled.filter(|compiled| !compiled.has_errors())?;
             Some((id, compiled))
@@ -360,29 +350,6 @@ impl Source {
         }
         Ok(Ok((ids.join(" "), trees)))
     }
-
-    /// Writes checks into the notes of their commits, in one push. Commits that are gone, since
-    /// somebody rewrote history, are passed over.
-    pub(super) fn publish(&self, told: &[Check], now: Timestamp) -> Result<(), Error> {
-        let here = |check: &&Check| match self.mirror.commit(&check.revision) {
-            Err(error) if error.class() == ErrorClass::Gone => false,
-            Ok(_) | Err(_) => true,
-        };
-        let told: Vec<&Check> = told.iter().filter(here).collect();
-        let rewrites: Vec<_> = told
-            .iter()
-            .map(|check| move |old: Option<&str>| checks::rewrite(old, check))
-            .collect();
-        let edits: Vec<NoteEdit<'_>> = told
-            .iter()
-            .zip(&rewrites)
-            .map(|(check, rewrite)| NoteEdit {
-                commit: &check.revision,
-                rewrite,
-            })
-            .collect();
-        self.mirror.edit_notes(NOTES_REF, &edits, now)
-    }
 }
 
 /// What to follow, as git names it.
@@ -395,31 +362,4 @@ fn reference(following: &Following) -> Ref {
     let tag = || of(|wanted| wanted.tag.as_ref()).map(Ref::Tag);
     let branch = || of(|wanted| wanted.branch.as_ref()).map(Ref::Branch);
     commit.or_else(tag).or_else(branch).unwrap_or(Ref::Head)
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::panic)]
-
-    use std::panic::catch_unwind;
-
-    use super::*;
-
-    #[test]
-    fn a_panic_is_told_as_a_bug_with_its_words() {
-        let said = |work: fn()| {
-            let panic = catch_unwind(work).expect_err("it panics");
-            Failure::caught(&*panic)
-        };
-        for (failure, words) in [
-            (said(|| panic!("plain")), "plain"),
-            (said(|| panic!("{} bottles", 9)), "9 bottles"),
-            (said(|| std::panic::panic_any(1)), "it panicked"),
-        ] {
-            let expected = format!("a bug in capstan: {words}; please report it");
-            assert_eq!(failure.to_string(), expected);
-            assert_eq!(failure.class(), ErrorClass::Bug);
-            assert!(!failure.is_of_the_commit());
-        }
-    }
 }

@@ -12,15 +12,19 @@
 //! It does not know: which engine it drives, how a note is pushed.
 
 mod candidates;
+mod check_queue;
+mod clock;
+mod failure;
+mod git_notes;
 mod job;
-mod notes;
+mod publish;
 mod report;
+mod revision;
 mod sync;
 #[cfg(test)]
 mod tests;
 mod verdict;
 mod view;
-mod wall;
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,15 +40,18 @@ use tokio_util::sync::CancellationToken;
 use crate::adapters::git::{self, Mirror};
 use crate::adapters::kubernetes::Target;
 use crate::graph::Graph;
+use crate::model::{AdapterError, CheckSink};
 use crate::plan::{ApplySet, Report};
 use crate::settings::Following;
 
 use candidates::Candidates;
-use job::{Examined, Failure, Looked, Planned, Prepared, Source};
-use notes::Notes;
-use sync::{Runner, Sync};
+use check_queue::CheckQueue;
+pub use clock::{WallClock, wall_time};
+use failure::Failure;
+use git_notes::GitNotes;
+use job::{Examined, Looked, Planned, Prepared, Source};
+use revision::{Runner, Sync};
 pub use view::View;
-pub use wall::{WallClock, wall_time};
 
 /// What a fleet expects of its cluster is made by this before the fleet is applied; on a real
 /// cluster it does nothing.
@@ -80,7 +87,7 @@ enum Event {
     /// The sync with this number may be prepared again.
     Restart(u64),
     /// Checks were written, or could not be.
-    Published(Box<Result<(), Failure>>),
+    Published(Result<(), AdapterError>),
     /// Checks that could not be written may be tried again.
     Retry,
     /// A time that somebody asked for has come.
@@ -143,7 +150,10 @@ struct Daemon {
     undecided: Vec<(String, String)>,
     /// Counts syncs, so that what an old one still says can be told apart.
     syncs: u64,
-    notes: Notes,
+    /// Checks on their way to the sink.
+    checks: CheckQueue,
+    /// Where checks go.
+    sink: Arc<dyn CheckSink>,
     view: watch::Sender<View>,
 }
 
@@ -154,9 +164,10 @@ impl Daemon {
         mirror: Mirror,
         view: watch::Sender<View>,
     ) -> (Self, UnboundedReceiver<Event>) {
+        let mirror = Arc::new(mirror);
         let (events, received) = unbounded_channel();
         let daemon = Self {
-            source: Arc::new(Source::new(mirror, &following)),
+            source: Arc::new(Source::new(Arc::clone(&mirror), &following)),
             set: ApplySet::new(following.fleet.as_str(), following.namespace.as_str()),
             candidates: Candidates::new(&following.candidates),
             following,
@@ -171,7 +182,8 @@ impl Daemon {
             sync: None,
             runner: None,
             syncs: 0,
-            notes: Notes::default(),
+            checks: CheckQueue::default(),
+            sink: Arc::new(GitNotes::new(mirror)),
             view,
         };
         (daemon, received)
@@ -189,7 +201,7 @@ impl Daemon {
             Event::Ended => self.ended(),
             Event::Restart(sync) => self.restart(sync),
             Event::Published(answer) => self.published(&answer),
-            Event::Retry => self.notes.retry(),
+            Event::Retry => self.checks.retry(),
             Event::Tick => self.say_how_far(),
         }
         self.publish();
@@ -284,11 +296,11 @@ impl Daemon {
         };
         (self.examining, self.examined) = (true, self.head.clone());
         let first = self.sync.is_none();
-        let unread = revision.clone();
-        self.blocking(
-            move |source| Event::Examined(Box::new(source.examine(revision, first))),
-            move |failure| Event::Examined(Box::new(Examined::failed(unread, failure))),
-        );
+        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
+        self.jobs.spawn(async move {
+            let examined = job::examine(source, &*sink, revision, first).await;
+            Event::Examined(Box::new(examined))
+        });
     }
 
     /// Examines a commit again that could not be read, if it is still the newest.
@@ -320,7 +332,10 @@ impl Daemon {
     }
 
     fn planned(&mut self, planned: Planned) {
-        let news = self.candidates.planned(&planned);
+        let news = {
+            let (candidate, merged) = (&planned.candidate, planned.merged.as_ref());
+            self.candidates.planned(candidate, merged)
+        };
         if let Some(check) = planned.check.filter(|_| news) {
             self.tell(check);
         }
@@ -331,7 +346,7 @@ impl Daemon {
     async fn close(&mut self) {
         (self.sync, self.runner) = (None, None);
         let flush = async {
-            while self.notes.is_busy() {
+            while self.checks.is_busy() {
                 let Some(done) = self.jobs.join_next().await else {
                     break;
                 };

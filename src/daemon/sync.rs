@@ -7,94 +7,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::job::{Examined, Failure, Prepared};
+use super::failure::Failure;
+use super::job::{Examined, Prepared};
+use super::revision::{Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
 use super::{Daemon, Event, report};
 use crate::adapters::git::Pin;
 use crate::adapters::kubernetes::{self, Assignment};
 use crate::compile::Compiled;
-use crate::model::{Check, CheckState, ErrorClass, ObjectId};
-use crate::plan::{Leaving, Report, Tracker};
+use crate::model::{Check, CheckState, ErrorClass};
+use crate::plan::{Report, Tracker};
 
 /// Events that come within this time are reported together.
 const GATHER: Duration = Duration::from_millis(100);
 /// How long what failed for no fault of the commit waits before it is tried again.
 const AGAIN: Duration = Duration::from_secs(15);
-
-/// A revision on its way into the cluster.
-pub(super) struct Sync {
-    /// Tells it from others, also of the same revision.
-    number: u64,
-    revision: String,
-    /// How members fare that this revision does not have.
-    leaving: BTreeMap<ObjectId, Leaving>,
-    /// Whether everything was applied, and removed what was to be.
-    settled: bool,
-    /// Why nothing can be done.
-    stuck: Option<String>,
-    tracker: Tracker,
-    stage: Stage,
-}
-
-enum Stage {
-    /// Its pending check is to be published first.
-    Announced(Box<Compiled>),
-    /// The cluster is being made ready for it, and its plan is made.
-    Preparing,
-    /// It is being applied, or was, and is watched.
-    Running(Run),
-}
-
-struct Run {
-    /// What is being applied. What it was compiled from is not held: of a large fleet that is most.
-    assignment: Assignment,
-    /// Whether a report is due already.
-    gathering: bool,
-    verdict: Verdict,
-}
-
-/// What applies one revision after the other; it ends when this is dropped.
-pub(super) struct Runner {
-    assignments: UnboundedSender<Assignment>,
-    _task: AbortOnDropHandle<()>,
-}
-
-impl Sync {
-    /// Takes in what happened; `false` when it is no news.
-    fn note(&mut self, report: Report) -> bool {
-        match report {
-            Report::Object(progress) => {
-                let news = self.tracker.note(&progress);
-                if news {
-                    tracing::debug!(object = %progress.object, state = ?progress.state, why = progress.message, "seen");
-                }
-                return news;
-            }
-            Report::Leaving(id, leaving) => {
-                tracing::info!(object = %id, "no longer in the fleet: {leaving}");
-                self.leaving.insert(id, leaving);
-            }
-            Report::Settled => (self.settled, self.stuck) = (true, None),
-            Report::Begun => self.stuck = None,
-            Report::Stuck(why) => {
-                tracing::warn!(why, "nothing can be applied");
-                self.stuck = Some(why);
-            }
-        }
-        true
-    }
-
-    /// Whether its check is still pending.
-    fn is_undecided(&self) -> bool {
-        match &self.stage {
-            Stage::Announced(_) | Stage::Preparing => true,
-            Stage::Running(run) => run.verdict.told == CheckState::Pending,
-        }
-    }
-}
 
 impl Daemon {
     /// The revision that is applied, or about to be.
@@ -238,7 +168,7 @@ impl Daemon {
     pub(super) fn advance(&mut self) {
         let now = self.engine.target.clock.now();
         let Some(sync) = &mut self.sync else { return };
-        if !matches!(sync.stage, Stage::Announced(_)) || self.notes.owes(&sync.revision, now) {
+        if !matches!(sync.stage, Stage::Announced(_)) || self.checks.owes(&sync.revision, now) {
             return;
         }
         let Stage::Announced(compiled) = std::mem::replace(&mut sync.stage, Stage::Preparing)

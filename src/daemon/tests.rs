@@ -280,7 +280,7 @@ async fn progress_is_written_a_minute_after_the_last_word() {
 async fn checks_that_could_not_be_written_are_tried_again_after_15_seconds_then_30() {
     let mut case = Case::new();
     for seconds in [15, 30, 60] {
-        case.daemon.published(&Err(away()));
+        case.daemon.published(&Err(away().into()));
         assert_eq!(case.jobs().await, [(seconds * 1000, "Retry")]);
     }
 }
@@ -291,10 +291,10 @@ async fn the_last_words_are_waited_for_but_not_for_longer_than_5_seconds() {
         let mut case = Case::new();
         case.daemon.tell(case.check(CheckState::Success, "done"));
         case.daemon.publish();
-        assert!(case.daemon.notes.is_busy());
+        assert!(case.daemon.checks.is_busy());
         // The push itself is let go of; another stands in for it.
         case.daemon.jobs.detach_all();
-        let push = Event::Published(Box::new(Ok(())));
+        let push = Event::Published(Ok(()));
         case.daemon.after(Duration::from_secs(takes), push);
         let start = Instant::now();
         case.daemon.close().await;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::job::Failure;
+use super::failure::Failure;
 use crate::api::{kinds, labels};
 use crate::compile::{Allowed, Compiled};
 use crate::model::{Annotation, Check, CheckState, Finding, Object, ObjectId, Severity};
