@@ -51,7 +51,7 @@ impl Environment {
 
 /// What the daemon follows and how.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Following {
+pub struct SyncConfig {
     /// The fleet's name: part of the checks' contexts and of the ApplySet.
     pub fleet: String,
     /// The namespace of the ApplySet's parent.
@@ -113,7 +113,7 @@ pub enum Error {
     },
 }
 
-impl Following {
+impl SyncConfig {
     /// Follows the default branch, or `branch`, of `url`; the fleet is called after the repository.
     #[must_use]
     pub fn source(url: &str, branch: Option<String>, environment: &Environment) -> Self {
@@ -340,59 +340,55 @@ mod tests {
             ("https://x/y_z.git", "y-z"),
             ("/", "fleet"),
         ] {
-            assert_eq!(Following::source(url, None, &environment()).fleet, name);
+            assert_eq!(SyncConfig::source(url, None, &environment()).fleet, name);
         }
         assert_ne!(
-            Following::source("/a/x", None, &environment()).mirror,
-            Following::source("/b/x", None, &environment()).mirror
+            SyncConfig::source("/a/x", None, &environment()).mirror,
+            SyncConfig::source("/b/x", None, &environment()).mirror
         );
     }
 
-    fn document(spec: &str) -> Result<Following, String> {
+    fn document(spec: &str) -> Result<SyncConfig, String> {
         let text = format!(
             "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: prod, namespace: fleets}}\nspec: {spec}\n"
         );
-        Following::document("fleet.yaml", text.as_bytes(), &environment())
+        SyncConfig::document("fleet.yaml", text.as_bytes(), &environment())
             .map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_fleet_document_is_resolved_with_its_defaults() {
-        let following =
-            document("{source: {git: {url: /srv/config.git, path: fleet, interval: 5s}}}")
-                .expect("it is sound");
+        let config = document("{source: {git: {url: /srv/config.git, path: fleet, interval: 5s}}}")
+            .expect("it is sound");
         assert_eq!(
-            (following.fleet.as_str(), following.namespace.as_str()),
+            (config.fleet.as_str(), config.namespace.as_str()),
             ("prod", "fleets")
         );
         assert_eq!(
-            (following.path.as_str(), following.interval),
+            (config.path.as_str(), config.interval),
             ("fleet", Duration::from_secs(5))
         );
         assert_eq!(
-            following
+            config
                 .reference
                 .and_then(|reference| reference.branch)
                 .as_deref(),
             Some("main")
         );
+        assert_eq!(config.candidates, ["refs/pull/*/head", "refs/heads/pr/*"]);
         assert_eq!(
-            following.candidates,
-            ["refs/pull/*/head", "refs/heads/pr/*"]
-        );
-        assert_eq!(
-            (following.concurrency, following.settle),
+            (config.concurrency, config.settle),
             (32, Duration::from_secs(120))
         );
-        assert_eq!(following.kubeconfig_secret, None);
+        assert_eq!(config.kubeconfig_secret, None);
     }
 
     #[test]
     fn what_rules_are_held_by_is_taken_along() {
-        let following = document(
+        let config = document(
             "{source: {git: {url: /x, path: /fleet/}}, tenancy: [{path: a, kinds: []}], rules: {experimentalReleaseFeatures: true}}",
         );
-        let terms = following.expect("it is sound").terms;
+        let terms = config.expect("it is sound").terms;
         assert_eq!((terms.root.as_str(), terms.experimental), ("fleet", true));
         assert_eq!(terms.tenants[0].kinds, Some(Vec::new()));
         let terms = document("{source: {git: {url: /x}}}")
@@ -441,6 +437,6 @@ mod tests {
             let said = document(spec).expect_err(spec);
             assert!(said.contains(expected), "{spec}: {said}");
         }
-        assert!(Following::document("f", b"a: [", &environment()).is_err());
+        assert!(SyncConfig::document("f", b"a: [", &environment()).is_err());
     }
 }

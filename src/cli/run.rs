@@ -16,7 +16,7 @@ use super::live::Live;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{Error, Target, connect_by_secret};
 use crate::daemon::{self, View};
-use crate::settings::{Environment, Following};
+use crate::settings::{Environment, SyncConfig};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("from").required(true).args(["config", "source"]))]
@@ -54,12 +54,12 @@ const LEAVE: Duration = Duration::from_secs(2);
 
 /// Runs until SIGTERM or SIGINT.
 pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    let following = following(args, environment)?;
+    let config = sync_config(args, environment)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let exit = runtime.block_on(follow(following, &args.cluster, ui));
+    let exit = runtime.block_on(follow(config, &args.cluster, ui));
     // A repository that does not answer must not hold the end up.
     runtime.shutdown_timeout(LEAVE);
     exit
@@ -77,13 +77,13 @@ fn interval(text: &str) -> Result<Duration, String> {
     })
 }
 
-fn following(args: &RunArgs, environment: &Environment) -> anyhow::Result<Following> {
-    let mut following = match &args.config {
-        Some(file) => Following::file(file, environment)?,
+fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<SyncConfig> {
+    let mut config = match &args.config {
+        Some(file) => SyncConfig::file(file, environment)?,
         None => {
             let url = args.source.as_deref().unwrap_or_default();
-            let source = Following::source(url, args.branch.clone(), environment);
-            Following {
+            let source = SyncConfig::source(url, args.branch.clone(), environment);
+            SyncConfig {
                 path: args.path.clone(),
                 interval: args.interval,
                 candidates: args.candidates.clone(),
@@ -98,17 +98,17 @@ fn following(args: &RunArgs, environment: &Environment) -> anyhow::Result<Follow
             dir.display()
         );
     }
-    following.local_overlays.clone_from(&args.overlays);
-    Ok(following)
+    config.local_overlays.clone_from(&args.overlays);
+    Ok(config)
 }
 
-async fn follow(following: Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Exit> {
+async fn follow(config: SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Exit> {
     let stop = CancellationToken::new();
     tokio::spawn(signalled(stop.clone()));
     let cluster = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(Exit::Fine),
-        cluster = open(&following, args, ui) => cluster?,
+        cluster = open(&config, args, ui) => cluster?,
     };
     let (sender, view) = watch::channel(View::default());
     let time = match &cluster {
@@ -120,10 +120,10 @@ async fn follow(following: Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Re
     };
     ui.say(&format!(
         "fleet {}: following {}{time}",
-        following.fleet, following.url
+        config.fleet, config.url
     ));
     let shown = show(view, ui);
-    let daemon = daemon::run(following, cluster.engine(), sender, stop);
+    let daemon = daemon::run(config, cluster.engine(), sender, stop);
     // The view ends with the daemon.
     let (ended, ()) = tokio::join!(daemon, shown);
     ended?;
@@ -132,15 +132,15 @@ async fn follow(following: Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Re
 }
 
 /// The cluster that the fleet is applied to. A simulated one takes the place of any.
-async fn open(following: &Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Cluster> {
-    let cluster = Cluster::open(args, following.settle).await?;
-    let (Cluster::Real(target), Some(secret)) = (&cluster, &following.kubeconfig_secret) else {
+async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Cluster> {
+    let cluster = Cluster::open(args, config.settle).await?;
+    let (Cluster::Real(target), Some(secret)) = (&cluster, &config.kubeconfig_secret) else {
         return Ok(cluster);
     };
-    let namespace = &following.namespace;
+    let namespace = &config.namespace;
     ui.say(&format!(
         "fleet {}: its cluster is the one in Secret/{namespace}/{secret}",
-        following.fleet
+        config.fleet
     ));
     let waits = |error: &Error| ui.error(&format!("{error}; trying again"));
     let client = connect_by_secret(&target.client, namespace, secret, waits).await?;

@@ -16,7 +16,7 @@ use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
 use crate::model::{AdapterError, Check, CheckSink, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
-use crate::settings::Following;
+use crate::settings::SyncConfig;
 
 /// How far back a good revision is looked for when the newest is broken.
 const LOOK_BACK: usize = 50;
@@ -151,15 +151,15 @@ async fn undecided(
 }
 
 impl Source {
-    pub(super) fn new(mirror: Arc<Mirror>, following: &Following) -> Self {
+    pub(super) fn new(mirror: Arc<Mirror>, config: &SyncConfig) -> Self {
         Self {
             mirror,
-            reference: reference(following),
-            fleet: following.fleet.clone(),
-            path: following.path.clone(),
-            overlays: following.overlays.clone(),
-            local_overlays: following.local_overlays.clone(),
-            terms: following.terms.clone(),
+            reference: reference(config),
+            fleet: config.fleet.clone(),
+            path: config.path.clone(),
+            overlays: config.overlays.clone(),
+            local_overlays: config.local_overlays.clone(),
+            terms: config.terms.clone(),
             unpinned: Mutex::default(),
             base: Mutex::default(),
         }
@@ -353,8 +353,8 @@ impl Source {
 }
 
 /// What to follow, as git names it.
-fn reference(following: &Following) -> Ref {
-    let wanted = following.reference.as_ref();
+fn reference(config: &SyncConfig) -> Ref {
+    let wanted = config.reference.as_ref();
     let of = |name: fn(&crate::api::fleet::GitReference) -> Option<&String>| {
         wanted.and_then(name).cloned()
     };

@@ -42,7 +42,7 @@ use crate::adapters::kubernetes::Target;
 use crate::graph::Graph;
 use crate::model::{AdapterError, CheckSink};
 use crate::plan::{ApplySet, Report};
-use crate::settings::Following;
+use crate::settings::SyncConfig;
 
 use candidates::Candidates;
 use check_queue::CheckQueue;
@@ -100,13 +100,13 @@ enum Event {
 /// When the settings cannot work: the address is of an unknown kind, the mirror's directory cannot
 /// be used. A repository that cannot be reached is no such error: it is tried again.
 pub async fn run(
-    following: Following,
+    config: SyncConfig,
     engine: Engine,
     view: watch::Sender<View>,
     stop: CancellationToken,
 ) -> Result<(), git::Error> {
-    let mirror = Mirror::open(&following.mirror, &following.url, &following.candidates)?;
-    let (mut daemon, mut events) = Daemon::new(following, engine, mirror, view);
+    let mirror = Mirror::open(&config.mirror, &config.url, &config.candidates)?;
+    let (mut daemon, mut events) = Daemon::new(config, engine, mirror, view);
     daemon.jobs.spawn(async { Event::Poll });
     loop {
         let event = tokio::select! {
@@ -129,7 +129,7 @@ pub async fn run(
 
 struct Daemon {
     source: Arc<Source>,
-    following: Following,
+    config: SyncConfig,
     engine: Engine,
     set: ApplySet,
     jobs: JoinSet<Event>,
@@ -159,7 +159,7 @@ struct Daemon {
 
 impl Daemon {
     fn new(
-        following: Following,
+        config: SyncConfig,
         engine: Engine,
         mirror: Mirror,
         view: watch::Sender<View>,
@@ -167,10 +167,10 @@ impl Daemon {
         let mirror = Arc::new(mirror);
         let (events, received) = unbounded_channel();
         let daemon = Self {
-            source: Arc::new(Source::new(Arc::clone(&mirror), &following)),
-            set: ApplySet::new(following.fleet.as_str(), following.namespace.as_str()),
-            candidates: Candidates::new(&following.candidates),
-            following,
+            source: Arc::new(Source::new(Arc::clone(&mirror), &config)),
+            set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
+            candidates: Candidates::new(&config.candidates),
+            config,
             engine,
             jobs: JoinSet::new(),
             events,
@@ -242,13 +242,8 @@ impl Daemon {
             Ok(looked) => self.moved(&looked),
             Err(error) => self.unreachable(&error),
         }
-        let wait = self
-            .following
-            .interval
-            .saturating_mul(1 << self.silent.min(6));
-        let wait = wait
-            .min(Duration::from_secs(60))
-            .max(self.following.interval);
+        let wait = self.config.interval.saturating_mul(1 << self.silent.min(6));
+        let wait = wait.min(Duration::from_secs(60)).max(self.config.interval);
         self.after(wait, Event::Poll);
     }
 
@@ -268,7 +263,7 @@ impl Daemon {
 
     fn reachable(&mut self) {
         if self.silent > 0 {
-            tracing::info!(url = self.following.url, "the repository answers again");
+            tracing::info!(url = self.config.url, "the repository answers again");
         }
         self.silent = 0;
         self.view
@@ -318,7 +313,7 @@ impl Daemon {
         };
         if let Some(candidate) = self.candidates.next() {
             let applied = self.applied();
-            let (fleet, unread) = (self.following.fleet.clone(), candidate.clone());
+            let (fleet, unread) = (self.config.fleet.clone(), candidate.clone());
             self.blocking(
                 move |source| {
                     let planned = source.plan(&head, candidate, applied.as_deref());

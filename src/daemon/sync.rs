@@ -52,7 +52,7 @@ impl Daemon {
                     title,
                     "not applied: it has errors; the last good revision stays"
                 );
-                let fleet = &self.following.fleet;
+                let fleet = &self.config.fleet;
                 self.tell(report::refused(
                     fleet,
                     &revision,
@@ -72,14 +72,14 @@ impl Daemon {
     /// A revision without errors: it is applied, if it still is the newest.
     fn sound(&mut self, revision: String, title: &str, compiled: Compiled) {
         let objects = compiled.objects.len();
-        if self.following.suspend {
+        if self.config.suspend {
             tracing::info!(
                 revision,
                 title,
                 objects,
                 "sound, but the fleet is suspended"
             );
-            self.tell(report::suspended(&self.following.fleet, &revision));
+            self.tell(report::suspended(&self.config.fleet, &revision));
         } else if self.applied().as_ref() == Some(&revision) {
             tracing::info!(revision, title, objects, "it is applied already");
         } else if self.head.as_ref() == Some(&revision) {
@@ -90,7 +90,7 @@ impl Daemon {
 
     fn unread(&mut self, revision: &str, title: &str, failure: &Failure, good: Option<&str>) {
         tracing::warn!(revision, title, error = %failure, "not applied: it cannot be read");
-        let fleet = &self.following.fleet;
+        let fleet = &self.config.fleet;
         self.tell(report::unreadable(fleet, revision, failure, good));
         // What a bug does once it does again.
         if failure.class() == ErrorClass::Transient {
@@ -100,7 +100,7 @@ impl Daemon {
 
     /// Applies an older good revision, when nothing is applied yet.
     fn fall_back(&mut self, fallback: Option<(String, Compiled)>) {
-        if self.sync.is_some() || self.following.suspend {
+        if self.sync.is_some() || self.config.suspend {
             return;
         }
         // A newer commit that waits to be examined is looked at first.
@@ -113,8 +113,8 @@ impl Daemon {
     /// Takes a good revision up: first its pending check goes out.
     fn begin(&mut self, revision: String, compiled: Compiled) {
         let now = self.engine.target.clock.now();
-        let fleet = self.following.fleet.clone();
-        let mut tracker = Tracker::new(&compiled.graph, self.following.settle, now);
+        let fleet = self.config.fleet.clone();
+        let mut tracker = Tracker::new(&compiled.graph, self.config.settle, now);
         if let Some(before) = self.sync.take() {
             if before.is_undecided() {
                 let title = before.tracker.summary(now).title();
@@ -151,7 +151,7 @@ impl Daemon {
     fn say(&self, sync: &Sync, state: CheckState) -> Check {
         let now = self.engine.target.clock.now();
         let (summary, clusters) = sync.tracker.overview(now);
-        let (fleet, revision) = (&self.following.fleet, &sync.revision);
+        let (fleet, revision) = (&self.config.fleet, &sync.revision);
         let check = match &sync.stuck {
             Some(why) => report::stuck(fleet, revision, state, why),
             None => report::progress(fleet, revision, state, &summary, &clusters, &sync.leaving),
@@ -196,7 +196,7 @@ impl Daemon {
             Ok(prepared) => self.start(number, prepared),
             Err(failure) => {
                 tracing::error!(error = %failure, "no plan could be made");
-                let (fleet, revision) = (&self.following.fleet, &sync.revision);
+                let (fleet, revision) = (&self.config.fleet, &sync.revision);
                 self.tell(report::unplanned(fleet, revision, &failure));
             }
         }
@@ -210,9 +210,9 @@ impl Daemon {
         let revision = sync.revision.clone();
         let assignment = Assignment {
             number,
-            source: self.following.url.clone(),
-            prune: self.following.prune,
-            max_clusters: self.following.max_clusters,
+            source: self.config.url.clone(),
+            prune: self.config.prune,
+            max_clusters: self.config.max_clusters,
             approvals: Arc::new({
                 let revision = revision.clone();
                 move |applied| source.approvals(applied, &revision)
@@ -240,7 +240,7 @@ impl Daemon {
     /// Starts what applies revisions.
     fn start_runner(&self) -> Runner {
         let options = kubernetes::Options {
-            concurrency: self.following.concurrency,
+            concurrency: self.config.concurrency,
             set: self.set.clone(),
         };
         let (assignments, assigned) = unbounded_channel();

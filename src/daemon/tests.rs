@@ -52,7 +52,7 @@ impl Case {
         let files: Files = [("a.yaml".to_owned(), String::new())].into();
         let commit = author.push("main", None, &files, "it", Timestamp::UNIX_EPOCH);
         let url = author.dir().display().to_string();
-        let following = Following::source(&url, None, &Environment::default());
+        let config = SyncConfig::source(&url, None, &Environment::default());
         let mirror = Mirror::open(&dir.path().join("mirror"), &url, &[]).unwrap();
         mirror.fetch().unwrap();
         // A cluster that never answers.
@@ -65,7 +65,7 @@ impl Case {
         };
         let prepare: Prepare = Arc::new(|_| Box::pin(async {}));
         let view = watch::channel(View::default()).0;
-        let (daemon, events) = Daemon::new(following, Engine { target, prepare }, mirror, view);
+        let (daemon, events) = Daemon::new(config, Engine { target, prepare }, mirror, view);
         Self {
             daemon,
             commit: commit.unwrap(),
@@ -178,7 +178,7 @@ fn away() -> Failure {
 async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it_is_away() {
     for (interval, expected) in [(1, [1, 2, 4, 8, 16, 32, 60, 60, 1]), (90, [90; 9])] {
         let mut case = Case::new();
-        case.daemon.following.interval = Duration::from_secs(interval);
+        case.daemon.config.interval = Duration::from_secs(interval);
         case.daemon.examined = Some(case.commit.clone());
         for (at, seconds) in expected.into_iter().enumerate() {
             let here = at == 0 || at == 8;

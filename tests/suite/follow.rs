@@ -12,7 +12,7 @@ use capstan::adapters::sim::api::Server;
 use capstan::adapters::sim::clock::SimClock;
 use capstan::daemon::{self, Engine, Prepare, View, wall_time};
 use capstan::model::{Check, CheckState, Clock};
-use capstan::settings::{Environment, Following};
+use capstan::settings::{Environment, SyncConfig};
 use futures::FutureExt as _;
 use jiff::Timestamp;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
@@ -77,13 +77,13 @@ impl World {
 
     fn start_with(&self, fleet: &str, path: &str, prepare: Prepare) -> Daemon {
         let url = self.author.dir().display().to_string();
-        let following = Following {
+        let config = SyncConfig {
             fleet: fleet.to_owned(),
             path: path.to_owned(),
             interval: Duration::from_millis(50),
             namespace: "default".to_owned(),
             mirror: self.dir.path().join(fleet),
-            ..Following::source(&url, None, &Environment::default())
+            ..SyncConfig::source(&url, None, &Environment::default())
         };
         let target = Target {
             client: self.server.client("default"),
@@ -92,7 +92,7 @@ impl World {
         let (sender, view) = watch::channel(View::default());
         let engine = Engine { target, prepare };
         let task = tokio::spawn(async move {
-            daemon::run(following, engine, sender, CancellationToken::new())
+            daemon::run(config, engine, sender, CancellationToken::new())
                 .await
                 .expect("the settings are sound");
         });

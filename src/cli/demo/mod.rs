@@ -22,7 +22,7 @@ use super::ui::Ui;
 use crate::adapters::git::Author;
 use crate::daemon::{self, View, wall_time};
 use crate::model::{Check, CheckState};
-use crate::settings::{Environment, Following};
+use crate::settings::{Environment, SyncConfig};
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
@@ -53,16 +53,11 @@ async fn tour(speed: u32, ui: &Ui, environment: &Environment) -> anyhow::Result<
     story::introduce(ui, &files);
     let first = author.push("main", None, &files, "The fleet", wall_time())?;
 
-    let following = following(dir.path(), &author, environment);
-    let cluster = Cluster::simulated(speed, following.settle).await?;
+    let config = sync_config(dir.path(), &author, environment);
+    let cluster = Cluster::simulated(speed, config.settle).await?;
     let stop = CancellationToken::new();
     let (sender, view) = watch::channel(View::default());
-    let daemon = tokio::spawn(daemon::run(
-        following,
-        cluster.engine(),
-        sender,
-        stop.clone(),
-    ));
+    let daemon = tokio::spawn(daemon::run(config, cluster.engine(), sender, stop.clone()));
     let mut scene = Scene {
         ui,
         view,
@@ -78,9 +73,9 @@ async fn tour(speed: u32, ui: &Ui, environment: &Environment) -> anyhow::Result<
     Ok(Exit::Fine)
 }
 
-fn following(dir: &Path, author: &Author, environment: &Environment) -> Following {
-    let source = Following::source(&author.dir().display().to_string(), None, environment);
-    Following {
+fn sync_config(dir: &Path, author: &Author, environment: &Environment) -> SyncConfig {
+    let source = SyncConfig::source(&author.dir().display().to_string(), None, environment);
+    SyncConfig {
         fleet: "demo".to_owned(),
         local_overlays: vec![dir.join(story::SHIPPED)],
         interval: Duration::from_millis(250),
