@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api::fleet::{self, Fleet, GitReference, Terms};
+use crate::api::fleet::{self, Fleet, FleetPolicy, GitReference};
 use crate::api::timeline;
 use crate::model::{Node, Path, Severity, Value};
 use crate::yaml;
@@ -84,7 +84,7 @@ pub struct SyncConfig {
     /// cluster that is reached first; none when that is the one to work on.
     pub kubeconfig_secret: Option<String>,
     /// What the fleet's rules are held by.
-    pub terms: Terms,
+    pub policy: FleetPolicy,
     /// Where the mirror of the repository is kept.
     pub mirror: PathBuf,
 }
@@ -141,7 +141,7 @@ impl SyncConfig {
             prune: apply.prune,
             max_clusters: 0,
             kubeconfig_secret: None,
-            terms: Terms::default(),
+            policy: FleetPolicy::default(),
         }
     }
 
@@ -156,7 +156,7 @@ impl SyncConfig {
 
     fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
         let (document, fleet) = fleet_in(path, text)?;
-        let terms = Terms::from(&fleet);
+        let policy = FleetPolicy::from(&fleet);
         if let Some(spec) = document.get("spec") {
             refuse(spec, &Path::default())?;
         }
@@ -190,7 +190,7 @@ impl SyncConfig {
             max_clusters: usize::try_from(fleet.spec.apply.deletion_guard.max_clusters)
                 .unwrap_or(0),
             kubeconfig_secret: cluster.kubeconfig_secret_ref.map(|secret| secret.name),
-            terms,
+            policy,
         })
     }
 }
@@ -199,9 +199,9 @@ impl SyncConfig {
 ///
 /// # Errors
 /// When the file is no Fleet document or has mistakes.
-pub fn terms(file: &std::path::Path) -> Result<Terms, Error> {
+pub fn policy(file: &std::path::Path) -> Result<FleetPolicy, Error> {
     let (path, text) = text(file)?;
-    Ok(Terms::from(&fleet_in(&path, &text)?.1))
+    Ok(FleetPolicy::from(&fleet_in(&path, &text)?.1))
 }
 
 fn text(file: &std::path::Path) -> Result<(String, Vec<u8>), Error> {
@@ -388,13 +388,13 @@ mod tests {
         let config = document(
             "{source: {git: {url: /x, path: /fleet/}}, tenancy: [{path: a, kinds: []}], rules: {experimentalReleaseFeatures: true}}",
         );
-        let terms = config.expect("it is sound").terms;
-        assert_eq!((terms.root.as_str(), terms.experimental), ("fleet", true));
-        assert_eq!(terms.tenants[0].kinds, Some(Vec::new()));
-        let terms = document("{source: {git: {url: /x}}}")
+        let policy = config.expect("it is sound").policy;
+        assert_eq!((policy.root.as_str(), policy.experimental), ("fleet", true));
+        assert_eq!(policy.tenants[0].kinds, Some(Vec::new()));
+        let policy = document("{source: {git: {url: /x}}}")
             .expect("it is sound")
-            .terms;
-        assert_eq!(terms, Terms::default());
+            .policy;
+        assert_eq!(policy, FleetPolicy::default());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use clap::Args;
 use super::report;
 use super::ui::Ui;
 use crate::adapters::git::directory;
-use crate::api::fleet::Terms;
+use crate::api::fleet::FleetPolicy;
 use crate::compile::explain::{Explanation, explain};
 use crate::compile::{Compiled, compile_by};
 use crate::model::Tree;
@@ -50,9 +50,9 @@ impl Fleet {
             .iter()
             .map(read)
             .collect::<anyhow::Result<_>>()?;
-        let terms = args.fleet.as_deref().map(settings::terms);
-        let terms: Terms = terms.transpose().context("--fleet")?.unwrap_or_default();
-        let compiled = compile_by(&terms, &tree, &overlays);
+        let policy = args.fleet.as_deref().map(settings::policy);
+        let policy: FleetPolicy = policy.transpose().context("--fleet")?.unwrap_or_default();
+        let compiled = compile_by(&policy, &tree, &overlays);
         Ok(Self {
             tree,
             overlays,

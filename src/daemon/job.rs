@@ -11,7 +11,7 @@ use super::candidates::Candidate;
 use super::failure::Failure;
 use super::report;
 use crate::adapters::git::{Error, Merged, Mirror, Pin, Ref, Refs, directory};
-use crate::api::fleet::Terms;
+use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
 use crate::model::{AdapterError, Check, CheckSink, ObjectId, Tree};
@@ -54,7 +54,7 @@ pub(super) struct Source {
     path: String,
     overlays: Vec<String>,
     local_overlays: Vec<PathBuf>,
-    terms: Terms,
+    policy: FleetPolicy,
     /// Revisions that must not be lost, and are not pinned yet.
     unpinned: Mutex<BTreeMap<Pin, String>>,
     /// The revision that candidates are compared with, compiled, while one after the other is.
@@ -159,7 +159,7 @@ impl Source {
             path: config.path.clone(),
             overlays: config.overlays.clone(),
             local_overlays: config.local_overlays.clone(),
-            terms: config.terms.clone(),
+            policy: config.policy.clone(),
             unpinned: Mutex::default(),
             base: Mutex::default(),
         }
@@ -257,7 +257,7 @@ impl Source {
     fn compile(&self, revision: &str) -> Result<Compiled, Error> {
         let tree = self.mirror.tree(revision, &self.path)?;
         let overlays = self.overlay_trees(revision)?;
-        Ok(compile_by(&self.terms, &tree, &overlays))
+        Ok(compile_by(&self.policy, &tree, &overlays))
     }
 
     fn overlay_trees(&self, revision: &str) -> Result<Vec<Tree>, Error> {
@@ -311,7 +311,7 @@ impl Source {
             Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
                 let (tree, overlays) = (&trees[0], &trees[1..]);
-                let compiled = compile_by(&self.terms, tree, overlays);
+                let compiled = compile_by(&self.policy, tree, overlays);
                 let base = applied.and_then(|applied| Some((applied, self.base(applied)?)));
                 let base = base.as_ref().map(|(name, base)| (*name, &**base));
                 let check = report::plan(fleet, commit, &compiled, base);

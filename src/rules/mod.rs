@@ -28,7 +28,7 @@ mod version;
 mod way;
 mod wording;
 
-use crate::api::fleet::Terms;
+use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object};
 use arm::World;
@@ -111,10 +111,10 @@ const FLEET_RULES: &[FleetRule] = &[
 
 /// What the rules say of `objects`, by what the Fleet document says. Tenants are asked apart.
 #[must_use]
-pub fn check(objects: &[Object], terms: &Terms) -> Vec<Finding> {
+pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     let of_objects = objects.iter().flat_map(of_object);
     let mut world = World::of(objects);
-    world.experimental = terms.experimental;
+    world.experimental = policy.experimental;
     let of_kind = |(kind, rules): (&'static str, &'static [ResourceRule])| {
         let world = &world;
         let resources = world.of_kind(RED_HAT_OPENSHIFT, kind);

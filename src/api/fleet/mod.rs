@@ -18,7 +18,7 @@ pub use settings::{
     Provider, PullRequests, Rules, SecretName, Serve, ServiceProvider,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
-pub use tenancy::{Tenant, Terms};
+pub use tenancy::{FleetPolicy, Tenant};
 
 use super::{document, structural};
 use crate::model::{Finding, Node, Value};
@@ -95,7 +95,7 @@ pub(super) fn schema() -> Json {
     document::schema(KIND, &structural::of::<FleetSpec>())
 }
 
-impl From<&Fleet> for Terms {
+impl From<&Fleet> for FleetPolicy {
     fn from(fleet: &Fleet) -> Self {
         let git = fleet.spec.source.git.as_ref();
         Self {

@@ -32,7 +32,7 @@ pub struct Tenant {
 
 /// What the rules of a fleet take from its Fleet document. The default limits nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Terms {
+pub struct FleetPolicy {
     /// The fleet's path in its repository, which paths of tenants start from; empty for its root.
     pub root: String,
     /// The tenants; none means that nothing is limited.

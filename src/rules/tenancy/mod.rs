@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use globset::GlobSet;
 
-use crate::api::fleet::{Tenant, Terms};
+use crate::api::fleet::{FleetPolicy, Tenant};
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
 use crate::model::{Finding, Object, Span, Tree};
@@ -28,12 +28,12 @@ struct Tenants<'t> {
 }
 
 impl<'t> Tenants<'t> {
-    fn of(terms: &'t Terms) -> Self {
+    fn of(policy: &'t FleetPolicy) -> Self {
         // What names no files was found fault with where the Fleet document was read.
         let files = |tenant: &'t Tenant| Some((tenant, tenant.files().ok()?));
         Self {
-            root: &terms.root,
-            all: terms.tenants.iter().filter_map(files).collect(),
+            root: &policy.root,
+            all: policy.tenants.iter().filter_map(files).collect(),
         }
     }
 
@@ -49,11 +49,11 @@ impl<'t> Tenants<'t> {
 
 /// T01: every file of the fleet is a tenant's.
 #[must_use]
-pub(crate) fn files(terms: &Terms, tree: &Tree) -> Vec<Finding> {
-    let tenants = Tenants::of(terms);
-    let paths = tree.files.keys().filter(|_| !terms.tenants.is_empty());
+pub(crate) fn files(policy: &FleetPolicy, tree: &Tree) -> Vec<Finding> {
+    let tenants = Tenants::of(policy);
+    let paths = tree.files.keys().filter(|_| !policy.tenants.is_empty());
     let strays = paths.filter(|path| tenants.of_file(path).is_empty());
-    let known: Vec<&str> = terms.tenants.iter().map(|one| one.path.as_str()).collect();
+    let known: Vec<&str> = policy.tenants.iter().map(|one| one.path.as_str()).collect();
     let finding = |path: &Arc<str>| {
         let message = format!("{path} is no tenant's, so nothing may stand in it");
         let help = format!(
@@ -69,8 +69,8 @@ pub(crate) fn files(terms: &Terms, tree: &Tree) -> Vec<Finding> {
 
 /// T02 to T05: objects keep to the namespaces, kinds, subscriptions and identities of their tenants.
 #[must_use]
-pub(crate) fn objects(terms: &Terms, objects: &[Object]) -> Vec<Finding> {
-    let tenants = Tenants::of(terms);
+pub(crate) fn objects(policy: &FleetPolicy, objects: &[Object]) -> Vec<Finding> {
+    let tenants = Tenants::of(policy);
     let namespaced = scope::defined(objects);
     let mut of_file: HashMap<&str, Vec<&Tenant>> = HashMap::new();
     let mut found = Vec::new();
@@ -97,11 +97,11 @@ pub(crate) fn objects(terms: &Terms, objects: &[Object]) -> Vec<Finding> {
 /// What a tenant without limits writes may reach everything, and so may overlays from elsewhere than `tree`.
 #[must_use]
 pub(crate) fn overlays<'o>(
-    terms: &Terms,
+    policy: &FleetPolicy,
     tree: &Tree,
     reached: impl Iterator<Item = (&'o Overlay, &'o BTreeMap<Arc<str>, Span>)>,
 ) -> Vec<Finding> {
-    let tenants = Tenants::of(terms);
+    let tenants = Tenants::of(policy);
     let mut found = Vec::new();
     for (overlay, reached) in reached {
         let path = &overlay.origin.span().path;
