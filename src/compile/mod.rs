@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 pub use allow::Allowed;
-use allow::Remarks;
+use allow::Suppressions;
 use enforced::Enforced;
 use once::Papers;
 pub(crate) use once::without_numbers;
@@ -106,7 +106,7 @@ struct Documents {
     raw: Vec<Object>,
     findings: Vec<Finding>,
     papers: Papers,
-    remarks: Remarks,
+    suppressions: Suppressions,
 }
 
 impl Documents {
@@ -159,7 +159,7 @@ impl Documents {
         let mut count = 0;
         for (path, text) in tree.files.iter().filter(|(path, text)| is_new(path, text)) {
             let (documents, findings) = yaml::read(path, text);
-            self.remarks.read(path, text);
+            self.suppressions.read(path, text);
             count += documents.len() + findings.len();
             self.findings.extend(findings);
             documents
@@ -284,7 +284,7 @@ impl Documents {
             .extend(tenancy::overlays(policy, tree, overlays.reached()));
         sort(&mut self.findings);
         let findings = once::told_once(self.findings, &self.papers, &objects);
-        let (mut findings, allowed) = self.remarks.settle(findings);
+        let (mut findings, allowed) = self.suppressions.settle(findings);
         sort(&mut findings);
         Compiled {
             objects,
