@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub use allow::Allowed;
 use allow::Suppressions;
 use enforced::Enforced;
-use once::Papers;
+use once::DocumentIndex;
 pub(crate) use once::without_numbers;
 
 use crate::api::fleet::FleetPolicy;
@@ -105,7 +105,7 @@ struct Documents {
     overlays: Vec<Overlay>,
     raw: Vec<Object>,
     findings: Vec<Finding>,
-    papers: Papers,
+    documents: DocumentIndex,
     suppressions: Suppressions,
 }
 
@@ -177,7 +177,7 @@ impl Documents {
         };
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let is_overlay = (group, kind) == (CAPSTAN, "Overlay");
-        self.papers.note(document.span(), is_overlay);
+        self.documents.note(document.span(), is_overlay);
         match (group, kind) {
             (CAPSTAN, "ClusterDefinition") => self.definitions.push(document),
             (CAPSTAN, "Overlay") => {
@@ -283,7 +283,7 @@ impl Documents {
         self.findings
             .extend(tenancy::overlays(policy, tree, overlays.reached()));
         sort(&mut self.findings);
-        let findings = once::told_once(self.findings, &self.papers, &objects);
+        let findings = once::told_once(self.findings, &self.documents, &objects);
         let (mut findings, allowed) = self.suppressions.settle(findings);
         sort(&mut findings);
         Compiled {
