@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use super::candidates::Candidate;
 use super::failure::Failure;
 use super::report;
-use crate::adapters::git::{Error, Merged, Mirror, Pin, Ref, Refs, directory};
+use crate::adapters::git::{Error, Merged, Mirror, Ref, Refs, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
@@ -56,7 +56,7 @@ pub(super) struct Source {
     local_overlays: Vec<PathBuf>,
     policy: FleetPolicy,
     /// Revisions that must not be lost, and are not pinned yet.
-    unpinned: Mutex<BTreeMap<Pin, String>>,
+    unretained: Mutex<BTreeMap<RetainedRef, String>>,
     /// The revision that candidates are compared with, compiled, while one after the other is.
     base: Mutex<Option<(String, Arc<Compiled>)>>,
 }
@@ -160,16 +160,16 @@ impl Source {
             overlays: config.overlays.clone(),
             local_overlays: config.local_overlays.clone(),
             policy: config.policy.clone(),
-            unpinned: Mutex::default(),
+            unretained: Mutex::default(),
             base: Mutex::default(),
         }
     }
 
     /// Brings what is new. The repository may have let go of what is kept: it is pinned before.
     pub(super) fn look(&self) -> Result<Looked, Error> {
-        for (pin, revision) in std::mem::take(&mut *self.unpinned()) {
-            if let Err(error) = self.mirror.pin(pin, &revision) {
-                tracing::warn!(%error, ?pin, revision, "it may be lost with a forced push");
+        for (retained, revision) in std::mem::take(&mut *self.unretained()) {
+            if let Err(error) = self.mirror.retain(retained, &revision) {
+                tracing::warn!(%error, ?retained, revision, "it may be lost with a forced push");
             }
         }
         let refs = self.mirror.fetch()?;
@@ -178,12 +178,14 @@ impl Source {
     }
 
     /// Keeps what later revisions are compared with, from the next look on. Nothing is waited for.
-    pub(super) fn keep(&self, pin: Pin, revision: &str) {
-        self.unpinned().insert(pin, revision.to_owned());
+    pub(super) fn retain(&self, retained: RetainedRef, revision: &str) {
+        self.unretained().insert(retained, revision.to_owned());
     }
 
-    fn unpinned(&self) -> MutexGuard<'_, BTreeMap<Pin, String>> {
-        self.unpinned.lock().unwrap_or_else(PoisonError::into_inner)
+    fn unretained(&self) -> MutexGuard<'_, BTreeMap<RetainedRef, String>> {
+        self.unretained
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The commit that is followed now. A bare repository whose default branch was never pushed to is
@@ -242,7 +244,7 @@ impl Source {
         let trailers = self.mirror.trailers(from, revision, most, labels::APPROVE);
         if let (Ok(_), Some(applied)) = (&trailers, from) {
             // An earlier daemon may have had no time for it.
-            self.keep(Pin::Applied, applied);
+            self.retain(RetainedRef::Applied, applied);
         }
         let trailers = trailers.unwrap_or_else(|error| {
             tracing::warn!(%error, "no approval can be read");

@@ -15,7 +15,7 @@ use super::job::{Examined, Prepared};
 use super::revision::{Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
 use super::{Daemon, Event, report};
-use crate::adapters::git::Pin;
+use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes::{self, Assignment};
 use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass};
@@ -284,7 +284,7 @@ impl Daemon {
             return;
         };
         if matches!(report, Report::Settled) {
-            self.source.keep(Pin::Applied, &sync.revision);
+            self.source.retain(RetainedRef::Applied, &sync.revision);
         }
         let news = sync.note(report);
         let Stage::Running(run) = &mut sync.stage else {
@@ -306,7 +306,7 @@ impl Daemon {
             run.gathering = false;
             let ready = sync.settled && sync.tracker.is_ready();
             if ready {
-                self.source.keep(Pin::Ready, &sync.revision);
+                self.source.retain(RetainedRef::Ready, &sync.revision);
             }
             let terminal = sync.stuck.is_some() || sync.tracker.is_terminal();
             let wait = run.verdict.judge(ready, terminal, now);

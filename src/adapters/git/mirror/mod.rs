@@ -26,8 +26,8 @@ use self::kept::{commits, is_pattern, keep, kept_refs, leads_elsewhere, matches}
 pub(super) use self::kept::{is_kept, is_missing, kept};
 use super::Error;
 use super::address::Address;
-use super::pins::{self, Pin};
 use super::remote::{Connection, Listing};
+use super::retained::{self, RetainedRef};
 
 /// What is fetched without being asked for.
 const ALWAYS: &[&str] = &["HEAD", "refs/heads/*", "refs/tags/*", "refs/notes/capstan"];
@@ -131,20 +131,20 @@ impl Mirror {
     ///
     /// # Errors
     /// When it is not here, or the directory cannot be written.
-    pub fn pin(&self, pin: Pin, commit: &str) -> Result<(), Error> {
+    pub fn retain(&self, retained: RetainedRef, commit: &str) -> Result<(), Error> {
         let _writing = self.writing();
         self.reading(|repository| {
             let id = self.find(repository, commit)?.id();
-            match repository.refname_to_id(pin.reference()) {
+            match repository.refname_to_id(retained.reference()) {
                 Ok(kept) if kept == id => return Ok(()),
                 Err(cause) if !is_missing(&cause) => {
                     return Err(Error::damaged(repository, &cause));
                 }
                 Ok(_) | Err(_) => {}
             }
-            let written = repository.reference(pin.reference(), id, true, "pin");
+            let written = repository.reference(retained.reference(), id, true, "pin");
             written.map(drop).map_err(|cause| Error::Disk {
-                path: repository.path().join(pin.reference()),
+                path: repository.path().join(retained.reference()),
                 cause: cause.message().to_owned(),
             })
         })
@@ -259,7 +259,7 @@ impl Mirror {
         let copy = self.init(&unfinished)?;
         let refs = self.update(&copy, seen)?;
         if let Ok(damaged) = self.repository() {
-            pins::carry(&damaged, &copy);
+            retained::carry(&damaged, &copy);
         }
         rename(&path, &damaged)?;
         rename(&unfinished, &path)?;
