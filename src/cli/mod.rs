@@ -7,6 +7,7 @@
 mod apply;
 mod args;
 mod cluster;
+mod cluster_status;
 mod crds;
 mod demo;
 mod embedded;
@@ -15,17 +16,16 @@ mod explain;
 mod fleet;
 mod graph;
 mod live;
+mod object_name;
 mod plan;
 mod rehearse;
 mod render;
 mod report;
 mod rules;
 mod run;
-mod standing;
 mod status;
 mod ui;
 mod validate;
-mod wanted;
 mod why;
 
 pub use rehearse::Rehearsal;

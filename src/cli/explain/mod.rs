@@ -10,8 +10,8 @@ use serde_json::{Value as Json, json};
 use super::args::DataFormat;
 use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs};
+use super::object_name::ObjectName;
 use super::ui::{Ui, plain};
-use super::wanted::Wanted;
 use crate::compile::explain::{By, Field, Layer};
 use crate::model::{Node, ObjectId, Value};
 
@@ -37,7 +37,7 @@ pub(super) struct ExplainArgs {
 
 /// Exit 2 when there is no such object or field.
 pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
-    let wanted = Wanted::read(&args.object)?;
+    let name = ObjectName::read(&args.object)?;
     let fleet = Fleet::read(&FleetArgs {
         path: args.path.clone(),
         overlays: args.overlays.clone(),
@@ -48,7 +48,7 @@ pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
     }
     let explanation = fleet.explanation();
     let ids: Vec<(usize, &ObjectId)> = explanation.ids().enumerate().collect();
-    let at = wanted.find(&ids, &format!("nothing in {}", args.path.display()))?;
+    let at = name.find(&ids, &format!("nothing in {}", args.path.display()))?;
     let path = field::resolve(explanation.object(at), &args.field)?;
     let (id, fields) = (ids[at].1, explanation.fields(at, &path));
     ui.data(&match args.format {

@@ -9,7 +9,7 @@ const NEAR: usize = 3;
 
 /// An object as people write it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Wanted<'a> {
+pub(super) struct ObjectName<'a> {
     text: &'a str,
     kind: &'a str,
     group: Option<&'a str>,
@@ -17,7 +17,7 @@ pub(super) struct Wanted<'a> {
     name: &'a str,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> ObjectName<'a> {
     /// `Kind/namespace/name` or `Kind/name`; the kind with its group behind a dot where one must be told
     /// from another.
     ///
@@ -111,7 +111,7 @@ mod tests {
 
     fn found(ids: &[ObjectId], text: &str) -> Result<String, String> {
         let places: Vec<_> = ids.iter().enumerate().collect();
-        let at = Wanted::read(text).and_then(|wanted| wanted.find(&places, "nobody"));
+        let at = ObjectName::read(text).and_then(|name| name.find(&places, "nobody"));
         at.map(|at| ids[at].to_string())
             .map_err(|error| error.to_string())
     }

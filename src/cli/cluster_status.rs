@@ -10,16 +10,16 @@ use crate::plan::standing::{Phase, Scene};
 use crate::settings::Environment;
 
 /// The cluster as it was found.
-pub(super) struct Look {
+pub(super) struct ClusterStatus {
     pub(super) survey: Survey,
     pub(super) scene: Scene,
     /// The time in the cluster.
     pub(super) now: Timestamp,
 }
 
-impl Look {
+impl ClusterStatus {
     /// Reads the cluster that the flags mean, all fleets or one.
-    pub(super) fn take(
+    pub(super) fn read(
         access: &AccessArgs,
         fleet: Option<&str>,
         environment: &Environment,
@@ -43,7 +43,7 @@ impl Look {
     }
 
     /// What could not be read, and what else must be said.
-    pub(super) fn unseen(&self) -> Vec<String> {
+    pub(super) fn unreadable(&self) -> Vec<String> {
         let gaps = self.survey.found.gaps.iter().map(ToString::to_string);
         self.survey.notes.iter().cloned().chain(gaps).collect()
     }
