@@ -72,7 +72,7 @@ async fn apply(
     cluster.check().await?;
     let target = cluster.target().clone();
     for id in cluster.supply(&compiled.graph).await? {
-        ui.say(&format!("supplied {id} (not in the fleet)"));
+        ui.message(&format!("supplied {id} (not in the fleet)"));
     }
     let embedded = compiled.embedded();
     // The plan says it all; of a large fleet the objects are half of what is held.
@@ -83,8 +83,8 @@ async fn apply(
         tracker: Tracker::new(&compiled.graph, timeline::SETTLE, clock.now()),
         plan: Arc::clone(&plan),
         settled: false,
-        news: Vec::new(),
-        told: BTreeMap::new(),
+        lines: Vec::new(),
+        failures: BTreeMap::new(),
         stuck: None,
         wait: args.wait,
         limit: clock.real(args.timeout),
@@ -105,11 +105,11 @@ async fn apply(
     let _runner = AbortOnDropHandle::new(tokio::spawn(run));
     let mut live = Live::default();
     let draw = |shown: &Shown<'_>| {
-        if !shown.news.is_empty() {
+        if !shown.lines.is_empty() {
             live.clear(ui);
         }
-        for line in shown.news {
-            ui.say(&format!("  {line}"));
+        for line in shown.lines {
+            ui.message(&format!("  {line}"));
         }
         live.draw(ui, shown.title, shown.clusters);
     };
@@ -130,9 +130,9 @@ struct Waiting {
     /// Whether everything was applied, and removed what was to be.
     settled: bool,
     /// What is to be said, of members that leave and of failures.
-    news: Vec<String>,
+    lines: Vec<String>,
     /// The failures that were said.
-    told: BTreeMap<ObjectId, String>,
+    failures: BTreeMap<ObjectId, String>,
     /// Why nothing can be done.
     stuck: Option<String>,
     clock: Arc<dyn Clock>,
@@ -145,7 +145,7 @@ struct Waiting {
 /// What is drawn.
 struct Shown<'a> {
     /// Lines to say once.
-    news: &'a [String],
+    lines: &'a [String],
     title: &'a str,
     clusters: &'a [ClusterSummary],
 }
@@ -174,7 +174,7 @@ impl Waiting {
             let looked = tokio::time::Instant::now();
             let (summary, clusters) = self.tracker.overview(self.clock.now());
             let title = summary.brief();
-            self.tell_failures(&summary);
+            self.note_failures(&summary);
             let done = match self.wait {
                 true => self.settled && self.tracker.is_ready(),
                 false => self.settled,
@@ -188,10 +188,10 @@ impl Waiting {
                 }
                 None => None,
             };
-            let news = std::mem::take(&mut self.news);
-            if end.is_none() || !news.is_empty() {
+            let lines = std::mem::take(&mut self.lines);
+            if end.is_none() || !lines.is_empty() {
                 draw(&Shown {
-                    news: &news,
+                    lines: &lines,
                     title: &title,
                     clusters: &clusters,
                 });
@@ -215,11 +215,11 @@ impl Waiting {
     }
 
     /// What a failure says is said once.
-    fn tell_failures(&mut self, summary: &Summary) {
+    fn note_failures(&mut self, summary: &Summary) {
         for (id, why) in &summary.failed {
-            if self.told.insert(id.clone(), why.clone()).as_ref() != Some(why) {
+            if self.failures.insert(id.clone(), why.clone()).as_ref() != Some(why) {
                 let words: Vec<&str> = why.split_whitespace().collect();
-                self.news.push(format!("{id} failed: {}", words.join(" ")));
+                self.lines.push(format!("{id} failed: {}", words.join(" ")));
             }
         }
     }
@@ -227,7 +227,7 @@ impl Waiting {
     fn note(&mut self, report: Report) {
         match report {
             Report::Object(progress) => drop(self.tracker.note(&progress)),
-            Report::Leaving(id, leaving) => self.news.push(format!("{id}: {leaving}")),
+            Report::Leaving(id, leaving) => self.lines.push(format!("{id}: {leaving}")),
             Report::Settled => self.settled = true,
             Report::Stuck(why) => self.stuck = Some(why),
             Report::Begun => {}
@@ -269,8 +269,8 @@ mod tests {
                 &ApplySet::new("test", "default"),
             )),
             settled: false,
-            news: Vec::new(),
-            told: BTreeMap::new(),
+            lines: Vec::new(),
+            failures: BTreeMap::new(),
             stuck: None,
             wait: true,
             limit: clock.real(Duration::from_secs(60)),
@@ -304,7 +304,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn news_within_a_twentieth_of_a_second_are_drawn_together() {
-        let news = async |sender: UnboundedSender<(u64, Report)>| {
+        let lines = async |sender: UnboundedSender<(u64, Report)>| {
             for (wait, state) in [
                 (100, State::Waiting),
                 (10, State::Applied),
@@ -315,7 +315,7 @@ mod tests {
             }
             sender.closed().await;
         };
-        let (_, times) = waited(news).await;
+        let (_, times) = waited(lines).await;
         assert_eq!(times[..4], [0, 100, 150, 400]);
     }
 
@@ -326,7 +326,7 @@ mod tests {
             // What it says is drawn before the end.
             (State::Failed, true, End::InVain, vec![0, 100, 350, 400]),
         ] {
-            let news = async |sender: UnboundedSender<(u64, Report)>| {
+            let lines = async |sender: UnboundedSender<(u64, Report)>| {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 let _ = sender.send(progress(State::Applied, false));
                 let _ = sender.send((0, Report::Settled));
@@ -334,7 +334,7 @@ mod tests {
                 let _ = sender.send(progress(state, terminal));
                 sender.closed().await;
             };
-            let (end, times) = waited(news).await;
+            let (end, times) = waited(lines).await;
             let times = (end, times.as_slice());
             assert_eq!(times, (expected, [drawn, vec![400]].concat().as_slice()));
         }

@@ -74,7 +74,7 @@ impl Fleet {
     /// When the fleet has error findings: says them, and `true`.
     pub(super) fn is_refused(&self, ui: &Ui) -> bool {
         if self.compiled.has_errors() {
-            ui.say_coloured(self.findings(ui.colours_talk()).trim_end());
+            ui.coloured_message(self.findings(ui.colours_messages()).trim_end());
         }
         self.compiled.has_errors()
     }

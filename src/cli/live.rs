@@ -10,7 +10,7 @@ use crate::plan::{ClusterSummary, Summary};
 #[derive(Default)]
 pub(super) struct Live {
     drawn: usize,
-    said: String,
+    title: String,
 }
 
 impl Live {
@@ -19,11 +19,11 @@ impl Live {
         if ui.can_redraw() {
             let lines = lines(title, clusters);
             ui.take_back(self.drawn);
-            lines.iter().for_each(|line| ui.say(&cut(line)));
+            lines.iter().for_each(|line| ui.message(&cut(line)));
             self.drawn = lines.len();
-        } else if self.said != title {
-            ui.say(&format!("  {title}"));
-            title.clone_into(&mut self.said);
+        } else if self.title != title {
+            ui.message(&format!("  {title}"));
+            title.clone_into(&mut self.title);
         }
     }
 
@@ -42,7 +42,7 @@ impl Live {
             lines(title, clusters)
                 .iter()
                 .skip(1)
-                .for_each(|line| ui.say(line));
+                .for_each(|line| ui.message(line));
         }
         *self = Self::default();
     }

@@ -91,11 +91,11 @@ fn text(compared: &Compared) -> String {
     for (id, fate) in &compared.leaving {
         let _ = writeln!(out, "  {:<8} {id}{}", word(fate), why(fate));
     }
-    for (verb, told) in [
+    for (verb, objects) in [
         ("blocked", &compared.blocked),
         ("refused", &compared.refused),
     ] {
-        for (_, message) in told {
+        for (_, message) in objects {
             let _ = writeln!(out, "\n{verb}: {message}");
         }
     }
@@ -170,15 +170,15 @@ fn json(compared: &Compared) -> serde_json::Value {
         .collect();
     let leaving = compared.leaving.iter();
     let leaving = leaving.map(|(id, fate)| json!({"object": id.to_string(), "change": word(fate), "message": why(fate).trim_start_matches([':', ',', ' '])}));
-    let told = |all: &[(ObjectId, String)]| -> Vec<serde_json::Value> {
+    let messages = |all: &[(ObjectId, String)]| -> Vec<serde_json::Value> {
         all.iter()
             .map(|(id, message)| json!({"object": id.to_string(), "message": message}))
             .collect()
     };
     json!({
         "leaving": leaving.collect::<Vec<_>>(),
-        "blocked": told(&compared.blocked),
-        "refused": told(&compared.refused),
+        "blocked": messages(&compared.blocked),
+        "refused": messages(&compared.refused),
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Plan",
         "steps": plan.steps.iter().map(step).collect::<Vec<_>>(),

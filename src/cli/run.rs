@@ -118,7 +118,7 @@ async fn follow(config: SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resu
             args.speed
         ),
     };
-    ui.say(&format!(
+    ui.message(&format!(
         "fleet {}: following {}{time}",
         config.fleet, config.url
     ));
@@ -127,7 +127,7 @@ async fn follow(config: SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resu
     // The view ends with the daemon.
     let (ended, ()) = tokio::join!(daemon, shown);
     ended?;
-    ui.say("stopped");
+    ui.message("stopped");
     Ok(Exit::Fine)
 }
 
@@ -138,7 +138,7 @@ async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resul
         return Ok(cluster);
     };
     let namespace = &config.namespace;
-    ui.say(&format!(
+    ui.message(&format!(
         "fleet {}: its cluster is the one in Secret/{namespace}/{secret}",
         config.fleet
     ));
@@ -170,15 +170,15 @@ async fn signalled(stop: CancellationToken) {
 /// Shows the view until its sender is gone.
 async fn show(view: watch::Receiver<View>, ui: &Ui) {
     let mut live = Live::default();
-    let mut told = BTreeMap::new();
+    let mut shown = BTreeMap::new();
     let mut error = None;
     let draw = |view: View| {
-        told.retain(|key, _| view.checks.contains_key(key));
+        shown.retain(|key, _| view.checks.contains_key(key));
         for (key, check) in &view.checks {
-            if told.insert(key.clone(), check.state) != Some(check.state) {
+            if shown.insert(key.clone(), check.state) != Some(check.state) {
                 live.finish(ui, &view.title, &view.clusters);
                 let revision = &check.revision[..check.revision.len().min(10)];
-                ui.say(&format!(
+                ui.message(&format!(
                     "{} on {revision}: {:?}, {}",
                     check.context, check.state, check.title
                 ));

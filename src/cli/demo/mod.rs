@@ -64,12 +64,12 @@ async fn tour(speed: u32, ui: &Ui, environment: &Environment) -> anyhow::Result<
         sync: "capstan/demo/sync",
         plan: "capstan/demo/plan",
     };
-    let told = scene.play(&author, &files, &first, speed).await;
+    let played = scene.play(&author, &files, &first, speed).await;
     stop.cancel();
     daemon.await??;
-    told?;
+    played?;
     ui.heading("That was it");
-    ui.say("  Try it on a fleet of yours: capstan validate DIR, capstan rehearse DIR, capstan run --source REPO --embedded");
+    ui.message("  Try it on a fleet of yours: capstan validate DIR, capstan rehearse DIR, capstan run --source REPO --embedded");
     Ok(Exit::Fine)
 }
 
@@ -135,7 +135,7 @@ impl Scene<'_> {
             .heading("The checks, as they stand in the repository (git notes --ref=capstan)");
         for revision in [first, second.as_str(), bad.as_str()] {
             self.ui
-                .say(&format!("  {}", story::note_line(author, revision)?));
+                .message(&format!("  {}", story::note_line(author, revision)?));
         }
         Ok(())
     }
@@ -162,12 +162,12 @@ impl Scene<'_> {
     }
 
     fn show(&self, check: &Check, expected: CheckState) -> anyhow::Result<()> {
-        self.ui.say(&format!(
+        self.ui.message(&format!(
             "\n  check {}: {:?}, {}",
             check.context, check.state, check.title
         ));
         for annotation in &check.annotations {
-            self.ui.say(&format!(
+            self.ui.message(&format!(
                 "    {}:{}: {}",
                 annotation.path, annotation.line, annotation.message
             ));

@@ -7,7 +7,7 @@ use crate::model::{Node, Path, Segment, Value};
 use crate::schema::nearest;
 
 /// How many names of fields are told.
-const TOLD: usize = 12;
+const SHOWN: usize = 12;
 
 /// The path that `text` means in `root`. A key that holds dots may be written as it is.
 ///
@@ -98,14 +98,14 @@ fn missing(node: &Node, path: &Path, word: &str) -> String {
     if let Some(near) = nearest(word, known.iter().map(String::as_str)) {
         return format!("{place} has no `{word}`; did you mean `{near}`?");
     }
-    let more = match known.len().saturating_sub(TOLD) {
+    let more = match known.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let told = &known[..known.len().min(TOLD)];
-    match told {
+    let shown = &known[..known.len().min(SHOWN)];
+    match shown {
         [] => format!("{place} is empty and has no `{word}`"),
-        told => format!("{place} has no `{word}`, only {}{more}", told.join(", ")),
+        shown => format!("{place} has no `{word}`, only {}{more}", shown.join(", ")),
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
         fleet: None,
     })?;
     if fleet.compiled.has_errors() {
-        ui.say("the fleet has errors, which `capstan validate` shows: objects may be missing");
+        ui.message("the fleet has errors, which `capstan validate` shows: objects may be missing");
     }
     let explanation = fleet.explanation();
     let ids: Vec<(usize, &ObjectId)> = explanation.ids().enumerate().collect();

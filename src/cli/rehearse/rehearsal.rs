@@ -93,22 +93,22 @@ async fn rehearse(
     let mut events = Events::default();
     blocked(&plan).for_each(|event| events.note(event));
     // Retries that fail again are no news.
-    let mut news = Instant::now();
+    let mut changed = Instant::now();
     loop {
         let end = match tracker.is_ready() {
             true => Instant::now() + CALM,
-            false => news + IDLE,
+            false => changed + IDLE,
         };
         let Ok(Some((_, next))) = tokio::time::timeout_at(end, progress.recv()).await else {
             break;
         };
         let Report::Object(next) = next else { continue };
-        let tells = tracker.note(&next);
-        if tells || next.state == State::Applied {
+        let is_change = tracker.note(&next);
+        if is_change || next.state == State::Applied {
             events.note(Event::new(&next, start));
         }
-        if tells {
-            news = Instant::now();
+        if is_change {
+            changed = Instant::now();
         }
     }
     runner.abort();
