@@ -119,9 +119,9 @@ impl Candidates {
         self.busy = false;
         match self.entries.get_mut(&candidate.name) {
             Some(entry) if entry.commit == candidate.commit => {
-                let news = merged.is_none() || entry.seen.as_ref() != merged;
+                let is_change = merged.is_none() || entry.seen.as_ref() != merged;
                 entry.seen = merged.cloned();
-                news
+                is_change
             }
             _ => false,
         }

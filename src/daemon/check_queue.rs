@@ -116,7 +116,7 @@ impl CheckQueue {
     }
 
     /// Whether a check of `revision` is under way, or can be written now.
-    pub(super) fn owes(&self, revision: &str, now: Timestamp) -> bool {
+    pub(super) fn has_due(&self, revision: &str, now: Timestamp) -> bool {
         let under_way = self.sent.iter().any(|check| check.revision == revision);
         let due = |check: &Check| self.throttle.due(check, now) == Due::Now;
         let mut newest = self.newest.values();
@@ -135,7 +135,7 @@ impl CheckQueue {
     }
 
     /// Whether there is a check of this context and revision.
-    pub(super) fn knows(&self, key: &(String, String)) -> bool {
+    pub(super) fn contains(&self, key: &(String, String)) -> bool {
         self.newest.contains_key(key)
     }
 }
@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn what_failed_to_arrive_is_due_again_after_a_while_and_holds_nobody_up() {
         let mut queue = sending(check("a", CheckState::Pending));
-        assert!(queue.owes("a", at(0)), "it is under way");
+        assert!(queue.has_due("a", at(0)), "it is under way");
         assert_eq!(queue.ended(false, at(0)), Some(RETRY));
-        assert!(!queue.is_busy() && !queue.owes("a", at(1)));
+        assert!(!queue.is_busy() && !queue.has_due("a", at(1)));
         assert_eq!(queue.due(at(1)), (Vec::new(), None));
         queue.retry();
         assert_eq!(queue.due(at(1)).0.len(), 1);
@@ -208,13 +208,13 @@ mod tests {
         let mut queue = sending(check("a", CheckState::Pending));
         queue.ended(true, at(0));
         queue.offer(check("a", CheckState::Pending));
-        assert!(!queue.owes("a", at(1)), "it was written");
+        assert!(!queue.has_due("a", at(1)), "it was written");
         let mut more = check("a", CheckState::Pending);
         more.title = "1/2".to_owned();
         queue.offer(more);
-        assert!(!queue.owes("a", at(1)), "it waits for its minute");
-        assert!(queue.owes("a", at(61)));
-        assert!(!queue.owes("b", at(61)));
+        assert!(!queue.has_due("a", at(1)), "it waits for its minute");
+        assert!(queue.has_due("a", at(61)));
+        assert!(!queue.has_due("b", at(61)));
     }
 
     #[test]

@@ -61,14 +61,14 @@ mod tests {
 
     #[test]
     fn a_panic_is_told_as_a_bug_with_its_words() {
-        let said = |work: fn()| {
+        let caught = |work: fn()| {
             let panic = catch_unwind(work).expect_err("it panics");
             Failure::caught(&*panic)
         };
         for (failure, words) in [
-            (said(|| panic!("plain")), "plain"),
-            (said(|| panic!("{} bottles", 9)), "9 bottles"),
-            (said(|| std::panic::panic_any(1)), "it panicked"),
+            (caught(|| panic!("plain")), "plain"),
+            (caught(|| panic!("{} bottles", 9)), "9 bottles"),
+            (caught(|| std::panic::panic_any(1)), "it panicked"),
         ] {
             let expected = format!("a bug in capstan: {words}; please report it");
             assert_eq!(failure.to_string(), expected);

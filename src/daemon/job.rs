@@ -25,7 +25,7 @@ const LOOK_BACK: usize = 50;
 const MOST_APPROVING: usize = 10_000;
 
 /// Where the refs of the repository lead.
-pub(super) struct Looked {
+pub(super) struct RemoteRefs {
     pub(super) refs: Refs,
     /// The commit that is followed now.
     pub(super) head: String,
@@ -71,7 +71,7 @@ pub(super) struct Examined {
     pub(super) fallback: Option<(String, Compiled)>,
     /// Revisions before it whose sync check an earlier daemon left pending, and its title, when
     /// nothing is applied.
-    pub(super) undecided: Vec<(String, String)>,
+    pub(super) left_pending: Vec<(String, String)>,
 }
 
 /// A candidate, judged.
@@ -91,7 +91,7 @@ impl Examined {
             title: String::new(),
             outcome: Err(failure),
             fallback: None,
-            undecided: Vec::new(),
+            left_pending: Vec::new(),
         }
     }
 }
@@ -126,13 +126,13 @@ pub(super) async fn examine(
         Err(error) => return Examined::failed(unread, Failure::ended(error)),
     };
     if let Some(earlier) = earlier {
-        examined.undecided = undecided(sink, &earlier, &context).await;
+        examined.left_pending = left_pending(sink, &earlier, &context).await;
     }
     examined
 }
 
 /// The revisions among `earlier` whose check is pending, and its title.
-async fn undecided(
+async fn left_pending(
     sink: &dyn CheckSink,
     earlier: &[String],
     context: &str,
@@ -166,7 +166,7 @@ impl Source {
     }
 
     /// Brings what is new. The repository may have let go of what is kept: it is pinned before.
-    pub(super) fn look(&self) -> Result<Looked, Error> {
+    pub(super) fn fetch(&self) -> Result<RemoteRefs, Error> {
         for (retained, revision) in std::mem::take(&mut *self.unretained()) {
             if let Err(error) = self.mirror.retain(retained, &revision) {
                 tracing::warn!(%error, ?retained, revision, "it may be lost with a forced push");
@@ -174,7 +174,7 @@ impl Source {
         }
         let refs = self.mirror.fetch()?;
         let head = self.head()?;
-        Ok(Looked { refs, head })
+        Ok(RemoteRefs { refs, head })
     }
 
     /// Keeps what later revisions are compared with, from the next look on. Nothing is waited for.
@@ -222,7 +222,7 @@ impl Source {
             title,
             outcome,
             fallback,
-            undecided: Vec::new(),
+            left_pending: Vec::new(),
         }
     }
 

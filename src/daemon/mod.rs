@@ -49,7 +49,7 @@ use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
 use failure::Failure;
 use git_notes::GitNotes;
-use job::{Examined, Looked, Planned, Prepared, Source};
+use job::{Examined, Planned, Prepared, RemoteRefs, Source};
 use revision::{Runner, Sync};
 pub use view::View;
 
@@ -71,11 +71,11 @@ enum Event {
     /// It is time to look for new commits.
     Poll,
     /// The repository answered, or did not.
-    Fetched(Box<Result<Looked, Failure>>),
+    Fetched(Box<Result<RemoteRefs, Failure>>),
     /// A commit of the followed ref was read and compiled.
     Examined(Box<Examined>),
     /// A commit that could not be read may be tried again.
-    Again(String),
+    Reexamine(String),
     /// A candidate was merged onto the followed ref and compiled.
     Planned(Box<Planned>),
     /// The cluster has what the sync with this number expects of it, and its plan is made.
@@ -140,14 +140,14 @@ struct Daemon {
     examined: Option<String>,
     examining: bool,
     /// How often the repository did not answer, in a row.
-    silent: u32,
+    failed_fetches: u32,
     candidates: Candidates,
     /// What is being applied, or about to be.
     sync: Option<Sync>,
     /// What applies it.
     runner: Option<Runner>,
     /// What an earlier daemon left pending: (revision, title).
-    undecided: Vec<(String, String)>,
+    left_pending: Vec<(String, String)>,
     /// Counts syncs, so that what an old one still says can be told apart.
     syncs: u64,
     /// Checks on their way to the sink.
@@ -176,9 +176,9 @@ impl Daemon {
             events,
             head: None,
             examined: None,
-            undecided: Vec::new(),
+            left_pending: Vec::new(),
             examining: false,
-            silent: 0,
+            failed_fetches: 0,
             sync: None,
             runner: None,
             syncs: 0,
@@ -194,7 +194,7 @@ impl Daemon {
             Event::Poll => self.fetch(),
             Event::Fetched(answer) => self.fetched(*answer),
             Event::Examined(examined) => self.examined(*examined),
-            Event::Again(revision) => self.again(&revision),
+            Event::Reexamine(revision) => self.reexamine(&revision),
             Event::Planned(planned) => self.planned(*planned),
             Event::Prepared(sync, prepared) => self.prepared(sync, *prepared),
             Event::Report(sync, report) => self.reported(sync, report),
@@ -202,7 +202,7 @@ impl Daemon {
             Event::Restart(sync) => self.restart(sync),
             Event::Published(answer) => self.published(&answer),
             Event::Retry => self.checks.retry(),
-            Event::Tick => self.say_how_far(),
+            Event::Tick => self.report_progress(),
         }
         self.publish();
         self.advance();
@@ -232,50 +232,53 @@ impl Daemon {
     fn fetch(&mut self) {
         let fetched = |answer| Event::Fetched(Box::new(answer));
         self.blocking(
-            move |source| fetched(source.look().map_err(Failure::Git)),
+            move |source| fetched(source.fetch().map_err(Failure::Git)),
             move |failure| fetched(Err(failure)),
         );
     }
 
-    fn fetched(&mut self, answer: Result<Looked, Failure>) {
+    fn fetched(&mut self, answer: Result<RemoteRefs, Failure>) {
         match answer {
-            Ok(looked) => self.moved(&looked),
+            Ok(remote) => self.refs_moved(&remote),
             Err(error) => self.unreachable(&error),
         }
-        let wait = self.config.interval.saturating_mul(1 << self.silent.min(6));
+        let wait = self
+            .config
+            .interval
+            .saturating_mul(1 << self.failed_fetches.min(6));
         let wait = wait.min(Duration::from_secs(60)).max(self.config.interval);
         self.after(wait, Event::Poll);
     }
 
     /// The repository, or what is followed in it, cannot be reached: said once.
     fn unreachable(&mut self, error: &dyn Display) {
-        if self.silent == 0 {
+        if self.failed_fetches == 0 {
             tracing::warn!(%error, "the last good revision stays; trying again");
         }
-        self.silent = self.silent.saturating_add(1);
+        self.failed_fetches = self.failed_fetches.saturating_add(1);
         let error = error.to_string();
         self.view.send_if_modified(|view| {
-            let news = view.source_error.as_ref() != Some(&error);
+            let is_change = view.source_error.as_ref() != Some(&error);
             view.source_error = Some(error);
-            news
+            is_change
         });
     }
 
     fn reachable(&mut self) {
-        if self.silent > 0 {
+        if self.failed_fetches > 0 {
             tracing::info!(url = self.config.url, "the repository answers again");
         }
-        self.silent = 0;
+        self.failed_fetches = 0;
         self.view
             .send_if_modified(|view| view.source_error.take().is_some());
     }
 
     /// Looks at what the refs lead to now.
-    fn moved(&mut self, looked: &Looked) {
+    fn refs_moved(&mut self, remote: &RemoteRefs) {
         self.reachable();
-        self.head = Some(looked.head.clone());
+        self.head = Some(remote.head.clone());
         self.examine_next();
-        self.candidates.update(&looked.refs, &looked.head);
+        self.candidates.update(&remote.refs, &remote.head);
         self.forget();
         self.plan_next();
     }
@@ -299,7 +302,7 @@ impl Daemon {
     }
 
     /// Examines a commit again that could not be read, if it is still the newest.
-    fn again(&mut self, revision: &str) {
+    fn reexamine(&mut self, revision: &str) {
         if !self.examining && self.examined.as_deref() == Some(revision) {
             self.examined = None;
             self.examine_next();
@@ -327,12 +330,12 @@ impl Daemon {
     }
 
     fn planned(&mut self, planned: Planned) {
-        let news = {
+        let is_change = {
             let (candidate, merged) = (&planned.candidate, planned.merged.as_ref());
             self.candidates.planned(candidate, merged)
         };
-        if let Some(check) = planned.check.filter(|_| news) {
-            self.tell(check);
+        if let Some(check) = planned.check.filter(|_| is_change) {
+            self.set_check(check);
         }
         self.plan_next();
     }

@@ -13,7 +13,7 @@ use crate::model::{AdapterError, Check};
 
 impl Daemon {
     /// Sets a check, and shows it to whoever looks on.
-    pub(super) fn tell(&mut self, check: Check) {
+    pub(super) fn set_check(&mut self, check: Check) {
         let key = (check.context.clone(), check.revision.clone());
         self.view.send_if_modified(|view| {
             view.checks.insert(key, check.clone()).as_ref() != Some(&check)
@@ -66,7 +66,7 @@ impl Daemon {
             .forget(|revision| keep.iter().any(|kept| kept == revision));
         let checks = &self.checks;
         self.view.send_if_modified(|view| {
-            view.checks.retain(|key, _| checks.knows(key));
+            view.checks.retain(|key, _| checks.contains(key));
             false
         });
     }

@@ -39,7 +39,7 @@ pub(super) struct Run {
     /// What is being applied. What it was compiled from is not held: of a large fleet that is most.
     pub(super) assignment: Assignment,
     /// Whether a report is due already.
-    pub(super) gathering: bool,
+    pub(super) report_due: bool,
     pub(super) verdict: Verdict,
 }
 
@@ -54,11 +54,11 @@ impl Sync {
     pub(super) fn note(&mut self, report: Report) -> bool {
         match report {
             Report::Object(progress) => {
-                let news = self.tracker.note(&progress);
-                if news {
+                let is_change = self.tracker.note(&progress);
+                if is_change {
                     tracing::debug!(object = %progress.object, state = ?progress.state, why = progress.message, "seen");
                 }
-                return news;
+                return is_change;
             }
             Report::Leaving(id, leaving) => {
                 tracing::info!(object = %id, "no longer in the fleet: {leaving}");
@@ -75,10 +75,10 @@ impl Sync {
     }
 
     /// Whether its check is still pending.
-    pub(super) fn is_undecided(&self) -> bool {
+    pub(super) fn is_pending(&self) -> bool {
         match &self.stage {
             Stage::Announced(_) | Stage::Preparing => true,
-            Stage::Running(run) => run.verdict.told == CheckState::Pending,
+            Stage::Running(run) => run.verdict.state == CheckState::Pending,
         }
     }
 }

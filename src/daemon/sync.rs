@@ -22,9 +22,9 @@ use crate::model::{Check, CheckState, ErrorClass};
 use crate::plan::{Report, Tracker};
 
 /// Events that come within this time are reported together.
-const GATHER: Duration = Duration::from_millis(100);
+const BATCH: Duration = Duration::from_millis(100);
 /// How long what failed for no fault of the commit waits before it is tried again.
-const AGAIN: Duration = Duration::from_secs(15);
+const RETRY: Duration = Duration::from_secs(15);
 
 impl Daemon {
     /// The revision that is applied, or about to be.
@@ -39,13 +39,13 @@ impl Daemon {
             title,
             outcome,
             fallback,
-            undecided,
+            left_pending,
         } = examined;
-        self.undecided.extend(undecided);
+        self.left_pending.extend(left_pending);
         let good = self.applied();
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
         match outcome {
-            Ok(compiled) if !compiled.has_errors() => self.sound(revision, &title, compiled),
+            Ok(compiled) if !compiled.has_errors() => self.accept(revision, &title, compiled),
             Ok(compiled) => {
                 tracing::warn!(
                     revision,
@@ -53,7 +53,7 @@ impl Daemon {
                     "not applied: it has errors; the last good revision stays"
                 );
                 let fleet = &self.config.fleet;
-                self.tell(report::refused(
+                self.set_check(report::refused(
                     fleet,
                     &revision,
                     &compiled,
@@ -62,7 +62,7 @@ impl Daemon {
                 self.fall_back(fallback);
             }
             Err(failure) => {
-                self.unread(&revision, &title, &failure, good.as_deref());
+                self.reject_unreadable(&revision, &title, &failure, good.as_deref());
                 self.fall_back(fallback);
             }
         }
@@ -70,7 +70,7 @@ impl Daemon {
     }
 
     /// A revision without errors: it is applied, if it still is the newest.
-    fn sound(&mut self, revision: String, title: &str, compiled: Compiled) {
+    fn accept(&mut self, revision: String, title: &str, compiled: Compiled) {
         let objects = compiled.objects.len();
         if self.config.suspend {
             tracing::info!(
@@ -79,7 +79,7 @@ impl Daemon {
                 objects,
                 "sound, but the fleet is suspended"
             );
-            self.tell(report::suspended(&self.config.fleet, &revision));
+            self.set_check(report::suspended(&self.config.fleet, &revision));
         } else if self.applied().as_ref() == Some(&revision) {
             tracing::info!(revision, title, objects, "it is applied already");
         } else if self.head.as_ref() == Some(&revision) {
@@ -88,13 +88,19 @@ impl Daemon {
         }
     }
 
-    fn unread(&mut self, revision: &str, title: &str, failure: &Failure, good: Option<&str>) {
+    fn reject_unreadable(
+        &mut self,
+        revision: &str,
+        title: &str,
+        failure: &Failure,
+        good: Option<&str>,
+    ) {
         tracing::warn!(revision, title, error = %failure, "not applied: it cannot be read");
         let fleet = &self.config.fleet;
-        self.tell(report::unreadable(fleet, revision, failure, good));
+        self.set_check(report::unreadable(fleet, revision, failure, good));
         // What a bug does once it does again.
         if failure.class() == ErrorClass::Transient {
-            self.after(AGAIN, Event::Again(revision.to_owned()));
+            self.after(RETRY, Event::Reexamine(revision.to_owned()));
         }
     }
 
@@ -116,9 +122,9 @@ impl Daemon {
         let fleet = self.config.fleet.clone();
         let mut tracker = Tracker::new(&compiled.graph, self.config.settle, now);
         if let Some(before) = self.sync.take() {
-            if before.is_undecided() {
+            if before.is_pending() {
                 let title = before.tracker.summary(now).title();
-                self.tell(report::superseded(
+                self.set_check(report::superseded(
                     &fleet,
                     &before.revision,
                     &revision,
@@ -127,9 +133,9 @@ impl Daemon {
             }
             tracker = tracker.carrying(&before.tracker);
         }
-        for (left, title) in std::mem::take(&mut self.undecided) {
+        for (left, title) in std::mem::take(&mut self.left_pending) {
             if left != revision {
-                self.tell(report::superseded(&fleet, &left, &revision, &title));
+                self.set_check(report::superseded(&fleet, &left, &revision, &title));
             }
         }
         self.syncs += 1;
@@ -142,13 +148,13 @@ impl Daemon {
             tracker,
             stage: Stage::Announced(Box::new(compiled)),
         };
-        let check = self.say(&sync, CheckState::Pending);
+        let check = self.show_progress(&sync, CheckState::Pending);
         self.sync = Some(sync);
-        self.tell(check);
+        self.set_check(check);
     }
 
     /// The check of `sync` as it is now, which is also shown to whoever looks on.
-    fn say(&self, sync: &Sync, state: CheckState) -> Check {
+    fn show_progress(&self, sync: &Sync, state: CheckState) -> Check {
         let now = self.engine.target.clock.now();
         let (summary, clusters) = sync.tracker.overview(now);
         let (fleet, revision) = (&self.config.fleet, &sync.revision);
@@ -168,7 +174,7 @@ impl Daemon {
     pub(super) fn advance(&mut self) {
         let now = self.engine.target.clock.now();
         let Some(sync) = &mut self.sync else { return };
-        if !matches!(sync.stage, Stage::Announced(_)) || self.checks.owes(&sync.revision, now) {
+        if !matches!(sync.stage, Stage::Announced(_)) || self.checks.has_due(&sync.revision, now) {
             return;
         }
         let Stage::Announced(compiled) = std::mem::replace(&mut sync.stage, Stage::Preparing)
@@ -197,7 +203,7 @@ impl Daemon {
             Err(failure) => {
                 tracing::error!(error = %failure, "no plan could be made");
                 let (fleet, revision) = (&self.config.fleet, &sync.revision);
-                self.tell(report::unplanned(fleet, revision, &failure));
+                self.set_check(report::unplanned(fleet, revision, &failure));
             }
         }
     }
@@ -231,7 +237,7 @@ impl Daemon {
         if let Some(sync) = &mut self.sync {
             sync.stage = Stage::Running(Run {
                 assignment,
-                gathering: false,
+                report_due: false,
                 verdict: Verdict::pending(),
             });
         }
@@ -267,7 +273,7 @@ impl Daemon {
     pub(super) fn ended(&mut self) {
         tracing::error!("applying ended by a bug in capstan; please report it. It begins again");
         self.runner = None;
-        self.after(AGAIN, Event::Restart(self.syncs));
+        self.after(RETRY, Event::Restart(self.syncs));
     }
 
     pub(super) fn restart(&mut self, number: u64) {
@@ -286,33 +292,33 @@ impl Daemon {
         if matches!(report, Report::Settled) {
             self.source.retain(RetainedRef::Applied, &sync.revision);
         }
-        let news = sync.note(report);
+        let is_change = sync.note(report);
         let Stage::Running(run) = &mut sync.stage else {
             return;
         };
-        if news && !run.gathering {
-            run.gathering = true;
-            self.after(GATHER, Event::Tick);
+        if is_change && !run.report_due {
+            run.report_due = true;
+            self.after(BATCH, Event::Tick);
         }
     }
 
     /// Says how far the revision has come.
-    pub(super) fn say_how_far(&mut self) {
+    pub(super) fn report_progress(&mut self) {
         let now = self.engine.target.clock.now();
         let Some(mut sync) = self.sync.take() else {
             return;
         };
         if let Stage::Running(run) = &mut sync.stage {
-            run.gathering = false;
+            run.report_due = false;
             let ready = sync.settled && sync.tracker.is_ready();
             if ready {
                 self.source.retain(RetainedRef::Ready, &sync.revision);
             }
             let terminal = sync.stuck.is_some() || sync.tracker.is_terminal();
             let wait = run.verdict.judge(ready, terminal, now);
-            let told = run.verdict.told;
-            let check = self.say(&sync, told);
-            self.tell(check);
+            let state = run.verdict.state;
+            let check = self.show_progress(&sync, state);
+            self.set_check(check);
             if let Some(wait) = wait {
                 self.after(self.engine.target.clock.real(wait), Event::Tick);
             }

@@ -123,7 +123,7 @@ impl Case {
     }
 
     /// What is told of the commit.
-    fn told(&self) -> CheckState {
+    fn state(&self) -> CheckState {
         let view = self.daemon.view.borrow();
         let check = view.checks.values().next().unwrap();
         check.state
@@ -145,7 +145,7 @@ impl Case {
 fn name(event: &Event) -> &'static str {
     match event {
         Event::Poll => "Poll",
-        Event::Again(_) => "Again",
+        Event::Reexamine(_) => "Again",
         Event::Prepared(..) => "Prepared",
         Event::Restart(_) => "Restart",
         Event::Published(_) => "Published",
@@ -182,11 +182,11 @@ async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it
         case.daemon.examined = Some(case.commit.clone());
         for (at, seconds) in expected.into_iter().enumerate() {
             let here = at == 0 || at == 8;
-            let looked = Looked {
+            let remote = RemoteRefs {
                 refs: Refs::new(),
                 head: case.commit.clone(),
             };
-            case.daemon.fetched(here.then_some(looked).ok_or_else(away));
+            case.daemon.fetched(here.then_some(remote).ok_or_else(away));
             assert_eq!(case.jobs().await, [(seconds * 1000, "Poll")], "look {at}");
         }
     }
@@ -232,7 +232,7 @@ async fn what_nothing_could_be_applied_for_is_no_longer_told_once_it_is_mended()
         .reported(1, Report::Stuck("no permission".to_owned()));
     assert_eq!(case.handle_next().await, (100, "Tick"));
     assert_eq!(title(&case), "nothing can be applied: no permission");
-    assert_eq!(case.told(), CheckState::Failure);
+    assert_eq!(case.state(), CheckState::Failure);
     case.daemon.reported(1, Report::Begun);
     assert_eq!(case.handle_next().await, (0, "Published"));
     assert_eq!(case.handle_next().await, (100, "Tick"));
@@ -240,7 +240,7 @@ async fn what_nothing_could_be_applied_for_is_no_longer_told_once_it_is_mended()
         title(&case),
         "0/1 ready, ConfigMap, less than a minute left"
     );
-    assert_eq!(case.told(), CheckState::Pending);
+    assert_eq!(case.state(), CheckState::Pending);
 }
 
 #[tokio::test(start_paused = true)]
@@ -253,18 +253,19 @@ async fn success_is_looked_at_again_a_minute_after_it_was_lost() {
     assert_eq!(case.handle_next().await, (100, "Tick"));
     // A minute in the cluster after success was written: it still stands, with another title.
     assert_eq!(case.handle_next().await, (2900, "Tick"));
-    assert_eq!(case.told(), CheckState::Success);
+    assert_eq!(case.state(), CheckState::Success);
     assert_eq!(case.handle_next().await, (0, "Published"));
     // A minute in the cluster after it was lost.
     assert_eq!(case.handle_next().await, (100, "Tick"));
-    assert_eq!(case.told(), CheckState::Pending);
+    assert_eq!(case.state(), CheckState::Pending);
 }
 
 #[tokio::test(start_paused = true)]
 async fn progress_is_written_a_minute_after_the_last_word() {
     let mut case = Case::new();
     for title in ["1/3", "2/3"] {
-        case.daemon.tell(case.check(CheckState::Pending, title));
+        case.daemon
+            .set_check(case.check(CheckState::Pending, title));
         case.daemon.publish();
         if title == "1/3" {
             assert_eq!(case.handle_next().await, (0, "Published"));
@@ -289,7 +290,8 @@ async fn checks_that_could_not_be_written_are_tried_again_after_15_seconds_then_
 async fn the_last_words_are_waited_for_but_not_for_longer_than_5_seconds() {
     for (takes, expected) in [(2, 2), (5000, 5)] {
         let mut case = Case::new();
-        case.daemon.tell(case.check(CheckState::Success, "done"));
+        case.daemon
+            .set_check(case.check(CheckState::Success, "done"));
         case.daemon.publish();
         assert!(case.daemon.checks.is_busy());
         // The push itself is let go of; another stands in for it.

@@ -67,10 +67,10 @@ pub(super) fn progress(
         let _ = write!(text, "\n{}", list(failed));
     }
     if !leaving.is_empty() {
-        let told = leaving
+        let shown = leaving
             .iter()
             .map(|(id, leaving)| format!("{id}: {leaving}"));
-        let _ = write!(text, "\nno longer in the fleet:\n{}", list(told));
+        let _ = write!(text, "\nno longer in the fleet:\n{}", list(shown));
     }
     let title = match leaving
         .values()
@@ -207,7 +207,7 @@ pub(super) fn plan(
     compiled: &Compiled,
     applied: Option<(&str, &Compiled)>,
 ) -> Check {
-    let mut told = Vec::new();
+    let mut shown = Vec::new();
     let (state, title, mut text) = if compiled.has_errors() {
         let title = counted(compiled.count(Severity::Error), "error");
         (CheckState::Failure, title, String::new())
@@ -222,14 +222,14 @@ pub(super) fn plan(
             0 => CheckState::Success,
             _ => CheckState::Failure,
         };
-        told = differences.findings;
+        shown = differences.findings;
         (state, title, text)
     };
-    told.extend(compiled.findings.iter().cloned());
-    text.push_str(&findings(&told));
+    shown.extend(compiled.findings.iter().cloned());
+    text.push_str(&findings(&shown));
     text.push_str(&allowed(&compiled.allowed));
     Check {
-        annotations: annotations(&told),
+        annotations: annotations(&shown),
         ..check(plan_context(fleet), revision, state, title, text)
     }
 }
@@ -263,11 +263,11 @@ fn counted(count: usize, word: &str) -> String {
 
 /// Errors and warnings as a Markdown list, with their lines.
 fn findings(findings: &[Finding]) -> String {
-    let told = findings.iter();
-    let told: Vec<&Finding> = told
+    let shown = findings.iter();
+    let shown: Vec<&Finding> = shown
         .filter(|finding| finding.severity != Severity::Info)
         .collect();
-    list(told.into_iter().map(ToString::to_string))
+    list(shown.into_iter().map(ToString::to_string))
 }
 
 /// The warnings that somebody allows, with the reasons; nothing when there is none.

@@ -84,8 +84,8 @@ fn a_plan_that_rolls_nodes_says_how_many_and_where() {
         check.title,
         "0 to create, 1 to change, 0 to remove; rolls 2 nodes of 1 cluster"
     );
-    let told = "- a.yaml:14:14: U02 spec.resources[0].spec.properties.version.id of HcpOpenShiftClustersNodePool/clusters/one-mp1 changes: an upgrade replaces every node of the node pool";
-    assert!(check.summary.contains(told), "{}", check.summary);
+    let expected = "- a.yaml:14:14: U02 spec.resources[0].spec.properties.version.id of HcpOpenShiftClustersNodePool/clusters/one-mp1 changes: an upgrade replaces every node of the node pool";
+    assert!(check.summary.contains(expected), "{}", check.summary);
     let noted = &check.annotations[0];
     assert_eq!((noted.line, noted.level.as_str()), (14, "warning"));
 }
@@ -104,8 +104,8 @@ fn a_plan_that_would_replace_something_fails_at_its_line() {
         check.title,
         "1 field cannot be changed; 0 to create, 1 to change, 0 to remove; rolls 2 nodes of 1 cluster"
     );
-    let told = "- a.yaml:15:13: U01 spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/one-mp1 cannot be changed: Azure fixes it when the node pool is made (Capstan never replaces a cluster, or a part of one, by itself: add it under a new name and remove the old one)";
-    assert!(check.summary.contains(told), "{}", check.summary);
+    let expected = "- a.yaml:15:13: U01 spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/one-mp1 cannot be changed: Azure fixes it when the node pool is made (Capstan never replaces a cluster, or a part of one, by itself: add it under a new name and remove the old one)";
+    assert!(check.summary.contains(expected), "{}", check.summary);
     let noted = &check.annotations[0];
     assert_eq!((noted.line, noted.level.as_str()), (15, "error"));
 }
@@ -178,8 +178,8 @@ fn a_plan_says_what_becomes_of_a_cluster_that_leaves() {
         compiled(&(config_map("a", "x") + &cluster("one", "Orphan") + &cluster("two", "Delete")));
     let new = compiled(&config_map("a", "x"));
     let check = plan("f", "r", &new, Some(("abc", &old)));
-    let told = "- orphan Cluster/c/one\n- delete Cluster/c/two, once a commit's message ends in `Capstan-Approve: delete c/two`\n";
-    assert!(check.summary.contains(told), "{}", check.summary);
+    let expected = "- orphan Cluster/c/one\n- delete Cluster/c/two, once a commit's message ends in `Capstan-Approve: delete c/two`\n";
+    assert!(check.summary.contains(expected), "{}", check.summary);
 }
 
 #[test]
@@ -261,12 +261,12 @@ fn what_is_allowed_is_told_with_its_reason() {
         }],
         ..Compiled::default()
     };
-    let told = "\n1 warning allowed:\n\n- N08 too new: we follow\n";
+    let expected = "\n1 warning allowed:\n\n- N08 too new: we follow\n";
     for check in [
         plan("f", "r", &compiled, None),
         refused("f", "r", &compiled, None),
     ] {
-        assert!(check.summary.ends_with(told), "{}", check.summary);
+        assert!(check.summary.ends_with(expected), "{}", check.summary);
         assert!(check.annotations.is_empty());
     }
 }
