@@ -33,10 +33,10 @@ pub(super) struct ApplyArgs {
     /// The fleet's name: an object belongs to one fleet
     #[arg(long, default_value = LOCAL)]
     pub(super) name: String,
-    /// Remove what an earlier apply of this fleet made and this one lacks
+    /// Remove objects that an earlier apply of this fleet created and that it no longer has
     #[arg(long)]
     pub(super) prune: bool,
-    /// A cluster that may be deleted, as namespace/name; may be given more than once
+    /// Allow this cluster to be deleted, as namespace/name; may be repeated
     #[arg(long, value_name = "NAMESPACE/NAME", requires = "prune")]
     pub(super) approve: Vec<String>,
     /// How long to wait, in the cluster's time

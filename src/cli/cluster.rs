@@ -22,7 +22,7 @@ pub(super) struct AccessArgs {
     /// A kubeconfig file
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
-    /// A context of the kubeconfig [default: its current one]
+    /// A context of the kubeconfig [default: the current context]
     #[arg(long, value_name = "NAME")]
     pub(super) context: Option<String>,
 }
@@ -32,10 +32,10 @@ pub(super) struct AccessArgs {
 pub(super) struct ClusterArgs {
     #[command(flatten)]
     pub(super) access: AccessArgs,
-    /// A simulated cluster in this process
+    /// Use a simulated cluster in this process
     #[arg(long, conflicts_with_all = ["kubeconfig", "context"])]
     pub(super) embedded: bool,
-    /// How much faster than outside time passes in the simulated cluster
+    /// How many times faster than real time the simulated cluster runs
     #[arg(long, default_value_t = 60, requires = "embedded", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) speed: u32,
 }
@@ -132,7 +132,7 @@ fn supplies(embedded: &Embedded) -> daemon::Prepare {
                 Ok(supplied) => supplied
                     .iter()
                     .for_each(|id| tracing::info!(object = %id, "supplied; not in the fleet")),
-                Err(error) => tracing::error!(%error, "the simulated cluster lacks something"),
+                Err(error) => tracing::error!(%error, "cannot create what the fleet expects of the simulated cluster"),
             }
         }
         .boxed()

@@ -94,7 +94,7 @@ fn text(text: &str) -> Json {
 /// A phase as people read it.
 pub(super) const fn word(phase: Phase) -> &'static str {
     match phase {
-        Phase::NotMade => "Not made",
+        Phase::NotMade => "Not created",
         Phase::NotServed => "Not served",
         phase => phase.word(),
     }

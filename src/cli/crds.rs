@@ -15,7 +15,7 @@ pub(super) fn crds(ui: &Ui) -> anyhow::Result<Exit> {
 pub(super) fn schema(kind: &str, ui: &Ui) -> anyhow::Result<Exit> {
     let Some(schema) = api::crds::schema(kind) else {
         anyhow::bail!(
-            "no kind `{kind}`; there are {}",
+            "unknown kind `{kind}`; the kinds are {}",
             api::crds::KINDS.join(", ")
         );
     };

@@ -20,10 +20,10 @@ pub(super) struct FleetArgs {
     /// The fleet's directory, or one file
     #[arg(default_value = ".")]
     pub(super) path: PathBuf,
-    /// A further directory of Overlay documents; may be given more than once
+    /// An additional directory of Overlay documents; may be repeated
     #[arg(long, value_name = "DIR")]
     pub(super) overlays: Vec<PathBuf>,
-    /// A Fleet document, whose tenancy and rules hold
+    /// A Fleet document, for its tenancy and rule settings
     #[arg(long, value_name = "FILE")]
     pub(super) fleet: Option<PathBuf>,
 }
@@ -39,7 +39,7 @@ impl Fleet {
     /// Reads and compiles.
     ///
     /// # Errors
-    /// When a directory is not there, or the Fleet document is none.
+    /// When a directory does not exist, or the Fleet document is not valid.
     pub(super) fn read(args: &FleetArgs) -> anyhow::Result<Self> {
         let tree = directory::read(&args.path)?;
         let read = |dir: &std::path::PathBuf| {
@@ -71,7 +71,7 @@ impl Fleet {
         report::text(&self.compiled, &trees, colour)
     }
 
-    /// When the fleet has error findings: says them, and `true`.
+    /// Whether the fleet has error findings, which are printed.
     pub(super) fn is_refused(&self, ui: &Ui) -> bool {
         if self.compiled.has_errors() {
             ui.coloured_message(self.findings(ui.colours_messages()).trim_end());

@@ -12,14 +12,14 @@ use crate::graph::{Pace, Schedule, dot, text};
 pub(super) struct GraphArgs {
     #[command(flatten)]
     pub(super) fleet: FleetArgs,
-    /// How to draw it
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: GraphFormat,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(super) enum GraphFormat {
-    /// Lines
+    /// Plain text
     #[default]
     Text,
     /// Graphviz

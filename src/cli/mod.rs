@@ -50,13 +50,13 @@ struct Cli {
 enum Command {
     /// Print every object of a fleet, in apply order
     Render(render::RenderArgs),
-    /// Find mistakes in a fleet, with their lines
+    /// Report mistakes in a fleet, with file and line
     Validate(validate::ValidateArgs),
     /// Show which line of which file sets each value of an object, and what it overrode
     Explain(explain::ExplainArgs),
-    /// Show what depends on what, and the critical path
+    /// Show the dependency graph and its critical path
     Graph(graph::GraphArgs),
-    /// Show what would be done, and what it touches
+    /// Show what an apply would change
     Plan(plan::PlanArgs),
     /// Apply a fleet once
     Apply(apply::ApplyArgs),
@@ -64,25 +64,25 @@ enum Command {
     Rehearse(rehearse::RehearseArgs),
     /// Show which clusters are ready, what blocks the others, and since when
     ///
-    /// All of it comes from the cluster alone: neither git nor the daemon is asked.
-    /// Exits with 1 when something failed so that waiting is in vain, with 2 when the cluster cannot be
-    /// read or has no such fleet, else with 0, also while work goes on (`ready` in JSON tells).
+    /// Reads only the cluster: neither git nor the daemon is needed. Exits with 1 when something failed
+    /// and waiting will not help, with 2 when the cluster cannot be read or has no such fleet, otherwise
+    /// with 0, even while work is in progress (see `ready` in the JSON output).
     Status(status::StatusArgs),
-    /// Show what one object waits for in the end, since when, and what usually helps
+    /// Show what blocks an object, since when, and what usually helps
     ///
-    /// Exits with 1 when what blocks it failed so that waiting is in vain, with 2 when the cluster cannot
-    /// be read or no fleet has such an object, else with 0.
+    /// Exits with 1 when what blocks it failed and waiting will not help, with 2 when the cluster cannot be
+    /// read or no fleet has such an object, otherwise with 0.
     Why(why::WhyArgs),
-    /// Keep a cluster as a git repository says (the daemon)
+    /// Keep a cluster in sync with a git repository (the daemon)
     Run(run::RunArgs),
-    /// A tour: a fleet, a push, a bad pull request, their checks
+    /// Take a tour: a fleet, a push, a bad pull request, and their checks
     Demo(demo::DemoArgs),
-    /// Print the rule book: what is checked beyond schemas and references, or the page of one rule
+    /// List the rules that go beyond schemas and references, or print the page of one
     Rules {
         /// For example C15
         id: Option<String>,
     },
-    /// Print the CustomResourceDefinitions of our kinds
+    /// Print the CustomResourceDefinitions of Capstan's kinds
     Crds,
     /// Print the JSON schema of a kind, for editors
     Schema {

@@ -69,7 +69,7 @@ impl<'a> ObjectName<'a> {
                     group => format!("{}.{group}/{}/{}", id.kind, id.namespace, id.name),
                 };
                 let several: Vec<String> = several.iter().map(full).collect();
-                anyhow::bail!("`{text}` may be each of {}", several.join(", "))
+                anyhow::bail!("`{text}` is ambiguous: {}", several.join(", "))
             }
         }
     }
@@ -92,7 +92,7 @@ fn near(ids: &[(usize, &ObjectId)], text: &str) -> String {
         .collect();
     match near.as_slice() {
         [] => String::new(),
-        near => format!("; the nearest are {}", near.join(", ")),
+        near => format!("; similar names are {}", near.join(", ")),
     }
 }
 
@@ -145,13 +145,13 @@ mod tests {
         ]);
         let error = found(&ids, "Thing/abd").unwrap_err();
         assert!(
-            error.contains("; the nearest are Thing/default/abc, "),
+            error.contains("; similar names are Thing/default/abc, "),
             "{error}"
         );
         let error = found(&ids, "Thing/abc").unwrap_err();
         assert_eq!(
             error,
-            "`Thing/abc` may be each of Thing/default/abc, Thing.x.dev/default/abc"
+            "`Thing/abc` is ambiguous: Thing/default/abc, Thing.x.dev/default/abc"
         );
     }
 }

@@ -28,17 +28,17 @@ pub(super) struct PlanArgs {
     /// The fleet's name in the cluster, with --against live
     #[arg(long, default_value = LOCAL)]
     pub(super) name: String,
-    /// How to write it
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: DataFormat,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(super) enum Against {
-    /// A cluster that has nothing yet
+    /// An empty cluster
     #[default]
     None,
-    /// The cluster as it is
+    /// The live cluster
     Live,
 }
 
@@ -106,8 +106,8 @@ fn text(compared: &Compared) -> String {
 fn changed(id: &ObjectId, fields: &[String], compared: &Compared) -> String {
     let consequences = compared.consequences.get(id).map_or(&[][..], Vec::as_slice);
     let opening = match plan::heaviest(consequences) {
-        Change::Replace => "cannot be changed where it is",
-        Change::Rolling => "is changed, and nodes are replaced for it",
+        Change::Replace => "cannot be changed in place",
+        Change::Rolling => "changes, and nodes are replaced for it",
         _ => "changes in place",
     };
     let mut why: BTreeMap<String, &str> = fields.iter().map(|field| (field.clone(), "")).collect();

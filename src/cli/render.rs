@@ -16,17 +16,17 @@ pub(super) struct RenderArgs {
     /// Only the objects of this definition
     #[arg(long, value_name = "NAME")]
     pub(super) cluster: Option<String>,
-    /// How to write them
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     pub(super) output: Output,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(super) enum Output {
-    /// A stream of documents
+    /// A YAML stream
     #[default]
     Yaml,
-    /// One array
+    /// A JSON array
     Json,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
         .collect();
     if let Some(name) = args.cluster.as_ref().filter(|_| objects.is_empty()) {
         anyhow::bail!(
-            "no definition of the name `{name}` in {}",
+            "no definition named `{name}` in {}",
             args.fleet.path.display()
         );
     }

@@ -33,14 +33,14 @@ pub(super) struct RunArgs {
     /// The fleet's path in the repository, with --source
     #[arg(long, default_value = "", conflicts_with = "config")]
     pub(super) path: String,
-    /// A directory of Overlay documents on this machine; may be given more than once. Those in the
-    /// repository are named in a Fleet document
+    /// A directory of Overlay documents on this machine; may be repeated. Directories in the repository are
+    /// named in the Fleet document
     #[arg(long, value_name = "DIR")]
     pub(super) overlays: Vec<PathBuf>,
     /// How often to look for new commits, with --source
     #[arg(long, default_value = "1s", value_parser = interval, conflicts_with = "config")]
     pub(super) interval: Duration,
-    /// Refs whose commits get a plan check, with --source; may be given more than once
+    /// Refs whose commits get a plan check, with --source; may be repeated
     #[arg(long, value_name = "GLOB", default_values = ["refs/pull/*/head", "refs/heads/pr/*"], conflicts_with = "config")]
     pub(super) candidates: Vec<String>,
     #[command(flatten)]
@@ -70,7 +70,7 @@ fn interval(text: &str) -> Result<Duration, String> {
     let least = Duration::from_millis(100);
     duration(text).and_then(|interval| {
         if interval < least {
-            Err("100ms is the least".to_owned())
+            Err("the minimum is 100ms".to_owned())
         } else {
             Ok(interval)
         }
@@ -94,7 +94,7 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
     for dir in &args.overlays {
         anyhow::ensure!(
             dir.is_dir(),
-            "--overlays {}: there is no such directory",
+            "--overlays {}: no such directory",
             dir.display()
         );
     }
@@ -114,7 +114,7 @@ async fn follow(config: SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resu
     let time = match &cluster {
         Cluster::Real(_) => String::new(),
         Cluster::Simulated(_) => format!(
-            "; time in the simulated cluster passes {} times faster",
+            "; the simulated cluster runs {} times faster than real time",
             args.speed
         ),
     };
@@ -139,10 +139,10 @@ async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resul
     };
     let namespace = &config.namespace;
     ui.message(&format!(
-        "fleet {}: its cluster is the one in Secret/{namespace}/{secret}",
+        "fleet {}: using the cluster of Secret/{namespace}/{secret}",
         config.fleet
     ));
-    let waits = |error: &Error| ui.error(&format!("{error}; trying again"));
+    let waits = |error: &Error| ui.error(&format!("{error}; retrying"));
     let client = connect_by_secret(&target.client, namespace, secret, waits).await?;
     Ok(Cluster::Real(Target {
         client,

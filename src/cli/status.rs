@@ -16,12 +16,12 @@ use crate::settings::Environment;
 
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
-    /// Only this fleet
+    /// Show only this fleet
     #[arg(long, value_name = "NAME")]
     pub(super) fleet: Option<String>,
     #[command(flatten)]
     pub(super) access: AccessArgs,
-    /// How to write it
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: DataFormat,
 }
@@ -90,7 +90,7 @@ fn text(status: &ClusterStatus, fleets: &[(&ApplySet, &Parent, FleetView)]) -> S
     let worst = worst.max_by_key(|cluster| cluster.phase);
     if let Some(cluster) = worst.filter(|cluster| cluster.phase != Phase::Ready) {
         let id = status.scene.id(cluster.root);
-        let _ = writeln!(out, "the whole way: capstan why {id}");
+        let _ = writeln!(out, "the full chain: capstan why {id}");
     }
     out
 }
@@ -142,7 +142,7 @@ fn missing(parent: &Parent, view: &FleetView) -> String {
         _ => wrapped(
             "  missing   ",
             &format!(
-                "{missing} of {wanted} objects are not there, or not its own; the commit's check, or `apply`, says why"
+                "{missing} of {wanted} objects are missing or belong to somebody else; the commit's check or `apply` says why"
             ),
         ),
     }
@@ -233,7 +233,7 @@ fn strays_text(status: &ClusterStatus, view: &FleetView) -> String {
         let _ = writeln!(out, "  and {} more", view.strays.len() - STRAYS);
     }
     if !out.is_empty() {
-        out.insert_str(0, "  of no cluster:\n");
+        out.insert_str(0, "  in no cluster:\n");
         out.push('\n');
     }
     out

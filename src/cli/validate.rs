@@ -11,14 +11,14 @@ use super::ui::Ui;
 pub(super) struct ValidateArgs {
     #[command(flatten)]
     pub(super) fleet: FleetArgs,
-    /// How to write the findings
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: FindingFormat,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum FindingFormat {
-    /// With the source line and a caret
+    /// Text with the source line and a caret
     #[default]
     Text,
     /// One JSON document

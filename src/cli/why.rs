@@ -16,11 +16,11 @@ use crate::settings::Environment;
 
 #[derive(Debug, Args)]
 pub(super) struct WhyArgs {
-    /// As Kind/namespace/name; the namespace may be left out where the name is unique
+    /// An object, as Kind/namespace/name; the namespace may be omitted if the name is unique
     pub(super) object: String,
     #[command(flatten)]
     pub(super) access: AccessArgs,
-    /// How to write it
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: DataFormat,
 }
@@ -67,7 +67,7 @@ fn text(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> String {
     if !cause.condition.is_empty() {
         let _ = writeln!(out, "  condition  {}", cause.condition);
     }
-    out.push_str(&wrapped("  says       ", &cause.words()));
+    out.push_str(&wrapped("  message    ", &cause.words()));
     let help = status.scene.help(blocker, status.now);
     if !help.is_empty() {
         out.push_str(&wrapped("  help       ", &help));

@@ -26,7 +26,7 @@ use crate::settings::{Environment, SyncConfig};
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
-    /// How much faster than outside time passes in the simulated cluster
+    /// How many times faster than real time the simulated cluster runs
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) speed: u32,
 }
@@ -68,8 +68,8 @@ async fn tour(speed: u32, ui: &Ui, environment: &Environment) -> anyhow::Result<
     stop.cancel();
     daemon.await??;
     played?;
-    ui.heading("That was it");
-    ui.message("  Try it on a fleet of yours: capstan validate DIR, capstan rehearse DIR, capstan run --source REPO --embedded");
+    ui.heading("Done");
+    ui.message("  Try it on your own fleet: capstan validate DIR, capstan rehearse DIR, capstan run --source REPO --embedded");
     Ok(Exit::Fine)
 }
 
@@ -101,7 +101,7 @@ impl Scene<'_> {
         speed: u32,
     ) -> anyhow::Result<()> {
         self.ui.heading(&format!(
-            "The daemon follows main; simulated Azure runs {speed} times faster than outside"
+            "The daemon follows main; simulated Azure runs {speed} times faster than real time"
         ));
         let check = self.sync(first).await?;
         self.show(&check, CheckState::Success)?;
@@ -132,7 +132,7 @@ impl Scene<'_> {
         self.show(&check, CheckState::Failure)?;
 
         self.ui
-            .heading("The checks, as they stand in the repository (git notes --ref=capstan)");
+            .heading("The checks in the repository (git notes --ref=capstan)");
         for revision in [first, second.as_str(), bad.as_str()] {
             self.ui
                 .message(&format!("  {}", story::note_line(author, revision)?));
@@ -174,7 +174,7 @@ impl Scene<'_> {
         }
         anyhow::ensure!(
             check.state == expected,
-            "the story expected {expected:?}: {}",
+            "the demo expected {expected:?}: {}",
             check.summary
         );
         Ok(())

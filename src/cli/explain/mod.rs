@@ -17,20 +17,20 @@ use crate::model::{Node, ObjectId, Value};
 
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
-    /// As Kind/namespace/name; the namespace may be left out where the name is unique. Definitions and
-    /// embedded resources can be meant
+    /// An object, as Kind/namespace/name; the namespace may be omitted if the name is unique. Definitions
+    /// and embedded resources work too
     pub(super) object: String,
-    /// A field and what is below it, as `spec.nodePools[0].version`, `spec.nodePools[mp1]` or a JSON pointer
+    /// A field and everything below it, as `spec.nodePools[0].version`, `spec.nodePools[mp1]` or a JSON pointer
     /// [default: all of it]
     #[arg(default_value = "", hide_default_value = true)]
     pub(super) field: String,
     /// The fleet's directory, or one file
     #[arg(short = 'C', value_name = "PATH", default_value = ".")]
     pub(super) path: PathBuf,
-    /// A further directory of Overlay documents; may be given more than once
+    /// An additional directory of Overlay documents; may be repeated
     #[arg(long, value_name = "DIR")]
     pub(super) overlays: Vec<PathBuf>,
-    /// How to write it
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: DataFormat,
 }
@@ -44,11 +44,11 @@ pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
         fleet: None,
     })?;
     if fleet.compiled.has_errors() {
-        ui.message("the fleet has errors, which `capstan validate` shows: objects may be missing");
+        ui.message("the fleet has errors (see `capstan validate`); objects may be missing");
     }
     let explanation = fleet.explanation();
     let ids: Vec<(usize, &ObjectId)> = explanation.ids().enumerate().collect();
-    let at = name.find(&ids, &format!("nothing in {}", args.path.display()))?;
+    let at = name.find(&ids, &format!("no object in {}", args.path.display()))?;
     let path = field::resolve(explanation.object(at), &args.field)?;
     let (id, fields) = (ids[at].1, explanation.fields(at, &path));
     ui.data(&match args.format {
@@ -83,7 +83,7 @@ fn lines(field: &Field) -> Vec<String> {
 fn value(layer: &Layer, is_secret: bool) -> String {
     match &layer.value {
         _ if is_secret => "(a secret, not shown)".to_owned(),
-        None => "what expansion makes".to_owned(),
+        None => "the expanded value".to_owned(),
         Some(node) => match &node.value {
             Value::Float(_, text) => text.to_string(),
             Value::String(text) if is_plain(text) => text.to_string(),

@@ -25,10 +25,10 @@ pub use rehearsal::Rehearsal;
 pub(super) struct RehearseArgs {
     #[command(flatten)]
     pub(super) fleet: FleetArgs,
-    /// Let an object fail, as Kind/name=Reason; may be given more than once
+    /// Make an object fail, as Kind/name=Reason; may be repeated
     #[arg(long, value_name = "KIND/NAME=REASON")]
     pub(super) fail: Vec<Failure>,
-    /// How to write it
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: DataFormat,
 }
@@ -91,7 +91,7 @@ fn is_meant(id: &ObjectId, failure: &Failure) -> bool {
     here && id.kind == failure.kind && id.name == failure.name
 }
 
-/// What the tests of this room rehearse: the documents of one file, with what fails.
+/// What the tests of this module rehearse: the documents of one file, with what fails.
 #[cfg(test)]
 fn fleet(text: &str, failures: &[&str]) -> (Compiled, ApplySet, Options) {
     use std::sync::Arc;

@@ -175,7 +175,7 @@ mod tests {
         assert!(unready[0].starts_with("  ResourceGroup/default/b: Failed AuthorizationFailed"));
         assert_eq!(
             unready[1..],
-            ["  Vault/default/kv: Waiting waits for what comes before it"]
+            ["  Vault/default/kv: Waiting waits for its dependencies"]
         );
     }
 }

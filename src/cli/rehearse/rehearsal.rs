@@ -42,7 +42,7 @@ impl Rehearsal {
     /// it, which is nothing but in tests.
     ///
     /// # Errors
-    /// When the runtime cannot be made, or the simulated cluster lacks something.
+    /// When the runtime cannot be made, or cannot create what the fleet expects of the simulated cluster.
     pub fn hold(
         compiled: &Compiled,
         set: &ApplySet,
@@ -127,7 +127,7 @@ fn blocked(plan: &Plan) -> impl Iterator<Item = Event> {
         at: 0,
         object: step.object.to_string(),
         state: State::Waiting,
-        message: "waits for what comes before it".to_owned(),
+        message: "waits for its dependencies".to_owned(),
     })
 }
 
