@@ -114,7 +114,8 @@ impl Candidates {
         self.entries.values().map(|entry| entry.commit.clone())
     }
 
-    /// A plan was made of these merged files, if it could be merged; `true` when it says something new about a ref that still leads there.
+    /// A plan was made of these merged files (`None` if they could not be merged); `true` when it is a new
+    /// plan of a ref that still leads there.
     pub(super) fn planned(&mut self, candidate: &Candidate, merged: Option<&String>) -> bool {
         self.busy = false;
         match self.entries.get_mut(&candidate.name) {
@@ -136,7 +137,7 @@ fn set(globs: &[String]) -> GlobSet {
             Ok(glob) => {
                 builder.add(glob);
             }
-            Err(error) => tracing::warn!(%error, "a glob of refs was passed over"),
+            Err(error) => tracing::warn!(%error, "ignoring an invalid ref pattern"),
         }
     }
     builder.build().unwrap_or_else(|_| GlobSet::empty())

@@ -79,7 +79,7 @@ pub(super) struct Planned {
     pub(super) candidate: Candidate,
     /// The ids of the merged files.
     pub(super) merged: Option<String>,
-    /// What to tell; `None` when the files are those already told about.
+    /// Its check; `None` when the merged files have not changed since the last one.
     pub(super) check: Option<Check>,
 }
 
@@ -143,7 +143,7 @@ async fn left_pending(
         Err(bug)
     });
     let pending = pending.unwrap_or_else(|error| {
-        tracing::warn!(%error, "checks that are still pending cannot be read");
+        tracing::warn!(%error, "cannot read the checks that an earlier process left pending");
         Vec::new()
     });
     let pending = pending.into_iter();
@@ -169,7 +169,7 @@ impl Source {
     pub(super) fn fetch(&self) -> Result<RemoteRefs, Error> {
         for (retained, revision) in std::mem::take(&mut *self.unretained()) {
             if let Err(error) = self.mirror.retain(retained, &revision) {
-                tracing::warn!(%error, ?retained, revision, "it may be lost with a forced push");
+                tracing::warn!(%error, ?retained, revision, "cannot retain this commit: a forced push may remove it");
             }
         }
         let refs = self.mirror.fetch()?;
@@ -247,7 +247,7 @@ impl Source {
             self.retain(RetainedRef::Applied, applied);
         }
         let trailers = trailers.unwrap_or_else(|error| {
-            tracing::warn!(%error, "no approval can be read");
+            tracing::warn!(%error, "cannot read approvals");
             Vec::new()
         });
         let approved = trailers
@@ -295,7 +295,7 @@ impl Source {
         {
             let compiled = self.compile(applied);
             let compiled = compiled
-                .inspect_err(|error| tracing::warn!(%error, applied, "it cannot be compared with"));
+                .inspect_err(|error| tracing::warn!(%error, applied, "cannot compile the applied revision to compare with"));
             *base = Some((applied.to_owned(), Arc::new(compiled.ok()?)));
         }
         base.as_ref().map(|(_, compiled)| Arc::clone(compiled))

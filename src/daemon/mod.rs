@@ -1,7 +1,7 @@
-//! The loop: a repository is followed, every commit judged, good ones applied, all of them told.
+//! The loop: it follows a repository, examines every commit, applies the valid ones and reports on all.
 //!
-//! In: what to follow, an [`Engine`] and a token to stop. Out: the cluster as the repository says,
-//! checks on the commits, and a [`View`] for whoever looks on.
+//! In: what to follow, an [`Engine`] and a token to stop. Out: the cluster in sync with the repository,
+//! checks on the commits, and a [`View`] of the progress.
 //!
 //! ```text
 //!  Poll ─► Fetched ─► Examined ─► (pending check published) ─► Prepared ─► Progress … ─► success
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Everything that can wake the loop is an `Event`; whatever takes time is a job that ends in one.
-//! It does not know: which engine it drives, how a note is pushed.
+//! It does not know: which engine it drives, how a check is written.
 
 mod candidates;
 mod check_queue;
@@ -90,7 +90,7 @@ enum Event {
     Published(Result<(), AdapterError>),
     /// Checks that could not be written may be tried again.
     Retry,
-    /// A time that somebody asked for has come.
+    /// A requested time has come.
     Tick,
 }
 
@@ -116,7 +116,7 @@ pub async fn run(
             Some(done) = daemon.jobs.join_next() => match done {
                 Ok(event) => event,
                 Err(error) => {
-                    tracing::error!(%error, "a job ended in a panic; the loop goes on");
+                    tracing::error!(%error, "a job panicked; the daemon continues");
                     continue;
                 }
             },
@@ -148,7 +148,7 @@ struct Daemon {
     runner: Option<Runner>,
     /// What an earlier daemon left pending: (revision, title).
     left_pending: Vec<(String, String)>,
-    /// Counts syncs, so that what an old one still says can be told apart.
+    /// Counts syncs, so that late events of an old one can be recognised.
     syncs: u64,
     /// Checks on their way to the sink.
     checks: CheckQueue,
@@ -250,10 +250,10 @@ impl Daemon {
         self.after(wait, Event::Poll);
     }
 
-    /// The repository, or what is followed in it, cannot be reached: said once.
+    /// The repository, or what is followed in it, cannot be reached. Logged once.
     fn unreachable(&mut self, error: &dyn Display) {
         if self.failed_fetches == 0 {
-            tracing::warn!(%error, "the last good revision stays; trying again");
+            tracing::warn!(%error, "keeping the last good revision and retrying");
         }
         self.failed_fetches = self.failed_fetches.saturating_add(1);
         let error = error.to_string();
@@ -266,7 +266,7 @@ impl Daemon {
 
     fn reachable(&mut self) {
         if self.failed_fetches > 0 {
-            tracing::info!(url = self.config.url, "the repository answers again");
+            tracing::info!(url = self.config.url, "the repository is reachable again");
         }
         self.failed_fetches = 0;
         self.view
@@ -340,7 +340,7 @@ impl Daemon {
         self.plan_next();
     }
 
-    /// Stops what is under way and writes what is still to be told, for a few seconds at most.
+    /// Stops what is under way and writes the checks that are due, for a few seconds at most.
     async fn close(&mut self) {
         (self.sync, self.runner) = (None, None);
         let flush = async {

@@ -1,4 +1,4 @@
-//! Checks on their way out: shown to whoever looks on, and written by the sink.
+//! Checks on their way out: shown in the view, and written by the sink.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{Daemon, Event};
 use crate::model::{AdapterError, Check};
 
 impl Daemon {
-    /// Sets a check, and shows it to whoever looks on.
+    /// Sets a check and shows it in the view.
     pub(super) fn set_check(&mut self, check: Check) {
         let key = (check.context.clone(), check.revision.clone());
         self.view.send_if_modified(|view| {
@@ -41,14 +41,14 @@ impl Daemon {
         });
     }
 
-    /// Checks were written, or could not be, which is said once.
+    /// Checks were written, or could not be, which is logged once.
     pub(super) fn published(&mut self, answer: &Result<(), AdapterError>) {
         let first = !self.checks.is_failing();
         match answer {
             Err(error) if first => {
-                tracing::warn!(%error, "checks could not be written; the fleet goes on");
+                tracing::warn!(%error, "cannot write checks; applying continues");
             }
-            Err(error) => tracing::debug!(%error, "checks could still not be written"),
+            Err(error) => tracing::debug!(%error, "still cannot write checks"),
             Ok(()) if !first => tracing::info!("checks can be written again"),
             Ok(()) => {}
         }

@@ -50,7 +50,7 @@ pub(super) struct Runner {
 }
 
 impl Sync {
-    /// Takes in what happened; `false` when it is no news.
+    /// Takes in what happened; `false` when nothing changed.
     pub(super) fn note(&mut self, report: Report) -> bool {
         match report {
             Report::Object(progress) => {

@@ -1,5 +1,5 @@
 //! The followed ref: a good revision is announced, prepared, applied and watched; a broken one is
-//! told about and the last good one stays.
+//! reported and the last good one stays applied.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -50,7 +50,7 @@ impl Daemon {
                 tracing::warn!(
                     revision,
                     title,
-                    "not applied: it has errors; the last good revision stays"
+                    "not applied: it has errors; keeping the last good revision"
                 );
                 let fleet = &self.config.fleet;
                 self.set_check(report::refused(
@@ -77,11 +77,11 @@ impl Daemon {
                 revision,
                 title,
                 objects,
-                "sound, but the fleet is suspended"
+                "valid, but the fleet is suspended"
             );
             self.set_check(report::suspended(&self.config.fleet, &revision));
         } else if self.applied().as_ref() == Some(&revision) {
-            tracing::info!(revision, title, objects, "it is applied already");
+            tracing::info!(revision, title, objects, "already applied");
         } else if self.head.as_ref() == Some(&revision) {
             tracing::info!(revision, title, objects, "applying");
             self.begin(revision, compiled);
@@ -153,7 +153,7 @@ impl Daemon {
         self.set_check(check);
     }
 
-    /// The check of `sync` as it is now, which is also shown to whoever looks on.
+    /// The check of `sync` as it is now, which is also shown in the view.
     fn show_progress(&self, sync: &Sync, state: CheckState) -> Check {
         let now = self.engine.target.clock.now();
         let (summary, clusters) = sync.tracker.overview(now);
@@ -201,7 +201,7 @@ impl Daemon {
         match prepared {
             Ok(prepared) => self.start(number, prepared),
             Err(failure) => {
-                tracing::error!(error = %failure, "no plan could be made");
+                tracing::error!(error = %failure, "planning failed");
                 let (fleet, revision) = (&self.config.fleet, &sync.revision);
                 self.set_check(report::unplanned(fleet, revision, &failure));
             }
@@ -271,7 +271,9 @@ impl Daemon {
 
     /// The runner ends only when something in it panicked. It is begun again after a while.
     pub(super) fn ended(&mut self) {
-        tracing::error!("applying ended by a bug in capstan; please report it. It begins again");
+        tracing::error!(
+            "applying stopped because of a bug in capstan; please report it. Restarting"
+        );
         self.runner = None;
         self.after(RETRY, Event::Restart(self.syncs));
     }

@@ -74,7 +74,7 @@ impl Case {
         }
     }
 
-    /// One that applies `compiled` and has told so.
+    /// One that applies `compiled` and has reported so.
     async fn applying(compiled: Compiled) -> Self {
         let mut case = Self::new();
         let commit = case.commit.clone();
@@ -122,7 +122,7 @@ impl Case {
         self.daemon.reported(1, Report::Object(progress));
     }
 
-    /// What is told of the commit.
+    /// The state of the commit's check.
     fn state(&self) -> CheckState {
         let view = self.daemon.view.borrow();
         let check = view.checks.values().next().unwrap();

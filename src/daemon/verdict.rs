@@ -1,4 +1,4 @@
-//! What a revision is told: pending, success or failure, and when to look again. Pure.
+//! The state of a revision's check: pending, success or failure, and when to look again. Pure.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use crate::model::CheckState;
 /// A check goes from success back to pending only after this long without being ready (DESIGN §8).
 const GRACE: Duration = Duration::from_secs(60);
 
-/// The word on a revision that is being applied, or was.
+/// The state of a revision that is being applied, or was.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Verdict {
     pub(super) state: CheckState,
-    /// Since when it is not ready any more, while success is still told.
+    /// Since when it is not ready any more, while success is still reported.
     lost: Option<Timestamp>,
-    /// When somebody will look again.
+    /// When the state is looked at again.
     alarm: Option<Timestamp>,
 }
 
@@ -30,7 +30,7 @@ impl Verdict {
     }
 
     /// Takes in how things are at `now`. Returns after how long to look again, when success is kept
-    /// for a while although something is not ready and nobody will look again anyway.
+    /// for a while although something is not ready and no other look is due.
     pub(super) fn judge(
         &mut self,
         ready: bool,

@@ -199,7 +199,7 @@ async fn a_cluster_goes_with_the_approval_of_a_commit_and_not_without() {
     let check = daemon.succeeds(&second).await;
     assert_eq!(
         check.title,
-        "1/1 ready; 1 object kept that the fleet no longer has"
+        "1/1 ready; 1 object no longer in the fleet but kept"
     );
     assert!(
         check

@@ -52,7 +52,7 @@ impl Hooks {
         }
     }
 
-    /// Asks whether the change may be made; else what was said against it.
+    /// Asks whether the change may be made; else the objection.
     pub(super) fn ask(&self, change: Change<'_>) -> Result<(), String> {
         self.run("pre-receive", &[], &change.line())?;
         let (old, new) = (change.old(), change.new.to_string());

@@ -37,11 +37,11 @@ pub(super) fn carry(from: &Repository, to: &Repository) {
         if to.find_commit(id).is_err()
             && let Err(error) = copy(from, to, name)
         {
-            tracing::warn!(commit = %id, %error, "it is lost with the damaged mirror");
+            tracing::warn!(commit = %id, %error, "the commit is lost with the damaged mirror");
             continue;
         }
         if let Err(error) = to.reference(name, id, true, "pin") {
-            tracing::warn!(commit = %id, %error, "it is not kept any more");
+            tracing::warn!(commit = %id, %error, "the commit is no longer retained");
         }
     }
 }

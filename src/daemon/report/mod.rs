@@ -1,4 +1,4 @@
-//! What a commit is told: checks from findings and progress. Pure.
+//! Checks from findings and progress. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -51,7 +51,7 @@ pub(super) fn progress(
 ) -> Check {
     let mut text = String::new();
     if !clusters.is_empty() {
-        text.push_str("| cluster | ready | waits for |\n|---|---|---|\n");
+        text.push_str("| cluster | ready | waiting for |\n|---|---|---|\n");
     }
     for cluster in clusters {
         let part = &cluster.summary;
@@ -79,7 +79,7 @@ pub(super) fn progress(
     {
         0 => summary.title(),
         held => format!(
-            "{}; {} kept that the fleet no longer has",
+            "{}; {} no longer in the fleet but kept",
             summary.title(),
             counted(held, "object")
         ),
@@ -134,7 +134,7 @@ pub(super) fn unreadable(
 
 /// The sync check of a sound revision that no plan could be made of.
 pub(super) fn unplanned(fleet: &str, revision: &str, failure: &Failure) -> Check {
-    let title = "not applied: no plan can be made".to_owned();
+    let title = "not applied: planning failed".to_owned();
     let context = sync_context(fleet);
     check(
         context,
@@ -149,7 +149,7 @@ pub(super) fn unplanned(fleet: &str, revision: &str, failure: &Failure) -> Check
 pub(super) fn superseded(fleet: &str, revision: &str, newer: &str, title: &str) -> Check {
     let short = newer.get(..10).unwrap_or(newer);
     let title = format!("superseded by {short} at {title}");
-    let text = format!("The fleet goes on with {newer}; see the check there.");
+    let text = format!("The fleet continues with {newer}; see its check.");
     let context = sync_context(fleet);
     check(context, revision, CheckState::Error, title, text)
 }
@@ -165,7 +165,7 @@ fn fault_of(failure: &Failure) -> CheckState {
 fn stays(good: Option<&str>) -> String {
     good.map_or_else(
         || "Nothing is applied: no good revision is known.".to_owned(),
-        |good| format!("The last good revision {good} stays."),
+        |good| format!("The last good revision {good} stays applied."),
     )
 }
 
@@ -189,7 +189,7 @@ fn one_line(text: &str) -> String {
 /// The sync check of a sound revision of a fleet that is suspended.
 pub(super) fn suspended(fleet: &str, revision: &str) -> Check {
     let title = "not applied: the fleet is suspended".to_owned();
-    let text = "Set `spec.apply.suspend: false` to go on.".to_owned();
+    let text = "Set `spec.apply.suspend: false` to continue.".to_owned();
     check(
         sync_context(fleet),
         revision,
@@ -236,11 +236,8 @@ pub(super) fn plan(
 
 /// The plan check of a candidate that does not merge.
 pub(super) fn conflicts(fleet: &str, revision: &str, paths: &[String]) -> Check {
-    let text = format!("Both sides changed:\n\n{}", list(paths.iter().cloned()));
-    let title = format!(
-        "does not merge: {} in conflict",
-        counted(paths.len(), "file")
-    );
+    let text = format!("Both branches changed:\n\n{}", list(paths.iter().cloned()));
+    let title = format!("merge conflict in {}", counted(paths.len(), "file"));
     check(
         plan_context(fleet),
         revision,
@@ -253,7 +250,7 @@ pub(super) fn conflicts(fleet: &str, revision: &str, paths: &[String]) -> Check 
 /// The plan check of a candidate that could not be read.
 pub(super) fn broken_plan(fleet: &str, revision: &str, failure: &Failure) -> Check {
     let (context, state) = (plan_context(fleet), fault_of(failure));
-    let title = "it cannot be read".to_owned();
+    let title = "the commit cannot be read".to_owned();
     check(context, revision, state, title, failure.to_string())
 }
 
@@ -270,7 +267,7 @@ fn findings(findings: &[Finding]) -> String {
     list(shown.into_iter().map(ToString::to_string))
 }
 
-/// The warnings that somebody allows, with the reasons; nothing when there is none.
+/// The warnings that are allowed, with the reasons; empty when there are none.
 fn allowed(allowed: &[Allowed]) -> String {
     if allowed.is_empty() {
         return String::new();
@@ -364,7 +361,7 @@ fn removal(object: &Object) -> String {
     match object.annotation(labels::DELETION_POLICY) {
         None => format!("remove {id}"),
         Some("Delete") if id.is(kinds::CAPI, "Cluster") => format!(
-            "delete {id}, once a commit's message ends in `{}: delete {}/{}`",
+            "delete {id} once a commit message ends in `{}: delete {}/{}`",
             labels::APPROVE,
             id.namespace,
             id.name
@@ -379,7 +376,7 @@ impl Differences {
         let (created, changed, removed) =
             (self.created.len(), self.changed.len(), self.removed.len());
         let counts = match (created, changed, removed) {
-            (0, 0, 0) => "changes nothing".to_owned(),
+            (0, 0, 0) => "no changes".to_owned(),
             _ => format!("{created} to create, {changed} to change, {removed} to remove"),
         };
         let refused = match self.refused() {

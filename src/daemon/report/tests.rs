@@ -54,7 +54,7 @@ fn a_plan_says_what_is_created_changed_and_removed() {
         "Compared with the applied revision abc.\n\n- create ConfigMap/default/new\n- change ConfigMap/default/other\n- delete ConfigMap/default/gone\n\n"
     );
     let same = plan("f", "r", &old, Some(("abc", &old)));
-    assert_eq!(same.title, "changes nothing");
+    assert_eq!(same.title, "no changes");
     let first = plan("f", "r", &old, None);
     assert_eq!(first.title, "3 to create, 0 to change, 0 to remove");
     let begins = "No revision is applied to compare it with.\n\n- create ";
@@ -129,7 +129,7 @@ fn a_plan_with_errors_says_only_those_with_their_lines() {
     assert!(
         refused
             .summary
-            .starts_with("The last good revision abc stays.")
+            .starts_with("The last good revision abc stays applied.")
     );
 }
 
@@ -149,12 +149,12 @@ fn progress_lists_clusters_failures_and_what_is_left_behind() {
     let check = progress("f", "r", state, &summary, &[cluster], &leaving);
     assert_eq!(
         check.title,
-        "1/3 ready, ConfigMap/default/a failed: Bad: |very| bad; 1 object kept that the fleet no longer has"
+        "1/3 ready, ConfigMap/default/a failed: Bad: |very| bad; 1 object no longer in the fleet but kept"
     );
     assert_eq!(
         check.summary,
         "\
-| cluster | ready | waits for |
+| cluster | ready | waiting for |
 |---|---|---|
 | one | 1/3 | Vault |
 
@@ -178,7 +178,7 @@ fn a_plan_says_what_becomes_of_a_cluster_that_leaves() {
         compiled(&(config_map("a", "x") + &cluster("one", "Orphan") + &cluster("two", "Delete")));
     let new = compiled(&config_map("a", "x"));
     let check = plan("f", "r", &new, Some(("abc", &old)));
-    let expected = "- orphan Cluster/c/one\n- delete Cluster/c/two, once a commit's message ends in `Capstan-Approve: delete c/two`\n";
+    let expected = "- orphan Cluster/c/one\n- delete Cluster/c/two once a commit message ends in `Capstan-Approve: delete c/two`\n";
     assert!(check.summary.contains(expected), "{}", check.summary);
 }
 
