@@ -94,3 +94,48 @@ fn pending(mirror: &Mirror, revisions: &[String], context: &str) -> Vec<Check> {
     });
     checks.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::adapters::git::{Author, Files};
+
+    const CONTEXT: &str = "capstan/a/sync";
+
+    fn check(revision: &str, state: CheckState) -> Check {
+        Check {
+            revision: revision.to_owned(),
+            context: CONTEXT.to_owned(),
+            state,
+            title: "1/2 ready".to_owned(),
+            summary: String::new(),
+            annotations: Vec::new(),
+            target_url: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn pending_checks_are_found_and_commits_that_are_gone_are_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let author = Author::init(&dir.path().join("fleet.git")).unwrap();
+        let (files, now): (Files, _) = (Files::new(), Timestamp::UNIX_EPOCH);
+        let commit = author.push("main", None, &files, "it", now).unwrap();
+        let url = author.dir().display().to_string();
+        let mirror = Mirror::open(&dir.path().join("mirror"), &url, &[]).unwrap();
+        mirror.fetch().unwrap();
+        let sink: &dyn CheckSink = &GitNotes::new(Arc::new(mirror));
+        let revisions = [commit.clone(), "5".repeat(40)];
+        let checks = revisions.each_ref();
+        let checks = checks.map(|revision| check(revision, CheckState::Pending));
+        sink.publish(&checks, now).await.unwrap();
+        let found = sink.pending(&revisions, CONTEXT).await.unwrap();
+        assert_eq!(found, checks[..1]);
+        let others = sink.pending(&revisions, "capstan/b/sync").await.unwrap();
+        assert_eq!(others, []);
+        let done = [check(&commit, CheckState::Success)];
+        sink.publish(&done, now).await.unwrap();
+        assert_eq!(sink.pending(&revisions, CONTEXT).await.unwrap(), []);
+    }
+}
