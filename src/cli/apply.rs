@@ -59,7 +59,7 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
 
 /// How often times are drawn anew when nothing else happens.
 const FRAME: Duration = Duration::from_millis(250);
-/// How long news are gathered: to look at a large fleet as a whole takes milliseconds.
+/// How long changes are collected: to summarise a large fleet takes milliseconds.
 const GATHER: Duration = Duration::from_millis(50);
 
 async fn apply(
@@ -129,9 +129,9 @@ struct Waiting {
     plan: Arc<Plan>,
     /// Whether everything was applied, and removed what was to be.
     settled: bool,
-    /// What is to be said, of members that leave and of failures.
+    /// Lines to print, about members that leave and about failures.
     lines: Vec<String>,
-    /// The failures that were said.
+    /// The failures that were printed.
     failures: BTreeMap<ObjectId, String>,
     /// Why nothing can be done.
     stuck: Option<String>,
@@ -144,7 +144,7 @@ struct Waiting {
 
 /// What is drawn.
 struct Shown<'a> {
-    /// Lines to say once.
+    /// Lines to print once.
     lines: &'a [String],
     title: &'a str,
     clusters: &'a [ClusterSummary],
@@ -214,7 +214,7 @@ impl Waiting {
         }
     }
 
-    /// What a failure says is said once.
+    /// Prints each message of a failure once.
     fn note_failures(&mut self, summary: &Summary) {
         for (id, why) in &summary.failed {
             if self.failures.insert(id.clone(), why.clone()).as_ref() != Some(why) {

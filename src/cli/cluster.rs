@@ -72,7 +72,7 @@ impl Cluster {
         Ok(Self::Simulated(embedded))
     }
 
-    /// Fails when nobody answers there. A daemon has the time to wait; one shot has not.
+    /// Fails when the cluster does not answer. A daemon can wait; a single command cannot.
     pub(super) async fn check(&self) -> anyhow::Result<()> {
         let answer = self.target().client.apiserver_version().await;
         answer.map(drop).map_err(|error| {

@@ -1,4 +1,4 @@
-//! What `status` and `why` share: a look at the cluster, and the words for how an object stands.
+//! What `status` and `why` share: the state of a cluster, and how the state of an object is written.
 
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
@@ -42,13 +42,13 @@ impl ClusterStatus {
         })
     }
 
-    /// What could not be read, and what else must be said.
+    /// What could not be read, and other notes.
     pub(super) fn unreadable(&self) -> Vec<String> {
         let gaps = self.survey.found.gaps.iter().map(ToString::to_string);
         self.survey.notes.iter().cloned().chain(gaps).collect()
     }
 
-    /// How long an object has stood as it stands; empty when nobody knows.
+    /// How long an object has been in its state; empty when that is unknown.
     pub(super) fn age(&self, at: usize) -> String {
         let seconds = self.seconds(at);
         seconds.map_or_else(String::new, |seconds| format!("for {}", span(seconds)))
@@ -111,8 +111,8 @@ pub(super) fn span(seconds: u64) -> String {
     }
 }
 
-/// A line broken at spaces before the hundredth column; what follows stands below where it began. What
-/// others wrote may not steer the terminal: it has no control characters.
+/// A line broken at spaces before the hundredth column; the rest is indented to where it began. Text
+/// from others must not control the terminal: control characters are removed.
 pub(super) fn wrapped(indent: &str, line: &str) -> String {
     const WIDTH: usize = 100;
     let line = line.replace(char::is_control, " ");

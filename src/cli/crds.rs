@@ -1,4 +1,4 @@
-//! `capstan crds`, `capstan schema`, `capstan completion`: what the names say.
+//! `capstan crds`, `capstan schema`, `capstan completion`.
 
 use super::exit::Exit;
 use super::ui::Ui;

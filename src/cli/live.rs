@@ -27,7 +27,7 @@ impl Live {
         }
     }
 
-    /// Takes the block away: something else is to be said in its place.
+    /// Removes the block: something else is printed in its place.
     pub(super) fn clear(&mut self, ui: &Ui) {
         if ui.can_redraw() {
             ui.take_back(self.drawn);
@@ -35,7 +35,7 @@ impl Live {
         self.drawn = 0;
     }
 
-    /// Leaves the block as it stands; what is said next comes below it.
+    /// Leaves the block as it is; the next output comes below it.
     pub(super) fn finish(&mut self, ui: &Ui, title: &str, clusters: &[ClusterSummary]) {
         self.draw(ui, title, clusters);
         if !ui.can_redraw() {

@@ -1,10 +1,10 @@
 //! An object as people name it on the command line.
 //!
-//! In: the words, and what there is. Out: which one is meant, or why that cannot be said.
+//! In: the text, and the objects that exist. Out: which one is meant, or why that is unclear.
 
 use crate::model::ObjectId;
 
-/// How many near names are told.
+/// How many similar names are shown.
 const NEAR: usize = 3;
 
 /// An object as people write it.
@@ -18,8 +18,8 @@ pub(super) struct ObjectName<'a> {
 }
 
 impl<'a> ObjectName<'a> {
-    /// `Kind/namespace/name` or `Kind/name`; the kind with its group behind a dot where one must be told
-    /// from another.
+    /// `Kind/namespace/name` or `Kind/name`; the kind with its group behind a dot where it is
+    /// ambiguous.
     ///
     /// # Errors
     /// When it is neither.

@@ -176,7 +176,7 @@ fn cluster_text(status: &ClusterStatus, cluster: &ClusterView, width: usize) -> 
     out
 }
 
-/// What blocks, what it says, what helps.
+/// What blocks, its message, and what helps.
 fn chain_text(status: &ClusterStatus, chain: &Chain, indent: &str) -> String {
     let mut out = String::new();
     let at = chain.blocker();
@@ -194,7 +194,7 @@ fn chain_text(status: &ClusterStatus, chain: &Chain, indent: &str) -> String {
     out
 }
 
-/// What an object says, and what helps.
+/// An object's message, and what helps.
 fn words_text(status: &ClusterStatus, at: usize, indent: &str) -> String {
     let mut out = wrapped(indent, &status.scene.standing(at).words());
     let help = status.scene.help(at, status.now);

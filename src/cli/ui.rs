@@ -28,7 +28,7 @@ pub(super) fn plain_lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// How we speak to whoever started the program.
+/// Output for the person who started the program.
 pub(super) struct Ui {
     /// Whether stderr takes colour.
     colour: bool,

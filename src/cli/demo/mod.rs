@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How often the picture is drawn.
 const FRAME: Duration = Duration::from_millis(150);
 
-/// Exit 0 when every check came out as the story says.
+/// Exit 0 when every check has the expected state.
 pub(super) fn run(args: &DemoArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -6,7 +6,7 @@
 use crate::model::{Node, Path, Segment, Value};
 use crate::schema::nearest;
 
-/// How many names of fields are told.
+/// How many names of fields are shown.
 const SHOWN: usize = 12;
 
 /// The path that `text` means in `root`. A key that holds dots may be written as it is.
@@ -80,7 +80,7 @@ fn name(item: &Node) -> Option<&str> {
         .or_else(|| item.text(&["metadata", "name"]))
 }
 
-/// Says that `word` is not in `node`, which stands at `path`.
+/// The error that `node`, at `path`, has no `word`.
 fn missing(node: &Node, path: &Path, word: &str) -> String {
     let place = match path.0.is_empty() {
         true => "the object".to_owned(),

@@ -58,7 +58,7 @@ pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// What stands in the files must not steer a terminal or a build: every line is a plain one.
+/// Text from the files must not control a terminal or a build: every line is plain.
 fn text(id: &ObjectId, fields: &[Field]) -> String {
     let fields = fields.iter().flat_map(lines);
     let lines = std::iter::once(id.to_string()).chain(fields);
@@ -92,7 +92,7 @@ fn value(layer: &Layer, is_secret: bool) -> String {
     }
 }
 
-/// Whether a text can be told from other values without quotes, and cannot move a cursor.
+/// Whether a text is unambiguous without quotes, and cannot move a cursor.
 fn is_plain(text: &str) -> bool {
     let other = matches!(text, "" | "true" | "false" | "null") || text.parse::<f64>().is_ok();
     !other && text.trim() == text && !text.contains(char::is_control)

@@ -1,6 +1,6 @@
 //! What became of each object, second by second.
 //!
-//! In: news of objects, in the order in which they came. Out: events in the order in which they are
+//! In: changes of objects, in the order in which they came. Out: events in the order in which they are
 //! shown. Within one second only the last word on an object counts: what was seen of it in between
 //! depends on who had his turn first.
 
@@ -23,7 +23,7 @@ pub(super) struct Events(BTreeMap<String, Course>);
 
 #[derive(Debug, Default)]
 struct Course {
-    /// That it was sent is told whatever became of it the same second.
+    /// That it was sent is reported whatever happened to it within the same second.
     applied: Option<Event>,
     /// At most one for each second.
     states: Vec<Event>,
