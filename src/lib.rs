@@ -1,13 +1,13 @@
 //! Capstan: a GitOps reconciler for Azure Red Hat OpenShift (ARO HCP) clusters.
 //!
-//! The rooms, in the order data flows through them:
+//! The modules, in the order data flows through them:
 //!
 //! ```text
 //! git ─► Tree ─► yaml ─► overlay ─► expand ─► graph ─► rules ─► plan ─► kubernetes ─► health ─► checks
 //!        files   nodes   merged     objects   edges    findings steps   applied       state     notes
 //! ```
 //!
-//! Pure rooms: values in, values out.
+//! Pure modules: values in, values out.
 //!
 //! - [`model`]: the values everybody may hold: spans, nodes, objects, findings, steps, checks.
 //! - [`yaml`]: text to nodes with spans, and back to text.
@@ -29,7 +29,7 @@
 //! - [`settings`]: flags, environment and file, resolved once.
 //! - [`cli`]: the commands.
 //!
-//! `tests/architecture.rs` holds the arrows between the rooms.
+//! `tests/architecture.rs` holds the arrows between the modules.
 pub mod adapters;
 pub mod api;
 pub mod cli;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api::fleet::{self, Fleet, GitReference, Terms};
+use crate::api::fleet::{self, Fleet, FleetPolicy, GitReference};
 use crate::api::timeline;
 use crate::model::{Node, Path, Severity, Value};
 use crate::yaml;
@@ -51,7 +51,7 @@ impl Environment {
 
 /// What the daemon follows, and how.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Following {
+pub struct SyncConfig {
     /// The fleet's name: part of the checks' contexts and of the ApplySet.
     pub fleet: String,
     /// The namespace of the ApplySet's parent.
@@ -84,7 +84,7 @@ pub struct Following {
     /// that Capstan connects to; `None` to apply to that cluster itself.
     pub kubeconfig_secret: Option<String>,
     /// The settings that the fleet's rules depend on.
-    pub terms: Terms,
+    pub policy: FleetPolicy,
     /// Where the mirror of the repository is kept.
     pub mirror: PathBuf,
 }
@@ -113,7 +113,7 @@ pub enum Error {
     },
 }
 
-impl Following {
+impl SyncConfig {
     /// Follows the default branch, or `branch`, of `url`; the fleet is named after the repository.
     #[must_use]
     pub fn source(url: &str, branch: Option<String>, environment: &Environment) -> Self {
@@ -141,7 +141,7 @@ impl Following {
             prune: apply.prune,
             max_clusters: 0,
             kubeconfig_secret: None,
-            terms: Terms::default(),
+            policy: FleetPolicy::default(),
         }
     }
 
@@ -156,7 +156,7 @@ impl Following {
 
     fn document(path: &str, text: &[u8], environment: &Environment) -> Result<Self, Error> {
         let (document, fleet) = fleet_in(path, text)?;
-        let terms = Terms::from(&fleet);
+        let policy = FleetPolicy::from(&fleet);
         if let Some(spec) = document.get("spec") {
             refuse(spec, &Path::default())?;
         }
@@ -190,7 +190,7 @@ impl Following {
             max_clusters: usize::try_from(fleet.spec.apply.deletion_guard.max_clusters)
                 .unwrap_or(0),
             kubeconfig_secret: cluster.kubeconfig_secret_ref.map(|secret| secret.name),
-            terms,
+            policy,
         })
     }
 }
@@ -199,9 +199,9 @@ impl Following {
 ///
 /// # Errors
 /// If the file is not a Fleet document or has errors.
-pub fn terms(file: &std::path::Path) -> Result<Terms, Error> {
+pub fn policy(file: &std::path::Path) -> Result<FleetPolicy, Error> {
     let (path, text) = text(file)?;
-    Ok(Terms::from(&fleet_in(&path, &text)?.1))
+    Ok(FleetPolicy::from(&fleet_in(&path, &text)?.1))
 }
 
 fn text(file: &std::path::Path) -> Result<(String, Vec<u8>), Error> {
@@ -340,65 +340,61 @@ mod tests {
             ("https://x/y_z.git", "y-z"),
             ("/", "fleet"),
         ] {
-            assert_eq!(Following::source(url, None, &environment()).fleet, name);
+            assert_eq!(SyncConfig::source(url, None, &environment()).fleet, name);
         }
         assert_ne!(
-            Following::source("/a/x", None, &environment()).mirror,
-            Following::source("/b/x", None, &environment()).mirror
+            SyncConfig::source("/a/x", None, &environment()).mirror,
+            SyncConfig::source("/b/x", None, &environment()).mirror
         );
     }
 
-    fn document(spec: &str) -> Result<Following, String> {
+    fn document(spec: &str) -> Result<SyncConfig, String> {
         let text = format!(
             "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: prod, namespace: fleets}}\nspec: {spec}\n"
         );
-        Following::document("fleet.yaml", text.as_bytes(), &environment())
+        SyncConfig::document("fleet.yaml", text.as_bytes(), &environment())
             .map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_fleet_document_is_resolved_with_its_defaults() {
-        let following =
-            document("{source: {git: {url: /srv/config.git, path: fleet, interval: 5s}}}")
-                .expect("it is sound");
+        let config = document("{source: {git: {url: /srv/config.git, path: fleet, interval: 5s}}}")
+            .expect("it is sound");
         assert_eq!(
-            (following.fleet.as_str(), following.namespace.as_str()),
+            (config.fleet.as_str(), config.namespace.as_str()),
             ("prod", "fleets")
         );
         assert_eq!(
-            (following.path.as_str(), following.interval),
+            (config.path.as_str(), config.interval),
             ("fleet", Duration::from_secs(5))
         );
         assert_eq!(
-            following
+            config
                 .reference
                 .and_then(|reference| reference.branch)
                 .as_deref(),
             Some("main")
         );
+        assert_eq!(config.candidates, ["refs/pull/*/head", "refs/heads/pr/*"]);
         assert_eq!(
-            following.candidates,
-            ["refs/pull/*/head", "refs/heads/pr/*"]
-        );
-        assert_eq!(
-            (following.concurrency, following.settle),
+            (config.concurrency, config.settle),
             (32, Duration::from_secs(120))
         );
-        assert_eq!(following.kubeconfig_secret, None);
+        assert_eq!(config.kubeconfig_secret, None);
     }
 
     #[test]
     fn what_rules_are_held_by_is_taken_along() {
-        let following = document(
+        let config = document(
             "{source: {git: {url: /x, path: /fleet/}}, tenancy: [{path: a, kinds: []}], rules: {experimentalReleaseFeatures: true}}",
         );
-        let terms = following.expect("it is sound").terms;
-        assert_eq!((terms.root.as_str(), terms.experimental), ("fleet", true));
-        assert_eq!(terms.tenants[0].kinds, Some(Vec::new()));
-        let terms = document("{source: {git: {url: /x}}}")
+        let policy = config.expect("it is sound").policy;
+        assert_eq!((policy.root.as_str(), policy.experimental), ("fleet", true));
+        assert_eq!(policy.tenants[0].kinds, Some(Vec::new()));
+        let policy = document("{source: {git: {url: /x}}}")
             .expect("it is sound")
-            .terms;
-        assert_eq!(terms, Terms::default());
+            .policy;
+        assert_eq!(policy, FleetPolicy::default());
     }
 
     #[test]
@@ -441,6 +437,6 @@ mod tests {
             let said = document(spec).expect_err(spec);
             assert!(said.contains(expected), "{spec}: {said}");
         }
-        assert!(Following::document("f", b"a: [", &environment()).is_err());
+        assert!(SyncConfig::document("f", b"a: [", &environment()).is_err());
     }
 }

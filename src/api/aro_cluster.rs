@@ -7,7 +7,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::embedded::ResourceStatus;
+use super::resource_status::ResourceStatus;
 use super::structural::{Properties, any_objects};
 
 /// The Azure resources around a cluster.

@@ -8,8 +8,8 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::embedded::{LongRunningOperation, ResourceStatus};
 use super::kinds::CONTROL_PLANE;
+use super::resource_status::{LongRunningOperation, ResourceStatus};
 use super::structural::{Properties, any_objects};
 use crate::model::{Node, Object, Value};
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::aro_cluster::AROClusterInitialization;
-use super::embedded::{LongRunningOperation, ResourceStatus};
+use super::resource_status::{LongRunningOperation, ResourceStatus};
 use super::structural::{Properties, any_objects};
 
 /// A node pool of an ARO HCP cluster.

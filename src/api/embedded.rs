@@ -1,8 +1,5 @@
 //! The resources that AROCluster, AROControlPlane and AROMachinePool carry in `spec.resources`.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::{Node, Object, ObjectId, Path};
 
@@ -76,46 +73,6 @@ pub fn is_injected(carrier: &Object, kind: &str, path: &Path) -> bool {
         && INJECTED.iter().any(|(of, field, needs_identity)| {
             *of == kind && Path::dotted(field) == *path && (identity || !needs_identity)
         })
-}
-
-/// The state of one embedded resource.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ResourceStatus {
-    /// The resource.
-    pub resource: StatusResource,
-    /// Whether its condition `Ready` is true for its newest generation.
-    pub ready: bool,
-}
-
-/// Identifies an embedded resource.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct StatusResource {
-    /// API group.
-    pub group: String,
-    /// Version without the group.
-    pub version: String,
-    /// Kind.
-    pub kind: String,
-    /// Name.
-    pub name: String,
-}
-
-/// A running Azure operation. Nothing writes it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct LongRunningOperation {
-    /// Kind of operation.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// The Azure service.
-    pub service_name: String,
-    /// The Azure resource.
-    pub name: String,
-    /// Its resource group.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resource_group: Option<String>,
-    /// Encoded URL to poll for its progress.
-    pub data: String,
 }
 
 #[cfg(test)]

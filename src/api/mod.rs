@@ -24,6 +24,7 @@ pub mod kinds;
 pub mod labels;
 pub mod overlay;
 pub mod period;
+mod resource_status;
 pub mod structural;
 pub mod suppliers;
 pub mod timeline;

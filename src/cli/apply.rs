@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::Exit;
-use super::args::ApplyArgs;
-use super::cluster::Cluster;
-use super::fleet::Fleet;
+use super::args::{LOCAL, duration};
+use super::cluster::{Cluster, ClusterArgs};
+use super::exit::Exit;
+use super::fleet::{Fleet, FleetArgs};
 use super::live::Live;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{self, Assignment};
@@ -19,6 +20,29 @@ use crate::compile::Compiled;
 use crate::model::{Clock, ObjectId};
 use crate::plan::{self, ApplySet, ClusterSummary, Plan, Report, Summary, Tracker};
 use crate::settings::Environment;
+
+#[derive(Debug, Args)]
+pub(super) struct ApplyArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
+    /// Wait until everything is ready
+    #[arg(long)]
+    pub(super) wait: bool,
+    /// The fleet's name: an object belongs to one fleet
+    #[arg(long, default_value = LOCAL)]
+    pub(super) name: String,
+    /// Remove objects that an earlier apply of this fleet created and that it no longer has
+    #[arg(long)]
+    pub(super) prune: bool,
+    /// Allow this cluster to be deleted, as namespace/name; may be repeated
+    #[arg(long, value_name = "NAMESPACE/NAME", requires = "prune")]
+    pub(super) approve: Vec<String>,
+    /// How long to wait, in the cluster's time
+    #[arg(long, default_value = "60m", value_parser = duration)]
+    pub(super) timeout: Duration,
+}
 
 /// Exit 0 when everything was applied (with `--wait`: is ready).
 pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
@@ -35,7 +59,7 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
 
 /// How often times are drawn anew when nothing else happens.
 const FRAME: Duration = Duration::from_millis(250);
-/// How long news are gathered: to look at a large fleet as a whole takes milliseconds.
+/// How long changes are collected: to summarise a large fleet takes milliseconds.
 const GATHER: Duration = Duration::from_millis(50);
 
 async fn apply(
@@ -48,7 +72,7 @@ async fn apply(
     cluster.check().await?;
     let target = cluster.target().clone();
     for id in cluster.supply(&compiled.graph).await? {
-        ui.say(&format!("supplied {id} (not in the fleet)"));
+        ui.message(&format!("supplied {id} (not in the fleet)"));
     }
     let embedded = compiled.embedded();
     // The plan says it all; of a large fleet the objects are half of what is held.
@@ -59,8 +83,8 @@ async fn apply(
         tracker: Tracker::new(&compiled.graph, timeline::SETTLE, clock.now()),
         plan: Arc::clone(&plan),
         settled: false,
-        news: Vec::new(),
-        told: BTreeMap::new(),
+        lines: Vec::new(),
+        failures: BTreeMap::new(),
         stuck: None,
         wait: args.wait,
         limit: clock.real(args.timeout),
@@ -81,11 +105,11 @@ async fn apply(
     let _runner = AbortOnDropHandle::new(tokio::spawn(run));
     let mut live = Live::default();
     let draw = |shown: &Shown<'_>| {
-        if !shown.news.is_empty() {
+        if !shown.lines.is_empty() {
             live.clear(ui);
         }
-        for line in shown.news {
-            ui.say(&format!("  {line}"));
+        for line in shown.lines {
+            ui.message(&format!("  {line}"));
         }
         live.draw(ui, shown.title, shown.clusters);
     };
@@ -105,10 +129,10 @@ struct Waiting {
     plan: Arc<Plan>,
     /// Whether everything was applied, and removed what was to be.
     settled: bool,
-    /// What is to be said, of members that leave and of failures.
-    news: Vec<String>,
-    /// The failures that were said.
-    told: BTreeMap<ObjectId, String>,
+    /// Lines to print, about members that leave and about failures.
+    lines: Vec<String>,
+    /// The failures that were printed.
+    failures: BTreeMap<ObjectId, String>,
     /// Why nothing can be done.
     stuck: Option<String>,
     clock: Arc<dyn Clock>,
@@ -120,8 +144,8 @@ struct Waiting {
 
 /// What is drawn.
 struct Shown<'a> {
-    /// Lines to say once.
-    news: &'a [String],
+    /// Lines to print once.
+    lines: &'a [String],
     title: &'a str,
     clusters: &'a [ClusterSummary],
 }
@@ -150,7 +174,7 @@ impl Waiting {
             let looked = tokio::time::Instant::now();
             let (summary, clusters) = self.tracker.overview(self.clock.now());
             let title = summary.brief();
-            self.tell_failures(&summary);
+            self.note_failures(&summary);
             let done = match self.wait {
                 true => self.settled && self.tracker.is_ready(),
                 false => self.settled,
@@ -164,10 +188,10 @@ impl Waiting {
                 }
                 None => None,
             };
-            let news = std::mem::take(&mut self.news);
-            if end.is_none() || !news.is_empty() {
+            let lines = std::mem::take(&mut self.lines);
+            if end.is_none() || !lines.is_empty() {
                 draw(&Shown {
-                    news: &news,
+                    lines: &lines,
                     title: &title,
                     clusters: &clusters,
                 });
@@ -190,12 +214,12 @@ impl Waiting {
         }
     }
 
-    /// What a failure says is said once.
-    fn tell_failures(&mut self, summary: &Summary) {
+    /// Prints each message of a failure once.
+    fn note_failures(&mut self, summary: &Summary) {
         for (id, why) in &summary.failed {
-            if self.told.insert(id.clone(), why.clone()).as_ref() != Some(why) {
+            if self.failures.insert(id.clone(), why.clone()).as_ref() != Some(why) {
                 let words: Vec<&str> = why.split_whitespace().collect();
-                self.news.push(format!("{id} failed: {}", words.join(" ")));
+                self.lines.push(format!("{id} failed: {}", words.join(" ")));
             }
         }
     }
@@ -203,7 +227,7 @@ impl Waiting {
     fn note(&mut self, report: Report) {
         match report {
             Report::Object(progress) => drop(self.tracker.note(&progress)),
-            Report::Leaving(id, leaving) => self.news.push(format!("{id}: {leaving}")),
+            Report::Leaving(id, leaving) => self.lines.push(format!("{id}: {leaving}")),
             Report::Settled => self.settled = true,
             Report::Stuck(why) => self.stuck = Some(why),
             Report::Begun => {}
@@ -245,8 +269,8 @@ mod tests {
                 &ApplySet::new("test", "default"),
             )),
             settled: false,
-            news: Vec::new(),
-            told: BTreeMap::new(),
+            lines: Vec::new(),
+            failures: BTreeMap::new(),
             stuck: None,
             wait: true,
             limit: clock.real(Duration::from_secs(60)),
@@ -280,7 +304,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn news_within_a_twentieth_of_a_second_are_drawn_together() {
-        let news = async |sender: UnboundedSender<(u64, Report)>| {
+        let lines = async |sender: UnboundedSender<(u64, Report)>| {
             for (wait, state) in [
                 (100, State::Waiting),
                 (10, State::Applied),
@@ -291,7 +315,7 @@ mod tests {
             }
             sender.closed().await;
         };
-        let (_, times) = waited(news).await;
+        let (_, times) = waited(lines).await;
         assert_eq!(times[..4], [0, 100, 150, 400]);
     }
 
@@ -302,7 +326,7 @@ mod tests {
             // What it says is drawn before the end.
             (State::Failed, true, End::InVain, vec![0, 100, 350, 400]),
         ] {
-            let news = async |sender: UnboundedSender<(u64, Report)>| {
+            let lines = async |sender: UnboundedSender<(u64, Report)>| {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 let _ = sender.send(progress(State::Applied, false));
                 let _ = sender.send((0, Report::Settled));
@@ -310,7 +334,7 @@ mod tests {
                 let _ = sender.send(progress(state, terminal));
                 sender.closed().await;
             };
-            let (end, times) = waited(news).await;
+            let (end, times) = waited(lines).await;
             let times = (end, times.as_slice());
             assert_eq!(times, (expected, [drawn, vec![400]].concat().as_slice()));
         }

@@ -1,18 +1,44 @@
 //! The cluster that a command works on: a real one, or a simulated one in this process.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use futures::FutureExt as _;
 use kube::Client;
 
-use super::args::{AccessArgs, ClusterArgs};
 use super::embedded::{Embedded, supply};
 use crate::adapters::kubernetes::{Access, ConnectError, Target, connect, trouble};
 use crate::daemon::{self, Engine, WallClock, wall_time};
 use crate::graph::Graph;
 use crate::model::ObjectId;
 use kube_sim::SimClock;
+
+/// Which real cluster. By default the one this process runs in, else the current one of KUBECONFIG or
+/// `~/.kube/config`.
+#[derive(Debug, Args)]
+pub(super) struct AccessArgs {
+    /// A kubeconfig file
+    #[arg(long, value_name = "FILE")]
+    pub(super) kubeconfig: Option<PathBuf>,
+    /// A context of the kubeconfig [default: the current context]
+    #[arg(long, value_name = "NAME")]
+    pub(super) context: Option<String>,
+}
+
+/// Which cluster.
+#[derive(Debug, Args)]
+pub(super) struct ClusterArgs {
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+    /// Use a simulated cluster in this process
+    #[arg(long, conflicts_with_all = ["kubeconfig", "context"])]
+    pub(super) embedded: bool,
+    /// How many times faster than real time the simulated cluster runs
+    #[arg(long, default_value_t = 60, requires = "embedded", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) speed: u32,
+}
 
 /// A cluster to work on; a simulated one ends when this is dropped.
 pub(super) enum Cluster {
@@ -46,7 +72,7 @@ impl Cluster {
         Ok(Self::Simulated(embedded))
     }
 
-    /// Fails when nobody answers there. A daemon has the time to wait; one shot has not.
+    /// Fails when the cluster does not answer. A daemon can wait; a single command cannot.
     pub(super) async fn check(&self) -> anyhow::Result<()> {
         let answer = self.target().client.apiserver_version().await;
         answer.map(drop).map_err(|error| {
@@ -106,7 +132,7 @@ fn supplies(embedded: &Embedded) -> daemon::Prepare {
                 Ok(supplied) => supplied
                     .iter()
                     .for_each(|id| tracing::info!(object = %id, "supplied; not in the fleet")),
-                Err(error) => tracing::error!(%error, "the simulated cluster lacks something"),
+                Err(error) => tracing::error!(%error, "cannot create what the fleet expects of the simulated cluster"),
             }
         }
         .boxed()

@@ -1,9 +1,6 @@
-//! `capstan crds`, `capstan schema`, `capstan completion`: what the names say.
+//! `capstan crds`, `capstan schema`, `capstan completion`.
 
-use clap::CommandFactory as _;
-
-use super::Exit;
-use super::args::Cli;
+use super::exit::Exit;
 use super::ui::Ui;
 use crate::api;
 use crate::yaml;
@@ -18,7 +15,7 @@ pub(super) fn crds(ui: &Ui) -> anyhow::Result<Exit> {
 pub(super) fn schema(kind: &str, ui: &Ui) -> anyhow::Result<Exit> {
     let Some(schema) = api::crds::schema(kind) else {
         anyhow::bail!(
-            "no kind `{kind}`; there are {}",
+            "unknown kind `{kind}`; the kinds are {}",
             api::crds::KINDS.join(", ")
         );
     };
@@ -26,10 +23,14 @@ pub(super) fn schema(kind: &str, ui: &Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// A completion script.
-pub(super) fn completion(shell: clap_complete::Shell, ui: &Ui) -> anyhow::Result<Exit> {
+/// A script that completes `command` in a shell.
+pub(super) fn completion(
+    shell: clap_complete::Shell,
+    mut command: clap::Command,
+    ui: &Ui,
+) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "capstan", &mut script);
+    clap_complete::generate(shell, &mut command, "capstan", &mut script);
     ui.data(&String::from_utf8(script)?)?;
     Ok(Exit::Fine)
 }

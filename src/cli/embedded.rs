@@ -101,7 +101,7 @@ async fn supply_later(client: Client, id: ObjectId) {
         supply_one(&client, &id).await
     };
     if let Err(error) = supplied.await {
-        tracing::error!(%error, "the simulated cluster lacks something");
+        tracing::error!(%error, "cannot create what the fleet expects of the simulated cluster");
     }
 }
 

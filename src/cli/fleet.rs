@@ -1,16 +1,32 @@
 //! A fleet from a directory, compiled.
 
-use anyhow::Context as _;
+use std::path::PathBuf;
 
-use super::args::FleetArgs;
+use anyhow::Context as _;
+use clap::Args;
+
 use super::report;
 use super::ui::Ui;
 use crate::adapters::git::directory;
-use crate::api::fleet::Terms;
+use crate::api::fleet::FleetPolicy;
 use crate::compile::explain::{Explanation, explain};
 use crate::compile::{Compiled, compile_by};
 use crate::model::Tree;
 use crate::settings;
+
+/// Where the fleet is.
+#[derive(Debug, Args)]
+pub(super) struct FleetArgs {
+    /// The fleet's directory, or one file
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// An additional directory of Overlay documents; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(super) overlays: Vec<PathBuf>,
+    /// A Fleet document, for its tenancy and rule settings
+    #[arg(long, value_name = "FILE")]
+    pub(super) fleet: Option<PathBuf>,
+}
 
 /// The sources and what they come to.
 pub(super) struct Fleet {
@@ -23,7 +39,7 @@ impl Fleet {
     /// Reads and compiles.
     ///
     /// # Errors
-    /// When a directory is not there, or the Fleet document is none.
+    /// When a directory does not exist, or the Fleet document is not valid.
     pub(super) fn read(args: &FleetArgs) -> anyhow::Result<Self> {
         let tree = directory::read(&args.path)?;
         let read = |dir: &std::path::PathBuf| {
@@ -34,9 +50,9 @@ impl Fleet {
             .iter()
             .map(read)
             .collect::<anyhow::Result<_>>()?;
-        let terms = args.fleet.as_deref().map(settings::terms);
-        let terms: Terms = terms.transpose().context("--fleet")?.unwrap_or_default();
-        let compiled = compile_by(&terms, &tree, &overlays);
+        let policy = args.fleet.as_deref().map(settings::policy);
+        let policy: FleetPolicy = policy.transpose().context("--fleet")?.unwrap_or_default();
+        let compiled = compile_by(&policy, &tree, &overlays);
         Ok(Self {
             tree,
             overlays,
@@ -55,10 +71,10 @@ impl Fleet {
         report::text(&self.compiled, &trees, colour)
     }
 
-    /// When the fleet has error findings: says them, and `true`.
+    /// Whether the fleet has error findings, which are printed.
     pub(super) fn is_refused(&self, ui: &Ui) -> bool {
         if self.compiled.has_errors() {
-            ui.say_coloured(self.findings(ui.colours_talk()).trim_end());
+            ui.coloured_message(self.findings(ui.colours_messages()).trim_end());
         }
         self.compiled.has_errors()
     }

@@ -1,11 +1,30 @@
 //! `capstan graph`: what depends on what.
 
-use super::Exit;
-use super::args::{GraphArgs, GraphFormat};
-use super::fleet::Fleet;
+use clap::{Args, ValueEnum};
+
+use super::exit::Exit;
+use super::fleet::{Fleet, FleetArgs};
 use super::ui::Ui;
 use crate::api::timeline;
 use crate::graph::{Pace, Schedule, dot, text};
+
+#[derive(Debug, Args)]
+pub(super) struct GraphArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: GraphFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(super) enum GraphFormat {
+    /// Plain text
+    #[default]
+    Text,
+    /// Graphviz
+    Dot,
+}
 
 /// Draws the graph even when the fleet has errors: a cycle is best seen in it.
 pub(super) fn run(args: &GraphArgs, ui: &Ui) -> anyhow::Result<Exit> {

@@ -10,7 +10,7 @@ use crate::plan::{ClusterSummary, Summary};
 #[derive(Default)]
 pub(super) struct Live {
     drawn: usize,
-    said: String,
+    title: String,
 }
 
 impl Live {
@@ -19,15 +19,15 @@ impl Live {
         if ui.can_redraw() {
             let lines = lines(title, clusters);
             ui.take_back(self.drawn);
-            lines.iter().for_each(|line| ui.say(&cut(line)));
+            lines.iter().for_each(|line| ui.message(&cut(line)));
             self.drawn = lines.len();
-        } else if self.said != title {
-            ui.say(&format!("  {title}"));
-            title.clone_into(&mut self.said);
+        } else if self.title != title {
+            ui.message(&format!("  {title}"));
+            title.clone_into(&mut self.title);
         }
     }
 
-    /// Takes the block away: something else is to be said in its place.
+    /// Removes the block: something else is printed in its place.
     pub(super) fn clear(&mut self, ui: &Ui) {
         if ui.can_redraw() {
             ui.take_back(self.drawn);
@@ -35,14 +35,14 @@ impl Live {
         self.drawn = 0;
     }
 
-    /// Leaves the block as it stands; what is said next comes below it.
+    /// Leaves the block as it is; the next output comes below it.
     pub(super) fn finish(&mut self, ui: &Ui, title: &str, clusters: &[ClusterSummary]) {
         self.draw(ui, title, clusters);
         if !ui.can_redraw() {
             lines(title, clusters)
                 .iter()
                 .skip(1)
-                .for_each(|line| ui.say(line));
+                .for_each(|line| ui.message(line));
         }
         *self = Self::default();
     }

@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands, one file each, with their arguments.
 //!
 //! In: arguments. Out: data on stdout, talk on stderr, and an exit code: 0 fine, 1 findings of
 //! severity error or the work failed, 2 usage or environment (DESIGN §12). `ui.rs` is the only place
@@ -7,49 +7,93 @@
 mod apply;
 mod args;
 mod cluster;
+mod cluster_status;
 mod crds;
 mod demo;
 mod embedded;
+mod exit;
 mod explain;
 mod fleet;
 mod graph;
 mod live;
+mod object_name;
 mod plan;
 mod rehearse;
 mod render;
 mod report;
 mod rules;
 mod run;
-mod standing;
 mod status;
 mod ui;
 mod validate;
-mod wanted;
 mod why;
 
 pub use rehearse::Rehearsal;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::settings::Environment;
-use args::{Cli, Command};
+use exit::Exit;
 use ui::Ui;
 
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exit {
-    /// All is well.
-    Fine,
-    /// Findings of severity error, or the work failed.
-    Failed,
+/// A GitOps reconciler for Azure Red Hat OpenShift (ARO HCP) clusters.
+#[derive(Debug, Parser)]
+#[command(name = "capstan", version, about, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
 }
 
-impl Exit {
-    fn failed_if(failed: bool) -> Self {
-        if failed { Self::Failed } else { Self::Fine }
-    }
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print every object of a fleet, in apply order
+    Render(render::RenderArgs),
+    /// Report mistakes in a fleet, with file and line
+    Validate(validate::ValidateArgs),
+    /// Show which line of which file sets each value of an object, and what it overrode
+    Explain(explain::ExplainArgs),
+    /// Show the dependency graph and its critical path
+    Graph(graph::GraphArgs),
+    /// Show what an apply would change
+    Plan(plan::PlanArgs),
+    /// Apply a fleet once
+    Apply(apply::ApplyArgs),
+    /// Provision a fleet against a simulated cluster and Azure, on a virtual clock
+    Rehearse(rehearse::RehearseArgs),
+    /// Show which clusters are ready, what blocks the others, and since when
+    ///
+    /// Reads only the cluster: neither git nor the daemon is needed. Exits with 1 when something failed
+    /// and waiting will not help, with 2 when the cluster cannot be read or has no such fleet, otherwise
+    /// with 0, even while work is in progress (see `ready` in the JSON output).
+    Status(status::StatusArgs),
+    /// Show what blocks an object, since when, and what usually helps
+    ///
+    /// Exits with 1 when what blocks it failed and waiting will not help, with 2 when the cluster cannot be
+    /// read or no fleet has such an object, otherwise with 0.
+    Why(why::WhyArgs),
+    /// Keep a cluster in sync with a git repository (the daemon)
+    Run(run::RunArgs),
+    /// Take a tour: a fleet, a push, a bad pull request, and their checks
+    Demo(demo::DemoArgs),
+    /// List the rules that go beyond schemas and references, or print the page of one
+    Rules {
+        /// For example C15
+        id: Option<String>,
+    },
+    /// Print the CustomResourceDefinitions of Capstan's kinds
+    Crds,
+    /// Print the JSON schema of a kind, for editors
+    Schema {
+        /// For example ClusterDefinition
+        kind: String,
+    },
+    /// Print a completion script
+    Completion {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
 }
 
 /// The command line, for `docs/commands.md`.
@@ -94,6 +138,16 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Rules { id } => rules::run(id.as_deref(), ui),
         Command::Crds => crds::crds(ui),
         Command::Schema { kind } => crds::schema(&kind, ui),
-        Command::Completion { shell } => crds::completion(shell, ui),
+        Command::Completion { shell } => crds::completion(shell, Cli::command(), ui),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
     }
 }

@@ -3,20 +3,44 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::Exit;
-use super::args::{Against, DataFormat, PlanArgs};
-use super::cluster::client;
-use super::fleet::Fleet;
+use super::args::{DataFormat, LOCAL};
+use super::cluster::{AccessArgs, client};
+use super::exit::Exit;
+use super::fleet::{Fleet, FleetArgs};
 use super::ui::{Ui, plain_lines};
 use crate::adapters::kubernetes::{Compared, compare};
 use crate::model::{Change, Needed, ObjectId, Predecessor, Step};
 use crate::plan::{self, ApplySet, Brake, Fate, Plan};
 use crate::settings::Environment;
 
-/// The name of the set that a directory without a Fleet document makes.
-pub(super) const LOCAL: &str = "local";
+#[derive(Debug, Args)]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    /// What to compare with
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) against: Against,
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+    /// The fleet's name in the cluster, with --against live
+    #[arg(long, default_value = LOCAL)]
+    pub(super) name: String,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(super) enum Against {
+    /// An empty cluster
+    #[default]
+    None,
+    /// The live cluster
+    Live,
+}
 
 /// The plan and its impact; exit 0 with changes, 1 on error findings.
 pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
@@ -67,11 +91,11 @@ fn text(compared: &Compared) -> String {
     for (id, fate) in &compared.leaving {
         let _ = writeln!(out, "  {:<8} {id}{}", word(fate), why(fate));
     }
-    for (verb, told) in [
+    for (verb, objects) in [
         ("blocked", &compared.blocked),
         ("refused", &compared.refused),
     ] {
-        for (_, message) in told {
+        for (_, message) in objects {
             let _ = writeln!(out, "\n{verb}: {message}");
         }
     }
@@ -82,8 +106,8 @@ fn text(compared: &Compared) -> String {
 fn changed(id: &ObjectId, fields: &[String], compared: &Compared) -> String {
     let consequences = compared.consequences.get(id).map_or(&[][..], Vec::as_slice);
     let opening = match plan::heaviest(consequences) {
-        Change::Replace => "cannot be changed where it is",
-        Change::Rolling => "is changed, and nodes are replaced for it",
+        Change::Replace => "cannot be changed in place",
+        Change::Rolling => "changes, and nodes are replaced for it",
         _ => "changes in place",
     };
     let mut why: BTreeMap<String, &str> = fields.iter().map(|field| (field.clone(), "")).collect();
@@ -146,15 +170,15 @@ fn json(compared: &Compared) -> serde_json::Value {
         .collect();
     let leaving = compared.leaving.iter();
     let leaving = leaving.map(|(id, fate)| json!({"object": id.to_string(), "change": word(fate), "message": why(fate).trim_start_matches([':', ',', ' '])}));
-    let told = |all: &[(ObjectId, String)]| -> Vec<serde_json::Value> {
+    let messages = |all: &[(ObjectId, String)]| -> Vec<serde_json::Value> {
         all.iter()
             .map(|(id, message)| json!({"object": id.to_string(), "message": message}))
             .collect()
     };
     json!({
         "leaving": leaving.collect::<Vec<_>>(),
-        "blocked": told(&compared.blocked),
-        "refused": told(&compared.refused),
+        "blocked": messages(&compared.blocked),
+        "refused": messages(&compared.refused),
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Plan",
         "steps": plan.steps.iter().map(step).collect::<Vec<_>>(),

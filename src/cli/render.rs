@@ -1,13 +1,34 @@
 //! `capstan render`: all top-level objects, in apply order.
 
+use clap::{Args, ValueEnum};
 use serde_json::Value as Json;
 
-use super::Exit;
-use super::args::{Output, RenderArgs};
-use super::fleet::Fleet;
+use super::exit::Exit;
+use super::fleet::{Fleet, FleetArgs};
 use super::ui::Ui;
 use crate::graph::Place;
 use crate::yaml;
+
+#[derive(Debug, Args)]
+pub(super) struct RenderArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    /// Only the objects of this definition
+    #[arg(long, value_name = "NAME")]
+    pub(super) cluster: Option<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub(super) output: Output,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(super) enum Output {
+    /// A YAML stream
+    #[default]
+    Yaml,
+    /// A JSON array
+    Json,
+}
 
 /// With any error finding nothing goes to stdout, so that no engine prunes by a partial render.
 pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
@@ -34,7 +55,7 @@ pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
         .collect();
     if let Some(name) = args.cluster.as_ref().filter(|_| objects.is_empty()) {
         anyhow::bail!(
-            "no definition of the name `{name}` in {}",
+            "no definition named `{name}` in {}",
             args.fleet.path.display()
         );
     }

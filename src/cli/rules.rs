@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Exit;
+use super::exit::Exit;
 use super::ui::Ui;
 use crate::model::Severity;
 use crate::rules::book::{self, Page};
@@ -16,7 +16,7 @@ pub(super) fn run(id: Option<&str>, ui: &Ui) -> anyhow::Result<Exit> {
         }),
         Some(id) => {
             let Some(page) = book::find(id) else {
-                anyhow::bail!("the book has no rule `{id}`; `capstan rules` lists those it has");
+                anyhow::bail!("no rule `{id}`; `capstan rules` lists them all");
             };
             format!("# {} {}\n\n{}\n", page.id, page.title, page.text)
         }

@@ -1,20 +1,51 @@
 //! `capstan run`: the daemon.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::{ArgGroup, Args};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::Exit;
-use super::args::{ClusterArgs, RunArgs};
-use super::cluster::Cluster;
+use super::args::duration;
+use super::cluster::{Cluster, ClusterArgs};
+use super::exit::Exit;
 use super::live::Live;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{Error, Target, connect_by_secret};
 use crate::daemon::{self, View};
-use crate::settings::{Environment, Following};
+use crate::settings::{Environment, SyncConfig};
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("from").required(true).args(["config", "source"]))]
+pub(super) struct RunArgs {
+    /// A Fleet document
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// A git repository: a path or a file:// URL
+    #[arg(long, value_name = "URL")]
+    pub(super) source: Option<String>,
+    /// The branch to follow, with --source [default: the repository's own]
+    #[arg(long, conflicts_with = "config")]
+    pub(super) branch: Option<String>,
+    /// The fleet's path in the repository, with --source
+    #[arg(long, default_value = "", conflicts_with = "config")]
+    pub(super) path: String,
+    /// A directory of Overlay documents on this machine; may be repeated. Directories in the repository are
+    /// named in the Fleet document
+    #[arg(long, value_name = "DIR")]
+    pub(super) overlays: Vec<PathBuf>,
+    /// How often to look for new commits, with --source
+    #[arg(long, default_value = "1s", value_parser = interval, conflicts_with = "config")]
+    pub(super) interval: Duration,
+    /// Refs whose commits get a plan check, with --source; may be repeated
+    #[arg(long, value_name = "GLOB", default_values = ["refs/pull/*/head", "refs/heads/pr/*"], conflicts_with = "config")]
+    pub(super) candidates: Vec<String>,
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
+}
 
 /// The picture is drawn no more often.
 const FRAME: Duration = Duration::from_millis(100);
@@ -23,24 +54,36 @@ const LEAVE: Duration = Duration::from_secs(2);
 
 /// Runs until SIGTERM or SIGINT.
 pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    let following = following(args, environment)?;
+    let config = sync_config(args, environment)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let exit = runtime.block_on(follow(following, &args.cluster, ui));
+    let exit = runtime.block_on(follow(config, &args.cluster, ui));
     // A repository that does not answer must not hold the end up.
     runtime.shutdown_timeout(LEAVE);
     exit
 }
 
-fn following(args: &RunArgs, environment: &Environment) -> anyhow::Result<Following> {
-    let mut following = match &args.config {
-        Some(file) => Following::file(file, environment)?,
+/// A duration that does not keep a processor busy with looking.
+fn interval(text: &str) -> Result<Duration, String> {
+    let least = Duration::from_millis(100);
+    duration(text).and_then(|interval| {
+        if interval < least {
+            Err("the minimum is 100ms".to_owned())
+        } else {
+            Ok(interval)
+        }
+    })
+}
+
+fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<SyncConfig> {
+    let mut config = match &args.config {
+        Some(file) => SyncConfig::file(file, environment)?,
         None => {
             let url = args.source.as_deref().unwrap_or_default();
-            let source = Following::source(url, args.branch.clone(), environment);
-            Following {
+            let source = SyncConfig::source(url, args.branch.clone(), environment);
+            SyncConfig {
                 path: args.path.clone(),
                 interval: args.interval,
                 candidates: args.candidates.clone(),
@@ -51,55 +94,55 @@ fn following(args: &RunArgs, environment: &Environment) -> anyhow::Result<Follow
     for dir in &args.overlays {
         anyhow::ensure!(
             dir.is_dir(),
-            "--overlays {}: there is no such directory",
+            "--overlays {}: no such directory",
             dir.display()
         );
     }
-    following.local_overlays.clone_from(&args.overlays);
-    Ok(following)
+    config.local_overlays.clone_from(&args.overlays);
+    Ok(config)
 }
 
-async fn follow(following: Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Exit> {
+async fn follow(config: SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Exit> {
     let stop = CancellationToken::new();
     tokio::spawn(signalled(stop.clone()));
     let cluster = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(Exit::Fine),
-        cluster = open(&following, args, ui) => cluster?,
+        cluster = open(&config, args, ui) => cluster?,
     };
     let (sender, view) = watch::channel(View::default());
     let time = match &cluster {
         Cluster::Real(_) => String::new(),
         Cluster::Simulated(_) => format!(
-            "; time in the simulated cluster passes {} times faster",
+            "; the simulated cluster runs {} times faster than real time",
             args.speed
         ),
     };
-    ui.say(&format!(
+    ui.message(&format!(
         "fleet {}: following {}{time}",
-        following.fleet, following.url
+        config.fleet, config.url
     ));
     let shown = show(view, ui);
-    let daemon = daemon::run(following, cluster.engine(), sender, stop);
+    let daemon = daemon::run(config, cluster.engine(), sender, stop);
     // The view ends with the daemon.
     let (ended, ()) = tokio::join!(daemon, shown);
     ended?;
-    ui.say("stopped");
+    ui.message("stopped");
     Ok(Exit::Fine)
 }
 
 /// The cluster that the fleet is applied to. A simulated one takes the place of any.
-async fn open(following: &Following, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Cluster> {
-    let cluster = Cluster::open(args, following.settle).await?;
-    let (Cluster::Real(target), Some(secret)) = (&cluster, &following.kubeconfig_secret) else {
+async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Cluster> {
+    let cluster = Cluster::open(args, config.settle).await?;
+    let (Cluster::Real(target), Some(secret)) = (&cluster, &config.kubeconfig_secret) else {
         return Ok(cluster);
     };
-    let namespace = &following.namespace;
-    ui.say(&format!(
-        "fleet {}: its cluster is the one in Secret/{namespace}/{secret}",
-        following.fleet
+    let namespace = &config.namespace;
+    ui.message(&format!(
+        "fleet {}: using the cluster of Secret/{namespace}/{secret}",
+        config.fleet
     ));
-    let waits = |error: &Error| ui.error(&format!("{error}; trying again"));
+    let waits = |error: &Error| ui.error(&format!("{error}; retrying"));
     let client = connect_by_secret(&target.client, namespace, secret, waits).await?;
     Ok(Cluster::Real(Target {
         client,
@@ -127,15 +170,15 @@ async fn signalled(stop: CancellationToken) {
 /// Shows the view until its sender is gone.
 async fn show(view: watch::Receiver<View>, ui: &Ui) {
     let mut live = Live::default();
-    let mut told = BTreeMap::new();
+    let mut shown = BTreeMap::new();
     let mut error = None;
     let draw = |view: View| {
-        told.retain(|key, _| view.checks.contains_key(key));
+        shown.retain(|key, _| view.checks.contains_key(key));
         for (key, check) in &view.checks {
-            if told.insert(key.clone(), check.state) != Some(check.state) {
+            if shown.insert(key.clone(), check.state) != Some(check.state) {
                 live.finish(ui, &view.title, &view.clusters);
                 let revision = &check.revision[..check.revision.len().min(10)];
-                ui.say(&format!(
+                ui.message(&format!(
                     "{} on {revision}: {:?}, {}",
                     check.context, check.state, check.title
                 ));
@@ -166,6 +209,11 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+
+    #[test]
+    fn an_interval_keeps_no_processor_busy() {
+        assert!(interval("0s").is_err() && interval("100ms").is_ok());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn what_changes_all_the_time_is_drawn_ten_times_a_second() {

@@ -2,15 +2,29 @@
 
 use std::fmt::Write as _;
 
+use clap::Args;
 use serde_json::{Value as Json, json};
 
-use super::Exit;
-use super::args::{DataFormat, StatusArgs};
-use super::standing::{Look, word, wrapped};
+use super::args::DataFormat;
+use super::cluster::AccessArgs;
+use super::cluster_status::{ClusterStatus, word, wrapped};
+use super::exit::Exit;
 use super::ui::Ui;
 use crate::plan::standing::{Chain, ClusterView, FleetView, Phase, Stray};
 use crate::plan::{ApplySet, Parent};
 use crate::settings::Environment;
+
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    /// Show only this fleet
+    #[arg(long, value_name = "NAME")]
+    pub(super) fleet: Option<String>,
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
 
 /// How many causes are listed for objects that belong to no cluster.
 const STRAYS: usize = 20;
@@ -30,16 +44,16 @@ const COUNTED: [Phase; 8] = [
 
 /// Exit 1 when something failed so that waiting is in vain.
 pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    let look = Look::take(&args.access, args.fleet.as_deref(), environment)?;
-    let fleets: Vec<(&ApplySet, &Parent, FleetView)> = look
+    let status = ClusterStatus::read(&args.access, args.fleet.as_deref(), environment)?;
+    let fleets: Vec<(&ApplySet, &Parent, FleetView)> = status
         .survey
         .fleets
         .iter()
-        .map(|(set, parent)| (set, parent, look.scene.fleet(set, parent)))
+        .map(|(set, parent)| (set, parent, status.scene.fleet(set, parent)))
         .collect();
     ui.data(&match args.format {
-        DataFormat::Text => text(&look, &fleets),
-        DataFormat::Json => format!("{:#}\n", report(&look, &fleets)),
+        DataFormat::Text => text(&status, &fleets),
+        DataFormat::Json => format!("{:#}\n", report(&status, &fleets)),
     })?;
     let failed = |view: &FleetView| view.count(Phase::Failed) > 0;
     Ok(Exit::failed_if(
@@ -47,7 +61,7 @@ pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyh
     ))
 }
 
-fn text(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> String {
+fn text(status: &ClusterStatus, fleets: &[(&ApplySet, &Parent, FleetView)]) -> String {
     let mut out = String::new();
     for (set, parent, view) in fleets {
         let _ = writeln!(out, "fleet {}", set.fleet());
@@ -58,25 +72,25 @@ fn text(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> String {
         let _ = writeln!(out, "  objects   {}", counts(view));
         out.push_str(&missing(parent, view));
         out.push('\n');
-        let width = |cluster: &ClusterView| name(look, cluster).len();
+        let width = |cluster: &ClusterView| name(status, cluster).len();
         let width = view.clusters.iter().map(width).max().unwrap_or_default();
         for cluster in &view.clusters {
-            out.push_str(&cluster_text(look, cluster, width));
+            out.push_str(&cluster_text(status, cluster, width));
         }
         let ready = |cluster: &ClusterView| cluster.phase == Phase::Ready;
         if view.clusters.last().is_some_and(ready) {
             out.push('\n');
         }
-        out.push_str(&strays_text(look, view));
+        out.push_str(&strays_text(status, view));
     }
-    for unseen in look.unseen() {
-        out.push_str(&wrapped("not seen: ", &unseen));
+    for unreadable in status.unreadable() {
+        out.push_str(&wrapped("not seen: ", &unreadable));
     }
     let worst = fleets.iter().filter_map(|(.., view)| view.clusters.first());
     let worst = worst.max_by_key(|cluster| cluster.phase);
     if let Some(cluster) = worst.filter(|cluster| cluster.phase != Phase::Ready) {
-        let id = look.scene.id(cluster.root);
-        let _ = writeln!(out, "the whole way: capstan why {id}");
+        let id = status.scene.id(cluster.root);
+        let _ = writeln!(out, "the full chain: capstan why {id}");
     }
     out
 }
@@ -128,24 +142,24 @@ fn missing(parent: &Parent, view: &FleetView) -> String {
         _ => wrapped(
             "  missing   ",
             &format!(
-                "{missing} of {wanted} objects are not there, or not its own; the commit's check, or `apply`, says why"
+                "{missing} of {wanted} objects are missing or belong to somebody else; the commit's check or `apply` says why"
             ),
         ),
     }
 }
 
-fn name(look: &Look, cluster: &ClusterView) -> String {
-    let id = look.scene.id(cluster.root);
+fn name(status: &ClusterStatus, cluster: &ClusterView) -> String {
+    let id = status.scene.id(cluster.root);
     format!("{}/{}", id.namespace, id.name)
 }
 
-fn cluster_text(look: &Look, cluster: &ClusterView, width: usize) -> String {
+fn cluster_text(status: &ClusterStatus, cluster: &ClusterView, width: usize) -> String {
     let mut out = String::new();
-    let age = look.age(cluster.root);
+    let age = status.age(cluster.root);
     let line = format!(
         "  {:<11} {:<width$}  {}/{} ready  {}",
         word(cluster.phase),
-        name(look, cluster),
+        name(status, cluster),
         cluster.ready,
         cluster.total,
         if cluster.phase == Phase::Ready {
@@ -156,22 +170,22 @@ fn cluster_text(look: &Look, cluster: &ClusterView, width: usize) -> String {
     );
     let _ = writeln!(out, "{}", line.trim_end());
     if let Some(chain) = &cluster.chain {
-        out.push_str(&chain_text(look, chain, "    "));
+        out.push_str(&chain_text(status, chain, "    "));
         out.push('\n');
     }
     out
 }
 
-/// What blocks, what it says, what helps.
-fn chain_text(look: &Look, chain: &Chain, indent: &str) -> String {
+/// What blocks, its message, and what helps.
+fn chain_text(status: &ClusterStatus, chain: &Chain, indent: &str) -> String {
     let mut out = String::new();
     let at = chain.blocker();
-    let standing = look.scene.standing(at);
-    let state = format!("{} {}", word(standing.phase), look.age(at));
-    let id = look.scene.id(at);
+    let standing = status.scene.standing(at);
+    let state = format!("{} {}", word(standing.phase), status.age(at));
+    let id = status.scene.id(at);
     let _ = writeln!(out, "{indent}{id}: {}", state.trim_end());
-    out.push_str(&words_text(look, at, &format!("{indent}  ")));
-    let same = |at: &&usize| look.scene.standing(**at).phase == standing.phase;
+    out.push_str(&words_text(status, at, &format!("{indent}  ")));
+    let same = |at: &&usize| status.scene.standing(**at).phase == standing.phase;
     let same = chain.others.iter().filter(same).count();
     if same > 0 {
         let state = word(standing.phase).to_lowercase();
@@ -180,29 +194,29 @@ fn chain_text(look: &Look, chain: &Chain, indent: &str) -> String {
     out
 }
 
-/// What an object says, and what helps.
-fn words_text(look: &Look, at: usize, indent: &str) -> String {
-    let mut out = wrapped(indent, &look.scene.standing(at).words());
-    let help = look.scene.help(at, look.now);
+/// An object's message, and what helps.
+fn words_text(status: &ClusterStatus, at: usize, indent: &str) -> String {
+    let mut out = wrapped(indent, &status.scene.standing(at).words());
+    let help = status.scene.help(at, status.now);
     if !help.is_empty() {
         out.push_str(&wrapped(&format!("{indent}help: "), &help));
     }
     out
 }
 
-fn strays_text(look: &Look, view: &FleetView) -> String {
+fn strays_text(status: &ClusterStatus, view: &FleetView) -> String {
     let mut out = String::new();
     for stray in view.strays.iter().take(STRAYS) {
         let Stray { blocker, objects } = stray;
-        let phase = word(look.scene.standing(*blocker).phase);
-        let id = look.scene.id(*blocker);
-        let line = format!("  {phase:<11} {id}  {}", look.age(*blocker));
+        let phase = word(status.scene.standing(*blocker).phase);
+        let id = status.scene.id(*blocker);
+        let line = format!("  {phase:<11} {id}  {}", status.age(*blocker));
         let _ = writeln!(out, "{}", line.trim_end());
-        out.push_str(&words_text(look, *blocker, "    "));
+        out.push_str(&words_text(status, *blocker, "    "));
         let waiting: Vec<String> = objects
             .iter()
             .filter(|at| *at != blocker)
-            .map(|at| look.scene.id(*at).to_string())
+            .map(|at| status.scene.id(*at).to_string())
             .collect();
         if !waiting.is_empty() {
             let more = waiting.len().saturating_sub(NAMED);
@@ -219,22 +233,22 @@ fn strays_text(look: &Look, view: &FleetView) -> String {
         let _ = writeln!(out, "  and {} more", view.strays.len() - STRAYS);
     }
     if !out.is_empty() {
-        out.insert_str(0, "  of no cluster:\n");
+        out.insert_str(0, "  in no cluster:\n");
         out.push('\n');
     }
     out
 }
 
-fn report(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> Json {
+fn report(status: &ClusterStatus, fleets: &[(&ApplySet, &Parent, FleetView)]) -> Json {
     let fleet = |(set, parent, view): &(&ApplySet, &Parent, FleetView)| {
         let clusters = view
             .clusters
             .iter()
-            .map(|cluster| cluster_json(look, cluster));
+            .map(|cluster| cluster_json(status, cluster));
         let strays = view.strays.iter().map(|stray| {
-            let objects = stray.objects.iter().map(|at| look.link(*at));
+            let objects = stray.objects.iter().map(|at| status.link(*at));
             let objects: Vec<Json> = objects.collect();
-            json!({"blocker": look.blocker(stray.blocker), "objects": objects})
+            json!({"blocker": status.blocker(stray.blocker), "objects": objects})
         });
         let phases = view.counts.iter();
         let phases: serde_json::Map<String, Json> = phases
@@ -254,17 +268,17 @@ fn report(look: &Look, fleets: &[(&ApplySet, &Parent, FleetView)]) -> Json {
     json!({
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Status",
-        "at": look.now.to_string(),
+        "at": status.now.to_string(),
         "ready": fleets.iter().all(|(.., view)| view.is_ready()),
         "fleets": fleets.iter().map(fleet).collect::<Vec<_>>(),
-        "notSeen": look.unseen(),
+        "notSeen": status.unreadable(),
     })
 }
 
-fn cluster_json(look: &Look, cluster: &ClusterView) -> Json {
-    let blocker = |chain: &Chain| look.blocker(chain.blocker());
+fn cluster_json(status: &ClusterStatus, cluster: &ClusterView) -> Json {
+    let blocker = |chain: &Chain| status.blocker(chain.blocker());
     json!({
-        "object": look.scene.id(cluster.root).to_string(),
+        "object": status.scene.id(cluster.root).to_string(),
         "state": cluster.phase.word(),
         "ready": cluster.ready,
         "total": cluster.total,

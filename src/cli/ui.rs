@@ -28,7 +28,7 @@ pub(super) fn plain_lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// How we speak to whoever started the program.
+/// Output for the person who started the program.
 pub(super) struct Ui {
     /// Whether stderr takes colour.
     colour: bool,
@@ -75,7 +75,7 @@ impl Ui {
     }
 
     /// Whether findings may be coloured on stderr.
-    pub(super) fn colours_talk(&self) -> bool {
+    pub(super) fn colours_messages(&self) -> bool {
         self.colour
     }
 
@@ -96,12 +96,12 @@ impl Ui {
     }
 
     /// Says something, which others may have written: it steers no terminal.
-    pub(super) fn say(&self, text: &str) {
-        self.say_coloured(&plain_lines(text));
+    pub(super) fn message(&self, text: &str) {
+        self.coloured_message(&plain_lines(text));
     }
 
     /// Says something that is plain but for colours of ours.
-    pub(super) fn say_coloured(&self, text: &str) {
+    pub(super) fn coloured_message(&self, text: &str) {
         let _ = writeln!(io::stderr(), "{text}");
     }
 
@@ -112,13 +112,13 @@ impl Ui {
         } else {
             "error"
         };
-        self.say_coloured(&format!("{mark}: {}", plain_lines(text)));
+        self.coloured_message(&format!("{mark}: {}", plain_lines(text)));
     }
 
     /// Says a heading.
     pub(super) fn heading(&self, text: &str) {
         let text = plain(text);
-        self.say_coloured(&match self.colour {
+        self.coloured_message(&match self.colour {
             true => format!("\n\u{1b}[1m{text}\u{1b}[0m"),
             false => format!("\n{text}"),
         });

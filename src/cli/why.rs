@@ -2,96 +2,113 @@
 
 use std::fmt::Write as _;
 
+use clap::Args;
 use serde_json::{Value as Json, json};
 
-use super::Exit;
-use super::args::{DataFormat, WhyArgs};
-use super::standing::{Look, word, wrapped};
+use super::args::DataFormat;
+use super::cluster::AccessArgs;
+use super::cluster_status::{ClusterStatus, word, wrapped};
+use super::exit::Exit;
+use super::object_name::ObjectName;
 use super::ui::Ui;
-use super::wanted::Wanted;
 use crate::plan::standing::{Chain, Phase};
 use crate::settings::Environment;
+
+#[derive(Debug, Args)]
+pub(super) struct WhyArgs {
+    /// An object, as Kind/namespace/name; the namespace may be omitted if the name is unique
+    pub(super) object: String,
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
 
 /// How many more blockers are listed.
 const OTHERS: usize = 10;
 
 /// Exit 1 when what blocks it failed so that waiting is in vain.
 pub(super) fn run(args: &WhyArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    let wanted = Wanted::read(&args.object)?;
-    let look = Look::take(&args.access, None, environment)?;
-    let ids: Vec<_> = look.scene.ids().collect();
-    let at = wanted.find(&ids, "no fleet of this cluster")?;
-    let chain = look.scene.blocked(at);
+    let name = ObjectName::read(&args.object)?;
+    let status = ClusterStatus::read(&args.access, None, environment)?;
+    let ids: Vec<_> = status.scene.ids().collect();
+    let at = name.find(&ids, "no fleet of this cluster")?;
+    let chain = status.scene.blocked(at);
     ui.data(&match args.format {
-        DataFormat::Text => text(&look, at, chain.as_ref()),
-        DataFormat::Json => format!("{:#}\n", report(&look, at, chain.as_ref())),
+        DataFormat::Text => text(&status, at, chain.as_ref()),
+        DataFormat::Json => format!("{:#}\n", report(&status, at, chain.as_ref())),
     })?;
-    let phase = chain.map(|chain| look.scene.standing(chain.blocker()).phase);
+    let phase = chain.map(|chain| status.scene.standing(chain.blocker()).phase);
     Ok(Exit::failed_if(phase == Some(Phase::Failed)))
 }
 
-fn text(look: &Look, at: usize, chain: Option<&Chain>) -> String {
+fn text(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> String {
     let mut out = String::new();
-    let id = look.scene.id(at);
+    let id = status.scene.id(at);
     let Some(chain) = chain else {
         let _ = writeln!(out, "{id} is ready");
         return out;
     };
-    let standing = look.scene.standing(at);
-    let state = format!("{} {}", word(standing.phase), look.age(at));
+    let standing = status.scene.standing(at);
+    let state = format!("{} {}", word(standing.phase), status.age(at));
     let _ = writeln!(out, "{id}: {}", state.trim_end());
     out.push_str(&wrapped("  ", &standing.words()));
     if chain.way.len() > 1 {
         let _ = writeln!(out, "\nwaits for");
-        out.push_str(&lines(look, &chain.way));
+        out.push_str(&lines(status, &chain.way));
     }
     let blocker = chain.blocker();
-    let cause = look.scene.standing(blocker);
-    let _ = writeln!(out, "\nblocked by {}", look.scene.id(blocker));
+    let cause = status.scene.standing(blocker);
+    let _ = writeln!(out, "\nblocked by {}", status.scene.id(blocker));
     if let Some(since) = cause.since {
-        let _ = writeln!(out, "  since      {since}, {}", look.age(blocker));
+        let _ = writeln!(out, "  since      {since}, {}", status.age(blocker));
     }
     if !cause.condition.is_empty() {
         let _ = writeln!(out, "  condition  {}", cause.condition);
     }
-    out.push_str(&wrapped("  says       ", &cause.words()));
-    let help = look.scene.help(blocker, look.now);
+    out.push_str(&wrapped("  message    ", &cause.words()));
+    let help = status.scene.help(blocker, status.now);
     if !help.is_empty() {
         out.push_str(&wrapped("  help       ", &help));
     }
     if !chain.others.is_empty() {
         let _ = writeln!(out, "\nand by {} more", chain.others.len());
         let shown = chain.others.len().min(OTHERS);
-        out.push_str(&lines(look, &chain.others[..shown]));
+        out.push_str(&lines(status, &chain.others[..shown]));
     }
-    for unseen in look.unseen() {
-        let _ = write!(out, "\n{}", wrapped("not seen: ", &unseen));
+    for unreadable in status.unreadable() {
+        let _ = write!(out, "\n{}", wrapped("not seen: ", &unreadable));
     }
     out
 }
 
 /// One line for each object.
-fn lines(look: &Look, objects: &[usize]) -> String {
+fn lines(status: &ClusterStatus, objects: &[usize]) -> String {
     let line = |at: &usize| {
-        let phase = word(look.scene.standing(*at).phase);
-        let line = format!("  {phase:<11} {}  {}", look.scene.id(*at), look.age(*at));
+        let phase = word(status.scene.standing(*at).phase);
+        let line = format!(
+            "  {phase:<11} {}  {}",
+            status.scene.id(*at),
+            status.age(*at)
+        );
         format!("{}\n", line.trim_end())
     };
     objects.iter().map(line).collect()
 }
 
-fn report(look: &Look, at: usize, chain: Option<&Chain>) -> Json {
+fn report(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> Json {
     let links =
-        |objects: &[usize]| -> Vec<Json> { objects.iter().map(|at| look.link(*at)).collect() };
+        |objects: &[usize]| -> Vec<Json> { objects.iter().map(|at| status.link(*at)).collect() };
     json!({
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Why",
-        "at": look.now.to_string(),
-        "object": look.scene.id(at).to_string(),
+        "at": status.now.to_string(),
+        "object": status.scene.id(at).to_string(),
         "ready": chain.is_none(),
         "chain": chain.map_or_else(Vec::new, |chain| links(&chain.way)),
-        "blocker": chain.map_or(Json::Null, |chain| look.blocker(chain.blocker())),
+        "blocker": chain.map_or(Json::Null, |chain| status.blocker(chain.blocker())),
         "otherBlockers": chain.map_or_else(Vec::new, |chain| links(&chain.others)),
-        "notSeen": look.unseen(),
+        "notSeen": status.unreadable(),
     })
 }

@@ -1,10 +1,10 @@
 //! Warnings that somebody allows with a comment: `# capstan:allow N08, C14 reason`.
 //!
 //! In: the files of the trees, and what was found in them. Out: the findings without the warnings that
-//! are allowed, those with their reasons, and Y20 to Y23 for remarks that cannot be read, that name no
+//! are allowed, those with their reasons, and Y20 to Y23 for suppressions that cannot be read, that name no
 //! rule, an error, or nothing that is there. It does not know the rules.
 //!
-//! A remark is for the line that it ends. One that stands alone is for the next line that is no comment.
+//! A suppression is for the line that it ends. One that stands alone is for the next line that is no comment.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::rules::book;
 use crate::yaml::{self, Comment};
 use kube_schema::nearest;
 
-/// What every remark begins with.
+/// What every suppression begins with.
 const MARK: &str = "capstan:";
 const ALLOW: &str = "capstan:allow";
 const FORM: &str = "write `# capstan:allow N08 reason`, several rules between commas";
 
-/// How many findings about remarks one file gets.
+/// How many findings about suppressions one file gets.
 const MAX_FINDINGS: usize = 100;
 
 /// A warning that a comment allows.
@@ -33,10 +33,10 @@ pub struct Allowed {
     pub by: Span,
 }
 
-/// The remarks of all files.
+/// The suppressions of all files.
 #[derive(Debug, Default)]
-pub(super) struct Remarks {
-    remarks: Vec<Remark>,
+pub(super) struct Suppressions {
+    suppressions: Vec<Suppression>,
     /// Those for each line, by their places in the list.
     lines: HashMap<(Arc<str>, u32), Vec<usize>>,
     findings: Vec<Finding>,
@@ -46,7 +46,7 @@ pub(super) struct Remarks {
 
 /// One rule that is allowed on one line.
 #[derive(Debug)]
-struct Remark {
+struct Suppression {
     id: &'static str,
     line: u32,
     reason: String,
@@ -54,7 +54,7 @@ struct Remark {
     met: Met,
 }
 
-/// The best that a remark came across; what stands first is best.
+/// The best that a suppression came across; what stands first is best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Met {
     Warning,
@@ -63,8 +63,8 @@ enum Met {
     Nothing,
 }
 
-impl Remarks {
-    /// Reads the remarks of a file. JSON has no comments.
+impl Suppressions {
+    /// Reads the suppressions of a file. JSON has no comments.
     pub(super) fn read(&mut self, path: &Arc<str>, text: &[u8]) {
         let has_mark = || text.windows(MARK.len()).any(|part| part == MARK.as_bytes());
         if path.ends_with(".json") || !has_mark() {
@@ -73,7 +73,7 @@ impl Remarks {
         let comments = yaml::comments(path, text);
         let meant = lines_meant(&comments);
         for (comment, line) in comments.iter().zip(meant) {
-            if let Some(said) = remark(&comment.text) {
+            if let Some(said) = suppression(&comment.text) {
                 self.add(comment, said, line);
             }
         }
@@ -92,8 +92,8 @@ impl Remarks {
             };
             let place = (Arc::clone(&comment.span.path), line);
             let here = self.lines.entry(place).or_default();
-            here.push(self.remarks.len());
-            self.remarks.push(Remark {
+            here.push(self.suppressions.len());
+            self.suppressions.push(Suppression {
                 id,
                 line,
                 reason: reason.to_owned(),
@@ -103,7 +103,7 @@ impl Remarks {
         }
     }
 
-    /// Takes what is allowed out of the findings, and adds what is wrong with the remarks.
+    /// Takes what is allowed out of the findings, and adds what is wrong with the suppressions.
     pub(super) fn settle(mut self, findings: Vec<Finding>) -> (Vec<Finding>, Vec<Allowed>) {
         let mut allowed = Vec::new();
         let mut told = Vec::with_capacity(findings.len());
@@ -121,15 +121,15 @@ impl Remarks {
         let whole = told
             .iter()
             .all(|finding| finding.severity != Severity::Error);
-        let judged = self.remarks.iter();
-        let judged = judged.filter(|remark| whole || remark.met != Met::Nothing);
-        let useless: Vec<Finding> = judged.filter_map(Remark::useless).collect();
+        let judged = self.suppressions.iter();
+        let judged = judged.filter(|suppression| whole || suppression.met != Met::Nothing);
+        let useless: Vec<Finding> = judged.filter_map(Suppression::useless).collect();
         useless.into_iter().for_each(|finding| self.report(finding));
         told.append(&mut self.findings);
         (told, allowed)
     }
 
-    /// The reason and the place of the remark that allows a finding.
+    /// The reason and the place of the suppression that allows a finding.
     fn meet(&mut self, finding: &Finding) -> Option<(String, Span)> {
         let span = finding.span.as_ref().filter(|_| !self.lines.is_empty())?;
         let here = self.lines.get(&(Arc::clone(&span.path), span.start.line))?;
@@ -140,10 +140,10 @@ impl Remarks {
         };
         let mut allows = None;
         for at in here {
-            let remark = &mut self.remarks[*at];
-            if remark.id == finding.id {
-                remark.met = remark.met.min(met);
-                allows = allows.or(Some((remark.reason.clone(), remark.span.clone())));
+            let suppression = &mut self.suppressions[*at];
+            if suppression.id == finding.id {
+                suppression.met = suppression.met.min(met);
+                allows = allows.or(Some((suppression.reason.clone(), suppression.span.clone())));
             }
         }
         allows.filter(|_| met == Met::Warning)
@@ -174,7 +174,7 @@ impl Remarks {
     }
 }
 
-/// The line that each comment is for, were it a remark.
+/// The line that each comment is for, were it a suppression.
 fn lines_meant(comments: &[Comment]) -> Vec<u32> {
     let mut below: Option<(u32, u32)> = None;
     let mut meant = Vec::with_capacity(comments.len());
@@ -193,7 +193,7 @@ fn lines_meant(comments: &[Comment]) -> Vec<u32> {
     meant
 }
 
-impl Remark {
+impl Suppression {
     /// Why it is of no use, if it is not.
     fn useless(&self) -> Option<Finding> {
         let (id, line) = (self.id, self.line);
@@ -224,8 +224,8 @@ impl Remark {
     }
 }
 
-/// The remark in a comment, without a comment of its own behind it.
-fn remark(comment: &str) -> Option<&str> {
+/// The suppression in a comment, without a comment of its own behind it.
+fn suppression(comment: &str) -> Option<&str> {
     let mut parts = comment.split(" # ").map(str::trim);
     parts.find(|part| {
         let word = part.strip_prefix(MARK);
@@ -233,7 +233,7 @@ fn remark(comment: &str) -> Option<&str> {
     })
 }
 
-/// Whether what follows `capstan:` and a blank was meant to be a remark, and is no prose.
+/// Whether what follows `capstan:` and a blank was meant to be a suppression, and is no prose.
 fn names_a_rule(said: &str) -> bool {
     let mut words = said.split_whitespace();
     let allows = words.next() == ALLOW.strip_prefix(MARK);
@@ -241,7 +241,7 @@ fn names_a_rule(said: &str) -> bool {
     allows && first.is_some_and(|id| book::find(id).is_some())
 }
 
-/// The rules that a remark names, and the reason; or what is wrong with it.
+/// The rules that a suppression names, and the reason; or what is wrong with it.
 fn parts(said: &str) -> Result<(Vec<&str>, &str), String> {
     let (word, mut rest) = said.split_once(char::is_whitespace).unwrap_or((said, ""));
     if word == MARK {
@@ -280,8 +280,8 @@ mod tests {
     /// What comes of `line id` warnings, or errors with a `!`, in a file: what is told, what is allowed.
     fn settled(text: &str, found: &[(u32, &'static str)]) -> (Vec<String>, Vec<String>) {
         let path: Arc<str> = Arc::from("a.yaml");
-        let mut remarks = Remarks::default();
-        remarks.read(&path, text.as_bytes());
+        let mut suppressions = Suppressions::default();
+        suppressions.read(&path, text.as_bytes());
         let finding = |(line, id): &(u32, &'static str)| {
             let finding = match id.strip_suffix('!') {
                 Some(id) => Finding::error(id, "bad"),
@@ -289,7 +289,7 @@ mod tests {
             };
             finding.at(&Span::new(&path, *line, 1, 1))
         };
-        let (told, allowed) = remarks.settle(found.iter().map(finding).collect());
+        let (told, allowed) = suppressions.settle(found.iter().map(finding).collect());
         let line = |finding: &Finding| finding.span.as_ref().map_or(0, |span| span.start.line);
         let tell = |one: &Finding| format!("{} {} {}", line(one), one.id, one.message);
         let allow =

@@ -20,12 +20,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 pub use allow::Allowed;
-use allow::Remarks;
+use allow::Suppressions;
 use enforced::Enforced;
-use once::Papers;
+use once::DocumentIndex;
 pub(crate) use once::without_numbers;
 
-use crate::api::fleet::Terms;
+use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::{self, CAPSTAN};
 use crate::api::overlay::Overlay;
 use crate::api::{cluster_definition, embedded};
@@ -78,15 +78,15 @@ impl Compiled {
 /// Compiles the fleet in `tree` with its own overlays and those of `overlays`. Nothing is limited.
 #[must_use]
 pub fn compile(tree: &Tree, overlays: &[Tree]) -> Compiled {
-    compile_by(&Terms::default(), tree, overlays)
+    compile_by(&FleetPolicy::default(), tree, overlays)
 }
 
 /// The same, by what the Fleet document says of tenants and rules.
 #[must_use]
-pub fn compile_by(terms: &Terms, tree: &Tree, overlays: &[Tree]) -> Compiled {
+pub fn compile_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Compiled {
     let mut documents = Documents::of(tree, overlays);
-    documents.findings.extend(tenancy::files(terms, tree));
-    documents.compile(terms, tree)
+    documents.findings.extend(tenancy::files(policy, tree));
+    documents.compile(policy, tree)
 }
 
 /// The definitions with their overlays merged, in order, sound or not.
@@ -105,8 +105,8 @@ struct Documents {
     overlays: Vec<Overlay>,
     raw: Vec<Object>,
     findings: Vec<Finding>,
-    papers: Papers,
-    remarks: Remarks,
+    documents: DocumentIndex,
+    suppressions: Suppressions,
 }
 
 impl Documents {
@@ -159,7 +159,7 @@ impl Documents {
         let mut count = 0;
         for (path, text) in tree.files.iter().filter(|(path, text)| is_new(path, text)) {
             let (documents, findings) = yaml::read(path, text);
-            self.remarks.read(path, text);
+            self.suppressions.read(path, text);
             count += documents.len() + findings.len();
             self.findings.extend(findings);
             documents
@@ -177,7 +177,7 @@ impl Documents {
         };
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let is_overlay = (group, kind) == (CAPSTAN, "Overlay");
-        self.papers.note(document.span(), is_overlay);
+        self.documents.note(document.span(), is_overlay);
         match (group, kind) {
             (CAPSTAN, "ClusterDefinition") => self.definitions.push(document),
             (CAPSTAN, "Overlay") => {
@@ -245,7 +245,7 @@ impl Documents {
         lists
     }
 
-    fn compile(mut self, terms: &Terms, tree: &Tree) -> Compiled {
+    fn compile(mut self, policy: &FleetPolicy, tree: &Tree) -> Compiled {
         self.clear_namespaces();
         let enforced = Enforced::of(&self.overlays);
         let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys());
@@ -272,8 +272,8 @@ impl Documents {
         self.findings.extend(overlays.unused());
         objects.append(&mut encrypted);
         let objects = self.unique(objects);
-        self.findings.extend(rules::check(&objects, terms));
-        self.findings.extend(tenancy::objects(terms, &objects));
+        self.findings.extend(rules::check(&objects, policy));
+        self.findings.extend(tenancy::objects(policy, &objects));
         let (encrypted, objects): (Vec<_>, Vec<_>) =
             objects.into_iter().partition(rules::is_encrypted);
         let metadata = objects.iter().flat_map(metadata::findings);
@@ -281,10 +281,10 @@ impl Documents {
         let (graph, findings) = graph::build_beside(&objects, &encrypted);
         self.findings.extend(findings);
         self.findings
-            .extend(tenancy::overlays(terms, tree, overlays.reached()));
+            .extend(tenancy::overlays(policy, tree, overlays.reached()));
         sort(&mut self.findings);
-        let findings = once::told_once(self.findings, &self.papers, &objects);
-        let (mut findings, allowed) = self.remarks.settle(findings);
+        let findings = once::told_once(self.findings, &self.documents, &objects);
+        let (mut findings, allowed) = self.suppressions.settle(findings);
         sort(&mut findings);
         Compiled {
             objects,

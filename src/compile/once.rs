@@ -16,9 +16,9 @@ use crate::model::{Finding, Object, ObjectId, Position, Severity, Span};
 
 /// Where the documents of all files begin, and whether each is an overlay.
 #[derive(Debug, Default)]
-pub(super) struct Papers(BTreeMap<Span, bool>);
+pub(super) struct DocumentIndex(BTreeMap<Span, bool>);
 
-impl Papers {
+impl DocumentIndex {
     /// Notes a document.
     pub(super) fn note(&mut self, begins: &Span, is_overlay: bool) {
         self.0.insert(begins.clone(), is_overlay);
@@ -42,14 +42,14 @@ impl Papers {
 /// The findings, those of overlays grouped.
 pub(super) fn told_once(
     findings: Vec<Finding>,
-    papers: &Papers,
+    documents: &DocumentIndex,
     objects: &[Object],
 ) -> Vec<Finding> {
     // What is only good to know is told of the first who needs it, for all.
     let is_of_overlay = |finding: &Finding| {
         let span = finding.span.as_ref();
         let span = span.filter(|_| finding.severity != Severity::Info);
-        span.is_some_and(|span| papers.in_overlay(span))
+        span.is_some_and(|span| documents.in_overlay(span))
     };
     let ours: Vec<bool> = findings.iter().map(is_of_overlay).collect();
     if !ours.contains(&true) {
@@ -228,14 +228,14 @@ mod tests {
     /// What is said at one place of an overlay, each of a cluster, as `message: clusters`.
     fn once(said: &[(&str, &str)]) -> Vec<String> {
         let path = Arc::from("o.yaml");
-        let mut papers = Papers::default();
-        papers.note(&Span::new(&path, 1, 1, 4), true);
+        let mut documents = DocumentIndex::default();
+        documents.note(&Span::new(&path, 1, 1, 4), true);
         let finding = |(name, message): &(&str, &str)| {
             let id = ObjectId::new(CAPSTAN, "ClusterDefinition", "n", *name);
             let finding = Finding::error("X01", *message);
             finding.at(&Span::new(&path, 5, 3, 2)).of(&id)
         };
-        let told = told_once(said.iter().map(finding).collect(), &papers, &[]);
+        let told = told_once(said.iter().map(finding).collect(), &documents, &[]);
         let line =
             |finding: Finding| format!("{}: {}", finding.message, finding.clusters.join(" "));
         told.into_iter().map(line).collect()
@@ -272,8 +272,8 @@ mod tests {
     #[test]
     fn what_is_in_no_cluster_is_told_of_each_object() {
         let path = Arc::from("o.yaml");
-        let mut papers = Papers::default();
-        papers.note(&Span::new(&path, 1, 1, 4), true);
+        let mut documents = DocumentIndex::default();
+        documents.note(&Span::new(&path, 1, 1, 4), true);
         let finding = |(kind, name): (&str, &str)| {
             let id = ObjectId::new(CAPSTAN, kind, "n", name);
             let finding = Finding::error("O02", "there is nothing at `/x`");
@@ -288,7 +288,7 @@ mod tests {
             "ClusterDefinition",
         ];
         let findings = kinds.into_iter().zip(of).map(finding).collect();
-        let told = told_once(findings, &papers, &[]).into_iter();
+        let told = told_once(findings, &documents, &[]).into_iter();
         let told = told.map(|one| (one.object.map(|id| id.name), one.clusters.join(" ")));
         let expected = [("a", ""), ("b", ""), ("one", "n/one n/two")];
         let expected = expected.map(|(name, of)| (Some(name.to_owned()), of.to_owned()));
@@ -298,12 +298,12 @@ mod tests {
     #[test]
     fn a_document_that_is_no_overlay_is_left_alone() {
         let path = Arc::from("o.yaml");
-        let mut papers = Papers::default();
-        papers.note(&Span::new(&path, 1, 1, 4), true);
-        papers.note(&Span::new(&path, 9, 1, 4), false);
-        let at = |line| papers.in_overlay(&Span::new(&path, line, 1, 1));
+        let mut documents = DocumentIndex::default();
+        documents.note(&Span::new(&path, 1, 1, 4), true);
+        documents.note(&Span::new(&path, 9, 1, 4), false);
+        let at = |line| documents.in_overlay(&Span::new(&path, line, 1, 1));
         assert!(at(1) && at(8) && !at(9) && !at(99));
-        assert!(!papers.in_overlay(&Span::top(&Arc::from("p.yaml"))));
+        assert!(!documents.in_overlay(&Span::top(&Arc::from("p.yaml"))));
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::job::Planned;
 use crate::adapters::git::Refs;
 
 /// A commit to plan.
@@ -115,14 +114,15 @@ impl Candidates {
         self.entries.values().map(|entry| entry.commit.clone())
     }
 
-    /// A plan was made; `true` when it says something new about a ref that still leads there.
-    pub(super) fn planned(&mut self, planned: &Planned) -> bool {
+    /// A plan was made of these merged files (`None` if they could not be merged); `true` when it is a new
+    /// plan of a ref that still leads there.
+    pub(super) fn planned(&mut self, candidate: &Candidate, merged: Option<&String>) -> bool {
         self.busy = false;
-        match self.entries.get_mut(&planned.candidate.name) {
-            Some(entry) if entry.commit == planned.candidate.commit => {
-                let news = planned.merged.is_none() || entry.seen != planned.merged;
-                entry.seen.clone_from(&planned.merged);
-                news
+        match self.entries.get_mut(&candidate.name) {
+            Some(entry) if entry.commit == candidate.commit => {
+                let is_change = merged.is_none() || entry.seen.as_ref() != merged;
+                entry.seen = merged.cloned();
+                is_change
             }
             _ => false,
         }
@@ -137,7 +137,7 @@ fn set(globs: &[String]) -> GlobSet {
             Ok(glob) => {
                 builder.add(glob);
             }
-            Err(error) => tracing::warn!(%error, "a glob of refs was passed over"),
+            Err(error) => tracing::warn!(%error, "ignoring an invalid ref pattern"),
         }
     }
     builder.build().unwrap_or_else(|_| GlobSet::empty())
@@ -158,12 +158,8 @@ mod tests {
         vec!["refs/heads/pr/*".to_owned()]
     }
 
-    fn done(candidate: Candidate, merged: &str) -> Planned {
-        Planned {
-            candidate,
-            merged: Some(merged.to_owned()),
-            check: None,
-        }
+    fn done(candidates: &mut Candidates, candidate: &Candidate) -> bool {
+        candidates.planned(candidate, Some(&"m1".to_owned()))
     }
 
     #[test]
@@ -186,7 +182,7 @@ mod tests {
         let first = candidates.next().expect("one waits");
         assert_eq!(first.commit, "3");
         assert_eq!(candidates.next(), None, "one at a time");
-        assert!(candidates.planned(&done(first, "m1")));
+        assert!(done(&mut candidates, &first));
         assert_eq!(candidates.next().expect("the other").commit, "2");
     }
 
@@ -196,11 +192,11 @@ mod tests {
         candidates.update(&refs(&[]), "base");
         candidates.update(&refs(&[("refs/heads/pr/a", "1")]), "base");
         let first = candidates.next().expect("one waits");
-        candidates.planned(&done(first, "m1"));
+        done(&mut candidates, &first);
         candidates.update(&refs(&[("refs/heads/pr/a", "1")]), "base2");
         let again = candidates.next().expect("again");
         assert_eq!(again.seen.as_deref(), Some("m1"));
-        assert!(!candidates.planned(&done(again, "m1")));
+        assert!(!done(&mut candidates, &again));
     }
 
     #[test]
@@ -209,7 +205,7 @@ mod tests {
         candidates.update(&refs(&[]), "base");
         candidates.update(&refs(&[("refs/heads/pr/a", "1")]), "base");
         let first = candidates.next().expect("one waits");
-        candidates.planned(&done(first, "m1"));
+        done(&mut candidates, &first);
         candidates.update(&refs(&[("refs/heads/pr/a", "2")]), "2");
         assert_eq!(candidates.next(), None);
         assert_eq!(candidates.commits().count(), 0);
@@ -222,7 +218,7 @@ mod tests {
         candidates.update(&refs(&[("refs/heads/pr/a", "1")]), "base");
         let first = candidates.next().expect("one waits");
         candidates.update(&refs(&[("refs/heads/pr/a", "2")]), "base");
-        assert!(!candidates.planned(&done(first, "m1")));
+        assert!(!done(&mut candidates, &first));
         assert_eq!(candidates.next().expect("the new one").commit, "2");
     }
 }

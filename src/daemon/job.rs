@@ -1,22 +1,22 @@
 //! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
+use futures::FutureExt as _;
 
 use super::candidates::Candidate;
+use super::failure::Failure;
 use super::report;
-use crate::adapters::checks::{self, NOTES_REF};
-use crate::adapters::git::{Commit, Error, Merged, Mirror, NoteEdit, Pin, Ref, Refs, directory};
-use crate::api::fleet::Terms;
+use crate::adapters::git::{Error, Merged, Mirror, Ref, Refs, RetainedRef, directory};
+use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
-use crate::model::{Check, CheckState, ErrorClass, ObjectId, Tree};
+use crate::model::{AdapterError, Check, CheckSink, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
-use crate::settings::Following;
+use crate::settings::SyncConfig;
 
 /// How far back a good revision is looked for when the newest is broken.
 const LOOK_BACK: usize = 50;
@@ -24,38 +24,8 @@ const LOOK_BACK: usize = 50;
 /// How many commits are looked through for approvals.
 const MOST_APPROVING: usize = 10_000;
 
-/// A job that did not come to its end.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
-    #[error(transparent)]
-    Git(#[from] Error),
-    #[error("a bug in capstan: {0}; please report it")]
-    Panic(String),
-}
-
-impl Failure {
-    /// What `catch_unwind` caught.
-    pub(super) fn caught(panic: &(dyn Any + Send)) -> Self {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Self::Panic(text.unwrap_or("it panicked").to_owned())
-    }
-
-    pub(super) fn class(&self) -> ErrorClass {
-        match self {
-            Self::Git(error) => error.class(),
-            Self::Panic(_) => ErrorClass::Bug,
-        }
-    }
-
-    /// Whether the commit itself is at fault.
-    pub(super) fn is_of_the_commit(&self) -> bool {
-        matches!(self, Self::Git(Error::NoSuchPath { .. }))
-    }
-}
-
 /// Where the refs of the repository lead.
-pub(super) struct Looked {
+pub(super) struct RemoteRefs {
     pub(super) refs: Refs,
     /// The commit that is followed now.
     pub(super) head: String,
@@ -78,15 +48,15 @@ impl Prepared {
 
 /// The followed repository.
 pub(super) struct Source {
-    pub(super) mirror: Mirror,
+    pub(super) mirror: Arc<Mirror>,
     reference: Ref,
     pub(super) fleet: String,
     path: String,
     overlays: Vec<String>,
     local_overlays: Vec<PathBuf>,
-    terms: Terms,
+    policy: FleetPolicy,
     /// Revisions that must not be lost, and are not pinned yet.
-    unpinned: Mutex<BTreeMap<Pin, String>>,
+    unretained: Mutex<BTreeMap<RetainedRef, String>>,
     /// The revision that candidates are compared with, compiled, while one after the other is.
     base: Mutex<Option<(String, Arc<Compiled>)>>,
 }
@@ -101,7 +71,7 @@ pub(super) struct Examined {
     pub(super) fallback: Option<(String, Compiled)>,
     /// Revisions before it whose sync check an earlier daemon left pending, and its title, when
     /// nothing is applied.
-    pub(super) undecided: Vec<(String, String)>,
+    pub(super) left_pending: Vec<(String, String)>,
 }
 
 /// A candidate, judged.
@@ -109,7 +79,7 @@ pub(super) struct Planned {
     pub(super) candidate: Candidate,
     /// The ids of the merged files.
     pub(super) merged: Option<String>,
-    /// What to tell; `None` when the files are those already told about.
+    /// Its check; `None` when the merged files have not changed since the last one.
     pub(super) check: Option<Check>,
 }
 
@@ -121,7 +91,7 @@ impl Examined {
             title: String::new(),
             outcome: Err(failure),
             fallback: None,
-            undecided: Vec::new(),
+            left_pending: Vec::new(),
         }
     }
 }
@@ -138,40 +108,84 @@ impl Planned {
     }
 }
 
+/// Reads and compiles `revision`. The `first` time also looks back: for checks that an earlier daemon
+/// left pending, and, when `revision` is broken, for the newest good one before it.
+pub(super) async fn examine(
+    source: Arc<Source>,
+    sink: &dyn CheckSink,
+    revision: String,
+    first: bool,
+) -> Examined {
+    let (unread, context) = (revision.clone(), report::sync_context(&source.fleet));
+    let work = move || {
+        let earlier = first.then(|| source.earlier(&revision));
+        (source.examine(revision, first), earlier)
+    };
+    let (mut examined, earlier) = match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => return Examined::failed(unread, Failure::ended(error)),
+    };
+    if let Some(earlier) = earlier {
+        examined.left_pending = left_pending(sink, &earlier, &context).await;
+    }
+    examined
+}
+
+/// The revisions among `earlier` whose check is pending, and its title.
+async fn left_pending(
+    sink: &dyn CheckSink,
+    earlier: &[String],
+    context: &str,
+) -> Vec<(String, String)> {
+    let pending = AssertUnwindSafe(sink.pending(earlier, context)).catch_unwind();
+    let pending = pending.await.unwrap_or_else(|panic| {
+        let bug: AdapterError = Failure::caught(&*panic).into();
+        Err(bug)
+    });
+    let pending = pending.unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot read the checks that an earlier process left pending");
+        Vec::new()
+    });
+    let pending = pending.into_iter();
+    pending.map(|check| (check.revision, check.title)).collect()
+}
+
 impl Source {
-    pub(super) fn new(mirror: Mirror, following: &Following) -> Self {
+    pub(super) fn new(mirror: Arc<Mirror>, config: &SyncConfig) -> Self {
         Self {
             mirror,
-            reference: reference(following),
-            fleet: following.fleet.clone(),
-            path: following.path.clone(),
-            overlays: following.overlays.clone(),
-            local_overlays: following.local_overlays.clone(),
-            terms: following.terms.clone(),
-            unpinned: Mutex::default(),
+            reference: reference(config),
+            fleet: config.fleet.clone(),
+            path: config.path.clone(),
+            overlays: config.overlays.clone(),
+            local_overlays: config.local_overlays.clone(),
+            policy: config.policy.clone(),
+            unretained: Mutex::default(),
             base: Mutex::default(),
         }
     }
 
     /// Brings what is new. The repository may have let go of what is kept: it is pinned before.
-    pub(super) fn look(&self) -> Result<Looked, Error> {
-        for (pin, revision) in std::mem::take(&mut *self.unpinned()) {
-            if let Err(error) = self.mirror.pin(pin, &revision) {
-                tracing::warn!(%error, ?pin, revision, "it may be lost with a forced push");
+    pub(super) fn fetch(&self) -> Result<RemoteRefs, Error> {
+        for (retained, revision) in std::mem::take(&mut *self.unretained()) {
+            if let Err(error) = self.mirror.retain(retained, &revision) {
+                tracing::warn!(%error, ?retained, revision, "cannot retain this commit: a forced push may remove it");
             }
         }
         let refs = self.mirror.fetch()?;
         let head = self.head()?;
-        Ok(Looked { refs, head })
+        Ok(RemoteRefs { refs, head })
     }
 
     /// Keeps what later revisions are compared with, from the next look on. Nothing is waited for.
-    pub(super) fn keep(&self, pin: Pin, revision: &str) {
-        self.unpinned().insert(pin, revision.to_owned());
+    pub(super) fn retain(&self, retained: RetainedRef, revision: &str) {
+        self.unretained().insert(retained, revision.to_owned());
     }
 
-    fn unpinned(&self) -> MutexGuard<'_, BTreeMap<Pin, String>> {
-        self.unpinned.lock().unwrap_or_else(PoisonError::into_inner)
+    fn unretained(&self) -> MutexGuard<'_, BTreeMap<RetainedRef, String>> {
+        self.unretained
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The commit that is followed now. A bare repository whose default branch was never pushed to is
@@ -187,8 +201,8 @@ impl Source {
         })
     }
 
-    /// Reads and compiles `revision`. The `first` time also looks back: for what an earlier daemon left
-    /// undecided, and, when `revision` is broken, for the newest good one before it.
+    /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken, for
+    /// the newest good one before it.
     pub(super) fn examine(&self, revision: String, first: bool) -> Examined {
         let outcome = self.compile(&revision);
         let broken = outcome.as_ref().map_or(true, Compiled::has_errors);
@@ -196,11 +210,6 @@ impl Source {
             self.last_good(&revision)
         } else {
             None
-        };
-        let undecided = if first {
-            self.undecided(&revision)
-        } else {
-            Vec::new()
         };
         let title = self
             .mirror
@@ -213,8 +222,15 @@ impl Source {
             title,
             outcome,
             fallback,
-            undecided,
+            left_pending: Vec::new(),
         }
+    }
+
+    /// The commits that lead to `revision`, the newest first, without it.
+    fn earlier(&self, revision: &str) -> Vec<String> {
+        let log = self.mirror.log(None, revision, LOOK_BACK);
+        let ids = log.unwrap_or_default().into_iter().map(|commit| commit.id);
+        ids.filter(|id| id != revision).collect()
     }
 
     /// The clusters that may be deleted: what the trailers `Capstan-Approve: delete <namespace>/<name>`
@@ -228,10 +244,10 @@ impl Source {
         let trailers = self.mirror.trailers(from, revision, most, labels::APPROVE);
         if let (Ok(_), Some(applied)) = (&trailers, from) {
             // An earlier daemon may have had no time for it.
-            self.keep(Pin::Applied, applied);
+            self.retain(RetainedRef::Applied, applied);
         }
         let trailers = trailers.unwrap_or_else(|error| {
-            tracing::warn!(%error, "no approval can be read");
+            tracing::warn!(%error, "cannot read approvals");
             Vec::new()
         });
         let approved = trailers
@@ -240,32 +256,10 @@ impl Source {
         approved.map(|name| name.trim().to_owned()).collect()
     }
 
-    fn undecided(&self, revision: &str) -> Vec<(String, String)> {
-        let context = report::sync_context(&self.fleet);
-        let log = self
-            .mirror
-            .log(None, revision, LOOK_BACK)
-            .unwrap_or_default();
-        let pending = |commit: Commit| {
-            let note = self.mirror.note(NOTES_REF, &commit.id).ok().flatten()?;
-            let checks = checks::read(&note).into_iter();
-            let pending =
-                |check: &Check| check.context == context && check.state == CheckState::Pending;
-            Some((
-                commit.id,
-                checks.filter(pending).map(|check| check.title).next()?,
-            ))
-        };
-        log.into_iter()
-            .filter(|commit| commit.id != revision)
-            .filter_map(pending)
-            .collect()
-    }
-
     fn compile(&self, revision: &str) -> Result<Compiled, Error> {
         let tree = self.mirror.tree(revision, &self.path)?;
         let overlays = self.overlay_trees(revision)?;
-        Ok(compile_by(&self.terms, &tree, &overlays))
+        Ok(compile_by(&self.policy, &tree, &overlays))
     }
 
     fn overlay_trees(&self, revision: &str) -> Result<Vec<Tree>, Error> {
@@ -284,9 +278,7 @@ impl Source {
     /// The newest valid revision before `revision`. It need not have succeeded: what was on its way
     /// into the cluster is not taken back by a restart.
     fn last_good(&self, revision: &str) -> Option<(String, Compiled)> {
-        let log = self.mirror.log(None, revision, LOOK_BACK).ok()?;
-        let earlier = log.into_iter().map(|commit| commit.id);
-        earlier.filter(|id| id != revision).find_map(|id| {
+        self.earlier(revision).into_iter().find_map(|id| {
             let compiled = self.compile(&id).ok();
             let compiled = compiled.filter(|compiled| !compiled.has_errors())?;
             Some((id, compiled))
@@ -303,7 +295,7 @@ impl Source {
         {
             let compiled = self.compile(applied);
             let compiled = compiled
-                .inspect_err(|error| tracing::warn!(%error, applied, "it cannot be compared with"));
+                .inspect_err(|error| tracing::warn!(%error, applied, "cannot compile the applied revision to compare with"));
             *base = Some((applied.to_owned(), Arc::new(compiled.ok()?)));
         }
         base.as_ref().map(|(_, compiled)| Arc::clone(compiled))
@@ -321,7 +313,7 @@ impl Source {
             Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
                 let (tree, overlays) = (&trees[0], &trees[1..]);
-                let compiled = compile_by(&self.terms, tree, overlays);
+                let compiled = compile_by(&self.policy, tree, overlays);
                 let base = applied.and_then(|applied| Some((applied, self.base(applied)?)));
                 let base = base.as_ref().map(|(name, base)| (*name, &**base));
                 let check = report::plan(fleet, commit, &compiled, base);
@@ -360,34 +352,11 @@ impl Source {
         }
         Ok(Ok((ids.join(" "), trees)))
     }
-
-    /// Writes checks into the notes of their commits, in one push. Commits that are gone, since
-    /// somebody rewrote history, are passed over.
-    pub(super) fn publish(&self, told: &[Check], now: Timestamp) -> Result<(), Error> {
-        let here = |check: &&Check| match self.mirror.commit(&check.revision) {
-            Err(error) if error.class() == ErrorClass::Gone => false,
-            Ok(_) | Err(_) => true,
-        };
-        let told: Vec<&Check> = told.iter().filter(here).collect();
-        let rewrites: Vec<_> = told
-            .iter()
-            .map(|check| move |old: Option<&str>| checks::rewrite(old, check))
-            .collect();
-        let edits: Vec<NoteEdit<'_>> = told
-            .iter()
-            .zip(&rewrites)
-            .map(|(check, rewrite)| NoteEdit {
-                commit: &check.revision,
-                rewrite,
-            })
-            .collect();
-        self.mirror.edit_notes(NOTES_REF, &edits, now)
-    }
 }
 
 /// What to follow, as git names it.
-fn reference(following: &Following) -> Ref {
-    let wanted = following.reference.as_ref();
+fn reference(config: &SyncConfig) -> Ref {
+    let wanted = config.reference.as_ref();
     let of = |name: fn(&crate::api::fleet::GitReference) -> Option<&String>| {
         wanted.and_then(name).cloned()
     };
@@ -395,31 +364,4 @@ fn reference(following: &Following) -> Ref {
     let tag = || of(|wanted| wanted.tag.as_ref()).map(Ref::Tag);
     let branch = || of(|wanted| wanted.branch.as_ref()).map(Ref::Branch);
     commit.or_else(tag).or_else(branch).unwrap_or(Ref::Head)
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::panic)]
-
-    use std::panic::catch_unwind;
-
-    use super::*;
-
-    #[test]
-    fn a_panic_is_told_as_a_bug_with_its_words() {
-        let said = |work: fn()| {
-            let panic = catch_unwind(work).expect_err("it panics");
-            Failure::caught(&*panic)
-        };
-        for (failure, words) in [
-            (said(|| panic!("plain")), "plain"),
-            (said(|| panic!("{} bottles", 9)), "9 bottles"),
-            (said(|| std::panic::panic_any(1)), "it panicked"),
-        ] {
-            let expected = format!("a bug in capstan: {words}; please report it");
-            assert_eq!(failure.to_string(), expected);
-            assert_eq!(failure.class(), ErrorClass::Bug);
-            assert!(!failure.is_of_the_commit());
-        }
-    }
 }

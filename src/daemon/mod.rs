@@ -1,7 +1,7 @@
-//! The loop: a repository is followed, every commit judged, good ones applied, all of them told.
+//! The loop: it follows a repository, examines every commit, applies the valid ones and reports on all.
 //!
-//! In: what to follow, an [`Engine`] and a token to stop. Out: the cluster as the repository says,
-//! checks on the commits, and a [`View`] for whoever looks on.
+//! In: what to follow, an [`Engine`] and a token to stop. Out: the cluster in sync with the repository,
+//! checks on the commits, and a [`View`] of the progress.
 //!
 //! ```text
 //!  Poll ─► Fetched ─► Examined ─► (pending check published) ─► Prepared ─► Progress … ─► success
@@ -9,18 +9,22 @@
 //! ```
 //!
 //! Everything that can wake the loop is an `Event`; whatever takes time is a job that ends in one.
-//! It does not know: which engine it drives, how a note is pushed.
+//! It does not know: which engine it drives, how a check is written.
 
 mod candidates;
+mod check_queue;
+mod clock;
+mod failure;
+mod git_notes;
 mod job;
-mod notes;
+mod publish;
 mod report;
+mod revision;
 mod sync;
 #[cfg(test)]
 mod tests;
 mod verdict;
 mod view;
-mod wall;
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,15 +40,18 @@ use tokio_util::sync::CancellationToken;
 use crate::adapters::git::{self, Mirror};
 use crate::adapters::kubernetes::Target;
 use crate::graph::Graph;
+use crate::model::{AdapterError, CheckSink};
 use crate::plan::{ApplySet, Report};
-use crate::settings::Following;
+use crate::settings::SyncConfig;
 
 use candidates::Candidates;
-use job::{Examined, Failure, Looked, Planned, Prepared, Source};
-use notes::Notes;
-use sync::{Runner, Sync};
+use check_queue::CheckQueue;
+pub use clock::{WallClock, wall_time};
+use failure::Failure;
+use git_notes::GitNotes;
+use job::{Examined, Planned, Prepared, RemoteRefs, Source};
+use revision::{Runner, Sync};
 pub use view::View;
-pub use wall::{WallClock, wall_time};
 
 /// What a fleet expects of its cluster is made by this before the fleet is applied; on a real
 /// cluster it does nothing.
@@ -64,11 +71,11 @@ enum Event {
     /// It is time to look for new commits.
     Poll,
     /// The repository answered, or did not.
-    Fetched(Box<Result<Looked, Failure>>),
+    Fetched(Box<Result<RemoteRefs, Failure>>),
     /// A commit of the followed ref was read and compiled.
     Examined(Box<Examined>),
     /// A commit that could not be read may be tried again.
-    Again(String),
+    Reexamine(String),
     /// A candidate was merged onto the followed ref and compiled.
     Planned(Box<Planned>),
     /// The cluster has what the sync with this number expects of it, and its plan is made.
@@ -80,10 +87,10 @@ enum Event {
     /// The sync with this number may be prepared again.
     Restart(u64),
     /// Checks were written, or could not be.
-    Published(Box<Result<(), Failure>>),
+    Published(Result<(), AdapterError>),
     /// Checks that could not be written may be tried again.
     Retry,
-    /// A time that somebody asked for has come.
+    /// A requested time has come.
     Tick,
 }
 
@@ -93,13 +100,13 @@ enum Event {
 /// When the settings cannot work: the address is of an unknown kind, the mirror's directory cannot
 /// be used. A repository that cannot be reached is no such error: it is tried again.
 pub async fn run(
-    following: Following,
+    config: SyncConfig,
     engine: Engine,
     view: watch::Sender<View>,
     stop: CancellationToken,
 ) -> Result<(), git::Error> {
-    let mirror = Mirror::open(&following.mirror, &following.url, &following.candidates)?;
-    let (mut daemon, mut events) = Daemon::new(following, engine, mirror, view);
+    let mirror = Mirror::open(&config.mirror, &config.url, &config.candidates)?;
+    let (mut daemon, mut events) = Daemon::new(config, engine, mirror, view);
     daemon.jobs.spawn(async { Event::Poll });
     loop {
         let event = tokio::select! {
@@ -109,7 +116,7 @@ pub async fn run(
             Some(done) = daemon.jobs.join_next() => match done {
                 Ok(event) => event,
                 Err(error) => {
-                    tracing::error!(%error, "a job ended in a panic; the loop goes on");
+                    tracing::error!(%error, "a job panicked; the daemon continues");
                     continue;
                 }
             },
@@ -122,7 +129,7 @@ pub async fn run(
 
 struct Daemon {
     source: Arc<Source>,
-    following: Following,
+    config: SyncConfig,
     engine: Engine,
     set: ApplySet,
     jobs: JoinSet<Event>,
@@ -133,45 +140,50 @@ struct Daemon {
     examined: Option<String>,
     examining: bool,
     /// How often the repository did not answer, in a row.
-    silent: u32,
+    failed_fetches: u32,
     candidates: Candidates,
     /// What is being applied, or about to be.
     sync: Option<Sync>,
     /// What applies it.
     runner: Option<Runner>,
     /// What an earlier daemon left pending: (revision, title).
-    undecided: Vec<(String, String)>,
-    /// Counts syncs, so that what an old one still says can be told apart.
+    left_pending: Vec<(String, String)>,
+    /// Counts syncs, so that late events of an old one can be recognised.
     syncs: u64,
-    notes: Notes,
+    /// Checks on their way to the sink.
+    checks: CheckQueue,
+    /// Where checks go.
+    sink: Arc<dyn CheckSink>,
     view: watch::Sender<View>,
 }
 
 impl Daemon {
     fn new(
-        following: Following,
+        config: SyncConfig,
         engine: Engine,
         mirror: Mirror,
         view: watch::Sender<View>,
     ) -> (Self, UnboundedReceiver<Event>) {
+        let mirror = Arc::new(mirror);
         let (events, received) = unbounded_channel();
         let daemon = Self {
-            source: Arc::new(Source::new(mirror, &following)),
-            set: ApplySet::new(following.fleet.as_str(), following.namespace.as_str()),
-            candidates: Candidates::new(&following.candidates),
-            following,
+            source: Arc::new(Source::new(Arc::clone(&mirror), &config)),
+            set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
+            candidates: Candidates::new(&config.candidates),
+            config,
             engine,
             jobs: JoinSet::new(),
             events,
             head: None,
             examined: None,
-            undecided: Vec::new(),
+            left_pending: Vec::new(),
             examining: false,
-            silent: 0,
+            failed_fetches: 0,
             sync: None,
             runner: None,
             syncs: 0,
-            notes: Notes::default(),
+            checks: CheckQueue::default(),
+            sink: Arc::new(GitNotes::new(mirror)),
             view,
         };
         (daemon, received)
@@ -182,15 +194,15 @@ impl Daemon {
             Event::Poll => self.fetch(),
             Event::Fetched(answer) => self.fetched(*answer),
             Event::Examined(examined) => self.examined(*examined),
-            Event::Again(revision) => self.again(&revision),
+            Event::Reexamine(revision) => self.reexamine(&revision),
             Event::Planned(planned) => self.planned(*planned),
             Event::Prepared(sync, prepared) => self.prepared(sync, *prepared),
             Event::Report(sync, report) => self.reported(sync, report),
             Event::Ended => self.ended(),
             Event::Restart(sync) => self.restart(sync),
             Event::Published(answer) => self.published(&answer),
-            Event::Retry => self.notes.retry(),
-            Event::Tick => self.say_how_far(),
+            Event::Retry => self.checks.retry(),
+            Event::Tick => self.report_progress(),
         }
         self.publish();
         self.advance();
@@ -220,55 +232,53 @@ impl Daemon {
     fn fetch(&mut self) {
         let fetched = |answer| Event::Fetched(Box::new(answer));
         self.blocking(
-            move |source| fetched(source.look().map_err(Failure::Git)),
+            move |source| fetched(source.fetch().map_err(Failure::Git)),
             move |failure| fetched(Err(failure)),
         );
     }
 
-    fn fetched(&mut self, answer: Result<Looked, Failure>) {
+    fn fetched(&mut self, answer: Result<RemoteRefs, Failure>) {
         match answer {
-            Ok(looked) => self.moved(&looked),
+            Ok(remote) => self.refs_moved(&remote),
             Err(error) => self.unreachable(&error),
         }
         let wait = self
-            .following
+            .config
             .interval
-            .saturating_mul(1 << self.silent.min(6));
-        let wait = wait
-            .min(Duration::from_secs(60))
-            .max(self.following.interval);
+            .saturating_mul(1 << self.failed_fetches.min(6));
+        let wait = wait.min(Duration::from_secs(60)).max(self.config.interval);
         self.after(wait, Event::Poll);
     }
 
-    /// The repository, or what is followed in it, cannot be reached: said once.
+    /// The repository, or what is followed in it, cannot be reached. Logged once.
     fn unreachable(&mut self, error: &dyn Display) {
-        if self.silent == 0 {
-            tracing::warn!(%error, "the last good revision stays; trying again");
+        if self.failed_fetches == 0 {
+            tracing::warn!(%error, "keeping the last good revision and retrying");
         }
-        self.silent = self.silent.saturating_add(1);
+        self.failed_fetches = self.failed_fetches.saturating_add(1);
         let error = error.to_string();
         self.view.send_if_modified(|view| {
-            let news = view.source_error.as_ref() != Some(&error);
+            let is_change = view.source_error.as_ref() != Some(&error);
             view.source_error = Some(error);
-            news
+            is_change
         });
     }
 
     fn reachable(&mut self) {
-        if self.silent > 0 {
-            tracing::info!(url = self.following.url, "the repository answers again");
+        if self.failed_fetches > 0 {
+            tracing::info!(url = self.config.url, "the repository is reachable again");
         }
-        self.silent = 0;
+        self.failed_fetches = 0;
         self.view
             .send_if_modified(|view| view.source_error.take().is_some());
     }
 
     /// Looks at what the refs lead to now.
-    fn moved(&mut self, looked: &Looked) {
+    fn refs_moved(&mut self, remote: &RemoteRefs) {
         self.reachable();
-        self.head = Some(looked.head.clone());
+        self.head = Some(remote.head.clone());
         self.examine_next();
-        self.candidates.update(&looked.refs, &looked.head);
+        self.candidates.update(&remote.refs, &remote.head);
         self.forget();
         self.plan_next();
     }
@@ -284,15 +294,15 @@ impl Daemon {
         };
         (self.examining, self.examined) = (true, self.head.clone());
         let first = self.sync.is_none();
-        let unread = revision.clone();
-        self.blocking(
-            move |source| Event::Examined(Box::new(source.examine(revision, first))),
-            move |failure| Event::Examined(Box::new(Examined::failed(unread, failure))),
-        );
+        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
+        self.jobs.spawn(async move {
+            let examined = job::examine(source, &*sink, revision, first).await;
+            Event::Examined(Box::new(examined))
+        });
     }
 
     /// Examines a commit again that could not be read, if it is still the newest.
-    fn again(&mut self, revision: &str) {
+    fn reexamine(&mut self, revision: &str) {
         if !self.examining && self.examined.as_deref() == Some(revision) {
             self.examined = None;
             self.examine_next();
@@ -306,7 +316,7 @@ impl Daemon {
         };
         if let Some(candidate) = self.candidates.next() {
             let applied = self.applied();
-            let (fleet, unread) = (self.following.fleet.clone(), candidate.clone());
+            let (fleet, unread) = (self.config.fleet.clone(), candidate.clone());
             self.blocking(
                 move |source| {
                     let planned = source.plan(&head, candidate, applied.as_deref());
@@ -320,18 +330,21 @@ impl Daemon {
     }
 
     fn planned(&mut self, planned: Planned) {
-        let news = self.candidates.planned(&planned);
-        if let Some(check) = planned.check.filter(|_| news) {
-            self.tell(check);
+        let is_change = {
+            let (candidate, merged) = (&planned.candidate, planned.merged.as_ref());
+            self.candidates.planned(candidate, merged)
+        };
+        if let Some(check) = planned.check.filter(|_| is_change) {
+            self.set_check(check);
         }
         self.plan_next();
     }
 
-    /// Stops what is under way and writes what is still to be told, for a few seconds at most.
+    /// Stops what is under way and writes the checks that are due, for a few seconds at most.
     async fn close(&mut self) {
         (self.sync, self.runner) = (None, None);
         let flush = async {
-            while self.notes.is_busy() {
+            while self.checks.is_busy() {
                 let Some(done) = self.jobs.join_next().await else {
                     break;
                 };

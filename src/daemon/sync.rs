@@ -1,5 +1,5 @@
 //! The followed ref: a good revision is announced, prepared, applied and watched; a broken one is
-//! told about and the last good one stays.
+//! reported and the last good one stays applied.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -7,94 +7,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::job::{Examined, Failure, Prepared};
+use super::failure::Failure;
+use super::job::{Examined, Prepared};
+use super::revision::{Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
 use super::{Daemon, Event, report};
-use crate::adapters::git::Pin;
+use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes::{self, Assignment};
 use crate::compile::Compiled;
-use crate::model::{Check, CheckState, ErrorClass, ObjectId};
-use crate::plan::{Leaving, Report, Tracker};
+use crate::model::{Check, CheckState, ErrorClass};
+use crate::plan::{Report, Tracker};
 
 /// Events that come within this time are reported together.
-const GATHER: Duration = Duration::from_millis(100);
+const BATCH: Duration = Duration::from_millis(100);
 /// How long what failed for no fault of the commit waits before it is tried again.
-const AGAIN: Duration = Duration::from_secs(15);
-
-/// A revision on its way into the cluster.
-pub(super) struct Sync {
-    /// Tells it from others, also of the same revision.
-    number: u64,
-    revision: String,
-    /// How members fare that this revision does not have.
-    leaving: BTreeMap<ObjectId, Leaving>,
-    /// Whether everything was applied, and removed what was to be.
-    settled: bool,
-    /// Why nothing can be done.
-    stuck: Option<String>,
-    tracker: Tracker,
-    stage: Stage,
-}
-
-enum Stage {
-    /// Its pending check is to be published first.
-    Announced(Box<Compiled>),
-    /// The cluster is being made ready for it, and its plan is made.
-    Preparing,
-    /// It is being applied, or was, and is watched.
-    Running(Run),
-}
-
-struct Run {
-    /// What is being applied. What it was compiled from is not held: of a large fleet that is most.
-    assignment: Assignment,
-    /// Whether a report is due already.
-    gathering: bool,
-    verdict: Verdict,
-}
-
-/// What applies one revision after the other; it ends when this is dropped.
-pub(super) struct Runner {
-    assignments: UnboundedSender<Assignment>,
-    _task: AbortOnDropHandle<()>,
-}
-
-impl Sync {
-    /// Takes in what happened; `false` when it is no news.
-    fn note(&mut self, report: Report) -> bool {
-        match report {
-            Report::Object(progress) => {
-                let news = self.tracker.note(&progress);
-                if news {
-                    tracing::debug!(object = %progress.object, state = ?progress.state, why = progress.message, "seen");
-                }
-                return news;
-            }
-            Report::Leaving(id, leaving) => {
-                tracing::info!(object = %id, "no longer in the fleet: {leaving}");
-                self.leaving.insert(id, leaving);
-            }
-            Report::Settled => (self.settled, self.stuck) = (true, None),
-            Report::Begun => self.stuck = None,
-            Report::Stuck(why) => {
-                tracing::warn!(why, "nothing can be applied");
-                self.stuck = Some(why);
-            }
-        }
-        true
-    }
-
-    /// Whether its check is still pending.
-    fn is_undecided(&self) -> bool {
-        match &self.stage {
-            Stage::Announced(_) | Stage::Preparing => true,
-            Stage::Running(run) => run.verdict.told == CheckState::Pending,
-        }
-    }
-}
+const RETRY: Duration = Duration::from_secs(15);
 
 impl Daemon {
     /// The revision that is applied, or about to be.
@@ -109,21 +39,21 @@ impl Daemon {
             title,
             outcome,
             fallback,
-            undecided,
+            left_pending,
         } = examined;
-        self.undecided.extend(undecided);
+        self.left_pending.extend(left_pending);
         let good = self.applied();
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
         match outcome {
-            Ok(compiled) if !compiled.has_errors() => self.sound(revision, &title, compiled),
+            Ok(compiled) if !compiled.has_errors() => self.accept(revision, &title, compiled),
             Ok(compiled) => {
                 tracing::warn!(
                     revision,
                     title,
-                    "not applied: it has errors; the last good revision stays"
+                    "not applied: it has errors; keeping the last good revision"
                 );
-                let fleet = &self.following.fleet;
-                self.tell(report::refused(
+                let fleet = &self.config.fleet;
+                self.set_check(report::refused(
                     fleet,
                     &revision,
                     &compiled,
@@ -132,7 +62,7 @@ impl Daemon {
                 self.fall_back(fallback);
             }
             Err(failure) => {
-                self.unread(&revision, &title, &failure, good.as_deref());
+                self.reject_unreadable(&revision, &title, &failure, good.as_deref());
                 self.fall_back(fallback);
             }
         }
@@ -140,37 +70,43 @@ impl Daemon {
     }
 
     /// A revision without errors: it is applied, if it still is the newest.
-    fn sound(&mut self, revision: String, title: &str, compiled: Compiled) {
+    fn accept(&mut self, revision: String, title: &str, compiled: Compiled) {
         let objects = compiled.objects.len();
-        if self.following.suspend {
+        if self.config.suspend {
             tracing::info!(
                 revision,
                 title,
                 objects,
-                "sound, but the fleet is suspended"
+                "valid, but the fleet is suspended"
             );
-            self.tell(report::suspended(&self.following.fleet, &revision));
+            self.set_check(report::suspended(&self.config.fleet, &revision));
         } else if self.applied().as_ref() == Some(&revision) {
-            tracing::info!(revision, title, objects, "it is applied already");
+            tracing::info!(revision, title, objects, "already applied");
         } else if self.head.as_ref() == Some(&revision) {
             tracing::info!(revision, title, objects, "applying");
             self.begin(revision, compiled);
         }
     }
 
-    fn unread(&mut self, revision: &str, title: &str, failure: &Failure, good: Option<&str>) {
+    fn reject_unreadable(
+        &mut self,
+        revision: &str,
+        title: &str,
+        failure: &Failure,
+        good: Option<&str>,
+    ) {
         tracing::warn!(revision, title, error = %failure, "not applied: it cannot be read");
-        let fleet = &self.following.fleet;
-        self.tell(report::unreadable(fleet, revision, failure, good));
+        let fleet = &self.config.fleet;
+        self.set_check(report::unreadable(fleet, revision, failure, good));
         // What a bug does once it does again.
         if failure.class() == ErrorClass::Transient {
-            self.after(AGAIN, Event::Again(revision.to_owned()));
+            self.after(RETRY, Event::Reexamine(revision.to_owned()));
         }
     }
 
     /// Applies an older good revision, when nothing is applied yet.
     fn fall_back(&mut self, fallback: Option<(String, Compiled)>) {
-        if self.sync.is_some() || self.following.suspend {
+        if self.sync.is_some() || self.config.suspend {
             return;
         }
         // A newer commit that waits to be examined is looked at first.
@@ -183,12 +119,12 @@ impl Daemon {
     /// Takes a good revision up: first its pending check goes out.
     fn begin(&mut self, revision: String, compiled: Compiled) {
         let now = self.engine.target.clock.now();
-        let fleet = self.following.fleet.clone();
-        let mut tracker = Tracker::new(&compiled.graph, self.following.settle, now);
+        let fleet = self.config.fleet.clone();
+        let mut tracker = Tracker::new(&compiled.graph, self.config.settle, now);
         if let Some(before) = self.sync.take() {
-            if before.is_undecided() {
+            if before.is_pending() {
                 let title = before.tracker.summary(now).title();
-                self.tell(report::superseded(
+                self.set_check(report::superseded(
                     &fleet,
                     &before.revision,
                     &revision,
@@ -197,9 +133,9 @@ impl Daemon {
             }
             tracker = tracker.carrying(&before.tracker);
         }
-        for (left, title) in std::mem::take(&mut self.undecided) {
+        for (left, title) in std::mem::take(&mut self.left_pending) {
             if left != revision {
-                self.tell(report::superseded(&fleet, &left, &revision, &title));
+                self.set_check(report::superseded(&fleet, &left, &revision, &title));
             }
         }
         self.syncs += 1;
@@ -212,16 +148,16 @@ impl Daemon {
             tracker,
             stage: Stage::Announced(Box::new(compiled)),
         };
-        let check = self.say(&sync, CheckState::Pending);
+        let check = self.show_progress(&sync, CheckState::Pending);
         self.sync = Some(sync);
-        self.tell(check);
+        self.set_check(check);
     }
 
-    /// The check of `sync` as it is now, which is also shown to whoever looks on.
-    fn say(&self, sync: &Sync, state: CheckState) -> Check {
+    /// The check of `sync` as it is now, which is also shown in the view.
+    fn show_progress(&self, sync: &Sync, state: CheckState) -> Check {
         let now = self.engine.target.clock.now();
         let (summary, clusters) = sync.tracker.overview(now);
-        let (fleet, revision) = (&self.following.fleet, &sync.revision);
+        let (fleet, revision) = (&self.config.fleet, &sync.revision);
         let check = match &sync.stuck {
             Some(why) => report::stuck(fleet, revision, state, why),
             None => report::progress(fleet, revision, state, &summary, &clusters, &sync.leaving),
@@ -238,7 +174,7 @@ impl Daemon {
     pub(super) fn advance(&mut self) {
         let now = self.engine.target.clock.now();
         let Some(sync) = &mut self.sync else { return };
-        if !matches!(sync.stage, Stage::Announced(_)) || self.notes.owes(&sync.revision, now) {
+        if !matches!(sync.stage, Stage::Announced(_)) || self.checks.has_due(&sync.revision, now) {
             return;
         }
         let Stage::Announced(compiled) = std::mem::replace(&mut sync.stage, Stage::Preparing)
@@ -265,9 +201,9 @@ impl Daemon {
         match prepared {
             Ok(prepared) => self.start(number, prepared),
             Err(failure) => {
-                tracing::error!(error = %failure, "no plan could be made");
-                let (fleet, revision) = (&self.following.fleet, &sync.revision);
-                self.tell(report::unplanned(fleet, revision, &failure));
+                tracing::error!(error = %failure, "planning failed");
+                let (fleet, revision) = (&self.config.fleet, &sync.revision);
+                self.set_check(report::unplanned(fleet, revision, &failure));
             }
         }
     }
@@ -280,9 +216,9 @@ impl Daemon {
         let revision = sync.revision.clone();
         let assignment = Assignment {
             number,
-            source: self.following.url.clone(),
-            prune: self.following.prune,
-            max_clusters: self.following.max_clusters,
+            source: self.config.url.clone(),
+            prune: self.config.prune,
+            max_clusters: self.config.max_clusters,
             approvals: Arc::new({
                 let revision = revision.clone();
                 move |applied| source.approvals(applied, &revision)
@@ -301,7 +237,7 @@ impl Daemon {
         if let Some(sync) = &mut self.sync {
             sync.stage = Stage::Running(Run {
                 assignment,
-                gathering: false,
+                report_due: false,
                 verdict: Verdict::pending(),
             });
         }
@@ -310,7 +246,7 @@ impl Daemon {
     /// Starts what applies revisions.
     fn start_runner(&self) -> Runner {
         let options = kubernetes::Options {
-            concurrency: self.following.concurrency,
+            concurrency: self.config.concurrency,
             set: self.set.clone(),
         };
         let (assignments, assigned) = unbounded_channel();
@@ -335,9 +271,11 @@ impl Daemon {
 
     /// The runner ends only when something in it panicked. It is begun again after a while.
     pub(super) fn ended(&mut self) {
-        tracing::error!("applying ended by a bug in capstan; please report it. It begins again");
+        tracing::error!(
+            "applying stopped because of a bug in capstan; please report it. Restarting"
+        );
         self.runner = None;
-        self.after(AGAIN, Event::Restart(self.syncs));
+        self.after(RETRY, Event::Restart(self.syncs));
     }
 
     pub(super) fn restart(&mut self, number: u64) {
@@ -354,35 +292,35 @@ impl Daemon {
             return;
         };
         if matches!(report, Report::Settled) {
-            self.source.keep(Pin::Applied, &sync.revision);
+            self.source.retain(RetainedRef::Applied, &sync.revision);
         }
-        let news = sync.note(report);
+        let is_change = sync.note(report);
         let Stage::Running(run) = &mut sync.stage else {
             return;
         };
-        if news && !run.gathering {
-            run.gathering = true;
-            self.after(GATHER, Event::Tick);
+        if is_change && !run.report_due {
+            run.report_due = true;
+            self.after(BATCH, Event::Tick);
         }
     }
 
     /// Says how far the revision has come.
-    pub(super) fn say_how_far(&mut self) {
+    pub(super) fn report_progress(&mut self) {
         let now = self.engine.target.clock.now();
         let Some(mut sync) = self.sync.take() else {
             return;
         };
         if let Stage::Running(run) = &mut sync.stage {
-            run.gathering = false;
+            run.report_due = false;
             let ready = sync.settled && sync.tracker.is_ready();
             if ready {
-                self.source.keep(Pin::Ready, &sync.revision);
+                self.source.retain(RetainedRef::Ready, &sync.revision);
             }
             let terminal = sync.stuck.is_some() || sync.tracker.is_terminal();
             let wait = run.verdict.judge(ready, terminal, now);
-            let told = run.verdict.told;
-            let check = self.say(&sync, told);
-            self.tell(check);
+            let state = run.verdict.state;
+            let check = self.show_progress(&sync, state);
+            self.set_check(check);
             if let Some(wait) = wait {
                 self.after(self.engine.target.clock.real(wait), Event::Tick);
             }

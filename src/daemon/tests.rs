@@ -52,7 +52,7 @@ impl Case {
         let files: Files = [("a.yaml".to_owned(), String::new())].into();
         let commit = author.push("main", None, &files, "it", Timestamp::UNIX_EPOCH);
         let url = author.dir().display().to_string();
-        let following = Following::source(&url, None, &Environment::default());
+        let config = SyncConfig::source(&url, None, &Environment::default());
         let mirror = Mirror::open(&dir.path().join("mirror"), &url, &[]).unwrap();
         mirror.fetch().unwrap();
         // A cluster that never answers.
@@ -65,7 +65,7 @@ impl Case {
         };
         let prepare: Prepare = Arc::new(|_| Box::pin(async {}));
         let view = watch::channel(View::default()).0;
-        let (daemon, events) = Daemon::new(following, Engine { target, prepare }, mirror, view);
+        let (daemon, events) = Daemon::new(config, Engine { target, prepare }, mirror, view);
         Self {
             daemon,
             commit: commit.unwrap(),
@@ -74,7 +74,7 @@ impl Case {
         }
     }
 
-    /// One that applies `compiled` and has told so.
+    /// One that applies `compiled` and has reported so.
     async fn applying(compiled: Compiled) -> Self {
         let mut case = Self::new();
         let commit = case.commit.clone();
@@ -122,8 +122,8 @@ impl Case {
         self.daemon.reported(1, Report::Object(progress));
     }
 
-    /// What is told of the commit.
-    fn told(&self) -> CheckState {
+    /// The state of the commit's check.
+    fn state(&self) -> CheckState {
         let view = self.daemon.view.borrow();
         let check = view.checks.values().next().unwrap();
         check.state
@@ -145,7 +145,7 @@ impl Case {
 fn name(event: &Event) -> &'static str {
     match event {
         Event::Poll => "Poll",
-        Event::Again(_) => "Again",
+        Event::Reexamine(_) => "Again",
         Event::Prepared(..) => "Prepared",
         Event::Restart(_) => "Restart",
         Event::Published(_) => "Published",
@@ -178,15 +178,15 @@ fn away() -> Failure {
 async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it_is_away() {
     for (interval, expected) in [(1, [1, 2, 4, 8, 16, 32, 60, 60, 1]), (90, [90; 9])] {
         let mut case = Case::new();
-        case.daemon.following.interval = Duration::from_secs(interval);
+        case.daemon.config.interval = Duration::from_secs(interval);
         case.daemon.examined = Some(case.commit.clone());
         for (at, seconds) in expected.into_iter().enumerate() {
             let here = at == 0 || at == 8;
-            let looked = Looked {
+            let remote = RemoteRefs {
                 refs: Refs::new(),
                 head: case.commit.clone(),
             };
-            case.daemon.fetched(here.then_some(looked).ok_or_else(away));
+            case.daemon.fetched(here.then_some(remote).ok_or_else(away));
             assert_eq!(case.jobs().await, [(seconds * 1000, "Poll")], "look {at}");
         }
     }
@@ -232,7 +232,7 @@ async fn what_nothing_could_be_applied_for_is_no_longer_told_once_it_is_mended()
         .reported(1, Report::Stuck("no permission".to_owned()));
     assert_eq!(case.handle_next().await, (100, "Tick"));
     assert_eq!(title(&case), "nothing can be applied: no permission");
-    assert_eq!(case.told(), CheckState::Failure);
+    assert_eq!(case.state(), CheckState::Failure);
     case.daemon.reported(1, Report::Begun);
     assert_eq!(case.handle_next().await, (0, "Published"));
     assert_eq!(case.handle_next().await, (100, "Tick"));
@@ -240,7 +240,7 @@ async fn what_nothing_could_be_applied_for_is_no_longer_told_once_it_is_mended()
         title(&case),
         "0/1 ready, ConfigMap, less than a minute left"
     );
-    assert_eq!(case.told(), CheckState::Pending);
+    assert_eq!(case.state(), CheckState::Pending);
 }
 
 #[tokio::test(start_paused = true)]
@@ -253,18 +253,19 @@ async fn success_is_looked_at_again_a_minute_after_it_was_lost() {
     assert_eq!(case.handle_next().await, (100, "Tick"));
     // A minute in the cluster after success was written: it still stands, with another title.
     assert_eq!(case.handle_next().await, (2900, "Tick"));
-    assert_eq!(case.told(), CheckState::Success);
+    assert_eq!(case.state(), CheckState::Success);
     assert_eq!(case.handle_next().await, (0, "Published"));
     // A minute in the cluster after it was lost.
     assert_eq!(case.handle_next().await, (100, "Tick"));
-    assert_eq!(case.told(), CheckState::Pending);
+    assert_eq!(case.state(), CheckState::Pending);
 }
 
 #[tokio::test(start_paused = true)]
 async fn progress_is_written_a_minute_after_the_last_word() {
     let mut case = Case::new();
     for title in ["1/3", "2/3"] {
-        case.daemon.tell(case.check(CheckState::Pending, title));
+        case.daemon
+            .set_check(case.check(CheckState::Pending, title));
         case.daemon.publish();
         if title == "1/3" {
             assert_eq!(case.handle_next().await, (0, "Published"));
@@ -280,7 +281,7 @@ async fn progress_is_written_a_minute_after_the_last_word() {
 async fn checks_that_could_not_be_written_are_tried_again_after_15_seconds_then_30() {
     let mut case = Case::new();
     for seconds in [15, 30, 60] {
-        case.daemon.published(&Err(away()));
+        case.daemon.published(&Err(away().into()));
         assert_eq!(case.jobs().await, [(seconds * 1000, "Retry")]);
     }
 }
@@ -289,12 +290,13 @@ async fn checks_that_could_not_be_written_are_tried_again_after_15_seconds_then_
 async fn the_last_words_are_waited_for_but_not_for_longer_than_5_seconds() {
     for (takes, expected) in [(2, 2), (5000, 5)] {
         let mut case = Case::new();
-        case.daemon.tell(case.check(CheckState::Success, "done"));
+        case.daemon
+            .set_check(case.check(CheckState::Success, "done"));
         case.daemon.publish();
-        assert!(case.daemon.notes.is_busy());
+        assert!(case.daemon.checks.is_busy());
         // The push itself is let go of; another stands in for it.
         case.daemon.jobs.detach_all();
-        let push = Event::Published(Box::new(Ok(())));
+        let push = Event::Published(Ok(()));
         case.daemon.after(Duration::from_secs(takes), push);
         let start = Instant::now();
         case.daemon.close().await;

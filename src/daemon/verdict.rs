@@ -1,4 +1,4 @@
-//! What a revision is told: pending, success or failure, and when to look again. Pure.
+//! The state of a revision's check: pending, success or failure, and when to look again. Pure.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use crate::model::CheckState;
 /// A check goes from success back to pending only after this long without being ready (DESIGN §8).
 const GRACE: Duration = Duration::from_secs(60);
 
-/// The word on a revision that is being applied, or was.
+/// The state of a revision that is being applied, or was.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Verdict {
-    pub(super) told: CheckState,
-    /// Since when it is not ready any more, while success is still told.
+    pub(super) state: CheckState,
+    /// Since when it is not ready any more, while success is still reported.
     lost: Option<Timestamp>,
-    /// When somebody will look again.
+    /// When the state is looked at again.
     alarm: Option<Timestamp>,
 }
 
@@ -23,14 +23,14 @@ impl Verdict {
     /// Nothing is known yet.
     pub(super) fn pending() -> Self {
         Self {
-            told: CheckState::Pending,
+            state: CheckState::Pending,
             lost: None,
             alarm: None,
         }
     }
 
     /// Takes in how things are at `now`. Returns after how long to look again, when success is kept
-    /// for a while although something is not ready and nobody will look again anyway.
+    /// for a while although something is not ready and no other look is due.
     pub(super) fn judge(
         &mut self,
         ready: bool,
@@ -39,12 +39,12 @@ impl Verdict {
     ) -> Option<Duration> {
         let since = self.lost.unwrap_or(now);
         let lost = Duration::try_from(now.duration_since(since)).unwrap_or_default();
-        let kept = self.told == CheckState::Success && !ready && !terminal && lost < GRACE;
+        let kept = self.state == CheckState::Success && !ready && !terminal && lost < GRACE;
         self.lost = kept.then_some(since);
         if kept {
-            return self.look_again(now, GRACE - lost);
+            return self.wake_after(now, GRACE - lost);
         }
-        self.told = match (ready, terminal) {
+        self.state = match (ready, terminal) {
             (true, _) => CheckState::Success,
             (false, true) => CheckState::Failure,
             (false, false) => CheckState::Pending,
@@ -52,7 +52,7 @@ impl Verdict {
         None
     }
 
-    fn look_again(&mut self, now: Timestamp, wait: Duration) -> Option<Duration> {
+    fn wake_after(&mut self, now: Timestamp, wait: Duration) -> Option<Duration> {
         if self.alarm.is_some_and(|alarm| alarm > now) {
             return None;
         }
@@ -80,7 +80,7 @@ mod tests {
 
         fn judge(&mut self, ready: bool, terminal: bool, second: i64) -> (CheckState, Option<u64>) {
             let wait = self.0.judge(ready, terminal, at(second));
-            (self.0.told, wait.map(|wait| wait.as_secs()))
+            (self.0.state, wait.map(|wait| wait.as_secs()))
         }
     }
 

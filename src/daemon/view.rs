@@ -1,4 +1,4 @@
-//! What the daemon is at, for whoever looks on.
+//! A snapshot of what the daemon is doing.
 
 use std::collections::BTreeMap;
 

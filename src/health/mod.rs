@@ -7,6 +7,7 @@
 //!
 //! It does not know the time, other objects, or what waits for the object.
 
+mod answers;
 mod aro;
 mod aso;
 mod capi;
@@ -22,6 +23,7 @@ use serde_json::Value;
 use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::{Health, HealthState};
 
+use answers::{progressing, said, unobserved};
 pub use help::{Cause, causes, help};
 pub use live::{Condition, Live};
 
@@ -45,22 +47,6 @@ pub fn health(object: &Value) -> Health {
         (INFRASTRUCTURE, "AzureClusterIdentity") => aro::identity(live),
         _ => kstatus::health(live),
     }
-}
-
-/// Progressing, with a reason and a message.
-fn progressing(reason: &str, message: impl Into<String>) -> Health {
-    Health::new(HealthState::Progressing, reason, message)
-}
-
-/// The reason and message of a condition, with this state.
-fn said(state: HealthState, condition: Condition<'_>) -> Health {
-    Health::new(state, condition.reason(), condition.message())
-}
-
-/// Nothing is reported about the newest spec yet.
-fn unobserved(live: Live<'_>, what: &str) -> Health {
-    let message = format!("no {what} for generation {} yet", live.generation());
-    progressing("NotObserved", message)
 }
 
 #[cfg(test)]

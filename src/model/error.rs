@@ -19,3 +19,28 @@ pub enum ErrorClass {
     /// A bug in Capstan: report it, do not retry it in a tight loop.
     Bug,
 }
+
+/// What an adapter answers behind a port of this module: the class decides what to do, the message is for
+/// people and names what was asked of whom. It never holds a credential.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct AdapterError {
+    class: ErrorClass,
+    message: String,
+}
+
+impl AdapterError {
+    /// An error of this class.
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self {
+            class,
+            message: message.into(),
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub const fn class(&self) -> ErrorClass {
+        self.class
+    }
+}

@@ -8,6 +8,7 @@
 //! It does not know YAML syntax, our kinds, Kubernetes clients or git.
 
 mod check;
+mod check_sink;
 mod clock;
 mod error;
 mod finding;
@@ -17,11 +18,13 @@ mod object;
 mod payload;
 mod span;
 mod step;
+mod token_source;
 mod tree;
 
 pub use check::{Annotation, Check, CheckState};
+pub use check_sink::CheckSink;
 pub use clock::Clock;
-pub use error::ErrorClass;
+pub use error::{AdapterError, ErrorClass};
 pub use finding::{Finding, Severity};
 pub use health::{Health, HealthState};
 pub use kube_schema::{Path, Segment};
@@ -30,4 +33,5 @@ pub use object::{Object, ObjectId};
 pub use payload::Payload;
 pub use span::{Position, Span};
 pub use step::{Action, Change, Needed, Predecessor, Step};
+pub use token_source::{Token, TokenSource};
 pub use tree::{Problem, Tree};

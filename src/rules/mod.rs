@@ -17,8 +17,10 @@ mod external_auth;
 mod fleet;
 mod identity;
 mod key_version;
+mod mistyped;
 mod pool;
 mod properties;
+mod rule;
 mod secrets;
 mod shape;
 pub(crate) mod tenancy;
@@ -26,18 +28,14 @@ mod version;
 mod way;
 mod wording;
 
-use crate::api::fleet::Terms;
+use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object};
-use arm::{Resource, World};
+use arm::World;
+use mistyped::is_mistyped;
+pub(crate) use mistyped::told_once;
+use rule::{FleetRule, ResourceRule, Rule};
 pub use secrets::{holds_values, is_encrypted, is_secret, names_client_secret};
-
-/// One rule: looks at an object and says what is wrong with it.
-type Rule = fn(&Object) -> Vec<Finding>;
-/// A rule of the resources of one kind, which may look at the others.
-type ResourceRule = fn(&World<'_>, &Resource<'_>) -> Vec<Finding>;
-/// A rule of the resources of a whole fleet, which it goes through once.
-type FleetRule = fn(&World<'_>) -> Vec<Finding>;
 
 /// The rules of any object, in order of id.
 const RULES: &[Rule] = &[
@@ -113,10 +111,10 @@ const FLEET_RULES: &[FleetRule] = &[
 
 /// What the rules say of `objects`, by what the Fleet document says. Tenants are asked apart.
 #[must_use]
-pub fn check(objects: &[Object], terms: &Terms) -> Vec<Finding> {
+pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     let of_objects = objects.iter().flat_map(of_object);
     let mut world = World::of(objects);
-    world.experimental = terms.experimental;
+    world.experimental = policy.experimental;
     let of_kind = |(kind, rules): (&'static str, &'static [ResourceRule])| {
         let world = &world;
         let resources = world.of_kind(RED_HAT_OPENSHIFT, kind);
@@ -148,22 +146,6 @@ fn of_object(object: &Object) -> Vec<Finding> {
     admission.retain(|finding| !is_mistyped(finding, &found));
     found.append(&mut admission);
     found
-}
-
-/// The findings without unknown fields of what is of the wrong type: what should be no map has none.
-pub(crate) fn told_once(mut found: Vec<Finding>) -> Vec<Finding> {
-    let told = found.clone();
-    found.retain(|finding| finding.id != "S01" || !is_mistyped(finding, &told));
-    found
-}
-
-/// Whether what a finding is about stands in something that is of the wrong type.
-fn is_mistyped(finding: &Finding, found: &[Finding]) -> bool {
-    let mut types = found.iter().filter(|found| found.id == "S02");
-    types.any(|wrong| match (&finding.field, &wrong.field) {
-        (Some(field), Some(wrong)) => field.0.starts_with(&wrong.0),
-        _ => false,
-    })
 }
 
 /// Runs one rule on a YAML object and shows its findings as `id line:column message`.

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use serde_json::{Value as Json, json};
 
 use super::data;
+use super::mistyped::told_once;
 use crate::api::kinds::CAPI;
 use crate::api::{crds, fields};
 use crate::model::{Finding, Key, Node, Object, Path, Severity, Value};
@@ -32,7 +33,7 @@ pub(super) fn is_known(object: &Object) -> Vec<Finding> {
     };
     let (node, top) = (looked_at(object), Path::default());
     let found = schema::findings(&shape.schema, &node, &top, Some(&object.id));
-    let mut found = super::told_once(found);
+    let mut found = told_once(found);
     for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
         finding.severity = Severity::Warning;
     }

@@ -132,7 +132,7 @@ fn render_can_pick_one_cluster_and_write_json() {
     assert_eq!(objects.len(), 5);
     assert!(
         stderr(&with_fleet("render", &["--cluster", "nobody"]), 2)
-            .contains("no definition of the name `nobody`")
+            .contains("no definition named `nobody`")
     );
 }
 
@@ -272,7 +272,7 @@ fn schemas_crds_and_completions_print() {
     let schema: serde_json::Value =
         serde_json::from_str(&stdout(&["schema", "ClusterDefinition"], 0)).expect("JSON");
     assert!(schema["properties"]["spec"]["properties"]["nodePools"].is_object());
-    assert!(stderr(&["schema", "Nonsense"], 2).contains("there are ClusterDefinition"));
+    assert!(stderr(&["schema", "Nonsense"], 2).contains("the kinds are ClusterDefinition"));
     assert!(stdout(&["completion", "bash"], 0).contains("_capstan"));
 }
 

@@ -235,7 +235,7 @@ fn a_push_goes_from_pending_to_success_and_a_broken_one_to_failure_with_its_line
     assert!(
         failure
             .summary
-            .contains(&format!("The last good revision {first} stays")),
+            .contains(&format!("The last good revision {first} stays applied")),
         "{}",
         failure.summary
     );
@@ -409,7 +409,7 @@ fn a_pull_request_that_does_not_merge_is_told_which_file_is_in_the_way() {
     let theirs = DEFINITION.replace("uksouth", "northeurope");
     let pull = world.push("pr/late", Some(&first), &theirs);
     let plan = world.wait(&pull, PLAN, CheckState::Failure);
-    assert_eq!(plan.title, "does not merge: 1 file in conflict");
+    assert_eq!(plan.title, "merge conflict in 1 file");
     assert!(plan.summary.contains("- clusters/one.yaml"), "{plan:#?}");
 }
 

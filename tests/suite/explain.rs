@@ -88,7 +88,7 @@ fn what_expansion_made_is_told_apart_from_what_was_written() {
     let fleet = fleet();
     let vault = explained(fleet.path(), &["Vault/prod-uks-1-kv-aaaaaa"], 2);
     let name = vault
-        .split("the nearest are ")
+        .split("similar names are ")
         .nth(1)
         .and_then(|near| near.split(',').next());
     let name = name.expect("a vault").trim().to_owned();
@@ -280,7 +280,7 @@ fn a_mistake_in_the_command_is_told_with_what_was_meant() {
     for (arguments, message) in [
         (
             &["ConfigMap/settigns"][..],
-            "the nearest are ConfigMap/clusters/settings",
+            "similar names are ConfigMap/clusters/settings",
         ),
         (
             &["ConfigMap/settings", "data.mod"],

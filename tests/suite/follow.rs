@@ -10,7 +10,7 @@ use capstan::adapters::git::{Author, Files};
 use capstan::adapters::kubernetes::Target;
 use capstan::daemon::{self, Engine, Prepare, View, wall_time};
 use capstan::model::{Check, CheckState, Clock};
-use capstan::settings::{Environment, Following};
+use capstan::settings::{Environment, SyncConfig};
 use futures::FutureExt as _;
 use jiff::Timestamp;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
@@ -78,13 +78,13 @@ impl World {
 
     fn start_with(&self, fleet: &str, path: &str, prepare: Prepare) -> Daemon {
         let url = self.author.dir().display().to_string();
-        let following = Following {
+        let config = SyncConfig {
             fleet: fleet.to_owned(),
             path: path.to_owned(),
             interval: Duration::from_millis(50),
             namespace: "default".to_owned(),
             mirror: self.dir.path().join(fleet),
-            ..Following::source(&url, None, &Environment::default())
+            ..SyncConfig::source(&url, None, &Environment::default())
         };
         let target = Target {
             client: self.server.client("default"),
@@ -93,7 +93,7 @@ impl World {
         let (sender, view) = watch::channel(View::default());
         let engine = Engine { target, prepare };
         let task = tokio::spawn(async move {
-            daemon::run(following, engine, sender, CancellationToken::new())
+            daemon::run(config, engine, sender, CancellationToken::new())
                 .await
                 .expect("the settings are sound");
         });
@@ -200,7 +200,7 @@ async fn a_cluster_goes_with_the_approval_of_a_commit_and_not_without() {
     let check = daemon.succeeds(&second).await;
     assert_eq!(
         check.title,
-        "1/1 ready; 1 object kept that the fleet no longer has"
+        "1/1 ready; 1 object no longer in the fleet but kept"
     );
     assert!(
         check

@@ -115,7 +115,7 @@ fn item(annotation: &Annotation) -> String {
     format!("- {}\n", one_line(&format!("{path}:{line}: {message}")))
 }
 
-/// As the JSON says it.
+/// As the JSON spells it.
 fn word(state: CheckState) -> &'static str {
     match state {
         CheckState::Pending => "pending",

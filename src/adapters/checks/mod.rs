@@ -1,4 +1,4 @@
-//! Checks out: what a commit is told, in the form its home understands.
+//! Checks in the form that each place for them understands.
 //!
 //! In: [`Check`](crate::model::Check)s. Out: the text of a note, and when it is time to write one.
 //! All of it is values; who carries the text to the repository is not known here.

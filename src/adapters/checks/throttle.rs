@@ -1,5 +1,5 @@
 //! When a check is written: at once when its state changes, else at most once a minute, and never
-//! when it says what it said (DESIGN §10).
+//! when nothing changed (DESIGN §10).
 //!
 //! In: a check and the time. Out: whether to write it. It does not know who writes, or whether that
 //! worked: what was not noted as written is due again.
@@ -20,7 +20,7 @@ pub enum Due {
     Now,
     /// Ask again then, with the check as it is by then.
     At(Timestamp),
-    /// It says what was written.
+    /// It equals what was written.
     Never,
 }
 

@@ -49,17 +49,26 @@ impl Address {
     /// directory is an address of a protocol it does not know.
     pub(super) fn unreachable(&self, cause: &git2::Error) -> Error {
         let url = self.shown.clone();
-        let said = match fs::metadata(&self.path) {
+        let message = match fs::metadata(&self.path) {
             Ok(found) if found.is_dir() => cause.message().to_owned(),
             Ok(_) => "it is not a directory".to_owned(),
             Err(cause) => cause.to_string(),
         };
-        if cause.code() == ErrorCode::Owner || is_denial(&said) {
-            Error::Denied { url, cause: said }
+        if cause.code() == ErrorCode::Owner || is_denial(&message) {
+            Error::Denied {
+                url,
+                cause: message,
+            }
         } else if self.is_vacant() {
-            Error::NoRepository { url, cause: said }
+            Error::NoRepository {
+                url,
+                cause: message,
+            }
         } else {
-            Error::Unreachable { url, cause: said }
+            Error::Unreachable {
+                url,
+                cause: message,
+            }
         }
     }
 
@@ -71,19 +80,19 @@ impl Address {
 
     /// The trouble `cause` is, when `reference` was to be changed there.
     pub(super) fn unpushed(&self, reference: &str, cause: &git2::Error) -> Error {
-        let (url, said) = (self.shown.clone(), cause.message().to_owned());
+        let (url, message) = (self.shown.clone(), cause.message().to_owned());
         let reference = reference.to_owned();
-        if cause.code() == ErrorCode::Owner || is_denial(&said) {
+        if cause.code() == ErrorCode::Owner || is_denial(&message) {
             Error::Refused {
                 url,
                 reference,
-                cause: said,
+                cause: message,
             }
         } else {
             Error::Push {
                 url,
                 reference,
-                cause: said,
+                cause: message,
             }
         }
     }
@@ -98,14 +107,14 @@ impl Address {
 }
 
 /// libgit2 keeps the system's error only in words.
-fn is_denial(said: &str) -> bool {
+fn is_denial(message: &str) -> bool {
     [
         "Permission denied",
         "Read-only file system",
         "Operation not permitted",
     ]
     .iter()
-    .any(|words| said.contains(words))
+    .any(|words| message.contains(words))
 }
 
 /// `https://user:password@host/x` as `https://host/x`.

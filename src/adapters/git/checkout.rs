@@ -82,7 +82,7 @@ mod tests {
         let error = read_at(dir.path(), "v9").unwrap_err();
         assert_eq!(error.class(), ErrorClass::Gone);
         assert!(
-            error.to_string().starts_with("there is no revision v9 in "),
+            error.to_string().starts_with("no revision v9 in "),
             "{error}"
         );
         std::fs::create_dir(dir.path().join("later")).unwrap();

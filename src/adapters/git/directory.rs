@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(error.class(), ErrorClass::Invalid);
         assert_eq!(
             error.to_string(),
-            "there is no /nowhere/at/all; correct the path"
+            "/nowhere/at/all: no such file or directory"
         );
     }
 
@@ -359,8 +359,8 @@ mod tests {
         for path in [Path::new("/dev/null"), &socket, &pipe] {
             let error = read(path).unwrap_err();
             assert_eq!(error.class(), ErrorClass::Invalid);
-            let said = format!("{} is neither a file nor a directory;", path.display());
-            assert!(error.to_string().starts_with(&said), "{error}");
+            let message = format!("{} is neither a file nor a directory", path.display());
+            assert!(error.to_string().starts_with(&message), "{error}");
         }
     }
 

@@ -19,14 +19,14 @@ pub enum Error {
     },
     /// A ref pattern that cannot be matched.
     #[error(
-        "cannot fetch refs like {pattern:?}: a pattern starts with refs/ and holds at most one *"
+        "cannot fetch refs like {pattern:?}: a pattern starts with refs/ and contains at most one *"
     )]
     Pattern {
         /// The pattern.
         pattern: String,
     },
     /// The repository does not answer.
-    #[error("cannot reach {url}: {cause}; the last good revision stays, retrying")]
+    #[error("cannot reach {url}: {cause}; keeping the last good revision and retrying")]
     Unreachable {
         /// The address.
         url: String,
@@ -35,8 +35,8 @@ pub enum Error {
     },
     /// Nothing is at the address, or no repository. It may come (back), as after a mount.
     #[error(
-        "there is no repository at {url}: {cause}; put it there or correct the address; the last \
-         good revision stays, retrying"
+        "no repository at {url}: {cause}; create it or correct the address; keeping the last good \
+         revision and retrying"
     )]
     NoRepository {
         /// The address.
@@ -46,7 +46,7 @@ pub enum Error {
     },
     /// The repository may not be read.
     #[error(
-        "may not read {url}: {cause}; give the daemon's user the right to read it (a repository of \
+        "no permission to read {url}: {cause}; give the daemon's user the right to read it (a repository of \
          another user must be listed under safe.directory in the git configuration)"
     )]
     Denied {
@@ -56,7 +56,9 @@ pub enum Error {
         cause: String,
     },
     /// The refs could be listed, but what they point to did not arrive.
-    #[error("cannot copy from {url} to {dir}: {cause}; the last good revision stays, retrying")]
+    #[error(
+        "cannot copy from {url} to {dir}: {cause}; keeping the last good revision and retrying"
+    )]
     Download {
         /// The address.
         url: String,
@@ -79,7 +81,7 @@ pub enum Error {
         cause: String,
     },
     /// A change did not get through for a reason that may pass.
-    #[error("cannot push {reference} to {url}: {cause}; nothing is lost, retrying")]
+    #[error("cannot push {reference} to {url}: {cause}; nothing is lost; retrying")]
     Push {
         /// The address.
         url: String,
@@ -90,8 +92,8 @@ pub enum Error {
     },
     /// Others changed the ref each time before we could.
     #[error(
-        "{reference} at {url} changed under each of {attempts} attempts to write it; nothing is \
-         lost, retrying later"
+        "{reference} at {url} changed during each of {attempts} attempts to write it; nothing \
+         is lost; retrying later"
     )]
     Contended {
         /// The address.
@@ -102,7 +104,7 @@ pub enum Error {
         attempts: u32,
     },
     /// A branch, tag or commit that is not there.
-    #[error("there is no {wanted} in {place}; push it, or correct the revision")]
+    #[error("no {wanted} in {place}; push it, or correct the revision")]
     NoSuchRevision {
         /// What was asked for, in words.
         wanted: String,
@@ -121,8 +123,8 @@ pub enum Error {
     },
     /// Two commits that cannot be merged, since neither they nor their ancestors meet.
     #[error(
-        "commit {head} has no history in common with {base}; begin its branch anew from the one it \
-         is to be merged into"
+        "commit {head} has no history in common with {base}; recreate its branch from the branch \
+         it is to be merged into"
     )]
     Unrelated {
         /// What was to be merged.
@@ -131,13 +133,13 @@ pub enum Error {
         base: String,
     },
     /// A file or directory on this machine that is not there.
-    #[error("there is no {path}; correct the path")]
+    #[error("{path}: no such file or directory")]
     NoSuchFile {
         /// The path as it was given.
         path: PathBuf,
     },
     /// A pipe, a socket or a device: reading one may never end.
-    #[error("{path} is neither a file nor a directory; name one that is")]
+    #[error("{path} is neither a file nor a directory")]
     NotAFile {
         /// The path as it was given.
         path: PathBuf,
@@ -160,7 +162,7 @@ pub enum Error {
         cause: String,
     },
     /// The local file system refuses.
-    #[error("cannot use {path}: {cause}; mend its permissions or free some space, retrying")]
+    #[error("cannot use {path}: {cause}; fix its permissions or free some space; retrying")]
     Disk {
         /// The file or directory.
         path: PathBuf,

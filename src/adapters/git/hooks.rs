@@ -52,7 +52,7 @@ impl Hooks {
         }
     }
 
-    /// Asks whether the change may be made; else what was said against it.
+    /// Asks whether the change may be made; else the objection.
     pub(super) fn ask(&self, change: Change<'_>) -> Result<(), String> {
         self.run("pre-receive", &[], &change.line())?;
         let (old, new) = (change.old(), change.new.to_string());
@@ -60,7 +60,7 @@ impl Hooks {
     }
 
     /// Tells that the change was made. It is too late to object.
-    pub(super) fn tell(&self, change: Change<'_>) {
+    pub(super) fn notify(&self, change: Change<'_>) {
         drop(self.run("post-receive", &[], &change.line()));
         drop(self.run("post-update", &[change.reference], ""));
     }
@@ -89,8 +89,8 @@ impl Hooks {
         if output.status.success() {
             return Ok(());
         }
-        let said = [output.stderr, output.stdout].concat();
-        Err(objection(name, &String::from_utf8_lossy(&said)))
+        let message = [output.stderr, output.stdout].concat();
+        Err(objection(name, &String::from_utf8_lossy(&message)))
     }
 }
 
@@ -100,10 +100,10 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// One line: the first that the hook printed.
-fn objection(name: &str, said: &str) -> String {
-    let said = said.lines().map(str::trim).find(|line| !line.is_empty());
-    match said {
-        Some(said) => format!("its {name} hook declined: {said}"),
+fn objection(name: &str, message: &str) -> String {
+    let message = message.lines().map(str::trim).find(|line| !line.is_empty());
+    match message {
+        Some(message) => format!("its {name} hook declined: {message}"),
         None => format!("its {name} hook declined"),
     }
 }
@@ -162,10 +162,10 @@ mod tests {
             ),
             ("update", format!("update refs/notes/x {old} {new}  .")),
         ] {
-            let said = hooks(&Origin::new(), name).ask(change()).unwrap_err();
+            let message = hooks(&Origin::new(), name).ask(change()).unwrap_err();
             let expected = format!("its {name} hook declined: {told}");
-            assert!(said.starts_with(&expected), "{said}");
-            assert!(said.ends_with("/objects"), "{said}");
+            assert!(message.starts_with(&expected), "{message}");
+            assert!(message.ends_with("/objects"), "{message}");
         }
     }
 

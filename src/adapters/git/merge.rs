@@ -164,8 +164,8 @@ mod tests {
         let (base, head) = (base.to_string(), head.to_string());
         let error = mirror.merged(&base, &head, "fleet").unwrap_err();
         assert_eq!(error.class(), ErrorClass::Invalid);
-        let said = format!("commit {head} has no history in common with {base};");
-        assert!(error.to_string().starts_with(&said), "{error}");
+        let message = format!("commit {head} has no history in common with {base};");
+        assert!(error.to_string().starts_with(&message), "{error}");
         assert!(mirror.tree(&head, "fleet").is_ok());
     }
 

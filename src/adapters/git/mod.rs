@@ -21,9 +21,9 @@ mod mirror;
 mod note_tree;
 mod notes;
 mod objects;
-mod pins;
 mod push;
 mod remote;
+mod retained;
 mod walk;
 
 pub use author::{Author, Files};
@@ -32,5 +32,5 @@ pub use error::Error;
 pub use history::Commit;
 pub use merge::Merged;
 pub use mirror::{Mirror, Ref, Refs};
-pub use notes::{NoteEdit, Rewrite};
-pub use pins::Pin;
+pub use note_tree::{NoteEdit, Rewrite};
+pub use retained::RetainedRef;

@@ -10,7 +10,16 @@ use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Oid, Repository, Signature, Time, Tree};
 use jiff::Timestamp;
 
-use super::NoteEdit;
+/// From a note's text, if there is one, to its new text.
+pub type Rewrite<'a> = dyn Fn(Option<&str>) -> String + 'a;
+
+/// What to do with the note on one commit.
+pub struct NoteEdit<'a> {
+    /// The commit's id.
+    pub commit: &'a str,
+    /// What becomes of its text. Called again for every attempt.
+    pub rewrite: &'a Rewrite<'a>,
+}
 
 /// The notes of one commit of a notes ref.
 pub(super) struct Notes<'r> {

@@ -12,23 +12,12 @@ use jiff::Timestamp;
 use super::Error;
 use super::hooks::Change;
 use super::mirror::{Mirror, Ref, is_missing, kept};
-use super::note_tree::Notes;
+use super::note_tree::{NoteEdit, Notes, Rewrite};
 use super::push::{Pushed, push};
 use super::remote::Connection;
 
 /// How often a push is tried (DESIGN §10).
 const ATTEMPTS: u32 = 10;
-
-/// From a note's text, if there is one, to its new text.
-pub type Rewrite<'a> = dyn Fn(Option<&str>) -> String + 'a;
-
-/// What to do with the note on one commit.
-pub struct NoteEdit<'a> {
-    /// The commit's id.
-    pub commit: &'a str,
-    /// What becomes of its text. Called again for every attempt.
-    pub rewrite: &'a Rewrite<'a>,
-}
 
 impl Mirror {
     /// Changes the note on one commit: [`Mirror::edit_notes`] with one edit.

@@ -38,7 +38,7 @@ pub(super) fn push(
     copy(from, &target, change.new).map_err(unpushed)?;
     let pushed = set(&to, change).map_err(unpushed)?;
     if pushed == Pushed::Done {
-        hooks.tell(change);
+        hooks.notify(change);
     }
     Ok(pushed)
 }

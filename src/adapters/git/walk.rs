@@ -139,7 +139,7 @@ impl<S: Source> Walk<'_, S> {
 
     fn list(&mut self, directory: &S::Handle, depth: usize) -> Taken<Vec<Entry<S::Handle>>> {
         if depth > MAX_DEPTH {
-            let cause = format!("it lies more than {MAX_DEPTH} directories deep");
+            let cause = format!("it is more than {MAX_DEPTH} directories deep");
             return Ok(Err(Problem::Unreadable(cause)));
         }
         let listed = self.source.list(directory)?;
@@ -232,7 +232,7 @@ impl<S: Source> Walk<'_, S> {
             Err(problem) => self.problem(path, problem),
             Ok(bytes) if self.bytes + bytes.len() > MAX_TREE_BYTES => {
                 let cause = format!(
-                    "the files before it hold {} MiB already, the most that is read",
+                    "the files before it already hold {} MiB, the most that is read",
                     MAX_TREE_BYTES >> 20
                 );
                 self.problem(path, Problem::Unreadable(cause));

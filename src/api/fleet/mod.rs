@@ -18,7 +18,7 @@ pub use settings::{
     Provider, PullRequests, Rules, SecretName, Serve, ServiceProvider,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
-pub use tenancy::{Tenant, Terms};
+pub use tenancy::{FleetPolicy, Tenant};
 
 use super::{document, structural};
 use crate::model::{Finding, Node, Value};
@@ -93,6 +93,17 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(|| document::compiled(&schema())
 /// The JSON schema of a whole document.
 pub(super) fn schema() -> Json {
     document::schema(KIND, &structural::of::<FleetSpec>())
+}
+
+impl From<&Fleet> for FleetPolicy {
+    fn from(fleet: &Fleet) -> Self {
+        let git = fleet.spec.source.git.as_ref();
+        Self {
+            root: git.map_or_else(String::new, |git| tenancy::root(&git.path)),
+            tenants: fleet.spec.tenancy.clone(),
+            experimental: fleet.spec.rules.experimental_release_features,
+        }
+    }
 }
 
 /// Reads a fleet from a file. `None` if the findings contain an error.

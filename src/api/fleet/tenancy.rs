@@ -6,7 +6,6 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Fleet;
 use crate::model::{Finding, Node, Path, Value};
 
 /// What the files below a path may use. An absent list limits nothing, an empty list allows nothing. A
@@ -33,7 +32,7 @@ pub struct Tenant {
 
 /// The settings of a fleet's rules in its Fleet document. The default limits nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Terms {
+pub struct FleetPolicy {
     /// The fleet's path in its repository, to which paths of tenants are relative; empty for the root.
     pub root: String,
     /// The tenants; if empty, nothing is limited.
@@ -42,19 +41,8 @@ pub struct Terms {
     pub experimental: bool,
 }
 
-impl From<&Fleet> for Terms {
-    fn from(fleet: &Fleet) -> Self {
-        let git = fleet.spec.source.git.as_ref();
-        Self {
-            root: git.map_or_else(String::new, |git| root(&git.path)),
-            tenants: fleet.spec.tenancy.clone(),
-            experimental: fleet.spec.rules.experimental_release_features,
-        }
-    }
-}
-
 /// Normalizes a fleet's path in its repository, as a prefix of the paths of its files.
-fn root(path: &str) -> String {
+pub(super) fn root(path: &str) -> String {
     let parts = path.split('/').filter(|part| !["", "."].contains(part));
     parts.collect::<Vec<_>>().join("/")
 }

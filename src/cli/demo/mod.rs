@@ -10,26 +10,33 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use clap::Args;
 use tokio::sync::watch;
 use tokio::time::error::Elapsed;
 use tokio_util::sync::CancellationToken;
 
-use super::Exit;
-use super::args::DemoArgs;
 use super::cluster::Cluster;
+use super::exit::Exit;
 use super::live::Live;
 use super::ui::Ui;
 use crate::adapters::git::Author;
 use crate::daemon::{self, View, wall_time};
 use crate::model::{Check, CheckState};
-use crate::settings::{Environment, Following};
+use crate::settings::{Environment, SyncConfig};
+
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    /// How many times faster than real time the simulated cluster runs
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) speed: u32,
+}
 
 /// How long one part of the tour may take, outside.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// How often the picture is drawn.
 const FRAME: Duration = Duration::from_millis(150);
 
-/// Exit 0 when every check came out as the story says.
+/// Exit 0 when every check has the expected state.
 pub(super) fn run(args: &DemoArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -46,34 +53,29 @@ async fn tour(speed: u32, ui: &Ui, environment: &Environment) -> anyhow::Result<
     story::introduce(ui, &files);
     let first = author.push("main", None, &files, "The fleet", wall_time())?;
 
-    let following = following(dir.path(), &author, environment);
-    let cluster = Cluster::simulated(speed, following.settle).await?;
+    let config = sync_config(dir.path(), &author, environment);
+    let cluster = Cluster::simulated(speed, config.settle).await?;
     let stop = CancellationToken::new();
     let (sender, view) = watch::channel(View::default());
-    let daemon = tokio::spawn(daemon::run(
-        following,
-        cluster.engine(),
-        sender,
-        stop.clone(),
-    ));
+    let daemon = tokio::spawn(daemon::run(config, cluster.engine(), sender, stop.clone()));
     let mut scene = Scene {
         ui,
         view,
         sync: "capstan/demo/sync",
         plan: "capstan/demo/plan",
     };
-    let told = scene.play(&author, &files, &first, speed).await;
+    let played = scene.play(&author, &files, &first, speed).await;
     stop.cancel();
     daemon.await??;
-    told?;
-    ui.heading("That was it");
-    ui.say("  Try it on a fleet of yours: capstan validate DIR, capstan rehearse DIR, capstan run --source REPO --embedded");
+    played?;
+    ui.heading("Done");
+    ui.message("  Try it on your own fleet: capstan validate DIR, capstan rehearse DIR, capstan run --source REPO --embedded");
     Ok(Exit::Fine)
 }
 
-fn following(dir: &Path, author: &Author, environment: &Environment) -> Following {
-    let source = Following::source(&author.dir().display().to_string(), None, environment);
-    Following {
+fn sync_config(dir: &Path, author: &Author, environment: &Environment) -> SyncConfig {
+    let source = SyncConfig::source(&author.dir().display().to_string(), None, environment);
+    SyncConfig {
         fleet: "demo".to_owned(),
         local_overlays: vec![dir.join(story::SHIPPED)],
         interval: Duration::from_millis(250),
@@ -99,7 +101,7 @@ impl Scene<'_> {
         speed: u32,
     ) -> anyhow::Result<()> {
         self.ui.heading(&format!(
-            "The daemon follows main; simulated Azure runs {speed} times faster than outside"
+            "The daemon follows main; simulated Azure runs {speed} times faster than real time"
         ));
         let check = self.sync(first).await?;
         self.show(&check, CheckState::Success)?;
@@ -130,10 +132,10 @@ impl Scene<'_> {
         self.show(&check, CheckState::Failure)?;
 
         self.ui
-            .heading("The checks, as they stand in the repository (git notes --ref=capstan)");
+            .heading("The checks in the repository (git notes --ref=capstan)");
         for revision in [first, second.as_str(), bad.as_str()] {
             self.ui
-                .say(&format!("  {}", story::note_line(author, revision)?));
+                .message(&format!("  {}", story::note_line(author, revision)?));
         }
         Ok(())
     }
@@ -160,19 +162,19 @@ impl Scene<'_> {
     }
 
     fn show(&self, check: &Check, expected: CheckState) -> anyhow::Result<()> {
-        self.ui.say(&format!(
+        self.ui.message(&format!(
             "\n  check {}: {:?}, {}",
             check.context, check.state, check.title
         ));
         for annotation in &check.annotations {
-            self.ui.say(&format!(
+            self.ui.message(&format!(
                 "    {}:{}: {}",
                 annotation.path, annotation.line, annotation.message
             ));
         }
         anyhow::ensure!(
             check.state == expected,
-            "the story expected {expected:?}: {}",
+            "the demo expected {expected:?}: {}",
             check.summary
         );
         Ok(())

@@ -80,12 +80,12 @@ pub(super) fn write_overlays(dir: &Path) -> anyhow::Result<Files> {
 /// Shows what the repository holds, and one definition whole.
 pub(super) fn introduce(ui: &Ui, files: &Files) {
     for (path, text) in files {
-        ui.say(&format!("  {path:<32} {:>5} lines", text.lines().count()));
+        ui.message(&format!("  {path:<32} {:>5} lines", text.lines().count()));
     }
-    ui.say("\n  clusters/prod/prod-uks-1.yaml:");
+    ui.message("\n  clusters/prod/prod-uks-1.yaml:");
     files["clusters/prod/prod-uks-1.yaml"]
         .lines()
-        .for_each(|line| ui.say(&format!("    {line}")));
+        .for_each(|line| ui.message(&format!("    {line}")));
 }
 
 /// The fleet with one more node pool in dev-uks-1.
@@ -129,11 +129,11 @@ pub(super) fn note_line(author: &Author, revision: &str) -> anyhow::Result<Strin
         .note(NOTES_REF, revision)?
         .context("the commit has no note")?;
     let checks = checks::read(&note);
-    let said: Vec<String> = checks
+    let lines: Vec<String> = checks
         .iter()
         .map(|check| format!("{} {:?}: {}", check.context, check.state, check.title))
         .collect();
-    Ok(format!("{}  {}", &revision[..10], said.join("; ")))
+    Ok(format!("{}  {}", &revision[..10], lines.join("; ")))
 }
 
 #[cfg(test)]

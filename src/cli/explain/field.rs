@@ -6,8 +6,8 @@
 use crate::model::{Node, Path, Segment, Value};
 use kube_schema::nearest;
 
-/// How many names of fields are told.
-const TOLD: usize = 12;
+/// How many names of fields are shown.
+const SHOWN: usize = 12;
 
 /// The path that `text` means in `root`. A key that holds dots may be written as it is.
 ///
@@ -80,7 +80,7 @@ fn name(item: &Node) -> Option<&str> {
         .or_else(|| item.text(&["metadata", "name"]))
 }
 
-/// Says that `word` is not in `node`, which stands at `path`.
+/// The error that `node`, at `path`, has no `word`.
 fn missing(node: &Node, path: &Path, word: &str) -> String {
     let place = match path.0.is_empty() {
         true => "the object".to_owned(),
@@ -98,14 +98,14 @@ fn missing(node: &Node, path: &Path, word: &str) -> String {
     if let Some(near) = nearest(word, known.iter().map(String::as_str)) {
         return format!("{place} has no `{word}`; did you mean `{near}`?");
     }
-    let more = match known.len().saturating_sub(TOLD) {
+    let more = match known.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let told = &known[..known.len().min(TOLD)];
-    match told {
+    let shown = &known[..known.len().min(SHOWN)];
+    match shown {
         [] => format!("{place} is empty and has no `{word}`"),
-        told => format!("{place} has no `{word}`, only {}{more}", told.join(", ")),
+        shown => format!("{place} has no `{word}`, only {}{more}", shown.join(", ")),
     }
 }
 

@@ -2,30 +2,53 @@
 
 mod field;
 
+use std::path::PathBuf;
+
+use clap::Args;
 use serde_json::{Value as Json, json};
 
-use super::Exit;
-use super::args::{DataFormat, ExplainArgs, FleetArgs};
-use super::fleet::Fleet;
+use super::args::DataFormat;
+use super::exit::Exit;
+use super::fleet::{Fleet, FleetArgs};
+use super::object_name::ObjectName;
 use super::ui::{Ui, plain};
-use super::wanted::Wanted;
 use crate::compile::explain::{By, Field, Layer};
 use crate::model::{Node, ObjectId, Value};
 
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    /// An object, as Kind/namespace/name; the namespace may be omitted if the name is unique. Definitions
+    /// and embedded resources work too
+    pub(super) object: String,
+    /// A field and everything below it, as `spec.nodePools[0].version`, `spec.nodePools[mp1]` or a JSON pointer
+    /// [default: all of it]
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(super) field: String,
+    /// The fleet's directory, or one file
+    #[arg(short = 'C', value_name = "PATH", default_value = ".")]
+    pub(super) path: PathBuf,
+    /// An additional directory of Overlay documents; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(super) overlays: Vec<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
+
 /// Exit 2 when there is no such object or field.
 pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
-    let wanted = Wanted::read(&args.object)?;
+    let name = ObjectName::read(&args.object)?;
     let fleet = Fleet::read(&FleetArgs {
         path: args.path.clone(),
         overlays: args.overlays.clone(),
         fleet: None,
     })?;
     if fleet.compiled.has_errors() {
-        ui.say("the fleet has errors, which `capstan validate` shows: objects may be missing");
+        ui.message("the fleet has errors (see `capstan validate`); objects may be missing");
     }
     let explanation = fleet.explanation();
     let ids: Vec<(usize, &ObjectId)> = explanation.ids().enumerate().collect();
-    let at = wanted.find(&ids, &format!("nothing in {}", args.path.display()))?;
+    let at = name.find(&ids, &format!("no object in {}", args.path.display()))?;
     let path = field::resolve(explanation.object(at), &args.field)?;
     let (id, fields) = (ids[at].1, explanation.fields(at, &path));
     ui.data(&match args.format {
@@ -35,7 +58,7 @@ pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// What stands in the files must not steer a terminal or a build: every line is a plain one.
+/// Text from the files must not control a terminal or a build: every line is plain.
 fn text(id: &ObjectId, fields: &[Field]) -> String {
     let fields = fields.iter().flat_map(lines);
     let lines = std::iter::once(id.to_string()).chain(fields);
@@ -60,7 +83,7 @@ fn lines(field: &Field) -> Vec<String> {
 fn value(layer: &Layer, is_secret: bool) -> String {
     match &layer.value {
         _ if is_secret => "(a secret, not shown)".to_owned(),
-        None => "what expansion makes".to_owned(),
+        None => "the expanded value".to_owned(),
         Some(node) => match &node.value {
             Value::Float(_, text) => text.to_string(),
             Value::String(text) if is_plain(text) => text.to_string(),
@@ -69,7 +92,7 @@ fn value(layer: &Layer, is_secret: bool) -> String {
     }
 }
 
-/// Whether a text can be told from other values without quotes, and cannot move a cursor.
+/// Whether a text is unambiguous without quotes, and cannot move a cursor.
 fn is_plain(text: &str) -> bool {
     let other = matches!(text, "" | "true" | "false" | "null") || text.parse::<f64>().is_ok();
     !other && text.trim() == text && !text.contains(char::is_control)

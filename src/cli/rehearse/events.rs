@@ -1,6 +1,6 @@
 //! What became of each object, second by second.
 //!
-//! In: news of objects, in the order in which they came. Out: events in the order in which they are
+//! In: changes of objects, in the order in which they came. Out: events in the order in which they are
 //! shown. Within one second only the last word on an object counts: what was seen of it in between
 //! depends on who had his turn first.
 
@@ -23,7 +23,7 @@ pub(super) struct Events(BTreeMap<String, Course>);
 
 #[derive(Debug, Default)]
 struct Course {
-    /// That it was sent is told whatever became of it the same second.
+    /// That it was sent is reported whatever happened to it within the same second.
     applied: Option<Event>,
     /// At most one for each second.
     states: Vec<Event>,
@@ -68,9 +68,9 @@ mod tests {
     use super::*;
     use State::{Applied, Failed, Progressing, Ready, Waiting};
 
-    fn changes(news: &[(u64, &str, State)]) -> Vec<(u64, String, State)> {
+    fn changes(seen: &[(u64, &str, State)]) -> Vec<(u64, String, State)> {
         let mut events = Events::default();
-        for (at, object, state) in news {
+        for (at, object, state) in seen {
             events.note(event(*at, object, *state, ""));
         }
         let changes = events.changes().into_iter();
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn events_are_sorted_by_second_object_and_state() {
-        let news = [
+        let seen = [
             (0, "b", Progressing),
             (0, "b", Applied),
             (0, "a", Failed),
@@ -123,21 +123,21 @@ mod tests {
             is(5, "b", Ready),
             is(7, "a", Ready),
         ];
-        assert_eq!(changes(&news), expected);
+        assert_eq!(changes(&seen), expected);
     }
 
     #[test]
     fn what_falls_back_within_a_second_did_not_change() {
-        let news = [(1, "a", Waiting), (5, "a", Ready), (5, "a", Waiting)];
-        assert_eq!(changes(&news), [is(1, "a", Waiting)]);
+        let seen = [(1, "a", Waiting), (5, "a", Ready), (5, "a", Waiting)];
+        assert_eq!(changes(&seen), [is(1, "a", Waiting)]);
         let back = [(1, "a", Waiting), (5, "a", Ready), (6, "a", Waiting)];
         assert_eq!(changes(&back).len(), 3);
     }
 
     #[test]
     fn that_it_was_sent_is_told_once() {
-        let news = [(0, "a", Failed), (1, "a", Applied), (2, "a", Applied)];
-        assert_eq!(changes(&news), [is(0, "a", Failed), is(1, "a", Applied)]);
+        let seen = [(0, "a", Failed), (1, "a", Applied), (2, "a", Applied)];
+        assert_eq!(changes(&seen), [is(0, "a", Failed), is(1, "a", Applied)]);
     }
 
     #[test]

@@ -6,10 +6,11 @@ mod events;
 mod output;
 mod rehearsal;
 
-use super::Exit;
-use super::args::{DataFormat, RehearseArgs};
-use super::fleet::Fleet;
-use super::plan::LOCAL;
+use clap::Args;
+
+use super::args::{DataFormat, LOCAL};
+use super::exit::Exit;
+use super::fleet::{Fleet, FleetArgs};
 use super::ui::Ui;
 use crate::adapters::azure_sim::{Failure, Options};
 use crate::api::kinds::{KINDS, is_aso};
@@ -19,6 +20,18 @@ use crate::plan::ApplySet;
 use crate::settings::Environment;
 
 pub use rehearsal::Rehearsal;
+
+#[derive(Debug, Args)]
+pub(super) struct RehearseArgs {
+    #[command(flatten)]
+    pub(super) fleet: FleetArgs,
+    /// Make an object fail, as Kind/name=Reason; may be repeated
+    #[arg(long, value_name = "KIND/NAME=REASON")]
+    pub(super) fail: Vec<Failure>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
 
 /// Exit 0 when everything became ready.
 pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
@@ -78,7 +91,7 @@ fn is_meant(id: &ObjectId, failure: &Failure) -> bool {
     here && id.kind == failure.kind && id.name == failure.name
 }
 
-/// What the tests of this room rehearse: the documents of one file, with what fails.
+/// What the tests of this module rehearse: the documents of one file, with what fails.
 #[cfg(test)]
 fn fleet(text: &str, failures: &[&str]) -> (Compiled, ApplySet, Options) {
     use std::sync::Arc;

@@ -158,9 +158,9 @@ mod tests {
 
     #[test]
     fn of_two_that_were_ready_last_the_same_one_ends_the_critical_path() {
-        let said = text(&[A, B], &[]);
-        assert_eq!(said, text(&[B, A], &[]));
-        let (_, path) = said.split_once("critical path:\n").unwrap();
+        let shown = text(&[A, B], &[]);
+        assert_eq!(shown, text(&[B, A], &[]));
+        let (_, path) = shown.split_once("critical path:\n").unwrap();
         assert!(
             path.starts_with("   0m06s  ResourceGroup/default/b\n"),
             "{path}"
@@ -169,13 +169,13 @@ mod tests {
 
     #[test]
     fn what_failed_comes_before_what_waits_for_it() {
-        let said = text(&[A, KV, B], &["ResourceGroup/b=AuthorizationFailed"]);
-        let (_, unready) = said.split_once("not ready: ").unwrap();
+        let shown = text(&[A, KV, B], &["ResourceGroup/b=AuthorizationFailed"]);
+        let (_, unready) = shown.split_once("not ready: ").unwrap();
         let unready: Vec<&str> = unready.trim_end().lines().skip(1).collect();
         assert!(unready[0].starts_with("  ResourceGroup/default/b: Failed AuthorizationFailed"));
         assert_eq!(
             unready[1..],
-            ["  Vault/default/kv: Waiting waits for what comes before it"]
+            ["  Vault/default/kv: Waiting waits for its dependencies"]
         );
     }
 }

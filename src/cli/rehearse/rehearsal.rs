@@ -42,7 +42,7 @@ impl Rehearsal {
     /// it, which is nothing but in tests.
     ///
     /// # Errors
-    /// When the runtime cannot be made, or the simulated cluster lacks something.
+    /// When the runtime cannot be made, or cannot create what the fleet expects of the simulated cluster.
     pub fn hold(
         compiled: &Compiled,
         set: &ApplySet,
@@ -93,22 +93,22 @@ async fn rehearse(
     let mut events = Events::default();
     blocked(&plan).for_each(|event| events.note(event));
     // Retries that fail again are no news.
-    let mut news = Instant::now();
+    let mut changed = Instant::now();
     loop {
         let end = match tracker.is_ready() {
             true => Instant::now() + CALM,
-            false => news + IDLE,
+            false => changed + IDLE,
         };
         let Ok(Some((_, next))) = tokio::time::timeout_at(end, progress.recv()).await else {
             break;
         };
         let Report::Object(next) = next else { continue };
-        let tells = tracker.note(&next);
-        if tells || next.state == State::Applied {
+        let is_change = tracker.note(&next);
+        if is_change || next.state == State::Applied {
             events.note(Event::new(&next, start));
         }
-        if tells {
-            news = Instant::now();
+        if is_change {
+            changed = Instant::now();
         }
     }
     runner.abort();
@@ -127,7 +127,7 @@ fn blocked(plan: &Plan) -> impl Iterator<Item = Event> {
         at: 0,
         object: step.object.to_string(),
         state: State::Waiting,
-        message: "waits for what comes before it".to_owned(),
+        message: "waits for its dependencies".to_owned(),
     })
 }
 

@@ -69,10 +69,10 @@ mod tests {
 
     #[test]
     fn nothing_steers_a_terminal() {
-        let said = command(Finding::warning("Y99", "\u{1b}[2J"));
+        let line = command(Finding::warning("Y99", "\u{1b}[2J"));
         assert!(
-            said.contains("\u{fffd}[2J") && !said.contains('\u{1b}'),
-            "{said}"
+            line.contains("\u{fffd}[2J") && !line.contains('\u{1b}'),
+            "{line}"
         );
     }
 

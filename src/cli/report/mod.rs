@@ -82,8 +82,8 @@ mod tests {
                 let region = region.as_object().expect("a region");
                 assert!(region.values().all(|number| number.as_u64() > Some(0)));
             }
-            let told = super::json(&compiled);
-            assert_eq!(told["findings"].as_array().map(Vec::len), Some(count));
+            let report = super::json(&compiled);
+            assert_eq!(report["findings"].as_array().map(Vec::len), Some(count));
         }
     }
 }

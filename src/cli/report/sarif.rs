@@ -21,10 +21,10 @@ const ROOT: &str = "%SRCROOT%";
 
 /// The log of one run.
 pub(in crate::cli) fn sarif(compiled: &Compiled) -> Json {
-    let told = compiled.findings.iter().map(|finding| (finding, None));
+    let reported = compiled.findings.iter().map(|finding| (finding, None));
     let allowed = compiled.allowed.iter();
     let allowed = allowed.map(|allowed| (&allowed.finding, Some(allowed)));
-    let findings: Vec<_> = told.chain(allowed).collect();
+    let findings: Vec<_> = reported.chain(allowed).collect();
     let rules = rules(findings.iter().map(|(finding, _)| finding.id));
     let mut prints = Fingerprints::default();
     let results = findings.iter().map(|(finding, allowed)| {

@@ -329,10 +329,10 @@ mod tests {
                 shown.contains("[S0") && shown.contains("--> a.yaml:4:"),
                 "{shown}"
             );
-            let told = ["hunter2", "123456789"]
+            let leaked = ["hunter2", "123456789"]
                 .iter()
                 .any(|value| shown.contains(value));
-            assert!(!told, "{shown}");
+            assert!(!leaked, "{shown}");
         }
     }
 

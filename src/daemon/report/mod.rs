@@ -1,9 +1,9 @@
-//! What a commit is told: checks from findings and progress. Pure.
+//! Checks from findings and progress. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::job::Failure;
+use super::failure::Failure;
 use crate::api::{kinds, labels};
 use crate::compile::{Allowed, Compiled};
 use crate::model::{Annotation, Check, CheckState, Finding, Object, ObjectId, Severity};
@@ -51,7 +51,7 @@ pub(super) fn progress(
 ) -> Check {
     let mut text = String::new();
     if !clusters.is_empty() {
-        text.push_str("| cluster | ready | waits for |\n|---|---|---|\n");
+        text.push_str("| cluster | ready | waiting for |\n|---|---|---|\n");
     }
     for cluster in clusters {
         let part = &cluster.summary;
@@ -67,10 +67,10 @@ pub(super) fn progress(
         let _ = write!(text, "\n{}", list(failed));
     }
     if !leaving.is_empty() {
-        let told = leaving
+        let shown = leaving
             .iter()
             .map(|(id, leaving)| format!("{id}: {leaving}"));
-        let _ = write!(text, "\nno longer in the fleet:\n{}", list(told));
+        let _ = write!(text, "\nno longer in the fleet:\n{}", list(shown));
     }
     let title = match leaving
         .values()
@@ -79,7 +79,7 @@ pub(super) fn progress(
     {
         0 => summary.title(),
         held => format!(
-            "{}; {} kept that the fleet no longer has",
+            "{}; {} no longer in the fleet but kept",
             summary.title(),
             counted(held, "object")
         ),
@@ -134,7 +134,7 @@ pub(super) fn unreadable(
 
 /// The sync check of a sound revision that no plan could be made of.
 pub(super) fn unplanned(fleet: &str, revision: &str, failure: &Failure) -> Check {
-    let title = "not applied: no plan can be made".to_owned();
+    let title = "not applied: planning failed".to_owned();
     let context = sync_context(fleet);
     check(
         context,
@@ -149,7 +149,7 @@ pub(super) fn unplanned(fleet: &str, revision: &str, failure: &Failure) -> Check
 pub(super) fn superseded(fleet: &str, revision: &str, newer: &str, title: &str) -> Check {
     let short = newer.get(..10).unwrap_or(newer);
     let title = format!("superseded by {short} at {title}");
-    let text = format!("The fleet goes on with {newer}; see the check there.");
+    let text = format!("The fleet continues with {newer}; see its check.");
     let context = sync_context(fleet);
     check(context, revision, CheckState::Error, title, text)
 }
@@ -165,7 +165,7 @@ fn fault_of(failure: &Failure) -> CheckState {
 fn stays(good: Option<&str>) -> String {
     good.map_or_else(
         || "Nothing is applied: no good revision is known.".to_owned(),
-        |good| format!("The last good revision {good} stays."),
+        |good| format!("The last good revision {good} stays applied."),
     )
 }
 
@@ -189,7 +189,7 @@ fn one_line(text: &str) -> String {
 /// The sync check of a sound revision of a fleet that is suspended.
 pub(super) fn suspended(fleet: &str, revision: &str) -> Check {
     let title = "not applied: the fleet is suspended".to_owned();
-    let text = "Set `spec.apply.suspend: false` to go on.".to_owned();
+    let text = "Set `spec.apply.suspend: false` to continue.".to_owned();
     check(
         sync_context(fleet),
         revision,
@@ -207,7 +207,7 @@ pub(super) fn plan(
     compiled: &Compiled,
     applied: Option<(&str, &Compiled)>,
 ) -> Check {
-    let mut told = Vec::new();
+    let mut shown = Vec::new();
     let (state, title, mut text) = if compiled.has_errors() {
         let title = counted(compiled.count(Severity::Error), "error");
         (CheckState::Failure, title, String::new())
@@ -222,25 +222,22 @@ pub(super) fn plan(
             0 => CheckState::Success,
             _ => CheckState::Failure,
         };
-        told = differences.findings;
+        shown = differences.findings;
         (state, title, text)
     };
-    told.extend(compiled.findings.iter().cloned());
-    text.push_str(&findings(&told));
+    shown.extend(compiled.findings.iter().cloned());
+    text.push_str(&findings(&shown));
     text.push_str(&allowed(&compiled.allowed));
     Check {
-        annotations: annotations(&told),
+        annotations: annotations(&shown),
         ..check(plan_context(fleet), revision, state, title, text)
     }
 }
 
 /// The plan check of a candidate that does not merge.
 pub(super) fn conflicts(fleet: &str, revision: &str, paths: &[String]) -> Check {
-    let text = format!("Both sides changed:\n\n{}", list(paths.iter().cloned()));
-    let title = format!(
-        "does not merge: {} in conflict",
-        counted(paths.len(), "file")
-    );
+    let text = format!("Both branches changed:\n\n{}", list(paths.iter().cloned()));
+    let title = format!("merge conflict in {}", counted(paths.len(), "file"));
     check(
         plan_context(fleet),
         revision,
@@ -253,7 +250,7 @@ pub(super) fn conflicts(fleet: &str, revision: &str, paths: &[String]) -> Check 
 /// The plan check of a candidate that could not be read.
 pub(super) fn broken_plan(fleet: &str, revision: &str, failure: &Failure) -> Check {
     let (context, state) = (plan_context(fleet), fault_of(failure));
-    let title = "it cannot be read".to_owned();
+    let title = "the commit cannot be read".to_owned();
     check(context, revision, state, title, failure.to_string())
 }
 
@@ -263,14 +260,14 @@ fn counted(count: usize, word: &str) -> String {
 
 /// Errors and warnings as a Markdown list, with their lines.
 fn findings(findings: &[Finding]) -> String {
-    let told = findings.iter();
-    let told: Vec<&Finding> = told
+    let shown = findings.iter();
+    let shown: Vec<&Finding> = shown
         .filter(|finding| finding.severity != Severity::Info)
         .collect();
-    list(told.into_iter().map(ToString::to_string))
+    list(shown.into_iter().map(ToString::to_string))
 }
 
-/// The warnings that somebody allows, with the reasons; nothing when there is none.
+/// The warnings that are allowed, with the reasons; empty when there are none.
 fn allowed(allowed: &[Allowed]) -> String {
     if allowed.is_empty() {
         return String::new();
@@ -364,7 +361,7 @@ fn removal(object: &Object) -> String {
     match object.annotation(labels::DELETION_POLICY) {
         None => format!("remove {id}"),
         Some("Delete") if id.is(kinds::CAPI, "Cluster") => format!(
-            "delete {id}, once a commit's message ends in `{}: delete {}/{}`",
+            "delete {id} once a commit message ends in `{}: delete {}/{}`",
             labels::APPROVE,
             id.namespace,
             id.name
@@ -379,7 +376,7 @@ impl Differences {
         let (created, changed, removed) =
             (self.created.len(), self.changed.len(), self.removed.len());
         let counts = match (created, changed, removed) {
-            (0, 0, 0) => "changes nothing".to_owned(),
+            (0, 0, 0) => "no changes".to_owned(),
             _ => format!("{created} to create, {changed} to change, {removed} to remove"),
         };
         let refused = match self.refused() {

@@ -54,7 +54,7 @@ fn a_plan_says_what_is_created_changed_and_removed() {
         "Compared with the applied revision abc.\n\n- create ConfigMap/default/new\n- change ConfigMap/default/other\n- delete ConfigMap/default/gone\n\n"
     );
     let same = plan("f", "r", &old, Some(("abc", &old)));
-    assert_eq!(same.title, "changes nothing");
+    assert_eq!(same.title, "no changes");
     let first = plan("f", "r", &old, None);
     assert_eq!(first.title, "3 to create, 0 to change, 0 to remove");
     let begins = "No revision is applied to compare it with.\n\n- create ";
@@ -84,8 +84,8 @@ fn a_plan_that_rolls_nodes_says_how_many_and_where() {
         check.title,
         "0 to create, 1 to change, 0 to remove; rolls 2 nodes of 1 cluster"
     );
-    let told = "- a.yaml:14:14: U02 spec.resources[0].spec.properties.version.id of HcpOpenShiftClustersNodePool/clusters/one-mp1 changes: an upgrade replaces every node of the node pool";
-    assert!(check.summary.contains(told), "{}", check.summary);
+    let expected = "- a.yaml:14:14: U02 spec.resources[0].spec.properties.version.id of HcpOpenShiftClustersNodePool/clusters/one-mp1 changes: an upgrade replaces every node of the node pool";
+    assert!(check.summary.contains(expected), "{}", check.summary);
     let noted = &check.annotations[0];
     assert_eq!((noted.line, noted.level.as_str()), (14, "warning"));
 }
@@ -104,8 +104,8 @@ fn a_plan_that_would_replace_something_fails_at_its_line() {
         check.title,
         "1 field cannot be changed; 0 to create, 1 to change, 0 to remove; rolls 2 nodes of 1 cluster"
     );
-    let told = "- a.yaml:15:13: U01 spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/one-mp1 cannot be changed: Azure does not allow changes after the node pool is created (Capstan never replaces a cluster or a part of one: add it under a new name and remove the old one)";
-    assert!(check.summary.contains(told), "{}", check.summary);
+    let expected = "- a.yaml:15:13: U01 spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/one-mp1 cannot be changed: Azure does not allow changes after the node pool is created (Capstan never replaces a cluster or a part of one: add it under a new name and remove the old one)";
+    assert!(check.summary.contains(expected), "{}", check.summary);
     let noted = &check.annotations[0];
     assert_eq!((noted.line, noted.level.as_str()), (15, "error"));
 }
@@ -129,7 +129,7 @@ fn a_plan_with_errors_says_only_those_with_their_lines() {
     assert!(
         refused
             .summary
-            .starts_with("The last good revision abc stays.")
+            .starts_with("The last good revision abc stays applied.")
     );
 }
 
@@ -149,12 +149,12 @@ fn progress_lists_clusters_failures_and_what_is_left_behind() {
     let check = progress("f", "r", state, &summary, &[cluster], &leaving);
     assert_eq!(
         check.title,
-        "1/3 ready, ConfigMap/default/a failed: Bad: |very| bad; 1 object kept that the fleet no longer has"
+        "1/3 ready, ConfigMap/default/a failed: Bad: |very| bad; 1 object no longer in the fleet but kept"
     );
     assert_eq!(
         check.summary,
         "\
-| cluster | ready | waits for |
+| cluster | ready | waiting for |
 |---|---|---|
 | one | 1/3 | Vault |
 
@@ -178,8 +178,8 @@ fn a_plan_says_what_becomes_of_a_cluster_that_leaves() {
         compiled(&(config_map("a", "x") + &cluster("one", "Orphan") + &cluster("two", "Delete")));
     let new = compiled(&config_map("a", "x"));
     let check = plan("f", "r", &new, Some(("abc", &old)));
-    let told = "- orphan Cluster/c/one\n- delete Cluster/c/two, once a commit's message ends in `Capstan-Approve: delete c/two`\n";
-    assert!(check.summary.contains(told), "{}", check.summary);
+    let expected = "- orphan Cluster/c/one\n- delete Cluster/c/two once a commit message ends in `Capstan-Approve: delete c/two`\n";
+    assert!(check.summary.contains(expected), "{}", check.summary);
 }
 
 #[test]
@@ -261,12 +261,12 @@ fn what_is_allowed_is_told_with_its_reason() {
         }],
         ..Compiled::default()
     };
-    let told = "\n1 warning allowed:\n\n- N08 too new: we follow\n";
+    let expected = "\n1 warning allowed:\n\n- N08 too new: we follow\n";
     for check in [
         plan("f", "r", &compiled, None),
         refused("f", "r", &compiled, None),
     ] {
-        assert!(check.summary.ends_with(told), "{}", check.summary);
+        assert!(check.summary.ends_with(expected), "{}", check.summary);
         assert!(check.annotations.is_empty());
     }
 }

@@ -5,6 +5,7 @@
 //! it, whoever set its values. It does not know: who may write which file; that is the forge's to say.
 
 mod fields;
+mod judge;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -14,11 +15,11 @@ use std::sync::Arc;
 
 use globset::GlobSet;
 
-use super::way::Way;
-use crate::api::fleet::{Tenant, Terms};
+use crate::api::fleet::{FleetPolicy, Tenant};
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
-use crate::model::{Finding, Node, Object, Span, Tree};
+use crate::model::{Finding, Object, Span, Tree};
+use judge::{Judge, refused};
 
 /// The tenants, with their files.
 struct Tenants<'t> {
@@ -27,12 +28,12 @@ struct Tenants<'t> {
 }
 
 impl<'t> Tenants<'t> {
-    fn of(terms: &'t Terms) -> Self {
+    fn of(policy: &'t FleetPolicy) -> Self {
         // What names no files was found fault with where the Fleet document was read.
         let files = |tenant: &'t Tenant| Some((tenant, tenant.files().ok()?));
         Self {
-            root: &terms.root,
-            all: terms.tenants.iter().filter_map(files).collect(),
+            root: &policy.root,
+            all: policy.tenants.iter().filter_map(files).collect(),
         }
     }
 
@@ -48,11 +49,11 @@ impl<'t> Tenants<'t> {
 
 /// T01: every file of the fleet is a tenant's.
 #[must_use]
-pub(crate) fn files(terms: &Terms, tree: &Tree) -> Vec<Finding> {
-    let tenants = Tenants::of(terms);
-    let paths = tree.files.keys().filter(|_| !terms.tenants.is_empty());
+pub(crate) fn files(policy: &FleetPolicy, tree: &Tree) -> Vec<Finding> {
+    let tenants = Tenants::of(policy);
+    let paths = tree.files.keys().filter(|_| !policy.tenants.is_empty());
     let strays = paths.filter(|path| tenants.of_file(path).is_empty());
-    let known: Vec<&str> = terms.tenants.iter().map(|one| one.path.as_str()).collect();
+    let known: Vec<&str> = policy.tenants.iter().map(|one| one.path.as_str()).collect();
     let finding = |path: &Arc<str>| {
         let message = format!("{path} is no tenant's, so nothing may stand in it");
         let help = format!(
@@ -68,8 +69,8 @@ pub(crate) fn files(terms: &Terms, tree: &Tree) -> Vec<Finding> {
 
 /// T02 to T05: objects keep to the namespaces, kinds, subscriptions and identities of their tenants.
 #[must_use]
-pub(crate) fn objects(terms: &Terms, objects: &[Object]) -> Vec<Finding> {
-    let tenants = Tenants::of(terms);
+pub(crate) fn objects(policy: &FleetPolicy, objects: &[Object]) -> Vec<Finding> {
+    let tenants = Tenants::of(policy);
     let namespaced = scope::defined(objects);
     let mut of_file: HashMap<&str, Vec<&Tenant>> = HashMap::new();
     let mut found = Vec::new();
@@ -96,11 +97,11 @@ pub(crate) fn objects(terms: &Terms, objects: &[Object]) -> Vec<Finding> {
 /// What a tenant without limits writes may reach everything, and so may overlays from elsewhere than `tree`.
 #[must_use]
 pub(crate) fn overlays<'o>(
-    terms: &Terms,
+    policy: &FleetPolicy,
     tree: &Tree,
     reached: impl Iterator<Item = (&'o Overlay, &'o BTreeMap<Arc<str>, Span>)>,
 ) -> Vec<Finding> {
-    let tenants = Tenants::of(terms);
+    let tenants = Tenants::of(policy);
     let mut found = Vec::new();
     for (overlay, reached) in reached {
         let path = &overlay.origin.span().path;
@@ -136,49 +137,4 @@ fn reaches_out(overlay: &Overlay, tenant: &Tenant, first: &Span, more: usize) ->
         .help(
             "select only what is the tenant's own, or ask for the change where the others are kept",
         )
-}
-
-/// One object before one of its tenants.
-struct Judge<'a> {
-    tenant: &'a Tenant,
-    object: &'a Object,
-    found: &'a mut Vec<Finding>,
-}
-
-impl Judge<'_> {
-    /// Whether a list of the tenant allows `name`; one that is absent allows everything.
-    fn allows(list: Option<&Vec<String>>, name: &str) -> bool {
-        list.is_none_or(|list| list.iter().any(|one| one == name))
-    }
-
-    /// `what` is not the tenant's: said at `node`, or at the object's name.
-    fn refuse(&mut self, id: &'static str, what: &str, place: Option<(&Node, &Way<'_>)>) {
-        let finding = refused(self.tenant, id, what).of(&self.object.id);
-        self.found.push(match place {
-            Some((node, way)) => finding.at(node.span()).field(&way.path()),
-            None => finding.at(self.object.origin.span()),
-        });
-    }
-}
-
-/// `what` is not the tenant's, whose list for the rule `id` says what is.
-fn refused(tenant: &Tenant, id: &'static str, what: &str) -> Finding {
-    let (called, list) = match id {
-        "T02" => ("namespaces", &tenant.namespaces),
-        "T03" => ("kinds", &tenant.kinds),
-        "T04" => ("subscriptions", &tenant.subscriptions),
-        _ => ("identities", &tenant.identities),
-    };
-    let list = match list.as_deref().unwrap_or_default() {
-        [] => "none".to_owned(),
-        list => list.join(", "),
-    };
-    let path = &tenant.path;
-    Finding::error(
-        id,
-        format!("{what}, which the tenant `{path}` does not allow"),
-    )
-    .help(format!(
-        "its {called} are: {list}. The Fleet document says so; whoever keeps it can change it"
-    ))
 }

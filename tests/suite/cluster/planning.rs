@@ -56,7 +56,7 @@ fn a_plan_says_what_a_change_means(cluster: &Management) {
     );
     for part in [
         "  rolling  AROMachinePool/clusters/quickstart-np1\n",
-        "AROMachinePool/clusters/quickstart-np1 is changed, and nodes are replaced for it:\n  /spec/resources/0/spec/properties/version/id: an upgrade replaces every node of the node pool\n",
+        "AROMachinePool/clusters/quickstart-np1 changes, and nodes are replaced for it:\n  /spec/resources/0/spec/properties/version/id: an upgrade replaces every node of the node pool\n",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -71,7 +71,7 @@ fn a_plan_says_what_a_change_means(cluster: &Management) {
     let told = plan(&bigger, 1);
     for part in [
         "1 to replace",
-        "AROMachinePool/clusters/quickstart-np1 cannot be changed where it is:\n  /spec/resources/0/spec/properties/platform/vmSize: Azure does not allow changes after the node pool is created\n",
+        "AROMachinePool/clusters/quickstart-np1 cannot be changed in place:\n  /spec/resources/0/spec/properties/platform/vmSize: Azure does not allow changes after the node pool is created\n",
         "refused: spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/quickstart-np1 cannot be changed",
         "Capstan never replaces a cluster",
     ] {
@@ -101,7 +101,7 @@ fn a_refusal_says_that_it_is_for_good(cluster: &Management) {
     let told = said(&cluster.capstan(&plan), 1);
     for part in [
         "plan: 1 to replace; 0 clusters",
-        "ConfigMap/clusters/sealed cannot be changed where it is:\n  /data: Kubernetes does not allow changes after creation\n",
+        "ConfigMap/clusters/sealed cannot be changed in place:\n  /data: Kubernetes does not allow changes after creation\n",
         "the API server refused it",
         "refused: data of ConfigMap/clusters/sealed cannot be changed: Kubernetes does not allow changes after creation; add it under a new name and remove the old one\n",
     ] {

@@ -276,14 +276,14 @@ fn a_cluster_that_is_away_is_waited_for_until_the_daemon_is_stopped() {
     let mut line = || lines.next().expect("it says so").expect("UTF-8");
     assert_eq!(
         line(),
-        "fleet prod: its cluster is the one in Secret/fleets/mgmt"
+        "fleet prod: using the cluster of Secret/fleets/mgmt"
     );
     let away = line();
     assert!(
         away.contains("Secret/fleets/mgmt: cannot reach the cluster: "),
         "{away}"
     );
-    assert!(away.ends_with("; trying again"), "{away}");
+    assert!(away.ends_with("; retrying"), "{away}");
     let pid = child.id().to_string();
     daemon.child = Some(child);
     let asked = Command::new("kill").args(["-TERM", &pid]).status();

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use capstan::api::aso;
-use capstan::api::fleet::{Terms, read};
+use capstan::api::fleet::{FleetPolicy, read};
 use capstan::compile::{Compiled, compile_by};
 use capstan::model::{Finding, Severity, Span};
 use capstan::{plan, yaml};
@@ -28,11 +28,11 @@ const SUBSCRIPTION: &str = "3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10";
 
 /// What the files of a fleet come to.
 pub(super) fn compiled(files: &[(&str, &str)]) -> Compiled {
-    compiled_by(&Terms::default(), files)
+    compiled_by(&FleetPolicy::default(), files)
 }
 
-fn compiled_by(terms: &Terms, files: &[(&str, &str)]) -> Compiled {
-    compile_by(terms, &tree(files.iter().copied()), &[])
+fn compiled_by(policy: &FleetPolicy, files: &[(&str, &str)]) -> Compiled {
+    compile_by(policy, &tree(files.iter().copied()), &[])
 }
 
 /// The objects of the definition, as somebody would write them by hand.
@@ -208,11 +208,11 @@ pub(super) fn found(base: &str, text: &str, own: &str) -> BTreeSet<String> {
 pub(super) fn over(base: &str, text: &str, spec: &str) -> Compiled {
     let files = [("base.yaml", base), ("example.yaml", text)];
     let files = files.into_iter().filter(|(_, text)| !text.is_empty());
-    compiled_by(&terms(spec), &files.collect::<Vec<_>>())
+    compiled_by(&policy(spec), &files.collect::<Vec<_>>())
 }
 
 /// What a Fleet document with this in its spec says of rules.
-fn terms(spec: &str) -> Terms {
+fn policy(spec: &str) -> FleetPolicy {
     let spec = spec.replace('\n', "\n  ");
     let text = format!(
         "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: example}}\nspec:\n  source: {{git: {{url: u}}}}\n  {spec}\n"
@@ -220,7 +220,7 @@ fn terms(spec: &str) -> Terms {
     let (documents, _) = yaml::read(&Arc::from("fleet.yaml"), text.as_bytes());
     let (fleet, findings) = read(&documents[0]);
     assert_eq!(findings, [], "{text}");
-    Terms::from(&fleet.expect("a Fleet document"))
+    FleetPolicy::from(&fleet.expect("a Fleet document"))
 }
 
 /// What is found in `text` over `base` when `before` was there, as marks say it: of the new revision

@@ -1,9 +1,14 @@
 //! The refs of the other side, as a mirror keeps them: `refs/heads/x` as `refs/origin/heads/x`.
 
+use std::collections::BTreeMap;
+
 use git2::{Oid, Repository};
 
-use super::Refs;
 use crate::adapters::git::remote::Listing;
+
+/// The refs of a repository by full name (`refs/heads/main`, `HEAD`), and the commit each leads to.
+/// Refs that lead to no commit are not here.
+pub type Refs = BTreeMap<String, String>;
 
 /// Where they are kept.
 const KEPT: &str = "refs/origin/";

@@ -12,7 +12,6 @@ mod kept;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -22,16 +21,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use git2::Repository;
 
 use self::home::{lock, remove, rename, sweep};
+pub use self::kept::Refs;
 use self::kept::{commits, is_pattern, keep, kept_refs, leads_elsewhere, matches};
 pub(super) use self::kept::{is_kept, is_missing, kept};
 use super::Error;
 use super::address::Address;
-use super::pins;
 use super::remote::{Connection, Listing};
-
-/// The refs of a repository by full name (`refs/heads/main`, `HEAD`), and the commit each leads to.
-/// Refs that lead to no commit are not here.
-pub type Refs = BTreeMap<String, String>;
+use super::retained::{self, RetainedRef};
 
 /// What is fetched without being asked for.
 const ALWAYS: &[&str] = &["HEAD", "refs/heads/*", "refs/tags/*", "refs/notes/capstan"];
@@ -129,6 +125,29 @@ impl Mirror {
             }
         }
         self.rebuild(&mut seen)
+    }
+
+    /// Keeps `commit`, in place of the one that was kept as the same.
+    ///
+    /// # Errors
+    /// When it is not here, or the directory cannot be written.
+    pub fn retain(&self, retained: RetainedRef, commit: &str) -> Result<(), Error> {
+        let _writing = self.writing();
+        self.reading(|repository| {
+            let id = self.find(repository, commit)?.id();
+            match repository.refname_to_id(retained.reference()) {
+                Ok(kept) if kept == id => return Ok(()),
+                Err(cause) if !is_missing(&cause) => {
+                    return Err(Error::damaged(repository, &cause));
+                }
+                Ok(_) | Err(_) => {}
+            }
+            let written = repository.reference(retained.reference(), id, true, "pin");
+            written.map(drop).map_err(|cause| Error::Disk {
+                path: repository.path().join(retained.reference()),
+                cause: cause.message().to_owned(),
+            })
+        })
     }
 
     /// The commit that `wanted` leads to, by what was last fetched.
@@ -240,7 +259,7 @@ impl Mirror {
         let copy = self.init(&unfinished)?;
         let refs = self.update(&copy, seen)?;
         if let Ok(damaged) = self.repository() {
-            pins::carry(&damaged, &copy);
+            retained::carry(&damaged, &copy);
         }
         rename(&path, &damaged)?;
         rename(&unfinished, &path)?;

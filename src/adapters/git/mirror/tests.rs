@@ -187,10 +187,10 @@ fn a_repository_that_is_gone_is_said_to_be_and_the_last_revision_stays() {
     let error = mirror.fetch().unwrap_err();
     assert_eq!(error.class(), ErrorClass::Transient);
     let text = error.to_string();
-    let said = format!("there is no repository at {url}: ");
-    assert!(text.starts_with(&said), "{text}");
+    let message = format!("no repository at {url}: ");
+    assert!(text.starts_with(&message), "{text}");
     assert!(
-        text.ends_with("the last good revision stays, retrying"),
+        text.ends_with("keeping the last good revision and retrying"),
         "{text}"
     );
     assert_eq!(mirror.resolve(&Ref::Branch("main".into())).unwrap(), commit);
@@ -208,8 +208,8 @@ fn a_path_without_a_repository_is_tried_again_until_there_is_one() {
         let mirror = open(&place.path().join("mirror"), &url, &[]);
         let error = mirror.fetch().unwrap_err();
         assert_eq!(error.class(), ErrorClass::Transient, "{error}");
-        let said = format!("there is no repository at {url}: ");
-        assert!(error.to_string().starts_with(&said), "{error}");
+        let message = format!("no repository at {url}: ");
+        assert!(error.to_string().starts_with(&message), "{error}");
     }
     let mirror = open(&place.path().join("mirror"), &path("nothing"), &[]);
     mirror.fetch().unwrap_err();

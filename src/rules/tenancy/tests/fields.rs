@@ -173,7 +173,7 @@ fn only_the_subscriptions_of_a_team_are_named() {
     }
     let other = definition("one", "team-a", "").replace("MINE", "THEIRS");
     assert_eq!(
-        told_by(&terms(), &[("teams/a/x.yaml", &other)]),
+        told_by(&policy(), &[("teams/a/x.yaml", &other)]),
         ["teams/a/x.yaml:6:19 T04"]
     );
     let rbac = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: team-a}, rules: [{resources: [subscriptions/status]}]}";
@@ -185,12 +185,12 @@ fn only_the_identities_of_a_team_are_used() {
     let of_platform =
         definition("one", "team-a", "").replace("{name: id}", "{name: id, namespace: platform}");
     assert_eq!(
-        told_by(&terms(), &[("teams/a/x.yaml", &of_platform)]),
+        told_by(&policy(), &[("teams/a/x.yaml", &of_platform)]),
         ["teams/a/x.yaml:8:23 T05"]
     );
     let credential = definition("one", "team-a", "  credentialFrom: platform\n");
     assert_eq!(
-        told_by(&terms(), &[("teams/a/x.yaml", &credential)]),
+        told_by(&policy(), &[("teams/a/x.yaml", &credential)]),
         ["teams/a/x.yaml:11:19 T05"]
     );
     for (made, told) in [

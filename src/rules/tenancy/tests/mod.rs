@@ -4,7 +4,7 @@ mod fields;
 
 use std::sync::Arc;
 
-use crate::api::fleet::{Tenant, Terms};
+use crate::api::fleet::{FleetPolicy, Tenant};
 use crate::compile::compile_by;
 use crate::model::Tree;
 
@@ -12,7 +12,7 @@ const SUBSCRIPTION: &str = "3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10";
 const OTHER: &str = "99999999-52a4-4b6b-9a51-2f1f0d9c7a10";
 
 /// Two teams with limits, and the platform without.
-fn terms() -> Terms {
+fn policy() -> FleetPolicy {
     let list = |items: &[&str]| Some(items.iter().map(|item| (*item).to_owned()).collect());
     let team = |path: &str, namespace: &str, identity: &str| Tenant {
         path: path.to_owned(),
@@ -25,7 +25,7 @@ fn terms() -> Terms {
         path: "platform".to_owned(),
         ..Tenant::default()
     };
-    Terms {
+    FleetPolicy {
         root: "fleet".to_owned(),
         tenants: vec![
             team("teams/a/**", "team-a", "team-a/id"),
@@ -37,7 +37,7 @@ fn terms() -> Terms {
 }
 
 /// The findings about tenants in files of the fleet as `path:line:column id`.
-fn told_by(terms: &Terms, files: &[(&str, &str)]) -> Vec<String> {
+fn told_by(policy: &FleetPolicy, files: &[(&str, &str)]) -> Vec<String> {
     let files = files.iter().map(|(path, text)| {
         let text = text.replace("MINE", SUBSCRIPTION).replace("THEIRS", OTHER);
         (
@@ -49,7 +49,7 @@ fn told_by(terms: &Terms, files: &[(&str, &str)]) -> Vec<String> {
         files: files.collect(),
         ..Tree::default()
     };
-    let findings = compile_by(terms, &tree, &[]).findings.into_iter();
+    let findings = compile_by(policy, &tree, &[]).findings.into_iter();
     let findings = findings.filter(|finding| ("T01".."T07").contains(&finding.id));
     let place = |finding: crate::model::Finding| {
         let span = finding.span.expect("a place");
@@ -64,7 +64,7 @@ fn told_by(terms: &Terms, files: &[(&str, &str)]) -> Vec<String> {
 
 /// The ids of what team a is told of its file.
 fn ids(text: &str) -> Vec<String> {
-    let told = told_by(&terms(), &[("teams/a/x.yaml", text)]);
+    let told = told_by(&policy(), &[("teams/a/x.yaml", text)]);
     let ids = told
         .iter()
         .filter_map(|one| Some(one.rsplit_once(' ')?.1.to_owned()));
@@ -103,10 +103,13 @@ fn a_file_that_nobody_has_is_refused() {
         ("x.yaml", 1),
         ("teams/a.yaml", 1),
     ] {
-        assert_eq!(told_by(&terms(), &[(path, own)]).len(), told, "{path}");
+        assert_eq!(told_by(&policy(), &[(path, own)]).len(), told, "{path}");
     }
-    assert_eq!(told_by(&terms(), &[("x.yaml", "")]), ["x.yaml:1:1 T01"]);
-    assert_eq!(told_by(&Terms::default(), &[("x.yaml", own)]), [""; 0]);
+    assert_eq!(told_by(&policy(), &[("x.yaml", "")]), ["x.yaml:1:1 T01"]);
+    assert_eq!(
+        told_by(&FleetPolicy::default(), &[("x.yaml", own)]),
+        [""; 0]
+    );
 }
 
 #[test]
@@ -175,7 +178,7 @@ fn what_the_platform_defines_in_namespaces_may_be_used() {
     let defines = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: realms.x.dev}, spec: {group: x.dev, scope: Namespaced, names: {kind: Realm}}}";
     let uses = "{apiVersion: x.dev/v1, kind: Realm, metadata: {name: x, namespace: team-a}}";
     let files = [("platform/x.yaml", defines), ("teams/a/x.yaml", uses)];
-    assert_eq!(told_by(&terms(), &files), [""; 0]);
+    assert_eq!(told_by(&policy(), &files), [""; 0]);
 }
 
 /// An AROCluster of team a that carries this.
@@ -223,26 +226,26 @@ fn what_is_carried_is_judged_as_what_stands_alone() {
             "{resource}"
         );
     }
-    let mut terms = terms();
+    let mut policy = policy();
     let kinds = ["AROCluster.infrastructure.cluster.x-k8s.io", "Namespace"];
-    terms.tenants[0].kinds = Some(kinds.map(str::to_owned).into());
+    policy.tenants[0].kinds = Some(kinds.map(str::to_owned).into());
     let takeover = carrier("{apiVersion: v1, kind: Namespace, metadata: {name: team-b}}");
-    let told = told_by(&terms, &[("teams/a/x.yaml", &takeover)]);
+    let told = told_by(&policy, &[("teams/a/x.yaml", &takeover)]);
     assert_eq!(told, ["teams/a/x.yaml:1:183 T02"]);
 }
 
 #[test]
 fn what_a_patch_puts_into_a_definition_is_named() {
-    let mut terms = terms();
+    let mut policy = policy();
     let kinds = ["ClusterDefinition", "Overlay"];
-    terms.tenants[0].kinds = Some(kinds.map(str::to_owned).into());
+    policy.tenants[0].kinds = Some(kinds.map(str::to_owned).into());
     let told = |patch: &str| {
         let patch = format!(
             "{{selector: {{matchLabels: {{of: team-a}}}}, patches: [{{target: {{kind: AROCluster}}, json6902: [{patch}]}}]}}"
         );
         let (own, patch) = (definition("one", "team-a", ""), overlay(&patch));
         let files = [("teams/a/x.yaml", own.as_str()), ("teams/a/y.yaml", &patch)];
-        let told = told_by(&terms, &files);
+        let told = told_by(&policy, &files);
         let at = |one: &String| one.split_once(' ').expect("an id").1.to_owned();
         told.iter().map(at).collect::<Vec<_>>()
     };
@@ -263,9 +266,9 @@ fn a_wrong_namespace_is_told_once() {
 
 #[test]
 fn what_lives_in_no_namespace_and_is_named_needs_none() {
-    let mut terms = terms();
-    terms.tenants[0].kinds = Some(vec!["Realm.x.dev".to_owned(), "Namespace".to_owned()]);
-    let told = |text: &str| told_by(&terms, &[("teams/a/x.yaml", text)]).len();
+    let mut policy = policy();
+    policy.tenants[0].kinds = Some(vec!["Realm.x.dev".to_owned(), "Namespace".to_owned()]);
+    let told = |text: &str| told_by(&policy, &[("teams/a/x.yaml", text)]).len();
     assert_eq!(
         told("{apiVersion: x.dev/v1, kind: Realm, metadata: {name: x}}"),
         0
@@ -296,7 +299,7 @@ fn directories_of_overlays_are_no_tenant_s() {
         files: [file("teams/a/o.yaml", everywhere)].into(),
         ..Tree::default()
     };
-    let findings = compile_by(&terms(), &tree, &[shipped]).findings;
+    let findings = compile_by(&policy(), &tree, &[shipped]).findings;
     let told = findings.iter().filter(|one| one.id.starts_with('T'));
     assert_eq!(told.count(), 0, "{findings:?}");
 }
@@ -315,7 +318,7 @@ fn an_overlay_stays_with_its_team() {
             ("teams/b/map.yaml", map),
             (path, &overlay(spec)),
         ];
-        told_by(&terms(), &files)
+        told_by(&policy(), &files)
     };
     let path = "teams/a/overlay.yaml";
     let refused = ["teams/a/overlay.yaml:3:18 T06"];
@@ -340,14 +343,14 @@ fn an_overlay_stays_with_its_team() {
 
 #[test]
 fn a_file_is_held_to_every_tenant_and_kinds_are_of_what_is_written() {
-    let mut terms = terms();
+    let mut policy = policy();
     let kinds = |kinds: &[&str]| Some(kinds.iter().map(|kind| (*kind).to_owned()).collect());
-    terms.tenants.push(Tenant {
+    policy.tenants.push(Tenant {
         path: "teams/**/x.yaml".to_owned(),
         kinds: kinds(&["ClusterDefinition"]),
         ..Tenant::default()
     });
-    let told = |text: &str| told_by(&terms, &[("teams/a/x.yaml", text)]);
+    let told = |text: &str| told_by(&policy, &[("teams/a/x.yaml", text)]);
     assert_eq!(told(&definition("one", "team-a", "")), [""; 0]);
     assert_eq!(
         told(&definition("one", "team-b", ""))[0],
@@ -365,7 +368,7 @@ fn a_file_is_held_to_every_tenant_and_kinds_are_of_what_is_written() {
     ];
     let files = files.each_ref().map(|(path, text)| (*path, text.as_str()));
     assert!(
-        told_by(&terms, &files)
+        told_by(&policy, &files)
             .iter()
             .any(|one| one.ends_with("T03"))
     );
@@ -381,7 +384,7 @@ fn a_fleet_in_the_tree_is_refused_wherever_it_hides() {
             files: [(Arc::from("platform/f.yaml"), Arc::from(text.as_bytes()))].into(),
             ..Tree::default()
         };
-        let findings = compile_by(&terms(), &tree, &[]).findings;
+        let findings = compile_by(&policy(), &tree, &[]).findings;
         assert!(findings.iter().any(|one| one.id == "Y12"), "{findings:?}");
     }
 }

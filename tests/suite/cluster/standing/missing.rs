@@ -71,7 +71,7 @@ fn what_was_not_made_is_counted(cluster: &Management) {
     applied(cluster, dir.path(), &adopted, 1);
     let all = said(&cluster.capstan(&["status"]), 0);
     assert!(
-        all.contains("\n  objects   2 of 2 ready\n  missing   2 of 4 objects are not there"),
+        all.contains("\n  objects   2 of 2 ready\n  missing   2 of 4 objects are missing or belong to somebody else"),
         "{all}"
     );
 

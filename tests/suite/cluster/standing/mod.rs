@@ -151,7 +151,7 @@ fn a_deletion_is_told(cluster: &Management) {
     );
     let why = said(&cluster.capstan(&["why", "Cluster/quickstart"]), 0);
     assert!(
-        why.contains("\n  says       being deleted, held by serviceoperator.azure.com/finalizer\n"),
+        why.contains("\n  message    being deleted, held by serviceoperator.azure.com/finalizer\n"),
         "{why}"
     );
     assert!(
@@ -198,7 +198,7 @@ fn a_failure_is_told(cluster: &Management) {
         "{all}"
     );
     assert!(
-        all.ends_with("the whole way: capstan why Cluster/clusters/quickstart\n"),
+        all.ends_with("the full chain: capstan why Cluster/clusters/quickstart\n"),
         "{all}"
     );
     for object in [

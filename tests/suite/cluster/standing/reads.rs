@@ -120,7 +120,7 @@ fn what_there_is_not_is_told_with_what_there_is() {
     );
     let near = all.said(&["why", "Cluster/clusters/quikstart"], 2);
     assert!(
-        near.contains("; the nearest are Cluster/clusters/quickstart, "),
+        near.contains("; similar names are Cluster/clusters/quickstart, "),
         "{near}"
     );
     let several = all.said(&["why", "quickstart"], 2);
@@ -130,7 +130,7 @@ fn what_there_is_not_is_told_with_what_there_is() {
     );
     let status = all.said(&["status"], 0);
     assert!(
-        status.contains("\n  objects   0 of 55 ready; 50 not made, 5 progressing\n"),
+        status.contains("\n  objects   0 of 55 ready; 50 not created, 5 progressing\n"),
         "{status}"
     );
     assert!(
@@ -160,7 +160,7 @@ fn who_may_not_look_everywhere_is_shown_what_may_be_seen() {
     });
     let status = team.said_whole(&["status"], 0);
     assert!(
-        status.contains(" objects 0 of 55 ready; 50 not made, 5 progressing "),
+        status.contains(" objects 0 of 55 ready; 50 not created, 5 progressing "),
         "{status}"
     );
     let note = "not seen: no permission to list configmaps in all namespaces: only fleets of namespace capstan-system are known";
@@ -181,7 +181,7 @@ fn what_may_not_be_read_is_unknown_and_no_cause() {
     });
     let status = some.said_whole(&["status"], 0);
     assert!(
-        status.contains("0 of 55 ready; 20 not made, 5 progressing, 30 unknown"),
+        status.contains("0 of 55 ready; 20 not created, 5 progressing, 30 unknown"),
         "{status}"
     );
     let note =
@@ -250,7 +250,7 @@ fn the_content_of_a_secret_is_not_asked_for() {
     let all = Guarded::new(&cluster, nothing);
     let why = all.said(&["why", "ResourceGroup/raw"], 0);
     assert!(
-        why.contains("\nblocked by Secret/clusters/cred\n  says       it does not exist\n"),
+        why.contains("\nblocked by Secret/clusters/cred\n  message    it does not exist\n"),
         "{why}"
     );
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cred", "namespace": "clusters"}});

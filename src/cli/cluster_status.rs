@@ -1,26 +1,25 @@
-//! What `status` and `why` share: a look at the cluster, and the words for how an object stands.
+//! What `status` and `why` share: the state of a cluster, and how the state of an object is written.
 
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
-use super::args::AccessArgs;
-use super::cluster::client;
+use super::cluster::{AccessArgs, client};
 use crate::adapters::kubernetes::survey::{Survey, Wanted, survey};
 use crate::daemon::wall_time;
 use crate::plan::standing::{Phase, Scene};
 use crate::settings::Environment;
 
 /// The cluster as it was found.
-pub(super) struct Look {
+pub(super) struct ClusterStatus {
     pub(super) survey: Survey,
     pub(super) scene: Scene,
     /// The time in the cluster.
     pub(super) now: Timestamp,
 }
 
-impl Look {
+impl ClusterStatus {
     /// Reads the cluster that the flags mean, all fleets or one.
-    pub(super) fn take(
+    pub(super) fn read(
         access: &AccessArgs,
         fleet: Option<&str>,
         environment: &Environment,
@@ -43,13 +42,13 @@ impl Look {
         })
     }
 
-    /// What could not be read, and what else must be said.
-    pub(super) fn unseen(&self) -> Vec<String> {
+    /// What could not be read, and other notes.
+    pub(super) fn unreadable(&self) -> Vec<String> {
         let gaps = self.survey.found.gaps.iter().map(ToString::to_string);
         self.survey.notes.iter().cloned().chain(gaps).collect()
     }
 
-    /// How long an object has stood as it stands; empty when nobody knows.
+    /// How long an object has been in its state; empty when that is unknown.
     pub(super) fn age(&self, at: usize) -> String {
         let seconds = self.seconds(at);
         seconds.map_or_else(String::new, |seconds| format!("for {}", span(seconds)))
@@ -95,7 +94,7 @@ fn text(text: &str) -> Json {
 /// A phase as people read it.
 pub(super) const fn word(phase: Phase) -> &'static str {
     match phase {
-        Phase::NotMade => "Not made",
+        Phase::NotMade => "Not created",
         Phase::NotServed => "Not served",
         phase => phase.word(),
     }
@@ -112,8 +111,8 @@ pub(super) fn span(seconds: u64) -> String {
     }
 }
 
-/// A line broken at spaces before the hundredth column; what follows stands below where it began. What
-/// others wrote may not steer the terminal: it has no control characters.
+/// A line broken at spaces before the hundredth column; the rest is indented to where it began. Text
+/// from others must not control the terminal: control characters are removed.
 pub(super) fn wrapped(indent: &str, line: &str) -> String {
     const WIDTH: usize = 100;
     let line = line.replace(char::is_control, " ");

@@ -6,23 +6,20 @@
 
 use git2::{AutotagOption, FetchOptions, Repository};
 
-use super::Error;
-use super::mirror::{Mirror, is_missing};
-
 /// What a commit is kept as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Pin {
+pub enum RetainedRef {
     /// The last that was applied to its end.
     Applied,
     /// The last of which everything became ready.
     Ready,
 }
 
-impl Pin {
+impl RetainedRef {
     const ALL: [Self; 2] = [Self::Applied, Self::Ready];
 
     /// Beside `refs/origin/`, which is all that a fetch touches.
-    const fn reference(self) -> &'static str {
+    pub(super) const fn reference(self) -> &'static str {
         match self {
             Self::Applied => "refs/capstan/applied",
             Self::Ready => "refs/capstan/ready",
@@ -30,46 +27,21 @@ impl Pin {
     }
 }
 
-impl Mirror {
-    /// Keeps `commit`, in place of the one that was kept as the same.
-    ///
-    /// # Errors
-    /// When it is not here, or the directory cannot be written.
-    pub fn pin(&self, pin: Pin, commit: &str) -> Result<(), Error> {
-        let _writing = self.writing();
-        self.reading(|repository| {
-            let id = self.find(repository, commit)?.id();
-            match repository.refname_to_id(pin.reference()) {
-                Ok(kept) if kept == id => return Ok(()),
-                Err(cause) if !is_missing(&cause) => {
-                    return Err(Error::damaged(repository, &cause));
-                }
-                Ok(_) | Err(_) => {}
-            }
-            let written = repository.reference(pin.reference(), id, true, "pin");
-            written.map(drop).map_err(|cause| Error::Disk {
-                path: repository.path().join(pin.reference()),
-                cause: cause.message().to_owned(),
-            })
-        })
-    }
-}
-
 /// Takes what is pinned along, from a repository that is going to be replaced by `to`: as far as it
 /// can still be read there, or came from the other side again.
 pub(super) fn carry(from: &Repository, to: &Repository) {
-    for name in Pin::ALL.map(Pin::reference) {
+    for name in RetainedRef::ALL.map(RetainedRef::reference) {
         let Ok(id) = from.refname_to_id(name) else {
             continue;
         };
         if to.find_commit(id).is_err()
             && let Err(error) = copy(from, to, name)
         {
-            tracing::warn!(commit = %id, %error, "it is lost with the damaged mirror");
+            tracing::warn!(commit = %id, %error, "the commit is lost with the damaged mirror");
             continue;
         }
         if let Err(error) = to.reference(name, id, true, "pin") {
-            tracing::warn!(commit = %id, %error, "it is not kept any more");
+            tracing::warn!(commit = %id, %error, "the commit is no longer retained");
         }
     }
 }
@@ -136,7 +108,7 @@ mod tests {
         let old = force(&origin, "main", "old\n\nApprove: old\n", Some(&base));
         let mirror = origin.mirror(&[]);
         mirror.fetch().unwrap();
-        mirror.pin(Pin::Applied, &old).unwrap();
+        mirror.retain(RetainedRef::Applied, &old).unwrap();
         let between = force(&origin, "main", "between", Some(&base));
         mirror.fetch().unwrap();
         let new = force(&origin, "main", "new\n\nApprove: new\n", Some(&base));
@@ -153,8 +125,8 @@ mod tests {
         mirror.fetch().unwrap();
         assert_eq!(approved(&mirror, &old, &alone), ["alone"]);
 
-        mirror.pin(Pin::Ready, &new).unwrap();
-        mirror.pin(Pin::Applied, &alone).unwrap();
+        mirror.retain(RetainedRef::Ready, &new).unwrap();
+        mirror.retain(RetainedRef::Applied, &alone).unwrap();
         assert!(collect(&mirror));
         assert!(mirror.commit(&old).is_err(), "another took its place");
         assert!(mirror.commit(&new).is_ok() && mirror.commit(&alone).is_ok());
@@ -166,10 +138,10 @@ mod tests {
         let old = force(&origin, "main", "old", None);
         let mirror = origin.mirror(&[]);
         mirror.fetch().unwrap();
-        mirror.pin(Pin::Applied, &old).unwrap();
+        mirror.retain(RetainedRef::Applied, &old).unwrap();
         let new = force(&origin, "main", "new", None);
         mirror.fetch().unwrap();
-        mirror.pin(Pin::Ready, &new).unwrap();
+        mirror.retain(RetainedRef::Ready, &new).unwrap();
         let inside = mirror.dir.path().join("repository.git");
         fs::write(inside.join("refs/origin/heads/main"), "no id").unwrap();
         let main = crate::adapters::git::Ref::Branch("main".to_owned());
@@ -182,9 +154,9 @@ mod tests {
         assert_eq!(kept("refs/capstan/ready").trim(), new);
         // What cannot be read any more does not stand in the way.
         fs::write(inside.join("refs/capstan/applied"), "no id").unwrap();
-        mirror.pin(Pin::Applied, &new).unwrap_err();
+        mirror.retain(RetainedRef::Applied, &new).unwrap_err();
         mirror.fetch().unwrap();
-        mirror.pin(Pin::Applied, &new).unwrap();
+        mirror.retain(RetainedRef::Applied, &new).unwrap();
         assert_eq!(kept("refs/capstan/applied").trim(), new);
     }
 
@@ -195,7 +167,7 @@ mod tests {
         mirror.fetch().unwrap();
         let unfetched = force(&origin, "main", "it", None);
         for id in [&*unfetched, "main", ""] {
-            let error = mirror.pin(Pin::Applied, id).unwrap_err();
+            let error = mirror.retain(RetainedRef::Applied, id).unwrap_err();
             assert_eq!(error.class(), ErrorClass::Gone, "{error}");
         }
     }

@@ -1,15 +1,15 @@
 //! An object as people name it on the command line.
 //!
-//! In: the words, and what there is. Out: which one is meant, or why that cannot be said.
+//! In: the text, and the objects that exist. Out: which one is meant, or why that is unclear.
 
 use crate::model::ObjectId;
 
-/// How many near names are told.
+/// How many similar names are shown.
 const NEAR: usize = 3;
 
 /// An object as people write it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Wanted<'a> {
+pub(super) struct ObjectName<'a> {
     text: &'a str,
     kind: &'a str,
     group: Option<&'a str>,
@@ -17,9 +17,9 @@ pub(super) struct Wanted<'a> {
     name: &'a str,
 }
 
-impl<'a> Wanted<'a> {
-    /// `Kind/namespace/name` or `Kind/name`; the kind with its group behind a dot where one must be told
-    /// from another.
+impl<'a> ObjectName<'a> {
+    /// `Kind/namespace/name` or `Kind/name`; the kind with its group behind a dot where it is
+    /// ambiguous.
     ///
     /// # Errors
     /// When it is neither.
@@ -69,7 +69,7 @@ impl<'a> Wanted<'a> {
                     group => format!("{}.{group}/{}/{}", id.kind, id.namespace, id.name),
                 };
                 let several: Vec<String> = several.iter().map(full).collect();
-                anyhow::bail!("`{text}` may be each of {}", several.join(", "))
+                anyhow::bail!("`{text}` is ambiguous: {}", several.join(", "))
             }
         }
     }
@@ -92,7 +92,7 @@ fn near(ids: &[(usize, &ObjectId)], text: &str) -> String {
         .collect();
     match near.as_slice() {
         [] => String::new(),
-        near => format!("; the nearest are {}", near.join(", ")),
+        near => format!("; similar names are {}", near.join(", ")),
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
 
     fn found(ids: &[ObjectId], text: &str) -> Result<String, String> {
         let places: Vec<_> = ids.iter().enumerate().collect();
-        let at = Wanted::read(text).and_then(|wanted| wanted.find(&places, "nobody"));
+        let at = ObjectName::read(text).and_then(|name| name.find(&places, "nobody"));
         at.map(|at| ids[at].to_string())
             .map_err(|error| error.to_string())
     }
@@ -145,13 +145,13 @@ mod tests {
         ]);
         let error = found(&ids, "Thing/abd").unwrap_err();
         assert!(
-            error.contains("; the nearest are Thing/default/abc, "),
+            error.contains("; similar names are Thing/default/abc, "),
             "{error}"
         );
         let error = found(&ids, "Thing/abc").unwrap_err();
         assert_eq!(
             error,
-            "`Thing/abc` may be each of Thing/default/abc, Thing.x.dev/default/abc"
+            "`Thing/abc` is ambiguous: Thing/default/abc, Thing.x.dev/default/abc"
         );
     }
 }

@@ -1,0 +1,241 @@
+//! Checks that are still to be written, and when.
+//!
+//! In: checks, the time and how writing went. Out: what to write next. It does not know who writes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::adapters::checks::{Due, Throttle};
+use crate::model::Check;
+
+/// How long checks that could not be written wait before they are tried again, at first; each time
+/// twice as long, up to [`MOST_RETRY`].
+const RETRY: Duration = Duration::from_secs(15);
+const MOST_RETRY: Duration = Duration::from_secs(300);
+/// How many checks are kept for a repository that takes none.
+const MOST_UNWRITTEN: usize = 500;
+
+/// What to do about the checks that are not written.
+pub(super) enum Next {
+    /// Write these.
+    Write(Vec<Check>),
+    /// Ask again then.
+    LookAgain(Timestamp),
+    /// Nothing, for now.
+    Nothing,
+}
+
+/// Checks on their way to the sink. One write at a time carries all that is due.
+#[derive(Debug, Default)]
+pub(super) struct CheckQueue {
+    /// The newest check per context and revision.
+    newest: BTreeMap<(String, String), Check>,
+    throttle: Throttle,
+    /// What the write under way carries.
+    sent: Vec<Check>,
+    /// The last write failed, and it is too early to try again.
+    held: bool,
+    /// How many writes failed in a row.
+    failures: u32,
+    /// When the queue is looked at again.
+    alarm: Option<Timestamp>,
+}
+
+impl CheckQueue {
+    /// Takes in a check that is newer than any before.
+    pub(super) fn offer(&mut self, check: Check) {
+        self.newest
+            .insert((check.context.clone(), check.revision.clone()), check);
+    }
+
+    /// What is to be written now; and when to ask again for the rest.
+    fn due(&mut self, now: Timestamp) -> (Vec<Check>, Option<Timestamp>) {
+        if self.held {
+            return (Vec::new(), None);
+        }
+        let (mut checks, mut next) = (Vec::new(), None::<Timestamp>);
+        for check in self.newest.values() {
+            match self.throttle.due(check, now) {
+                Due::Now => checks.push(check.clone()),
+                Due::At(at) => next = Some(next.map_or(at, |next| next.min(at))),
+                Due::Never => {}
+            }
+        }
+        (checks, next)
+    }
+
+    /// What to do now. After [`Next::Write`] the queue is busy until [`Self::ended`].
+    pub(super) fn next(&mut self, now: Timestamp) -> Next {
+        if self.is_busy() {
+            return Next::Nothing;
+        }
+        let (checks, next) = self.due(now);
+        if !checks.is_empty() {
+            self.sent.clone_from(&checks);
+            return Next::Write(checks);
+        }
+        let is_new = |at: &Timestamp| self.alarm.is_none_or(|alarm| alarm <= now || *at < alarm);
+        let Some(at) = next.filter(is_new) else {
+            return Next::Nothing;
+        };
+        self.alarm = Some(at);
+        Next::LookAgain(at)
+    }
+
+    /// Whether a write is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.sent.is_empty()
+    }
+
+    /// The write under way has ended at `now`. Returns when to try again if it failed.
+    pub(super) fn ended(&mut self, arrived: bool, now: Timestamp) -> Option<Duration> {
+        let sent = std::mem::take(&mut self.sent);
+        self.held = !arrived;
+        if arrived {
+            self.failures = 0;
+            for check in sent {
+                self.throttle.written(check, now);
+            }
+            return None;
+        }
+        let wait = RETRY.saturating_mul(1 << self.failures.min(8));
+        self.failures = self.failures.saturating_add(1);
+        Some(wait.min(MOST_RETRY))
+    }
+
+    /// Whether the last write failed.
+    pub(super) fn is_failing(&self) -> bool {
+        self.failures > 0
+    }
+
+    /// What could not be written may be tried again.
+    pub(super) fn retry(&mut self) {
+        self.held = false;
+    }
+
+    /// Whether a check of `revision` is under way, or can be written now.
+    pub(super) fn has_due(&self, revision: &str, now: Timestamp) -> bool {
+        let under_way = self.sent.iter().any(|check| check.revision == revision);
+        let due = |check: &Check| self.throttle.due(check, now) == Due::Now;
+        let mut newest = self.newest.values();
+        under_way || !self.held && newest.any(|check| check.revision == revision && due(check))
+    }
+
+    /// Forgets all revisions but those to `keep` and, unless they are too many, checks that are not
+    /// written yet.
+    pub(super) fn forget(&mut self, keep: impl Fn(&str) -> bool) {
+        let throttle = &self.throttle;
+        let unwritten = |check: &Check| throttle.due(check, Timestamp::MAX) != Due::Never;
+        let room = self.newest.len() <= MOST_UNWRITTEN;
+        self.newest
+            .retain(|(_, revision), check| keep(revision) || room && unwritten(check));
+        self.throttle.retain(keep);
+    }
+
+    /// Whether there is a check of this context and revision.
+    pub(super) fn contains(&self, key: &(String, String)) -> bool {
+        self.newest.contains_key(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::CheckState;
+
+    fn check(revision: &str, state: CheckState) -> Check {
+        Check {
+            revision: revision.to_owned(),
+            context: "capstan/a/sync".to_owned(),
+            state,
+            title: String::new(),
+            summary: String::new(),
+            annotations: Vec::new(),
+            target_url: None,
+        }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("in range")
+    }
+
+    /// Notes that have sent what was due.
+    fn sending(check: Check) -> CheckQueue {
+        let mut queue = CheckQueue::default();
+        queue.offer(check);
+        queue.sent = queue.due(at(0)).0;
+        assert!(queue.is_busy());
+        queue
+    }
+
+    #[test]
+    fn what_failed_to_arrive_is_due_again_after_a_while_and_holds_nobody_up() {
+        let mut queue = sending(check("a", CheckState::Pending));
+        assert!(queue.has_due("a", at(0)), "it is under way");
+        assert_eq!(queue.ended(false, at(0)), Some(RETRY));
+        assert!(!queue.is_busy() && !queue.has_due("a", at(1)));
+        assert_eq!(queue.due(at(1)), (Vec::new(), None));
+        queue.retry();
+        assert_eq!(queue.due(at(1)).0.len(), 1);
+    }
+
+    #[test]
+    fn a_repository_that_takes_nothing_is_tried_less_and_less() {
+        let mut queue = CheckQueue::default();
+        let waits: Vec<u64> = (0..7)
+            .filter_map(|_| queue.ended(false, at(0)))
+            .map(|wait| wait.as_secs())
+            .collect();
+        assert_eq!(waits, [15, 30, 60, 120, 240, 300, 300]);
+        assert_eq!(queue.ended(true, at(0)), None);
+        assert_eq!(queue.ended(false, at(0)), Some(RETRY));
+    }
+
+    #[test]
+    fn what_arrived_is_not_due_until_it_changes() {
+        let mut queue = sending(check("a", CheckState::Pending));
+        queue.ended(true, at(0));
+        assert_eq!(queue.due(at(1)), (Vec::new(), None));
+        queue.offer(check("a", CheckState::Success));
+        assert_eq!(queue.due(at(1)).0, [check("a", CheckState::Success)]);
+    }
+
+    /// Else a revision that is taken up again would wait for a push that never comes.
+    #[test]
+    fn nothing_is_owed_when_the_same_was_written_or_its_time_has_not_come() {
+        let mut queue = sending(check("a", CheckState::Pending));
+        queue.ended(true, at(0));
+        queue.offer(check("a", CheckState::Pending));
+        assert!(!queue.has_due("a", at(1)), "it was written");
+        let mut more = check("a", CheckState::Pending);
+        more.title = "1/2".to_owned();
+        queue.offer(more);
+        assert!(!queue.has_due("a", at(1)), "it waits for its minute");
+        assert!(queue.has_due("a", at(61)));
+        assert!(!queue.has_due("b", at(61)));
+    }
+
+    #[test]
+    fn old_revisions_are_forgotten_once_they_were_told() {
+        let mut queue = CheckQueue::default();
+        queue.offer(check("old", CheckState::Success));
+        queue.forget(|_| false);
+        assert_eq!(queue.newest.len(), 1, "it was not written yet");
+        queue.sent = queue.due(at(0)).0;
+        queue.ended(true, at(0));
+        queue.forget(|revision| revision != "old");
+        assert!(queue.newest.is_empty());
+    }
+
+    #[test]
+    fn a_repository_that_takes_nothing_does_not_fill_the_memory() {
+        let mut queue = CheckQueue::default();
+        for revision in 0..=MOST_UNWRITTEN {
+            queue.offer(check(&revision.to_string(), CheckState::Failure));
+        }
+        queue.forget(|revision| revision == "7");
+        assert_eq!(queue.newest.len(), 1);
+    }
+}

@@ -1,0 +1,79 @@
+//! Why a job did not come to its end.
+
+use std::any::Any;
+
+use tokio::task::JoinError;
+
+use crate::adapters::git::Error;
+use crate::model::{AdapterError, ErrorClass};
+
+/// A job that did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error(transparent)]
+    Git(#[from] Error),
+    #[error("a bug in capstan: {0}; please report it")]
+    Panic(String),
+}
+
+impl Failure {
+    /// What `catch_unwind` caught.
+    pub(super) fn caught(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Self::Panic(text.unwrap_or("it panicked").to_owned())
+    }
+
+    /// What a task ended in that did not come to its end.
+    pub(super) fn ended(error: JoinError) -> Self {
+        match error.try_into_panic() {
+            Ok(panic) => Self::caught(&*panic),
+            Err(error) => Self::Panic(error.to_string()),
+        }
+    }
+
+    pub(super) fn class(&self) -> ErrorClass {
+        match self {
+            Self::Git(error) => error.class(),
+            Self::Panic(_) => ErrorClass::Bug,
+        }
+    }
+
+    /// Whether the commit itself is at fault.
+    pub(super) fn is_of_the_commit(&self) -> bool {
+        matches!(self, Self::Git(Error::NoSuchPath { .. }))
+    }
+}
+
+impl From<Failure> for AdapterError {
+    fn from(failure: Failure) -> Self {
+        Self::new(failure.class(), failure.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic)]
+
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_as_a_bug_with_its_words() {
+        let caught = |work: fn()| {
+            let panic = catch_unwind(work).expect_err("it panics");
+            Failure::caught(&*panic)
+        };
+        for (failure, words) in [
+            (caught(|| panic!("plain")), "plain"),
+            (caught(|| panic!("{} bottles", 9)), "9 bottles"),
+            (caught(|| std::panic::panic_any(1)), "it panicked"),
+        ] {
+            let expected = format!("a bug in capstan: {words}; please report it");
+            assert_eq!(failure.to_string(), expected);
+            assert_eq!(failure.class(), ErrorClass::Bug);
+            assert!(!failure.is_of_the_commit());
+        }
+    }
+}

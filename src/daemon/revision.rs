@@ -1,0 +1,84 @@
+//! A revision on its way into the cluster, and what applies it.
+
+use std::collections::BTreeMap;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::verdict::Verdict;
+use crate::adapters::kubernetes::Assignment;
+use crate::compile::Compiled;
+use crate::model::{CheckState, ObjectId};
+use crate::plan::{Leaving, Report, Tracker};
+
+/// A revision on its way into the cluster.
+pub(super) struct Sync {
+    /// Tells it from others, also of the same revision.
+    pub(super) number: u64,
+    pub(super) revision: String,
+    /// How members fare that this revision does not have.
+    pub(super) leaving: BTreeMap<ObjectId, Leaving>,
+    /// Whether everything was applied, and removed what was to be.
+    pub(super) settled: bool,
+    /// Why nothing can be done.
+    pub(super) stuck: Option<String>,
+    pub(super) tracker: Tracker,
+    pub(super) stage: Stage,
+}
+
+pub(super) enum Stage {
+    /// Its pending check is to be published first.
+    Announced(Box<Compiled>),
+    /// The cluster is being made ready for it, and its plan is made.
+    Preparing,
+    /// It is being applied, or was, and is watched.
+    Running(Run),
+}
+
+pub(super) struct Run {
+    /// What is being applied. What it was compiled from is not held: of a large fleet that is most.
+    pub(super) assignment: Assignment,
+    /// Whether a report is due already.
+    pub(super) report_due: bool,
+    pub(super) verdict: Verdict,
+}
+
+/// What applies one revision after the other; it ends when this is dropped.
+pub(super) struct Runner {
+    pub(super) assignments: UnboundedSender<Assignment>,
+    pub(super) _task: AbortOnDropHandle<()>,
+}
+
+impl Sync {
+    /// Takes in what happened; `false` when nothing changed.
+    pub(super) fn note(&mut self, report: Report) -> bool {
+        match report {
+            Report::Object(progress) => {
+                let is_change = self.tracker.note(&progress);
+                if is_change {
+                    tracing::debug!(object = %progress.object, state = ?progress.state, why = progress.message, "seen");
+                }
+                return is_change;
+            }
+            Report::Leaving(id, leaving) => {
+                tracing::info!(object = %id, "no longer in the fleet: {leaving}");
+                self.leaving.insert(id, leaving);
+            }
+            Report::Settled => (self.settled, self.stuck) = (true, None),
+            Report::Begun => self.stuck = None,
+            Report::Stuck(why) => {
+                tracing::warn!(why, "nothing can be applied");
+                self.stuck = Some(why);
+            }
+        }
+        true
+    }
+
+    /// Whether its check is still pending.
+    pub(super) fn is_pending(&self) -> bool {
+        match &self.stage {
+            Stage::Announced(_) | Stage::Preparing => true,
+            Stage::Running(run) => run.verdict.state == CheckState::Pending,
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The answers that every kind's rules give.
+
+use super::live::{Condition, Live};
+use crate::model::{Health, HealthState};
+
+/// At work, with a reason and a message.
+pub(super) fn progressing(reason: &str, message: impl Into<String>) -> Health {
+    Health::new(HealthState::Progressing, reason, message)
+}
+
+/// What a condition that is not true says, as this state.
+pub(super) fn said(state: HealthState, condition: Condition<'_>) -> Health {
+    Health::new(state, condition.reason(), condition.message())
+}
+
+/// No word yet about the newest spec.
+pub(super) fn unobserved(live: Live<'_>, what: &str) -> Health {
+    let message = format!("no {what} for generation {} yet", live.generation());
+    progressing("NotObserved", message)
+}

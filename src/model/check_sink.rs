@@ -1,0 +1,29 @@
+//! The port for checks: git notes are one implementation, each forge is another.
+
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+
+use super::{AdapterError, Check};
+
+/// Writes checks where people see them. It limits text to what its side takes, and never writes the same
+/// check twice side by side: a revision has one check per context.
+///
+/// Callers retry: slower each time after `Transient` and `Conflict`, rarely after the other classes.
+pub trait CheckSink: Send + Sync {
+    /// Writes `checks`, each in place of the one of its revision and context. Revisions that are gone, as
+    /// after a forced push, are passed over. After an error any of them may have been written; to write
+    /// all again is safe.
+    fn publish<'a>(
+        &'a self,
+        checks: &'a [Check],
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<(), AdapterError>>;
+
+    /// The checks of `context` on `revisions` that are pending: asked once after a start, to find what an
+    /// earlier process left.
+    fn pending<'a>(
+        &'a self,
+        revisions: &'a [String],
+        context: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>>;
+}
