@@ -4,7 +4,7 @@
 //! what to write instead where that can be known. Nulls and defaults are treated as the API server
 //! treats them before it validates. Rules about a change are not looked at: there is no old object.
 
-use crate::model::{Finding, Node, ObjectId, Path, Segment, Span, Value};
+use crate::model::{Arg, Finding, Node, ObjectId, Path, Segment, Span, Value};
 
 use super::cel::{Failures, Unchecked};
 use super::defaults::apply_defaults;
@@ -81,6 +81,7 @@ impl Teller<'_> {
         let mut finding = Finding::error(id, message)
             .at(self.span(violation))
             .field(&field);
+        finding.args = args(violation, &field);
         finding.object = self.object.cloned();
         finding.help = self.help(violation);
         finding
@@ -98,6 +99,10 @@ impl Teller<'_> {
             .at(span)
             .field(&field)
             .help(unchecked.why.clone());
+        finding.args = vec![
+            ("field", field.to_string()),
+            ("rule", unchecked.rule.clone()),
+        ];
         finding.object = self.object.cloned();
         finding
     }
@@ -204,6 +209,22 @@ const PATTERNS: &[(&str, &str)] = &[
         "use lower-case letters, digits and `-`, a letter first and no `-` last",
     ),
 ];
+
+/// The field, and what is violated if that does not follow from the rule's id.
+fn args(violation: &Violation, field: &Path) -> Vec<Arg> {
+    let violated = match &violation.kind {
+        ViolationKind::Rule { said } => Some(said),
+        ViolationKind::NotAllowed | ViolationKind::WrongFormat | ViolationKind::Other => {
+            Some(&violation.message)
+        }
+        _ => None,
+    };
+    let violated = violated.map(|text| ("violation", text.clone()));
+    [("field", field.to_string())]
+        .into_iter()
+        .chain(violated)
+        .collect()
+}
 
 fn parent(path: &[Segment]) -> &[Segment] {
     path.split_last().map_or(&[], |(_, above)| above)

@@ -1,8 +1,8 @@
-//! T01 to T06: what the tenants of a fleet keep to.
+//! T01 to T06: the limits of a fleet's tenants.
 //!
-//! In: the tenants, the files of a fleet, the objects they become and what its overlays reach. Out:
-//! findings. A file is held to every tenant whose path matches it, and so is each object that comes from
-//! it, whoever set its values. It does not know: who may write which file; that is the forge's to say.
+//! In: the tenants, the files of a fleet, their objects, and what its overlays reach. Out: findings. Every tenant
+//! whose path matches a file limits it, and each object that comes from it, whoever set its values. It does not
+//! know who may write which file; the forge decides that.
 
 mod fields;
 mod scope;
@@ -18,7 +18,7 @@ use super::way::Way;
 use crate::api::fleet::{Tenant, Terms};
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
-use crate::model::{Finding, Node, Object, Span, Tree};
+use crate::model::{Finding, Message, Node, Object, Span, Tree, message};
 
 /// The tenants, with their files.
 struct Tenants<'t> {
@@ -28,7 +28,7 @@ struct Tenants<'t> {
 
 impl<'t> Tenants<'t> {
     fn of(terms: &'t Terms) -> Self {
-        // What names no files was found fault with where the Fleet document was read.
+        // Invalid patterns are reported where the Fleet document is read.
         let files = |tenant: &'t Tenant| Some((tenant, tenant.files().ok()?));
         Self {
             root: &terms.root,
@@ -36,7 +36,7 @@ impl<'t> Tenants<'t> {
         }
     }
 
-    /// Those that a file is held to.
+    /// The tenants that limit a file.
     fn of_file(&self, path: &str) -> Vec<&'t Tenant> {
         let inner = path.strip_prefix(self.root);
         let inner = inner.and_then(|inner| inner.strip_prefix('/'));
@@ -46,7 +46,7 @@ impl<'t> Tenants<'t> {
     }
 }
 
-/// T01: every file of the fleet is a tenant's.
+/// T01: every file of the fleet belongs to a tenant.
 #[must_use]
 pub(crate) fn files(terms: &Terms, tree: &Tree) -> Vec<Finding> {
     let tenants = Tenants::of(terms);
@@ -54,9 +54,12 @@ pub(crate) fn files(terms: &Terms, tree: &Tree) -> Vec<Finding> {
     let strays = paths.filter(|path| tenants.of_file(path).is_empty());
     let known: Vec<&str> = terms.tenants.iter().map(|one| one.path.as_str()).collect();
     let finding = |path: &Arc<str>| {
-        let message = format!("{path} is no tenant's, so nothing may stand in it");
+        let message = message!(
+            "{path} belongs to no tenant, so its content is not allowed",
+            path
+        );
         let help = format!(
-            "move it below one of {}, or give it a tenant in the Fleet document",
+            "move it below one of {}, or add a tenant for it to the Fleet document",
             known.join(", ")
         );
         Finding::error("T01", message)
@@ -66,7 +69,7 @@ pub(crate) fn files(terms: &Terms, tree: &Tree) -> Vec<Finding> {
     strays.map(finding).collect()
 }
 
-/// T02 to T05: objects keep to the namespaces, kinds, subscriptions and identities of their tenants.
+/// T02 to T05: objects use only the namespaces, kinds, subscriptions and identities of their tenants.
 #[must_use]
 pub(crate) fn objects(terms: &Terms, objects: &[Object]) -> Vec<Finding> {
     let tenants = Tenants::of(terms);
@@ -75,8 +78,8 @@ pub(crate) fn objects(terms: &Terms, objects: &[Object]) -> Vec<Finding> {
     let mut found = Vec::new();
     for object in objects.iter().filter(|_| !tenants.all.is_empty()) {
         let path = &*object.origin.span().path;
-        let held = of_file.entry(path).or_insert_with(|| tenants.of_file(path));
-        for tenant in held.iter().filter(|tenant| !tenant.is_free()) {
+        let limits = of_file.entry(path).or_insert_with(|| tenants.of_file(path));
+        for tenant in limits.iter().filter(|tenant| !tenant.is_free()) {
             let mut judge = Judge {
                 tenant,
                 object,
@@ -87,13 +90,13 @@ pub(crate) fn objects(terms: &Terms, objects: &[Object]) -> Vec<Finding> {
         }
     }
     // A line of a definition is in many objects.
-    let mut told = HashSet::new();
-    found.retain(|one: &Finding| told.insert((one.id, one.span.clone(), one.message.clone())));
+    let mut seen = HashSet::new();
+    found.retain(|one: &Finding| seen.insert((one.id, one.span.clone(), one.args.clone())));
     found
 }
 
-/// T03 and T06: a tenant has overlays only if its kinds name them, and they reach only its own files.
-/// What a tenant without limits writes may reach everything, and so may overlays from elsewhere than `tree`.
+/// T03 and T06: a tenant may have overlays only if its kinds include them, and they may reach only its own files.
+/// Overlays of a tenant without limits and overlays outside of `tree` may reach everything.
 #[must_use]
 pub(crate) fn overlays<'o>(
     terms: &Terms,
@@ -107,15 +110,18 @@ pub(crate) fn overlays<'o>(
         let mut own = tenants.of_file(path);
         own.retain(|tenant| tree.files.contains_key(path) && !tenant.is_free());
         for tenant in own {
-            let is_strange =
+            let is_foreign =
                 |(path, _): &(&Arc<str>, &Span)| !tenants.of_file(path).contains(&tenant);
-            let mut strange = reached.iter().filter(is_strange);
+            let mut foreign = reached.iter().filter(is_foreign);
             if !scope::names_kind(tenant, CAPSTAN, "Overlay") && tenant.kinds.is_some() {
-                let what = format!("the overlay `{}` is of the kind Overlay", overlay.name);
-                found.push(refused(tenant, "T03", &what).at(overlay.origin.span()));
+                let what = message!(
+                    "the overlay `{overlay}` is of kind Overlay",
+                    overlay = overlay.name
+                );
+                found.push(refused(tenant, "T03", what).at(overlay.origin.span()));
             }
-            if let Some((_, first)) = strange.next() {
-                found.push(reaches_out(overlay, tenant, first, strange.count()));
+            if let Some((_, first)) = foreign.next() {
+                found.push(reaches_out(overlay, tenant, first, foreign.count()));
             }
         }
     }
@@ -125,20 +131,23 @@ pub(crate) fn overlays<'o>(
 fn reaches_out(overlay: &Overlay, tenant: &Tenant, first: &Span, more: usize) -> Finding {
     let more = match more {
         0 => String::new(),
-        more => format!(" (and {more} more files)"),
+        1 => " and in 1 more file".to_owned(),
+        more => format!(" and in {more} more files"),
     };
     let (name, path) = (&overlay.name, &tenant.path);
-    let message = format!(
-        "the overlay `{name}` reaches what is written at {first}{more}, which is not of the tenant `{path}`"
+    let message = message!(
+        "the overlay `{name}` reaches objects that do not belong to the tenant `{path}`: at {first}{more}",
+        name,
+        path
     );
     Finding::error("T06", message)
         .at(overlay.origin.span())
         .help(
-            "select only what is the tenant's own, or ask for the change where the others are kept",
+            "select only the tenant's own objects, or ask the owners of the others for the change",
         )
 }
 
-/// One object before one of its tenants.
+/// Checks one object against one of its tenants.
 struct Judge<'a> {
     tenant: &'a Tenant,
     object: &'a Object,
@@ -146,13 +155,13 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Whether a list of the tenant allows `name`; one that is absent allows everything.
+    /// Whether a list of the tenant allows `name`; an absent list allows everything.
     fn allows(list: Option<&Vec<String>>, name: &str) -> bool {
         list.is_none_or(|list| list.iter().any(|one| one == name))
     }
 
-    /// `what` is not the tenant's: said at `node`, or at the object's name.
-    fn refuse(&mut self, id: &'static str, what: &str, place: Option<(&Node, &Way<'_>)>) {
+    /// Reports that the tenant does not allow `what`, at `place` or at the object's name.
+    fn refuse(&mut self, id: &'static str, what: Message, place: Option<(&Node, &Way<'_>)>) {
         let finding = refused(self.tenant, id, what).of(&self.object.id);
         self.found.push(match place {
             Some((node, way)) => finding.at(node.span()).field(&way.path()),
@@ -161,8 +170,8 @@ impl Judge<'_> {
     }
 }
 
-/// `what` is not the tenant's, whose list for the rule `id` says what is.
-fn refused(tenant: &Tenant, id: &'static str, what: &str) -> Finding {
+/// A finding of the rule `id`: the tenant's list for it does not allow `what`.
+fn refused(tenant: &Tenant, id: &'static str, what: Message) -> Finding {
     let (called, list) = match id {
         "T02" => ("namespaces", &tenant.namespaces),
         "T03" => ("kinds", &tenant.kinds),
@@ -174,11 +183,10 @@ fn refused(tenant: &Tenant, id: &'static str, what: &str) -> Finding {
         list => list.join(", "),
     };
     let path = &tenant.path;
-    Finding::error(
-        id,
-        format!("{what}, which the tenant `{path}` does not allow"),
-    )
-    .help(format!(
-        "its {called} are: {list}. The Fleet document says so; whoever keeps it can change it"
+    let Message { text, mut args } = what;
+    args.push(("tenant", path.clone()));
+    let text = format!("{text}, which the tenant `{path}` does not allow");
+    Finding::error(id, Message { text, args }).help(format!(
+        "its {called}: {list}. Only the Fleet document can change this"
     ))
 }
