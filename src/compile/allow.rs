@@ -1,15 +1,16 @@
-//! Warnings that somebody allows with a comment: `# capstan:allow N08, C14 reason`.
+//! Warnings that a comment allows: `# capstan:allow N08, C14 reason`.
 //!
-//! In: the files of the trees, and what was found in them. Out: the findings without the warnings that
-//! are allowed, those with their reasons, and Y20 to Y23 for suppressions that cannot be read, that name no
-//! rule, an error, or nothing that is there. It does not know the rules.
+//! In: the files of the trees, and their findings. Out: the findings without the allowed warnings, the allowed
+//! warnings with their reasons, and Y20 to Y23 for comments that are invalid, or that name an unknown rule, an
+//! error or a finding that is not there. It does not know the rules.
 //!
-//! A suppression is for the line that it ends. One that stands alone is for the next line that is no comment.
+//! A comment at the end of a line is for that line. A comment on its own line is for the next line that is not a
+//! comment.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::{Finding, Severity, Span};
+use crate::model::{Finding, Message, Severity, Span, message};
 use crate::rules::book;
 use crate::yaml::{self, Comment};
 use kube_schema::nearest;
@@ -17,9 +18,9 @@ use kube_schema::nearest;
 /// What every suppression begins with.
 const MARK: &str = "capstan:";
 const ALLOW: &str = "capstan:allow";
-const FORM: &str = "write `# capstan:allow N08 reason`, several rules between commas";
+const FORM: &str = "write `# capstan:allow N08 reason`; separate several rules with commas";
 
-/// How many findings about suppressions one file gets.
+/// The maximum number of findings about comments in one file.
 const MAX_FINDINGS: usize = 100;
 
 /// A warning that a comment allows.
@@ -27,7 +28,7 @@ const MAX_FINDINGS: usize = 100;
 pub struct Allowed {
     /// The warning.
     pub finding: Finding,
-    /// Why it may stay, as somebody wrote it.
+    /// The reason given in the comment.
     pub reason: String,
     /// The comment.
     pub by: Span,
@@ -54,7 +55,7 @@ struct Suppression {
     met: Met,
 }
 
-/// The best that a suppression came across; what stands first is best.
+/// The best match of a comment; earlier variants are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Met {
     Warning,
@@ -117,7 +118,7 @@ impl Suppressions {
                 None => told.push(finding),
             }
         }
-        // With errors some rules could not look, and what is not found may be there.
+        // With errors, some rules could not run, and what they would find is unknown.
         let whole = told
             .iter()
             .all(|finding| finding.severity != Severity::Error);
@@ -155,12 +156,12 @@ impl Suppressions {
         }
         let help = match nearest(id, book::ids().iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "`capstan rules` lists them".to_owned(),
+            None => "run `capstan rules` for a list".to_owned(),
         };
-        self.find("Y21", span, format!("there is no rule `{id}`"), &help);
+        self.find("Y21", span, message!("unknown rule `{id}`", id), &help);
     }
 
-    fn find(&mut self, id: &'static str, span: &Span, message: String, help: &str) {
+    fn find(&mut self, id: &'static str, span: &Span, message: Message, help: &str) {
         self.report(Finding::warning(id, message).at(span).help(help));
     }
 
@@ -201,23 +202,29 @@ impl Suppression {
             Met::Warning => return None,
             Met::Error => (
                 "Y22",
-                format!("{id} is an error, and no error can be allowed"),
-                "mend it, and remove this remark",
+                message!("{id} is an error, and errors cannot be allowed", id),
+                "fix the error, and remove this comment",
             ),
             Met::Info => (
                 "Y23",
-                format!("{id} is only good to know, and needs no leave"),
-                "remove this remark",
+                message!(
+                    "{id} is only information and does not need to be allowed",
+                    id
+                ),
+                "remove this comment",
             ),
             Met::Nothing if id.starts_with('U') => (
                 "Y22",
-                format!("{id} is told of a change, and cannot be allowed in a file"),
-                "remove this remark",
+                message!(
+                    "{id} is reported for a change and cannot be allowed in a file",
+                    id
+                ),
+                "remove this comment",
             ),
             Met::Nothing => (
                 "Y23",
-                format!("there is no {id} on line {line} to allow"),
-                "remove this remark, or put it at the end of the line that the warning points at, or above it",
+                message!("line {line} has no {id} to allow", id),
+                "remove this comment, or move it to the end of the line that the warning points at, or above that line",
             ),
         };
         Some(Finding::warning(rule, message).at(&self.span).help(help))
@@ -242,15 +249,15 @@ fn names_a_rule(said: &str) -> bool {
 }
 
 /// The rules that a suppression names, and the reason; or what is wrong with it.
-fn parts(said: &str) -> Result<(Vec<&str>, &str), String> {
+fn parts(said: &str) -> Result<(Vec<&str>, &str), Message> {
     let (word, mut rest) = said.split_once(char::is_whitespace).unwrap_or((said, ""));
     if word == MARK {
-        return Err(format!(
-            "there is no blank in `{ALLOW}`: this allows nothing"
+        return Err(message!(
+            "write `{ALLOW}` without a space: this allows nothing"
         ));
     }
     if word != ALLOW {
-        return Err(format!("`{word}` says nothing to Capstan"));
+        return Err(message!("unknown comment `{word}`", word));
     }
     let mut ids = Vec::new();
     loop {
@@ -267,8 +274,8 @@ fn parts(said: &str) -> Result<(Vec<&str>, &str), String> {
         }
     }
     match (ids.as_slice(), rest) {
-        ([], _) => Err(format!("`{ALLOW}` names no rule")),
-        (_, "") => Err(format!("`{ALLOW}` gives no reason")),
+        ([], _) => Err(message!("`{ALLOW}` names no rule")),
+        (_, "") => Err(message!("`{ALLOW}` gives no reason")),
         _ => Ok((ids, rest)),
     }
 }
@@ -330,7 +337,7 @@ c: 1 # see T-1 # capstan:allow N08 it is asked for in #7
     }
 
     #[test]
-    fn a_remark_that_allows_nothing_is_told() {
+    fn a_comment_that_allows_nothing_is_reported() {
         let text = "\
 a: 1 # capstan:allow N08 why not
 b: 1 # capstan:allow N11 we like it
@@ -342,17 +349,20 @@ d: 1
         let (told, allowed) = settled(text, &[(2, "N11!")]);
         let expected = [
             "2 N11 bad",
-            "2 Y22 N11 is an error, and no error can be allowed",
+            "2 Y22 N11 is an error, and errors cannot be allowed",
         ];
-        assert_eq!(told, expected, "with an error no other remark is judged");
+        assert_eq!(
+            told, expected,
+            "with an error, other comments are not checked"
+        );
         assert_eq!(allowed, [""; 0]);
         let (told, allowed) = settled(text, &[(6, "N08")]);
         let expected = [
             "6 N08 odd",
-            "1 Y23 there is no N08 on line 1 to allow",
-            "2 Y23 there is no N11 on line 2 to allow",
-            "3 Y22 U02 is told of a change, and cannot be allowed in a file",
-            "4 Y23 there is no N08 on line 5 to allow",
+            "1 Y23 line 1 has no N08 to allow",
+            "2 Y23 line 2 has no N11 to allow",
+            "3 Y22 U02 is reported for a change and cannot be allowed in a file",
+            "4 Y23 line 5 has no N08 to allow",
         ];
         assert_eq!(
             (told, allowed),
@@ -361,13 +371,13 @@ d: 1
     }
 
     #[test]
-    fn a_file_full_of_remarks_is_no_burden() {
+    fn findings_about_comments_are_limited() {
         let (told, _) = settled(&"# capstan:allow N08,X,,Y why\n".repeat(20_000), &[]);
         assert_eq!(told.len(), MAX_FINDINGS);
     }
 
     #[test]
-    fn a_remark_that_cannot_be_read_is_told() {
+    fn an_invalid_comment_is_reported() {
         for (comment, message) in [
             ("capstan:allow", "Y20 `capstan:allow` names no rule"),
             ("capstan:allow , ,", "Y20 `capstan:allow` names no rule"),
@@ -377,15 +387,12 @@ d: 1
                 "capstan:allow N08 # no",
                 "Y20 `capstan:allow` gives no reason",
             ),
-            (
-                "capstan:alow N08 so",
-                "Y20 `capstan:alow` says nothing to Capstan",
-            ),
+            ("capstan:alow N08 so", "Y20 unknown comment `capstan:alow`"),
             (
                 "capstan: allow N08,N11 so",
-                "Y20 there is no blank in `capstan:allow`: this allows nothing",
+                "Y20 write `capstan:allow` without a space: this allows nothing",
             ),
-            ("capstan:allow N8 so", "Y21 there is no rule `N8`"),
+            ("capstan:allow N8 so", "Y21 unknown rule `N8`"),
         ] {
             let (told, _) = settled(&format!("a: 1 # {comment}\n"), &[]);
             assert_eq!(told, [format!("1 {message}")], "{comment}");

@@ -1,16 +1,15 @@
-//! What an overlay enforces and `properties` overrides all the same (O06).
+//! Values that an overlay enforces and `properties` overrides (O06).
 //!
-//! In: the overlays, and what a definition became, before patches. Out: findings at what overrides.
-//! Enforced values lie on top of a definition's, but `properties` is laid on what they become. How that
-//! is done is not known here: every value says what it lies on. A `null`, which leaves no value, is not
-//! found.
+//! In: the overlays, and the objects of a definition before patches. Out: findings at the overriding values.
+//! Enforced values override those of a definition, but `properties` is merged onto the result. This module does not
+//! know how: every value knows what it overrode. A `null` leaves no value and is not found.
 
 use std::collections::HashMap;
 
 use crate::api::overlay::{Overlay, Precedence};
-use crate::model::{Finding, Node, Object, Origin, Span, Value};
+use crate::model::{Finding, Node, Object, Origin, Span, Value, message};
 
-/// What is enforced, by its place: the name of the overlay, and the value.
+/// The enforced values by place, with the name of the overlay.
 #[derive(Debug, Default)]
 pub(super) struct Enforced(HashMap<Span, (String, Value)>);
 
@@ -25,7 +24,7 @@ impl Enforced {
         Self(values)
     }
 
-    /// What is overridden in `objects`, which a definition became.
+    /// The overridden values in the objects of a definition.
     pub(super) fn findings(&self, objects: &[Object]) -> Vec<Finding> {
         let mut findings = Vec::new();
         for object in objects.iter().filter(|_| !self.0.is_empty()) {
@@ -39,15 +38,17 @@ impl Enforced {
         findings
     }
 
-    /// Looks at the value of `name` and all below.
-    fn look(&self, name: &str, node: &Node, tell: &mut dyn FnMut(Finding)) {
-        self.overridden(name, node).into_iter().for_each(&mut *tell);
+    /// Checks the value of `name` and everything below it.
+    fn look(&self, name: &str, node: &Node, report: &mut dyn FnMut(Finding)) {
+        self.overridden(name, node)
+            .into_iter()
+            .for_each(&mut *report);
         match &node.value {
             Value::Map(map) => {
                 let entries = map.iter();
-                entries.for_each(|(key, node)| self.look(&key.name, node, tell));
+                entries.for_each(|(key, node)| self.look(&key.name, node, report));
             }
-            Value::List(items) => items.iter().for_each(|item| self.look(name, item, tell)),
+            Value::List(items) => items.iter().for_each(|item| self.look(name, item, report)),
             _ => {}
         }
     }
@@ -59,13 +60,17 @@ impl Enforced {
         if self.0.contains_key(node.span()) || *value == node.value {
             return None;
         }
-        let message = format!("`{name}` overrides what the overlay `{overlay}` enforces at {at}");
+        let message = message!(
+            "`{name}` overrides a value that the overlay `{overlay}` enforces at {at}",
+            name,
+            overlay
+        );
         let finding = Finding::warning("O06", message).at(node.span());
-        Some(finding.help("take it out of `properties`, or let the overlay enforce it there"))
+        Some(finding.help("remove it from `properties`, or enforce it there in the overlay"))
     }
 }
 
-/// Notes `node` and all below.
+/// Records `node` and everything below it.
 fn note(node: &Node, overlay: &str, values: &mut HashMap<Span, (String, Value)>) {
     let value = (overlay.to_owned(), node.value.clone());
     values.insert(node.span().clone(), value);

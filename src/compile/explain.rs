@@ -1,10 +1,9 @@
 //! Where each value of an object is set, and what it overrode.
 //!
-//! In: the trees and what they came to. Out: for each value the places that set it, the one that won
-//! first, with who wrote there. Compiling keeps the places, not the values it gave up: those are read
-//! again from the files, and what expansion had made is made once more without patches. Only whoever
-//! asks pays for that. It does not know how any of this is printed, and says of secrets only that they
-//! are some.
+//! In: the trees and their compiled objects. Out: for each value the places that set it, the effective one
+//! first, with the kind of source. Compiling keeps the places, but not the overridden values: those are read again
+//! from the files, and definitions are expanded again without patches. Only `explain` pays for that. It does not
+//! know how this is printed, and never reveals secrets.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,39 +31,39 @@ pub struct Explanation {
 /// A value of an object, or an empty map or list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// Where it stands in the object.
+    /// Its path in the object.
     pub path: Path,
-    /// What set it, then what that overrode, the newest first. Never empty.
+    /// The values that were set, the newest first. Never empty.
     pub layers: Vec<Layer>,
-    /// Whether it is secret, or something that it overrode; no value is in the layers then.
+    /// Whether it or an overridden value is secret; then the layers have no values.
     pub is_secret: bool,
 }
 
 /// One value that was set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
-    /// It; none when it is secret, or was made by expansion and given up.
+    /// The value; none if it is secret, or a generated value that was overridden.
     pub value: Option<Node>,
     /// The place to edit.
     pub span: Span,
-    /// Who set it there.
+    /// What set it.
     pub by: By,
 }
 
-/// Who sets a value.
+/// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {
     /// A definition.
     Definition(ObjectId),
-    /// What an overlay, named here, merges into definitions.
+    /// The `merge` of the overlay of this name.
     Overlay(String, Precedence),
     /// A patch of the overlay of this name.
     Patch(String),
     /// A plain object of the fleet.
     File,
-    /// Expansion, which made it of what stands there.
+    /// Expansion, which derived it from the value there.
     Derived,
-    /// Expansion, for the definition or object whose name stands there: a default or a constant.
+    /// Expansion: a default or a constant; the place is the name of the definition or object.
     Default,
 }
 
@@ -72,11 +71,11 @@ pub enum By {
 struct Written {
     value: Node,
     by: By,
-    /// Whether it is the name of a document that is no overlay.
+    /// Whether it is the name of a definition or object.
     is_name: bool,
 }
 
-/// Reads the trees again for the sake of [`Explanation::fields`].
+/// Reads the trees again for [`Explanation::fields`].
 #[must_use]
 pub fn explain(tree: &Tree, overlays: &[Tree], compiled: &Compiled) -> Explanation {
     let definitions = merged(tree, overlays);
@@ -117,7 +116,7 @@ pub fn explain(tree: &Tree, overlays: &[Tree], compiled: &Compiled) -> Explanati
 }
 
 impl Explanation {
-    /// What the objects are called, in order.
+    /// The ids of the objects, in order.
     pub fn ids(&self) -> impl Iterator<Item = &ObjectId> {
         self.objects.iter().map(|(id, _)| id)
     }
@@ -167,7 +166,7 @@ impl Explanation {
         }
     }
 
-    /// One layer. Of the newest the value is known, of the others it is looked for.
+    /// One layer. The value of the newest is known; the others are looked up.
     fn layer(&self, id: &ObjectId, path: &Path, origin: &Origin, known: Option<&Node>) -> Layer {
         let span = origin.span();
         let written = self.written.get(span);
@@ -205,7 +204,7 @@ impl Explanation {
     }
 }
 
-/// Who made `value`, which stands at `path`, of what is written.
+/// The source of `value` at `path`, which differs from what is written.
 fn made_of(written: &Written, value: &Node, path: &Path) -> By {
     let derived = holds_word(&text(value), &text(&written.value));
     match is_our_mark(path) || (written.is_name && !derived) {
@@ -214,7 +213,7 @@ fn made_of(written: &Written, value: &Node, path: &Path) -> By {
     }
 }
 
-/// Whether `word` stands in `text`, and is no part of a longer word there.
+/// Whether `text` contains `word` as a whole word.
 fn holds_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + word.len()..]);
@@ -222,7 +221,7 @@ fn holds_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Whether it is a label or annotation with which Capstan says what is its own.
+/// Whether it is a label or annotation that Capstan sets to mark its objects.
 fn is_our_mark(path: &Path) -> bool {
     let [.., Segment::Key(around), Segment::Key(key)] = path.0.as_slice() else {
         return false;
@@ -235,7 +234,7 @@ fn is_container(node: &Node) -> bool {
     matches!(node.value, Value::Map(_) | Value::List(_))
 }
 
-/// A value as people write it; of a map or list its JSON.
+/// A value as text; a map or list as JSON.
 fn text(node: &Node) -> String {
     match &node.value {
         Value::String(text) => text.to_string(),
@@ -244,12 +243,12 @@ fn text(node: &Node) -> String {
     }
 }
 
-/// Where a value is written, then where what it replaced is.
+/// The origin of a value, then the origins of the values that it overrode.
 fn origins(node: &Node) -> impl Iterator<Item = &Origin> {
     std::iter::successors(Some(&node.origin), |origin| origin.beneath())
 }
 
-/// Whether what stands at a path of an object is never shown.
+/// Whether the value at a path of an object is never shown.
 fn is_hidden(object: &Node, path: &Path) -> bool {
     let mut node = Some(object);
     path.0.iter().any(|segment| match segment {
@@ -265,8 +264,8 @@ fn is_hidden(object: &Node, path: &Path) -> bool {
     })
 }
 
-/// Whether a key of a map is that of the values of a Secret, which may be embedded in another object, or
-/// of what kubectl copied of a whole object.
+/// Whether a key of a map holds the values of a Secret, which may be embedded in another object, or kubectl's copy of
+/// a whole object.
 fn hides(map: &Node, key: &str) -> bool {
     key == COPY || rules::holds_values(map, key)
 }
@@ -278,7 +277,7 @@ fn with_embedded(object: &Object) -> impl Iterator<Item = (ObjectId, Node)> {
     std::iter::once((object.id.clone(), object.node.clone())).chain(embedded)
 }
 
-/// A definition without what it says of Azure's own fields, which lies on what expansion makes.
+/// A definition without its `properties`, which are merged onto the generated objects.
 fn without_properties(mut definition: Node) -> Node {
     fn strip(node: &mut Node) {
         match &mut node.value {
@@ -294,7 +293,7 @@ fn without_properties(mut definition: Node) -> Node {
     definition
 }
 
-/// Notes every value of a document, and who wrote it.
+/// Records every value of a document, and its source.
 fn note(document: &Node, written: &mut HashMap<Span, Written>) {
     let kind = document.text(&["kind"]).unwrap_or_default();
     let version = document.text(&["apiVersion"]).unwrap_or_default();
@@ -326,7 +325,7 @@ fn note(document: &Node, written: &mut HashMap<Span, Written>) {
     }
 }
 
-/// Notes where the values of Secrets stand, and those that they replaced.
+/// Records the places of Secrets' values and of the values that they overrode.
 fn note_secrets(node: &Node, is_hidden: bool, secrets: &mut HashSet<Span>) {
     match &node.value {
         Value::Map(map) if !map.is_empty() => map.iter().for_each(|(key, value)| {
@@ -354,7 +353,7 @@ fn note_all(node: &Node, by: &By, name: Option<&str>, written: &mut HashMap<Span
     });
 }
 
-/// Every value below `node` that holds no other, with its path and the name it goes by.
+/// Every leaf below `node`, with its path and its name.
 fn leaves(node: &Node, path: &Path, name: &str, see: &mut dyn FnMut(&Node, &Path, &str)) {
     match &node.value {
         Value::Map(map) if !map.is_empty() => {
@@ -372,7 +371,7 @@ fn leaves(node: &Node, path: &Path, name: &str, see: &mut dyn FnMut(&Node, &Path
     }
 }
 
-/// What the value at `segment` of `parent` goes by: its key, or the `name` beside a `value`.
+/// The name of the value at `segment` of `parent`: its key, or the `name` next to a `value`.
 fn name_of<'n>(parent: &'n Node, segment: &'n Segment) -> &'n str {
     let Segment::Key(key) = segment else {
         return "";

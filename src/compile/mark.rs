@@ -1,18 +1,18 @@
-//! What plain objects of a fleet are given: whose they are, where from, and what becomes of them.
+//! The label and annotations that Capstan adds to plain objects: the manager, the source and the deletion policy.
 //!
-//! In: an object as it was written. Out: the same with our label and annotations. It does not know what
-//! definitions become, which says so itself.
+//! In: an object as written. Out: the same with the label and annotations. It does not know the objects of
+//! definitions; expansion adds theirs.
 
 use crate::api::{kinds, labels};
 use crate::model::{Key, Map, Node, Object, ObjectId, Origin, Value};
 
-/// Says on a raw object that it is ours and where it came from (DESIGN §4).
+/// Adds the label and annotations to a plain object (DESIGN §4).
 pub(super) fn mark(object: &mut Object) {
     let origin = object.origin.clone();
     let text = |text: String| Node::new(Value::String(text.into()), &origin);
-    // One that nobody can read is an error, and no reason to take another.
-    let said = ["metadata", "annotations", labels::DELETION_POLICY];
-    let policy = match object.node.at(&said) {
+    // An invalid policy is reported, and not replaced.
+    let written = ["metadata", "annotations", labels::DELETION_POLICY];
+    let policy = match object.node.at(&written) {
         Some(_) => None,
         None => Some((
             labels::DELETION_POLICY,
@@ -37,8 +37,7 @@ pub(super) fn mark(object: &mut Object) {
     );
 }
 
-/// Namespaces, identities and clusters default to Orphan (DESIGN §7); what else is removed from the
-/// fleet is meant to go.
+/// Namespaces, identities and clusters default to Orphan (DESIGN §7), and everything else to Delete.
 fn default_policy(id: &ObjectId) -> &'static str {
     let kept = id.is("", "Namespace")
         || id.kind == "AzureClusterIdentity"

@@ -1,17 +1,16 @@
-//! What every object's `metadata` must be like for a request to be made of it.
+//! Checks of every object's `metadata`.
 //!
-//! In: a top-level object, or a document of ours. Out: findings: S01 for fields that no metadata has, S02
-//! for a wrong type, S04 for a name that no API server takes (and that could lead a request elsewhere)
-//! and for what only the API server writes, S01 and S04 for annotations that would say something to us
-//! and are misspelt. It does not know the kinds.
+//! In: a top-level object, or a definition or overlay. Out: findings: S01 for unknown fields, S02 for wrong types,
+//! S04 for invalid names (which could redirect a request) and for fields that only the API server writes, S01 and
+//! S04 for unknown or invalid annotations of Capstan. It does not know the kinds.
 
 use crate::api::{embedded, kinds, labels};
-use crate::model::{Finding, Key, Node, Object, ObjectId, Path, Value};
+use crate::model::{Finding, Key, Message, Node, Object, ObjectId, Path, Value, message};
 use crate::rules;
 use crate::schema;
 use kube_schema::{OBJECT_META_SCHEMA, nearest};
 
-/// What is wrong with the metadata of `object`, and of what it carries.
+/// Checks the metadata of `object` and of the resources that it carries.
 pub(super) fn findings(object: &Object) -> Vec<Finding> {
     let mut findings = Vec::new();
     let id = object.definition.as_ref().unwrap_or(&object.id);
@@ -32,7 +31,7 @@ pub(super) fn findings(object: &Object) -> Vec<Finding> {
     findings
 }
 
-/// What is wrong with the annotations for us on an object, or on a document of ours.
+/// Checks Capstan's annotations on an object, a definition or an overlay.
 pub(super) fn of_annotations(id: &ObjectId, node: &Node) -> Vec<Finding> {
     let path = Path::dotted("metadata.annotations");
     let map = node.at(&["metadata", "annotations"]).and_then(Node::as_map);
@@ -42,31 +41,31 @@ pub(super) fn of_annotations(id: &ObjectId, node: &Node) -> Vec<Finding> {
         .collect()
 }
 
-/// Where the metadata of `of`, which stands at `at`, is not as its type is.
+/// Checks the metadata of `of`, which is at `at`, against its schema.
 fn shape(id: &ObjectId, of: &Node, at: &Path) -> Vec<Finding> {
-    // What is no map is told where what an object needs is looked at.
+    // Metadata that is not a map is reported where required fields are checked.
     let metadata = of.get("metadata").filter(|node| node.as_map().is_some());
     let Some(metadata) = metadata else {
         return Vec::new();
     };
     let written = SERVERS.iter().filter_map(|name| {
         let node = metadata.get(name)?;
-        let says = match &node.value {
+        let is_set = match &node.value {
             Value::String(text) => !text.is_empty(),
             Value::List(items) => !items.is_empty(),
             _ => false,
         };
-        let message = format!("only the API server writes metadata.{name}");
-        let help = "remove it: it is of the object that this was copied from";
-        says.then(|| fault(id, "S04", node, &at.key(*name), message, help))
+        let message = message!("only the API server sets metadata.{name}", name);
+        let help = "remove it: it was probably copied from a live object";
+        is_set.then(|| fault(id, "S04", node, &at.key(*name), message, help))
     });
     let findings = schema::findings(&OBJECT_META_SCHEMA, metadata, at, Some(id));
-    let mut findings = rules::told_once(findings);
+    let mut findings = rules::without_mistyped(findings);
     findings.extend(written);
     findings
 }
 
-/// Fields that the API server writes, and with which an apply is refused. Others it passes over.
+/// Fields that the API server sets and rejects in an apply. It ignores others.
 const SERVERS: [&str; 3] = ["managedFields", "resourceVersion", "uid"];
 
 fn fault(
@@ -74,7 +73,7 @@ fn fault(
     rule: &'static str,
     node: &Node,
     field: &Path,
-    message: String,
+    message: Message,
     help: &str,
 ) -> Finding {
     Finding::error(rule, message)
@@ -86,7 +85,7 @@ fn fault(
 
 fn name_fault(id: &ObjectId, node: &Node, role: bool) -> Option<Finding> {
     let name = node.as_str()?;
-    // Roles may be called almost anything; what stands in a path must still be one part of it.
+    // Roles may have almost any name, but it must be a single segment of a URL path.
     let part = !matches!(name, "." | "..") && name.bytes().all(|byte| byte.is_ascii_graphic());
     let part = part
         && !name.contains([
@@ -95,8 +94,8 @@ fn name_fault(id: &ObjectId, node: &Node, role: bool) -> Option<Finding> {
     if is_subdomain(name) || role && part && !name.is_empty() {
         return None;
     }
-    let message = format!("`{name}` cannot be the name of an object");
-    let help = "use lower-case letters, digits, `-` and `.`, at most 253, with a letter or digit at both ends";
+    let message = message!("`{name}` is not a valid object name", name);
+    let help = "use at most 253 lower-case letters, digits, `-` and `.`; start and end with a letter or digit";
     let field = Path::dotted("metadata.name");
     Some(fault(id, "S04", node, &field, message, help))
 }
@@ -105,8 +104,8 @@ fn namespace_fault(id: &ObjectId, node: &Node) -> Option<Finding> {
     let name = node.as_str().filter(|name| !is_label(name))?;
     let field = Path::dotted("metadata.namespace");
     let help =
-        "use lower-case letters, digits and `-`, at most 63, with a letter or digit at both ends";
-    let message = format!("`{name}` cannot be the name of a namespace");
+        "use at most 63 lower-case letters, digits and `-`; start and end with a letter or digit";
+    let message = message!("`{name}` is not a valid namespace name", name);
     Some(fault(id, "S04", node, &field, message, help))
 }
 
@@ -115,15 +114,15 @@ fn label_faults(id: &ObjectId, labels: Option<&Node>) -> Vec<Finding> {
     let map = labels.and_then(Node::as_map).into_iter();
     let fault = |(key, value): (&Key, &Node)| {
         let text = value.as_str().filter(|text| !is_label_value(text))?;
-        let message = format!("`{text}` cannot be the value of a label");
-        let help = "use at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends; longer texts can be annotations";
+        let message = message!("`{text}` is not a valid label value", text);
+        let help = "use at most 63 letters, digits, `-`, `_` and `.`; start and end with a letter or digit; use an annotation for longer texts";
         let field = path.key(key.name.clone());
         Some(fault(id, "S04", value, &field, message, help))
     };
     map.flat_map(|map| map.iter()).filter_map(fault).collect()
 }
 
-/// Annotations of ours and what they may say; nothing where that is free.
+/// Capstan's annotations and their values; none if any value is valid.
 const OURS: [(&str, &[&str]); 7] = [
     (labels::ADOPT, &["true", "false"]),
     (labels::APPLIED, &[]),
@@ -134,7 +133,7 @@ const OURS: [(&str, &[&str]); 7] = [
     (labels::SOURCE, &[]),
 ];
 
-/// An annotation that is for us and that we do not know: passed over, it could cost an object.
+/// A finding for an unknown annotation of Capstan: ignoring a misspelled one could delete an object.
 fn misspelt(id: &ObjectId, name: &str, value: &Node, field: &Path) -> Option<Finding> {
     name.strip_prefix(kinds::CAPSTAN)?.strip_prefix('/')?;
     let Some((_, values)) = OURS.iter().find(|(known, _)| *known == name) else {
@@ -142,7 +141,7 @@ fn misspelt(id: &ObjectId, name: &str, value: &Node, field: &Path) -> Option<Fin
             Some(near) => format!("did you mean `{near}`?"),
             None => "remove it, or choose another prefix".to_owned(),
         };
-        let message = format!("Capstan knows no annotation `{name}`");
+        let message = message!("unknown annotation `{name}`", name);
         return Some(fault(id, "S01", value, field, message, &help));
     };
     let text = match &value.value {
@@ -151,12 +150,12 @@ fn misspelt(id: &ObjectId, name: &str, value: &Node, field: &Path) -> Option<Fin
         _ => return None,
     };
     let message = match text {
-        "" => format!("`{name}` cannot be empty"),
+        "" => message!("`{name}` cannot be empty", name),
         _ if values.is_empty() || values.contains(&text) => return None,
-        _ => format!("`{name}` cannot be `{text}`"),
+        _ => message!("`{name}` cannot be `{text}`", name, text),
     };
     let help = match values {
-        [] => "write what it should say, or remove it".to_owned(),
+        [] => "set a value, or remove it".to_owned(),
         values => format!("write \"{}\"", values.join("\" or \"")),
     };
     Some(fault(id, "S04", value, field, message, &help))
@@ -222,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kubernetes_takes_is_taken() {
+    fn valid_metadata_has_no_findings() {
         for metadata in [
             "name: a-1.b",
             "name: a, namespace: ns-1, labels: {x: Y.z_1, y: \"\"}, annotations: {z: \"any / thing\"}",
@@ -235,9 +234,9 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_lead_elsewhere_are_refused() {
+    fn names_that_could_redirect_a_request_are_rejected() {
         for name in ["a/../b", "..", "A", "a b", "-a", "a.", "a?x=y", "a%2f", "ä"] {
-            let expected = format!("S04 3:18 `{name}` cannot be the name of an object");
+            let expected = format!("S04 3:18 `{name}` is not a valid object name");
             assert_eq!(of(&format!("name: \"{name}\"")), [expected]);
         }
         let role =
@@ -245,16 +244,16 @@ mod tests {
         assert_eq!(said(role).len(), 1);
         assert_eq!(
             of("name: a, namespace: x/y"),
-            ["S04 3:32 `x/y` cannot be the name of a namespace"]
+            ["S04 3:32 `x/y` is not a valid namespace name"]
         );
     }
 
     #[test]
-    fn annotations_for_us_are_ones_we_know() {
+    fn annotations_of_capstan_are_known() {
         let said = |annotation: &str| of(&format!("name: a, annotations: {{{annotation}}}"));
         let sound = "capstan.dev/adopt: \"true\", capstan.dev/deletion-policy: Orphan, capstan.dev/ignore: /data";
         assert_eq!(said(sound), [] as [String; 0]);
-        let misspelt = "S01 3:63 Capstan knows no annotation `capstan.dev/deletionPolicy`";
+        let misspelt = "S01 3:63 unknown annotation `capstan.dev/deletionPolicy`";
         assert_eq!(said("capstan.dev/deletionPolicy: Orphan"), [misspelt]);
         let wrong = "S04 3:54 `capstan.dev/adopt` cannot be `True`";
         assert_eq!(said("capstan.dev/adopt: \"True\""), [wrong]);
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_and_annotations_are_maps_of_texts() {
+    fn labels_and_annotations_are_maps_of_strings() {
         for (metadata, expected) in [
             (
                 "name: a, namespace: 1",
@@ -284,7 +283,7 @@ mod tests {
             ),
             (
                 "name: a, labels: {x: a b}",
-                "S04 3:33 `a b` cannot be the value of a label",
+                "S04 3:33 `a b` is not a valid label value",
             ),
         ] {
             assert_eq!(of(metadata), [expected]);
@@ -292,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_has_the_fields_that_there_are() {
+    fn metadata_has_only_known_fields() {
         for (metadata, expected) in [
             (
                 "name: a, annotation: {x: y}",
@@ -304,11 +303,11 @@ mod tests {
             ),
             (
                 "name: a, resourceVersion: '7'",
-                "S04 3:38 only the API server writes metadata.resourceVersion",
+                "S04 3:38 only the API server sets metadata.resourceVersion",
             ),
             (
                 "name: a, managedFields: [{manager: m, operation: Apply}]",
-                "S04 3:36 only the API server writes metadata.managedFields",
+                "S04 3:36 only the API server sets metadata.managedFields",
             ),
         ] {
             assert_eq!(of(metadata), [expected]);

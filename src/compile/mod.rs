@@ -7,7 +7,7 @@
 //! ```
 //!
 //! In: the fleet's [`Tree`] and those of overlay directories. Out: [`Compiled`]. A broken file gives
-//! findings and never hides the others. It does not know: where the trees came from.
+//! findings and never hides the others. It does not know where the trees came from.
 
 mod allow;
 mod enforced;
@@ -23,37 +23,39 @@ pub use allow::Allowed;
 use allow::Suppressions;
 use enforced::Enforced;
 use once::DocumentIndex;
-pub(crate) use once::without_numbers;
+pub(crate) use once::{nameless, without_numbers};
 
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::{self, CAPSTAN};
 use crate::api::overlay::Overlay;
 use crate::api::{cluster_definition, embedded};
 use crate::graph::{self, Graph};
-use crate::model::{Finding, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value};
+use crate::model::{
+    Finding, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value, message,
+};
 use crate::overlay::Overlays;
 use crate::rules::{self, tenancy};
 use crate::schema::strategic::ListKeys;
 use crate::{expand, yaml};
 
-/// What a tree comes to.
+/// The result of compiling a tree.
 #[derive(Clone, Debug, Default)]
 pub struct Compiled {
-    /// The top-level objects, in the order of the files; ids are unique. What is encrypted is not among
-    /// them: it is neither applied nor removed.
+    /// The top-level objects, in the order of the files; ids are unique. Encrypted objects are excluded: they
+    /// are neither applied nor removed.
     pub objects: Vec<Object>,
     /// What depends on what.
     pub graph: Arc<Graph>,
-    /// What is wrong, in order of path, line and id.
+    /// The findings, by path, line and id.
     pub findings: Vec<Finding>,
-    /// Warnings that a comment allows, in the same order; they are not among the findings.
+    /// The warnings that a comment allows, in the same order; they are not in `findings`.
     pub allowed: Vec<Allowed>,
     /// How many definitions were read.
     pub definitions: usize,
 }
 
 impl Compiled {
-    /// How many findings have this severity.
+    /// The number of findings with this severity.
     #[must_use]
     pub fn count(&self, severity: Severity) -> usize {
         self.findings
@@ -62,7 +64,7 @@ impl Compiled {
             .count()
     }
 
-    /// Whether the tree must not be applied.
+    /// Whether any finding is an error, so that the tree must not be applied.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.count(Severity::Error) > 0
@@ -75,13 +77,13 @@ impl Compiled {
     }
 }
 
-/// Compiles the fleet in `tree` with its own overlays and those of `overlays`. Nothing is limited.
+/// Compiles the fleet in `tree` with its own overlays and those of `overlays`, without tenants.
 #[must_use]
 pub fn compile(tree: &Tree, overlays: &[Tree]) -> Compiled {
     compile_by(&FleetPolicy::default(), tree, overlays)
 }
 
-/// The same, by what the Fleet document says of tenants and rules.
+/// The same, with the tenants and rule settings of the Fleet document.
 #[must_use]
 pub fn compile_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Compiled {
     let mut documents = Documents::of(tree, overlays);
@@ -89,7 +91,7 @@ pub fn compile_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Compi
     documents.compile(policy, tree)
 }
 
-/// The definitions with their overlays merged, in order, sound or not.
+/// The definitions with their overlays merged, in order, valid or not.
 fn merged(tree: &Tree, overlays: &[Tree]) -> Vec<Node> {
     let documents = Documents::of(tree, overlays);
     let lists = documents.list_keys();
@@ -98,7 +100,7 @@ fn merged(tree: &Tree, overlays: &[Tree]) -> Vec<Node> {
     definitions.map(|node| overlays.merge(node).0).collect()
 }
 
-/// The documents of the trees, by what they are.
+/// The documents of the trees, by type.
 #[derive(Default)]
 struct Documents {
     definitions: Vec<Node>,
@@ -124,14 +126,15 @@ impl Documents {
         if files == 0 && tree.problems.is_empty() {
             let finding = Finding::warning(
                 "Y10",
-                "the fleet is empty: no document was found in any *.yaml, *.yml or *.json file",
+                "the fleet is empty: found no document in any *.yaml, *.yml or *.json file",
             );
-            self.findings
-                .push(finding.help("check the path; .capstanignore may leave files out"));
+            self.findings.push(
+                finding.help("check the path, and whether .capstanignore excludes the files"),
+            );
         }
     }
 
-    /// Directories of overlays hold nothing else. What is in the fleet too was read with it.
+    /// Reads an overlay directory, which may hold only overlays. Files that are also in the fleet are skipped.
     fn read_overlays(&mut self, tree: &Tree, fleet: &Tree) {
         let (definitions, raw) = (self.definitions.len(), self.raw.len());
         self.read(tree, |path, text| fleet.files.get(path) != Some(text));
@@ -145,7 +148,7 @@ impl Documents {
         let finding = |origin: Origin| {
             Finding::error(
                 "Y12",
-                "a directory of overlays may hold only documents of kind Overlay",
+                "an overlay directory may contain only documents of kind Overlay",
             )
             .at(origin.span())
             .help("move this document into the fleet")
@@ -153,7 +156,7 @@ impl Documents {
         self.findings.extend(strangers.into_iter().map(finding));
     }
 
-    /// Reads every document of the files that are new; says how many there were.
+    /// Reads every document of the new files, and returns their number.
     fn read(&mut self, tree: &Tree, is_new: impl Fn(&str, &Arc<[u8]>) -> bool) -> usize {
         self.findings.extend(yaml::problems(tree));
         let mut count = 0;
@@ -185,7 +188,7 @@ impl Documents {
                 self.findings.extend(findings);
                 self.overlays.extend(overlay);
             }
-            (CAPSTAN, _) => self.findings.push(may_not_stand_here(&document, kind)),
+            (CAPSTAN, _) => self.findings.push(not_allowed_in_a_fleet(&document, kind)),
             _ if is_list(&document) => self.flatten(document),
             _ => self.raw_object(document),
         }
@@ -227,7 +230,7 @@ impl Documents {
         self.raw.push(object);
     }
 
-    /// Custom kinds that the fleet itself defines for the whole cluster have no namespace.
+    /// Removes the namespace of objects whose kind the fleet itself defines as cluster-scoped.
     fn clear_namespaces(&mut self) {
         let wide: HashSet<(String, String)> = self.raw.iter().filter_map(cluster_wide).collect();
         for object in &mut self.raw {
@@ -237,7 +240,7 @@ impl Documents {
         }
     }
 
-    /// Which lists merge by which keys: those of the table, and those of the custom kinds of the tree.
+    /// The keys of keyed lists: those of the table, and those of the tree's CRDs.
     fn list_keys(&self) -> ListKeys {
         let mut lists = ListKeys::default();
         let definitions = self.raw.iter().filter(|object| defines_a_kind(object));
@@ -264,7 +267,7 @@ impl Documents {
             self.findings.extend(enforced.findings(&expanded));
             objects.extend(expanded);
         }
-        // What is encrypted is not applied, so no patch has to fit it.
+        // Encrypted objects are not applied, so patches do not have to fit them.
         let raw = std::mem::take(&mut self.raw).into_iter();
         let (mut encrypted, raw): (Vec<_>, Vec<_>) = raw.partition(rules::is_encrypted);
         objects.extend(raw);
@@ -283,7 +286,7 @@ impl Documents {
         self.findings
             .extend(tenancy::overlays(policy, tree, overlays.reached()));
         sort(&mut self.findings);
-        let findings = once::told_once(self.findings, &self.documents, &objects);
+        let findings = once::group(self.findings, &self.documents, &objects);
         let (mut findings, allowed) = self.suppressions.settle(findings);
         sort(&mut findings);
         Compiled {
@@ -295,7 +298,7 @@ impl Documents {
         }
     }
 
-    /// The objects of a definition; none of one that is broken, or that there is already.
+    /// The objects of a definition; none if it is broken or a duplicate.
     fn expand(&mut self, merged: &Node, first: &mut HashMap<ObjectId, Span>) -> Vec<Object> {
         let (definition, findings) = cluster_definition::read(merged);
         self.findings.extend(findings);
@@ -332,10 +335,17 @@ impl Documents {
     }
 }
 
-/// In order of path, line and id, each once.
+/// Sorts findings by path, line and id, and removes duplicates.
 fn sort(findings: &mut Vec<Finding>) {
-    findings.sort_by(|a, b| (&a.span, a.id, &a.message).cmp(&(&b.span, b.id, &b.message)));
+    findings.sort_by(|a, b| order(a).cmp(&order(b)));
     findings.dedup();
+}
+
+fn order(finding: &Finding) -> impl Ord {
+    let Finding {
+        id, span, object, ..
+    } = finding;
+    (span, *id, &finding.args, &finding.field, object)
 }
 
 fn defines_a_kind(object: &Object) -> bool {
@@ -343,7 +353,7 @@ fn defines_a_kind(object: &Object) -> bool {
     object.id.is(group, kind)
 }
 
-/// The group and kind that a definition makes for the whole cluster.
+/// The group and kind that a CRD defines as cluster-scoped.
 fn cluster_wide(object: &Object) -> Option<(String, String)> {
     let spec = object.node.get("spec").filter(|_| defines_a_kind(object))?;
     let wide = spec.text(&["scope"]) == Some("Cluster");
@@ -351,8 +361,8 @@ fn cluster_wide(object: &Object) -> Option<(String, String)> {
     wide.then(|| (group.to_owned(), kind.to_owned()))
 }
 
-/// Whether a document is a list of objects, with `items` or without. Kinds of others may end in `List`
-/// too: theirs have a name, or `items` that are no list.
+/// Whether a document is a list of objects, with `items` or without. Other kinds may end in `List`, too: those
+/// objects have a name, or `items` that are not a list.
 fn is_list(document: &Node) -> bool {
     let [version, kind] = ["apiVersion", "kind"].map(|field| document.text(&[field]));
     let lists = || {
@@ -363,18 +373,18 @@ fn is_list(document: &Node) -> bool {
         || kind.is_some_and(|kind| kind.ends_with("List")) && lists()
 }
 
-/// The objects of a list stand elsewhere, or nowhere.
+/// A list without valid `items`.
 fn no_items(list: &Node, items: Option<&Node>) -> Finding {
     let finding = match items {
         Some(items) => {
-            let message = "`items` must be a list: no object in it was read";
+            let message = "`items` must be a list: its objects were not read";
             Finding::error("S02", message).at(items.span())
         }
         None => {
             Finding::error("S03", "`items` is missing: this list has no objects").at(list.span())
         }
     };
-    let help = "write each object below `items:`, after `- `; a list without any has `items: []`";
+    let help = "write each object below `items:`, after `- `; for an empty list, write `items: []`";
     finding.field(&Path::dotted("items")).help(help)
 }
 
@@ -386,32 +396,33 @@ fn not_an_object(document: &Node) -> Finding {
             text.is_none_or(str::is_empty)
         })
         .collect();
-    Finding::error(
-        "Y09",
-        format!(
-            "this document is not a Kubernetes object: it has no {}",
-            missing.join(", no ")
-        ),
-    )
-    .at(document.span())
-    .help("add what is missing, or leave the file out with .capstanignore")
+    let missing = missing.join(", no ");
+    let message = message!(
+        "this document is not a Kubernetes object: it has no {missing}",
+        missing
+    );
+    Finding::error("Y09", message)
+        .at(document.span())
+        .help("add the missing fields, or exclude the file with .capstanignore")
 }
 
-fn may_not_stand_here(document: &Node, kind: &str) -> Finding {
+fn not_allowed_in_a_fleet(document: &Node, kind: &str) -> Finding {
     let at = document.get("kind").unwrap_or(document);
-    let help = "a fleet holds ClusterDefinition and Overlay documents and plain Kubernetes objects";
+    let help =
+        "a fleet may contain ClusterDefinition and Overlay documents and plain Kubernetes objects";
     let message = match kind {
-        "Fleet" => "a Fleet may not stand in the tree it describes: a pull request must not be able to widen its own tenancy".to_owned(),
-        _ => format!("{CAPSTAN} has no kind `{kind}` that may stand in a fleet"),
+        "Fleet" => "a Fleet document may not be in the tree it describes: a pull request must not be able to extend its own tenancy".into(),
+        _ => message!("the kind `{kind}` of {CAPSTAN} is not allowed in a fleet", kind),
     };
     Finding::error("Y12", message).at(at.span()).help(help)
 }
 
 fn duplicate(id: &ObjectId, second: &Span, first: &Span) -> Finding {
-    Finding::error("R03", format!("{id} is defined twice: here and at {first}"))
+    let message = message!("duplicate {id}: it is also defined at {first}", id);
+    Finding::error("R03", message)
         .at(second)
         .of(id)
-        .help("remove one of the two, or give it another name")
+        .help("remove or rename one of them")
 }
 
 #[cfg(test)]

@@ -1,18 +1,19 @@
-//! What an overlay brings is told once, at its line, with the clusters it is true of.
+//! A problem in an overlay is reported once, at its line, with the clusters that it affects.
 //!
-//! In: findings in order, where the documents begin, and the objects. Out: the findings, of which those
-//! at one place of an overlay that say the same of several clusters are one. What is in no cluster stays
-//! one for each object. It does not know the rules.
+//! In: findings in order, where the documents begin, and the objects. Out: the findings, with those of one
+//! rule at one place of an overlay grouped into one if they are about the same thing in several clusters.
+//! Findings about objects outside of any cluster are not grouped. It does not know the rules, and does not
+//! look at messages.
 //!
-//! Two messages say the same when they differ in the clusters' names and in numbers only: versions,
-//! networks, ids. Of one cluster, messages that differ stay apart.
+//! Two findings are about the same thing if their arguments differ only in the clusters' names and in
+//! numbers: versions, networks, ids. Within one cluster, findings with different arguments stay apart.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::api::kinds::CAPSTAN;
 use crate::api::{embedded, labels};
-use crate::model::{Finding, Object, ObjectId, Position, Severity, Span};
+use crate::model::{Arg, Finding, Object, ObjectId, Position, Severity, Span};
 
 /// Where the documents of all files begin, and whether each is an overlay.
 #[derive(Debug, Default)]
@@ -39,13 +40,13 @@ impl DocumentIndex {
     }
 }
 
-/// The findings, those of overlays grouped.
-pub(super) fn told_once(
+/// The findings, with those in overlays grouped.
+pub(super) fn group(
     findings: Vec<Finding>,
     documents: &DocumentIndex,
     objects: &[Object],
 ) -> Vec<Finding> {
-    // What is only good to know is told of the first who needs it, for all.
+    // Information is reported at the first object that needs it, for all.
     let is_of_overlay = |finding: &Finding| {
         let span = finding.span.as_ref();
         let span = span.filter(|_| finding.severity != Severity::Info);
@@ -56,75 +57,78 @@ pub(super) fn told_once(
         return findings;
     }
     let clusters = Clusters::of(objects);
-    let mut told: Vec<Told> = Vec::with_capacity(findings.len());
+    let mut groups: Vec<Group> = Vec::with_capacity(findings.len());
     let mut places: HashMap<Place, Vec<usize>> = HashMap::new();
     for (finding, ours) in findings.into_iter().zip(ours) {
         if !ours {
-            told.push(Told::new(finding, None));
+            groups.push(Group::new(finding, None));
             continue;
         }
         let cluster = finding.object.as_ref().and_then(|id| clusters.find(id));
         let place = (finding.id, finding.severity, finding.span.clone());
         let same = places.entry(place).or_default();
         let known = &same[..same.len().min(MOST_KINDS)];
-        let twin = known.iter().find(|at| told[**at].says(&finding, &cluster));
+        let twin = known
+            .iter()
+            .find(|at| groups[**at].includes(&finding, &cluster));
         match twin {
-            Some(at) => told[*at].add(finding, cluster),
+            Some(at) => groups[*at].add(&finding, cluster),
             None => {
-                same.push(told.len());
-                told.push(Told::new(finding, cluster));
+                same.push(groups.len());
+                groups.push(Group::new(finding, cluster));
             }
         }
     }
-    told.into_iter().map(Told::done).collect()
+    groups.into_iter().map(Group::done).collect()
 }
 
-/// How many different messages of one place are compared with: more are none of a rule's making.
+/// How many groups of one rule and place a finding is compared with. No rule makes more.
 const MOST_KINDS: usize = 100;
 
 type Place = (&'static str, Severity, Option<Span>);
 /// Namespace and name.
 type Cluster = (String, String);
 
-/// A finding, and what was said of each cluster.
-struct Told {
+/// A finding, and its subject in each cluster that it affects.
+struct Group {
     finding: Finding,
+    /// The name of the cluster that `finding` is about; empty if there is none.
     name: String,
-    said: BTreeMap<Cluster, String>,
+    subjects: BTreeMap<Cluster, Vec<Arg>>,
 }
 
-impl Told {
+impl Group {
     fn new(finding: Finding, cluster: Option<Cluster>) -> Self {
         let name = cluster.as_ref().map(|(_, name)| name.clone());
-        let said = cluster.map(|cluster| (cluster, finding.message.clone()));
+        let subject = cluster.map(|cluster| (cluster, finding.subject().into_owned()));
         Self {
             finding,
             name: name.unwrap_or_default(),
-            said: said.into_iter().collect(),
+            subjects: subject.into_iter().collect(),
         }
     }
 
-    /// Whether `other` says the same, of another cluster or of this one again. What is in no cluster is
-    /// told of each object, or nobody would know which.
-    fn says(&self, other: &Finding, cluster: &Option<Cluster>) -> bool {
-        let message = &self.finding.message;
-        let Some((_, name)) = cluster else {
-            let same = self.said.is_empty() && self.finding.object == other.object;
-            return same && *message == other.message;
+    /// Whether `other` is about the same thing, in another cluster or in this one again. Findings about
+    /// different objects outside of any cluster stay apart, or nobody would know which objects they are.
+    fn includes(&self, other: &Finding, cluster: &Option<Cluster>) -> bool {
+        let (own, others) = (self.finding.subject(), other.subject());
+        let Some(cluster) = cluster else {
+            let same = self.subjects.is_empty() && self.finding.object == other.object;
+            return same && other.object.is_some() && own == others;
         };
-        match cluster.as_ref().and_then(|cluster| self.said.get(cluster)) {
-            Some(said) => *said == other.message,
-            None => !self.said.is_empty() && same_words(message, &self.name, &other.message, name),
+        match self.subjects.get(cluster) {
+            Some(subject) => **subject == *others,
+            None => !self.subjects.is_empty() && alike(&own, &self.name, &others, &cluster.1),
         }
     }
 
-    fn add(&mut self, finding: Finding, cluster: Option<Cluster>) {
-        self.said
-            .extend(cluster.map(|cluster| (cluster, finding.message)));
+    fn add(&mut self, finding: &Finding, cluster: Option<Cluster>) {
+        let subject = cluster.map(|cluster| (cluster, finding.subject().into_owned()));
+        self.subjects.extend(subject);
     }
 
     fn done(self) -> Finding {
-        let clusters = self.said.into_keys();
+        let clusters = self.subjects.into_keys();
         let clusters = clusters.map(|(namespace, name)| format!("{namespace}/{name}"));
         Finding {
             clusters: clusters.collect(),
@@ -133,7 +137,7 @@ impl Told {
     }
 }
 
-/// Which cluster an object is part of.
+/// Which cluster each object is part of.
 struct Clusters(HashMap<ObjectId, Cluster>);
 
 impl Clusters {
@@ -155,7 +159,7 @@ impl Clusters {
     }
 }
 
-/// The cluster that an object was made for, or says it belongs to.
+/// The cluster that an object was made for, or that its label names.
 fn cluster(object: &Object) -> Option<Cluster> {
     let labelled = || object.label(labels::CLUSTER_NAME);
     match &object.definition {
@@ -164,16 +168,13 @@ fn cluster(object: &Object) -> Option<Cluster> {
     }
 }
 
-/// Whether two messages, each of a cluster of its own, differ in these names and in numbers only.
-fn same_words(one: &str, of_one: &str, other: &str, of_other: &str) -> bool {
-    let (mut left, mut right) = (one.split(' '), other.split(' '));
-    loop {
-        match (left.next(), right.next()) {
-            (None, None) => return true,
-            (Some(one), Some(other)) if is_same(one, of_one, other, of_other) => {}
-            _ => return false,
-        }
-    }
+/// Whether the arguments of two findings, each in a cluster of its own, differ only in the clusters' names
+/// and in numbers.
+fn alike(one: &[Arg], of_one: &str, other: &[Arg], of_other: &str) -> bool {
+    let same = |(one, other): (&Arg, &Arg)| {
+        one.0 == other.0 && is_same(&one.1, of_one, &other.1, of_other)
+    };
+    one.len() == other.len() && one.iter().zip(other).all(same)
 }
 
 fn is_same(one: &str, of_one: &str, other: &str, of_other: &str) -> bool {
@@ -182,15 +183,16 @@ fn is_same(one: &str, of_one: &str, other: &str, of_other: &str) -> bool {
         || without_numbers(&nameless(one, of_one)) == without_numbers(&nameless(other, of_other))
 }
 
-fn nameless<'w>(word: &'w str, name: &str) -> Cow<'w, str> {
-    match !name.is_empty() && word.contains(name) {
-        true => word.replace(name, "*").into(),
-        false => word.into(),
+/// A value without the name of its cluster.
+pub(crate) fn nameless<'v>(value: &'v str, name: &str) -> Cow<'v, str> {
+    if name.is_empty() || !value.contains(name) {
+        return value.into();
     }
+    value.replace(name, "*").into()
 }
 
-/// A text in which all numbers are alike: decimal or hexadecimal, and several with one sign between
-/// them are one, as in versions, networks and ids.
+/// A value with `#` for every number, decimal or hexadecimal. Numbers with one separator between them are
+/// one number, as in versions, networks and ids.
 pub(crate) fn without_numbers(text: &str) -> String {
     let is_part = |c: char| c.is_alphanumeric();
     let mut plain = String::with_capacity(text.len());
@@ -208,12 +210,12 @@ pub(crate) fn without_numbers(text: &str) -> String {
     plain
 }
 
-/// Whether what was written ends in a number and one sign.
+/// Whether the text so far ends in a number and one separator.
 fn is_list(plain: &str) -> bool {
     plain.chars().rev().nth(1) == Some('#')
 }
 
-/// Hexadecimal ones may be without digits: those that names end in have six.
+/// Hexadecimal numbers without a digit need six letters: the suffixes of names have six.
 fn is_number(part: &str) -> bool {
     let is_hex = part.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hex && (part.len() >= 6 || part.contains(|c: char| c.is_ascii_digit()))
@@ -224,53 +226,75 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::model::{Path, message};
 
-    /// What is said at one place of an overlay, each of a cluster, as `message: clusters`.
-    fn once(said: &[(&str, &str)]) -> Vec<String> {
+    /// Groups findings at one place of an overlay, given as pairs of a cluster and an argument. Returns
+    /// `argument: clusters` for each group.
+    fn grouped(found: &[(&str, &str)]) -> Vec<String> {
         let path = Arc::from("o.yaml");
         let mut documents = DocumentIndex::default();
         documents.note(&Span::new(&path, 1, 1, 4), true);
-        let finding = |(name, message): &(&str, &str)| {
+        let finding = |(name, size): &(&str, &str)| {
             let id = ObjectId::new(CAPSTAN, "ClusterDefinition", "n", *name);
-            let finding = Finding::error("X01", *message);
+            let finding = Finding::error("X01", message!("wrong", size));
             finding.at(&Span::new(&path, 5, 3, 2)).of(&id)
         };
-        let told = told_once(said.iter().map(finding).collect(), &documents, &[]);
-        let line =
-            |finding: Finding| format!("{}: {}", finding.message, finding.clusters.join(" "));
-        told.into_iter().map(line).collect()
+        let grouped = group(found.iter().map(finding).collect(), &documents, &[]);
+        let line = |finding: Finding| {
+            let size = finding.args.into_iter().map(|(_, value)| value);
+            format!(
+                "{}: {}",
+                size.collect::<String>(),
+                finding.clusters.join(" ")
+            )
+        };
+        grouped.into_iter().map(line).collect()
     }
 
     #[test]
-    fn names_and_numbers_are_no_difference() {
-        let said = [
-            ("one", "one of `one-mp1` has 10.0.0.0/16 at 4.20"),
-            ("two", "one of `two-mp1` has 10.4.0.0/14 at 4.21.3"),
-        ];
-        let expected = ["one of `one-mp1` has 10.0.0.0/16 at 4.20: n/one n/two"];
-        assert_eq!(once(&said), expected);
-        let said = [("one", "`a` is missing"), ("two", "`b` is missing")];
-        assert_eq!(once(&said).len(), 2, "another thing is missing");
+    fn names_and_numbers_do_not_matter() {
+        for (one, two) in [
+            ("one-mp1", "two-mp1"),
+            ("10.0.0.0/16", "10.4.0.0/14"),
+            ("4.20", "4.21.3"),
+            ("one-mp1 4.20", "two-mp1 4.21"),
+        ] {
+            let expected = [format!("{one}: n/one n/two")];
+            assert_eq!(grouped(&[("one", one), ("two", two)]), expected);
+        }
+        assert_eq!(grouped(&[("one", "a"), ("two", "b")]).len(), 2);
     }
 
     #[test]
-    fn what_differs_within_a_cluster_stays_apart() {
-        let said = [
-            ("one", "4 is more than 3"),
-            ("one", "5 is more than 3"),
-            ("one", "5 is more than 3"),
-            ("two", "4 is more than 3"),
-            ("two", "6 is more than 3"),
-        ];
-        let expected = [
-            "4 is more than 3: n/one n/two",
-            "5 is more than 3: n/one n/two",
-        ];
-        assert_eq!(once(&said), expected);
+    fn words_do_not_matter() {
+        let path = Arc::from("o.yaml");
+        let mut documents = DocumentIndex::default();
+        documents.note(&Span::new(&path, 1, 1, 4), true);
+        let finding = |(name, text): (&str, &str)| {
+            let id = ObjectId::new(CAPSTAN, "ClusterDefinition", "n", name);
+            let finding = Finding::error("X01", text).at(&Span::new(&path, 5, 3, 2));
+            finding.of(&id).field(&Path::dotted("spec.tags"))
+        };
+        let found = [("one", "is wrong"), ("two", "cannot be used")].map(finding);
+        let grouped = group(found.into(), &documents, &[]);
+        assert_eq!(grouped.len(), 1);
+        assert_eq!(grouped[0].clusters, ["n/one", "n/two"]);
     }
 
     #[test]
-    fn what_is_in_no_cluster_is_told_of_each_object() {
+    fn different_arguments_within_a_cluster_stay_apart() {
+        let found = [
+            ("one", "4"),
+            ("one", "5"),
+            ("one", "5"),
+            ("two", "4"),
+            ("two", "6"),
+        ];
+        assert_eq!(grouped(&found), ["4: n/one n/two", "5: n/one n/two"]);
+    }
+
+    #[test]
+    fn findings_outside_of_clusters_are_reported_for_each_object() {
         let path = Arc::from("o.yaml");
         let mut documents = DocumentIndex::default();
         documents.note(&Span::new(&path, 1, 1, 4), true);
@@ -288,15 +312,15 @@ mod tests {
             "ClusterDefinition",
         ];
         let findings = kinds.into_iter().zip(of).map(finding).collect();
-        let told = told_once(findings, &documents, &[]).into_iter();
-        let told = told.map(|one| (one.object.map(|id| id.name), one.clusters.join(" ")));
+        let grouped = group(findings, &documents, &[]).into_iter();
+        let grouped = grouped.map(|one| (one.object.map(|id| id.name), one.clusters.join(" ")));
         let expected = [("a", ""), ("b", ""), ("one", "n/one n/two")];
         let expected = expected.map(|(name, of)| (Some(name.to_owned()), of.to_owned()));
-        assert_eq!(told.collect::<Vec<_>>(), expected);
+        assert_eq!(grouped.collect::<Vec<_>>(), expected);
     }
 
     #[test]
-    fn a_document_that_is_no_overlay_is_left_alone() {
+    fn only_overlays_are_in_an_overlay() {
         let path = Arc::from("o.yaml");
         let mut documents = DocumentIndex::default();
         documents.note(&Span::new(&path, 1, 1, 4), true);
@@ -307,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_alike() {
+    fn every_number_becomes_the_same_sign() {
         for (text, plain) in [
             ("10.0.0.0/14, 4.21.3", "#, #"),
             ("3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10", "#"),

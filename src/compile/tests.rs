@@ -1,4 +1,4 @@
-//! What a tree becomes that only the whole of compiling shows.
+//! Tests of compiling as a whole.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn compiled(text: &str) -> Compiled {
 }
 
 #[test]
-fn what_is_encrypted_is_not_applied_and_counts_as_there() {
+fn encrypted_objects_are_not_applied_and_can_be_referenced() {
     let text = "\
 apiVersion: v1
 kind: Secret
@@ -39,7 +39,7 @@ sops: {mac: 'ENC[AES256_GCM,data:x,type:str]', version: 3.9.0}
 }
 
 #[test]
-fn a_list_that_lists_nothing_is_told() {
+fn a_list_without_items_is_reported() {
     for (items, expected) in [
         (
             ", items: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}",
@@ -158,7 +158,7 @@ fn metadata_of_our_documents_has_the_fields_that_there_are() {
         (
             "ClusterDefinition",
             "annotations: {capstan.dev/adop: 'true'}",
-            "Capstan knows no annotation `capstan.dev/adop`",
+            "unknown annotation `capstan.dev/adop`",
         ),
     ] {
         let metadata = format!("metadata: {{name: one, {metadata}}}");

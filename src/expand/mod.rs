@@ -1,10 +1,10 @@
-//! From a definition to the objects that make its cluster.
+//! Expands a definition to the objects of its cluster.
 //!
 //! In: a [`ClusterDefinition`], overlays already merged. Out: objects in apply order, every value
 //! with its origin (the line that set it; for a default or a constant, the definition's name), and
 //! findings. The same definition always gives the same bytes.
 //!
-//! It does not know: clusters, files, other definitions, who applies what.
+//! It does not know clusters, files, other definitions, or who applies the objects.
 
 mod aro;
 mod node;
@@ -13,8 +13,8 @@ mod values;
 use crate::api::cluster_definition::{ClusterDefinition, Platform};
 use crate::model::{Finding, Object};
 
-/// The objects that make the cluster, in apply order, and what is wrong with what was asked for. What
-/// cannot be made at all gives findings alone.
+/// The objects of the cluster in apply order, and findings. A definition that cannot be expanded gives only
+/// findings.
 #[must_use]
 pub fn expand(definition: &ClusterDefinition) -> (Vec<Object>, Vec<Finding>) {
     match definition.spec.platform {

@@ -1,7 +1,7 @@
 //! Writing nodes like the YAML they become.
 //!
 //! `node!(origin, {"location": value, "owner": {"name": text}})` is a map whose constants come from
-//! `origin`. What stands for a value is a [`Leaf`]: a plain value, a [`Node`] that brings its own
+//! `origin`. A value is a [`Leaf`]: a plain value, a [`Node`] that brings its own
 //! origin, or an `Option` of either, whose absence leaves the field out.
 
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{Key, Map, Node, Origin, Value};
 
-/// What can stand for a value.
+/// Anything that can be a value.
 pub(super) trait Leaf {
     /// The value, with `origin` unless it has its own; `None` leaves the field out.
     fn node(self, origin: &Origin) -> Option<Node>;

@@ -25,7 +25,7 @@ impl Values {
         }
     }
 
-    /// Where to point for what nobody wrote.
+    /// The origin of values that nobody wrote.
     pub(super) fn origin(&self) -> &Origin {
         &self.name
     }
@@ -63,7 +63,7 @@ impl Values {
         items.iter().map(item).collect()
     }
 
-    /// Says that the value at `path` asks for what cannot be made.
+    /// A finding for a value at `path` that is not supported.
     pub(super) fn refused(&self, path: &str, message: &str) -> Finding {
         let path = Path::dotted(path);
         let mut field = Path::dotted("spec");

@@ -7,17 +7,17 @@ use super::references::{self, Reference};
 use super::{Edge, Executor, Graph, Place, Vertex, cycles};
 use crate::api::embedded;
 use crate::api::kinds::{AUTHORIZATION, RED_HAT_OPENSHIFT};
-use crate::model::{Finding, Needed, Object, ObjectId, Origin};
+use crate::model::{Finding, Needed, Object, ObjectId, Origin, message};
 
-/// Builds the graph of `objects` (top-level, ids unique) and says what is wrong with it: R01 for a
-/// reference to nothing, R04 for what the cluster must supply, R02 for cycles.
+/// Builds the graph of `objects` (top-level, unique ids) with its findings: R01 for dangling references, R04 for
+/// objects that the cluster must have, R02 for cycles.
 #[must_use]
 pub fn build(objects: &[Object]) -> (Graph, Vec<Finding>) {
     build_beside(objects, &[])
 }
 
-/// The same, of a fleet that also names `outside`, which it does not apply: the cluster must have them,
-/// whether anything refers to them or not.
+/// The same for a fleet with objects `outside` that it does not apply: the cluster must have them, whether anything
+/// refers to them or not.
 #[must_use]
 pub fn build_beside(objects: &[Object], outside: &[Object]) -> (Graph, Vec<Finding>) {
     let mut builder = Builder::new(objects);
@@ -93,23 +93,24 @@ impl<'a> Builder<'a> {
         at
     }
 
-    /// Adds what the object at `from` names.
+    /// Adds edges for the references of the object at `from`.
     fn link(&mut self, from: usize, object: &Object) {
         let custom = (object.id.group.clone(), object.id.kind.clone());
         if let Some(&crd) = self.crds.get(&custom) {
             self.edge(from, crd, Needed::Ready, "CustomResourceDefinition");
         }
         for (text, origin) in references::unreadable(object) {
-            let message = format!("depends-on names `{text}`, which is no object");
+            let message = message!("depends-on: `{text}` is not an object reference", text);
             let finding = Finding::error("R01", message)
                 .at(origin.span())
                 .of(&object.id);
-            let help = "write group/namespaces/NAMESPACE/Kind/NAME, the group empty for core kinds";
+            let help =
+                "write group/namespaces/NAMESPACE/Kind/NAME, with an empty group for core kinds";
             self.findings.push(finding.help(help));
         }
         let embedded = matches!(self.graph.vertices[from].place, Place::Embedded(_));
         for reference in references::of(object) {
-            // An embedded resource lives where its carrier lives.
+            // An embedded resource is in the namespace of its carrier.
             if embedded && reference.to.is("", "Namespace") {
                 continue;
             }
@@ -168,7 +169,7 @@ impl<'a> Builder<'a> {
         });
     }
 
-    /// What the cluster must have; behind all that the fleet applies.
+    /// Adds an object that the cluster must have, after all objects of the fleet.
     fn outside_vertex(&mut self, id: ObjectId, origin: Origin) -> usize {
         let at = self.graph.vertices.len();
         self.by_id.insert(id.clone(), at);
@@ -182,12 +183,15 @@ impl<'a> Builder<'a> {
         let user = &self.graph.vertices[from].id;
         let finding = Finding::info(
             "R04",
-            format!("{id} is not in the fleet: the cluster must have it"),
+            message!(
+                "{id} is not in the fleet, so it must exist in the cluster",
+                id
+            ),
         )
         .at(origin.span())
         .of(user)
         .help(format!(
-            "nothing to do if {id} is made elsewhere; it is used by {user}"
+            "nothing to do if {id} is created elsewhere; {user} uses it"
         ));
         self.findings.push(finding);
         let to = self.outside_vertex(id, origin);
@@ -203,14 +207,14 @@ impl<'a> Builder<'a> {
         let near = near.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)));
         let help = match near {
             Some((_, name)) => format!(
-                "did you mean `{name}`? It is the nearest {} in namespace {}",
+                "did you mean `{name}`? It has the most similar name of kind {} in namespace {}",
                 to.kind, to.namespace
             ),
             None => format!("add {to} to the fleet, or correct the name"),
         };
         let finding = Finding::error(
             "R01",
-            format!("{why} names {to}, which is not in the fleet"),
+            message!("{why} names {to}, which is not in the fleet", why, to),
         );
         self.findings
             .push(finding.at(origin.span()).of(object).help(help));
@@ -276,7 +280,7 @@ impl<'a> Builder<'a> {
 /// The `why` of the edges that open `settle` after their target is ready.
 pub(super) const ROLES_GATE: &str = "role assignments in force";
 
-/// What objects share that one could be mistaken for the other.
+/// The group, kind and namespace, within which names can be confused.
 fn family(id: &ObjectId) -> [String; 3] {
     [id.group.clone(), id.kind.clone(), id.namespace.clone()]
 }

@@ -1,12 +1,12 @@
-//! Cycles: things that wait for each other for ever.
+//! Cycles: objects that wait for each other forever.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Graph, Place};
-use crate::model::Finding;
+use crate::model::{Finding, message};
 
-/// One finding (R02) per knot of vertices that wait for each other, printed whole.
+/// One finding (R02) per knot (strongly connected component), with a whole cycle in the message.
 pub(super) fn findings(graph: &Graph) -> Vec<Finding> {
     knots(graph)
         .iter()
@@ -23,15 +23,15 @@ fn finding(graph: &Graph, knot: &[usize]) -> Finding {
     let first = &graph.vertices[ring[0]];
     Finding::error(
         "R02",
-        format!(
-            "a cycle of dependencies: {} -> {}",
-            names.join(" -> "),
-            names[0]
+        message!(
+            "dependency cycle: {ring} -> {first}",
+            ring = names.join(" -> "),
+            first = names[0]
         ),
     )
     .at(first.origin.span())
     .of(&first.id)
-    .help("none of these can become ready before the others: remove one of the references")
+    .help("none of these can become ready before the others; remove one of the references")
 }
 
 /// The strongly connected components with a cycle, each sorted, in order of their first vertex: what

@@ -7,7 +7,7 @@
 //! objects ─► references (who names whom) ─► Graph ─► cycles, schedule ─► text, dot
 //! ```
 //!
-//! It does not know: how anything is applied, whether a cluster exists.
+//! It does not know how anything is applied, or whether a cluster exists.
 
 mod build;
 mod clusters;
@@ -40,7 +40,7 @@ pub struct Vertex {
     pub id: ObjectId,
     /// Where it is written.
     pub place: Place,
-    /// Where to point.
+    /// The place that findings point at.
     pub origin: Origin,
 }
 
@@ -70,7 +70,7 @@ pub struct Edge {
     pub any: bool,
 }
 
-/// The dependency graph of a fleet. Vertices stand in the order of the objects, embedded ones behind
+/// The dependency graph of a fleet. Vertices are in the order of the objects, embedded ones after
 /// the object that carries them, outside ones last. Edges are sorted.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
@@ -110,8 +110,8 @@ impl Graph {
     }
 }
 
-/// Whom `object` names, in the order it is written: the object, how far that must have come, and the
-/// field that names it.
+/// The references of `object` in the order of its fields: the object, how far it must have come, and the field
+/// that names it.
 #[must_use]
 pub fn names(object: &Object) -> Vec<(ObjectId, Needed, String)> {
     let named = references::of(object).into_iter();
@@ -120,7 +120,7 @@ pub fn names(object: &Object) -> Vec<(ObjectId, Needed, String)> {
         .collect()
 }
 
-/// The ConfigMaps and Secrets that the object `id`, which says `node`, makes when it is ready.
+/// The ConfigMaps and Secrets that the object `id` with the content `node` creates once it is ready.
 #[must_use]
 pub fn makes(id: &ObjectId, node: &Node) -> Vec<ObjectId> {
     references::made_by(id, node, None)

@@ -1,4 +1,4 @@
-//! Whom an object names, read from its fields alone.
+//! The references of an object, read from its fields alone.
 
 use crate::api::aro_control_plane::identity_namespace;
 use crate::api::kinds::{AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
@@ -11,7 +11,7 @@ pub(super) struct Reference {
     pub(super) to: ObjectId,
     pub(super) until: Needed,
     pub(super) why: String,
-    /// Where the name stands.
+    /// Where the name is written.
     pub(super) origin: Origin,
 }
 

@@ -122,7 +122,7 @@ fn a_cluster_has_its_order_its_references_and_its_gates() {
     assert_eq!(edges(&graph), expected);
     assert_eq!(
         said(&findings),
-        ["R04 7: AzureClusterIdentity/ns/id is not in the fleet: the cluster must have it"]
+        ["R04 7: AzureClusterIdentity/ns/id is not in the fleet, so it must exist in the cluster"]
     );
     let order: Vec<&str> = graph
         .apply_order()
@@ -221,8 +221,8 @@ fn what_depends_on_cannot_read_is_an_error() {
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {config.kubernetes.io/depends-on: 'rubbish, //x'}}}\n",
     );
     let expected = [
-        "R01 1: depends-on names `rubbish`, which is no object",
-        "R01 1: depends-on names `//x`, which is no object",
+        "R01 1: depends-on: `rubbish` is not an object reference",
+        "R01 1: depends-on: `//x` is not an object reference",
     ];
     assert_eq!(said(&findings), expected);
 }
@@ -238,7 +238,7 @@ fn a_cycle_is_printed_whole() {
     assert_eq!(
         said(&findings),
         [
-            "R02 1: a cycle of dependencies: ConfigMap/ns/a -> ConfigMap/ns/b -> ConfigMap/ns/c -> ConfigMap/ns/a"
+            "R02 1: dependency cycle: ConfigMap/ns/a -> ConfigMap/ns/b -> ConfigMap/ns/c -> ConfigMap/ns/a"
         ]
     );
     assert!(
@@ -304,9 +304,9 @@ fn each_knot_is_told_once_and_the_way_between_them_is_none() {
     assert_eq!(
         told,
         [
-            "R02 2: a cycle of dependencies: ConfigMap/ns/a -> ConfigMap/ns/b -> ConfigMap/ns/a",
-            "R02 8: a cycle of dependencies: ConfigMap/ns/c -> ConfigMap/ns/d -> ConfigMap/ns/c",
-            "R02 12: a cycle of dependencies: ConfigMap/ns/self -> ConfigMap/ns/self",
+            "R02 2: dependency cycle: ConfigMap/ns/a -> ConfigMap/ns/b -> ConfigMap/ns/a",
+            "R02 8: dependency cycle: ConfigMap/ns/c -> ConfigMap/ns/d -> ConfigMap/ns/c",
+            "R02 12: dependency cycle: ConfigMap/ns/self -> ConfigMap/ns/self",
         ]
     );
 }

@@ -1,8 +1,8 @@
-//! Overlays beneath and above a definition.
+//! Merges overlays into definitions.
 //!
-//! In: a definition as its document. Out: the same document with the overlays that select it merged
-//! into its `spec`: Default ones lie under what the definition says, Enforced ones on top. It does
-//! not know what the fields mean, but for node pools, of which `*` means every one.
+//! In: a definition as its document. Out: the same document with the overlays that select it merged into its
+//! `spec`: the definition overrides Default overlays, and Enforced overlays override the definition. It does not
+//! know what the fields mean, except that the node pool `*` means every pool.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,13 +14,13 @@ use crate::schema::strategic::{self, ListKeys};
 
 const SPEC: &str = "spec";
 const POOLS: &str = "nodePools";
-/// The name that means every pool.
+/// The name that stands for every pool.
 const EVERY_POOL: &str = "*";
 
 impl Overlays {
-    /// Merges the overlays that select a definition into its `spec`. Directives are followed and
-    /// gone, with overlays or without. A `null` takes the place of what lies beneath and stays: who
-    /// reads the definition takes it as absent, and below `properties` expansion heeds it.
+    /// Merges the overlays that select a definition into its `spec`. Directives are applied and removed, with
+    /// overlays or without. A `null` replaces the value beneath it and is kept: readers treat it as absent, and
+    /// expansion applies it below `properties`.
     #[must_use]
     pub fn merge(&mut self, mut definition: Node) -> (Node, Vec<Finding>) {
         let name = definition.at(&["metadata", "name"]).unwrap_or(&definition);
@@ -42,7 +42,7 @@ impl Overlays {
         (definition, findings)
     }
 
-    /// What the overlays of one precedence say about a definition, in the order they apply.
+    /// The overlays of one precedence that select a definition, in the order they apply.
     fn layers(&self, definition: &Node, precedence: Precedence) -> Vec<&Node> {
         self.entries
             .iter()
@@ -96,7 +96,7 @@ fn pool_names<'n>(specs: impl Iterator<Item = &'n Node>) -> Vec<Node> {
         .collect()
 }
 
-/// The layer as several: what it says of every pool, said of each of `names`, and on top the rest.
+/// Splits a layer: its settings for every pool, repeated for each of `names`, and the rest on top.
 fn sheets<'l>(layer: &'l Node, names: &[Node]) -> Vec<Cow<'l, Node>> {
     let pools = layer.get(POOLS).and_then(Node::as_list).unwrap_or_default();
     let (every, single): (Vec<&Node>, Vec<&Node>) = pools

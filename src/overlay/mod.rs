@@ -1,8 +1,8 @@
-//! Overlays: which definitions and objects they are for, and what they make of them.
+//! Overlays: which definitions and objects they select, and how they change them.
 //!
-//! In: overlays, definitions as documents, and objects. Out: definitions with the overlays merged in,
-//! patched objects, and findings: O01 for what was for nothing, O02 for patches that cannot be
-//! applied. Every value still says where it is written and what it overrode.
+//! In: overlays, definitions as documents, and objects. Out: definitions with the overlays merged in, patched
+//! objects, and findings: O01 for overlays and patches without effect, O02 for patches that cannot be applied.
+//! Every value still knows where it is written and what it overrode.
 //!
 //! Layers may be merged in any grouping, `(a, b), c` as `a, (b, c)`, while every field is of one kind in
 //! all of them, and elements of keyed lists have their keys, each once. It is not so where one layer
@@ -10,9 +10,9 @@
 //! place of a map takes what lies beneath out of sight. So overlays are merged one by one, lowest first.
 //! The same layer twice is the layer once, under the same conditions, `null` included.
 //!
-//! [`onto`] lays the parts of a definition that Azure's API defines on what was made.
+//! [`onto`] merges the parts of a definition that Azure's API defines onto the generated objects.
 //!
-//! It does not know: what fields of a definition mean, or how a definition becomes objects.
+//! It does not know what fields of a definition mean, or how a definition becomes objects.
 
 mod layers;
 mod patches;
@@ -22,11 +22,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use crate::api::overlay::Overlay;
-use crate::model::{Finding, Node, Span};
+use crate::model::{Finding, Node, Span, message};
 use crate::schema::strategic::{self, ListKeys};
 
-/// The overlays of a fleet. They are applied to all of its definitions, then to all of its objects,
-/// and can tell at the end which of them were for nothing.
+/// The overlays of a fleet. They are applied to all of its definitions, then to all of its objects, and record
+/// which of them have an effect.
 #[derive(Debug)]
 pub struct Overlays {
     /// In the order they apply.
@@ -34,20 +34,19 @@ pub struct Overlays {
     lists: ListKeys,
 }
 
-/// An overlay, and what it was good for so far.
+/// An overlay, and its effects so far.
 #[derive(Debug)]
 struct Entry {
     overlay: Overlay,
     selected: bool,
-    /// Whether each of the patches met an object, or might have.
+    /// Whether each of the patches matched an object, or could have.
     patched: Vec<bool>,
-    /// Per file, a definition or object in it that the overlay has something for.
+    /// Per file, a definition or object in it that the overlay changes.
     reached: BTreeMap<Arc<str>, Span>,
 }
 
 impl Overlays {
-    /// The overlays in the order they apply: by `order`, ties by where they stand. Lists merge by
-    /// the keys of `lists`.
+    /// The overlays in the order they apply: by `order`, then by their place. Lists merge by the keys of `lists`.
     #[must_use]
     pub fn new(mut overlays: Vec<Overlay>, lists: ListKeys) -> Self {
         overlays.sort_by(|a, b| (a.order, a.origin.span()).cmp(&(b.order, b.origin.span())));
@@ -63,29 +62,29 @@ impl Overlays {
         }
     }
 
-    /// Each overlay, and for each file that it has something for a definition or an object there.
+    /// Each overlay, with a definition or object that it changes per file.
     pub fn reached(&self) -> impl Iterator<Item = (&Overlay, &BTreeMap<Arc<str>, Span>)> {
         let entries = self.entries.iter();
         entries.map(|entry| (&entry.overlay, &entry.reached))
     }
 
-    /// Of a definition that comes to no objects: the patches for it may have been for these.
+    /// Records that a definition has no objects: patches that select it could have matched them.
     pub fn without_objects(&mut self, definition: &Node) {
         let its = |entry: &&mut Entry| select::selects(&entry.overlay, definition);
         let entries = self.entries.iter_mut().filter(its);
         entries.for_each(|entry| entry.patched.fill(true));
     }
 
-    /// What was for nothing so far (O01): overlays that select nothing, and patches that match no
-    /// object of those their overlay selects.
+    /// The findings (O01) for overlays that select nothing, and for patches that match none of the objects that
+    /// their overlay selects.
     #[must_use]
     pub fn unused(&self) -> Vec<Finding> {
         self.entries.iter().flat_map(Entry::unused).collect()
     }
 }
 
-/// Lays `over` on what expansion `made`, by the rules of patches: `null` removes. Its directives were
-/// followed where the definition was merged, so there is nothing to find any more.
+/// Merges `over` onto what expansion `made`, by the rules of patches: `null` removes. Its directives were applied
+/// when the definition was merged, so there are no findings.
 #[must_use]
 pub fn onto(made: Node, over: &Node) -> Node {
     static LISTS: LazyLock<ListKeys> = LazyLock::new(ListKeys::default);
@@ -107,9 +106,12 @@ impl Entry {
         patches
             .filter(|(_, patched)| !**patched)
             .map(|(patch, _)| {
-                Finding::warning("O01", "the patch matches nothing that the overlay selects")
-                    .at(patch.origin.span())
-                    .help("compare `target` with what `capstan render` prints")
+                Finding::warning(
+                    "O01",
+                    "this patch matches no object that the overlay selects",
+                )
+                .at(patch.origin.span())
+                .help("compare `target` with the output of `capstan render`")
             })
             .collect()
     }
@@ -118,9 +120,12 @@ impl Entry {
 fn selects_nothing(overlay: &Overlay) -> Finding {
     let what = match overlay.patches.as_slice() {
         [] => "definition",
-        _ => "definition and no object",
+        _ => "definition or object",
     };
-    let message = format!("the overlay `{}` selects no {what}", overlay.name);
+    let message = message!(
+        "the overlay `{name}` selects no {what}",
+        name = overlay.name
+    );
     Finding::warning("O01", message)
         .at(overlay.origin.span())
         .help("compare `selector` with the labels in `metadata.labels`")

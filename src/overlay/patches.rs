@@ -31,7 +31,7 @@ impl Overlays {
                         reached.push(objects[*place].origin.clone());
                     }
                 }
-                *patched |= run.met;
+                *patched |= run.matched;
                 findings.extend(run.findings);
             }
             reached.iter().for_each(|origin| entry.reach(origin.span()));
@@ -57,8 +57,8 @@ impl Entry {
 struct Run<'a> {
     patch: &'a Patch,
     lists: &'a ListKeys,
-    /// Whether it met what it is for.
-    met: bool,
+    /// Whether it matched anything.
+    matched: bool,
     findings: Vec<Finding>,
 }
 
@@ -67,22 +67,22 @@ impl<'a> Run<'a> {
         Self {
             patch,
             lists,
-            met: false,
+            matched: false,
             findings: Vec::new(),
         }
     }
 
-    /// Whether it met anything there.
+    /// Patches one object with its embedded resources. Returns whether anything matched.
     fn object(&mut self, object: &mut Object) -> bool {
-        let before = std::mem::take(&mut self.met);
+        let before = std::mem::take(&mut self.matched);
         if select::means(&self.patch.target, object) {
             self.document(&mut object.node, &object.id.namespace);
         }
         if embedded::carries(&object.id) {
             self.resources(object);
         }
-        let here = self.met;
-        self.met |= before;
+        let here = self.matched;
+        self.matched |= before;
         here
     }
 
@@ -101,9 +101,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Patches a document, unless it would be another object then.
+    /// Patches a document, unless that would change its identity.
     fn document(&mut self, document: &mut Node, namespace: &str) {
-        self.met = true;
+        self.matched = true;
         let patch = &self.patch.patch;
         let mut findings = Vec::new();
         let patched = match &patch.value {
@@ -146,7 +146,7 @@ fn resources(carrier: &mut Node) -> Option<&mut Vec<Node>> {
     }
 }
 
-/// What a patch may not change: apiVersion, kind, name and namespace.
+/// The identity, which a patch may not change: apiVersion, kind, name and namespace.
 fn identity<'n>(document: &'n Node, namespace: &'n str) -> [&'n str; 4] {
     let text = |names: &[&str]| document.text(names);
     [
@@ -161,5 +161,5 @@ fn changes_identity(patch: &Node) -> Finding {
     let message = "a patch may not change apiVersion, kind, name or namespace";
     Finding::error("O02", message)
         .at(patch.span())
-        .help("leave these fields out of the patch, or name the object it is for in `target`")
+        .help("remove these fields from the patch, and select the object in `target`")
 }

@@ -1,4 +1,4 @@
-//! Which labels a selector means, and which object a target.
+//! Which labels a selector matches, and which objects a target matches.
 
 use crate::api::overlay::{Operator, Overlay, Pattern, Requirement, Selector, Target};
 use crate::model::{Node, Object};
@@ -25,7 +25,7 @@ fn holds(requirement: &Requirement, value: Option<&str>) -> bool {
     }
 }
 
-/// Whether an overlay is for a definition or object.
+/// Whether an overlay selects a definition or object.
 pub(super) fn selects(overlay: &Overlay, document: &Node) -> bool {
     overlay.selector.matches(|key| label(document, key))
 }
@@ -35,7 +35,7 @@ fn label<'n>(document: &'n Node, key: &str) -> Option<&'n str> {
     document.text(&["metadata", "labels", key])
 }
 
-/// Whether `target` means a top-level object.
+/// Whether `target` matches a top-level object.
 pub(super) fn means(target: &Target, object: &Object) -> bool {
     means_kind(target, &object.node)
         && fits(&target.namespace, &object.id.namespace)
@@ -43,8 +43,8 @@ pub(super) fn means(target: &Target, object: &Object) -> bool {
         && holds_all(&target.annotation_selector, |key| object.annotation(key))
 }
 
-/// Whether `target` means `resource`, embedded in `carrier`. It must name the kind. Embedded
-/// resources live in the namespace of their carrier, and its labels and annotations count as theirs.
+/// Whether `target` matches `resource`, embedded in `carrier`. It must name the kind. Embedded resources are in the
+/// namespace of their carrier, and inherit its labels and annotations.
 pub(super) fn means_embedded(target: &Target, resource: &Node, carrier: &Object) -> bool {
     target.kind.is_some()
         && means_kind(target, resource)

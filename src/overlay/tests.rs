@@ -404,8 +404,8 @@ fn an_embedded_resource_is_met_by_its_kind_wherever_its_labels_are() {
     assert_eq!(
         unused,
         [
-            "O01 o.yaml:2 the patch matches nothing that the overlay selects",
-            "O01 o.yaml:3 the patch matches nothing that the overlay selects",
+            "O01 o.yaml:2 this patch matches no object that the overlay selects",
+            "O01 o.yaml:3 this patch matches no object that the overlay selects",
         ]
     );
 }

@@ -3,7 +3,7 @@
 
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::api::{aro_control_plane, embedded};
-use crate::model::{Finding, Node, Object, Path, Value};
+use crate::model::{Finding, Node, Object, Path, Value, message};
 
 /// V01: a control plane and a machine pool carry at least one resource.
 pub(super) fn resources_present(object: &Object) -> Vec<Finding> {
@@ -22,13 +22,13 @@ pub(super) fn resources_present(object: &Object) -> Vec<Finding> {
     vec![finding]
 }
 
-/// V02: each embedded resource says what it is.
+/// V02: each embedded resource has an apiVersion, a kind and a name.
 pub(super) fn resources_well_formed(object: &Object) -> Vec<Finding> {
     let path = Path::dotted("spec.resources");
     let faults = |(index, item): (usize, &Node)| {
         let at = path.index(index);
-        let finding = |(message, help)| {
-            Finding::error("V02", message)
+        let finding = |(problem, help): (&str, &str)| {
+            Finding::error("V02", message!("{problem}", item = index, problem))
                 .at(item.span())
                 .of(&object.id)
                 .field(&at)
@@ -40,9 +40,9 @@ pub(super) fn resources_well_formed(object: &Object) -> Vec<Finding> {
     items.flat_map(faults).collect()
 }
 
-/// What is wrong with an embedded resource, and what to do about it.
+/// What is wrong with an embedded resource, and how to fix it.
 fn malformed(item: &Node) -> Vec<(&'static str, &'static str)> {
-    const WHOLE: &str = "write a whole Azure Service Operator resource, or remove the item";
+    const WHOLE: &str = "write a complete Azure Service Operator resource, or remove the item";
     let blank = |path: &[&str]| item.text(path).is_none_or(str::is_empty);
     match &item.value {
         Value::Null => return vec![("resource cannot be empty", WHOLE)],
@@ -76,7 +76,7 @@ fn malformed(item: &Node) -> Vec<(&'static str, &'static str)> {
     wrong.map(|(_, message, help)| (message, help)).collect()
 }
 
-/// V03: an identityRef names somebody.
+/// V03: an identityRef names an identity.
 pub(super) fn identity_ref_named(object: &Object) -> Vec<Finding> {
     let reference = aro_control_plane::identity_ref(object);
     match reference {
@@ -92,7 +92,7 @@ pub(super) fn identity_ref_named(object: &Object) -> Vec<Finding> {
     }
 }
 
-/// V04: Azure refuses names with these words.
+/// V04: Azure rejects names with these words.
 pub(super) fn name_allowed(object: &Object) -> Vec<Finding> {
     let name = object.id.name.to_lowercase();
     let refused = ["microsoft", "windows"]
@@ -115,7 +115,7 @@ pub(super) fn name_allowed(object: &Object) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::said;
+    use crate::rules::findings_of;
 
     const NONE: [&str; 0] = [];
 
@@ -136,21 +136,21 @@ mod tests {
         let message =
             "resources mode is required; field-based configuration is no longer supported";
         assert_eq!(
-            said(resources_present, &machine_pool("{resources: null}")),
+            findings_of(resources_present, &machine_pool("{resources: null}")),
             [format!("V01 4:19 {message}")]
         );
         let cluster = machine_pool("{}").replace("AROMachinePool", "AROCluster");
-        assert_eq!(said(resources_present, &cluster), NONE);
+        assert_eq!(findings_of(resources_present, &cluster), NONE);
         assert_eq!(
-            said(resources_present, &control_plane("{}")),
+            findings_of(resources_present, &control_plane("{}")),
             [format!("V01 4:7 {message}")]
         );
         assert_eq!(
-            said(resources_present, &control_plane("{resources: []}")),
+            findings_of(resources_present, &control_plane("{resources: []}")),
             [format!("V01 4:19 {message}")]
         );
         assert_eq!(
-            said(
+            findings_of(
                 resources_present,
                 &control_plane("{resources: [{kind: A}]}")
             ),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_embedded_resource_says_what_it_is() {
+    fn an_embedded_resource_has_an_api_version_a_kind_and_a_name() {
         let cases = [
             ("null", "resource cannot be empty"),
             ("text", "resource must be valid JSON: it must be a map"),
@@ -180,42 +180,45 @@ mod tests {
         for (item, message) in cases {
             for object in [control_plane, machine_pool] {
                 let yaml = object(&format!("{{resources: [{item}]}}"));
-                let said = said(resources_well_formed, &yaml);
+                let said = findings_of(resources_well_formed, &yaml);
                 assert_eq!(said, [format!("V02 4:20 {message}")]);
             }
         }
-        let several = said(resources_well_formed, &control_plane("{resources: [{}]}"));
+        let several = findings_of(resources_well_formed, &control_plane("{resources: [{}]}"));
         assert_eq!(several.len(), 3, "{several:?}");
         let sound = "{resources: [{apiVersion: v1, kind: A, metadata: {name: a}}]}";
-        assert_eq!(said(resources_well_formed, &machine_pool(sound)), NONE);
+        assert_eq!(
+            findings_of(resources_well_formed, &machine_pool(sound)),
+            NONE
+        );
     }
 
     #[test]
     fn an_identity_ref_has_a_name() {
         assert_eq!(
-            said(
+            findings_of(
                 identity_ref_named,
                 &control_plane("{identityRef: {name: ''}}")
             ),
             ["V03 4:28 spec.identityRef.name cannot be empty"]
         );
         assert_eq!(
-            said(
+            findings_of(
                 identity_ref_named,
                 &control_plane("{identityRef: {name: a}}")
             ),
             NONE
         );
         for none in ["{}", "{identityRef: null}"] {
-            assert_eq!(said(identity_ref_named, &control_plane(none)), NONE);
+            assert_eq!(findings_of(identity_ref_named, &control_plane(none)), NONE);
         }
     }
 
     #[test]
-    fn azure_refuses_two_words_in_names() {
+    fn azure_rejects_two_words_in_names() {
         for (name, count) in [("my-Windows-1", 1), ("microsoft", 1), ("prod-uks-1", 0)] {
             let yaml = control_plane("{}").replace("name: c", &format!("name: {name}"));
-            assert_eq!(said(name_allowed, &yaml).len(), count, "{name}");
+            assert_eq!(findings_of(name_allowed, &yaml).len(), count, "{name}");
         }
     }
 }

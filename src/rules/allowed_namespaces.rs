@@ -1,8 +1,8 @@
-//! T07: an AzureClusterIdentity is used from namespaces that it allows. The provider does not look at that for
-//! ARO (facts/aro-controllers.md §5), so a fleet could use any identity of the cluster.
+//! T07: an AzureClusterIdentity is used only from namespaces that it allows. The provider does not check this
+//! for ARO (facts/aro-controllers.md §5), so a fleet could use any identity of the cluster.
 //!
-//! In: identities, control planes and namespaces, of a fleet or live. Out: whether one may use the other.
-//! It does not know: how what is live is read.
+//! In: identities, control planes and namespaces, of a fleet or live. Out: whether a control plane may use an
+//! identity. It does not know: how live objects are read.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,13 +12,13 @@ use kube::core::{Selector, SelectorExt as _};
 use crate::api::aro_control_plane::{identity_namespace, identity_ref};
 use crate::api::azure_cluster_identity::Allowed;
 use crate::api::kinds::INFRASTRUCTURE;
-use crate::model::{Finding, Node, Object, ObjectId};
+use crate::model::{Finding, Message, Node, Object, ObjectId, message};
 
 /// The label that every namespace has.
 const NAME: &str = "kubernetes.io/metadata.name";
 
-/// Whether `namespace`, which has these `labels` if they are known, may use what allows `allowed`. None when
-/// that depends on labels that are not known.
+/// Whether `namespace` may use an identity that allows `allowed`. None if that depends on labels and `labels`
+/// are unknown.
 #[must_use]
 pub(crate) fn allows(
     allowed: &Allowed,
@@ -52,7 +52,7 @@ fn is_empty(selector: &LabelSelector) -> bool {
     labels.is_none_or(BTreeMap::is_empty) && expressions.is_none_or(Vec::is_empty)
 }
 
-/// Whether a selector looks at nothing but the name.
+/// Whether a selector looks only at the name.
 fn is_of_name(selector: &Option<LabelSelector>) -> bool {
     let selector = selector.iter();
     let keys = selector.flat_map(|selector| {
@@ -63,24 +63,32 @@ fn is_of_name(selector: &Option<LabelSelector>) -> bool {
     keys.into_iter().all(|key| key == NAME)
 }
 
-/// Why `namespace` may not use `identity`, and what to do: for people.
+/// Why `namespace` may not use `identity`, and what to do about it.
 #[must_use]
-pub(crate) fn refusal(identity: &ObjectId, allowed: &Allowed, namespace: &str) -> (String, String) {
+pub(crate) fn refusal(
+    identity: &ObjectId,
+    allowed: &Allowed,
+    namespace: &str,
+) -> (Message, String) {
     let why = match allowed {
         Allowed::Nobody => {
-            "its spec.allowedNamespaces is absent or cannot be read, which means none"
+            "its spec.allowedNamespaces is missing or invalid, which allows no namespace"
         }
-        _ => "its spec.allowedNamespaces does not name or select it",
+        _ => "its spec.allowedNamespaces does not include it",
     };
-    let message = format!("{identity} may not be used from the namespace {namespace}: {why}");
+    let message = message!(
+        "{identity} may not be used from namespace {namespace}: {why}",
+        identity,
+        namespace
+    );
     let help = format!(
-        "add {namespace} to spec.allowedNamespaces.list of the identity, if it is meant to be used there, or name an identity that allows it"
+        "add {namespace} to spec.allowedNamespaces.list of the identity if it should be used there, or name an identity that allows it"
     );
     (message, help)
 }
 
-/// T07: control planes of the fleet use identities of the fleet that allow it. Of other identities the
-/// cluster knows, so they are looked at when a control plane is applied.
+/// T07: control planes of the fleet use identities of the fleet that allow their namespaces. Other identities
+/// are in the cluster, so they are checked when a control plane is applied.
 pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
     let identities = objects.iter().filter(|object| is_identity(&object.id));
     let identities: HashMap<&ObjectId, (&Object, Allowed)> = identities
@@ -103,11 +111,11 @@ pub(super) fn check(objects: &[Object]) -> Vec<Finding> {
             None => Some(depends_on_labels(user, node, identity)),
         }
     });
-    let unsaid = identities
+    let unusable = identities
         .values()
         .filter(|(_, allowed)| *allowed == Allowed::Nobody);
     users
-        .chain(unsaid.map(|(identity, _)| is_nobodys(identity)))
+        .chain(unusable.map(|(identity, _)| allows_nobody(identity)))
         .collect()
 }
 
@@ -141,25 +149,27 @@ fn labels(object: &Object) -> BTreeMap<String, String> {
 fn may_not_use(user: &Object, node: &Node, identity: &Object, allowed: &Allowed) -> Finding {
     let (message, help) = refusal(&identity.id, allowed, &user.id.namespace);
     let place = identity.origin.span();
-    at(Finding::error("T07", message), user, node).help(format!("{help}; it stands at {place}"))
+    at(Finding::error("T07", message), user, node)
+        .help(format!("{help}; the identity is defined at {place}"))
 }
 
 fn depends_on_labels(user: &Object, node: &Node, identity: &Object) -> Finding {
     let namespace = &user.id.namespace;
-    let message = format!(
-        "whether {} may be used from the namespace {namespace} depends on labels of that, which is not in the fleet",
-        identity.id
+    let message = message!(
+        "whether {identity} may be used from namespace {namespace} depends on its labels, and it is not in the fleet",
+        identity = identity.id,
+        namespace
     );
-    let help = "nothing to do if the cluster's namespace has them: it is looked at before the control plane is applied";
+    let help = "nothing to do if the namespace in the cluster has them: it is checked before the control plane is applied";
     at(Finding::info("T07", message), user, node).help(help)
 }
 
-fn is_nobodys(identity: &Object) -> Finding {
-    let message = format!(
-        "{} has no allowedNamespaces that can be read, so no namespace may use it, not even its own",
-        identity.id
+fn allows_nobody(identity: &Object) -> Finding {
+    let message = message!(
+        "the allowedNamespaces of {identity} are missing or invalid, so no namespace may use it, not even its own",
+        identity = identity.id
     );
-    let help = "write `allowedNamespaces: {list: [...]}`, or `{}` for all, which is what the first proposal meant by leaving it out";
+    let help = "write `allowedNamespaces: {list: [...]}`, or `allowedNamespaces: {}` to allow all; in the first API version, no field meant all";
     Finding::info("T07", message)
         .at(identity.origin.span())
         .of(&identity.id)
@@ -178,8 +188,8 @@ mod tests {
 
     use super::*;
 
-    /// What an identity at this version says of namespace `ns`, whose labels are given or not known.
-    fn said(version: &str, allowed: &str, labels: Option<&[(&str, &str)]>) -> Option<bool> {
+    /// Whether an identity at this version allows namespace `ns`, whose labels are given or unknown.
+    fn findings_of(version: &str, allowed: &str, labels: Option<&[(&str, &str)]>) -> Option<bool> {
         let (documents, _) = crate::yaml::read(&std::sync::Arc::from("a.yaml"), allowed.as_bytes());
         let spec = documents[0].to_json();
         let identity = json!({"apiVersion": format!("{INFRASTRUCTURE}/{version}"), "spec": spec});
@@ -193,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_says_who_may_use_it() {
+    fn an_identity_allows_some_namespaces() {
         for (allowed, expected) in [
             ("{}", false),
             ("{allowedNamespaces: null}", false),
@@ -232,7 +242,7 @@ mod tests {
         ] {
             let labels: &[(&str, &str)] = &[("team", "a")];
             assert_eq!(
-                said("v1beta1", allowed, Some(labels)),
+                findings_of("v1beta1", allowed, Some(labels)),
                 Some(expected),
                 "{allowed}"
             );
@@ -262,23 +272,31 @@ mod tests {
     }
 
     #[test]
-    fn of_the_first_versions_an_empty_list_means_all() {
+    fn in_the_first_versions_an_empty_list_means_all() {
         for (allowed, expected) in [
             ("{}", true),
             ("{allowedNamespaces: []}", true),
             ("{allowedNamespaces: [ns]}", true),
             ("{allowedNamespaces: [other]}", false),
         ] {
-            assert_eq!(said("v1alpha3", allowed, None), Some(expected), "{allowed}");
-            assert_eq!(said("v1alpha4", allowed, None), Some(expected), "{allowed}");
+            assert_eq!(
+                findings_of("v1alpha3", allowed, None),
+                Some(expected),
+                "{allowed}"
+            );
+            assert_eq!(
+                findings_of("v1alpha4", allowed, None),
+                Some(expected),
+                "{allowed}"
+            );
         }
     }
 
     #[test]
-    fn labels_that_nobody_knows_decide_nothing_but_the_name_is_known() {
+    fn unknown_labels_decide_nothing_but_the_name_is_known() {
         let by = |selector: &str| {
             let allowed = format!("{{allowedNamespaces: {{selector: {{{selector}}}}}}}");
-            said("v1beta1", &allowed, None)
+            findings_of("v1beta1", &allowed, None)
         };
         assert_eq!(by("matchLabels: {team: a}"), None);
         assert_eq!(

@@ -1,11 +1,11 @@
-//! The rule book: a page for each rule, with why it is there, what breaks it, what keeps it, and where
-//! it comes from. The pages are text beside this; the suite holds the rules to their examples.
+//! The rule book: a page for each rule, with its reason, examples that break and keep it, and its source. The
+//! pages are text files in this directory; the test suite checks the rules against the examples.
 
 use std::sync::OnceLock;
 
 use crate::model::Severity;
 
-/// A family of rules per file. A page is what stands between two headings.
+/// One file per family of rules. A page is the text between two headings.
 const FILES: &[&str] = &[
     include_str!("pages/admission.md"),
     include_str!("pages/allowances.md"),
@@ -23,38 +23,38 @@ const FILES: &[&str] = &[
     include_str!("pages/yaml.md"),
 ];
 
-/// What is said of one rule.
+/// The page of one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// Its id, such as `C15`.
     pub id: &'static str,
     /// What must hold, in one line.
     pub title: &'static str,
-    /// How bad it is when it does not.
+    /// The severity of its findings.
     pub severity: Severity,
-    /// All of the page but its heading, in Markdown.
+    /// The page without its heading, in Markdown.
     pub text: &'static str,
-    /// What breaks it, and what keeps it.
+    /// Examples that break it and that keep it.
     pub examples: Vec<Example>,
 }
 
-/// A part of a fleet as somebody would write it.
+/// A part of a fleet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// Whether it breaks the rule: then the line that is pointed at ends in a comment with the id.
+    /// Whether it breaks the rule: then the line that the finding points at ends in a comment with the id.
     pub breaks: bool,
-    /// What it is: `spec` of a ClusterDefinition, a patch of resources of a kind, `documents` beside a
-    /// cluster, documents `alone`, or `words`, where no YAML can show it.
+    /// What it contains: the `spec` of a ClusterDefinition, a patch of resources of a kind, `documents` next to a
+    /// cluster, documents `alone`, or `words` if YAML cannot show it.
     pub of: &'static str,
     /// The YAML.
     pub yaml: &'static str,
-    /// What the spec of the Fleet document says beside its source; empty when nothing.
+    /// The spec of the Fleet document without its source; may be empty.
     pub fleet: &'static str,
-    /// The YAML of the revision before, where what changes is the matter.
+    /// The YAML of the previous revision, for rules about changes.
     pub before: Option<&'static str>,
 }
 
-/// All pages, in order of id.
+/// All pages, by id.
 pub fn pages() -> &'static [Page] {
     static PAGES: OnceLock<Vec<Page>> = OnceLock::new();
     PAGES.get_or_init(|| {
@@ -70,13 +70,13 @@ pub fn find(id: &str) -> Option<&'static Page> {
     pages().iter().find(|page| page.id.eq_ignore_ascii_case(id))
 }
 
-/// The ids of all findings there are, in order.
+/// The ids of all rules, in order.
 pub fn ids() -> &'static [&'static str] {
     static IDS: OnceLock<Vec<&str>> = OnceLock::new();
     IDS.get_or_init(|| pages().iter().map(|page| page.id).collect())
 }
 
-/// How bad it is to break a rule of the book.
+/// The severity of a rule's findings.
 pub(super) fn severity(id: &str) -> Severity {
     find(id).map_or(Severity::Error, |page| page.severity)
 }
@@ -100,8 +100,8 @@ fn page(section: &'static str) -> Option<Page> {
     })
 }
 
-/// Blocks that open with three backticks and `yaml`, `bad` or `good`, and what they are of; before one
-/// may stand one with `before`. A block that opens with `yaml fleet` is for those behind it.
+/// Blocks that start with three backticks, `yaml`, `bad` or `good`, and what they contain. A block with `before`
+/// is the previous revision of the next block. A block with `yaml fleet` applies to all blocks after it.
 fn examples(text: &'static str) -> Vec<Example> {
     let mut before = None;
     let blocks = text.split("```yaml ").skip(1);

@@ -1,4 +1,4 @@
-//! Times as Go writes them: `1h30m`, `90s`, `1.5h`.
+//! Durations in Go's format: `1h30m`, `90s`, `1.5h`.
 
 const UNITS: &[(&str, f64)] = &[
     ("ns", 1e-9),
@@ -10,7 +10,7 @@ const UNITS: &[(&str, f64)] = &[
     ("h", 3600.0),
 ];
 
-/// How many seconds `text` is; none when it is no time.
+/// The number of seconds in `text`; none if it is not a duration.
 pub(super) fn seconds(text: &str) -> Option<f64> {
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => (-1.0, rest),

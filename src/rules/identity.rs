@@ -1,9 +1,9 @@
 //! V06: the fields of an AzureClusterIdentity fit its type (facts/aro-controllers.md §1, §2).
 
 use crate::api::kinds::INFRASTRUCTURE;
-use crate::model::{Finding, Node, Object, Path, Value};
+use crate::model::{Finding, Message, Node, Object, Path, Value, message};
 
-/// Fields of one type only, with that type.
+/// Fields that only one type has, with that type.
 const ONLY_OF: &[(&str, &str)] = &[
     ("resourceID", "UserAssignedMSI"),
     (
@@ -28,10 +28,14 @@ pub(super) fn fields_fit_the_type(object: &Object) -> Vec<Finding> {
     others.chain(unknown_cloud(object)).collect()
 }
 
-/// The field is set, and the identity is not of the type that it is for.
+/// A finding if the field is set and the identity is not of the type that has it.
 fn of_another_type(object: &Object, field: &str, of: &str) -> Option<Finding> {
     let given = value(object, field)?.as_str()?;
-    let message = format!("{given} can only be set when AzureClusterIdentity is of type {of}");
+    let message = message!(
+        "{given} can only be set when AzureClusterIdentity is of type {of}",
+        given,
+        field
+    );
     let help = format!("remove {field}, or write `type: {of}`");
     (kind(object) != of).then(|| finding(object, field, message).help(help))
 }
@@ -44,13 +48,15 @@ fn without_secret(object: &Object) -> Option<Finding> {
         "ServicePrincipalCertificate" => !given("clientSecret") && !given("certPath"),
         _ => false,
     };
-    let message = format!("clientSecret is required when AzureClusterIdentity is of type {kind}");
-    let help =
-        "name the Secret that holds the credential: `clientSecret: {name: ..., namespace: ...}`";
+    let message = message!(
+        "clientSecret is required when AzureClusterIdentity is of type {kind}",
+        kind
+    );
+    let help = "name the Secret with the credential: `clientSecret: {name: ..., namespace: ...}`";
     needed.then(|| finding(object, "clientSecret", message).help(help))
 }
 
-/// The provider knows three clouds, in letters of any case (facts/aro-controllers.md §1, §9).
+/// The provider knows three clouds and ignores case (facts/aro-controllers.md §1, §9).
 fn unknown_cloud(object: &Object) -> Option<Finding> {
     const FIELD: &str = "userAssignedIdentityCredentialsCloudType";
     let cloud = value(object, FIELD)?.as_str()?;
@@ -58,7 +64,10 @@ fn unknown_cloud(object: &Object) -> Option<Finding> {
     if known.iter().any(|known| known.eq_ignore_ascii_case(cloud)) {
         return None;
     }
-    let message = format!("{cloud:?} is no cloud of Azure that the provider knows");
+    let message = message!(
+        "the provider does not know the Azure cloud {cloud:?}",
+        cloud
+    );
     let help = format!("write {}", known.join(", ").replace(", us", " or us"));
     Some(finding(object, FIELD, message).help(help))
 }
@@ -67,13 +76,13 @@ fn kind(object: &Object) -> &str {
     object.node.text(&["spec", "type"]).unwrap_or_default()
 }
 
-/// A field of the spec that says something.
+/// A field of the spec that is neither empty nor null.
 fn value<'o>(object: &'o Object, field: &str) -> Option<&'o Node> {
     let written = object.node.at(&["spec", field]);
     written.filter(|node| node.as_str() != Some("") && node.value != Value::Null)
 }
 
-fn finding(object: &Object, field: &str, message: String) -> Finding {
+fn finding(object: &Object, field: &str, message: Message) -> Finding {
     let path = Path::dotted("spec").key(field);
     Finding::error("V06", message)
         .at(object.node.nearest(&path).span())
@@ -84,13 +93,13 @@ fn finding(object: &Object, field: &str, message: String) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::said;
+    use crate::rules::findings_of;
 
     #[test]
-    fn the_words_are_those_of_the_providers_webhook() {
+    fn messages_are_worded_as_in_the_providers_webhook() {
         let yaml = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: AzureClusterIdentity\nmetadata: {name: i}\nspec:\n  type: WorkloadIdentity\n  userAssignedIdentityCredentialsPath: /p\n";
         assert_eq!(
-            said(fields_fit_the_type, yaml),
+            findings_of(fields_fit_the_type, yaml),
             [
                 "V06 6:40 /p can only be set when AzureClusterIdentity is of type UserAssignedIdentityCredential"
             ]
@@ -133,7 +142,11 @@ mod tests {
             let yaml = format!(
                 "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: AzureClusterIdentity\nmetadata: {{name: i}}\nspec: {{{spec}}}\n"
             );
-            assert_eq!(said(fields_fit_the_type, &yaml).len(), count, "{spec}");
+            assert_eq!(
+                findings_of(fields_fit_the_type, &yaml).len(),
+                count,
+                "{spec}"
+            );
         }
     }
 }

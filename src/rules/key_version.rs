@@ -1,6 +1,5 @@
-//! V05: without Azure credentials of its own, nobody but the author can say which version of the
-//! encryption key a cluster uses (the proposal, "Encryption key version validation"; both the
-//! proposal's field shape and today's).
+//! V05: without Azure credentials for the cluster, the author must give the version of its encryption key
+//! (the proposal, "Encryption key version validation"; both the proposal's fields and the current ones).
 
 use crate::api::aro_control_plane::identity_ref;
 use crate::api::embedded::{self, KMS};
@@ -9,7 +8,7 @@ use crate::model::{Finding, Node, Object, Path};
 
 const WHY: &str = "is required when identityRef is not set - CAPZ cannot auto-create or propagate the encryption key without Azure credentials";
 
-/// V05: `kms.activeKey.version` (or the older `kms.keyVersion`) is given when identityRef is not.
+/// V05: `kms.activeKey.version` (or the older `kms.keyVersion`) is set if identityRef is not.
 pub(super) fn key_version_given(object: &Object) -> Vec<Finding> {
     if identity_ref(object).is_some() || !object.id.is(CONTROL_PLANE, "AROControlPlane") {
         return Vec::new();
@@ -26,7 +25,7 @@ pub(super) fn key_version_given(object: &Object) -> Vec<Finding> {
             .iter()
             .fold(path.index(index), |path, key| path.key(*key));
         let path = field.iter().fold(path, |path, key| path.key(*key));
-        let help = "set etcd.encryption.keyVersion in the definition (kms.activeKey.version by hand), or identityRef";
+        let help = "set etcd.encryption.keyVersion in the definition (kms.activeKey.version in a plain object), or identityRef";
         Some(
             Finding::error("V05", message)
                 .at(at.span())
@@ -39,7 +38,7 @@ pub(super) fn key_version_given(object: &Object) -> Vec<Finding> {
     items.filter_map(fault).collect()
 }
 
-/// The field that is missing, where to point, and what to say.
+/// The missing field, the node to point at, and the message.
 fn missing(kms: &Node) -> Option<(&'static [&'static str], &Node, String)> {
     let given = |path: &[&str]| kms.text(path).is_some_and(|text| !text.is_empty());
     if let Some(key) = kms.get("activeKey") {
@@ -71,7 +70,7 @@ fn missing(kms: &Node) -> Option<(&'static [&'static str], &Node, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::said;
+    use crate::rules::findings_of;
 
     fn control_plane(identity: &str, kms: &str) -> String {
         format!(
@@ -102,7 +101,7 @@ mod tests {
             ("{keyName: k, keyVersion: abc}", None),
         ];
         for (kms, expected) in cases {
-            let said = said(key_version_given, &control_plane("subscriptionID: s", kms));
+            let said = findings_of(key_version_given, &control_plane("subscriptionID: s", kms));
             let messages: Vec<&str> = said
                 .iter()
                 .map(|line| line.splitn(3, ' ').nth(2).unwrap_or_default())
@@ -116,15 +115,15 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_that_is_null_is_none() {
+    fn a_null_identity_is_no_identity() {
         let kms = "{activeKey: {name: k}}";
-        let said = said(key_version_given, &control_plane("identityRef: null", kms));
+        let said = findings_of(key_version_given, &control_plane("identityRef: null", kms));
         assert_eq!(said.len(), 1, "{said:?}");
     }
 
     #[test]
     fn with_identity_the_controller_supplies_the_version() {
-        let said = said(
+        let said = findings_of(
             key_version_given,
             &control_plane("identityRef: {name: i}", "{activeKey: {name: k}}"),
         );

@@ -2,14 +2,14 @@
 
 use crate::model::Finding;
 
-/// The findings without unknown fields of what is of the wrong type: what should be no map has none.
-pub(crate) fn told_once(mut found: Vec<Finding>) -> Vec<Finding> {
-    let told = found.clone();
-    found.retain(|finding| finding.id != "S01" || !is_mistyped(finding, &told));
+/// Drops findings about unknown fields of values that have the wrong type.
+pub(crate) fn without_mistyped(mut found: Vec<Finding>) -> Vec<Finding> {
+    let all = found.clone();
+    found.retain(|finding| finding.id != "S01" || !is_mistyped(finding, &all));
     found
 }
 
-/// Whether what a finding is about stands in something that is of the wrong type.
+/// Whether a finding is about a part of a value that has the wrong type.
 pub(super) fn is_mistyped(finding: &Finding, found: &[Finding]) -> bool {
     let mut types = found.iter().filter(|found| found.id == "S02");
     types.any(|wrong| match (&finding.field, &wrong.field) {

@@ -1,8 +1,7 @@
-//! What must hold for an object before it is applied, whoever asks: a pull request, admission, a
-//! reconcile.
+//! The rules for objects before they are applied. Pull requests, admission and reconciles use the same rules.
 //!
-//! In: objects, expanded or written by hand. Out: findings with the id of the rule. One file per
-//! family; each rule is a function of one object.
+//! In: objects, expanded or plain. Out: findings with the ids of the rules. One file per family; each rule is a
+//! function.
 //!
 //! It does not know: files, clusters, what is done with the findings.
 
@@ -33,11 +32,11 @@ use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object};
 use arm::World;
 use mistyped::is_mistyped;
-pub(crate) use mistyped::told_once;
+pub(crate) use mistyped::without_mistyped;
 use rule::{FleetRule, ResourceRule, Rule};
 pub use secrets::{holds_values, is_encrypted, is_secret, names_client_secret};
 
-/// The rules of any object, in order of id.
+/// The rules for any object, by id.
 const RULES: &[Rule] = &[
     secrets::secrets_are_encrypted,
     secrets::texts_hold_no_secrets,
@@ -46,7 +45,7 @@ const RULES: &[Rule] = &[
     shape::is_known,
 ];
 
-/// The rules of admission, in order of id.
+/// The rules of the provider's admission webhooks, by id.
 const ADMISSION_RULES: &[Rule] = &[
     admission::resources_present,
     admission::resources_well_formed,
@@ -56,7 +55,7 @@ const ADMISSION_RULES: &[Rule] = &[
     identity::fields_fit_the_type,
 ];
 
-/// The rules of clusters, in order of id.
+/// The rules for clusters, by id.
 const CLUSTER_RULES: &[ResourceRule] = &[
     cluster::naming::location,
     cluster::naming::name,
@@ -98,7 +97,7 @@ const CLUSTER_RULES: &[ResourceRule] = &[
     cluster::tags::experimental,
 ];
 
-/// The rules that compare resources, in order of id.
+/// The rules that compare resources, by id.
 const FLEET_RULES: &[FleetRule] = &[
     cluster::network::networks_are_roomy,
     cluster::sharing::managed_groups_are_apart,
@@ -109,7 +108,7 @@ const FLEET_RULES: &[FleetRule] = &[
     cluster::roles::roles_are_complete,
 ];
 
-/// What the rules say of `objects`, by what the Fleet document says. Tenants are asked apart.
+/// The findings of all rules for `objects`, with the settings of the Fleet document. Tenancy is checked apart.
 #[must_use]
 pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     let of_objects = objects.iter().flat_map(of_object);
@@ -138,7 +137,7 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     all.chain(of_identities).collect()
 }
 
-/// As at the API server, admission has nothing to say of what is of the wrong type.
+/// As in the API server, admission does not check values of the wrong type.
 fn of_object(object: &Object) -> Vec<Finding> {
     let all = |rules: &[Rule]| rules.iter().flat_map(|rule| rule(object)).collect();
     let mut found: Vec<Finding> = all(RULES);
@@ -150,10 +149,10 @@ fn of_object(object: &Object) -> Vec<Finding> {
 
 /// Runs one rule on a YAML object and shows its findings as `id line:column message`.
 #[cfg(test)]
-pub(crate) fn said(rule: Rule, yaml: &str) -> Vec<String> {
+pub(crate) fn findings_of(rule: Rule, yaml: &str) -> Vec<String> {
     let path = std::sync::Arc::from("test.yaml");
     let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
-    assert_eq!(findings, [], "the test's YAML is sound");
+    assert_eq!(findings, [], "the test's YAML is valid");
     let objects = documents
         .into_iter()
         .filter_map(|document| Object::from_node(document, "default"));
@@ -167,10 +166,10 @@ pub(crate) fn said(rule: Rule, yaml: &str) -> Vec<String> {
     objects.flat_map(|object| rule(&object)).map(say).collect()
 }
 
-/// Runs one rule of resources on YAML documents, on each of the kind it is for, and shows its findings
-/// as `id line:column message`.
+/// Runs one rule on each resource of a kind in YAML documents, and shows its findings as
+/// `id line:column message`.
 #[cfg(test)]
-fn said_of(rule: ResourceRule, kind: &str, yaml: &str) -> Vec<String> {
+fn findings_of_kind(rule: ResourceRule, kind: &str, yaml: &str) -> Vec<String> {
     let path = std::sync::Arc::from("test.yaml");
     let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
     assert_eq!(findings, [], "the test's YAML is sound");

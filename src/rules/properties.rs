@@ -1,12 +1,12 @@
-//! S: what stands below `spec.properties` of a cluster, node pool or external auth is what Azure's API
-//! has there. A misspelt field would be refused by the API server, or dropped and never missed.
+//! S: `spec.properties` of a cluster, node pool or external auth has only fields of Azure's API. The API
+//! server would reject a misspelled field, or drop it silently.
 
 use crate::api::arm_properties;
 use crate::model::{Finding, Path};
 use crate::rules::arm::{Resource, World};
 use crate::schema;
 
-/// S01 and S02: the fields are known, and hold values of their types.
+/// S01 and S02: the fields are known and have values of the right types.
 pub(super) fn are_known(_: &World<'_>, resource: &Resource<'_>) -> Vec<Finding> {
     let properties = Path::dotted("spec.properties");
     let node = resource.node.lookup(&properties);
@@ -22,10 +22,10 @@ pub(super) fn are_known(_: &World<'_>, resource: &Resource<'_>) -> Vec<Finding> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::said_of;
+    use crate::rules::findings_of_kind;
 
     #[test]
-    fn what_is_misspelt_or_of_another_type_is_found_at_its_place() {
+    fn unknown_fields_and_wrong_types_are_found() {
         let head =
             "apiVersion: redhatopenshift.azure.com/v1api20251223preview\nmetadata: {name: a}\n";
         for (kind, properties, expected) in [
@@ -47,7 +47,7 @@ mod tests {
             ("HcpOpenShiftCluster", "{network: null}", &[]),
         ] {
             let yaml = format!("{head}kind: {kind}\nspec: {{properties: {properties}}}\n");
-            let said = said_of(are_known, kind, &yaml);
+            let said = findings_of_kind(are_known, kind, &yaml);
             let said: Vec<String> = said
                 .iter()
                 .map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" "))

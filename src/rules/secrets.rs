@@ -1,32 +1,32 @@
-//! P: what is secret does not stand in git. What is encrypted may; it is told by its form and never
-//! decrypted. No value is ever repeated in a finding.
+//! P: no secrets in git. Encrypted values are allowed; they are recognized by their form and never decrypted.
+//! A finding never repeats a value.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::model::{Finding, Map, Node, Object, Path, Value};
+use crate::model::{Finding, Map, Message, Node, Object, Path, Value, message};
 use crate::rules::book;
 use crate::rules::way::Way;
 
-/// What an operator in the cluster decrypts; it is applied as SOPS wrote it.
+/// The kind that an operator in the cluster decrypts; it is applied as SOPS wrote it.
 const FOR_AN_OPERATOR: (&str, &str) = ("isindir.github.com", "SopsSecret");
-/// Names of fields and variables that hold a client's secret, in lower case and letters only.
+/// Names of fields and variables that hold a client secret, in lower case and letters only.
 const CLIENT_SECRETS: &[&str] = &[
     "clientsecret",
     "azureclientsecret",
     "armclientsecret",
     "azureclientcertificatepassword",
 ];
-const HELP: &str = "take it out, replace it where it is used, for it stays in the history, and encrypt it or make it in the cluster";
+const HELP: &str = "remove it and rotate it, since it stays in the git history; then encrypt it or create it in the cluster";
 
 /// The fields of a Secret that hold its values.
 const VALUES: [&str; 2] = ["data", "stringData"];
 
-/// Whether a field of a map holds the values of a Secret, which may be embedded in another object. One
-/// that does not say its version is meant too.
+/// Whether a field of a map holds the values of a Secret, which may be embedded in another object. A Secret
+/// without a version counts, too.
 #[must_use]
 pub fn holds_values(map: &Node, field: &str) -> bool {
-    // The name comes first: maps may be large, and it is asked of each of their keys.
+    // The name comes first: this is called for every key of large maps.
     VALUES.contains(&field)
         && map.text(&["kind"]) == Some("Secret")
         && map
@@ -34,29 +34,37 @@ pub fn holds_values(map: &Node, field: &str) -> bool {
             .is_none_or(|version| !version.contains('/'))
 }
 
-/// P01: a Secret holds no value in clear text, wherever it stands.
+/// P01: no Secret, embedded or not, holds a value in clear text.
 pub(super) fn secrets_are_encrypted(object: &Object) -> Vec<Finding> {
     let mut findings = Vec::new();
     each_map(&object.node, &Way::Top, &mut |map, node, way| {
         let fields = map.iter().filter(|(key, _)| holds_values(node, &key.name));
         let way = |name| Way::Key(way, name);
-        findings.extend(fields.filter_map(|(key, values)| open(object, values, &way(&key.name))));
+        findings
+            .extend(fields.filter_map(|(key, values)| clear_text(object, values, &way(&key.name))));
     });
     findings
 }
 
-/// The values in clear text of a Secret, said at the first of them.
-fn open(object: &Object, values: &Node, way: &Way<'_>) -> Option<Finding> {
-    let mut open = values.as_map()?.iter().filter(|(_, value)| is_open(value));
-    let (first, value) = open.next()?;
-    let keys = open.fold(first.name.to_string(), |keys, (key, _)| {
+/// A finding for the values of a Secret in clear text, at the first of them.
+fn clear_text(object: &Object, values: &Node, way: &Way<'_>) -> Option<Finding> {
+    let mut clear = values
+        .as_map()?
+        .iter()
+        .filter(|(_, value)| is_clear_text(value));
+    let (first, value) = clear.next()?;
+    let keys = clear.fold(first.name.to_string(), |keys, (key, _)| {
         format!("{keys}, {}", key.name)
     });
     let holds = match way.around() {
         Way::Top => "holds values",
         _ => "embeds a Secret that holds values",
     };
-    let message = format!("{} {holds} in clear text: {keys}", object.id);
+    let message = message!(
+        "{object} {holds} in clear text: {keys}",
+        object = object.id,
+        keys
+    );
     let path = Way::Key(way, &first.name).path();
     Some(finding(object, "P01", value, &path, message))
 }
@@ -77,8 +85,8 @@ fn each_map(node: &Node, way: &Way<'_>, see: &mut dyn FnMut(&Map, &Node, &Way<'_
     }
 }
 
-/// Whether SOPS encrypted a part of an object that nobody in the cluster decrypts. Applied as it is,
-/// the ciphertext would take the place of what it stands for.
+/// Whether SOPS encrypted a part of an object that nothing in the cluster decrypts. Applying it would
+/// replace the values in the cluster with ciphertext.
 #[must_use]
 pub fn is_encrypted(object: &Object) -> bool {
     let (group, kind) = FOR_AN_OPERATOR;
@@ -103,43 +111,44 @@ fn ciphertext<'n>(node: &'n Node, way: &Way<'_>) -> Option<(&'n Node, Path)> {
     }
 }
 
-/// P05: what SOPS encrypted is left to whoever decrypts it.
+/// P05: objects that SOPS encrypted are left to the tool that decrypts them.
 pub(super) fn encrypted_is_left_alone(object: &Object) -> Vec<Finding> {
     let found = ciphertext(&object.node, &Way::Top).filter(|_| is_encrypted(object));
-    let say = |(node, path): (&Node, Path)| {
+    let report = |(node, path): (&Node, Path)| {
         let id = Some(object.id.to_string()).filter(|id| !id.contains(CIPHERTEXT));
         let is_named = id.is_some();
         let id = id.unwrap_or_else(|| "this document".to_owned());
-        let message = format!(
-            "{id} is encrypted with SOPS, so it is neither applied nor removed from the cluster"
+        let message = message!(
+            "{id} is encrypted with SOPS, so it is neither applied nor removed from the cluster",
+            id
         );
         let found = finding(object, "P05", node, &path, message).help(format!(
-            "let another tool decrypt and apply {id}, and leave the file out with .capstanignore"
+            "let another tool decrypt and apply {id}, and exclude the file with .capstanignore"
         ));
         Finding {
             object: found.object.filter(|_| is_named),
             ..found
         }
     };
-    found.map(say).into_iter().collect()
+    found.map(report).into_iter().collect()
 }
 
-/// P06: what a definition becomes holds no ciphertext. It would be applied, for it is not left out.
+/// P06: the objects of a definition hold no ciphertext. Unlike plain objects, they would be applied.
 pub(super) fn no_ciphertext_is_applied(object: &Object) -> Vec<Finding> {
     let made = object.definition.is_some();
     let found = made.then(|| ciphertext(&object.node, &Way::Top)).flatten();
-    let say = |(node, path): (&Node, Path)| {
-        let message = format!(
-            "{} would be applied with what SOPS encrypted, which nobody decrypts there",
-            object.id
+    let report = |(node, path): (&Node, Path)| {
+        let message = message!(
+            "{object} would be applied with SOPS ciphertext, which nothing in the cluster decrypts",
+            object = object.id
         );
         finding(object, "P06", node, &path, message)
-            .help("write what may be read, or name a Secret that another tool decrypts")
+            .help("write a value that is not secret, or name a Secret that another tool decrypts")
     };
-    found.map(say).into_iter().collect()
+    found.map(report).into_iter().collect()
 }
 
-/// What is looked for in a text, and how it is told of a field of that name.
+/// A kind of secret to look for in the text of a field.
 struct Look {
     id: &'static str,
     is: fn(&str, &str) -> bool,
@@ -160,7 +169,7 @@ const LOOKS: [Look; 3] = [
     Look {
         id: "P04",
         is: is_client_secret,
-        holds: "the secret of a client",
+        holds: "a client secret",
     },
 ];
 
@@ -181,10 +190,10 @@ fn is_client_secret(name: &str, text: &str) -> bool {
     names_client_secret(name) && !text.is_empty() && !filled_in()
 }
 
-/// Whether a field or a variable of this name holds a client's secret, or says where it is.
+/// Whether a field or a variable of this name holds or references a client secret.
 #[must_use]
 pub fn names_client_secret(name: &str) -> bool {
-    // No name of them is shorter; most names are.
+    // Most names are shorter than the shortest of these.
     if name.len() < CLIENT_SECRETS[0].len() {
         return false;
     }
@@ -193,13 +202,13 @@ pub fn names_client_secret(name: &str) -> bool {
     CLIENT_SECRETS.contains(&letters.as_str())
 }
 
-/// Whether a text that goes by `name` holds a secret in clear text, as P02 to P04 have it.
+/// Whether the text of a field `name` holds a secret in clear text, as defined by P02 to P04.
 #[must_use]
 pub fn is_secret(name: &str, text: &str) -> bool {
     looks(name, text).next().is_some()
 }
 
-/// What a text that goes by `name` holds, plain or in base64.
+/// The secrets in the text of a field `name`, plain or in base64.
 fn looks(name: &str, text: &str) -> impl Iterator<Item = &'static Look> {
     let plain = decoded(text);
     LOOKS.iter().filter(move |look| {
@@ -208,8 +217,8 @@ fn looks(name: &str, text: &str) -> impl Iterator<Item = &'static Look> {
     })
 }
 
-/// P02 to P04: no text holds a private key, a kubeconfig with credentials or a client's secret, plain or
-/// in base64. Values of a Secret are left to P01, those of a sealed one are encrypted.
+/// P02 to P04: no text holds a private key, a kubeconfig with credentials or a client secret, plain or in
+/// base64. P01 checks the values of Secrets; those of SealedSecrets are encrypted.
 pub(super) fn texts_hold_no_secrets(object: &Object) -> Vec<Finding> {
     let mut findings = Vec::new();
     let fields = object.node.as_map().into_iter().flat_map(Map::iter);
@@ -220,7 +229,7 @@ pub(super) fn texts_hold_no_secrets(object: &Object) -> Vec<Finding> {
         let way = Way::Key(&Way::Top, &key.name);
         each_text(&key.name, node, &way, &mut |name, node, way| {
             for look in looks(name, node.as_str().unwrap_or_default()) {
-                let message = format!("{name} holds {}", look.holds);
+                let message = message!("{name} holds {holds}", name, holds = look.holds);
                 findings.push(finding(object, look.id, node, &way.path(), message));
             }
         });
@@ -228,8 +237,8 @@ pub(super) fn texts_hold_no_secrets(object: &Object) -> Vec<Finding> {
     findings
 }
 
-/// Every text below `node`, with the name it goes by: that of its field. A `value` goes by the `name`
-/// beside it, and in a reference to a client's secret by that of the reference.
+/// Every text below `node`, with its name: that of its field. A `value` has the `name` next to it, and in a
+/// reference to a client secret the name of the reference.
 fn each_text(name: &str, node: &Node, way: &Way<'_>, see: &mut dyn FnMut(&str, &Node, &Way<'_>)) {
     match &node.value {
         Value::String(_) => see(name, node, way),
@@ -257,15 +266,15 @@ fn each_text(name: &str, node: &Node, way: &Way<'_>, see: &mut dyn FnMut(&str, &
     }
 }
 
-/// What a text is in base64, when it is that and longer than a name would be.
+/// The decoded text if it is base64 and longer than a name would be.
 fn decoded(text: &str) -> Option<String> {
     let text = text.trim();
     let bytes = (text.len() > 64).then(|| STANDARD.decode(text).ok())??;
     String::from_utf8(bytes).ok()
 }
 
-/// Whether a value says something that is not encrypted.
-fn is_open(value: &Node) -> bool {
+/// Whether a value is set and not encrypted.
+fn is_clear_text(value: &Node) -> bool {
     match &value.value {
         Value::Null => false,
         Value::String(text) => !text.is_empty() && !is_ciphertext(text),
@@ -273,7 +282,7 @@ fn is_open(value: &Node) -> bool {
     }
 }
 
-/// What all that SOPS encrypts begins with.
+/// The start of every value that SOPS encrypts.
 const CIPHERTEXT: &str = "ENC[AES256_GCM,data:";
 
 /// Whether SOPS wrote it.
@@ -286,7 +295,7 @@ fn finding(
     id: &'static str,
     node: &Node,
     path: &Path,
-    message: String,
+    message: Message,
 ) -> Finding {
     let finding = Finding {
         severity: book::severity(id),
@@ -302,13 +311,16 @@ fn finding(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::said;
+    use crate::rules::findings_of;
 
     const SECRET: &str = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n";
 
     fn all(yaml: &str) -> Vec<String> {
         let rules = [secrets_are_encrypted, texts_hold_no_secrets];
-        rules.iter().flat_map(|rule| said(*rule, yaml)).collect()
+        rules
+            .iter()
+            .flat_map(|rule| findings_of(*rule, yaml))
+            .collect()
     }
 
     fn ids(yaml: &str) -> Vec<String> {
@@ -394,7 +406,7 @@ mod tests {
                 &[],
             ),
         ] {
-            let said = said(encrypted_is_left_alone, &object(head, &rest));
+            let said = findings_of(encrypted_is_left_alone, &object(head, &rest));
             let ids: Vec<&str> = said
                 .iter()
                 .filter_map(|line| line.split(' ').next())
@@ -409,7 +421,7 @@ mod tests {
         let cipher = "ENC[AES256_GCM,data:p6/3w==,iv:YY=,tag:UQ=,type:str]";
         let yaml =
             format!("apiVersion: '{cipher}'\nkind: '{cipher}'\nmetadata: {{name: '{cipher}'}}\n");
-        let said = said(encrypted_is_left_alone, &yaml);
+        let said = findings_of(encrypted_is_left_alone, &yaml);
         let expected = "P05 1:13 this document is encrypted with SOPS, so it is neither applied nor removed from the cluster";
         assert_eq!(said, [expected]);
     }

@@ -1,22 +1,22 @@
-//! S: carriers, identities, and Cluster API's Cluster and MachinePool have the fields that there are. A
-//! misspelt one the API server would refuse, or drop and never tell.
+//! S: the objects that carry resources, identities, and Cluster API's Cluster and MachinePool have only known
+//! fields. The API server would reject a misspelled field, or drop it silently.
 //!
-//! A version that is not known here may have fields that are not known here: that is told, and no more.
-//! `status`, which is never applied, and what a carrier lists, which has rules of its own, are left alone.
+//! An unknown version may have unknown fields: only the version is reported. `status` is never applied, and
+//! carried resources have rules of their own: neither is checked here.
 
 use std::sync::OnceLock;
 
 use serde_json::{Value as Json, json};
 
 use super::data;
-use super::mistyped::told_once;
+use super::mistyped::without_mistyped;
 use crate::api::kinds::CAPI;
 use crate::api::{crds, fields};
-use crate::model::{Finding, Key, Node, Object, Path, Severity, Value};
+use crate::model::{Finding, Key, Node, Object, Path, Severity, Value, message};
 use crate::schema;
 use kube_schema::Schema;
 
-/// What objects of one kind and version are made of.
+/// The schema of one kind and version.
 struct Shape {
     group: String,
     kind: String,
@@ -24,7 +24,7 @@ struct Shape {
     schema: Schema,
 }
 
-/// S01 to S05: the fields are known, and hold values that they take. C49: the version is known.
+/// S01 to S05: the fields are known and have valid values. C49: the version is known.
 pub(super) fn is_known(object: &Object) -> Vec<Finding> {
     let its = |shape: &&Shape| object.id.is(&shape.group, &shape.kind);
     let known: Vec<&Shape> = shapes().iter().filter(its).collect();
@@ -33,35 +33,38 @@ pub(super) fn is_known(object: &Object) -> Vec<Finding> {
     };
     let (node, top) = (looked_at(object), Path::default());
     let found = schema::findings(&shape.schema, &node, &top, Some(&object.id));
-    let mut found = told_once(found);
+    let mut found = without_mistyped(found);
     for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
         finding.severity = Severity::Warning;
     }
     found
 }
 
-/// Releases add fields to a spec of a version that is there, and which release runs is not known here.
+/// A release may add fields to an existing version, and the release in the cluster is unknown here.
 fn may_be_new(finding: &Finding) -> bool {
     let spec = Path::dotted("spec");
     let field = finding.field.as_ref();
     finding.id == "S01" && field.is_some_and(|field| field.0.starts_with(&spec.0))
 }
 
-/// A kind that is known, at a version that is not.
+/// A known kind at an unknown version.
 fn unknown_version(object: &Object, known: &[&Shape]) -> Option<Finding> {
     let versions: Vec<&str> = known.iter().map(|shape| &*shape.version).collect();
     let (version, kind) = (&object.version, &known.first()?.kind);
-    let message =
-        format!("version {version} of {kind} is not known here: its fields are not checked");
+    let message = message!(
+        "unknown version {version} of {kind}: its fields are not checked",
+        version,
+        kind
+    );
     let field = Path::dotted("apiVersion");
     let finding = Finding::warning("C49", message)
         .at(object.node.nearest(&field).span())
         .of(&object.id)
         .field(&field);
-    Some(finding.help(format!("known are {}", versions.join(", "))))
+    Some(finding.help(format!("known versions: {}", versions.join(", "))))
 }
 
-/// The object without what is left alone: most of a carrier is what it lists.
+/// The object without the parts that are not checked.
 fn looked_at(object: &Object) -> Node {
     let is_listed = |node: &Node| matches!(node.value, Value::List(_) | Value::Null);
     let spec = |(key, node): (&Key, &Node)| {
@@ -105,7 +108,7 @@ fn of_crd(crd: &Json) -> Shape {
     let id = [&spec["group"], &spec["names"]["kind"], &version["name"]];
     let id = id.map(|name| name.as_str().unwrap_or_default());
     let mut spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"].clone();
-    // V01 asks for them.
+    // V01 requires them.
     if let Some(required) = spec["required"].as_array_mut() {
         required.retain(|name| name != "resources");
     }
@@ -118,14 +121,14 @@ fn shape([group, kind, version]: [&str; 3], spec: &Json) -> Shape {
         group: group.to_owned(),
         kind: kind.to_owned(),
         version: version.to_owned(),
-        schema: Schema::from_json(&schema).expect("a schema of ours is one"),
+        schema: Schema::from_json(&schema).expect("the built-in schema is valid"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::said;
+    use crate::rules::findings_of;
 
     const NONE: [&str; 0] = [];
 
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_misspelt_or_of_another_type_is_found_at_its_place() {
+    fn unknown_fields_and_wrong_types_are_found() {
         for (kind, version, rest, expected) in [
             (
                 "AROCluster",
@@ -198,27 +201,26 @@ mod tests {
                 "S02 4:18 `spec.replicas` must be a whole number, not a string",
             ),
         ] {
-            let said = said(is_known, &object(kind, version, rest));
+            let said = findings_of(is_known, &object(kind, version, rest));
             assert_eq!(said, [expected], "{kind} {rest}");
         }
     }
 
     #[test]
-    fn of_a_version_that_nobody_knows_the_fields_are_left_alone() {
+    fn the_fields_of_an_unknown_version_are_not_checked() {
         for (kind, version, rest) in [
             ("AROCluster", "v1beta3", "spec: {unknown: 1}"),
             ("Cluster", "v1alpha4", "spec: {paused: [a]}"),
         ] {
-            let said = said(is_known, &object(kind, version, rest));
-            let expected = format!(
-                "C49 1:13 version {version} of {kind} is not known here: its fields are not checked"
-            );
+            let said = findings_of(is_known, &object(kind, version, rest));
+            let expected =
+                format!("C49 1:13 unknown version {version} of {kind}: its fields are not checked");
             assert_eq!(said, [expected]);
         }
     }
 
     #[test]
-    fn what_others_judge_is_left_alone() {
+    fn parts_with_rules_of_their_own_are_not_checked() {
         for (kind, version, rest) in [
             (
                 "AROCluster",
@@ -232,7 +234,7 @@ mod tests {
             ),
             ("AROMachinePool", "v1beta2", ""),
         ] {
-            let said = said(is_known, &object(kind, version, rest));
+            let said = findings_of(is_known, &object(kind, version, rest));
             assert_eq!(said, NONE, "{kind} {rest}");
         }
     }

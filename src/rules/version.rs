@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-/// `X.Y.Z`, with what may follow: `4.21.0-rc.1`.
+/// `X.Y.Z`, optionally with a pre-release: `4.21.0-rc.1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Version {
     /// X, Y and Z.
     pub(super) numbers: (u64, u64, u64),
-    /// What follows a `-`; empty of a release.
+    /// The pre-release after `-`; empty for a release.
     pub(super) before: String,
 }
 
 impl Version {
-    /// Reads one; none when it is anything but strictly that.
+    /// Reads a version; none if the text is anything else.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (numbers, before) = match text.split_once('-') {
             Some((numbers, before)) => (numbers, Some(before)),
@@ -27,7 +27,7 @@ impl Version {
         })
     }
 
-    /// Whether it is older than the release `other`: what comes before a release is.
+    /// Whether it is older than the release `other`; a pre-release of `other` is.
     pub(super) fn is_below(&self, other: &Self) -> bool {
         match self.numbers == other.numbers {
             true => !self.before.is_empty(),
@@ -47,7 +47,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// `X.Y`, and whatever follows that.
+/// `X.Y`, followed by anything.
 pub(super) fn major_and_minor(text: &str) -> Option<(u64, u64)> {
     let mut parts = text.split(['.', '-']).map(number);
     Some((parts.next()??, parts.next()??))

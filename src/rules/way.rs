@@ -1,10 +1,10 @@
-//! The way to a value, which becomes a path for the few that are told of.
+//! The path to a value, built only for the few values that are reported.
 
 use crate::model::Path;
 
-/// Where a value stands, seen from its document.
+/// The path to a value from the top of its document, as a linked list on the stack.
 pub(super) enum Way<'a> {
-    /// It is the document.
+    /// The document itself.
     Top,
     /// In a map, under a key.
     Key(&'a Self, &'a str),
@@ -13,7 +13,7 @@ pub(super) enum Way<'a> {
 }
 
 impl Way<'_> {
-    /// The same as a path.
+    /// The same as a [`Path`].
     pub(super) fn path(&self) -> Path {
         match self {
             Self::Top => Path::default(),
@@ -22,7 +22,7 @@ impl Way<'_> {
         }
     }
 
-    /// The key it stands under, of a list that the list stands under; empty of a document.
+    /// The nearest key above it; empty for the document.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Top => "",
@@ -31,7 +31,7 @@ impl Way<'_> {
         }
     }
 
-    /// What it stands in.
+    /// The path to its parent.
     pub(super) const fn around(&self) -> &Self {
         match self {
             Self::Top => self,
@@ -39,7 +39,7 @@ impl Way<'_> {
         }
     }
 
-    /// Whether it stands under one of these keys, at whatever depth.
+    /// Whether it is below one of these keys, at any depth.
     pub(super) fn is_below(&self, keys: &[&str]) -> bool {
         match self {
             Self::Top => false,

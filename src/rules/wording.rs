@@ -1,11 +1,11 @@
-//! What is wrong with a name or a number, in words that rules share.
+//! Checks of names and numbers that several rules share, with their messages.
 
 use std::ops::RangeInclusive;
 
 use super::arm::Field;
-use crate::model::Finding;
+use crate::model::{Finding, message};
 
-/// Why Azure refuses `name` for a resource of so many letters.
+/// Why Azure rejects `name`, which must have a number of characters in `lengths`.
 pub(super) fn of_azure_name(name: &str, lengths: RangeInclusive<usize>) -> Option<String> {
     let inner = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let first = name.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -13,16 +13,16 @@ pub(super) fn of_azure_name(name: &str, lengths: RangeInclusive<usize>) -> Optio
     if !lengths.contains(&name.len()) {
         let (least, most) = lengths.into_inner();
         return Some(format!(
-            "has {} characters, not {least} to {most}",
+            "must have {least} to {most} characters, not {}",
             name.len()
         ));
     }
     let sound = first && last && name.chars().all(inner);
-    let why = "is not letters, digits and `-`, a letter first and no `-` last";
+    let why = "must consist of letters, digits and `-`, start with a letter and not end with `-`";
     (!sound).then(|| why.to_owned())
 }
 
-/// Why `key` is no key of a label or a taint.
+/// Why `key` is not a valid key of a label or taint.
 pub(super) fn of_label_key(key: &str) -> Option<&'static str> {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
@@ -30,22 +30,22 @@ pub(super) fn of_label_key(key: &str) -> Option<&'static str> {
     };
     if name.is_empty() || !is_label_text(name) {
         return Some(
-            "the name is not 1 to 63 letters, digits, `-`, `_` or `.`, a letter or digit first and last",
+            "the name must have 1 to 63 letters, digits, `-`, `_` or `.`, and start and end with a letter or digit",
         );
     }
     let domain =
         prefix.is_none_or(|prefix| prefix.len() <= 253 && prefix.split('.').all(is_dns_label));
-    (!domain).then_some("what stands before the `/` is no DNS name in lower case")
+    (!domain).then_some("the prefix before `/` must be a lower-case DNS name")
 }
 
-/// Why `value` is no value of a label or a taint.
+/// Why `value` is not a valid value of a label or taint.
 pub(super) fn of_label_value(value: &str) -> Option<&'static str> {
     (!is_label_text(value)).then_some(
-        "it is not up to 63 letters, digits, `-`, `_` or `.`, a letter or digit first and last",
+        "it must have at most 63 letters, digits, `-`, `_` or `.`, and start and end with a letter or digit",
     )
 }
 
-/// The empty text is one.
+/// The empty text is valid, too.
 fn is_label_text(text: &str) -> bool {
     let ends = |c: char| c.is_ascii_alphanumeric();
     let sound = text
@@ -60,7 +60,7 @@ fn is_dns_label(text: &str) -> bool {
     !text.is_empty() && inner && text.starts_with(ends) && text.ends_with(ends)
 }
 
-/// `field` holds a number out of `range`.
+/// A finding if `field` holds a number outside of `range`; `why` explains the range.
 pub(super) fn out_of(
     field: &Field<'_>,
     id: &'static str,
@@ -72,28 +72,38 @@ pub(super) fn out_of(
         true => format!("less than {}", range.start()),
         false => format!("more than {}", range.end()),
     };
-    Some(field.finding(id, format!("{} {number} is {bound}{why}", field.name())))
-}
-
-/// `field` holds a text that is not one of `known`.
-pub(super) fn not_one_of(field: &Field<'_>, id: &'static str, known: &[&str]) -> Option<Finding> {
-    let text = field.text().filter(|text| !known.contains(text))?;
-    let known = known.join(", ");
-    let message = format!("{} {text:?} is not one of {known}", field.name());
+    let message = message!(
+        "{field} {number} is {bound}{why}",
+        field = field.name(),
+        number
+    );
     Some(field.finding(id, message))
 }
 
-/// `field` is missing or empty, or its text is longer than `most` bytes.
+/// A finding if `field` holds a text that is not one of `known`.
+pub(super) fn not_one_of(field: &Field<'_>, id: &'static str, known: &[&str]) -> Option<Finding> {
+    let text = field.text().filter(|text| !known.contains(text))?;
+    let known = known.join(", ");
+    let message = message!(
+        "{name} must be one of {known}, not {text:?}",
+        name = field.name(),
+        text
+    );
+    Some(field.finding(id, message))
+}
+
+/// A finding if `field` is missing or empty, or its text is longer than `most` bytes.
 pub(super) fn missing_or_long(field: &Field<'_>, id: &'static str, most: usize) -> Option<Finding> {
     let name = field.name();
     match field.text() {
         Some(text) if text.len() > most => {
-            let message = format!("{name} has {} bytes, more than {most}", text.len());
+            let length = text.len();
+            let message = message!("{name} has {length} bytes, more than {most}", name, length);
             Some(field.finding(id, message))
         }
         Some(text) if !text.is_empty() => None,
-        None if field.is_given() => None, // not a text: the schema says so
-        _ => Some(field.finding(id, format!("{name} is required"))),
+        None if field.is_given() => None, // not a text: the schema reports it
+        _ => Some(field.finding(id, message!("{name} is required", name))),
     }
 }
 
@@ -102,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_azure_are_short_and_begin_with_a_letter() {
+    fn azure_names_are_short_and_start_with_a_letter() {
         for name in ["abc", "MyPool-1", "a23456789012345"] {
             assert_eq!(of_azure_name(name, 3..=15), None, "{name}");
         }

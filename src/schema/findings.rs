@@ -10,7 +10,7 @@ use kube_schema::{
     unknown_fields, validate,
 };
 
-use crate::model::{Finding, Node, ObjectId, Path, Segment, Span, Value};
+use crate::model::{Arg, Finding, Node, ObjectId, Path, Segment, Span, Value};
 
 /// The most names that a help lists.
 const MOST_NAMES: usize = 12;
@@ -68,6 +68,7 @@ impl Teller<'_> {
         let mut finding = Finding::error(id, message)
             .at(self.span(violation))
             .field(&field);
+        finding.args = args(violation, &field);
         finding.object = self.object.cloned();
         finding.help = self.help(violation);
         finding
@@ -175,6 +176,22 @@ const PATTERNS: &[(&str, &str)] = &[
         "use lower-case letters, digits and `-`; start with a letter and do not end with `-`",
     ),
 ];
+
+/// The field, and what is violated if that does not follow from the rule's id.
+fn args(violation: &Violation, field: &Path) -> Vec<Arg> {
+    let violated = match &violation.kind {
+        ViolationKind::Rule { said } => Some(said),
+        ViolationKind::NotAllowed | ViolationKind::WrongFormat | ViolationKind::Other => {
+            Some(&violation.message)
+        }
+        _ => None,
+    };
+    let violated = violated.map(|text| ("violation", text.clone()));
+    [("field", field.to_string())]
+        .into_iter()
+        .chain(violated)
+        .collect()
+}
 
 fn parent(path: &[Segment]) -> &[Segment] {
     path.split_last().map_or(&[], |(_, above)| above)

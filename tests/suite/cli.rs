@@ -279,7 +279,7 @@ fn schemas_crds_and_completions_print() {
 #[test]
 fn the_rule_book_is_listed_and_has_a_page_for_each_rule() {
     let list = stdout(&["rules"], 0);
-    let rule = "C15  error    The networks of a cluster are apart";
+    let rule = "C15  error    The networks of a cluster do not overlap";
     assert!(list.lines().any(|line| line == rule), "{list}");
     let page = stdout(&["rules", "c15"], 0);
     assert!(page.starts_with("# C15 The networks"), "{page}");

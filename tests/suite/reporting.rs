@@ -47,7 +47,7 @@ fn told(compiled: &Compiled) -> Vec<(String, String)> {
 const ALL: &str = "clusters/one clusters/three clusters/two";
 
 #[test]
-fn what_an_overlay_brings_is_told_once_with_the_clusters_it_hits() {
+fn a_problem_in_an_overlay_is_reported_once_with_its_clusters() {
     let compiled = with_overlay(
         "  precedence: Enforced\n  merge:\n    nodePools: [{name: '*', vmSize: Standard_X1}]\n",
     );
@@ -57,7 +57,7 @@ fn what_an_overlay_brings_is_told_once_with_the_clusters_it_hits() {
 }
 
 #[test]
-fn names_and_numbers_make_no_second_finding_of_it() {
+fn names_and_numbers_do_not_split_a_finding() {
     let compiled = with_overlay("  merge:\n    network: {podCIDR: 10.0.0.0/8}\n");
     let told = told(&compiled);
     let machine: Vec<_> = told
@@ -69,7 +69,7 @@ fn names_and_numbers_make_no_second_finding_of_it() {
 }
 
 #[test]
-fn a_patch_that_fails_on_many_objects_is_told_once() {
+fn a_patch_that_fails_on_many_objects_is_reported_once() {
     let patch = "  patches:\n  - target: {kind: AROMachinePool}\n    json6902: [{op: remove, path: /none}]\n";
     let compiled = with_overlay(patch);
     let expected = "o.yaml:7:35 O02 there is nothing at `/none`".to_owned();
@@ -77,7 +77,7 @@ fn a_patch_that_fails_on_many_objects_is_told_once() {
 }
 
 #[test]
-fn a_patch_that_fails_on_plain_objects_is_told_of_each() {
+fn a_patch_that_fails_on_plain_objects_is_reported_for_each() {
     let config = |name: &str, labels: &str| {
         format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: clusters, labels: {{{labels}}}}}\n---\n"
@@ -151,7 +151,7 @@ fn files_of_one_name_in_two_trees_are_two_files() {
 }
 
 #[test]
-fn what_is_encrypted_is_told_once_and_no_patch_has_to_fit_it() {
+fn encrypted_objects_are_reported_once_and_not_patched() {
     let cipher = "'ENC[AES256_GCM,data:p6/3w==,iv:YY=,tag:UQ=,type:str]'";
     let whole = format!(
         "apiVersion: {cipher}\nkind: {cipher}\nmetadata: {{name: {cipher}, namespace: {cipher}, labels: {{a: {cipher}}}}}\n"
@@ -196,12 +196,12 @@ fn a_pool_of_identities_serves_one_cluster() {
     let compiled = compile(&tree([("a.yaml", one), ("b.yaml", two)]), &[]);
     let told = told(&compiled).into_iter().map(|(said, _)| said);
     let told: Vec<String> = told.filter(|said| said.contains(" F01 ")).collect();
-    let expected = "b.yaml:16:52 F01 the identities of `pool-07` are those of clusters/one already: a pool serves one cluster";
+    let expected = "b.yaml:16:52 F01 clusters/one already uses the identities of `pool-07`: a pool serves only one cluster";
     assert_eq!(told, [expected]);
 }
 
 #[test]
-fn what_overrides_an_enforced_value_is_told() {
+fn overriding_an_enforced_value_is_reported() {
     let over = |value: &str, enforced: &str| {
         let over = definition(
             "one",
@@ -216,8 +216,7 @@ fn what_overrides_an_enforced_value_is_told() {
     let [(said, _)] = over("Private", "{api: {visibility: Public}}")
         .try_into()
         .expect("one");
-    let expected =
-        "a.yaml:16:34 O06 `visibility` overrides what the overlay `base` enforces at o.yaml:6:29";
+    let expected = "a.yaml:16:34 O06 `visibility` overrides a value that the overlay `base` enforces at o.yaml:6:29";
     assert_eq!(said, expected);
     assert_eq!(over("Public", "{api: {visibility: Public}}"), []);
     let both = "{api: {visibility: Public}, properties: {api: {visibility: Public}}}";

@@ -21,7 +21,6 @@ pub use failure::{BadFailure, Failure};
 use crate::api::timeline;
 use crate::reconcile::{self, controller::Controller, world::GroupKind};
 
-
 /// Which systems are played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {

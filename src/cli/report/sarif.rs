@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use crate::compile::{Allowed, Compiled, without_numbers};
+use crate::compile::{Allowed, Compiled, nameless, without_numbers};
 use crate::model::{Finding, ObjectId, Severity, Span};
 use crate::rules::book;
 
@@ -175,33 +175,32 @@ fn literal(text: &str) -> String {
     }
 }
 
-/// What a finding is known by when lines move: the rule, the file, the object, the field and the words,
-/// without numbers. Those that are alike in all that are counted.
+/// What identifies a finding when lines move and messages are reworded: the rule, the file, the object and the
+/// subject, without numbers. Findings that have all of these in common are counted.
 #[derive(Default)]
 struct Fingerprints(HashMap<String, usize>);
 
 impl Fingerprints {
     fn of(&mut self, finding: &Finding) -> String {
         let path = finding.span.as_ref().map(|span| span.path.to_string());
-        let (object, field, message) = match finding.clusters.first() {
-            // Whichever cluster comes first, the overlay is at fault.
-            Some(cluster) => {
-                let name = cluster.rsplit('/').next().unwrap_or_default();
-                (None, None, finding.message.replace(name, "*"))
-            }
-            None => {
-                let field = finding.field.as_ref().map(ToString::to_string);
-                (
-                    finding.object.as_ref().map(ToString::to_string),
-                    field,
-                    finding.message.clone(),
-                )
-            }
-        };
-        let parts = [path, object, field.map(|field| without_numbers(&field))];
-        let parts: Vec<String> = parts.map(Option::unwrap_or_default).into();
-        let known = [finding.id, &parts.join("\0"), &without_numbers(&message)].join("\0");
-        let digest = Sha256::digest(known.as_bytes());
+        // The fault is the overlay's, whichever cluster comes first.
+        let name = finding.clusters.first();
+        let name = name.and_then(|cluster| cluster.rsplit('/').next());
+        let of_object = finding.object.as_ref().filter(|_| name.is_none());
+        let field = finding.field.as_ref().filter(|_| name.is_none());
+        let mut parts = vec![
+            finding.id.to_owned(),
+            path.unwrap_or_default(),
+            of_object.map(ToString::to_string).unwrap_or_default(),
+            field
+                .map(|field| without_numbers(&field.to_string()))
+                .unwrap_or_default(),
+        ];
+        for (key, value) in finding.subject().iter() {
+            let value = nameless(value, name.unwrap_or_default());
+            parts.push(format!("{key}={}", without_numbers(&value)));
+        }
+        let digest = Sha256::digest(parts.join("\0").as_bytes());
         let mut print = digest[..16].iter().fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
             hex
@@ -218,7 +217,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::Path;
+    use crate::model::{Path, message};
 
     #[test]
     fn paths_are_encoded() {
@@ -232,22 +231,29 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_outlives_a_move_and_tells_twins_apart() {
-        let at = |path: &str, line, message: &str| {
+    fn a_fingerprint_survives_moves_and_new_words_and_twins_get_two() {
+        let at = |path: &str, line, name: &str| {
             let span = Span::new(&Arc::from(path), line, 1, 3);
-            Finding::error("R03", message)
+            Finding::error("R03", message!("duplicate `{name}`", name))
                 .at(&span)
                 .field(&Path::dotted("spec.a"))
         };
         let print = |finding: &Finding| Fingerprints::default().of(finding);
-        let here = at("a.yaml", 4, "twice: here and at b.yaml:12:3");
-        let moved = at("a.yaml", 9, "twice: here and at b.yaml:15:3");
+        let here = at("a.yaml", 4, "pool-1");
+        let moved = at("a.yaml", 9, "pool-2");
         assert_eq!(print(&here), print(&moved));
-        assert_ne!(print(&here), print(&at("c.yaml", 4, &here.message)));
+        let message = "one is enough".to_owned();
+        let reworded = Finding {
+            message,
+            ..here.clone()
+        };
+        assert_eq!(print(&here), print(&reworded));
+        assert_ne!(print(&here), print(&at("c.yaml", 4, "pool-1")));
+        assert_ne!(print(&here), print(&at("a.yaml", 4, "tags")));
         let mut prints = Fingerprints::default();
         assert_ne!(prints.of(&here), prints.of(&moved));
         let hit = |clusters: &[&str]| {
-            let mut finding = at("o.yaml", 1, &format!("`{}` is bad", &clusters[0][2..]));
+            let mut finding = at("o.yaml", 1, &clusters[0][2..]);
             finding.clusters = clusters.iter().map(|name| (*name).to_owned()).collect();
             finding
         };

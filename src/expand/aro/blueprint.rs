@@ -1,4 +1,4 @@
-//! What every file of this room reads: a definition's values, and the names made from it.
+//! What every file of this module reads: a definition's values, and the names derived from it.
 
 use super::identities::{Identity, Plane};
 use super::names::{Named, Names};

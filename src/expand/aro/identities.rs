@@ -71,7 +71,7 @@ pub(super) const IDENTITIES: &[Identity] = &[
 ];
 
 impl Identity {
-    /// What tells it from the cluster's other identities in names: `cp-ingress`.
+    /// What distinguishes it from the cluster's other identities in names: `cp-ingress`.
     pub(super) fn stem(&self) -> String {
         match self.plane {
             Plane::Control => format!("cp-{}", self.operator),

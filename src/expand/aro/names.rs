@@ -28,9 +28,9 @@ use sha2::{Digest, Sha256};
 
 use super::identities::Identity;
 use crate::api::cluster_definition::{ClusterDefinition, NodePool};
-use crate::model::{Finding, Path};
+use crate::model::{Finding, Path, message};
 
-/// How much of the cluster's name goes into names that must be short.
+/// The maximum length of the cluster's name in names that must be short.
 const PREFIX: usize = 14;
 
 /// The names of one cluster.
@@ -200,8 +200,10 @@ fn finding(
     limit: usize,
 ) -> Finding {
     let length = name.len();
-    let message = format!(
-        "the Azure name of the {what} would be `{name}`: {length} characters, and {limit} are the most"
+    let message = message!(
+        "the Azure name of the {what} is too long: `{name}` has {length} characters, more than {limit}",
+        what,
+        name
     );
     Finding::error("X01", message)
         .at(definition.node.nearest(field).span())

@@ -1,4 +1,4 @@
-//! `ResourceGroup`: what all of the cluster's Azure resources stand in.
+//! `ResourceGroup`: contains all of the cluster's Azure resources.
 
 use super::blueprint::Blueprint;
 use super::write::embedded;

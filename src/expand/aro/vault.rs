@@ -1,4 +1,4 @@
-//! `Vault`: where the key lies that encrypts the cluster's data.
+//! `Vault`: holds the key that encrypts the cluster's data.
 
 use super::blueprint::Blueprint;
 use super::write::{embedded, reference};

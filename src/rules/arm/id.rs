@@ -1,12 +1,12 @@
-//! The name of a resource in Azure: `/subscriptions/S/resourceGroups/R/providers/P/type/name/...`.
-//! Azure compares these without case, so all of it is kept in lower case.
+//! The ARM id of a resource: `/subscriptions/S/resourceGroups/R/providers/P/type/name/...`.
+//! Azure compares ids without case, so they are kept in lower case.
 
 use std::fmt;
 
-/// The name of a resource.
+/// The id of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::rules) struct ArmId {
-    /// Its subscription; empty when the fleet does not say.
+    /// Its subscription; empty if the fleet does not name it.
     pub(in crate::rules) subscription: String,
     /// Its resource group; empty of a subscription.
     pub(in crate::rules) group: String,
@@ -30,22 +30,22 @@ impl ArmId {
     /// Reads one.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// What is wrong with it.
     pub(in crate::rules) fn parse(text: &str) -> Result<Self, String> {
         let lower = text.to_lowercase();
         let Some(rest) = lower.strip_prefix('/') else {
-            return Err("it does not begin with `/`".to_owned());
+            return Err("it does not start with `/`".to_owned());
         };
         let segments: Vec<&str> = rest.split('/').collect();
         if segments
             .iter()
             .any(|segment| segment.trim() != *segment || segment.is_empty())
         {
-            return Err("a part of it is empty or has blanks around it".to_owned());
+            return Err("a part of it is empty or surrounded by spaces".to_owned());
         }
         let (subscription, rest) = match segments.as_slice() {
             ["subscriptions", subscription, rest @ ..] => (*subscription, rest),
-            _ => return Err("it does not begin with `/subscriptions/<id>`".to_owned()),
+            _ => return Err("it does not start with `/subscriptions/<id>`".to_owned()),
         };
         let (group, rest) = match rest {
             ["resourcegroups", group, rest @ ..] => (*group, rest),
@@ -62,9 +62,7 @@ impl ArmId {
                 id.parts = pairs.collect();
                 Ok(id)
             }
-            _ => {
-                Err("`/providers/<namespace>/<type>/<name>` is expected after the group".to_owned())
-            }
+            _ => Err("`/providers/<namespace>/<type>/<name>` must follow the group".to_owned()),
         }
     }
 
@@ -101,7 +99,7 @@ impl ArmId {
         child
     }
 
-    /// Whether both are, or may be, in one subscription.
+    /// Whether both are, or could be, in the same subscription.
     pub(in crate::rules) fn shares_subscription(&self, other: &Self) -> bool {
         let unknown = self.subscription.is_empty() || other.subscription.is_empty();
         unknown || self.subscription == other.subscription
@@ -154,7 +152,7 @@ mod tests {
     #[test]
     fn what_is_no_name_says_why() {
         for (text, why) in [
-            ("subscriptions/s", "begin with `/`"),
+            ("subscriptions/s", "start with `/`"),
             ("/groups/s", "/subscriptions/<id>"),
             ("/subscriptions/s/resourceGroups//providers/p/t/n", "empty"),
             (

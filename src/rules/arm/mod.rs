@@ -1,4 +1,4 @@
-//! The Azure resources of a fleet, and the names they will have in Azure.
+//! The Azure resources of a fleet, and the ARM ids they will have.
 
 mod id;
 mod resource;

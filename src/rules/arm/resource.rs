@@ -1,6 +1,6 @@
-//! A resource as it is written, and its fields.
+//! A resource as written, and its fields.
 
-use crate::model::{Finding, Node, Object, ObjectId, Path};
+use crate::model::{Finding, Message, Node, Object, ObjectId, Path};
 use crate::rules::book;
 
 /// A resource of Azure: embedded in another object, or an object itself.
@@ -9,16 +9,16 @@ pub(in crate::rules) struct Resource<'a> {
     pub(in crate::rules) id: ObjectId,
     /// The version of its kind, without the group.
     pub(in crate::rules) version: String,
-    /// What it says.
+    /// Its content.
     pub(in crate::rules) node: &'a Node,
     /// The object it is part of, or is.
     pub(in crate::rules) carrier: &'a Object,
-    /// Where it stands in that.
+    /// Its path in that object.
     pub(in crate::rules) path: Path,
 }
 
 impl Resource<'_> {
-    /// The field at dotted names, whether it is there or not.
+    /// The field at a dotted path, present or not.
     pub(in crate::rules) fn field(&self, dotted: &str) -> Field<'_> {
         let path = Path::dotted(dotted);
         Field {
@@ -28,16 +28,16 @@ impl Resource<'_> {
         }
     }
 
-    /// Where it says what it is called in Azure: `azureName`, else its own name.
+    /// The field that gives its name in Azure: `azureName`, else its own name.
     pub(in crate::rules) fn azure_name(&self) -> Field<'_> {
-        let said = self.field("spec.azureName");
-        match said.is_given() {
-            true => said,
-            false => self.field("metadata.name"),
+        let azure_name = self.field("spec.azureName");
+        if azure_name.is_given() {
+            return azure_name;
         }
+        self.field("metadata.name")
     }
 
-    /// Whether a definition's expansion made that name, and has looked at it already.
+    /// Whether that name was generated from a definition, and so is checked already.
     pub(in crate::rules) fn is_named_by_expansion(&self) -> bool {
         let made = self.carrier.definition.is_some();
         let name = self.azure_name();
@@ -45,11 +45,11 @@ impl Resource<'_> {
     }
 }
 
-/// A field of a resource, whether it is there or not.
+/// A field of a resource, present or not.
 #[derive(Clone)]
 pub(in crate::rules) struct Field<'a> {
     resource: &'a Resource<'a>,
-    /// Its value; none when it is not there.
+    /// Its value; none if it is absent.
     pub(in crate::rules) node: Option<&'a Node>,
     path: Path,
 }
@@ -77,18 +77,18 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Whether it is there and not null.
+    /// Whether it is present and not null.
     pub(in crate::rules) fn is_given(&self) -> bool {
         self.node
             .is_some_and(|node| node.value != crate::model::Value::Null)
     }
 
-    /// Whether it is there, and null.
+    /// Whether it is present and null.
     pub(in crate::rules) fn is_null(&self) -> bool {
         self.node.is_some() && !self.is_given()
     }
 
-    /// Its items, of a list; none otherwise.
+    /// The items of a list; none of anything else.
     pub(in crate::rules) fn items(&self) -> impl Iterator<Item = Field<'a>> {
         let list = self.node.and_then(Node::as_list).unwrap_or_default();
         list.iter().enumerate().map(|(index, node)| Field {
@@ -98,7 +98,7 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// Its entries, of a map; none otherwise.
+    /// The entries of a map; none of anything else.
     pub(in crate::rules) fn entries(&self) -> impl Iterator<Item = (&'a str, Field<'a>)> {
         let map = self.node.and_then(Node::as_map);
         map.into_iter()
@@ -113,18 +113,17 @@ impl<'a> Field<'a> {
             })
     }
 
-    /// The name it goes by in messages: the last part of its path.
+    /// Its name in messages: the last part of its path.
     pub(in crate::rules) fn name(&self) -> String {
         let text = self.path.to_string();
         text.rsplit('.').next().unwrap_or_default().to_owned()
     }
 
-    /// A finding of the rule `id` about it. Where it is not there, the nearest of what it would be in
-    /// is pointed at.
+    /// A finding of the rule `id` about it. If the field is absent, the finding points at the nearest parent.
     pub(in crate::rules) fn finding(
         &self,
         id: &'static str,
-        message: impl Into<String>,
+        message: impl Into<Message>,
     ) -> Finding {
         let resource = self.resource;
         let place = resource.node.nearest(&self.path);
@@ -138,7 +137,7 @@ impl<'a> Field<'a> {
         .of(&resource.id)
         .field(&path)
         .help(format!(
-            "`capstan rules {id}` says why, with an example that keeps it"
+            "run `capstan rules {id}` for the reason and an example"
         ))
     }
 }

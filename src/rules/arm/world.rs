@@ -1,4 +1,4 @@
-//! All resources of a fleet, found by what they are called in the cluster and in Azure.
+//! All resources of a fleet, by their names in the cluster and in Azure.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -10,23 +10,23 @@ use crate::model::{Finding, Node, Object, ObjectId, Path, Severity};
 
 /// The Azure resources of a fleet, embedded or not.
 pub(in crate::rules) struct World<'a> {
-    /// C06: whether the subscriptions have Azure's feature `ExperimentalReleaseFeatures`, which allows
-    /// patches, later majors and more channels.
+    /// C06: whether the subscriptions have the Azure feature `ExperimentalReleaseFeatures`, which allows
+    /// patches, later major versions and more channels.
     pub(in crate::rules) experimental: bool,
     resources: Vec<Resource<'a>>,
     by_id: HashMap<ObjectId, usize>,
     /// By namespace and name of a cluster: the subscription that its control plane names.
     subscriptions: HashMap<(String, String), String>,
-    /// By the same: its cluster in Azure.
+    /// By the same key: its cluster in Azure.
     clusters: HashMap<(String, String), usize>,
     /// The parts of each cluster in Azure, in order.
     parts: HashMap<ObjectId, Vec<usize>>,
-    /// By their names in Azure, once somebody asks.
+    /// By their ARM ids, built on first use.
     by_name: OnceLock<HashMap<ArmId, usize>>,
 }
 
 impl<'a> World<'a> {
-    /// Those of `objects`, without experiments.
+    /// The resources of `objects`, without experimental features.
     pub(in crate::rules) fn of(objects: &'a [Object]) -> Self {
         let resources: Vec<Resource<'a>> = objects.iter().flat_map(resources).collect();
         let by_id = resources.iter().enumerate();
@@ -65,8 +65,8 @@ impl<'a> World<'a> {
         world
     }
 
-    /// A finding about a tag for experiments: where the subscription takes part in them Azure refuses what
-    /// it does not know, elsewhere it ignores all of them.
+    /// A finding about an experimental tag: Azure rejects unknown ones if the subscription has the feature, and
+    /// ignores all of them otherwise.
     pub(in crate::rules) fn of_experiment(&self, finding: Finding) -> Finding {
         match self.experimental {
             true => Finding {
@@ -74,12 +74,12 @@ impl<'a> World<'a> {
                 ..finding
             },
             false => finding.help(
-                "Azure ignores such tags: rules.experimentalReleaseFeatures of the Fleet document says whether the subscription takes part in experiments",
+                "Azure ignores such tags unless the subscription has the feature ExperimentalReleaseFeatures; if it has, set rules.experimentalReleaseFeatures in the Fleet document",
             ),
         }
     }
 
-    /// The resources of its kind that its owner has, in order, itself among them. None without an owner.
+    /// The resources of the same kind and owner in order, including itself. None without an owner.
     pub(in crate::rules) fn siblings<'b>(
         &'b self,
         resource: &'b Resource<'_>,
@@ -111,13 +111,13 @@ impl<'a> World<'a> {
         self.by_id.get(id).map(|at| &self.resources[*at])
     }
 
-    /// What a resource will be called in Azure; none when its owners are not all in the fleet.
+    /// The ARM id that a resource will have; none if not all of its owners are in the fleet.
     pub(in crate::rules) fn name_of(&self, resource: &Resource<'_>) -> Option<ArmId> {
         self.name_within(resource, 0)
     }
 
     fn name_within(&self, resource: &Resource<'_>, depth: usize) -> Option<ArmId> {
-        // Deeper than any type of Azure: owners that own each other.
+        // No type in Azure is nested deeper: the owners own each other.
         if depth > 8 {
             return None;
         }
@@ -134,32 +134,32 @@ impl<'a> World<'a> {
         Some(owner.child(provider, kind, azure_name))
     }
 
-    /// The resource that owns it, when that is in the fleet.
+    /// The resource that owns it, if that is in the fleet.
     pub(in crate::rules) fn owner(&self, resource: &Resource<'_>) -> Option<&Resource<'a>> {
         let owner = resource.field("spec.owner");
         if let Some(id) = owner.key("armId").text() {
             let id = ArmId::parse(id).ok()?;
-            // The fleet may not say in which subscription its own cluster is.
+            // The fleet may not name the subscription of its own cluster.
             let own = || {
                 let own = self.injected_owner(resource)?;
                 let name = own.azure_name().text()?;
                 name.eq_ignore_ascii_case(id.name()).then_some(own)
             };
-            return self.called(&id).or_else(own);
+            return self.with_id(&id).or_else(own);
         }
         let Some(name) = owner.key("name").text() else {
             return self.injected_owner(resource);
         };
-        let said = owner
+        let named = owner
             .key("kind")
             .text()
             .map(|kind| (owner.key("group").text().unwrap_or_default(), kind));
         let (group, kind) =
-            said.or_else(|| aso::owner_kind(&resource.id.group, &resource.id.kind))?;
+            named.or_else(|| aso::owner_kind(&resource.id.group, &resource.id.kind))?;
         self.find(&ObjectId::new(group, kind, &*resource.id.namespace, name))
     }
 
-    /// The controller of a node pool or an external auth without an owner makes its cluster that.
+    /// For a node pool or an external auth without an owner, the controller sets the cluster as its owner.
     fn injected_owner(&self, resource: &Resource<'_>) -> Option<&Resource<'a>> {
         let path = Path::dotted("spec.owner");
         let injected = embedded::is_injected(resource.carrier, &resource.id.kind, &path);
@@ -168,8 +168,8 @@ impl<'a> World<'a> {
         cluster.filter(|_| injected)
     }
 
-    /// The resource of Azure that a reference names, by `armId` or as an object of the fleet. `kind` is
-    /// what it means without a group and kind. None when it names nothing that can be followed.
+    /// The ARM id of the resource that a reference names, by `armId` or as an object of the fleet. None if the
+    /// reference cannot be resolved.
     pub(in crate::rules) fn referred(
         &self,
         from: &Resource<'_>,
@@ -181,21 +181,20 @@ impl<'a> World<'a> {
         self.name_of(self.named(from, reference)?)
     }
 
-    /// The resource of the fleet that a reference means, whichever way it names it.
-    pub(in crate::rules) fn meant(
+    /// The resource of the fleet that a reference names, by `armId` or by name.
+    pub(in crate::rules) fn resolve(
         &self,
         from: &Resource<'_>,
         reference: &Field<'_>,
     ) -> Option<&Resource<'a>> {
         match reference.key("armId").text() {
-            Some(text) => self.called(&ArmId::parse(text).ok()?),
+            Some(text) => self.with_id(&ArmId::parse(text).ok()?),
             None => self.named(from, reference),
         }
     }
 
-    /// The resource of the fleet with this name in Azure. In a subscription that the fleet does not
-    /// say it cannot be told from others.
-    fn called(&self, id: &ArmId) -> Option<&Resource<'a>> {
+    /// The resource of the fleet with this ARM id. An id without a subscription may match several.
+    fn with_id(&self, id: &ArmId) -> Option<&Resource<'a>> {
         let by_name = self.by_name.get_or_init(|| {
             let all = self.resources.iter().enumerate();
             all.filter_map(|(at, resource)| Some((self.name_of(resource)?, at)))

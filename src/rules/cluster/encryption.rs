@@ -3,12 +3,12 @@
 use super::fields::{arm_version, missing, one_of};
 use crate::api::embedded;
 use crate::api::kinds::CONTROL_PLANE;
-use crate::model::{Finding, Path};
+use crate::model::{Finding, Path, message};
 use crate::rules::arm::{Field, Resource, World};
 
 const ENCRYPTION: &str = "spec.properties.etcd.dataEncryption";
 
-/// C41: the key is the customer's.
+/// C41: the key is managed by the customer.
 pub(in crate::rules) fn key_management(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let field = cluster.field(ENCRYPTION).key("keyManagementMode");
     let wrong = missing("C41", &field).or_else(|| one_of("C41", &field, &["CustomerManaged"]));
@@ -19,18 +19,18 @@ pub(in crate::rules) fn key_management(_: &World<'_>, cluster: &Resource<'_>) ->
         .collect()
 }
 
-/// C42: a customer's key lies in a vault, and nothing is said of it without one.
+/// C42: a customer-managed key is in a vault, and `customerManaged` is set only for such a key.
 pub(in crate::rules) fn customer_managed(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let encryption = cluster.field(ENCRYPTION);
     let customers = encryption.key("keyManagementMode").text() == Some("CustomerManaged");
     let block = encryption.key("customerManaged");
     match (customers, block.is_given()) {
         (true, false) => {
-            let message = "customerManaged is missing, which says where the key is";
+            let message = "customerManaged is missing: it names the vault and the key";
             vec![block.finding("C42", message)]
         }
         (false, true) if encryption.key("keyManagementMode").is_given() => {
-            let message = "customerManaged is only for keyManagementMode CustomerManaged";
+            let message = "customerManaged can only be set if keyManagementMode is CustomerManaged";
             vec![block.finding("C42", message)]
         }
         (true, true) => in_a_vault(&block).into_iter().collect(),
@@ -45,14 +45,14 @@ fn in_a_vault(block: &Field<'_>) -> Option<Finding> {
     let of_kind = without_kind.or_else(|| one_of("C42", &kind, &["KMS"]));
     let without_kms = || {
         (!kms.is_given())
-            .then(|| kms.finding("C42", "kms is missing, which names the vault and the key"))
+            .then(|| kms.finding("C42", "kms is missing: it names the vault and the key"))
     };
     of_kind
         .map(|finding| finding.help(help))
         .or_else(without_kms)
 }
 
-/// C43: the key is named in full.
+/// C43: the key's name is complete.
 pub(in crate::rules) fn key_is_named(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let kms = cluster.field(ENCRYPTION).key("customerManaged").key("kms");
     if !kms.is_given() {
@@ -62,13 +62,13 @@ pub(in crate::rules) fn key_is_named(_: &World<'_>, cluster: &Resource<'_>) -> V
     let beside = arm_version(cluster).names_vault_beside_key();
     let vault = if beside { &kms } else { &key }.key("vaultName");
     let named = [vault, key.key("name")];
-    let mut findings: Vec<Finding> = named.iter().filter_map(named_shortly).collect();
+    let mut findings: Vec<Finding> = named.iter().filter_map(missing_or_long).collect();
     let version = key.key("version");
-    if version.is_given() || !others_see_to_the_version(cluster) {
-        findings.extend(named_shortly(&version));
+    if version.is_given() || !is_version_optional(cluster) {
+        findings.extend(missing_or_long(&version));
     }
     let visibility = kms.key("visibility");
-    // C26 tells of one that is null.
+    // C26 reports null.
     if beside && !visibility.is_null() {
         let wrong = missing("C43", &visibility);
         let wrong = wrong.or_else(|| one_of("C43", &visibility, &["Public", "Private"]));
@@ -77,20 +77,21 @@ pub(in crate::rules) fn key_is_named(_: &World<'_>, cluster: &Resource<'_>) -> V
     findings
 }
 
-fn named_shortly(field: &Field<'_>) -> Option<Finding> {
+fn missing_or_long(field: &Field<'_>) -> Option<Finding> {
     let length = field.text().map_or(0, str::len);
     let long = || {
-        let message = format!(
-            "{} has {length} characters, and 255 are the most",
-            field.name()
+        let message = message!(
+            "{field} has {length} characters, more than 255",
+            field = field.name(),
+            length
         );
         (length > 255).then(|| field.finding("C43", message))
     };
     missing("C43", field).or_else(long)
 }
 
-/// The controller fills it in, or V05 says that it is missing.
-fn others_see_to_the_version(cluster: &Resource<'_>) -> bool {
+/// Whether the controller fills in the version, or V05 reports that it is missing.
+fn is_version_optional(cluster: &Resource<'_>) -> bool {
     let path = embedded::KMS
         .iter()
         .fold(Path::default(), |path, key| path.key(*key));
@@ -101,16 +102,16 @@ fn others_see_to_the_version(cluster: &Resource<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::said;
+    use super::super::findings_of;
     use super::*;
 
     fn faults(encryption: &str) -> [usize; 3] {
         let spec = format!("{{properties: {{etcd: {{dataEncryption: {encryption}}}}}}}");
-        [key_management, customer_managed, key_is_named].map(|rule| said(rule, &spec).len())
+        [key_management, customer_managed, key_is_named].map(|rule| findings_of(rule, &spec).len())
     }
 
     #[test]
-    fn the_key_is_the_customers_and_lies_in_a_vault() {
+    fn the_key_is_the_customers_and_in_a_vault() {
         let kms = "kms: {vaultName: v, visibility: Public, activeKey: {name: k, version: v}}";
         for (encryption, expected) in [
             (
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_the_keys_name_is_there_and_not_too_long() {
+    fn every_part_of_the_keys_name_is_set_and_not_too_long() {
         let long = "x".repeat(256);
         for (kms, expected) in [
             ("visibility: Public, activeKey: {name: k, version: v}", 1),

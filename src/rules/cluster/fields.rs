@@ -1,33 +1,32 @@
 //! C12, C17, C19, C20, C30, C39, C40 and C45: fields with few allowed values, and numbers.
 
 use crate::api::arm_version::ArmVersion;
-use crate::model::Finding;
+use crate::model::{Finding, message};
 use crate::rules::arm::{Field, Resource, World};
 use crate::rules::wording::out_of;
 
-/// Nothing, or that a text which must be there is not.
+/// A finding if a required text is missing.
 pub(super) fn missing(id: &'static str, field: &Field<'_>) -> Option<Finding> {
     let why = match field.text() {
         Some("") => "is empty",
         Some(_) => return None,
-        None if field.is_given() => "must be a text: put it in quotes",
+        None if field.is_given() => "must be a string: put it in quotes",
         None => "is missing",
     };
-    Some(field.finding(id, format!("{} {why}", field.name())))
+    Some(field.finding(id, message!("{field} {why}", field = field.name())))
 }
 
-/// Nothing, or that the field says something that is not `allowed`. One that is not there is fine.
+/// A finding if the value is not one of `allowed`. An absent field is fine.
 pub(super) fn one_of(id: &'static str, field: &Field<'_>, allowed: &[&str]) -> Option<Finding> {
     let right = field.text().is_some_and(|text| allowed.contains(&text));
     if right || !field.is_given() {
         return None;
     }
-    let said = field.text().unwrap_or("what stands there");
-    let message = format!(
-        "{} must be {}, not {said:?}",
-        field.name(),
-        alternatives(allowed)
-    );
+    let (name, allowed) = (field.name(), alternatives(allowed));
+    let message = match field.text() {
+        Some(value) => message!("{name} must be {allowed}, not {value:?}", name, value),
+        None => message!("{name} must be {allowed}", name),
+    };
     Some(field.finding(id, message))
 }
 
@@ -40,7 +39,7 @@ fn alternatives(allowed: &[&str]) -> String {
     }
 }
 
-/// The rules that hold for a resource: those of its API version, or of the newest we know (C49).
+/// The API version whose rules apply to a resource: its own, or the newest known one (C49).
 pub(super) fn arm_version(resource: &Resource<'_>) -> ArmVersion {
     let newest = ArmVersion::ALL.last().copied().unwrap_or_default();
     ArmVersion::from_aso(&resource.version).unwrap_or(newest)
@@ -56,20 +55,20 @@ fn property(
     one_of(id, &field, allowed).into_iter().collect()
 }
 
-/// C12: the network is of a type that there is.
+/// C12: the network type is a known one.
 pub(in crate::rules) fn network_type(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let allowed = ["OVNKubernetes", "Other"];
     property("C12", cluster, "network.networkType", &allowed)
 }
 
-/// C17: the API is public or private, and private only where Azure has a way in.
+/// C17: the API is public or private, and private only if the API version has an integration subnet.
 pub(in crate::rules) fn visibility(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let field = cluster.field("spec.properties.api.visibility");
-    let without_way = !arm_version(cluster).has_integration_subnet();
-    if field.text() == Some("Private") && without_way {
-        let message = format!(
-            "a private API needs an integration subnet, which API version {} does not have",
-            cluster.version
+    let without_subnet = !arm_version(cluster).has_integration_subnet();
+    if field.text() == Some("Private") && without_subnet {
+        let message = message!(
+            "a private API needs an integration subnet, which API version {version} does not have",
+            version = cluster.version
         );
         let help = "use 2025-12-23-preview or later";
         return vec![field.finding("C17", message).help(help)];
@@ -82,12 +81,12 @@ pub(in crate::rules) fn ingress_type(_: &World<'_>, cluster: &Resource<'_>) -> V
     property("C19", cluster, "ingress.type", &["Public", "Private"])
 }
 
-/// C20: there are no restrictions but FIPS.
+/// C20: the only cryptographic restriction is FIPS.
 pub(in crate::rules) fn crypto_restrictions(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     property("C20", cluster, "cryptoRestrictions", &["None", "FIPS"])
 }
 
-/// C30: nodes reach the world through a load balancer.
+/// C30: outbound traffic goes through a load balancer.
 pub(in crate::rules) fn outbound_type(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     property("C30", cluster, "platform.outboundType", &["LoadBalancer"])
 }
@@ -117,7 +116,7 @@ pub(in crate::rules) fn autoscaling(_: &World<'_>, cluster: &Resource<'_>) -> Ve
         .filter_map(|(name, least, most)| out_of(&block.key(name), "C40", *least..=*most, ""));
     let threshold = block.key("podPriorityThreshold");
     let zero = (threshold.number() == Some(0)).then(|| {
-        let message = "podPriorityThreshold 0 counts as not given: leave it out, or use another";
+        let message = "podPriorityThreshold 0 has no effect: remove it, or use another value";
         threshold.finding("C40", message)
     });
     ranges.chain(zero).collect()
@@ -125,14 +124,14 @@ pub(in crate::rules) fn autoscaling(_: &World<'_>, cluster: &Resource<'_>) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use super::super::said;
+    use super::super::findings_of;
     use super::*;
 
     #[test]
-    fn numbers_may_be_as_low_and_as_high_as_azure_takes_them() {
+    fn numbers_are_in_azures_ranges() {
         let drain = |minutes: i64| {
             let spec = format!("{{properties: {{nodeDrainTimeoutMinutes: {minutes}}}}}");
-            said(drain_limit, &spec).len()
+            findings_of(drain_limit, &spec).len()
         };
         assert_eq!([-1, 0, 10_080, 10_081].map(drain), [1, 0, 0, 1]);
         for (fields, faults) in [
@@ -147,15 +146,15 @@ mod tests {
             ("podPriorityThreshold: -10", 0),
         ] {
             let spec = format!("{{properties: {{autoscaling: {{{fields}}}}}}}");
-            assert_eq!(said(autoscaling, &spec).len(), faults, "{fields}");
+            assert_eq!(findings_of(autoscaling, &spec).len(), faults, "{fields}");
         }
     }
 
     #[test]
-    fn a_wrong_value_is_told_with_the_right_ones() {
+    fn a_wrong_value_is_reported_with_the_right_ones() {
         let spec = "{properties: {ingress: {type: Disabled}}}";
         let expected = "type must be Public or Private, not \"Disabled\"";
-        assert_eq!(said(ingress_type, spec), [expected]);
-        assert_eq!(said(ingress_type, "{}"), [] as [&str; 0]);
+        assert_eq!(findings_of(ingress_type, spec), [expected]);
+        assert_eq!(findings_of(ingress_type, "{}"), [] as [&str; 0]);
     }
 }

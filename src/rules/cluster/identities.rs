@@ -1,19 +1,19 @@
-//! C31 to C38: the identities that a cluster's operators act as.
+//! C31 to C38: the identities of a cluster's operators.
 
 use std::collections::{HashMap, HashSet};
 
 use super::fields::{missing, one_of};
 use super::operators::{self, Operator, Plane};
 use super::reference::{IDENTITY, fault, name_in, out_of_place};
-use crate::model::Finding;
+use crate::model::{Finding, Message, message};
 use crate::rules::arm::{ArmId, Field, Resource, World};
 
-/// The list of the identities that are assigned to a cluster.
+/// The identities that are assigned to a cluster.
 fn assigned<'a>(cluster: &'a Resource<'a>) -> Field<'a> {
     cluster.field("spec.identity.userAssignedIdentities")
 }
 
-/// The operators of a cluster whose identities are known by their names in Azure.
+/// The operators of a cluster whose identities have a known ARM id.
 fn acting<'a>(world: &World<'_>, cluster: &'a Resource<'a>) -> Vec<(Operator<'a>, ArmId)> {
     let operators = operators::of(cluster).into_iter();
     let known = operators.filter_map(|operator| {
@@ -31,11 +31,11 @@ pub(in crate::rules) fn operators_have_identities(
     let operators = operators::of(cluster).into_iter();
     let faults = operators.filter_map(|operator| {
         if operator.name.trim().is_empty() {
-            let message = "an operator has no name";
+            let message = "an operator's name is empty";
             return Some(operator.field.finding("C31", message));
         }
         if !operator.field.is_given() {
-            let message = format!("{operator} has no identity");
+            let message = message!("{operator} has no identity", name = operator.name);
             return Some(operator.field.finding("C31", message));
         }
         fault("C31", &operator.field, &IDENTITY)
@@ -68,8 +68,13 @@ pub(in crate::rules) fn identities_are_distinct(
             continue;
         };
         let name = identity.name();
-        let message = format!("{operator} has the identity {name}, which is that of {first}");
-        let help = "give each operator an identity of its own";
+        let message = message!(
+            "{operator} has the same identity as {first}: {name}",
+            name,
+            operator = operator.name,
+            first = first.name
+        );
+        let help = "give each operator its own identity";
         findings.push(name_in(&operator.field).finding("C33", message).help(help));
     }
     findings
@@ -85,15 +90,16 @@ pub(in crate::rules) fn used_are_assigned(
     let unlisted = acting(world, cluster)
         .into_iter()
         .filter(|(operator, identity)| of_azure(operator) && !listed.contains(identity));
-    let say = |(operator, identity): (Operator<'_>, ArmId)| {
-        let message = format!(
-            "identity.userAssignedIdentities does not list {}, the identity of {operator}",
-            identity.name()
+    let finding = |(operator, identity): (Operator<'_>, ArmId)| {
+        let message = message!(
+            "identity.userAssignedIdentities does not list {identity}, the identity of {operator}",
+            identity = identity.name(),
+            name = operator.name
         );
         list.finding("C34", message)
             .help(format!("add `- reference: {{armId: {identity}}}`"))
     };
-    unlisted.map(say).collect()
+    unlisted.map(finding).collect()
 }
 
 fn listed(world: &World<'_>, cluster: &Resource<'_>) -> HashSet<ArmId> {
@@ -103,52 +109,58 @@ fn listed(world: &World<'_>, cluster: &Resource<'_>) -> HashSet<ArmId> {
         .collect()
 }
 
-/// C35: an identity that is assigned to the cluster is used by Azure, and once.
+/// C35: an identity that is assigned to the cluster is used by exactly one of Azure's operators.
 pub(in crate::rules) fn assigned_are_used(
     world: &World<'_>,
     cluster: &Resource<'_>,
 ) -> Vec<Finding> {
     assigned_to_others(world, cluster, "C35", |name, users| match users {
-        [] => Some(format!(
-            "the identity {name} is assigned to the cluster, and nobody uses it"
+        [] => Some(message!(
+            "the identity {name} is assigned to the cluster, but no operator uses it",
+            name
         )),
-        [first, second, ..] if of_azure(first) && of_azure(second) => Some(format!(
-            "the identity {name} is assigned to the cluster once and used more often: by {first} and {second}"
+        [first, second, ..] if of_azure(first) && of_azure(second) => Some(message!(
+            "the identity {name} is assigned to the cluster, but several operators use it: {first} and {second}",
+            name,
+            first = first.name,
+            second = second.name
         )),
         _ => None,
     })
 }
 
-/// C36: the identities of the nodes' operators are not assigned to the cluster.
+/// C36: the identities of data plane operators are not assigned to the cluster.
 pub(in crate::rules) fn nodes_are_not_assigned(
     world: &World<'_>,
     cluster: &Resource<'_>,
 ) -> Vec<Finding> {
     assigned_to_others(world, cluster, "C36", |name, users| {
         let user = users.iter().find(|operator| !of_azure(operator))?;
-        Some(format!(
-            "the identity {name} may not be assigned to the cluster: {user} uses it"
+        Some(message!(
+            "the identity {name} may not be assigned to the cluster: {user} uses it",
+            name,
+            operator = user.name
         ))
     })
 }
 
-/// Whether Azure itself acts as its identity.
+/// Whether Azure itself uses its identity.
 fn of_azure(operator: &Operator<'_>) -> bool {
     operator.plane != Plane::Data
 }
 
-/// The identities that are assigned to the cluster and with whose users something is wrong.
+/// The assigned identities whose users have a problem that `fault` finds.
 fn assigned_to_others(
     world: &World<'_>,
     cluster: &Resource<'_>,
     id: &'static str,
-    fault: impl Fn(&str, &[&Operator<'_>]) -> Option<String>,
+    fault: impl Fn(&str, &[&Operator<'_>]) -> Option<Message>,
 ) -> Vec<Finding> {
     let acting = acting(world, cluster);
     let list = assigned(cluster);
     let faults = list.items().filter_map(|item| {
         let reference = item.key("reference");
-        // C37 tells of what is none.
+        // C37 reports references to anything else.
         let identity = world.referred(cluster, &reference);
         let identity = identity.filter(|identity| identity.kind() == IDENTITY.arm)?;
         let users = acting.iter().filter(|(_, used)| *used == identity);
@@ -156,14 +168,14 @@ fn assigned_to_others(
         let message = fault(identity.name(), &users)?;
         let help = match users.len() {
             0 | 1 => "remove it from identity.userAssignedIdentities",
-            _ => "give each operator an identity of its own",
+            _ => "give each operator its own identity",
         };
         Some(name_in(&reference).finding(id, message).help(help))
     });
     faults.collect()
 }
 
-/// C37: what is assigned to the cluster are identities, of a kind that Azure has.
+/// C37: the identity type is a known one, and only identities are assigned to the cluster.
 pub(in crate::rules) fn identity_type(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     const TYPES: [&str; 4] = [
         "None",
@@ -183,37 +195,40 @@ pub(in crate::rules) fn identity_type(_: &World<'_>, cluster: &Resource<'_>) -> 
     of_type.into_iter().chain(wrong).collect()
 }
 
-/// C38: every operator that Azure asks for is named.
+/// C38: every required operator has an identity.
 pub(in crate::rules) fn operators_are_complete(
     _: &World<'_>,
     cluster: &Resource<'_>,
 ) -> Vec<Finding> {
     let named = operators::of(cluster);
-    let asked = operators::asked();
-    let control = asked
+    let required = operators::required();
+    let control = required
         .control
         .iter()
         .map(|name| (Plane::Control, name.as_str()));
-    let data = asked.data.iter().map(|name| (Plane::Data, name.as_str()));
+    let data = required
+        .data
+        .iter()
+        .map(|name| (Plane::Data, name.as_str()));
     let all = control.chain(data).chain([(Plane::Service, "service")]);
     let missing =
         all.filter(|(plane, name)| !named.iter().any(|operator| operator.is(*plane, name)));
-    let say = |(plane, name)| {
+    let finding = |(plane, name)| {
         let field = operators::field(cluster, plane);
         let operator = Operator { plane, name, field };
-        let message = format!("{operator} has no identity, and Azure makes no cluster without");
+        let message = message!("{operator} has no identity, which Azure requires", name);
         let help = match plane {
             Plane::Service => "add `serviceManagedIdentityReference: {armId: ...}`".to_owned(),
             _ => format!("add `{name}: {{armId: ...}}` to {}", operator.field.name()),
         };
         operator.field.finding("C38", message).help(help)
     };
-    missing.map(say).collect()
+    missing.map(finding).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::said;
+    use super::super::findings_of;
     use super::*;
     use crate::rules::ResourceRule;
 
@@ -238,7 +253,7 @@ mod tests {
         )
     }
 
-    /// How often each rule is broken by a cluster of subscription `s` with these control plane
+    /// How many findings each rule has for a cluster of subscription `s` with these control plane
     /// operators, data plane operators and listed identities.
     fn faults(control: &[(&str, &str)], data: &[(&str, &str)], listed: &[&str]) -> [usize; 6] {
         let map = |operators: &[(&str, &str)]| {
@@ -257,11 +272,11 @@ mod tests {
             map(control),
             map(data)
         );
-        RULES.map(|rule| said(rule, &spec).len())
+        RULES.map(|rule| findings_of(rule, &spec).len())
     }
 
     #[test]
-    fn azure_is_given_what_it_uses_and_nothing_else() {
+    fn the_identities_that_azure_uses_are_assigned_and_no_others() {
         let control = [("ingress", "a"), ("kms", "b")];
         let data = [("disk-csi-driver", "d")];
         assert_eq!(faults(&control, &data, &["a", "b"]), [0; 6]);

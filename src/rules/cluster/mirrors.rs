@@ -1,19 +1,19 @@
 //! C46: mirrors of images.
 
-use crate::model::Finding;
+use crate::model::{Finding, message};
 use crate::rules::arm::{Field, Resource, World};
 
-/// The most bytes of a registry's name, and the most mirrors of one source.
+/// The maximum length of a registry's name in bytes, and the maximum number of mirrors of one source.
 const MOST: usize = 255;
 
-/// C46: sources and mirrors are registries, as images name them.
+/// C46: sources and mirrors are registries, written as in image names.
 pub(in crate::rules) fn image_mirrors(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let list = cluster.field("spec.properties.imageDigestMirrors");
     let count = list.items().count();
     let many = (count > 240).then(|| {
         list.finding(
             "C46",
-            format!("imageDigestMirrors has {count} items, and 240 are the most"),
+            message!("imageDigestMirrors has {count} items, more than 240", count),
         )
     });
     let items = list.items().flat_map(|item| {
@@ -34,9 +34,9 @@ pub(in crate::rules) fn image_mirrors(_: &World<'_>, cluster: &Resource<'_>) -> 
 fn amount(mirrors: &Field<'_>) -> Option<Finding> {
     let count = mirrors.items().count();
     let message = match count {
-        0 => "mirrors is empty, so the source has none".to_owned(),
+        0 => "mirrors is empty: the source has no mirror".into(),
         1..=MOST => return None,
-        _ => format!("mirrors has {count} items, and {MOST} are the most"),
+        _ => message!("mirrors has {count} items, more than {MOST}", count),
     };
     Some(mirrors.finding("C46", message))
 }
@@ -44,32 +44,32 @@ fn amount(mirrors: &Field<'_>) -> Option<Finding> {
 fn registry(field: &Field<'_>, may_be_wild: bool) -> Option<Finding> {
     let text = field.text().unwrap_or_default();
     let why = fault(text, may_be_wild)?;
-    let message = format!("{} {text:?} {why}", field.name());
-    let help = "write it as images name it: registry.example.com/team/image";
+    let message = message!("{field} {text:?} {why}", field = field.name(), text);
+    let help = "write it as in image names: registry.example.com/team/image";
     Some(field.finding("C46", message).help(help))
 }
 
-/// What is wrong with `host[:port][/path]`, or with `*.host` where that may be.
+/// What is wrong with `host[:port][/path]`, or with `*.host` if wildcards are allowed.
 fn fault(text: &str, may_be_wild: bool) -> Option<&'static str> {
     if text.is_empty() {
-        return Some("names no registry");
+        return Some("is empty");
     }
     if text.len() > MOST {
         return Some("has more than 255 characters");
     }
     if text.contains(char::is_whitespace) {
-        return Some("has blanks in it");
+        return Some("contains spaces");
     }
     if text.to_lowercase() != text {
         return Some("must be in lower case");
     }
     if text.starts_with("http://") || text.starts_with("https://") {
-        return Some("may not begin with a protocol");
+        return Some("may not start with a protocol");
     }
     if let Some(host) = text.strip_prefix("*.") {
         return match (may_be_wild, is_host(host)) {
-            (false, _) => Some("may not have a `*`: only a source may"),
-            (true, false) => Some("may have nothing but a host after its `*.`"),
+            (false, _) => Some("may not contain `*`: only a source may"),
+            (true, false) => Some("must have only a host after `*.`"),
             (true, true) => None,
         };
     }
@@ -84,9 +84,9 @@ fn fault(text: &str, may_be_wild: bool) -> Option<&'static str> {
     let wrong_port = port.is_some_and(|port| port.parse::<u16>().is_err());
     let wrong_path = path.is_some_and(|path| !path.split('/').all(is_part));
     match (is_host(host), wrong_port, wrong_path) {
-        (false, ..) => Some("does not begin with a host"),
-        (_, true, _) => Some("has no port after its `:`"),
-        (.., true) => Some("has a part after its host that no image can have"),
+        (false, ..) => Some("does not start with a host"),
+        (_, true, _) => Some("has no valid port after `:`"),
+        (.., true) => Some("has an invalid part after its host"),
         _ => None,
     }
 }
@@ -110,11 +110,11 @@ fn is_part(part: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::said;
+    use super::super::findings_of;
     use super::*;
 
     #[test]
-    fn registries_are_written_as_images_name_them() {
+    fn registries_are_written_as_in_image_names() {
         for good in [
             "quay.io",
             "quay.io/a/b-c",
@@ -156,7 +156,7 @@ mod tests {
                 "{{properties: {{imageDigestMirrors: [{}]}}}}",
                 items.join(", ")
             );
-            said(image_mirrors, &spec).len()
+            findings_of(image_mirrors, &spec).len()
         };
         assert_eq!(
             [0, 1, 255, 256].map(|count| faults(&[item(count)])),

@@ -1,4 +1,4 @@
-//! C: what Azure's API asks of an ARO HCP cluster (facts/aro-rules.md §3.1).
+//! C: Azure's rules for ARO HCP clusters (facts/aro-rules.md §3.1).
 
 pub(super) mod encryption;
 pub(super) mod fields;
@@ -14,9 +14,9 @@ pub(super) mod sharing;
 pub(super) mod tags;
 pub(super) mod version;
 
-/// What `rule` says of a cluster with this `spec`, in flow style, without the id.
+/// The messages of `rule` for a cluster with this `spec`, in flow style.
 #[cfg(test)]
-fn said(rule: super::ResourceRule, spec: &str) -> Vec<String> {
+fn findings_of(rule: super::ResourceRule, spec: &str) -> Vec<String> {
     let yaml = format!(
         "apiVersion: redhatopenshift.azure.com/v1api20260630preview\nkind: HcpOpenShiftCluster\nmetadata: {{name: one}}\nspec: {spec}\n"
     );

@@ -1,14 +1,14 @@
-//! C01, C02, C11, C21 and C22: where a cluster is, and what it and its parts are called.
+//! C01, C02, C11, C21 and C22: the location of a cluster, and the names of it and its parts.
 
 use std::sync::OnceLock;
 
 use regex::Regex;
 
 use super::fields::missing;
-use crate::model::Finding;
+use crate::model::{Finding, message};
 use crate::rules::arm::{Resource, World};
 
-/// C01: a cluster is somewhere.
+/// C01: a cluster has a location.
 pub(in crate::rules) fn location(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let fault = missing("C01", &cluster.field("spec.location"));
     fault
@@ -17,7 +17,7 @@ pub(in crate::rules) fn location(_: &World<'_>, cluster: &Resource<'_>) -> Vec<F
         .collect()
 }
 
-/// C02: the name in Azure is one that Azure and ASO take.
+/// C02: the Azure name is valid in Azure and ASO.
 pub(in crate::rules) fn name(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let azure = cluster.field("spec.azureName");
     let (field, name) = match azure.text() {
@@ -31,18 +31,18 @@ pub(in crate::rules) fn name(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Findi
         .last()
         .is_some_and(|b| b.is_ascii_alphanumeric());
     let expanded = cluster.carrier.definition.is_some() && name == cluster.id.name;
-    // X01 says already which name of a definition is too long.
+    // X01 reports names of definitions that are too long.
     let length = (3..=54).contains(&name.len()) || expanded && name.len() > 54;
     if first && last && length && name.bytes().all(inner) {
         return Vec::new();
     }
-    let message = format!("{name:?} cannot be the name of a cluster in Azure");
+    let message = message!("{name:?} is not a valid name for a cluster in Azure", name);
     let help =
-        "use 3 to 54 letters, digits and `-`, with a letter first and a letter or digit last";
+        "use 3 to 54 letters, digits and `-`; start with a letter and end with a letter or digit";
     vec![field.finding("C02", message).help(help)]
 }
 
-/// C11: the prefix of the domain is a short label.
+/// C11: the domain prefix is a short DNS label.
 pub(in crate::rules) fn domain_prefix(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let field = cluster.field("spec.properties.dns.baseDomainPrefix");
     let Some(text) = field.text().filter(|text| !text.is_empty()) else {
@@ -54,38 +54,42 @@ pub(in crate::rules) fn domain_prefix(_: &World<'_>, cluster: &Resource<'_>) -> 
     if first && whole && text.len() <= 15 {
         return Vec::new();
     }
-    let message = format!("baseDomainPrefix {text:?} cannot begin the name of a domain");
-    let help = "use at most 15 lower-case letters, digits and `-`, with a letter first and no `-` at the end";
+    let message = message!("baseDomainPrefix {text:?} is not a valid DNS label", text);
+    let help = "use at most 15 lower-case letters, digits and `-`; start with a letter and do not end with `-`";
     vec![field.finding("C11", message).help(help)]
 }
 
-/// C21: the resource group that Azure manages is named.
+/// C21: the managed resource group has a valid name.
 pub(in crate::rules) fn managed_group(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     static PATTERN: OnceLock<Option<Regex>> = OnceLock::new();
     let pattern =
         PATTERN.get_or_init(|| Regex::new(r"^[\p{L}\p{N}_\-.()]{0,89}[\p{L}\p{N}_\-()]$").ok());
     let field = cluster.field("spec.properties.platform.managedResourceGroup");
-    // X01 says already which name of a definition is too long.
+    // X01 reports names of definitions that are too long.
     let expanded = cluster.carrier.definition.is_some();
-    let told = |name: &str| expanded && name.len() > 90 && name.starts_with("capz_node_");
-    let help = "name a resource group that does not exist yet: Azure makes it, and makes up a new name at every write when there is none";
+    let is_reported = |name: &str| expanded && name.len() > 90 && name.starts_with("capz_node_");
+    let help = "name a resource group that does not exist yet: Azure creates it, and without a name generates a new one at every write";
     if let Some(finding) = missing("C21", &field) {
         return vec![finding.help(help)];
     }
     let name = field.text().unwrap_or_default();
-    if told(name)
+    if is_reported(name)
         || pattern
             .as_ref()
             .is_none_or(|pattern| pattern.is_match(name))
     {
         return Vec::new();
     }
-    let message = format!("managedResourceGroup {name:?} cannot be the name of a resource group");
-    let help = "use at most 90 letters, digits, `_`, `-`, `.`, `(` and `)`, and no `.` at the end";
+    let message = message!(
+        "managedResourceGroup {name:?} is not a valid name for a resource group",
+        name
+    );
+    let help =
+        "use at most 90 letters, digits, `_`, `-`, `.`, `(` and `)`, and do not end with `.`";
     vec![field.finding("C21", message).help(help)]
 }
 
-/// C22: the managed resource group is not that of the cluster.
+/// C22: the managed resource group is not the cluster's own.
 pub(in crate::rules) fn managed_group_is_apart(
     world: &World<'_>,
     cluster: &Resource<'_>,
@@ -96,19 +100,19 @@ pub(in crate::rules) fn managed_group_is_apart(
     if name.is_none() || own != name {
         return Vec::new();
     }
-    let message = "managedResourceGroup is the resource group that the cluster itself is in";
-    let help = "name another one, which Azure makes and keeps for itself";
+    let message = "managedResourceGroup is the cluster's own resource group";
+    let help = "name another one, which Azure creates and manages";
     vec![field.finding("C22", message).help(help)]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::said;
+    use super::super::findings_of;
     use super::*;
 
     #[test]
-    fn names_are_those_that_azure_and_aso_both_take() {
-        let faults = |text: &str| said(name, &format!("{{azureName: {text:?}}}")).len();
+    fn names_are_valid_in_azure_and_aso() {
+        let faults = |text: &str| findings_of(name, &format!("{{azureName: {text:?}}}")).len();
         for text in ["abc", "my-cluster-1", "MyCluster", &"a".repeat(54)] {
             assert_eq!(faults(text), 0, "{text}");
         }
@@ -119,10 +123,10 @@ mod tests {
     }
 
     #[test]
-    fn domains_begin_with_a_label() {
+    fn domains_start_with_a_label() {
         let faults = |text: &str| {
             let spec = format!("{{properties: {{dns: {{baseDomainPrefix: {text:?}}}}}}}");
-            said(domain_prefix, &spec).len()
+            findings_of(domain_prefix, &spec).len()
         };
         let bad = ["Invalid-Name", "0badlabel", "this-domain-is-too-long", "a-"];
         assert_eq!(bad.map(faults), [1; 4]);
@@ -130,10 +134,10 @@ mod tests {
     }
 
     #[test]
-    fn managed_groups_have_names_of_resource_groups() {
+    fn managed_groups_have_valid_names() {
         let faults = |text: &str| {
             let spec = format!("{{properties: {{platform: {{managedResourceGroup: {text:?}}}}}}}");
-            said(managed_group, &spec).len()
+            findings_of(managed_group, &spec).len()
         };
         for text in ["valid.name(test)", &"x".repeat(90), "grüße"] {
             assert_eq!(faults(text), 0, "{text}");
@@ -141,6 +145,6 @@ mod tests {
         for text in ["invalid-name.", "invalid$name", &"x".repeat(91), ""] {
             assert_eq!(faults(text), 1, "{text}");
         }
-        assert_eq!(said(managed_group, "{}").len(), 1);
+        assert_eq!(findings_of(managed_group, "{}").len(), 1);
     }
 }

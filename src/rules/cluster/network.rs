@@ -1,21 +1,21 @@
-//! C13 to C16 and C18: the networks of a cluster, and those that may reach it.
+//! C13 to C16 and C18: the networks of a cluster, and the networks that may reach it.
 
 use std::collections::HashMap;
 
 use ipnet::Ipv4Net;
 
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::{Finding, ObjectId};
+use crate::model::{Finding, Message, ObjectId, message};
 use crate::rules::arm::{Field, Resource, World};
 
-/// The field of each network, and what messages call it.
+/// The field of each network, and its name in messages.
 const NETWORKS: [(&str, &str); 3] = [
     ("machineCidr", "machine"),
     ("serviceCidr", "service"),
     ("podCidr", "pod"),
 ];
 
-/// Which parts of the pods' network a node may have.
+/// The valid sizes of a node's part of the pod network.
 const HOST_PREFIXES: std::ops::RangeInclusive<i64> = 23..=26;
 
 /// C13: each network is an IPv4 network in its canonical form.
@@ -29,11 +29,11 @@ pub(in crate::rules) fn networks_are_canonical(
         let text = field.text()?;
         let why = match text.parse::<Ipv4Net>() {
             Ok(net) if net.network() == net.addr() => return None,
-            Ok(net) => format!("has bits after its prefix; the network is {}", net.trunc()),
+            Ok(net) => format!("has host bits set; the network is {}", net.trunc()),
             Err(_) if text.parse::<ipnet::Ipv6Net>().is_ok() => "is not IPv4".to_owned(),
-            Err(_) => "is no network such as 10.128.0.0/14".to_owned(),
+            Err(_) => "is not a network such as 10.128.0.0/14".to_owned(),
         };
-        Some(field.finding("C13", format!("{name} {text:?} {why}")))
+        Some(field.finding("C13", message!("{name} {text:?} {why}", name, text)))
     };
     NETWORKS.into_iter().filter_map(fault).collect()
 }
@@ -47,16 +47,14 @@ pub(in crate::rules) fn host_prefix_in_range(
     let out = field
         .number()
         .filter(|prefix| !HOST_PREFIXES.contains(prefix));
-    let say = |prefix| {
-        field.finding(
-            "C14",
-            format!("hostPrefix {prefix} is not between 23 and 26"),
-        )
+    let finding = |prefix| {
+        let message = message!("hostPrefix {prefix} is not between 23 and 26", prefix);
+        field.finding("C14", message)
     };
-    out.map(say).into_iter().collect()
+    out.map(finding).into_iter().collect()
 }
 
-/// The networks inside of a cluster that can be read, each with its field and what it is called.
+/// The valid networks inside of a cluster, each with its field and its name in messages.
 pub(in crate::rules) fn networks_of<'a>(
     cluster: &'a Resource<'a>,
 ) -> Vec<(Field<'a>, &'static str, Ipv4Net)> {
@@ -74,15 +72,20 @@ pub(in crate::rules) fn overlap(one: &Ipv4Net, other: &Ipv4Net) -> bool {
     one.contains(other) || other.contains(one)
 }
 
-/// C15: the three networks are pairwise apart.
+/// C15: the three networks do not overlap.
 pub(in crate::rules) fn networks_are_apart(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let nets = networks_of(cluster);
     let mut findings = Vec::new();
     for (at, (field, called, net)) in nets.iter().enumerate() {
         for (_, other, before) in &nets[..at] {
             if overlap(net, before) {
-                let message =
-                    format!("the {called} network {net} overlaps the {other} network {before}");
+                let message = message!(
+                    "the {called} network {net} overlaps the {other} network {before}",
+                    called,
+                    net,
+                    other,
+                    before
+                );
                 findings.push(field.finding("C15", message));
             }
         }
@@ -90,8 +93,8 @@ pub(in crate::rules) fn networks_are_apart(_: &World<'_>, cluster: &Resource<'_>
     findings
 }
 
-/// C16: the pods' network has room for all nodes that the pools may have, and no subnet of the
-/// cluster lies in the pods' or the services' network.
+/// C16: the pod network has room for all nodes that the pools may have, and no subnet of the cluster overlaps
+/// the pod or service network.
 pub(in crate::rules) fn networks_are_roomy(world: &World<'_>) -> Vec<Finding> {
     let mut nodes: HashMap<&ObjectId, i64> = HashMap::new();
     for pool in world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool") {
@@ -118,15 +121,19 @@ fn room_for(cluster: &Resource<'_>, nodes: i64) -> Option<Finding> {
     let field = network.key("podCidr");
     let pods = field.text()?.parse::<Ipv4Net>().ok()?;
     let prefix = network.key("hostPrefix").number().unwrap_or(23);
-    // Then C14 tells of it.
+    // C14 reports any other prefix.
     HOST_PREFIXES.contains(&prefix).then_some(())?;
     let bits = prefix - i64::from(pods.prefix_len());
     let room = match u32::try_from(bits) {
         Ok(bits) => 1_i64.checked_shl(bits)?,
         Err(_) => 0,
     };
-    let message = format!(
-        "podCidr {pods} has room for {room} nodes of hostPrefix {prefix}, and the node pools may have {nodes}"
+    let message = message!(
+        "podCidr {pods} has room for {room} nodes with hostPrefix {prefix}, but the node pools may have {nodes}",
+        pods,
+        room,
+        prefix,
+        nodes
     );
     let help = "use a larger network or a longer hostPrefix: neither can be changed later";
     (room < nodes).then(|| field.finding("C16", message).help(help))
@@ -137,7 +144,7 @@ fn subnets_inside(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let network = cluster.field("spec.properties.network");
     let subnets = ["subnetReference", "vnetIntegrationSubnetReference"];
     let subnets = subnets.into_iter().filter_map(|name| {
-        let subnet = world.meant(cluster, &platform.key(name))?;
+        let subnet = world.resolve(cluster, &platform.key(name))?;
         let range = subnet.field("spec.addressPrefix").text()?;
         Some((&subnet.id, range.parse::<Ipv4Net>().ok()?))
     });
@@ -149,7 +156,13 @@ fn subnets_inside(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
                 continue;
             };
             if overlap(&net, &range) {
-                let message = format!("the {called} network {net} overlaps {subnet}, {range}");
+                let message = message!(
+                    "the {called} network {net} overlaps {subnet}, {range}",
+                    called,
+                    net,
+                    subnet,
+                    range
+                );
                 findings.push(field.finding("C16", message));
             }
         }
@@ -157,7 +170,7 @@ fn subnets_inside(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     findings
 }
 
-/// C18: those that may reach the API are IPv4 addresses and networks, and there are some.
+/// C18: the authorized networks of the API are IPv4 addresses and networks, and there is at least one.
 pub(in crate::rules) fn authorized_networks(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     const MOST: usize = 500;
     let list = cluster.field("spec.properties.api.authorizedCidrs");
@@ -165,15 +178,22 @@ pub(in crate::rules) fn authorized_networks(_: &World<'_>, cluster: &Resource<'_
         return Vec::new();
     };
     let amount = match count {
-        0 => Some("authorizedCidrs is empty: nobody could reach the API; leave it out to let in everybody".to_owned()),
+        0 => Some(
+            "authorizedCidrs is empty, so nobody could reach the API; remove it to allow everybody"
+                .into(),
+        ),
         1..=MOST => None,
-        _ => Some(format!("authorizedCidrs has {count} items, and {MOST} are the most")),
+        _ => Some(message!(
+            "authorizedCidrs has {count} items, more than {MOST}",
+            count
+        )),
     };
-    let amount = amount.map(|message| list.finding("C18", message));
+    let amount = amount.map(|message: Message| list.finding("C18", message));
     let wrong = list.items().filter_map(|item| {
         let text = item.text().unwrap_or_default();
         let why = unfit(text)?;
-        Some(item.finding("C18", format!("{} {text:?} {why}", item.name())))
+        let message = message!("{item} {text:?} {why}", item = item.name(), text);
+        Some(item.finding("C18", message))
     });
     amount.into_iter().chain(wrong).collect()
 }
@@ -184,11 +204,8 @@ fn unfit(text: &str) -> Option<String> {
     }
     match text.parse::<Ipv4Net>() {
         Ok(net) if net.network() == net.addr() => None,
-        Ok(net) => Some(format!(
-            "has bits after its prefix; the network is {}",
-            net.trunc()
-        )),
-        Err(_) if text.trim() != text => Some("has blanks around it".to_owned()),
+        Ok(net) => Some(format!("has host bits set; the network is {}", net.trunc())),
+        Err(_) if text.trim() != text => Some("has spaces around it".to_owned()),
         Err(_) => {
             Some("is neither an IPv4 address nor a network such as 203.0.113.0/24".to_owned())
         }
@@ -197,16 +214,16 @@ fn unfit(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::said;
+    use super::super::findings_of;
     use super::*;
 
     fn faults(list: &str) -> usize {
         let spec = format!("{{properties: {{api: {{authorizedCidrs: {list}}}}}}}");
-        said(authorized_networks, &spec).len()
+        findings_of(authorized_networks, &spec).len()
     }
 
     #[test]
-    fn who_may_reach_the_api_is_written_as_addresses_and_networks() {
+    fn authorized_networks_are_ipv4_addresses_and_networks() {
         for good in ["192.168.1.1", "10.0.0.0/8"] {
             assert_eq!(faults(&format!("[{good:?}]")), 0, "{good}");
         }
@@ -223,6 +240,6 @@ mod tests {
         }
         let many = |count: usize| faults(&format!("[{}]", vec!["10.0.0.1"; count].join(", ")));
         assert_eq!([0, 1, 500, 501].map(many), [1, 0, 0, 1]);
-        assert_eq!(said(authorized_networks, "{}"), [] as [&str; 0]);
+        assert_eq!(findings_of(authorized_networks, "{}"), [] as [&str; 0]);
     }
 }

@@ -1,5 +1,5 @@
-//! The operators of a cluster that act at Azure: those that Azure asks for, and those that a cluster
-//! names, each with the reference to its identity.
+//! The operators of a cluster that call Azure: those that Azure requires, and those that a cluster names, each
+//! with the reference to its identity.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use crate::rules::arm::{Field, Resource};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Plane {
-    /// It runs beside the control plane, in Azure's hands.
+    /// It runs with the control plane and is managed by Azure.
     Control,
     /// It runs on the nodes.
     Data,
@@ -20,19 +20,19 @@ pub(super) enum Plane {
     Service,
 }
 
-/// What an operator's identity may do where.
+/// A role that an operator's identity needs, and where.
 #[derive(Deserialize)]
 pub(super) struct Grant {
     pub(super) plane: Plane,
     pub(super) operator: String,
-    /// The role, as Azure shows it.
+    /// The display name of the role.
     pub(super) name: String,
     /// Its definition.
     pub(super) guid: String,
     pub(super) scopes: Vec<Scope>,
 }
 
-/// What a role is given on.
+/// What a role is assigned on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Scope {
@@ -44,20 +44,20 @@ pub(super) enum Scope {
     DataIdentities,
 }
 
-/// What Azure asks for.
+/// What Azure requires.
 #[derive(Deserialize)]
-pub(super) struct Asked {
+pub(super) struct Required {
     pub(super) control: Vec<String>,
     pub(super) data: Vec<String>,
     pub(super) roles: Vec<Grant>,
 }
 
-/// The table of what Azure asks for.
-pub(super) fn asked() -> &'static Asked {
-    static ASKED: OnceLock<Asked> = OnceLock::new();
-    ASKED.get_or_init(|| {
+/// The table of what Azure requires.
+pub(super) fn required() -> &'static Required {
+    static REQUIRED: OnceLock<Required> = OnceLock::new();
+    REQUIRED.get_or_init(|| {
         let read = serde_json::from_str(include_str!("../data/operators.json"));
-        read.expect("the table of operators is sound")
+        read.expect("the table of operators is valid")
     })
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Operator<'a> {
 }
 
 impl Operator<'_> {
-    /// Whether it is this one; case does not matter.
+    /// Whether it is this operator; case does not matter.
     pub(super) fn is(&self, plane: Plane, name: &str) -> bool {
         self.plane == plane && (plane == Plane::Service || self.name.eq_ignore_ascii_case(name))
     }
@@ -79,16 +79,16 @@ impl Operator<'_> {
 impl fmt::Display for Operator<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.plane {
-            Plane::Control => write!(f, "the control plane's operator {:?}", self.name),
-            Plane::Data => write!(f, "the nodes' operator {:?}", self.name),
-            Plane::Service => f.write_str("Azure's service"),
+            Plane::Control => write!(f, "control plane operator `{}`", self.name),
+            Plane::Data => write!(f, "data plane operator `{}`", self.name),
+            Plane::Service => f.write_str("the ARO service"),
         }
     }
 }
 
 const IDENTITIES: &str = "spec.properties.platform.operatorsAuthentication.userAssignedIdentities";
 
-/// Where a cluster names the identities of a plane's operators.
+/// The field with the identities of a plane's operators.
 pub(super) fn field<'a>(cluster: &'a Resource<'a>, plane: Plane) -> Field<'a> {
     cluster.field(IDENTITIES).key(match plane {
         Plane::Control => "controlPlaneOperatorsReferences",

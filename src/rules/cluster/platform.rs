@@ -1,8 +1,8 @@
-//! C23 to C26: the subnets and the security group that a cluster uses.
+//! C23 to C26: the subnets and the security group of a cluster.
 
 use super::fields::arm_version;
 use super::reference::{SECURITY_GROUP, SUBNET, Wanted, fault, name_in, out_of_place};
-use crate::model::Finding;
+use crate::model::{Finding, message};
 use crate::rules::arm::{Field, Resource, World};
 
 const INTEGRATION: &str = "vnetIntegrationSubnetReference";
@@ -31,10 +31,14 @@ pub(in crate::rules) fn names_network(_: &World<'_>, cluster: &Resource<'_>) -> 
         let field = platform.key(name);
         match (names_something(&field), name) {
             (true, _) => fault("C23", &field, wanted),
-            // C26 tells of that.
+            // C26 reports it.
             (false, INTEGRATION) => None,
             (false, _) => {
-                let message = format!("{name} is missing: it names {}", wanted.called);
+                let message = message!(
+                    "{name} is missing: it must name {wanted}",
+                    name,
+                    wanted = wanted.called
+                );
                 Some(field.finding("C23", message))
             }
         }
@@ -42,7 +46,7 @@ pub(in crate::rules) fn names_network(_: &World<'_>, cluster: &Resource<'_>) -> 
     faults.collect()
 }
 
-/// C24: what the cluster uses is in its subscription, and not in the managed resource group.
+/// C24: the network is in the cluster's subscription, and not in the managed resource group.
 pub(in crate::rules) fn network_is_at_hand(
     world: &World<'_>,
     cluster: &Resource<'_>,
@@ -54,7 +58,7 @@ pub(in crate::rules) fn network_is_at_hand(
     faults.collect()
 }
 
-/// C25: both subnets are of one virtual network.
+/// C25: both subnets are in the same virtual network.
 pub(in crate::rules) fn subnets_share_a_network(
     world: &World<'_>,
     cluster: &Resource<'_>,
@@ -71,12 +75,12 @@ pub(in crate::rules) fn subnets_share_a_network(
     if nodes == integration {
         return Vec::new();
     }
-    let message = format!(
-        "the integration subnet is in the virtual network {}, and that of the nodes is in {}",
-        integration.name(),
-        nodes.name()
+    let message = message!(
+        "the integration subnet is in the virtual network {integration}, but the nodes' subnet is in {nodes}",
+        integration = integration.name(),
+        nodes = nodes.name()
     );
-    let help = "use two subnets of one virtual network";
+    let help = "use two subnets of the same virtual network";
     vec![
         name_in(&platform.key(INTEGRATION))
             .finding("C25", message)
@@ -84,7 +88,7 @@ pub(in crate::rules) fn subnets_share_a_network(
     ]
 }
 
-/// C26: there is an integration subnet, where the API version has one.
+/// C26: the cluster has an integration subnet if the API version has one.
 pub(in crate::rules) fn integration_subnet(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let field = cluster.field("spec.properties.platform").key(INTEGRATION);
     if names_something(&field) || !arm_version(cluster).has_integration_subnet() {
@@ -95,7 +99,7 @@ pub(in crate::rules) fn integration_subnet(_: &World<'_>, cluster: &Resource<'_>
     vec![field.finding("C26", message).help(help)]
 }
 
-/// Fields that may be left out, but not be null (facts/aro-rules.md §3.1, C26).
+/// Fields that may be absent, but not null (facts/aro-rules.md §3.1, C26).
 const NOT_NULL: [&str; 6] = [
     "network.hostPrefix",
     "autoscaling.maxNodesTotal",
@@ -105,28 +109,28 @@ const NOT_NULL: [&str; 6] = [
     "etcd.dataEncryption.customerManaged.kms.visibility",
 ];
 
-/// C26: numbers are numbers or not there, from the API version on that looks.
+/// C26: optional fields are not null, since the API version that checks this.
 pub(in crate::rules) fn nothing_is_null(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     if !arm_version(cluster).has_integration_subnet() {
         return Vec::new();
     }
     let fields = NOT_NULL.map(|name| cluster.field(&format!("spec.properties.{name}")));
     let nulls = fields.iter().filter(|field| field.is_null());
-    let say = |field: &Field<'_>| {
-        let message = format!("{} is null, which Azure does not take", field.name());
+    let finding = |field: &Field<'_>| {
+        let message = message!("{field} is null, which Azure rejects", field = field.name());
         field
             .finding("C26", message)
-            .help("leave it out, or give it a value")
+            .help("remove it, or give it a value")
     };
-    nulls.map(say).collect()
+    nulls.map(finding).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::said;
+    use super::super::findings_of;
     use super::*;
 
-    /// What C23 to C26 say of a cluster of subscription `s` with these subnets and this group.
+    /// The number of findings of C23 to C26 for a cluster of subscription `s` with these subnets and this group.
     fn faults(subnet: &str, integration: &str, group: &str) -> [usize; 4] {
         let rules = [
             names_network,
@@ -144,7 +148,7 @@ mod tests {
             field(integration),
             field(group)
         );
-        rules.map(|rule| said(rule, &spec).len())
+        rules.map(|rule| findings_of(rule, &spec).len())
     }
 
     fn network(group: &str, kind: &str) -> String {
@@ -152,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_network_is_one_that_the_cluster_can_use() {
+    fn the_cluster_can_use_its_network() {
         let nodes = network("net", "virtualNetworks/v/subnets/nodes");
         let integration = network("NET", "virtualNetworks/V/subnets/integration");
         let group = network("net", "networkSecurityGroups/g");

@@ -1,53 +1,54 @@
-//! V07: every identity that the fleet makes for a cluster may do what Azure asks of it.
+//! V07: every identity that the fleet creates for a cluster has the roles that Azure requires.
 
 use std::collections::{HashMap, HashSet};
 
 use super::operators::{self, Grant, Operator, Plane, Scope};
 use super::reference::{IDENTITY, SECURITY_GROUP, SUBNET, Wanted, name_in};
 use crate::api::kinds::{AUTHORIZATION, KEYVAULT, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
-use crate::model::Finding;
+use crate::model::{Finding, message};
 use crate::rules::arm::{ArmId, Resource, World};
 
 /// A key of a ConfigMap: namespace, name, key.
-type Place<'a> = (&'a str, &'a str, &'a str);
+type ConfigMapKey<'a> = (&'a str, &'a str, &'a str);
 
-/// A role on a resource, as a RoleAssignment gives it.
+/// A role on a resource, assigned by a RoleAssignment.
 struct Given<'a> {
     role: &'a str,
     on: ArmId,
 }
 
-/// The role assignments of a fleet, by who gets them.
+/// The role assignments of a fleet, by principal.
 struct Assignments<'a> {
-    /// To those whose id is read from a ConfigMap.
-    to: HashMap<Place<'a>, Vec<Given<'a>>>,
-    /// To those whose id is written out: who that is cannot be told.
+    /// Those whose principal is read from a ConfigMap.
+    to: HashMap<ConfigMapKey<'a>, Vec<Given<'a>>>,
+    /// Those whose principal is given as an id: its identity is unknown.
     to_somebody: Vec<Given<'a>>,
-    /// Where the fleet's identities write their ids; of one that several objects are, in several places.
-    places: HashMap<ArmId, Vec<Place<'a>>>,
-    /// The fleet's vaults, by their names in Azure.
+    /// The ConfigMap keys that the fleet's identities write their ids to; several if several objects are one
+    /// identity.
+    keys: HashMap<ArmId, Vec<ConfigMapKey<'a>>>,
+    /// The fleet's vaults, by their Azure names.
     vaults: HashMap<String, ArmId>,
 }
 
 impl<'a> Assignments<'a> {
     fn of(world: &'a World<'_>) -> Self {
-        let mut to: HashMap<Place<'a>, Vec<Given<'a>>> = HashMap::new();
+        let mut to: HashMap<ConfigMapKey<'a>, Vec<Given<'a>>> = HashMap::new();
         let mut to_somebody = Vec::new();
         for assignment in world.of_kind(AUTHORIZATION, "RoleAssignment") {
             let Some(given) = given(world, assignment) else {
                 continue;
             };
-            match place(assignment, "spec.principalIdFromConfig") {
-                Some(place) => to.entry(place).or_default().push(given),
+            match config_map_key(assignment, "spec.principalIdFromConfig") {
+                Some(key) => to.entry(key).or_default().push(given),
                 None => to_somebody.push(given),
             }
         }
         let identities = world.of_kind(MANAGED_IDENTITY, "UserAssignedIdentity");
-        let mut places: HashMap<ArmId, Vec<Place<'a>>> = HashMap::new();
+        let mut keys: HashMap<ArmId, Vec<ConfigMapKey<'a>>> = HashMap::new();
         for identity in identities {
-            let place = place(identity, "spec.operatorSpec.configMaps.principalId");
-            if let (Some(id), Some(place)) = (world.name_of(identity), place) {
-                places.entry(id).or_default().push(place);
+            let key = config_map_key(identity, "spec.operatorSpec.configMaps.principalId");
+            if let (Some(id), Some(key)) = (world.name_of(identity), key) {
+                keys.entry(id).or_default().push(key);
             }
         }
         let vaults = world.of_kind(KEYVAULT, "Vault");
@@ -55,24 +56,21 @@ impl<'a> Assignments<'a> {
         Self {
             to,
             to_somebody,
-            places,
+            keys,
             vaults: vaults.map(|id| (id.name().to_owned(), id)).collect(),
         }
     }
 
-    /// Whether whoever is at `places` has the role on the resource, or on what that is in. A role that
-    /// is none of those that Azure asks for is taken for one that was made for this.
-    fn have(&self, places: &[Place<'_>], grant: &Grant, on: &Target) -> bool {
-        let its = places
-            .iter()
-            .filter_map(|place| self.to.get(place))
-            .flatten();
+    /// Whether the principal at `keys` has the role on the resource or a parent of it. A role that is not
+    /// one of the required ones is assumed to be a custom role with the same permissions.
+    fn have(&self, keys: &[ConfigMapKey<'_>], grant: &Grant, on: &Target) -> bool {
+        let its = keys.iter().filter_map(|key| self.to.get(key)).flatten();
         let mut all = its.chain(&self.to_somebody);
         all.any(|given| on.is_within(&given.on) && serves(given.role, grant))
     }
 }
 
-fn place<'a>(resource: &'a Resource<'_>, field: &str) -> Option<Place<'a>> {
+fn config_map_key<'a>(resource: &'a Resource<'_>, field: &str) -> Option<ConfigMapKey<'a>> {
     let field = resource.field(field);
     let (name, key) = (field.key("name").text()?, field.key("key").text()?);
     Some((&resource.id.namespace, name, key))
@@ -95,13 +93,13 @@ fn serves(role: &str, grant: &Grant) -> bool {
     let is = |grant: &Grant| {
         role.eq_ignore_ascii_case(&grant.guid) || role.eq_ignore_ascii_case(&grant.name)
     };
-    is(grant) || !operators::asked().roles.iter().any(is)
+    is(grant) || !operators::required().roles.iter().any(is)
 }
 
-/// What a role must be given on.
+/// What a role must be assigned on.
 enum Target {
     Known(ArmId),
-    /// A vault that is not in the fleet; names of vaults are unique in Azure.
+    /// A vault outside of the fleet; vault names are globally unique.
     Vault(String),
 }
 
@@ -144,29 +142,29 @@ fn of_cluster(
 ) -> Vec<Finding> {
     let operators = operators::of(cluster);
     let mut findings = Vec::new();
-    for grant in &operators::asked().roles {
+    for grant in &operators::required().roles {
         let of_grant = |operator: &&Operator<'_>| operator.is(grant.plane, &grant.operator);
         let Some(operator) = operators.iter().find(of_grant) else {
             continue;
         };
-        // Who is made elsewhere gets its roles elsewhere.
+        // An identity from elsewhere gets its roles elsewhere.
         let identity = world.referred(cluster, &operator.field);
-        let Some((identity, places)) =
-            identity.and_then(|id| Some((id.clone(), assignments.places.get(&id)?)))
+        let Some((identity, keys)) =
+            identity.and_then(|id| Some((id.clone(), assignments.keys.get(&id)?)))
         else {
             continue;
         };
-        let mut told = HashSet::new();
+        let mut reported = HashSet::new();
         for scope in &grant.scopes {
             for target in targets(world, assignments, cluster, &operators, *scope) {
-                let missing = !assignments.have(places, grant, &target);
-                if missing && told.insert(target.called()) {
+                let missing = !assignments.have(keys, grant, &target);
+                if missing && reported.insert(target.called()) {
                     findings.push(missing_role(
                         operator,
                         identity.name(),
                         grant,
                         &target,
-                        &places[0],
+                        &keys[0],
                     ));
                 }
             }
@@ -180,20 +178,23 @@ fn missing_role(
     identity: &str,
     grant: &Grant,
     target: &Target,
-    (_, map, key): &Place<'_>,
+    (_, map, key): &ConfigMapKey<'_>,
 ) -> Finding {
     let Grant { name, guid, .. } = grant;
-    let message = format!(
-        "no RoleAssignment gives {identity}, the identity of {operator}, the role {name:?} ({guid}) on {}",
-        target.called()
+    let message = message!(
+        "no RoleAssignment gives {identity}, the identity of {operator}, the role {name:?} ({guid}) on {target}",
+        identity,
+        name,
+        guid,
+        target = target.called()
     );
     let help = format!(
-        "add a RoleAssignment with that as its owner, `principalIdFromConfig: {{name: {map}, key: {key}}}` and `roleDefinitionReference: {{armId: .../roleDefinitions/{guid}}}`"
+        "add a RoleAssignment with that resource as its owner, `principalIdFromConfig: {{name: {map}, key: {key}}}` and `roleDefinitionReference: {{armId: .../roleDefinitions/{guid}}}`"
     );
     name_in(&operator.field).finding("V07", message).help(help)
 }
 
-/// What a scope is for a cluster; nothing when that cannot be told.
+/// The resources that a scope means for a cluster; none if that is unknown.
 fn targets(
     world: &World<'_>,
     assignments: &Assignments<'_>,
@@ -253,7 +254,7 @@ mod tests {
         "  nameSuffix: s\n"
     );
 
-    /// What the definition comes to.
+    /// The objects of the definition.
     fn objects() -> Vec<Object> {
         compiled(DEFINITION)
     }
@@ -285,15 +286,15 @@ mod tests {
         }
     }
 
-    fn said(objects: &[Object]) -> Vec<String> {
+    fn findings_of(objects: &[Object]) -> Vec<String> {
         let found = roles_are_complete(&World::of(objects));
         found.into_iter().map(|finding| finding.message).collect()
     }
 
     #[test]
-    fn a_role_assignment_that_is_taken_away_is_missed_unless_another_serves() {
+    fn a_removed_role_assignment_is_reported_unless_another_one_is_enough() {
         let mut objects = objects();
-        assert_eq!(said(&objects), [] as [String; 0]);
+        assert_eq!(findings_of(&objects), [] as [String; 0]);
         let count = carried(&mut objects).len();
         let mut not_missed = Vec::new();
         let mut missed = 0;
@@ -304,7 +305,7 @@ mod tests {
                 .expect("a name")
                 .to_owned();
             if taken.text(&["kind"]) == Some("RoleAssignment") {
-                let told = said(&objects);
+                let told = findings_of(&objects);
                 assert!(told.len() < 2, "{name}: {told:?}");
                 let guid = taken.text(&["spec", "roleDefinitionReference", "armId"]);
                 let guid = guid.and_then(|id| id.rsplit('/').next()).expect("a role");
@@ -318,7 +319,7 @@ mod tests {
             }
             carried(&mut objects).insert(at, taken);
         }
-        // The same role on the whole virtual network serves for these.
+        // For these, the same role on the whole virtual network is enough.
         assert_eq!(
             not_missed,
             [
@@ -331,11 +332,11 @@ mod tests {
     }
 
     #[test]
-    fn the_roles_of_shared_identities_are_missed_too() {
+    fn missing_roles_of_shared_identities_are_reported() {
         let mut objects = compiled(&format!(
             "{DEFINITION}  managedIdentities: {{mode: Shared, resourceGroup: pool-07}}\n"
         ));
-        assert_eq!(said(&objects), [] as [String; 0]);
+        assert_eq!(findings_of(&objects), [] as [String; 0]);
         for (name, scope) in [
             (
                 "one-cp-kms-07-keyvaultcryptouserroleid-keyvault",
@@ -351,7 +352,7 @@ mod tests {
                 .iter()
                 .position(|node| node.text(&["metadata", "name"]) == Some(name));
             let taken = all.remove(at.expect(name));
-            let told = said(&objects);
+            let told = findings_of(&objects);
             assert!(told.len() == 1 && told[0].ends_with(scope), "{told:?}");
             carried(&mut objects).push(taken);
         }
@@ -362,12 +363,12 @@ mod tests {
         let shared = "  managedIdentities: {mode: Shared, resourceGroup: pool-07}\n";
         let one = format!("{DEFINITION}{shared}");
         let two = one.replace("name: one", "name: two");
-        let said = said(&compiled(&format!("{one}---\n{two}")));
+        let said = findings_of(&compiled(&format!("{one}---\n{two}")));
         assert_eq!(said, [] as [String; 0]);
     }
 
     #[test]
-    fn who_needs_what_where_is_told() {
+    fn the_message_names_the_identity_the_role_and_the_scope() {
         let mut objects = objects();
         let is_kms = |node: &Node| {
             let name = node.text(&["metadata", "name"]).unwrap_or_default();
@@ -375,19 +376,19 @@ mod tests {
         };
         carried(&mut objects).retain(|node| !is_kms(node));
         assert_eq!(
-            said(&objects),
+            findings_of(&objects),
             [
-                "no RoleAssignment gives one-cp-kms-s, the identity of the control plane's operator \"kms\", the role \"Key Vault Crypto User\" (12338af0-0e69-4776-bea7-57ae8d297424) on /subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/resourcegroups/one-resgroup/providers/microsoft.keyvault/vaults/one-kv-s"
+                "no RoleAssignment gives one-cp-kms-s, the identity of control plane operator `kms`, the role \"Key Vault Crypto User\" (12338af0-0e69-4776-bea7-57ae8d297424) on /subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/resourcegroups/one-resgroup/providers/microsoft.keyvault/vaults/one-kv-s"
             ]
         );
     }
 
     #[test]
-    fn identities_that_are_made_elsewhere_get_their_roles_elsewhere() {
+    fn identities_from_elsewhere_get_their_roles_elsewhere() {
         let mut objects = objects();
         let here = ["RoleAssignment", "UserAssignedIdentity"];
         carried(&mut objects)
             .retain(|node| !here.contains(&node.text(&["kind"]).unwrap_or_default()));
-        assert_eq!(said(&objects), [] as [String; 0]);
+        assert_eq!(findings_of(&objects), [] as [String; 0]);
     }
 }

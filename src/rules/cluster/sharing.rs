@@ -1,15 +1,15 @@
-//! C27 to C29: what no two clusters of the fleet may share.
+//! C27 to C29: resources that clusters may not share.
 
 use std::collections::HashMap;
 
 use super::reference::name_in;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::{Finding, ObjectId};
+use crate::model::{Finding, ObjectId, message};
 use crate::rules::arm::{ArmId, Field, Resource, World};
 
 const CLUSTER: &str = "HcpOpenShiftCluster";
 
-/// Who uses what, first come first served.
+/// The first cluster that uses each resource.
 struct Uses<'a> {
     id: &'static str,
     called: &'static str,
@@ -22,8 +22,8 @@ impl<'a> Uses<'a> {
         Self { id, called, firsts }
     }
 
-    /// Notes that `cluster` uses `what`; says whether another one does so already. What is in a
-    /// subscription that nobody names cannot be told from its namesakes.
+    /// Records that `cluster` uses `what`. Returns a finding if another cluster uses it already. Resources in an
+    /// unknown subscription are skipped: equal names may be different resources.
     fn add(&mut self, cluster: &'a ObjectId, what: ArmId, field: &Field<'_>) -> Option<Finding> {
         if what.subscription.is_empty() {
             return None;
@@ -32,14 +32,14 @@ impl<'a> Uses<'a> {
         let first = *self.firsts.entry(what).or_insert(cluster);
         (first != cluster).then(|| {
             let called = self.called;
-            let message = format!("the cluster {first} uses the {called} {name} already");
-            let help = format!("give each cluster a {called} of its own");
+            let message = message!("{first} already uses the {called} {name}", first, name);
+            let help = format!("give each cluster its own {called}");
             field.finding(self.id, message).help(help)
         })
     }
 }
 
-/// C27: each cluster has a managed resource group of its own.
+/// C27: each cluster has its own managed resource group.
 pub(in crate::rules) fn managed_groups_are_apart(world: &World<'_>) -> Vec<Finding> {
     let mut uses = Uses::of("C27", "managed resource group");
     let clusters = world.of_kind(RED_HAT_OPENSHIFT, CLUSTER);
@@ -52,7 +52,7 @@ pub(in crate::rules) fn managed_groups_are_apart(world: &World<'_>) -> Vec<Findi
     found.collect()
 }
 
-/// C28: each cluster has a subnet of its own, with its node pools.
+/// C28: each cluster has its own subnet, shared only with its node pools.
 pub(in crate::rules) fn subnets_are_apart(world: &World<'_>) -> Vec<Finding> {
     let mut uses = Uses::of("C28", "subnet");
     let pools = world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool");
@@ -66,7 +66,7 @@ pub(in crate::rules) fn subnets_are_apart(world: &World<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-/// C29: each cluster has a security group of its own.
+/// C29: each cluster has its own security group.
 pub(in crate::rules) fn security_groups_are_apart(world: &World<'_>) -> Vec<Finding> {
     let mut uses = Uses::of("C29", "network security group");
     let clusters = world.of_kind(RED_HAT_OPENSHIFT, CLUSTER);

@@ -1,20 +1,20 @@
-//! C48: tags that ask for experiments.
+//! C48: experimental tags.
 
-use crate::model::Finding;
+use crate::model::{Finding, message};
 use crate::rules::arm::{Resource, World};
 use crate::rules::duration::seconds;
 use crate::rules::version::Version;
 
 const PREFIX: &str = "aro-hcp.experimental.cluster.";
 
-/// C48: an experimental tag is one that Azure knows, with a value that it takes.
-/// With the subscription's feature for experiments it is refused otherwise, without it is ignored.
+/// C48: an experimental tag is a known one with a valid value. Azure rejects others if the subscription has the
+/// feature for experiments, and ignores all of them otherwise.
 pub(in crate::rules) fn experimental(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let tags = cluster.field("spec.tags");
     let faults = tags.entries().filter_map(|(tag, field)| {
         let name = tag.strip_prefix(PREFIX)?;
         let why = fault(name, field.text().unwrap_or_default())?;
-        let finding = field.finding("C48", format!("the tag {tag} {why}"));
+        let finding = field.finding("C48", message!("the tag {tag} {why}", tag));
         Some(world.of_experiment(finding))
     });
     faults.collect()
@@ -28,12 +28,12 @@ fn fault(name: &str, value: &str) -> Option<&'static str> {
         ("control-plane-operator-image-override", _) => None,
         ("control-plane-exact-version", version) => Version::parse(version)
             .is_none()
-            .then_some("must be a whole version such as 4.20.8"),
+            .then_some("must be a full version such as 4.20.8"),
         ("max-creation-duration" | "max-deletion-duration", value) => match seconds(value) {
-            None => Some("must be a length of time such as 90m or 1h30m"),
+            None => Some("must be a duration such as 90m or 1h30m"),
             Some(seconds) => (seconds < 60.0).then_some("must be at least 1m"),
         },
-        _ => Some("is no experiment that Azure knows"),
+        _ => Some("is not a known experiment"),
     }
 }
 
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_held_to_what_each_tag_is_for() {
+    fn each_tag_has_its_own_values() {
         for (name, value, right) in [
             ("single-replica", "SingleReplica", true),
             ("single-replica", "", true),

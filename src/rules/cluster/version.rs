@@ -1,5 +1,4 @@
-//! C03 to C05 and C49: the version of OpenShift and its channel, the version of Azure's API, and how
-//! much that takes.
+//! C03 to C05 and C49: the OpenShift version and its channel, the version of Azure's API, and its size limit.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -9,7 +8,7 @@ use serde::Deserialize;
 use super::fields::{missing, one_of};
 use crate::api::arm_version::{ArmVersion, AsoVersion};
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::{Finding, Node, Severity, Value};
+use crate::model::{Finding, Node, Severity, Value, message};
 use crate::rules::arm::{Resource, World};
 
 #[derive(Deserialize)]
@@ -17,7 +16,7 @@ struct Releases {
     clusters: ClusterReleases,
 }
 
-/// What Azure takes for a cluster.
+/// The versions and channels that Azure supports for a cluster.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ClusterReleases {
@@ -31,17 +30,17 @@ fn releases() -> &'static ClusterReleases {
     static RELEASES: OnceLock<ClusterReleases> = OnceLock::new();
     RELEASES.get_or_init(|| {
         let read: Result<Releases, _> = serde_json::from_str(include_str!("../data/releases.json"));
-        read.expect("the table of releases is sound").clusters
+        read.expect("the table of releases is valid").clusters
     })
 }
 
-/// A version that somebody wrote, in as many parts as they wrote.
+/// A version as written, with as many parts as were written.
 struct Written {
     major: u64,
     minor: u64,
-    /// Whether it goes on after that.
+    /// Whether it has a patch version.
     is_exact: bool,
-    /// Whether it comes before the first patch.
+    /// Whether it is older than the first patch.
     is_early: bool,
 }
 
@@ -81,19 +80,25 @@ fn written_as(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
     match read(text) {
         Some(version) if version.is_exact && !experimental => {
             let (major, minor) = (version.major, version.minor);
-            let message = format!("version.id {text:?} names a patch, which Azure chooses");
+            let message = message!(
+                "version.id {text:?} has a patch version, which Azure chooses",
+                text
+            );
             let help = format!("write \"{major}.{minor}\"");
             Some(field.finding("C03", message).help(help))
         }
         Some(_) => None,
         None => {
-            let message = format!("version.id {text:?} is no version such as \"4.20\"");
+            let message = message!(
+                "version.id {text:?} is not a version such as \"4.20\"",
+                text
+            );
             Some(field.finding("C03", message))
         }
     }
 }
 
-/// C04: Azure has the version.
+/// C04: Azure supports the version.
 pub(in crate::rules) fn is_supported(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let fault = supported(cluster, world.experimental);
     fault.into_iter().collect()
@@ -107,17 +112,23 @@ fn supported(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
     let (major, minor) = known.minimum;
     let asked = (version.major, version.minor);
     let message = if asked < known.minimum || asked == known.minimum && version.is_early {
-        format!("version {text} is too old: {major}.{minor} is the oldest that Azure makes")
+        message!(
+            "version {text} is too old: the oldest supported version is {major}.{minor}",
+            text
+        )
     } else if version.major > known.majors && !experimental {
         let majors = known.majors;
-        format!("version {text} is too new: Azure makes no clusters after OpenShift {majors}")
+        message!(
+            "version {text} is too new: Azure supports OpenShift up to {majors}",
+            text
+        )
     } else {
         return None;
     };
     Some(field.finding("C04", message))
 }
 
-/// C05: updates come from a channel that there is.
+/// C05: the channel group is a known one.
 pub(in crate::rules) fn channel_group(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let fault = channel(cluster, world.experimental);
     fault.into_iter().collect()
@@ -133,7 +144,7 @@ fn channel(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
     one_of("C05", &field, &allowed)
 }
 
-/// C49: what is written for ARO HCP is written in a version of Azure's API that we know.
+/// C49: ARO HCP resources use a known version of Azure's API.
 pub(in crate::rules) fn api_versions(world: &World<'_>) -> Vec<Finding> {
     let ours = |resource: &&Resource<'_>| resource.id.group == RED_HAT_OPENSHIFT;
     let unknown = world.all().filter(ours).filter(|resource| {
@@ -144,37 +155,36 @@ pub(in crate::rules) fn api_versions(world: &World<'_>) -> Vec<Finding> {
         let entry = firsts.entry(&resource.version).or_insert((resource, 0));
         entry.1 += 1;
     }
-    let say = |(version, (first, count)): (&str, (&Resource<'_>, usize))| {
+    let finding = |(version, (first, count)): (&str, (&Resource<'_>, usize))| {
         unknown_version(first, version, count - 1)
     };
-    firsts.into_iter().map(say).collect()
+    firsts.into_iter().map(finding).collect()
 }
 
-/// One that may be newer than we are is only a warning.
+/// A version that may be newer than this release is only a warning.
 fn unknown_version(first: &Resource<'_>, version: &str, others: usize) -> Finding {
     let others = match others {
         0 => String::new(),
-        1 => " (here and in one more resource)".to_owned(),
+        1 => " (here and in 1 more resource)".to_owned(),
         others => format!(" (here and in {others} more resources)"),
     };
     let newest = ArmVersion::ALL.last().copied().unwrap_or_default();
     let (severity, what) = match AsoVersion::parse(version) {
-        Some(parsed) if parsed.storage => (
-            Severity::Error,
-            "is how ASO stores resources, not for writing".to_owned(),
-        ),
+        Some(parsed) if parsed.storage => {
+            (Severity::Error, "is only for ASO's own storage".to_owned())
+        }
         Some(_) => (
             Severity::Warning,
-            format!(
-                "is none that is known here: the rules of {} are held against it",
-                newest.arm()
-            ),
+            format!("is unknown: the rules of {} are applied", newest.arm()),
         ),
-        None => (Severity::Error, "is no version of Azure's API".to_owned()),
+        None => (
+            Severity::Error,
+            "is not a version of Azure's API".to_owned(),
+        ),
     };
-    let message = format!("version {version}{others} {what}");
+    let message = message!("version {version}{others} {what}", version);
     let known: Vec<&str> = ArmVersion::ALL.iter().map(|known| known.aso()).collect();
-    let help = format!("known are {}", known.join(", "));
+    let help = format!("known versions: {}", known.join(", "));
     let finding = first.field("apiVersion").finding("C49", message).help(help);
     Finding {
         severity,
@@ -182,27 +192,28 @@ fn unknown_version(first: &Resource<'_>, version: &str, others: usize) -> Findin
     }
 }
 
-/// C49: what is sent to Azure has at most 4 MB.
+/// C49: a request to Azure has at most 4 MiB.
 pub(in crate::rules) fn bodies_are_small(world: &World<'_>) -> Vec<Finding> {
     const MOST: usize = 4 << 20;
     let ours = |resource: &&Resource<'_>| resource.id.group == RED_HAT_OPENSHIFT;
     let large = world.all().filter(ours).filter_map(|resource| {
         let spec = resource.field("spec");
         let size = weight(spec.node?);
-        let message = format!(
-            "{} has {size} bytes, and Azure takes up to 4 MB ({MOST})",
-            resource.id
+        let message = message!(
+            "{resource} has {size} bytes, more than the {MOST} (4 MiB) that Azure accepts",
+            resource = resource.id,
+            size
         );
         let finding = resource.field("metadata.name").finding("C49", message);
         (size > MOST).then(|| Finding {
             severity: Severity::Error,
-            ..finding.help("lists make a resource so large: image mirrors, authorized networks")
+            ..finding.help("shorten its lists, such as image mirrors and authorized networks")
         })
     });
     large.collect()
 }
 
-/// About how many bytes it has as JSON, and not more.
+/// A lower estimate of its size as JSON, in bytes.
 fn weight(node: &Node) -> usize {
     match &node.value {
         Value::Map(map) => {
@@ -222,7 +233,7 @@ fn is_storage(resource: &Resource<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::said;
+    use super::super::findings_of;
     use super::*;
 
     fn spec(version: &str) -> String {
@@ -230,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_two_numbers_that_azure_has() {
+    fn a_version_is_two_numbers_that_azure_supports() {
         for (id, c03, c04) in [
             ("\"4.20\"", 0, 0),
             ("\"4.21\"", 0, 0),
@@ -245,13 +256,13 @@ mod tests {
             ("null", 1, 0),
         ] {
             let spec = spec(&format!("{{id: {id}}}"));
-            assert_eq!(said(is_major_minor, &spec).len(), c03, "{id}");
-            assert_eq!(said(is_supported, &spec).len(), c04, "{id}");
+            assert_eq!(findings_of(is_major_minor, &spec).len(), c03, "{id}");
+            assert_eq!(findings_of(is_supported, &spec).len(), c04, "{id}");
         }
     }
 
     #[test]
-    fn a_subscription_with_the_feature_may_have_more() {
+    fn a_subscription_with_the_feature_may_use_more() {
         fn as_written(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
             let faults = [written_as(cluster, true), supported(cluster, true)];
             let faults = faults.into_iter().chain([channel(cluster, true)]);
@@ -263,12 +274,16 @@ mod tests {
             ("{id: 4.20.0-rc.1}", 1),
             ("{id: \"4.20\", channelGroup: blah}", 1),
         ] {
-            assert_eq!(said(as_written, &spec(version)).len(), faults, "{version}");
+            assert_eq!(
+                findings_of(as_written, &spec(version)).len(),
+                faults,
+                "{version}"
+            );
         }
     }
 
     #[test]
-    fn an_unknown_version_is_told_once_and_may_be_newer_than_we_are() {
+    fn an_unknown_version_is_reported_once_and_may_be_newer() {
         let of = |version: &str| {
             let yaml = |name: &str| {
                 format!(
@@ -297,17 +312,17 @@ mod tests {
     }
 
     #[test]
-    fn a_body_has_up_to_4_mb() {
+    fn a_body_has_up_to_4_mib() {
         fn all(world: &World<'_>, _: &Resource<'_>) -> Vec<Finding> {
             bodies_are_small(world)
         }
         let spec = |size: usize| format!("{{tags: {{a: {:?}}}}}", "x".repeat(size));
-        assert_eq!(said(all, &spec(4_000_000)).len(), 0);
-        assert_eq!(said(all, &spec(4_200_000)).len(), 1);
+        assert_eq!(findings_of(all, &spec(4_000_000)).len(), 0);
+        assert_eq!(findings_of(all, &spec(4_200_000)).len(), 1);
     }
 
     #[test]
-    fn two_channels_are_for_everybody() {
+    fn two_channels_are_supported_everywhere() {
         for (group, faults) in [
             ("stable", 0),
             ("fast", 0),
@@ -316,7 +331,7 @@ mod tests {
             ("\"\"", 1),
         ] {
             let spec = spec(&format!("{{channelGroup: {group}}}"));
-            assert_eq!(said(channel_group, &spec).len(), faults, "{group}");
+            assert_eq!(findings_of(channel_group, &spec).len(), faults, "{group}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What ages: machine sizes, least versions, channels, fields of Cluster API. Text files beside this, read once.
+//! Data that changes over time: machine sizes, minimum versions, channels, fields of Cluster API. Text files in
+//! this directory, read once.
 
 use std::sync::OnceLock;
 
@@ -20,7 +21,7 @@ pub(super) fn node_vm_sizes() -> &'static [String] {
     })
 }
 
-/// The least version of a node pool.
+/// The minimum version of a node pool.
 pub(super) fn least_node_version() -> Version {
     static LEAST: OnceLock<Version> = OnceLock::new();
     LEAST
@@ -31,18 +32,18 @@ pub(super) fn least_node_version() -> Version {
         .clone()
 }
 
-/// The channels that versions of node pools come from, those of experiments too if they are asked for.
+/// The channels that versions of node pools come from, including experimental ones if asked for.
 pub(super) fn node_channels(experimental: bool) -> impl Iterator<Item = &'static str> {
     let more = words("experimental channels").filter(move |_| experimental);
     words("channels").chain(more)
 }
 
-/// The pairs of a pool's and a cluster's version that may meet across major versions, as `4.21/5.0`.
+/// The pairs of a pool's and a cluster's version that are compatible across major versions, as `4.21/5.0`.
 pub(super) fn across_majors() -> impl Iterator<Item = &'static str> {
     words("across majors")
 }
 
-/// The fields below `spec` of a kind of Cluster API at a version, by type; none of others.
+/// The fields below `spec` of a kind of Cluster API at a version, by type.
 pub(super) fn cluster_api<'a>(
     kind: &'a str,
     version: &'a str,
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_files_say_what_is_asked_of_them() {
+    fn the_files_can_be_read() {
         assert_eq!(least_node_version().to_string(), "4.20.8");
         assert_eq!(node_channels(false).collect::<Vec<_>>(), ["stable", "fast"]);
         assert!(node_channels(true).any(|channel| channel == "nightly"));
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn each_size_is_written_out_once() {
+    fn each_size_is_listed_once() {
         let sizes = node_vm_sizes();
         let once: BTreeSet<_> = sizes.iter().collect();
         assert_eq!((once.len(), sizes.len()), (168, 168));

@@ -1,14 +1,14 @@
-//! E03 to E05: who says who somebody is.
+//! E03 to E05: the issuer of tokens.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::model::Finding;
+use crate::model::{Finding, message};
 use crate::rules::arm::{Resource, World};
 
 const ISSUER: &str = "spec.properties.issuer";
 
-/// E03: the issuer's address is given, and safe.
+/// E03: the issuer's URL is set and uses https.
 pub(super) fn url_is_safe(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
     let field = auth.field(ISSUER).key("url");
     let host = |text: &str| {
@@ -18,9 +18,9 @@ pub(super) fn url_is_safe(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
     let message = match field.text() {
         Some(text) if host(text) => return Vec::new(),
         Some(text) if !text.is_empty() => {
-            format!("the issuer's url {text:?} is no https:// address")
+            message!("the issuer's url {text:?} is not an https:// address", text)
         }
-        _ => "the issuer's url is required".to_owned(),
+        _ => "the issuer's url is required".into(),
     };
     vec![field.finding("E03", message)]
 }
@@ -30,7 +30,7 @@ pub(super) fn audiences_are_given(_: &World<'_>, auth: &Resource<'_>) -> Vec<Fin
     let field = auth.field(ISSUER).key("audiences");
     let count = field.items().count();
     let wrong = !(1..=10).contains(&count);
-    let message = || format!("the issuer has {count} audiences, not 1 to 10");
+    let message = || message!("the issuer has {count} audiences, not 1 to 10", count);
     let number = wrong.then(|| field.finding("E04", message()));
     let empty = field.items().filter(|audience| audience.text() == Some(""));
     let empty = empty.map(|audience| audience.finding("E04", "an audience is empty"));
@@ -44,8 +44,8 @@ pub(super) fn authority_is_pem(_: &World<'_>, auth: &Resource<'_>) -> Vec<Findin
         .text()
         .is_some_and(|text| !text.is_empty() && !is_pem(text));
     let finding = || {
-        let finding = field.finding("E05", "the issuer's ca is no certificate in PEM");
-        finding.help("write it whole, from `-----BEGIN CERTIFICATE-----` on")
+        let finding = field.finding("E05", "the issuer's ca is not a PEM certificate");
+        finding.help("write the whole certificate, starting with `-----BEGIN CERTIFICATE-----`")
     };
     wrong.then(finding).into_iter().collect()
 }

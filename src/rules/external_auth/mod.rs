@@ -1,14 +1,14 @@
-//! E: what Azure's API asks of an external auth (facts/aro-rules.md §3.3).
+//! E: Azure's rules for external auths (facts/aro-rules.md §3.3).
 
 mod claims;
 mod clients;
 mod issuer;
 
-use crate::model::Finding;
+use crate::model::{Finding, message};
 use crate::rules::arm::{Resource, World};
 use crate::rules::{ResourceRule, wording};
 
-/// What they are of.
+/// The kind they apply to.
 pub(super) const KIND: &str = "HcpOpenShiftClustersExternalAuth";
 
 /// The rules of external auths, in order of id.
@@ -32,14 +32,14 @@ fn is_named(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
     let field = auth.azure_name();
     let name = field.text().unwrap_or_default();
     let finding = |why| {
-        let finding = field.finding("E01", format!("the name {name:?} {why}"));
+        let finding = field.finding("E01", message!("the name {name:?} {why}", name));
         finding.help("set azureName, or choose a shorter name")
     };
     let why = wording::of_azure_name(name, 2..=15).filter(|_| !auth.is_named_by_expansion());
     why.map(finding).into_iter().collect()
 }
 
-/// E02: a cluster has one external auth. Those after the first are pointed at.
+/// E02: a cluster has one external auth. The finding points at those after the first.
 fn is_the_only_one(world: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
     let Some(cluster) = world.owner(auth) else {
         return Vec::new();
@@ -48,9 +48,10 @@ fn is_the_only_one(world: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
     let Some(first) = first.filter(|first| first.id != auth.id) else {
         return Vec::new();
     };
-    let message = format!(
-        "{} has {} already, and may have one only",
-        cluster.id, first.id
+    let message = message!(
+        "{cluster} already has {first}, and may have only one external auth",
+        cluster = cluster.id,
+        first = first.id
     );
     let finding = auth.field("metadata.name").finding("E02", message);
     vec![finding.help("remove one of them")]
@@ -59,7 +60,7 @@ fn is_the_only_one(world: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::said_of;
+    use crate::rules::findings_of_kind;
 
     const SOUND: &str = "\
 apiVersion: redhatopenshift.azure.com/v1api20251223preview
@@ -74,22 +75,24 @@ spec:
     - {clientId: app, component: {name: console, authClientNamespace: openshift-console}, type: Confidential}
 ";
 
-    /// What all rules say of the sound one with something in it replaced.
-    fn said(from: &str, to: &str) -> Vec<String> {
+    /// The rules that the valid one breaks after a replacement.
+    fn findings_of(from: &str, to: &str) -> Vec<String> {
         assert!(SOUND.contains(from), "{from}");
         let yaml = SOUND.replace(from, to);
-        let each = RULES.iter().flat_map(|rule| said_of(*rule, KIND, &yaml));
+        let each = RULES
+            .iter()
+            .flat_map(|rule| findings_of_kind(*rule, KIND, &yaml));
         each.map(|line| line.split(' ').next().unwrap_or_default().to_owned())
             .collect()
     }
 
     #[test]
-    fn a_sound_one_has_no_fault() {
-        assert_eq!(said("one-ea", "one-ea"), [""; 0]);
+    fn a_valid_one_has_no_findings() {
+        assert_eq!(findings_of("one-ea", "one-ea"), [""; 0]);
     }
 
     #[test]
-    fn every_fault_is_told_by_its_rule() {
+    fn every_fault_is_reported_by_its_rule() {
         let long = |length: usize| "a".repeat(length);
         let many = |count: usize| vec!["app"; count].join(", ");
         // Stands before the client that is there.
@@ -139,7 +142,7 @@ spec:
             ("    clients:", "      validationRules: [{type: Other, requiredClaim: {claim: a, requiredValue: b}}]\n    clients:".to_owned(), &["E12"]),
             ("    clients:", "      validationRules: [{type: RequiredClaim, requiredClaim: {claim: a, requiredValue: b}}]\n    clients:".to_owned(), &[]),
         ] {
-            assert_eq!(said(from, &to), expected, "{from} -> {to}");
+            assert_eq!(findings_of(from, &to), expected, "{from} -> {to}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! F: what the parts of a fleet may not do to each other.
+//! F: conflicts between parts of a fleet.
 
 mod names;
 mod networks;

@@ -1,15 +1,15 @@
-//! F01 to F03: names that only one may have.
+//! F01 to F03: names that must be unique.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api::kinds::{KEYVAULT, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
-use crate::model::{Finding, ObjectId, Path};
+use crate::model::{Finding, ObjectId, Path, message};
 use crate::rules::arm::{ArmId, Resource, World};
 
 const POLICY: &str = "serviceoperator.azure.com/reconcile-policy";
 
-/// F01: no two objects are one resource in Azure, unless all but one only read it. What is inside of
-/// such a resource is not told again.
+/// F01: no two objects are the same resource in Azure, unless all but one only read it. Resources inside of
+/// such a resource are not reported again.
 pub(in crate::rules) fn a_resource_is_one_object(world: &World<'_>) -> Vec<Finding> {
     let mut first = BTreeMap::new();
     let mut again = Vec::new();
@@ -17,7 +17,7 @@ pub(in crate::rules) fn a_resource_is_one_object(world: &World<'_>) -> Vec<Findi
         let Some(id) = world.name_of(resource) else {
             continue;
         };
-        // Without a subscription a namespace says whose credentials are used, so which it is.
+        // Without a subscription, the namespace decides which credentials are used, and so the subscription.
         let unknown = id.subscription.is_empty();
         let whose = unknown.then(|| resource.id.namespace.clone());
         let key = (id.clone(), whose);
@@ -32,25 +32,28 @@ pub(in crate::rules) fn a_resource_is_one_object(world: &World<'_>) -> Vec<Findi
         .into_iter()
         .filter(|(id, ..)| !ids.contains(&around(id)) || id.provider.is_empty());
     let finding = |(id, resource, before): (ArmId, &Resource<'_>, &Resource<'_>)| {
+        let name = resource.azure_name();
         if let (Some(user), Some(other)) = (user_of_pool(resource), user_of_pool(before)) {
             return pool_serves_one(&id.group, resource, user, other);
         }
-        let message = format!(
-            "{} and {} are one resource in Azure, {id}",
-            resource.id, before.id
+        let message = message!(
+            "{resource} and {before} are the same resource in Azure, {id}",
+            resource = resource.id,
+            before = before.id,
+            id
         );
-        let finding = resource.azure_name().finding("F01", message);
+        let finding = name.finding("F01", message);
         finding.help(format!(
             "set another azureName, or annotate the one that only reads it with `{POLICY}: skip`"
         ))
     };
     let mut findings: Vec<Finding> = outermost.map(finding).collect();
-    // Thirteen identities make one pool.
+    // A pool has thirteen identities, and one finding is enough.
     findings.dedup();
     findings
 }
 
-/// The definition that uses an identity of a pool, such as `managedIdentities` names.
+/// The definition that uses an identity of a pool, as named by `managedIdentities`.
 fn user_of_pool<'a>(resource: &Resource<'a>) -> Option<&'a ObjectId> {
     let shared =
         resource.node.text(&["metadata", "annotations", POLICY]) == Some("detach-on-delete");
@@ -66,16 +69,19 @@ fn pool_serves_one(
     other: &ObjectId,
 ) -> Finding {
     let (namespace, name) = (&other.namespace, &other.name);
-    let message = format!(
-        "the identities of `{pool}` are those of {namespace}/{name} already: a pool serves one cluster"
+    let message = message!(
+        "{namespace}/{name} already uses the identities of `{pool}`: a pool serves only one cluster",
+        namespace,
+        name,
+        pool
     );
     let finding = identity.azure_name().finding("F01", message);
-    let help = "name a resource group with other identities, or leave managedIdentities out";
+    let help = "name a resource group with other identities, or remove managedIdentities";
     let field = Path::dotted("spec.managedIdentities.resourceGroup");
     finding.of(user).field(&field).help(help)
 }
 
-/// F02: clusters in one location have DNS prefixes of their own.
+/// F02: clusters in the same location have different DNS prefixes.
 pub(in crate::rules) fn domain_prefixes_are_apart(world: &World<'_>) -> Vec<Finding> {
     let mut first = BTreeMap::new();
     let mut findings = Vec::new();
@@ -91,21 +97,23 @@ pub(in crate::rules) fn domain_prefixes_are_apart(world: &World<'_>) -> Vec<Find
         );
         let before = first.entry(key).or_insert(cluster);
         if before.id != cluster.id {
-            let message = format!(
-                "{} in {location} has the DNS prefix {prefix} too",
-                before.id
+            let message = message!(
+                "{before} in {location} already has the DNS prefix {prefix}",
+                before = before.id,
+                location,
+                prefix
             );
             findings.push(
                 field
                     .finding("F02", message)
-                    .help("choose another prefix, or none"),
+                    .help("choose another prefix, or remove it"),
             );
         }
     }
     findings
 }
 
-/// F03: a vault's name is its own in all of Azure.
+/// F03: vault names are globally unique.
 pub(in crate::rules) fn vault_names_are_apart(world: &World<'_>) -> Vec<Finding> {
     let mut first = BTreeMap::new();
     let mut findings = Vec::new();
@@ -116,9 +124,9 @@ pub(in crate::rules) fn vault_names_are_apart(world: &World<'_>) -> Vec<Finding>
         let before = first.entry(name).or_insert(vault);
         let apart = before.id != vault.id && world.name_of(before) != world.name_of(vault);
         if apart {
-            let message = format!(
-                "{} has this name too, and a vault's is its own in all of Azure",
-                before.id
+            let message = message!(
+                "{before} already has this name, and vault names are globally unique",
+                before = before.id
             );
             findings.push(field.finding("F03", message).help("set another azureName"));
         }

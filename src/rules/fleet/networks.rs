@@ -1,19 +1,19 @@
-//! F04 and F05: clusters that reach each other have networks of their own.
+//! F04 and F05: the networks of clusters that can reach each other do not overlap.
 
 use std::collections::{BTreeSet, HashMap};
 
 use ipnet::Ipv4Net;
 
 use crate::api::kinds::{NETWORK, RED_HAT_OPENSHIFT};
-use crate::model::Finding;
+use crate::model::{Finding, message};
 use crate::rules::arm::{ArmId, Field, Resource, World};
 use crate::rules::cluster::network::{networks_of, overlap};
 
-/// A range of addresses, what it is of and where it says so.
+/// A range of addresses, with its field and its name in messages.
 type Range<'a> = (Field<'a>, &'static str, Ipv4Net);
 
-/// What a network is called: its name in Azure, and the namespace of who says so where the name has no
-/// subscription. Two namespaces may mean two of them.
+/// The name of a network: its ARM id, and the namespace of the object that names it if the id has no
+/// subscription, since two namespaces may use different subscriptions.
 type Name = (ArmId, String);
 
 fn name(id: ArmId, said_by: &Resource<'_>) -> Name {
@@ -24,7 +24,7 @@ fn name(id: ArmId, said_by: &Resource<'_>) -> Name {
     (id, namespace)
 }
 
-/// The virtual networks of a fleet, and which are peered.
+/// The virtual networks of a fleet, and their peerings.
 struct Networks<'a> {
     by_name: HashMap<Name, &'a Resource<'a>>,
     /// In both directions.
@@ -50,7 +50,7 @@ impl<'a> Networks<'a> {
         }
     }
 
-    /// Those that are peered with a virtual network, in order.
+    /// The peers of a virtual network, in order.
     fn peers(&self, of: &Name) -> impl Iterator<Item = &Name> {
         self.peers.get(of).into_iter().flatten()
     }
@@ -62,7 +62,7 @@ impl<'a> Networks<'a> {
     }
 }
 
-/// What a peering connects.
+/// The two networks of a peering.
 fn ends(world: &World<'_>, peering: &Resource<'_>) -> Option<(ArmId, ArmId)> {
     let from = match peering.field("spec.owner.armId").text() {
         Some(text) => ArmId::parse(text).ok()?,
@@ -81,7 +81,7 @@ fn ranges<'a>(network: &'a Resource<'a>) -> Vec<Range<'a>> {
     prefixes.items().filter_map(read).collect()
 }
 
-/// F04: virtual networks that are peered do not overlap. The later one is pointed at.
+/// F04: peered virtual networks do not overlap. The finding points at the later one.
 pub(in crate::rules) fn peered_networks_are_apart(world: &World<'_>) -> Vec<Finding> {
     let networks = Networks::of(world);
     let mut before: HashMap<Name, Vec<&Resource<'_>>> = HashMap::new();
@@ -96,13 +96,15 @@ pub(in crate::rules) fn peered_networks_are_apart(world: &World<'_>) -> Vec<Find
             let all = overlaps(&ranges(network), &ranges(other));
             let first = all.into_iter().next();
             findings.extend(first.map(|((field, _, range), (there, _, taken))| {
-                let message = format!(
-                    "{} has {range}, which overlaps {taken} of {}{}, and the two are peered",
-                    network.id,
-                    other.id,
-                    written(&there)
+                let place = written(&there);
+                let message = message!(
+                    "{network} has {range}, which overlaps {taken} of its peer {other}{place}",
+                    network = network.id,
+                    range,
+                    taken,
+                    other = other.id
                 );
-                let help = "give one of them another range: Azure refuses the peering";
+                let help = "give one of them another range: Azure rejects the peering";
                 field.finding("F04", message).help(help)
             }));
         }
@@ -111,8 +113,8 @@ pub(in crate::rules) fn peered_networks_are_apart(world: &World<'_>) -> Vec<Find
     findings
 }
 
-/// F05: the networks inside of clusters that reach each other do not overlap. The later one is pointed at,
-/// with the first that it overlaps.
+/// F05: the internal networks of clusters that can reach each other do not overlap. The finding points at the
+/// later cluster, and names the first one that it overlaps.
 pub(in crate::rules) fn clusters_in_reach_are_apart(world: &World<'_>) -> Vec<Finding> {
     let networks = Networks::of(world);
     let mut before: HashMap<Name, Vec<(usize, &Resource<'_>)>> = HashMap::new();
@@ -141,15 +143,15 @@ pub(in crate::rules) fn clusters_in_reach_are_apart(world: &World<'_>) -> Vec<Fi
     findings
 }
 
-/// What is wrong between a cluster and another that it reaches, each with its virtual network.
+/// The overlap of a cluster with another one that it can reach, each with its virtual network.
 fn compared(
     networks: &Networks<'_>,
     (cluster, own): (&Resource<'_>, &Name),
     (other, there): (&Resource<'_>, &Name),
 ) -> Option<Finding> {
     let reach = match own == there {
-        true => "is in the same virtual network",
-        false => "is in a virtual network that is peered with its own",
+        true => "in the same virtual network",
+        false => "in a peered virtual network",
     };
     let all = |cluster, network| {
         let outside = match own == there {
@@ -159,7 +161,7 @@ fn compared(
         let inside = networks_of(cluster).into_iter();
         inside.chain(outside).collect::<Vec<_>>()
     };
-    told(
+    first_overlap(
         cluster,
         other,
         &all(cluster, own),
@@ -168,7 +170,7 @@ fn compared(
     )
 }
 
-fn told(
+fn first_overlap(
     cluster: &Resource<'_>,
     other: &Resource<'_>,
     own: &[Range<'_>],
@@ -176,24 +178,28 @@ fn told(
     reach: &str,
 ) -> Option<Finding> {
     let mut all = overlaps(own, theirs);
-    // Two virtual networks are another rule's.
+    // F04 compares virtual networks with each other.
     all.retain(|((_, one, _), (_, another, _))| (*one, *another) != ("virtual", "virtual"));
     let ((field, called, range), (there, others, taken)) = all.first()?;
     let more = match all.len() - 1 {
         0 => String::new(),
         more => format!(" ({more} more of their networks overlap)"),
     };
-    let message = format!(
-        "the {called} network {range} of {} overlaps the {others} network {taken} of {}{}, which {reach}{more}",
-        cluster.id,
-        other.id,
-        written(there)
+    let place = written(there);
+    let message = message!(
+        "the {called} network {range} of {cluster} overlaps the {others} network {taken} of {other}{place}, which is {reach}{more}",
+        called,
+        range,
+        cluster = cluster.id,
+        others,
+        taken,
+        other = other.id
     );
-    let help = "give one of them other networks, if anything in the one is to reach the other: they cannot be changed later";
+    let help = "if they need to reach each other, give one of them other networks: networks cannot be changed later";
     Some(field.finding("F05", message).help(help))
 }
 
-/// The pairs of ranges that have addresses in common.
+/// The pairs of ranges that overlap.
 fn overlaps<'a>(own: &[Range<'a>], theirs: &[Range<'a>]) -> Vec<(Range<'a>, Range<'a>)> {
     let pairs = own.iter();
     let pairs = pairs.flat_map(|one| theirs.iter().map(move |other| (one, other)));
@@ -203,7 +209,7 @@ fn overlaps<'a>(own: &[Range<'a>], theirs: &[Range<'a>]) -> Vec<(Range<'a>, Rang
         .collect()
 }
 
-/// Where a field is written, for people.
+/// Where a field is written, in parentheses.
 fn written(field: &Field<'_>) -> String {
     let place = field.node.map(|node| format!(" ({})", node.span()));
     place.unwrap_or_default()
@@ -239,7 +245,7 @@ mod tests {
         )
     }
 
-    fn said(yaml: &str) -> Vec<String> {
+    fn findings_of(yaml: &str) -> Vec<String> {
         let (documents, findings) = crate::yaml::read(&Arc::from("a.yaml"), yaml.as_bytes());
         assert_eq!(findings, [], "the test\'s YAML is sound");
         let objects = documents.into_iter();
@@ -253,22 +259,25 @@ mod tests {
     }
 
     #[test]
-    fn only_those_that_reach_each_other_are_compared() {
+    fn only_clusters_that_can_reach_each_other_are_compared() {
         let one = cluster("one", "net-1", "10.1.0.0/16", "podCidr: 10.128.0.0/14");
         let same = cluster("two", "net-2", "10.1.128.0/17", "podCidr: 10.128.0.0/14");
         let apart = cluster("two", "net-2", "10.2.0.0/16", "podCidr: 10.132.0.0/14");
-        assert_eq!(said(&(one.clone() + &same)), [""; 0]);
+        assert_eq!(findings_of(&(one.clone() + &same)), [""; 0]);
         for by_name in [true, false] {
-            let told = said(&(one.clone() + &same + &peering(by_name)));
+            let told = findings_of(&(one.clone() + &same + &peering(by_name)));
             assert_eq!(told.len(), 2, "{told:#?}");
-            assert!(told[0].contains("F04 VirtualNetwork/default/two has 10.1.128.0/17, which overlaps 10.1.0.0/16 of VirtualNetwork/default/one (a.yaml:2:"), "{told:#?}");
+            assert!(told[0].contains("F04 VirtualNetwork/default/two has 10.1.128.0/17, which overlaps 10.1.0.0/16 of its peer VirtualNetwork/default/one (a.yaml:2:"), "{told:#?}");
             assert!(told[1].contains("F05 the pod network 10.128.0.0/14 of HcpOpenShiftCluster/default/two overlaps the pod network 10.128.0.0/14 of HcpOpenShiftCluster/default/one (a.yaml:4:"), "{told:#?}");
-            assert_eq!(said(&(one.clone() + &apart + &peering(by_name))), [""; 0]);
+            assert_eq!(
+                findings_of(&(one.clone() + &apart + &peering(by_name))),
+                [""; 0]
+            );
         }
     }
 
     #[test]
-    fn what_has_one_name_in_unknown_subscriptions_is_told_apart_by_namespace() {
+    fn equal_names_in_unknown_subscriptions_are_distinguished_by_namespace() {
         let network = |namespace: &str, name: &str, range: &str| {
             format!(
                 "---\n{{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {{name: {name}-g, namespace: {namespace}}}, spec: {{azureName: g}}}}\n---\n{{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {{name: {name}, namespace: {namespace}}}, spec: {{owner: {{name: {name}-g}}, addressSpace: {{addressPrefixes: [{range}]}}}}}}\n"
@@ -277,25 +286,25 @@ mod tests {
         let a = network("a", "one", "10.1.0.0/16") + &network("a", "two", "10.2.0.0/16");
         let peering = peering(true).replace("{name: p}", "{name: p, namespace: a}");
         let same = network("b", "two", "10.1.0.0/16");
-        assert_eq!(said(&format!("{a}{same}{peering}")), [""; 0]);
+        assert_eq!(findings_of(&format!("{a}{same}{peering}")), [""; 0]);
         let wrong = a.replace("10.2.0.0", "10.1.0.0");
-        assert_eq!(said(&(wrong + &peering)).len(), 1);
+        assert_eq!(findings_of(&(wrong + &peering)).len(), 1);
     }
 
     #[test]
-    fn one_s_pods_are_not_where_the_other_s_network_is() {
+    fn one_clusters_pods_do_not_overlap_the_others_network() {
         let one = cluster("one", "net-1", "10.1.0.0/16", "podCidr: 10.2.0.0/15");
         let two = cluster("two", "net-2", "10.2.0.0/16", "serviceCidr: 172.30.0.0/16");
-        let told = said(&(one + &two + &peering(true)));
+        let told = findings_of(&(one + &two + &peering(true)));
         assert_eq!(told.len(), 1, "{told:#?}");
         assert!(told[0].contains("F05 the virtual network 10.2.0.0/16 of HcpOpenShiftCluster/default/two overlaps the pod network 10.2.0.0/15"), "{told:#?}");
     }
 
     #[test]
-    fn clusters_of_one_network_are_told_once_each() {
+    fn each_cluster_of_a_shared_network_is_reported_once() {
         let inside = "machineCidr: 10.0.0.0/16, podCidr: 10.128.0.0/14";
         let of = |name: &str| cluster(name, "net-1", "10.1.0.0/16", inside);
-        let told = said(&(of("one") + &of("two") + &of("three")));
+        let told = findings_of(&(of("one") + &of("two") + &of("three")));
         assert_eq!(told.len(), 2, "{told:#?}");
         assert!(
             told.iter().all(|one| one.contains("default/one (")

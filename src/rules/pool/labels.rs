@@ -1,22 +1,22 @@
 //! N19 to N21: labels and taints of nodes.
 
-use crate::model::Finding;
+use crate::model::{Finding, message};
 use crate::rules::arm::{Field, Resource, World};
 use crate::rules::wording;
 
 const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
-/// Keys that the service gives to nodes itself.
+/// Labels that only the service sets.
 const RESERVED: &[&str] = &[
     "node-role.kubernetes.io/master",
     "node-role.kubernetes.io/worker",
 ];
-/// Keys that may not have some values.
+/// Labels that may not have some values.
 const ROLES: &[&str] = &[
     "machine.openshift.io/cluster-api-machine-role",
     "machine.openshift.io/cluster-api-machine-type",
 ];
 
-/// N19: keys and values of labels are those of Kubernetes.
+/// N19: keys and values of labels are valid in Kubernetes.
 pub(super) fn labels_are_well_formed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let labels = pool.field("spec.properties.labels");
     labels
@@ -25,21 +25,21 @@ pub(super) fn labels_are_well_formed(_: &World<'_>, pool: &Resource<'_>) -> Vec<
         .collect()
 }
 
-/// N20: no label says what the service says itself.
+/// N20: no label is reserved for the service.
 pub(super) fn labels_are_allowed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let labels = pool.field("spec.properties.labels");
     let listed = labels.items().filter_map(|label| {
         let (key, value) = (label.key("key"), label.key("value"));
         refused(key.text()?, &key, &value)
     });
-    // The proposal writes them as a map, as Kubernetes does (facts/aro-rules.md §5.1).
+    // The proposal writes labels as a map, like Kubernetes (facts/aro-rules.md §5.1).
     let mapped = labels
         .entries()
         .filter_map(|(key, value)| refused(key, &value, &value));
     listed.chain(mapped).collect()
 }
 
-/// N21: taints have a key, a value and an effect of Kubernetes.
+/// N21: taints have a key, a value and an effect that are valid in Kubernetes.
 pub(super) fn taints_are_well_formed(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let taints = pool.field("spec.properties.taints");
     let faults = |taint: Field<'_>| {
@@ -61,34 +61,35 @@ fn malformed(item: &Field<'_>, id: &'static str) -> Vec<Finding> {
     let (key, value) = (item.key("key"), item.key("value"));
     let of_key = match key.text() {
         Some(text) => wording::of_label_key(text).map(|why| (text, why)),
-        None if key.is_given() => None, // not a text: the schema says so
+        None if key.is_given() => None, // not a text: the schema reports it
         None => Some(("", "it is required")),
     };
     let of_value = value
         .text()
         .and_then(|text| Some((text, wording::of_label_value(text)?)));
-    let of_key =
-        of_key.map(|(text, why)| key.finding(id, format!("the key {text:?} is refused: {why}")));
-    let of_value = of_value
-        .map(|(text, why)| value.finding(id, format!("the value {text:?} is refused: {why}")));
+    let of_key = of_key
+        .map(|(text, why)| key.finding(id, message!("invalid key {text:?}: {why}", key = text)));
+    let of_value = of_value.map(|(text, why)| {
+        value.finding(id, message!("invalid value {text:?}: {why}", value = text))
+    });
     of_key.into_iter().chain(of_value).collect()
 }
 
-/// What is wrong with a label that says `text`, with where its key and its value stand.
+/// A finding if the label `text`, with these fields, is not allowed.
 fn refused(text: &str, key: &Field<'_>, value: &Field<'_>) -> Option<Finding> {
     if RESERVED.contains(&text) {
-        let message = format!("the label {text} is set by the service alone");
+        let message = message!("only the service sets the label {text}", text);
         return Some(key.finding("N20", message).help("remove this label"));
     }
     let role = value
         .text()
         .filter(|role| ["master", "infra"].contains(role));
     let role = role.filter(|_| ROLES.contains(&text))?;
-    let message = format!("the label {text} may not be {role}");
+    let message = message!("the label {text} may not be {role}", text, role);
     Some(
         value
             .finding("N20", message)
-            .help("nodes of a pool are workers"),
+            .help("nodes of a pool can only be workers"),
     )
 }
 
@@ -96,17 +97,17 @@ fn refused(text: &str, key: &Field<'_>, value: &Field<'_>) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::rules::pool::KIND;
-    use crate::rules::{ResourceRule, said_of};
+    use crate::rules::{ResourceRule, findings_of_kind};
 
     fn found(rule: ResourceRule, properties: &str) -> usize {
         let pool = format!(
             "apiVersion: redhatopenshift.azure.com/v1api20251223preview\nkind: HcpOpenShiftClustersNodePool\nmetadata: {{name: p}}\nspec: {{properties: {{{properties}}}}}\n"
         );
-        said_of(rule, KIND, &pool).len()
+        findings_of_kind(rule, KIND, &pool).len()
     }
 
     #[test]
-    fn labels_and_taints_at_their_bounds() {
+    fn labels_and_taints_have_limits() {
         let long = "a".repeat(64);
         let value = format!("labels: [{{key: a, value: {long}}}]");
         assert_eq!(found(labels_are_well_formed, &value), 1);

@@ -1,4 +1,4 @@
-//! N: what Azure's API asks of a node pool (facts/aro-rules.md §3.2).
+//! N: Azure's rules for node pools (facts/aro-rules.md §3.2).
 
 mod labels;
 mod network;
@@ -9,7 +9,7 @@ mod version;
 
 use super::ResourceRule;
 
-/// What they are of.
+/// The kind they apply to.
 pub(super) const KIND: &str = "HcpOpenShiftClustersNodePool";
 
 /// The rules of node pools, in order of id.
@@ -23,10 +23,10 @@ pub(super) const RULES: &[ResourceRule] = &[
     platform::machine_size_is_offered,
     platform::disk_size_in_range,
     platform::disk_is_of_a_known_kind,
-    platform::nodes_on_passing_disks_are_repaired,
+    platform::nodes_on_ephemeral_disks_are_repaired,
     platform::encryption_set_is_one,
     size::replicas_in_range,
-    size::size_is_fixed_or_moves,
+    size::size_is_fixed_or_scales,
     size::bounds_in_range,
     labels::labels_are_well_formed,
     labels::labels_are_allowed,

@@ -1,7 +1,7 @@
 //! N09 and N10: the subnet of a node pool.
 
 use crate::api::kinds::NETWORK;
-use crate::model::Finding;
+use crate::model::{Finding, Message, message};
 use crate::rules::arm::{ArmId, Field, Resource, World};
 
 const SUBNET: &str = "spec.properties.platform.subnetReference";
@@ -11,7 +11,7 @@ const SUBNETS: &str = "microsoft.network/virtualnetworks/subnets";
 pub(super) fn subnet_is_a_subnet(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let reference = pool.field(SUBNET);
     let fault = not_of_type(&reference, SUBNETS, (NETWORK, "VirtualNetworksSubnet"));
-    let finding = fault.map(|(field, why)| field.finding("N09", format!("subnetReference {why}")));
+    let finding = fault.map(|(field, fault)| field.finding("N09", fault.of("subnetReference")));
     finding.into_iter().collect()
 }
 
@@ -35,8 +35,12 @@ pub(super) fn subnet_is_in_the_clusters_network(
     if same == clusters {
         return Vec::new();
     }
-    let message = format!("the subnet is in {own}, the cluster in {clusters}");
-    let help = "name a subnet of the cluster's virtual network, or none for the cluster's own";
+    let message = message!(
+        "the subnet is in {own}, but the cluster is in {clusters}",
+        own,
+        clusters
+    );
+    let help = "name a subnet of the cluster's virtual network, or remove the reference to use the cluster's own subnet";
     vec![named(&reference).finding("N10", message).help(help)]
 }
 
@@ -46,7 +50,7 @@ fn network(world: &World<'_>, resource: &Resource<'_>) -> Option<ArmId> {
     subnet.parent().filter(|_| subnet.kind() == SUBNETS)
 }
 
-/// The part of a reference that says what is meant.
+/// The part of a reference that names the resource.
 fn named<'a>(reference: &Field<'a>) -> Field<'a> {
     let id = reference.key("armId");
     match id.is_given() {
@@ -55,12 +59,26 @@ fn named<'a>(reference: &Field<'a>) -> Field<'a> {
     }
 }
 
-/// What is wrong with a reference to a resource of the type `kind` in Azure, and where.
+/// Why a reference is wrong, and the resource that it names.
+pub(super) struct Fault {
+    why: String,
+    named: String,
+}
+
+impl Fault {
+    /// The message about the reference of this name.
+    pub(super) fn of(self, reference: &str) -> Message {
+        let Self { why, named } = self;
+        message!("{reference} {why}", reference, named)
+    }
+}
+
+/// What is wrong with a reference to a resource of the type `kind` in Azure, and the field to point at.
 pub(super) fn not_of_type<'a>(
     reference: &Field<'a>,
     kind: &str,
     object: (&str, &str),
-) -> Option<(Field<'a>, String)> {
+) -> Option<(Field<'a>, Fault)> {
     let id = reference.key("armId");
     if let Some(text) = id.text() {
         let why = match ArmId::parse(text) {
@@ -69,15 +87,14 @@ pub(super) fn not_of_type<'a>(
             Ok(read) if read.group.is_empty() => "it has no resource group".to_owned(),
             Ok(_) => return None,
         };
-        return Some((id, format!("does not name a {kind}: {why}")));
+        let (why, named) = (format!("does not name a {kind}: {why}"), text.to_owned());
+        return Some((id, Fault { why, named }));
     }
     let (group, own) = (reference.key("group"), reference.key("kind"));
-    let said = (group.text()?, own.text()?);
-    (said != object).then(|| {
-        let message = format!(
-            "names a {}/{}, not a {}/{}",
-            said.0, said.1, object.0, object.1
-        );
-        (own, message)
+    let (of, text) = (group.text()?, own.text()?);
+    ((of, text) != object).then(|| {
+        let named = format!("{of}/{text}");
+        let why = format!("must name a {}/{}, not a {named}", object.0, object.1);
+        (own, Fault { why, named })
     })
 }

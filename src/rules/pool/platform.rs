@@ -1,7 +1,7 @@
 //! N11 to N15: machines and disks.
 
 use super::network::not_of_type;
-use crate::model::{Finding, Value};
+use crate::model::{Finding, Value, message};
 use crate::rules::arm::{Resource, World};
 use crate::rules::{data, wording};
 use kube_schema::nearest;
@@ -10,7 +10,7 @@ const DISK: &str = "spec.properties.platform.osDisk";
 const STORAGE: &[&str] = &["Premium_LRS", "StandardSSD_LRS", "Standard_LRS"];
 const DISKS: &[&str] = &["Managed", "Ephemeral"];
 
-/// N11: `vmSize` is one of the service's machine sizes.
+/// N11: `vmSize` is a machine size that the service supports.
 pub(super) fn machine_size_is_offered(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let field = pool.field("spec.properties.platform.vmSize");
     if let Some(missing) = wording::missing_or_long(&field, "N11", usize::MAX) {
@@ -23,7 +23,7 @@ pub(super) fn machine_size_is_offered(_: &World<'_>, pool: &Resource<'_>) -> Vec
     else {
         return Vec::new();
     };
-    let message = format!("vmSize {text:?} is not offered for node pools");
+    let message = message!("vmSize {text:?} is not available for node pools", text);
     let finding = field.finding("N11", message);
     let help = match nearest(text, sizes.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -32,18 +32,18 @@ pub(super) fn machine_size_is_offered(_: &World<'_>, pool: &Resource<'_>) -> Vec
     vec![finding.help(help)]
 }
 
-/// N12: a disk has at least 64 GiB, and no more than its kind has.
+/// N12: a disk has at least 64 GiB, and at most the maximum of its type.
 pub(super) fn disk_size_in_range(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let disk = pool.field(DISK);
     let (most, of) = match disk.key("diskType").text() {
-        Some("Ephemeral") => (2040, " of an Ephemeral disk"),
-        _ => (4095, " of a Managed disk"),
+        Some("Ephemeral") => (2040, ", the limit for Ephemeral disks"),
+        _ => (4095, ", the limit for Managed disks"),
     };
     let fault = wording::out_of(&disk.key("sizeGiB"), "N12", 64..=most, of);
     fault.into_iter().collect()
 }
 
-/// N13: a disk is of a known kind and account type.
+/// N13: a disk has a known type and storage account type.
 pub(super) fn disk_is_of_a_known_kind(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let disk = pool.field(DISK);
     let fields = [("diskStorageAccountType", STORAGE), ("diskType", DISKS)];
@@ -51,22 +51,22 @@ pub(super) fn disk_is_of_a_known_kind(_: &World<'_>, pool: &Resource<'_>) -> Vec
     fields.into_iter().filter_map(fault).collect()
 }
 
-/// N14: nodes whose disks do not outlive them are repaired.
-pub(super) fn nodes_on_passing_disks_are_repaired(
+/// N14: nodes with ephemeral disks are repaired automatically.
+pub(super) fn nodes_on_ephemeral_disks_are_repaired(
     _: &World<'_>,
     pool: &Resource<'_>,
 ) -> Vec<Finding> {
-    let passing = pool.field(DISK).key("diskType").text() == Some("Ephemeral");
+    let ephemeral = pool.field(DISK).key("diskType").text() == Some("Ephemeral");
     let field = pool.field("spec.properties.autoRepair");
     let off = field
         .node
         .is_some_and(|node| node.value == Value::Bool(false));
-    let message = "autoRepair is false, and the disks are Ephemeral";
+    let message = "autoRepair is false, but the disks are Ephemeral";
     let finding = |()| {
-        let help = "remove autoRepair: false, or take Managed disks";
+        let help = "remove autoRepair: false, or use Managed disks";
         field.finding("N14", message).help(help)
     };
-    (passing && off)
+    (ephemeral && off)
         .then_some(())
         .map(finding)
         .into_iter()
@@ -78,8 +78,8 @@ pub(super) fn encryption_set_is_one(world: &World<'_>, pool: &Resource<'_>) -> V
     const KIND: &str = "microsoft.compute/diskencryptionsets";
     let reference = pool.field(DISK).key("encryptionSetReference");
     let object = ("compute.azure.com", "DiskEncryptionSet");
-    if let Some((field, why)) = not_of_type(&reference, KIND, object) {
-        return vec![field.finding("N15", format!("encryptionSetReference {why}"))];
+    if let Some((field, fault)) = not_of_type(&reference, KIND, object) {
+        return vec![field.finding("N15", fault.of("encryptionSetReference"))];
     }
     let Some(set) = world.referred(pool, &reference) else {
         return Vec::new();
@@ -88,9 +88,9 @@ pub(super) fn encryption_set_is_one(world: &World<'_>, pool: &Resource<'_>) -> V
     if set.name().len() <= 80 && set.name().chars().all(allowed) {
         return Vec::new();
     }
-    let message = format!(
-        "the name {:?} is not up to 80 letters, digits, `-` and `_`",
-        set.name()
+    let message = message!(
+        "the name {name:?} must have at most 80 letters, digits, `-` and `_`",
+        name = set.name()
     );
     let id = reference.key("armId");
     let field = if id.is_given() {

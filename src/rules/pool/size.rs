@@ -1,14 +1,14 @@
-//! N16 to N18, N22 and N25: how many nodes, and how long they are drained.
+//! N16 to N18, N22 and N25: the number of nodes, and the drain timeout.
 
-use crate::model::Finding;
+use crate::model::{Finding, message};
 use crate::rules::arm::{Field, Resource, World};
 use crate::rules::wording;
 
-/// How many nodes a pool outside of availability zones may have.
+/// The maximum number of nodes in a pool without an availability zone.
 const WITHOUT_ZONE: i64 = 200;
-/// How many nodes a cluster may have.
+/// The maximum number of nodes in a cluster.
 const IN_A_CLUSTER: i64 = 500;
-const WHY: &str = " without an availability zone";
+const WHY: &str = ", the limit without an availability zone";
 
 /// N16: `replicas` is not negative, and at most 200 without an availability zone.
 pub(super) fn replicas_in_range(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
@@ -16,16 +16,16 @@ pub(super) fn replicas_in_range(_: &World<'_>, pool: &Resource<'_>) -> Vec<Findi
     in_range(pool, &field, "N16").into_iter().collect()
 }
 
-/// N17: a number of nodes is given, or bounds of it.
-pub(super) fn size_is_fixed_or_moves(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+/// N17: a pool has either `replicas` or `autoScaling`.
+pub(super) fn size_is_fixed_or_scales(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let field = pool.field("spec.properties.replicas");
     let fixed = field.number().is_some_and(|replicas| replicas > 0);
-    let moves = pool.field("spec.properties.autoScaling").is_given();
+    let scales = pool.field("spec.properties.autoScaling").is_given();
     let finding = || {
-        let finding = field.finding("N17", "replicas are given, and autoScaling too");
+        let finding = field.finding("N17", "replicas and autoScaling are both set");
         finding.help("remove one of them")
     };
-    (fixed && moves).then(finding).into_iter().collect()
+    (fixed && scales).then(finding).into_iter().collect()
 }
 
 /// N18: the bounds are not negative, at most 200 without an availability zone, and in order.
@@ -36,22 +36,25 @@ pub(super) fn bounds_in_range(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding
     let (low, high) = (least.number().unwrap_or(0), most.number().unwrap_or(0));
     let crossed = (0..low).contains(&high).then(|| {
         let message = match most.is_given() {
-            true => format!("autoScaling.max {high} is less than min {low}"),
-            false => format!("autoScaling has no max, which counts as 0, less than min {low}"),
+            true => message!("autoScaling.max {high} is less than min {low}", high, low),
+            false => message!(
+                "autoScaling.max is missing and defaults to 0, which is less than min {low}",
+                low
+            ),
         };
         most.finding("N18", message)
     });
     each.into_iter().flatten().chain(crossed).collect()
 }
 
-/// N22: a drain takes at most a week.
+/// N22: the drain timeout is at most a week.
 pub(super) fn drain_timeout_in_range(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let field = pool.field("spec.properties.nodeDrainTimeoutMinutes");
     let fault = wording::out_of(&field, "N22", 0..=10080, "");
     fault.into_iter().collect()
 }
 
-/// N25: the pools of a cluster come to at most 500 nodes. The one that is too much is pointed at.
+/// N25: the pools of a cluster have at most 500 nodes in all. The finding points at the pool that exceeds this.
 pub(super) fn cluster_has_room(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let Some(cluster) = world.owner(pool) else {
         return Vec::new();
@@ -65,14 +68,15 @@ pub(super) fn cluster_has_room(world: &World<'_>, pool: &Resource<'_>) -> Vec<Fi
     if before > IN_A_CLUSTER || sum <= IN_A_CLUSTER {
         return Vec::new();
     }
-    let message = format!(
-        "with this pool, {} may come to {sum} nodes, more than {IN_A_CLUSTER}",
-        cluster.id
+    let message = message!(
+        "with this pool, {cluster} may have {sum} nodes, more than {IN_A_CLUSTER}",
+        cluster = cluster.id,
+        sum
     );
     vec![field.finding("N25", message)]
 }
 
-/// How many nodes a pool may have, and where it says so.
+/// The maximum number of nodes of a pool, and the field that sets it.
 fn most<'r>(pool: &'r Resource<'_>) -> (Field<'r>, i64) {
     let bounds = pool.field("spec.properties.autoScaling");
     let field = match bounds.is_given() {
@@ -95,8 +99,8 @@ fn in_range(pool: &Resource<'_>, field: &Field<'_>, id: &'static str) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::findings_of_kind;
     use crate::rules::pool::KIND;
-    use crate::rules::said_of;
 
     fn pool(name: &str, properties: &str) -> String {
         format!(
@@ -115,7 +119,7 @@ mod tests {
             ("replicas: -1, platform: {availabilityZone: \"1\"}", 1),
             ("replicas: 201, platform: {availabilityZone: \"\"}", 1),
         ] {
-            let said = said_of(replicas_in_range, KIND, &pool("p", properties));
+            let said = findings_of_kind(replicas_in_range, KIND, &pool("p", properties));
             assert_eq!(said.len(), found, "{properties}: {said:?}");
         }
     }
@@ -130,7 +134,7 @@ mod tests {
             ("min: 0, max: 201", 1),
             ("min: 300, max: 201", 3),
         ] {
-            let said = said_of(
+            let said = findings_of_kind(
                 bounds_in_range,
                 KIND,
                 &pool("p", &format!("autoScaling: {{{bounds}}}")),
@@ -139,15 +143,15 @@ mod tests {
         }
         let both = "replicas: 3, autoScaling: {min: 1, max: 2}";
         assert_eq!(
-            said_of(size_is_fixed_or_moves, KIND, &pool("p", both)).len(),
+            findings_of_kind(size_is_fixed_or_scales, KIND, &pool("p", both)).len(),
             1
         );
         let none = "replicas: 0, autoScaling: {min: 1, max: 2}";
-        assert!(said_of(size_is_fixed_or_moves, KIND, &pool("p", none)).is_empty());
+        assert!(findings_of_kind(size_is_fixed_or_scales, KIND, &pool("p", none)).is_empty());
     }
 
     #[test]
-    fn the_pool_that_is_too_much_is_told_and_no_other() {
+    fn only_the_pool_that_exceeds_the_limit_is_reported() {
         let cluster = "apiVersion: redhatopenshift.azure.com/v1api20251223preview\nkind: HcpOpenShiftCluster\nmetadata: {name: c}\nspec: {}\n";
         let many = |third: &str| {
             let two = pool("a", "replicas: 200") + &pool("b", "autoScaling: {min: 1, max: 200}");
@@ -157,8 +161,8 @@ mod tests {
                 pool("e", "replicas: 1")
             )
         };
-        assert!(said_of(cluster_has_room, KIND, &many("replicas: 99")).is_empty());
-        let said = said_of(cluster_has_room, KIND, &many("replicas: 101"));
+        assert!(findings_of_kind(cluster_has_room, KIND, &many("replicas: 99")).is_empty());
+        let said = findings_of_kind(cluster_has_room, KIND, &many("replicas: 101"));
         assert_eq!(said.len(), 1);
         assert!(said[0].contains("501 nodes"), "{said:?}");
     }

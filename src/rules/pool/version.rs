@@ -1,6 +1,6 @@
-//! N01 to N03 and N08: what a node pool is called, where it is, and what it runs.
+//! N01 to N03 and N08: the name, the location and the version of a node pool.
 
-use crate::model::{Finding, Value};
+use crate::model::{Finding, Message, Value, message};
 use crate::rules::arm::{Field, Resource, World};
 use crate::rules::version::{Version, major_and_minor};
 use crate::rules::{data, wording};
@@ -11,7 +11,7 @@ pub(super) fn is_named_and_placed(world: &World<'_>, pool: &Resource<'_>) -> Vec
     let name = field.text().unwrap_or_default();
     let why = wording::of_azure_name(name, 3..=15).filter(|_| !pool.is_named_by_expansion());
     let name = why.map(|why| {
-        let finding = field.finding("N01", format!("the name {name:?} {why}"));
+        let finding = field.finding("N01", message!("the name {name:?} {why}", name));
         finding.help("set azureName, or choose a shorter name")
     });
     let location = pool.field("spec.location");
@@ -20,39 +20,49 @@ pub(super) fn is_named_and_placed(world: &World<'_>, pool: &Resource<'_>) -> Vec
     name.into_iter().chain(placed).collect()
 }
 
-/// That the cluster is in another location. Azure reads `UK South` as `uksouth`.
+/// A finding if the cluster is in another location. Azure reads `UK South` as `uksouth`.
 fn elsewhere(world: &World<'_>, pool: &Resource<'_>, own: &Field<'_>) -> Option<Finding> {
     let read = |text: &str| text.replace(' ', "").to_lowercase();
     let cluster = world.owner(pool)?.field("spec.location");
     let cluster = cluster.text().filter(|text| !text.is_empty())?;
     let text = own.text().filter(|text| read(text) != read(cluster))?;
-    let message = format!("location {text:?} is not that of the cluster, {cluster:?}");
+    let message = message!(
+        "location {text:?} differs from the cluster's, {cluster:?}",
+        text,
+        cluster
+    );
     Some(own.finding("N01", message).help(format!("write {cluster}")))
 }
 
-/// N02: `version.id` is `X.Y.Z`, and no older than the service takes of those without experiments.
+/// N02: `version.id` is `X.Y.Z`, and not older than the service supports without experimental features.
 pub(super) fn is_a_whole_version(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let field = pool.field("spec.properties.version.id");
-    let finding = |message: String| vec![field.finding("N02", message)];
+    let finding = |message: Message| vec![field.finding("N02", message)];
     let least = data::least_node_version();
     match (&field.node.map(|node| &node.value), field.text()) {
         (Some(Value::Int(_) | Value::Float(..)), _) => vec![
             field
-                .finding("N02", "version.id is a number, not a text")
-                .help(format!("write it whole and in quotes, such as \"{least}\"")),
+                .finding("N02", "version.id is a number, not a string")
+                .help(format!(
+                    "write the full version in quotes, such as \"{least}\""
+                )),
         ],
-        (_, None | Some("")) => finding(format!("version.id is required, such as {least}")),
+        (_, None | Some("")) => finding(message!("version.id is required, such as {least}")),
         (_, Some(text)) => match Version::parse(text) {
-            None => finding(format!("version.id {text:?} is not X.Y.Z, such as {least}")),
-            Some(version) if version.is_below(&least) && !world.experimental => {
-                finding(format!("version.id {version} is older than {least}"))
-            }
+            None => finding(message!(
+                "version.id {text:?} is not X.Y.Z, such as {least}",
+                text
+            )),
+            Some(version) if version.is_below(&least) && !world.experimental => finding(message!(
+                "version.id {version} is older than {least}",
+                version
+            )),
             Some(_) => Vec::new(),
         },
     }
 }
 
-/// N03: the channel is one that the service offers.
+/// N03: the channel group is one that the service supports.
 pub(super) fn channel_is_offered(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let field = pool.field("spec.properties.version.channelGroup");
     let known: Vec<&str> = data::node_channels(world.experimental).collect();
@@ -70,7 +80,7 @@ pub(super) fn is_near_the_clusters(world: &World<'_>, pool: &Resource<'_>) -> Ve
         major_and_minor(id.text()?)
     });
     let least = data::least_node_version().numbers;
-    // A cluster of a version that is too old has that to mend first.
+    // If the cluster's version is too old, that is reported instead.
     let cluster = cluster.filter(|cluster| *cluster >= (least.0, least.1));
     let (Some(version), Some(cluster)) = (version, cluster) else {
         return Vec::new();
@@ -83,7 +93,12 @@ fn apart(field: &Field<'_>, version: &Version, cluster: (u64, u64)) -> Option<Fi
     let (major, minor) = cluster;
     let pair = format!("{}.{}/{major}.{minor}", own.0, own.1);
     if own > cluster {
-        let message = format!("the pool's {version} is newer than its cluster's {major}.{minor}");
+        let message = message!(
+            "the pool's version {version} is newer than its cluster's {major}.{minor}",
+            version,
+            major,
+            minor
+        );
         let help = "raise the cluster's version first, or lower the pool's";
         return Some(field.finding("N08", message).help(help));
     }
@@ -91,8 +106,11 @@ fn apart(field: &Field<'_>, version: &Version, cluster: (u64, u64)) -> Option<Fi
         true => minor - own.1 <= 2,
         false => data::across_majors().any(|known| known == pair),
     };
-    let message = format!(
-        "the pool's {version} is more than two minor versions older than its cluster's {major}.{minor}"
+    let message = message!(
+        "the pool's version {version} is more than two minor versions older than its cluster's {major}.{minor}",
+        version,
+        major,
+        minor
     );
     (!near).then(|| {
         field
@@ -104,8 +122,8 @@ fn apart(field: &Field<'_>, version: &Version, cluster: (u64, u64)) -> Option<Fi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::findings_of_kind;
     use crate::rules::pool::KIND;
-    use crate::rules::said_of;
 
     fn cluster_and_pool(cluster: &str, pool: &str) -> String {
         format!(
@@ -127,7 +145,7 @@ mod tests {
             ("\"\"", "required"),
             ("null", "required"),
         ] {
-            let said = said_of(is_a_whole_version, KIND, &cluster_and_pool("4.20", id));
+            let said = findings_of_kind(is_a_whole_version, KIND, &cluster_and_pool("4.20", id));
             match expected {
                 "" => assert!(said.is_empty(), "{id}: {said:?}"),
                 part => assert!(said.len() == 1 && said[0].contains(part), "{id}: {said:?}"),
@@ -148,7 +166,8 @@ mod tests {
             ("4.22", "5.0.0", false),
             ("nonsense", "5.0.0", true),
         ] {
-            let said = said_of(is_near_the_clusters, KIND, &cluster_and_pool(cluster, pool));
+            let said =
+                findings_of_kind(is_near_the_clusters, KIND, &cluster_and_pool(cluster, pool));
             assert_eq!(said.is_empty(), near, "{cluster} {pool}: {said:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! T02, T04 and T05: the namespaces, subscriptions and identities that fields name, wherever they stand.
+//! T02, T04 and T05: the namespaces, subscriptions and identities that any field of an object names.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,22 +8,22 @@ use crate::api::aro_control_plane::identity_namespace;
 use crate::api::kinds::{INFRASTRUCTURE, is_aso};
 use crate::api::{embedded, labels};
 use crate::graph;
-use crate::model::{Node, ObjectId, Value};
+use crate::model::{Node, ObjectId, Value, message};
 use crate::rules::secrets::is_ciphertext;
 use crate::rules::way::Way;
 
-/// Maps whose keys are people's own, wherever they stand.
+/// Maps with free keys, at any depth.
 const FREE: &[&str] = &["annotations", "labels", "matchLabels", "nodeSelector"];
-/// The same, of an object as a whole.
+/// Maps with free keys, at the top level of an object.
 const DATA: &[&str] = &["binaryData", "data", "stringData"];
-/// The Secret that ASO takes for all of a namespace that names no other.
+/// The Secret that ASO uses for every object of the namespace that names no other.
 const ASO_CREDENTIAL: &str = "aso-credential";
-/// What names of roles begin with. A role gives nobody anything by itself. What else stands in no
-/// subscription is of all Azure, such as management groups.
+/// The start of the ids of roles, which grant nothing by themselves. Other ids without a subscription belong to the
+/// whole tenant, such as management groups.
 const ROLES: &str = "/providers/microsoft.authorization/roledefinitions/";
 
 impl Judge<'_> {
-    /// The fields of the object name nothing that the tenant does not have.
+    /// Checks that the fields of the object name only what the tenant has.
     pub(super) fn fields(&mut self) {
         let object = self.object;
         self.makes(&object.id, &object.node, None);
@@ -39,7 +39,7 @@ impl Judge<'_> {
         self.each(&object.node, &Way::Top);
     }
 
-    /// The identities that `id` is, or that come from it.
+    /// Checks the identity that `id` is, and those that it creates.
     fn makes(&mut self, id: &ObjectId, node: &Node, place: Option<(&Node, &Way<'_>)>) {
         let is_identity = |id: &&ObjectId| {
             id.is(INFRASTRUCTURE, "AzureClusterIdentity")
@@ -90,16 +90,16 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether it is a value of a Secret in base64.
+    /// Whether it is a base64 value of a Secret.
     fn is_coded(&self, way: &Way<'_>) -> bool {
         self.object.id.is("", "Secret") && is_in(way, &["data"])
     }
 
-    /// A namespace that a field names. That of the object itself, and of an identity, are judged as what
-    /// they are.
+    /// Checks a namespace that a field names. The namespaces of the object itself and of identities are checked
+    /// elsewhere.
     fn namespace(&mut self, text: &str, node: &Node, way: &Way<'_>) {
         let object = self.object;
-        // Not one that is only taken for its own, because it says none or has none.
+        // Not a namespace that is only assumed for the object.
         let own = object.node.text(&["metadata", "namespace"]) == Some(text)
             && object.id.namespace == text;
         let of_object = way.around();
@@ -107,19 +107,23 @@ impl Judge<'_> {
         let of_identity = way.around().name() == "identityRef";
         let judged = own || of_object || of_identity || text.is_empty() || is_free(way);
         if !judged && !self.is_azures(way) && !Self::allows(self.tenant.namespaces.as_ref(), text) {
-            let what = format!("{} names the namespace {text}", way.path());
-            self.refuse("T02", &what, Some((node, way)));
+            let what = message!(
+                "{field} names the namespace {text}",
+                field = way.path(),
+                text
+            );
+            self.refuse("T02", what, Some((node, way)));
         }
     }
 
-    /// Whether a field is Azure's: a namespace there is one of the cluster that Azure makes.
+    /// Whether a field is one of Azure's API: a namespace there belongs to the cluster that Azure creates.
     fn is_azures(&self, way: &Way<'_>) -> bool {
         let id = &self.object.id;
         (is_aso(&id.group) || embedded::carries(id)) && way.is_below(&["properties"])
     }
 
-    /// `group/namespaces/ns/Kind/name` or `group/Kind/name`, several with commas between. Who is depended on
-    /// is not removed, so not everybody may.
+    /// Checks `group/namespaces/ns/Kind/name` or `group/Kind/name`, separated by commas. A dependency keeps an object
+    /// from being removed, so it is limited.
     fn depends_on(&mut self, text: &str, node: &Node, way: &Way<'_>) {
         for part in text.split(',').map(str::trim) {
             let parts: Vec<&str> = part.split('/').collect();
@@ -128,13 +132,17 @@ impl Judge<'_> {
                 _ => continue,
             };
             if !Self::allows(self.tenant.namespaces.as_ref(), namespace) {
-                let what = format!("it depends on {part}, in the namespace {namespace}");
-                self.refuse("T02", &what, Some((node, way)));
+                let what = message!(
+                    "it depends on {part} in the namespace {namespace}",
+                    part,
+                    namespace
+                );
+                self.refuse("T02", what, Some((node, way)));
             }
         }
     }
 
-    /// `{name, namespace}`; without a namespace it is the object's own.
+    /// Checks `{name, namespace}`; the namespace defaults to the object's.
     fn identity_ref(&mut self, node: &Node, way: &Way<'_>) {
         let Some(name) = node.text(&["name"]) else {
             return;
@@ -151,7 +159,7 @@ impl Judge<'_> {
         }
         let name = format!("{namespace}/{name}");
         if !Self::allows(self.tenant.identities.as_ref(), &name) {
-            self.refuse("T05", &format!("it uses the identity {name}"), place);
+            self.refuse("T05", message!("it uses the identity {name}", name), place);
         }
     }
 
@@ -163,43 +171,43 @@ impl Judge<'_> {
             named.push(&lower);
         }
         let known = self.tenant.subscriptions.as_deref().unwrap_or_default();
-        let strange = |name: &&str| !known.iter().any(|one| one.eq_ignore_ascii_case(name));
+        let is_foreign = |name: &&str| !known.iter().any(|one| one.eq_ignore_ascii_case(name));
         let is_whole = name == "armid" || name == "azurename" && !lower.is_empty();
-        let what = if let Some(name) = named.iter().copied().find(strange) {
+        let what = if let Some(name) = named.iter().copied().find(is_foreign) {
             match self.object.id.is("", "Secret") {
-                // Whatever stands there, it is not repeated.
-                true => "it names a subscription".to_owned(),
-                false => format!("it names the subscription {name}"),
+                // Nothing of a Secret is repeated.
+                true => "it names a subscription".into(),
+                false => message!("it names the subscription {name}", name),
             }
         } else if name == "armid" && !lower.starts_with("/subscriptions/") && !is_role(&lower, way)
         {
-            format!("{} is in no subscription", way.path())
+            message!("{field} is in no subscription", field = way.path())
         } else if is_whole && leads_out(&lower) || paths(&lower).any(leads_out) {
-            format!(
-                "{} has a part that may lead to another subscription",
-                way.path()
+            message!(
+                "{field} has a part that may lead to another subscription",
+                field = way.path()
             )
         } else {
             return;
         };
-        self.refuse("T04", &what, Some((node, way)));
+        self.refuse("T04", what, Some((node, way)));
     }
 }
 
-/// Whether fields of that name hold namespaces. Whom an identity lets use it is its own to say.
+/// Whether fields of that name hold namespaces. An identity may allow any namespace to use it.
 fn names_namespaces(name: &str) -> bool {
     let one = name == "namespace" || name.ends_with("Namespace");
     let many = name == "namespaces" || name.ends_with("Namespaces");
     one || many && name != "allowedNamespaces"
 }
 
-/// Whether a value stands in a map of the whole object with one of these names.
+/// Whether a value is in a top-level map with one of these names.
 fn is_in(way: &Way<'_>, names: &[&str]) -> bool {
     let map = way.around();
     names.contains(&map.name()) && matches!(map.around(), Way::Top)
 }
 
-/// Whether the key of a value is people's own.
+/// Whether the key of a value is a free one.
 fn is_free(way: &Way<'_>) -> bool {
     let map = way.around();
     is_in(way, DATA) || matches!(map, Way::Key(_, name) if FREE.contains(name))
@@ -209,21 +217,21 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(STANDARD.decode(text.trim()).ok()?).ok()
 }
 
-/// Whether a text in lower case is the name of a role, where one belongs.
+/// Whether a lower-case text is the id of a role, in a field for roles.
 fn is_role(text: &str, way: &Way<'_>) -> bool {
     let name = text.strip_prefix(ROLES);
     let in_place = way.around().name() == "roleDefinitionReference";
     in_place && name.is_some_and(|name| !name.contains('/') && !leads_out(name))
 }
 
-/// Whether a part of a name in Azure is none, so that it may be read as another than the one that was looked at.
+/// Whether a part of an ARM id is empty, relative or encoded, so that Azure could read it as another id.
 fn leads_out(name: &str) -> bool {
     let name = name.strip_prefix('/').unwrap_or(name);
     let mut parts = name.split(['/', '\\']);
     parts.any(|part| ["", ".", ".."].contains(&part) || part.contains('%'))
 }
 
-/// The names of resources in Azure in a text in lower case, each to its end.
+/// The ARM ids in a lower-case text.
 fn paths(text: &str) -> impl Iterator<Item = &str> {
     let starts = text.match_indices("/subscriptions/");
     let end = |c: char| c.is_whitespace() || "\"'?#,;)]}<>".contains(c);
@@ -235,7 +243,7 @@ fn paths(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The subscriptions in names of resources in Azure, of a text in lower case.
+/// The subscriptions in the ARM ids of a lower-case text.
 fn in_ids(text: &str) -> impl Iterator<Item = &str> {
     let parts = text.split("/subscriptions/").skip(1);
     let end = |c: char| !c.is_ascii_alphanumeric() && c != '-';

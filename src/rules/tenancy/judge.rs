@@ -1,10 +1,10 @@
-//! What is held against one object by one of its tenants.
+//! The check of one object against one of its tenants.
 
 use crate::api::fleet::Tenant;
-use crate::model::{Finding, Node, Object};
+use crate::model::{Finding, Message, Node, Object};
 use crate::rules::way::Way;
 
-/// One object before one of its tenants.
+/// Checks one object against one of its tenants.
 pub(super) struct Judge<'a> {
     pub(super) tenant: &'a Tenant,
     pub(super) object: &'a Object,
@@ -12,16 +12,16 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Whether a list of the tenant allows `name`; one that is absent allows everything.
+    /// Whether a list of the tenant allows `name`; an absent list allows everything.
     pub(super) fn allows(list: Option<&Vec<String>>, name: &str) -> bool {
         list.is_none_or(|list| list.iter().any(|one| one == name))
     }
 
-    /// `what` is not the tenant's: said at `node`, or at the object's name.
+    /// Reports that the tenant does not allow `what`, at `place` or at the object's name.
     pub(super) fn refuse(
         &mut self,
         id: &'static str,
-        what: &str,
+        what: Message,
         place: Option<(&Node, &Way<'_>)>,
     ) {
         let finding = refused(self.tenant, id, what).of(&self.object.id);
@@ -32,8 +32,8 @@ impl Judge<'_> {
     }
 }
 
-/// `what` is not the tenant's, whose list for the rule `id` says what is.
-pub(super) fn refused(tenant: &Tenant, id: &'static str, what: &str) -> Finding {
+/// A finding of the rule `id`: the tenant's list for it does not allow `what`.
+pub(super) fn refused(tenant: &Tenant, id: &'static str, what: Message) -> Finding {
     let (called, list) = match id {
         "T02" => ("namespaces", &tenant.namespaces),
         "T03" => ("kinds", &tenant.kinds),
@@ -45,11 +45,10 @@ pub(super) fn refused(tenant: &Tenant, id: &'static str, what: &str) -> Finding 
         list => list.join(", "),
     };
     let path = &tenant.path;
-    Finding::error(
-        id,
-        format!("{what}, which the tenant `{path}` does not allow"),
-    )
-    .help(format!(
-        "its {called} are: {list}. The Fleet document says so; whoever keeps it can change it"
+    let Message { text, mut args } = what;
+    args.push(("tenant", path.clone()));
+    let text = format!("{text}, which the tenant `{path}` does not allow");
+    Finding::error(id, Message { text, args }).help(format!(
+        "its {called}: {list}. Only the Fleet document can change this"
     ))
 }

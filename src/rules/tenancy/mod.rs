@@ -1,8 +1,8 @@
-//! T01 to T06: what the tenants of a fleet keep to.
+//! T01 to T06: the limits of a fleet's tenants.
 //!
-//! In: the tenants, the files of a fleet, the objects they become and what its overlays reach. Out:
-//! findings. A file is held to every tenant whose path matches it, and so is each object that comes from
-//! it, whoever set its values. It does not know: who may write which file; that is the forge's to say.
+//! In: the tenants, the files of a fleet, their objects, and what its overlays reach. Out: findings. Every tenant
+//! whose path matches a file limits it, and each object that comes from it, whoever set its values. It does not
+//! know who may write which file; the forge decides that.
 
 mod fields;
 mod judge;
@@ -18,7 +18,7 @@ use globset::GlobSet;
 use crate::api::fleet::{FleetPolicy, Tenant};
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
-use crate::model::{Finding, Object, Span, Tree};
+use crate::model::{Finding, Object, Span, Tree, message};
 use judge::{Judge, refused};
 
 /// The tenants, with their files.
@@ -37,7 +37,7 @@ impl<'t> Tenants<'t> {
         }
     }
 
-    /// Those that a file is held to.
+    /// The tenants that limit a file.
     fn of_file(&self, path: &str) -> Vec<&'t Tenant> {
         let inner = path.strip_prefix(self.root);
         let inner = inner.and_then(|inner| inner.strip_prefix('/'));
@@ -47,7 +47,7 @@ impl<'t> Tenants<'t> {
     }
 }
 
-/// T01: every file of the fleet is a tenant's.
+/// T01: every file of the fleet belongs to a tenant.
 #[must_use]
 pub(crate) fn files(policy: &FleetPolicy, tree: &Tree) -> Vec<Finding> {
     let tenants = Tenants::of(policy);
@@ -55,9 +55,12 @@ pub(crate) fn files(policy: &FleetPolicy, tree: &Tree) -> Vec<Finding> {
     let strays = paths.filter(|path| tenants.of_file(path).is_empty());
     let known: Vec<&str> = policy.tenants.iter().map(|one| one.path.as_str()).collect();
     let finding = |path: &Arc<str>| {
-        let message = format!("{path} is no tenant's, so nothing may stand in it");
+        let message = message!(
+            "{path} belongs to no tenant, so its content is not allowed",
+            path
+        );
         let help = format!(
-            "move it below one of {}, or give it a tenant in the Fleet document",
+            "move it below one of {}, or add a tenant for it to the Fleet document",
             known.join(", ")
         );
         Finding::error("T01", message)
@@ -67,7 +70,7 @@ pub(crate) fn files(policy: &FleetPolicy, tree: &Tree) -> Vec<Finding> {
     strays.map(finding).collect()
 }
 
-/// T02 to T05: objects keep to the namespaces, kinds, subscriptions and identities of their tenants.
+/// T02 to T05: objects use only the namespaces, kinds, subscriptions and identities of their tenants.
 #[must_use]
 pub(crate) fn objects(policy: &FleetPolicy, objects: &[Object]) -> Vec<Finding> {
     let tenants = Tenants::of(policy);
@@ -76,8 +79,8 @@ pub(crate) fn objects(policy: &FleetPolicy, objects: &[Object]) -> Vec<Finding> 
     let mut found = Vec::new();
     for object in objects.iter().filter(|_| !tenants.all.is_empty()) {
         let path = &*object.origin.span().path;
-        let held = of_file.entry(path).or_insert_with(|| tenants.of_file(path));
-        for tenant in held.iter().filter(|tenant| !tenant.is_free()) {
+        let limits = of_file.entry(path).or_insert_with(|| tenants.of_file(path));
+        for tenant in limits.iter().filter(|tenant| !tenant.is_free()) {
             let mut judge = Judge {
                 tenant,
                 object,
@@ -88,13 +91,13 @@ pub(crate) fn objects(policy: &FleetPolicy, objects: &[Object]) -> Vec<Finding> 
         }
     }
     // A line of a definition is in many objects.
-    let mut told = HashSet::new();
-    found.retain(|one: &Finding| told.insert((one.id, one.span.clone(), one.message.clone())));
+    let mut seen = HashSet::new();
+    found.retain(|one: &Finding| seen.insert((one.id, one.span.clone(), one.args.clone())));
     found
 }
 
-/// T03 and T06: a tenant has overlays only if its kinds name them, and they reach only its own files.
-/// What a tenant without limits writes may reach everything, and so may overlays from elsewhere than `tree`.
+/// T03 and T06: a tenant may have overlays only if its kinds include them, and they may reach only its own files.
+/// Overlays of a tenant without limits and overlays outside of `tree` may reach everything.
 #[must_use]
 pub(crate) fn overlays<'o>(
     policy: &FleetPolicy,
@@ -108,15 +111,18 @@ pub(crate) fn overlays<'o>(
         let mut own = tenants.of_file(path);
         own.retain(|tenant| tree.files.contains_key(path) && !tenant.is_free());
         for tenant in own {
-            let is_strange =
+            let is_foreign =
                 |(path, _): &(&Arc<str>, &Span)| !tenants.of_file(path).contains(&tenant);
-            let mut strange = reached.iter().filter(is_strange);
+            let mut foreign = reached.iter().filter(is_foreign);
             if !scope::names_kind(tenant, CAPSTAN, "Overlay") && tenant.kinds.is_some() {
-                let what = format!("the overlay `{}` is of the kind Overlay", overlay.name);
-                found.push(refused(tenant, "T03", &what).at(overlay.origin.span()));
+                let what = message!(
+                    "the overlay `{overlay}` is of kind Overlay",
+                    overlay = overlay.name
+                );
+                found.push(refused(tenant, "T03", what).at(overlay.origin.span()));
             }
-            if let Some((_, first)) = strange.next() {
-                found.push(reaches_out(overlay, tenant, first, strange.count()));
+            if let Some((_, first)) = foreign.next() {
+                found.push(reaches_out(overlay, tenant, first, foreign.count()));
             }
         }
     }
@@ -126,15 +132,18 @@ pub(crate) fn overlays<'o>(
 fn reaches_out(overlay: &Overlay, tenant: &Tenant, first: &Span, more: usize) -> Finding {
     let more = match more {
         0 => String::new(),
-        more => format!(" (and {more} more files)"),
+        1 => " and in 1 more file".to_owned(),
+        more => format!(" and in {more} more files"),
     };
     let (name, path) = (&overlay.name, &tenant.path);
-    let message = format!(
-        "the overlay `{name}` reaches what is written at {first}{more}, which is not of the tenant `{path}`"
+    let message = message!(
+        "the overlay `{name}` reaches objects that do not belong to the tenant `{path}`: at {first}{more}",
+        name,
+        path
     );
     Finding::error("T06", message)
         .at(overlay.origin.span())
         .help(
-            "select only what is the tenant's own, or ask for the change where the others are kept",
+            "select only the tenant's own objects, or ask the owners of the others for the change",
         )
 }

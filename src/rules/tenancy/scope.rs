@@ -1,4 +1,4 @@
-//! T02 and T03: where an object lives, and of which kind it is.
+//! T02 and T03: the namespace and the kind of an object.
 
 use std::collections::HashSet;
 
@@ -6,10 +6,10 @@ use super::Judge;
 use crate::api::embedded;
 use crate::api::fleet::Tenant;
 use crate::api::kinds::{self, CAPSTAN};
-use crate::model::{Node, Object, ObjectId};
+use crate::model::{Node, Object, ObjectId, message};
 use crate::rules::way::Way;
 
-/// The group and kind of each definition in the fleet whose objects live in namespaces.
+/// The group and kind of each CustomResourceDefinition in the fleet with namespaced objects.
 pub(super) fn defined(objects: &[Object]) -> HashSet<(&str, &str)> {
     objects.iter().filter_map(defines).collect()
 }
@@ -23,28 +23,29 @@ fn defines(object: &Object) -> Option<(&str, &str)> {
 }
 
 impl Judge<'_> {
-    /// The object is of a kind that the tenant has, in a namespace that it has, and so is what it carries.
+    /// Checks the kind and the namespace of the object and of the resources that it carries.
     pub(super) fn scope(&mut self, namespaced: &HashSet<(&str, &str)>) {
         let object = self.object;
-        // What a definition becomes goes with it.
+        // The objects of a definition count as the definition.
         let id = object.definition.as_ref().unwrap_or(&object.id);
         let is_named = self.names_kind(&id.group, &id.kind);
         if self.tenant.kinds.is_some() && !is_named {
-            let what = format!("{id} is of the kind {}", named(&id.group, &id.kind));
-            self.refuse("T03", &what, None);
+            let kind = named(&id.group, &id.kind);
+            self.refuse("T03", message!("{id} is of kind {kind}", id, kind), None);
         }
-        // Of what nobody here knows, the cluster may know that it has no namespace, whatever it says.
+        // An unknown kind may be cluster-scoped, even if the object has a namespace.
         let of_kind = (object.id.group.as_str(), object.id.kind.as_str());
         let lives_in_one = kinds::is_namespaced(&object.id) || namespaced.contains(&of_kind);
         let is_limited = self.tenant.namespaces.is_some();
         if is_limited && !lives_in_one && !self.names_kind(of_kind.0, of_kind.1) {
-            let what = format!(
-                "{id} belongs to no namespace for all that is known here, and {} is not named in the kinds",
-                named(of_kind.0, of_kind.1)
+            let what = message!(
+                "{id} is cluster-scoped or of unknown scope, so {kind} must be listed in the tenant's kinds",
+                id,
+                kind = named(of_kind.0, of_kind.1)
             );
-            self.refuse("T03", &what, None);
+            self.refuse("T03", what, None);
         } else {
-            // One that says nothing lives in `default`, or, of a kind that is allowed, in none.
+            // Without a namespace it is in `default`, or, if the kind is allowed, in none.
             let said = object.node.text(&["metadata", "namespace"]);
             if lives_in_one || said.is_some_and(|said| !said.is_empty()) {
                 self.place(
@@ -60,7 +61,7 @@ impl Judge<'_> {
         self.carried();
     }
 
-    /// The resources that the object carries are of kinds that the tenant has. They live where it lives.
+    /// Checks the kinds of the resources that the object carries. They are in its namespace.
     fn carried(&mut self) {
         let object = self.object;
         let spec = Way::Key(&Way::Top, "spec");
@@ -70,33 +71,35 @@ impl Judge<'_> {
                 continue;
             };
             let way = Way::Index(&resources, index);
-            // The provider makes whatever it finds there, with rights of its own.
+            // The provider creates any resource listed there, with its own permissions.
             let must_be_named = self.tenant.kinds.is_some() || !kinds::is_aso(&id.group);
-            if must_be_named && !is_made(object, node, &id) && !self.names_kind(&id.group, &id.kind)
+            if must_be_named
+                && !is_generated(object, node, &id)
+                && !self.names_kind(&id.group, &id.kind)
             {
                 let kind = named(&id.group, &id.kind);
-                let what = format!("the resource {id} is of the kind {kind}");
-                self.refuse("T03", &what, Some((node, &way)));
+                let what = message!("the resource {id} is of kind {kind}", id, kind);
+                self.refuse("T03", what, Some((node, &way)));
             }
             self.is_namespace(&id, node, &way);
         }
     }
 
-    /// A namespace lives in itself.
+    /// A Namespace object counts as being in itself.
     fn is_namespace(&mut self, id: &ObjectId, node: &Node, way: &Way<'_>) {
         if id.is("", "Namespace") {
             self.place(&id.name, id, node, way, "name");
         }
     }
 
-    /// `id`, written at `node`, is in a namespace that the tenant has; `field` of its metadata says which.
+    /// Checks the namespace of `id`, written in `field` of the metadata of `node`.
     fn place(&mut self, namespace: &str, id: &ObjectId, node: &Node, way: &Way<'_>, field: &str) {
         if !namespace.is_empty() && !Self::allows(self.tenant.namespaces.as_ref(), namespace) {
             let metadata = Way::Key(way, "metadata");
             let way = Way::Key(&metadata, field);
             let node = node.at(&["metadata", field]);
-            let what = format!("{id} is in the namespace {namespace}");
-            self.refuse("T02", &what, node.map(|node| (node, &way)));
+            let what = message!("{id} is in the namespace {namespace}", id, namespace);
+            self.refuse("T02", what, node.map(|node| (node, &way)));
         }
     }
 
@@ -105,9 +108,9 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a definition's expansion made what `object` carries at `node`: its name and its kind are where the
-/// definition is. What a patch adds, or gives another name or kind, stands in the patch.
-fn is_made(object: &Object, node: &Node, id: &ObjectId) -> bool {
+/// Whether the resource at `node` in `object` was generated from a definition: then its name and its kind come from
+/// the definition's line, and not from a patch.
+fn is_generated(object: &Object, node: &Node, id: &ObjectId) -> bool {
     let here = Some(object.origin.span());
     let made = |path: &[&str]| node.at(path).map(Node::span) == here;
     object.definition.is_some()
@@ -116,7 +119,7 @@ fn is_made(object: &Object, node: &Node, id: &ObjectId) -> bool {
         && made(&["kind"])
 }
 
-/// Whether the tenant's kinds name this one.
+/// Whether the tenant's kinds include this one.
 pub(super) fn names_kind(tenant: &Tenant, group: &str, kind: &str) -> bool {
     let kinds = tenant.kinds.as_deref().unwrap_or_default();
     kinds.contains(&named(group, kind))

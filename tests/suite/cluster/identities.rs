@@ -19,7 +19,7 @@ fn allow(cluster: &Management, allowed: &Json) {
 
 fn a_control_plane_waits_until_its_identity_allows_it(cluster: &Management) {
     allow(cluster, &json!({"list": ["platform"]}));
-    let refused = "AzureClusterIdentity/clusters/cluster-identity may not be used from the namespace clusters: its spec.allowedNamespaces does not name or select it; add clusters to spec.allowedNamespaces.list";
+    let refused = "AzureClusterIdentity/clusters/cluster-identity may not be used from namespace clusters: its spec.allowedNamespaces does not include it; add clusters to spec.allowedNamespaces.list";
     let planned = cluster.capstan(&["plan", "examples/quickstart", "--against", "live"]);
     let plan = String::from_utf8_lossy(&planned.stdout).into_owned();
     assert_eq!(planned.status.code(), Some(1), "{plan}");
