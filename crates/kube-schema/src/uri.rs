@@ -1,5 +1,5 @@
-//! URIs as Go's `net/url` reads them, which is what the API server's format `uri` and its rules' `url`
-//! stand on.
+//! URIs as Go's `net/url` reads them, which the API server uses for the format `uri` and for `url` in
+//! rules.
 //!
 //! In: a text. Out: its parts, or nothing where `url.ParseRequestURI` refuses it. It does not resolve
 //! or normalize.
@@ -18,7 +18,7 @@ pub struct Uri {
     query: String,
 }
 
-/// Reads an absolute URI or an absolute path. A fragment counts as part of what it stands behind.
+/// Reads an absolute URI or an absolute path. A fragment counts as part of what comes before it.
 pub fn parse(text: &str) -> Option<Uri> {
     if text.is_empty() || text.chars().any(|c| c.is_ascii_control()) {
         return None;

@@ -2,7 +2,7 @@
 //!
 //! In: a [`Schema`] and a value, and the value it replaces. Out: [`Violation`]s in the API server's
 //! words and order. What the API server does in four passes (unknown fields, the schema itself,
-//! embedded resources, unique list keys) stands in four files; this one runs them and does the second.
+//! embedded resources, unique list keys) is in four files; this one runs them and does the second.
 //! Rules are a fifth, see `verdict`. It does not know where the value was written, and does not change
 //! it.
 //!
@@ -48,10 +48,10 @@ pub fn by_schema(schema: &Schema, value: &Value, pair: Option<Pair<'_>>) -> Vec<
     once(part(schema, value, pair, &At::ROOT).violations)
 }
 
-/// Each violation once: several schemas may have told the same.
+/// Each violation once: several schemas may have found the same.
 fn once(mut violations: Vec<Violation>) -> Vec<Violation> {
-    let mut told = HashSet::new();
-    violations.retain(|v| told.insert((v.field.clone(), v.message.clone())));
+    let mut seen = HashSet::new();
+    violations.retain(|v| seen.insert((v.field.clone(), v.message.clone())));
     violations
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Custom {
     pub(super) selectable: Vec<String>,
     /// Whether there may be whole objects within its objects.
     pub(super) embeds: bool,
-    /// What everybody is told who uses this version.
+    /// The warning to everybody who uses this version.
     pub(super) warning: Option<String>,
     /// Which version is stored.
     pub(super) storage_version: String,

@@ -101,8 +101,8 @@ fn check_preconditions(
     Ok(())
 }
 
-/// The object with everything that says that it is being deleted, and how. One that was being deleted
-/// already is told anew how.
+/// The object with everything that marks it as being deleted, and how. If it was being deleted already,
+/// the new way counts.
 fn marked(mut object: Value, resource: &Resource, options: &DeleteOptions, now: &str) -> Value {
     let again = metadata::is_deleting(&object);
     if !again && resource.is("apiextensions.k8s.io", "customresourcedefinitions") {

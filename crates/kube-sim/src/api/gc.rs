@@ -80,7 +80,7 @@ struct Owners {
     waiting: Vec<Owner>,
 }
 
-/// How the owners of an object are; none when that cannot be told of one of them.
+/// How the owners of an object are; none when that is not known of one of them.
 fn owners(state: &State, address: &Address) -> Option<Owners> {
     let mut found = Owners::default();
     for owner in state.get(address)?.owners() {

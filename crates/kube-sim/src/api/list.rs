@@ -23,7 +23,7 @@ pub(super) struct Page {
     pub(super) items: Vec<(Arc<str>, Stored)>,
     /// What to ask for next; none when this was the last page.
     pub(super) next: Option<String>,
-    /// How many objects are left, if that can be told.
+    /// How many objects are left, if that is known.
     pub(super) remaining: Option<usize>,
 }
 

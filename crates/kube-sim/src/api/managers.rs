@@ -129,7 +129,7 @@ pub(super) fn applied(
 /// The entries of versions that the kind has; of a built-in kind others are forgotten.
 ///
 /// # Errors
-/// A version that the definition of a custom kind does not have: nothing can be told of its entries.
+/// A version that the definition of a custom kind does not have: nothing is known of its entries.
 fn of_known_versions(
     resource: &Resource,
     mut managers: Vec<Managed>,

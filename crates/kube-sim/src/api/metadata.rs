@@ -245,7 +245,7 @@ pub(super) fn check_labels(field: &str, labels: &Value, causes: &mut Vec<Cause>)
     }
 }
 
-/// What is wrong with the labels and annotations of `metadata`, which is said to stand at `field`.
+/// What is wrong with the labels and annotations of `metadata`, which is reported at `field`.
 pub(super) fn check_marks(field: &str, metadata: &Value, causes: &mut Vec<Cause>) {
     check_labels(&format!("{field}.labels"), &metadata["labels"], causes);
     let annotations = format!("{field}.annotations");

@@ -115,11 +115,11 @@ fn delete_content(state: &mut State, namespace: &str, now: &str) -> Left {
 
 impl Left {
     fn conditions(&self) -> [Value; 5] {
-        let told = |counts: &BTreeMap<String, usize>, joint: &str| {
-            let told = counts
+        let counted = |counts: &BTreeMap<String, usize>, joint: &str| {
+            let counted = counts
                 .iter()
                 .map(|(name, count)| format!("{name} {joint} {count} resource instances"));
-            told.collect::<Vec<_>>().join(", ")
+            counted.collect::<Vec<_>>().join(", ")
         };
         let fine =
             |kind: &str, reason: &str, message: &str| condition(kind, "False", reason, message);
@@ -132,7 +132,7 @@ impl Left {
             false => {
                 let message = format!(
                     "Some resources are remaining: {}",
-                    told(&self.objects, "has")
+                    counted(&self.objects, "has")
                 );
                 condition(
                     "NamespaceContentRemaining",
@@ -149,9 +149,9 @@ impl Left {
                 "All content-preserving finalizers finished",
             ),
             false => {
-                let told = told(&self.finalizers, "in");
+                let counted = counted(&self.finalizers, "in");
                 let message =
-                    format!("Some content in the namespace has finalizers remaining: {told}");
+                    format!("Some content in the namespace has finalizers remaining: {counted}");
                 condition(
                     "NamespaceFinalizersRemaining",
                     "True",

@@ -107,7 +107,7 @@ struct Pointer {
 }
 
 impl Pointer {
-    /// Whatever stands before the first slash does not count.
+    /// What comes before the first slash does not count.
     fn parse(text: &str) -> Option<Self> {
         let (_, rest) = text.split_once('/')?;
         let mut parts: Vec<String> = rest
@@ -133,7 +133,7 @@ impl Pointer {
         self.parents.iter().try_fold(document, step)
     }
 
-    /// What stands there: nothing where a map has no such field, but a list has to have the item.
+    /// What is there: nothing where a map has no such field, but a list has to have the item.
     fn get<'a>(&self, document: &'a mut Value) -> Option<Option<&'a Value>> {
         match self.parent(document)? {
             Value::Object(fields) => Some(fields.get(&self.key)),

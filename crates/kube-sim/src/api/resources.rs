@@ -121,7 +121,7 @@ impl Resource {
         }
     }
 
-    /// What everybody is told who uses it.
+    /// The warning to everybody who uses it.
     pub(super) fn warning(&self) -> Option<&str> {
         self.custom()?.warning.as_deref()
     }
@@ -172,7 +172,7 @@ impl Resource {
         }
     }
 
-    /// The versions that a definition has, as `group/version`; of a built-in kind they are not told.
+    /// The versions that a definition has, as `group/version`; of a built-in kind they are not listed.
     pub(super) fn versions(&self) -> Vec<&str> {
         let custom = self.custom().into_iter();
         custom
@@ -211,7 +211,7 @@ impl Resource {
     }
 }
 
-/// What can be done with built-in resources, in the order in which a real server tells it.
+/// What can be done with built-in resources, in the order of a real server.
 const VERBS: [&str; 8] = [
     "create",
     "delete",

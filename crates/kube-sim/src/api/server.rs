@@ -12,7 +12,7 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, header};
 use serde_json::{Value, json};
 
-use super::accept::{self, AGGREGATED, Telling};
+use super::accept::{self, AGGREGATED, Detail};
 use super::address::Address;
 use super::aggregate;
 use super::builtin::{BUILTINS, Trait};
@@ -154,20 +154,20 @@ impl Server {
         let registry = &state.registry;
         match route {
             Route::Health => Some(Ok(page(StatusCode::OK, "ok"))),
-            Route::Specifications => Some(told(&discovery::specifications(registry))),
+            Route::Specifications => Some(plain(&discovery::specifications(registry))),
             Route::Specification { group, version } => {
                 let document = discovery::specification(registry, group, version)?;
-                Some(told(&document))
+                Some(plain(&document))
             }
             route => {
-                let can_tell_all = matches!(route, Route::CoreVersions | Route::Groups);
-                match accept::telling(header_text(parts, header::ACCEPT), can_tell_all) {
+                let can_show_all = matches!(route, Route::CoreVersions | Route::Groups);
+                match accept::detail(header_text(parts, header::ACCEPT), can_show_all) {
                     Err(refusal) => Some(Err(refusal)),
-                    Ok(Telling::Everything) => {
+                    Ok(Detail::Everything) => {
                         let core = *route == Route::CoreVersions;
                         Some(everything(&aggregate::groups(registry, core)))
                     }
-                    Ok(Telling::Names) => names(registry, route).map(|names| told(&names)),
+                    Ok(Detail::Names) => names(registry, route).map(|names| plain(&names)),
                 }
             }
         }
@@ -236,11 +236,11 @@ fn names(registry: &Registry, route: &Route) -> Option<Value> {
     }
 }
 
-fn told(document: &Value) -> Answer {
+fn plain(document: &Value) -> Answer {
     Ok(json_response(StatusCode::OK, document))
 }
 
-/// As [`told`], for a document that clients know by its media type.
+/// As [`plain`], for a document that clients know by its media type.
 fn everything(document: &Value) -> Answer {
     let mut response = json_response(StatusCode::OK, document);
     let media = header::HeaderValue::from_static(AGGREGATED);

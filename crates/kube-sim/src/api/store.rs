@@ -2,7 +2,7 @@
 //!
 //! In: finished objects. Out: objects, the history of each collection, and the chores that a change
 //! leaves behind (who has to be looked at again because of it). It does not know rules: whether a
-//! write is allowed, and what a chore means, is said elsewhere.
+//! write is allowed, and what a chore means, is decided elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -69,7 +69,7 @@ impl State {
         }
     }
 
-    /// Closes an empty collection: its watches end once they have told everything.
+    /// Closes an empty collection: its watches end once they have sent everything.
     pub(super) fn close(&mut self, collection: &str) {
         if let Some(closing) = self.collections.get_mut(collection) {
             closing.closed = true;

@@ -172,7 +172,7 @@ pub(super) fn completed(resource: &Resource, mut object: Value) -> Result<Value,
 }
 
 /// A custom object as it is stored: its metadata without what an apply has emptied, and a status without
-/// what one that said it was something else has put there. The object that a write ends is answered with
+/// what an object of another kind has put there. The object that a write ends is answered with
 /// and never stored, so it still shows all that.
 pub(super) fn settle(resource: &Resource, part: Part, object: &mut Value) {
     let Some(custom) = resource.custom() else {
@@ -233,7 +233,7 @@ fn lost(before: &Value, after: &Value, at: &Path) -> Vec<Path> {
     }
 }
 
-/// What a new object holds before anybody said anything.
+/// What a new object holds before anybody sets anything.
 pub(super) fn blank(resource: &Resource) -> &'static Value {
     match &resource.nature {
         Nature::Builtin(row) => blank::blank(row.group, row.kind),
@@ -365,9 +365,9 @@ pub(super) fn count_generation(resource: &Resource, object: &mut Value, old: &Va
 pub(super) struct Checked {
     /// Why it is refused.
     pub(super) causes: Vec<Cause>,
-    /// What is told in any case.
+    /// Warnings, whether it is refused or not.
     pub(super) warnings: Vec<String>,
-    /// What is told when it is not refused.
+    /// Warnings if it is not refused.
     pub(super) advice: Vec<String>,
 }
 

@@ -137,7 +137,7 @@ pub(crate) fn fits(config: &Value, types: Types<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Whether ownership can be told of a stored `object` at all: its kind may have changed since.
+/// Whether the fields of a stored `object` can have owners at all: its kind may have changed since.
 ///
 /// # Errors
 /// Says what keeps it from that.

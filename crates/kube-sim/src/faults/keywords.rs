@@ -1,4 +1,4 @@
-//! What each keyword of a CRD's schema may say, wherever it stands.
+//! What each keyword of a CRD's schema may say, at any place.
 //!
 //! In: the JSON of an `openAPIV3Schema`. Out: faults, and whether something is said that no CRD can
 //! say, so that nobody can tell whether the rest is structural.
@@ -36,7 +36,7 @@ pub(super) fn faults(json: &Value) -> Keywords {
     keywords
 }
 
-/// Where a schema stands.
+/// Where a schema is.
 #[derive(Clone, Default)]
 struct Place {
     /// Whether it is about the type or the metadata of an object.

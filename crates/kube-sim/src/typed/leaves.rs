@@ -45,7 +45,7 @@ impl Walk {
         }
     }
 
-    /// Of items with the same key only the key is a field: none of them can be told from the others.
+    /// Of items with the same key only the key is a field: they cannot be distinguished.
     fn items(&mut self, types: Types<'_>, items: &[Value]) {
         for (element, items) in by_element(types, items) {
             self.at.push(element);

@@ -1,7 +1,7 @@
 //! How the lists and maps of built-in kinds merge, and which maps have free keys.
 //!
 //! The facts are those of the typed schema that Kubernetes 1.34 publishes for apply configurations.
-//! Only what differs from the rule stands here. The rule: a map is a struct whose members merge one
+//! Only what differs from the rule is listed. The rule: a map is a struct whose members merge one
 //! by one, a list is one value, anything else is a scalar.
 
 use serde_json::Value;

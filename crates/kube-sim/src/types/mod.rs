@@ -1,6 +1,6 @@
 //! How the parts of an object merge: as one value, by key, or member by member.
 //!
-//! [`Types`] stands at one place of an object and steps down with the value. In: a schema, or the name
+//! [`Types`] describes one place of an object and steps down with the value. In: a schema, or the name
 //! of a built-in kind. Out: for each place, which of map, list and scalar it may be, and how each of
 //! them merges. What is not known is deduced: maps merge member by member, lists are one value.
 
@@ -25,7 +25,7 @@ enum Place<'a> {
         schema: &'a Schema,
         /// Whether something above keeps fields that it does not know.
         open: bool,
-        /// Whether a whole Kubernetes object stands here.
+        /// Whether the place holds a whole Kubernetes object.
         object: bool,
     },
     Shape(&'static Shape),
@@ -165,7 +165,7 @@ impl<'a> Types<'a> {
         Self(Place::Shape(shape))
     }
 
-    /// Which of map, list and scalar may stand here.
+    /// Which of map, list and scalar the place may hold.
     pub(super) fn forms(self) -> Forms {
         match self.0 {
             Place::Schema { schema, .. } if schema.types.is_empty() || schema.int_or_string => {
@@ -186,7 +186,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Whether a map that stands here is one value.
+    /// Whether a map here is one value.
     pub(super) const fn map_is_atomic(self) -> bool {
         match self.0 {
             Place::Schema { schema, .. } => schema.atomic_map,
@@ -194,7 +194,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Whether a list that stands here is one value.
+    /// Whether a list here is one value.
     pub(super) fn list_is_atomic(self) -> bool {
         match self.0 {
             Place::Schema { schema, .. } => schema.list == ListKind::Atomic,
@@ -221,12 +221,12 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Whether a map with free keys and texts stands here.
+    /// Whether the place holds a map with free keys and texts.
     pub(super) const fn is_map_of_texts(self) -> bool {
         matches!(self.0, Place::Shape(Shape::Map(Shape::Text)))
     }
 
-    /// The field `name` of a map that stands here.
+    /// The field `name` of a map here.
     pub(super) fn member(self, name: &str) -> Member<'a> {
         match self.0 {
             Place::Schema {
@@ -238,7 +238,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// The items of a list that stands here.
+    /// The items of a list here.
     pub(super) fn item(self) -> Self {
         match self.0 {
             Place::Schema { schema, open, .. } => match schema.items.as_deref() {
@@ -251,7 +251,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// What names `item` in the list that stands here, which is not one value.
+    /// What names `item` in the list here, which is not one value.
     pub(super) fn element(self, item: &Value) -> Result<Element, String> {
         match self.keys() {
             Some(names) => self.keyed(&names, item),

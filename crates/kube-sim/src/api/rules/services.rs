@@ -140,7 +140,7 @@ pub(in super::super) fn give_address(service: &mut Value, address: &str) {
     spec["ipFamilyPolicy"] = json!(policy);
 }
 
-/// Lets a replacement leave out what the server once said of the Service's address.
+/// Lets a replacement leave out the address that the server once gave the Service.
 pub(in super::super) fn keep_address(service: &mut Value, old: &Value) {
     let (spec, old) = (&mut service["spec"], &old["spec"]);
     let same_type = spec["type"] == old["type"];
