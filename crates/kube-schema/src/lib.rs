@@ -23,6 +23,7 @@ mod managed;
 mod nearest;
 mod object_meta;
 pub mod order;
+mod outcome;
 mod overflow;
 mod path;
 mod pattern;

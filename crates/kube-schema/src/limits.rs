@@ -10,8 +10,8 @@ use serde_json::{Number, Value};
 use super::at::At;
 use super::formats;
 use super::order::same;
+use super::outcome::Outcome;
 use super::structural::{Bound, Checks, Schema};
-use super::validate::Outcome;
 use super::violation::{Violation, ViolationKind};
 use super::wording::{encoded, float, quoted, value};
 

@@ -14,6 +14,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::at::At;
+use super::outcome::Outcome;
 use super::ratchet::Pair;
 use super::structural::{Additional, Checks, Schema, Type};
 use super::violation::{Violation, ViolationKind};
@@ -53,44 +54,6 @@ fn once(mut violations: Vec<Violation>) -> Vec<Violation> {
     let mut seen = HashSet::new();
     violations.retain(|v| seen.insert((v.field.clone(), v.message.clone())));
     violations
-}
-
-/// What came of one schema: what is wrong, and how many checks applied. The alternative of a union to
-/// which most checks applied is the one the API server speaks of.
-#[derive(Default)]
-pub(crate) struct Outcome {
-    violations: Vec<Violation>,
-    applied: usize,
-}
-
-impl Outcome {
-    pub(crate) fn wrong(violation: Violation) -> Self {
-        Self {
-            violations: vec![violation],
-            applied: 0,
-        }
-    }
-
-    pub(crate) fn fine() -> Self {
-        Self::default()
-    }
-
-    pub(crate) fn add(&mut self, violation: Violation) {
-        self.violations.push(violation);
-    }
-
-    pub(crate) fn count(&mut self) {
-        self.applied += 1;
-    }
-
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.applied += other.applied;
-        self.violations.extend(other.violations);
-    }
-
-    fn is_fine(&self) -> bool {
-        self.violations.is_empty()
-    }
 }
 
 /// One schema against a part of a value, unless that is what it was.

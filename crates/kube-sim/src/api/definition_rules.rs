@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::custom::{list, text};
 use super::definition_parts;
 use super::metadata;
 use super::names;
 use super::status::Cause;
+use super::values::{list, text};
 use crate::unknown_formats;
 
 /// What is wrong with a definition, its metadata other than the name aside.

@@ -7,12 +7,16 @@ use serde_json::Value;
 
 use super::builtin::BUILTINS;
 use super::metadata;
+use super::part::Part;
 use super::resources::{Nature, Resource, api_version};
 use super::status::{Cause, Refusal};
-use super::strategy::{self, Part};
+use super::strategy;
 use crate::apply::{Endpoint, Ground, Writer, before_update, fits_stored};
 use crate::types::Types;
 use kube_schema::Managed;
+
+/// The field manager of what controllers write.
+pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 
 /// Who writes, where and when.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::names::{self, NameRule};
-use super::namespaces::KUBERNETES;
 use super::owners;
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
@@ -20,6 +19,9 @@ const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer of a deletion that releases dependents.
 pub(super) const ORPHAN: &str = "orphan";
+
+/// The finalizer of a namespace, in its spec.
+pub(super) const KUBERNETES: &str = "kubernetes";
 
 /// What is wrong with a finalizer that could be anybody's.
 pub(super) const UNQUALIFIED: &str =

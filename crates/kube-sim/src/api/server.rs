@@ -4,7 +4,7 @@
 //! request means is worked out here; what it does is done elsewhere, in plain functions under one
 //! lock.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::Body;
@@ -22,39 +22,20 @@ use super::delete;
 use super::discovery;
 use super::object::Stored;
 use super::options::{FieldValidation, WriteOptions};
+use super::part::Part;
 use super::path::{self, Route, Target};
 use super::query::Query;
 use super::resources::Registry;
 use super::respond::{json_response, page, refused, warn};
+use super::shared::Shared;
 use super::status::Refusal;
 use super::store::State;
-use super::strategy::Part;
 use super::write;
 use crate::Clock;
 
 /// A Kubernetes API server in this process. Clones are handles to the same one.
 #[derive(Clone)]
 pub struct Server(Arc<Shared>);
-
-/// What requests share.
-pub(super) struct Shared {
-    state: Mutex<State>,
-    pub(super) clock: Arc<dyn Clock>,
-}
-
-impl Shared {
-    /// The state, locked. A thread that panicked with the lock held left it whole: every change is
-    /// made in one step.
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Now, RFC 3339 in UTC and whole seconds.
-    pub(super) fn now(&self) -> String {
-        let now = self.clock.now();
-        now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-    }
-}
 
 impl Server {
     /// A server with the namespaces `default` and `kube-system`.

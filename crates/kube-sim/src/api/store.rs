@@ -270,7 +270,7 @@ impl State {
             (true, namespace) => namespace,
             (false, _) => "",
         };
-        Some(Address::of(resource, namespace, &owner.name))
+        Some(resource.address(namespace, &owner.name))
     }
 }
 
@@ -310,8 +310,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::api::address::key;
-    use crate::api::resources::collection;
+    use crate::api::address::{collection, key};
 
     fn put(state: &mut State, name: &str, metadata: Value) -> Stored {
         let resource = state.registry.find("", "v1", "configmaps").unwrap();
@@ -320,7 +319,7 @@ mod tests {
             object["metadata"][key] = value.clone();
         }
         let draft = state.draft(&resource, object);
-        state.put(&Address::of(&resource, "ns", name), draft)
+        state.put(&resource.address("ns", name), draft)
     }
 
     fn owned_by(name: &str, uid: &str) -> Value {
@@ -355,7 +354,7 @@ mod tests {
         assert_eq!(owned.name(), "owned");
         assert_eq!(state.chores.pop(), None);
         let resource = state.registry.find("", "v1", "configmaps").unwrap();
-        state.remove(&Address::of(&resource, "ns", "owner"));
+        state.remove(&resource.address("ns", "owner"));
         assert_eq!(state.chores.pop().unwrap().name(), "owned");
         state.remove(&owned);
         assert!(state.dependents(owner.uid()).is_empty());

@@ -9,15 +9,16 @@ use serde_json::{Value, json};
 use super::address::DEFINITIONS;
 use super::blank;
 use super::builtin::{Builtin, Trait};
-use super::custom::{self, Custom};
+use super::custom::Custom;
 use super::definition_form;
 use super::definition_rules;
 use super::embedded;
 use super::kinds::{self, Kinship};
 use super::metadata;
-use super::namespaces;
+use super::part::Part;
 use super::resources::{Nature, Resource};
 use super::rules;
+use super::served;
 use super::status::Cause;
 use super::times;
 use super::zeros;
@@ -25,28 +26,6 @@ use crate::typed::zero_nulls;
 use crate::{Types, judge, judge_stranger};
 use kube_schema::{Path, Segment};
 use kube_schema::{Violation, ViolationKind, apply_defaults, fill_defaults, object_meta, prune};
-
-/// Which part of an object a write is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// All but the status, where that is a subresource.
-    Main,
-    /// The status.
-    Status,
-    /// Who has to have done with the content of a namespace.
-    Finalize,
-}
-
-impl Part {
-    /// The subresource's name; empty for the object itself.
-    pub(super) const fn subresource(self) -> &'static str {
-        match self {
-            Self::Main => "",
-            Self::Status => "status",
-            Self::Finalize => "finalize",
-        }
-    }
-}
 
 /// An object as its type holds it: without unknown fields and with defaults. Also what a strict reader
 /// says of those that are dropped.
@@ -251,7 +230,7 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
         metadata::of(object).insert("generation".into(), json!(1));
     }
     if resource.is("", "namespaces") {
-        namespaces::add_finalizer(object);
+        rules::add_namespace_finalizer(object);
         object["status"] = json!({"phase": "Active"});
     }
     if resource.is("", "pods") {
@@ -386,7 +365,7 @@ pub(super) fn check(
             };
             if is_definition(resource) {
                 checked.causes.extend(definition_rules::check(object, old));
-                match custom::resources(object) {
+                match served::resources(object) {
                     Ok(added) => checked.warnings = added.warnings,
                     Err(causes) => checked.causes.extend(causes),
                 }

@@ -20,7 +20,7 @@ use super::object::{Form, Stored};
 use super::reads::{Start, WatchOptions};
 use super::resources::Resource;
 use super::scope::Scope;
-use super::server::Shared;
+use super::shared::Shared;
 use super::status::Refusal;
 use super::store::{Collection, State};
 

@@ -6,7 +6,6 @@
 
 use serde_json::{Value, json};
 
-use super::address::Address;
 use super::builtin::Trait;
 use super::commit::{self, Write, Written};
 use super::document::Document;
@@ -15,13 +14,14 @@ use super::managers;
 use super::metadata;
 use super::object::Stored;
 use super::owners::{self, Dedup};
+use super::part::Part;
 use super::patch;
 use super::query;
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
 use super::store::State;
 use super::strategic;
-use super::strategy::{self, Part};
+use super::strategy;
 use super::strict;
 
 /// The ways to patch.
@@ -80,7 +80,7 @@ fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
     let prefix: String = prefix.chars().take(58).collect();
     loop {
         let name = format!("{prefix}{}", state.next_suffix());
-        let address = Address::of(write.resource, write.namespace, &name);
+        let address = write.resource.address(write.namespace, &name);
         if state.get(&address).is_none() {
             metadata::of(object).insert("name".into(), json!(name));
             return;

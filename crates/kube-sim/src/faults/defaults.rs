@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::below;
+use super::reading::below;
 use kube_schema::Schema;
 use kube_schema::wording::encoded;
 use kube_schema::{OBJECT_FIELDS, has_unknown_fields};

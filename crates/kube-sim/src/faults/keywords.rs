@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use super::{Faults, Fields, arms, below, is_set, lists, schemas, text};
+use super::lists;
+use super::reading::{Faults, Fields, arms, below, is_set, schemas, text};
 use kube_schema::OBJECT_FIELDS;
 use kube_schema::wording::quoted;
 

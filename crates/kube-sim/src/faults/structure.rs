@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{Faults, Fields, arms, below, is_set, schemas, text};
+use super::reading::{Faults, Fields, arms, below, is_set, schemas, text};
 use kube_schema::regular_expression;
 use kube_schema::wording::quoted;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::by_element;
+use super::by_element::by_element;
 use crate::types::{Form, Forms, Types};
 use kube_schema::order::same;
 use kube_schema::{Element, FieldSet};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::by_element;
+use super::by_element::by_element;
 use crate::types::{Form, Types};
 use kube_schema::{Element, FieldSet};
 

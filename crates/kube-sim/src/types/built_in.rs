@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::Shape::{self, Atomic, Closed, Keyed, Map, Plain, Set, Struct, Text, Untyped};
+use super::shape::Shape::{self, Atomic, Closed, Keyed, Map, Plain, Set, Struct, Text, Untyped};
 
 /// The kinds we know, by group and kind.
 const KINDS: &[(&str, &str, &Shape)] = &[

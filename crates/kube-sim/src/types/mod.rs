@@ -5,6 +5,7 @@
 //! them merges. What is not known is deduced: maps merge member by member, lists are one value.
 
 mod built_in;
+mod shape;
 
 use std::fmt;
 
@@ -14,6 +15,7 @@ use kube_schema::Element;
 use kube_schema::wording;
 use kube_schema::{Additional, ListKind, Schema, Type};
 use kube_schema::{Path, Segment};
+use shape::Shape;
 
 /// What is known of one place of an object.
 #[derive(Clone, Copy, Debug)]
@@ -29,33 +31,6 @@ enum Place<'a> {
         object: bool,
     },
     Shape(&'static Shape),
-}
-
-/// What is known of one place of a built-in kind.
-#[derive(Debug)]
-enum Shape {
-    /// A scalar, a list that is one value, or a struct of plain fields.
-    Plain,
-    /// A string.
-    Text,
-    /// A struct; fields that are not named are plain.
-    Struct(&'static [(&'static str, &'static Self)]),
-    /// A struct that has the named fields only.
-    Closed(&'static [(&'static str, &'static Self)]),
-    /// A map with free keys.
-    Map(&'static Self),
-    /// A map that is one value.
-    Atomic,
-    /// A list whose items are their own keys.
-    Set,
-    /// A list whose items have these key fields.
-    Keyed(&'static [&'static str], &'static Self),
-    /// A whole object of which only the metadata is known.
-    Object,
-    /// Anything; maps merge member by member, all keys are free.
-    Deduced,
-    /// Anything, as one value.
-    Untyped,
 }
 
 /// The types of scalars.

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::api::custom::{list, text};
+use crate::api::values::{list, text};
 
 /// The warnings about an object that was created or whose generation has changed.
-pub(in super::super) fn advice(object: &Value, old: Option<&Value>) -> Vec<String> {
+pub(crate) fn advice(object: &Value, old: Option<&Value>) -> Vec<String> {
     let generation = |object: &Value| object["metadata"]["generation"].clone();
     let spec = &object["spec"]["template"]["spec"];
     if !spec.is_object() || old.is_some_and(|old| generation(old) == generation(object)) {
@@ -18,6 +18,13 @@ pub(in super::super) fn advice(object: &Value, old: Option<&Value>) -> Vec<Strin
     }
     const AT: &str = "spec.template.spec";
     let mut warnings = Vec::new();
+    for (at, constraint) in list(&spec["topologySpreadConstraints"]).iter().enumerate() {
+        if constraint["labelSelector"].is_null() {
+            warnings.push(format!(
+                "{AT}.topologySpreadConstraints[{at}].labelSelector: a null labelSelector results in matching no pod"
+            ));
+        }
+    }
     twice(
         &format!("{AT}.hostAliases"),
         &spec["hostAliases"],
@@ -126,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_twice_is_told_once_per_change() {
+    fn what_is_there_twice_is_warnings_once_per_change() {
         let port = json!({"containerPort": 80, "protocol": "TCP", "name": "web"});
         let mut object = json!({"metadata": {"generation": 2}, "spec": {"template": {"spec": {
             "containers": [
