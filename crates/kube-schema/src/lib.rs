@@ -12,7 +12,6 @@
 //! and does not know kinds, clusters, rules in CEL, or how a value reaches an API server.
 
 pub mod at;
-mod codes;
 mod defaults;
 pub mod embedded;
 mod fields;

@@ -2,6 +2,10 @@
 //!
 //! In: a document and a patch. Out: the patched document, or why it cannot be patched. It does not
 //! know what the document is.
+//!
+//! The API server patches as `evanphx/json-patch` does, not as the RFC: a copy or a test of a field that
+//! is not there works with null, a replacement makes the field, and an index may be negative. Crates that
+//! follow the RFC refuse these.
 
 use serde_json::Value;
 
