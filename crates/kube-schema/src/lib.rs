@@ -53,5 +53,10 @@ pub use structural::{Additional, Bound, Checks, Count, ListKind, Pattern, Schema
 pub use validate::{Unknown, by_schema, validate};
 pub use violation::{Violation, ViolationKind};
 
+/// The example in the README, compiled and run by `cargo test`.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests;
