@@ -6,23 +6,25 @@
 //! - [`Violation`] is one way in which a value does not fit, in the API server's words.
 //! - [`FieldSet`] is a set of fields as `metadata.managedFields` keeps it, and [`Managed`] is one
 //!   entry there.
+//! - [`merging_list`] knows which lists of built-in kinds merge, and by which keys.
 //! - [`Path`] names a place in a value.
 //!
 //! In: JSON values and schemas. Out: plain values, violations and field sets. The crate does no I/O
 //! and does not know kinds, clusters, rules in CEL, or how a value reaches an API server.
 
 pub mod at;
-mod codes;
 mod defaults;
 pub mod embedded;
 mod fields;
 pub mod formats;
 mod limits;
+mod list_keys;
 pub mod lists;
 mod managed;
 mod nearest;
 mod object_meta;
 pub mod order;
+mod outcome;
 mod overflow;
 mod path;
 mod pattern;
@@ -39,6 +41,7 @@ pub mod wording;
 
 pub use defaults::{apply_defaults, fill_defaults};
 pub use fields::{Element, FieldPath, FieldSet};
+pub use list_keys::{Items, MERGING_LISTS, MergingList, merging_list};
 pub use managed::{Managed, Operation};
 pub use nearest::nearest;
 pub use object_meta::{OBJECT_META_SCHEMA, object_meta};
@@ -49,6 +52,11 @@ pub use prune::{OBJECT_FIELDS, has_unknown_fields, prune, unknown_fields};
 pub use structural::{Additional, Bound, Checks, Count, ListKind, Pattern, Schema, Type};
 pub use validate::{Unknown, by_schema, validate};
 pub use violation::{Violation, ViolationKind};
+
+/// The example in the README, compiled and run by `cargo test`.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 #[cfg(test)]
 mod tests;

@@ -10,8 +10,8 @@ use serde_json::{Number, Value};
 use super::at::At;
 use super::formats;
 use super::order::same;
+use super::outcome::Outcome;
 use super::structural::{Bound, Checks, Schema};
-use super::validate::Outcome;
 use super::violation::{Violation, ViolationKind};
 use super::wording::{encoded, float, quoted, value};
 
@@ -33,7 +33,7 @@ fn invalid(at: &At<'_>, shown: &str, why: &str) -> Violation {
     not_allowed(at, message)
 }
 
-/// A string's length and pattern; the first that fails is told.
+/// A string's length and pattern; the first that fails is reported.
 pub(crate) fn text(checks: &Checks, text: &str, at: &At<'_>) -> Outcome {
     let length = text.chars().count() as u64;
     if let Some(max) = checks.length.max.filter(|max| length > *max) {

@@ -55,7 +55,7 @@ fn key(names: &[String], item: &Value) -> Value {
         .into()
 }
 
-/// A violation for each second occurrence; a third is not told again.
+/// A violation for each second occurrence; a third is not reported again.
 fn duplicates(items: &[Value], at: &At<'_>) -> Vec<Violation> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut is_second = |(_, item): &(usize, &Value)| {

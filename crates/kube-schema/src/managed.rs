@@ -53,7 +53,7 @@ impl Managed {
             && (self.operation == Operation::Apply || self.api_version == other.api_version)
     }
 
-    /// Whether it owns the field at `path`, something in it, or all of what it stands in.
+    /// Whether it owns the field at `path`, something in it, or all of what it is part of.
     #[must_use]
     pub fn owns(&self, path: &[Element]) -> bool {
         let mut set = &self.fields;

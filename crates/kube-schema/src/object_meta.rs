@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn the_first_value_of_a_wrong_type_is_told() {
-        let told = |metadata: Value| object_meta(&metadata).expect_err("it is refused");
+        let refusal = |metadata: Value| object_meta(&metadata).expect_err("it is refused");
         for (metadata, expected) in [
             (json!([]), "array into Go value of type v1.ObjectMeta"),
             (
@@ -326,10 +326,13 @@ mod tests {
                 "number 1.5 into Go struct field ObjectMeta.generation of type int64",
             ),
         ] {
-            assert_eq!(told(metadata), format!("json: cannot unmarshal {expected}"));
+            assert_eq!(
+                refusal(metadata),
+                format!("json: cannot unmarshal {expected}")
+            );
         }
         assert_eq!(
-            told(json!({"creationTimestamp": "soon"})),
+            refusal(json!({"creationTimestamp": "soon"})),
             "parsing time \"soon\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"soon\" as \"2006\""
         );
     }

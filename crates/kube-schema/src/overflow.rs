@@ -1,7 +1,7 @@
 //! Numbers that do not fit their declared format.
 //!
 //! The API server stores them: it ignores `int32` and `int64`. The controller that reads the object
-//! cannot decode it then, so an author should be told. In: a schema and a value. Out: violations.
+//! cannot decode it then, so its author should know. In: a schema and a value. Out: violations.
 
 use serde_json::Value;
 

@@ -284,7 +284,7 @@ fn posix_class(rest: &str) -> Option<usize> {
         .then_some(end + 4)
 }
 
-/// What an escape stands for, and how long it is.
+/// What an escape means, and how long it is.
 enum Escaped {
     Char(char, usize),
     Class(String, usize),

@@ -33,7 +33,7 @@ impl Schema {
     }
 }
 
-/// Where the reading stands: the whole document for `$ref`, the references that are being followed, and
+/// The state of the reading: the whole document for `$ref`, the references that are being followed, and
 /// whether this only checks what is described elsewhere.
 #[derive(Clone)]
 struct Reader<'a> {
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Schema {
-    /// Whether nothing at all is said about what stands here.
+    /// Whether the schema says nothing about the value.
     fn says_nothing(&self) -> bool {
         self.types.is_empty()
             && !self.int_or_string
@@ -233,7 +233,7 @@ impl Schema {
             && self.additional == Additional::Unsaid
     }
 
-    /// Takes over from `other` what is not said here.
+    /// Takes from `other` what is not set here.
     pub(crate) fn merge_under(&mut self, other: Self) {
         let mine = std::mem::replace(self, other);
         self.nullable |= mine.nullable;

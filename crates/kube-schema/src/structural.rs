@@ -46,7 +46,7 @@ impl Type {
 /// What a map may hold beside its named properties.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Additional {
-    /// Nothing is said: other keys are unknown.
+    /// Not set: other keys are unknown.
     #[default]
     Unsaid,
     /// `additionalProperties: true` or `false`.
@@ -109,7 +109,7 @@ impl Schema {
         }
     }
 
-    /// Whether a rule stands here or anywhere below.
+    /// Whether there is a rule here or anywhere below.
     #[must_use]
     pub fn has_rules(&self) -> bool {
         let additional = match &self.additional {

@@ -1,4 +1,4 @@
-//! Unions of whole schemas, said in the words of a CRD.
+//! Unions of whole schemas, written as a CRD can write them.
 //!
 //! schemars writes `Option<T>` as `anyOf: [T, null]` and enums as `oneOf` arms, one per variant, each
 //! a schema of its own. A CRD has one schema per place, whose arms only check. In: a schema as
@@ -146,7 +146,7 @@ fn union(a: &[Value], b: &[Value]) -> Vec<Value> {
     a.iter().chain(new).cloned().collect()
 }
 
-/// Whether nothing but its constants is said of an arm.
+/// Whether an arm has nothing but constants.
 fn only_constants(arm: &Schema) -> bool {
     let Some(checks) = &arm.checks else {
         return false;

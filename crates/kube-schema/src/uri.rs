@@ -1,10 +1,28 @@
-//! URIs as Go's `net/url` reads them, which is what the API server's format `uri` and its rules' `url`
-//! stand on.
+//! URIs as Go's `net/url` reads them, which the API server uses for the format `uri` and for `url` in
+//! rules.
 //!
 //! In: a text. Out: its parts, or nothing where `url.ParseRequestURI` refuses it. It does not resolve
 //! or normalize.
 
 use std::collections::BTreeMap;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// What is escaped in a path.
+const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b'/')
+    .remove(b':')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b'@');
 
 /// The parts of a URI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +36,7 @@ pub struct Uri {
     query: String,
 }
 
-/// Reads an absolute URI or an absolute path. A fragment counts as part of what it stands behind.
+/// Reads an absolute URI or an absolute path. A fragment counts as part of what comes before it.
 pub fn parse(text: &str) -> Option<Uri> {
     if text.is_empty() || text.chars().any(|c| c.is_ascii_control()) {
         return None;
@@ -90,24 +108,14 @@ fn host(authority: &str) -> Option<String> {
     plain.then_some(decoded)
 }
 
-/// A text with its `%xx` read; nothing when one of them is none.
+/// A text with its `%xx` decoded; nothing if one of them is invalid.
 fn unescaped(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((byte, after)) = rest.split_first() {
-        rest = after;
-        if *byte == b'%' {
-            let code = std::str::from_utf8(after.get(..2)?).ok()?;
-            if !code.bytes().all(|b| b.is_ascii_hexdigit()) {
-                return None;
-            }
-            bytes.push(u8::from_str_radix(code, 16).ok()?);
-            rest = &after[2..];
-        } else {
-            bytes.push(*byte);
-        }
-    }
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    let is_escape = |rest: &str| {
+        let digits = rest.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    let decoded = || percent_decode_str(text).decode_utf8_lossy().into_owned();
+    text.split('%').skip(1).all(is_escape).then(decoded)
 }
 
 impl Uri {
@@ -138,19 +146,12 @@ impl Uri {
 
     /// The path with `%xx` where a path needs them.
     pub fn escaped_path(&self) -> String {
-        let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(&b);
-        let valid = |b: u8| plain(b) || b"!'()*[]%".contains(&b);
-        if self.path.bytes().all(valid) {
+        let is_valid = |b: u8| b.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@!'()*[]%".contains(&b);
+        if self.path.bytes().all(is_valid) {
             return self.path.clone();
         }
-        let mut out = String::new();
-        for byte in unescaped(&self.path).unwrap_or_default().bytes() {
-            match plain(byte) {
-                true => out.push(char::from(byte)),
-                false => out += &format!("%{byte:02X}"),
-            }
-        }
-        out
+        let decoded = unescaped(&self.path).unwrap_or_default();
+        utf8_percent_encode(&decoded, IN_PATH).to_string()
     }
 
     /// What the query says, by key.

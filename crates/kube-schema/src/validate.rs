@@ -2,7 +2,7 @@
 //!
 //! In: a [`Schema`] and a value, and the value it replaces. Out: [`Violation`]s in the API server's
 //! words and order. What the API server does in four passes (unknown fields, the schema itself,
-//! embedded resources, unique list keys) stands in four files; this one runs them and does the second.
+//! embedded resources, unique list keys) is in four files; this one runs them and does the second.
 //! Rules are a fifth, see `verdict`. It does not know where the value was written, and does not change
 //! it.
 //!
@@ -14,6 +14,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::at::At;
+use super::outcome::Outcome;
 use super::ratchet::Pair;
 use super::structural::{Additional, Checks, Schema, Type};
 use super::violation::{Violation, ViolationKind};
@@ -48,49 +49,11 @@ pub fn by_schema(schema: &Schema, value: &Value, pair: Option<Pair<'_>>) -> Vec<
     once(part(schema, value, pair, &At::ROOT).violations)
 }
 
-/// Each violation once: several schemas may have told the same.
+/// Each violation once: several schemas may have found the same.
 fn once(mut violations: Vec<Violation>) -> Vec<Violation> {
-    let mut told = HashSet::new();
-    violations.retain(|v| told.insert((v.field.clone(), v.message.clone())));
+    let mut seen = HashSet::new();
+    violations.retain(|v| seen.insert((v.field.clone(), v.message.clone())));
     violations
-}
-
-/// What came of one schema: what is wrong, and how many checks applied. The alternative of a union to
-/// which most checks applied is the one the API server speaks of.
-#[derive(Default)]
-pub(crate) struct Outcome {
-    violations: Vec<Violation>,
-    applied: usize,
-}
-
-impl Outcome {
-    pub(crate) fn wrong(violation: Violation) -> Self {
-        Self {
-            violations: vec![violation],
-            applied: 0,
-        }
-    }
-
-    pub(crate) fn fine() -> Self {
-        Self::default()
-    }
-
-    pub(crate) fn add(&mut self, violation: Violation) {
-        self.violations.push(violation);
-    }
-
-    pub(crate) fn count(&mut self) {
-        self.applied += 1;
-    }
-
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.applied += other.applied;
-        self.violations.extend(other.violations);
-    }
-
-    fn is_fine(&self) -> bool {
-        self.violations.is_empty()
-    }
 }
 
 /// One schema against a part of a value, unless that is what it was.

@@ -38,7 +38,7 @@ pub enum ViolationKind {
 /// A value that does not fit its schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Where the value stands, or where it is missing.
+    /// Where the value is, or where it is missing.
     pub path: Path,
     /// The field as the API server names it in `status.details.causes`; `<nil>` where it names none.
     pub field: String,

@@ -51,7 +51,7 @@ fn exponent(number: f64) -> String {
     format!("{digits}e{sign}{power:0>2}")
 }
 
-/// A value as it stands after "Invalid value: ": scalars plainly, the rest as JSON.
+/// A value as it is printed after "Invalid value: ": scalars plainly, the rest as JSON.
 #[must_use]
 pub fn value(json: &Value) -> String {
     match json {

@@ -31,5 +31,10 @@ pub(crate) use faults::unknown_formats;
 pub(crate) use types::Types;
 pub(crate) use verdict::{judge, judge_stranger};
 
+/// The example in the README, compiled and run by `cargo test`.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests;

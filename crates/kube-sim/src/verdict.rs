@@ -3,7 +3,7 @@
 //! In: a schema, an object with defaults and without unknown fields, and the one it replaces. Out:
 //! what is wrong with it, what was wrong already and is tolerated, and which rules nobody looked at.
 //! Source: `strategy.go` and `status_strategy.go` of k8s.io/apiextensions-apiserver
-//! (`pkg/registry/customresource`). It does not know metadata, nor how a refusal is told.
+//! (`pkg/registry/customresource`). It does not know metadata, nor how a refusal is worded.
 
 use serde_json::Value;
 

@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use kube_schema::{Items, MERGING_LISTS};
+
 use crate::model::{Node, Value};
 
 /// Where a value stands: what the rules for lists look at.
@@ -75,6 +77,10 @@ impl ListKeys {
         self.0.entry(field.to_owned()).or_default().insert(0, rule);
     }
 
+    fn put_last(&mut self, field: &str, rule: Rule) {
+        self.0.entry(field.to_owned()).or_default().push(rule);
+    }
+
     /// The keys of the list that stands at `at`.
     pub(super) fn of(&self, at: At<'_>) -> Option<&Keys> {
         let fits = |wanted: &str, given: &str| wanted.is_empty() || wanted == given;
@@ -91,10 +97,14 @@ impl Default for ListKeys {
     fn default() -> Self {
         let mut lists = Self(HashMap::new());
         for (kind, parent, fields, keys) in TABLE {
+            let keys: Vec<&str> = keys.split(' ').collect();
             for field in fields.split(' ') {
-                let keys: Vec<&str> = keys.split(' ').collect();
-                let rule = Rule::new(("", kind), parent, &keys);
-                lists.0.entry(field.to_owned()).or_default().push(rule);
+                lists.put_last(field, Rule::new(("", kind), parent, &keys));
+            }
+        }
+        for list in MERGING_LISTS {
+            if let (Items::Keys(_), Items::Keys(keys)) = (list.patch, list.apply) {
+                lists.put_last(list.name, Rule::new(("", list.kind), list.parent, keys));
             }
         }
         lists
@@ -180,9 +190,10 @@ pub(super) fn scalar(node: &Node) -> Option<String> {
     }
 }
 
-/// Kind, parent, fields, keys; empty is any. Sources: the `patchMergeKey` and list-map keys of
-/// Kubernetes' core types, the list-map keys of the CRDs of Cluster API and HyperShift, and for the
-/// lists of the ARO kinds and of definitions DESIGN §3 (their CRDs name none).
+/// Kind, parent, fields, keys; empty is any. Sources: the list-map keys of the CRDs of Cluster API and
+/// HyperShift, and for the lists of the ARO kinds and of definitions DESIGN §3 (their CRDs name none).
+/// The lists of Kubernetes' own kinds are those of [`MERGING_LISTS`]: what a strategic merge patch
+/// merges, by the keys of server-side apply, because that is how the result is sent.
 const TABLE: &[(&str, &str, &str, &str)] = &[
     ("", "", "nodePools", "name"),
     ("", "", "taints", "key effect"),
@@ -190,37 +201,7 @@ const TABLE: &[(&str, &str, &str, &str)] = &[
     ("AROCluster", "spec", "resources", "kind metadata.name"),
     ("AROControlPlane", "spec", "resources", "kind metadata.name"),
     ("AROMachinePool", "spec", "resources", "kind metadata.name"),
-    (
-        "",
-        "",
-        "containers initContainers ephemeralContainers",
-        "name",
-    ),
-    (
-        "",
-        "",
-        "env volumes imagePullSecrets resourceClaims schedulingGates",
-        "name",
-    ),
-    ("", "", "volumeMounts", "mountPath"),
-    ("", "", "volumeDevices", "devicePath"),
-    ("", "", "hostAliases", "ip"),
-    (
-        "",
-        "",
-        "topologySpreadConstraints",
-        "topologyKey whenUnsatisfiable",
-    ),
     ("", "", "readinessGates availabilityGates", "conditionType"),
-    ("", "containers", "ports", "containerPort protocol"),
-    ("", "initContainers", "ports", "containerPort protocol"),
-    ("", "ephemeralContainers", "ports", "containerPort protocol"),
-    ("Service", "spec", "ports", "port protocol"),
-    ("ServiceAccount", "", "secrets", "name"),
-    ("ValidatingWebhookConfiguration", "", "webhooks", "name"),
-    ("MutatingWebhookConfiguration", "", "webhooks", "name"),
-    ("", "metadata", "ownerReferences", "uid"),
-    ("", "status", "conditions", "type"),
     ("Cluster", "topology", "variables", "name"),
     (
         "Cluster",

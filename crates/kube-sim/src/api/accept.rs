@@ -26,27 +26,27 @@ pub(super) fn form(accept: Option<&str>) -> Result<Form, Refusal> {
     })
 }
 
-/// How much a document of discovery tells.
+/// How much a document of discovery shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Telling {
+pub(super) enum Detail {
     /// The names of groups and versions.
     Names,
     /// All groups with all their resources at once.
     Everything,
 }
 
-/// The media type of [`Telling::Everything`].
+/// The media type of [`Detail::Everything`].
 pub(super) const AGGREGATED: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// The form of a document of discovery, which may be one of those that tell everything.
+/// The form of a document of discovery, which may be the one with everything.
 ///
 /// # Errors
 /// 406 when it takes no JSON, or only in a form that is not known.
-pub(super) fn telling(accept: Option<&str>, can_tell_all: bool) -> Result<Telling, Refusal> {
-    negotiate(accept, Telling::Names, |kind, group, version| {
+pub(super) fn detail(accept: Option<&str>, can_show_all: bool) -> Result<Detail, Refusal> {
+    negotiate(accept, Detail::Names, |kind, group, version| {
         let all = (kind, group, version) == ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2");
-        (all && can_tell_all).then_some(Telling::Everything)
+        (all && can_show_all).then_some(Detail::Everything)
     })
 }
 
@@ -109,10 +109,10 @@ mod tests {
     #[test]
     fn everything_is_told_where_it_can_be() {
         let accept = format!("{AGGREGATED},application/json");
-        let told = telling(Some(&accept), true).unwrap();
-        assert_eq!(told, Telling::Everything);
-        let told = telling(Some(&accept), false).unwrap();
-        assert_eq!(told, Telling::Names);
-        assert_eq!(telling(Some(AGGREGATED), false).unwrap_err().code, 406);
+        let discovered = detail(Some(&accept), true).unwrap();
+        assert_eq!(discovered, Detail::Everything);
+        let discovered = detail(Some(&accept), false).unwrap();
+        assert_eq!(discovered, Detail::Names);
+        assert_eq!(detail(Some(AGGREGATED), false).unwrap_err().code, 406);
     }
 }

@@ -3,8 +3,6 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::resources::{Resource, collection};
-
 /// Where an object is kept.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Address {
@@ -15,14 +13,6 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// The address of an object of `resource`.
-    pub(super) fn of(resource: &Resource, namespace: &str, name: &str) -> Self {
-        Self {
-            collection: resource.collection.clone(),
-            key: key(namespace, name),
-        }
-    }
-
     /// The namespace, empty for none.
     pub(super) fn namespace(&self) -> &str {
         self.key
@@ -47,6 +37,11 @@ pub(super) fn key(namespace: &str, name: &str) -> Arc<str> {
 /// The name in a key.
 pub(super) fn name(key: &str) -> &str {
     key.split_once('/').map_or(key, |(_, name)| name)
+}
+
+/// The storage name of a resource.
+pub(super) fn collection(group: &str, plural: &str) -> Arc<str> {
+    format!("{group}/{plural}").into()
 }
 
 /// Where the definitions are.

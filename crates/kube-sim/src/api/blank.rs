@@ -1,4 +1,4 @@
-//! What a new object of a built-in kind holds before anybody said anything.
+//! What a new object of a built-in kind holds before anybody sets anything.
 //!
 //! In: a kind. Out: the fields that its Go type writes even when they are empty, as an object. They
 //! are there from the start, so that who creates an object does not own them for naming them, and
@@ -137,7 +137,7 @@ pub(super) fn drop_empty_lists(value: &mut Value, blank: &Value) {
         let items = value.as_array_mut().into_iter().flatten();
         return items.for_each(|item| drop_empty_lists(item, &Value::Null));
     };
-    // What is said of managers may be that there are none.
+    // An empty list of managers means something: there are none.
     let stays = |key: &str| key == "managedFields" || blank.get(key).is_some();
     fields.retain(|key, value| stays(key) || *value != json!([]));
     for (key, value) in fields {

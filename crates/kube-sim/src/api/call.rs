@@ -22,6 +22,7 @@ use super::kinds;
 use super::list::{self, Page};
 use super::object::{Form, Stored};
 use super::options::{DeleteOptions, WriteOptions};
+use super::part::Part;
 use super::path::Target;
 use super::query::Query;
 use super::reads::{ListOptions, WatchOptions};
@@ -29,10 +30,9 @@ use super::request::{self, APPLY, BODY_LIMIT, JSON_PATCH, MERGE, STRATEGIC};
 use super::resources::Resource;
 use super::respond::{json_response, response, warn};
 use super::scope::Scope;
-use super::server::Shared;
+use super::shared::Shared;
 use super::status::{self, Refusal};
 use super::store::State;
-use super::strategy::Part;
 use super::table;
 use super::watch;
 use super::write::{self, Patch};
@@ -115,7 +115,7 @@ impl Call<'_> {
     }
 
     fn address(&self) -> Address {
-        Address::of(&self.resource, self.namespace(), self.name())
+        self.resource.address(self.namespace(), self.name())
     }
 
     fn scope(&self) -> Result<Scope, Refusal> {

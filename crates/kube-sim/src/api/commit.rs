@@ -15,11 +15,12 @@ use super::managers::Hand;
 use super::metadata;
 use super::object::Stored;
 use super::options::WriteOptions;
+use super::part::Part;
 use super::resources::Resource;
 use super::rules;
 use super::status::{Cause, Refusal};
 use super::store::State;
-use super::strategy::{self, Part};
+use super::strategy;
 
 /// The largest object that is stored, in bytes (etcd's request limit).
 const OBJECT_LIMIT: usize = 1_536 * 1024;
@@ -50,7 +51,7 @@ impl Write<'_> {
 
     /// Where the named object is kept.
     pub(super) fn address(&self) -> Address {
-        Address::of(self.resource, self.namespace, self.name)
+        self.resource.address(self.namespace, self.name)
     }
 
     /// That the named object is not there.
@@ -97,7 +98,7 @@ pub(super) fn create(
         return Err(refusal.warned(checked.warnings));
     }
     let warnings: Vec<String> = checked.warnings.into_iter().chain(checked.advice).collect();
-    let address = Address::of(write.resource, write.namespace, &name);
+    let address = write.resource.address(write.namespace, &name);
     is_new(state, write, &address, &object).map_err(|no| no.warned(warnings.clone()))?;
     let said = metadata::text(&object, "resourceVersion").parse();
     strategy::settle(write.resource, write.part, &mut object);

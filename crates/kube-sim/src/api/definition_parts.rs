@@ -4,8 +4,8 @@
 
 use serde_json::{Value, json};
 
-use super::custom::{list, text};
 use super::status::Cause;
+use super::values::{list, text};
 
 /// A version that is going may say so in one line.
 pub(super) fn check_deprecation(version: &Value, at: usize, causes: &mut Vec<Cause>) {

@@ -1,7 +1,7 @@
 //! Which CustomResourceDefinitions are refused.
 //!
 //! In: a definition and the one it replaces. Out: the fields that are wrong, but for those of its
-//! schemas. What all versions say alike the API server calls by the place where older definitions said
+//! schemas. What all versions say alike the API server calls by the place where older definitions had
 //! it for all versions at once. Source: `pkg/apis/apiextensions/validation` of
 //! k8s.io/apiextensions-apiserver. It does not know what becomes of a definition that is taken.
 
@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::custom::{list, text};
 use super::definition_parts;
 use super::metadata;
 use super::names;
 use super::status::Cause;
+use super::values::{list, text};
 use crate::unknown_formats;
 
 /// What is wrong with a definition, its metadata other than the name aside.

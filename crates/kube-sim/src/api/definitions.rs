@@ -6,38 +6,19 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::address::Address;
+use super::address::{Address, collection};
 use super::conditions::{condition, set_condition};
-use super::custom;
-use super::delete;
+use super::delete::{self, CLEANUP};
 use super::managers::Hand;
 use super::metadata;
 use super::naming;
 use super::options::DeleteOptions;
-use super::resources::{Resource, collection};
+use super::part::Part;
+use super::resources::Resource;
+use super::served;
 use super::store::State;
-use super::strategy::Part;
-
-/// The finalizer of definitions: their objects go first.
-const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
-
-/// Says of a definition that it is being deleted: it waits for its objects, whatever the caller wants for
-/// dependents.
-pub(super) fn mark(definition: &mut Value, now: &str) {
-    metadata::of(definition).insert("deletionTimestamp".into(), json!(now));
-    let known = metadata::finalizers(definition).into_iter();
-    let mut finalizers: Vec<String> = known.map(ToOwned::to_owned).collect();
-    if !finalizers.iter().any(|finalizer| finalizer == CLEANUP) {
-        finalizers.push(CLEANUP.into());
-    }
-    metadata::set_finalizers(definition, &finalizers);
-    let message =
-        "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
-    let pending = condition("Terminating", "True", "InstanceDeletionPending", message);
-    set_condition(definition, pending, now);
-}
 
 /// Looks at the definition at `address`, which may be gone.
 pub(super) fn look(state: &mut State, address: &Address, now: &str) {
@@ -130,7 +111,7 @@ fn serve(state: &mut State, definition: &Value) {
     let mut named = definition.clone();
     named["spec"]["names"] = definition["status"]["acceptedNames"].clone();
     // What is stored passed the same reading.
-    let Ok(added) = custom::resources(&named) else {
+    let Ok(added) = served::resources(&named) else {
         return;
     };
     if let Some((plural, group)) = name.split_once('.') {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::address::Address;
-use super::definitions;
+use super::conditions::{condition, set_condition};
 use super::managers::{self, Hand};
 use super::metadata::{self, FOREGROUND, ORPHAN};
 use super::object::Stored;
@@ -19,6 +19,9 @@ use super::store::State;
 
 /// The namespaces that are there from the start and cannot be deleted.
 pub(super) const IMMORTAL: [&str; 2] = ["default", "kube-system"];
+
+/// The finalizer of definitions: their objects go first.
+pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// What a deletion came to.
 #[derive(Debug)]
@@ -101,12 +104,12 @@ fn check_preconditions(
     Ok(())
 }
 
-/// The object with everything that says that it is being deleted, and how. One that was being deleted
-/// already is told anew how.
+/// The object with everything that marks it as being deleted, and how. If it was being deleted already,
+/// the new way counts.
 fn marked(mut object: Value, resource: &Resource, options: &DeleteOptions, now: &str) -> Value {
     let again = metadata::is_deleting(&object);
     if !again && resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
-        definitions::mark(&mut object, now);
+        mark_definition(&mut object, now);
         return object;
     }
     if again && is_namespace(resource) && has_content(&object) {
@@ -128,6 +131,22 @@ fn marked(mut object: Value, resource: &Resource, options: &DeleteOptions, now: 
         object["status"]["phase"] = json!("Terminating");
     }
     object
+}
+
+/// Says of a definition that it is being deleted: it waits for its objects, whatever the caller wants for
+/// dependents.
+fn mark_definition(definition: &mut Value, now: &str) {
+    metadata::of(definition).insert("deletionTimestamp".into(), json!(now));
+    let known = metadata::finalizers(definition).into_iter();
+    let mut finalizers: Vec<String> = known.map(ToOwned::to_owned).collect();
+    if !finalizers.iter().any(|finalizer| finalizer == CLEANUP) {
+        finalizers.push(CLEANUP.into());
+    }
+    metadata::set_finalizers(definition, &finalizers);
+    let message =
+        "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+    let pending = condition("Terminating", "True", "InstanceDeletionPending", message);
+    set_condition(definition, pending, now);
 }
 
 /// The finalizers that a deletion leaves on an object: what the caller says of its dependents decides,

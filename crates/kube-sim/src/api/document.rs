@@ -23,7 +23,7 @@ pub(super) struct Document {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Repeated {
     said: Vec<String>,
-    /// Whether that is said of lines, as of YAML.
+    /// Whether the message names lines, as for YAML.
     in_lines: bool,
 }
 
@@ -87,7 +87,7 @@ impl Repeated {
         &self.said
     }
 
-    /// The same, with these words before what is said of each field.
+    /// The same, with these words before the message of each field.
     pub(super) fn opening(mut self, words: &str) -> Self {
         self.said
             .iter_mut()
@@ -138,7 +138,7 @@ impl Keys for YamlKeys {
     }
 }
 
-/// Where in the document something stands.
+/// A place in the document.
 enum Place<'a> {
     Root,
     Key(&'a Self, &'a str),
@@ -280,10 +280,10 @@ mod tests {
         let text = r#"{"a": {"b": 1, "b": 2}, "c": [{"d": 1, "d": {"e": 1, "e": 2}}], "a": 3}"#;
         let read = Document::json(text.as_bytes()).unwrap();
         assert_eq!(read.value, json!({"a": 3, "c": [{"d": {"e": 2}}]}));
-        let told = ["a.b", "c[0].d", "c[0].d.e", "a"];
+        let paths = ["a.b", "c[0].d", "c[0].d.e", "a"];
         assert_eq!(
             read.repeated.faults(),
-            told.map(|at| format!("duplicate field \"{at}\""))
+            paths.map(|at| format!("duplicate field \"{at}\""))
         );
     }
 

@@ -12,17 +12,14 @@ use serde_json::{Value, json};
 use super::address::{Address, DEFINITIONS, namespace_address};
 use super::definitions;
 use super::delete;
-use super::managers::Hand;
+use super::managers::{CONTROLLERS, Hand};
 use super::metadata::{self, FOREGROUND, ORPHAN};
 use super::namespaces;
 use super::object::{Owner, Stored};
 use super::options::{DeleteOptions, Propagation};
+use super::part::Part;
 use super::resources::Resource;
 use super::store::State;
-use super::strategy::Part;
-
-/// The field manager of what controllers write.
-pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 
 /// Does every chore there is.
 pub(super) fn settle(state: &mut State, now: &str) {
@@ -80,7 +77,7 @@ struct Owners {
     waiting: Vec<Owner>,
 }
 
-/// How the owners of an object are; none when that cannot be told of one of them.
+/// How the owners of an object are; none when that is not known of one of them.
 fn owners(state: &State, address: &Address) -> Option<Owners> {
     let mut found = Owners::default();
     for owner in state.get(address)?.owners() {

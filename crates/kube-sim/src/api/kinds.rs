@@ -63,7 +63,7 @@ pub(super) fn check_version(resource: &Resource, object: &Value) -> Result<(), R
     }
 }
 
-/// How what a custom object says it is stands to the resource of its request.
+/// Whether a custom object's own kind is that of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kinship {
     /// It is of that.
@@ -74,7 +74,7 @@ pub(super) enum Kinship {
     Other,
 }
 
-/// How what `object` says it is stands to `resource`.
+/// Whether the kind that `object` names is that of `resource`.
 pub(super) fn kinship(resource: &Resource, object: &Value) -> Kinship {
     let (said, kind) = type_of(object);
     let group = said.split_once('/').map_or("", |(group, _)| group);

@@ -23,7 +23,7 @@ pub(super) struct Page {
     pub(super) items: Vec<(Arc<str>, Stored)>,
     /// What to ask for next; none when this was the last page.
     pub(super) next: Option<String>,
-    /// How many objects are left, if that can be told.
+    /// How many objects are left, if that is known.
     pub(super) remaining: Option<usize>,
 }
 
@@ -183,13 +183,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::api::address::Address;
 
     fn put(state: &mut State, name: &str, value: u32) {
         let resource = state.registry.find("", "v1", "configmaps").unwrap();
         let object = json!({"metadata": {"name": name, "namespace": "a"}, "data": {"v": value}});
         let draft = state.draft(&resource, object);
-        state.put(&Address::of(&resource, "a", name), draft);
+        state.put(&resource.address("a", name), draft);
     }
 
     fn page(state: &State, options: &ListOptions) -> Result<Page, Refusal> {
@@ -227,7 +226,7 @@ mod tests {
         put(&mut state, "c", 2);
         put(&mut state, "cc", 2);
         let resource = state.registry.find("", "v1", "configmaps").unwrap();
-        state.remove(&Address::of(&resource, "a", "d"));
+        state.remove(&resource.address("a", "d"));
         let second = page(&state, &options(2, first.next, At::Now)).unwrap();
         assert_eq!(shown(&second), ["c=1", "d=1"]);
         assert_eq!(second.version, first.version);

@@ -7,12 +7,16 @@ use serde_json::Value;
 
 use super::builtin::BUILTINS;
 use super::metadata;
+use super::part::Part;
 use super::resources::{Nature, Resource, api_version};
 use super::status::{Cause, Refusal};
-use super::strategy::{self, Part};
+use super::strategy;
 use crate::apply::{Endpoint, Ground, Writer, before_update, fits_stored};
 use crate::types::Types;
 use kube_schema::Managed;
+
+/// The field manager of what controllers write.
+pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 
 /// Who writes, where and when.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +133,7 @@ pub(super) fn applied(
 /// The entries of versions that the kind has; of a built-in kind others are forgotten.
 ///
 /// # Errors
-/// A version that the definition of a custom kind does not have: nothing can be told of its entries.
+/// A version that the definition of a custom kind does not have: nothing is known of its entries.
 fn of_known_versions(
     resource: &Resource,
     mut managers: Vec<Managed>,

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::names::{self, NameRule};
-use super::namespaces::KUBERNETES;
 use super::owners;
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
@@ -20,6 +19,9 @@ const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer of a deletion that releases dependents.
 pub(super) const ORPHAN: &str = "orphan";
+
+/// The finalizer of a namespace, in its spec.
+pub(super) const KUBERNETES: &str = "kubernetes";
 
 /// What is wrong with a finalizer that could be anybody's.
 pub(super) const UNQUALIFIED: &str =
@@ -245,7 +247,7 @@ pub(super) fn check_labels(field: &str, labels: &Value, causes: &mut Vec<Cause>)
     }
 }
 
-/// What is wrong with the labels and annotations of `metadata`, which is said to stand at `field`.
+/// What is wrong with the labels and annotations of `metadata`, which is reported at `field`.
 pub(super) fn check_marks(field: &str, metadata: &Value, causes: &mut Vec<Cause>) {
     check_labels(&format!("{field}.labels"), &metadata["labels"], causes);
     let annotations = format!("{field}.annotations");

@@ -6,14 +6,15 @@
 //! the end of namespaces, the life of definitions) is done before the next request is seen.
 //!
 //! ```text
-//! server ─► path, request ─► list, watch, write, delete ─► store ─► gc, definitions
-//!                              scope  strategy managers      history
+//! server ─► call ─► list, watch ─► scope ──────────────────────► store ─► history
+//!            │  └─► write, delete ─► strategy, managers, rules ─►   ▲
+//!            └────► gc ─► definitions, namespaces ─► delete ────────┘
 //! ```
 //!
 //! Limits: no OpenAPI beyond what tells kubectl that fields are validated here, tables with few
 //! columns and not in watches, no protobuf, no admission webhooks, no scale and other small
 //! subresources, conversion between versions by name only, the costs of CEL rules are not counted; a
-//! rule that cannot be evaluated here is told in a `Warning` header. Users and
+//! rule that cannot be evaluated here is reported in a `Warning` header. Users and
 //! rights are not known: whoever asks may.
 //!
 //! It does not know: the controllers that play on it, Azure, our own kinds.
@@ -36,7 +37,7 @@ mod delete;
 mod discovery;
 mod document;
 mod embedded;
-mod events;
+mod event_forms;
 mod gc;
 mod history;
 mod kinds;
@@ -51,6 +52,7 @@ mod numbers;
 mod object;
 mod options;
 mod owners;
+mod part;
 mod patch;
 mod path;
 mod query;
@@ -62,7 +64,9 @@ mod rules;
 mod schemas;
 mod scope;
 mod select;
+mod served;
 mod server;
+mod shared;
 mod status;
 mod store;
 mod strategic;
@@ -70,6 +74,7 @@ mod strategy;
 mod strict;
 mod table;
 mod times;
+mod values;
 mod watch;
 mod write;
 mod zeros;

@@ -5,23 +5,20 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::address::Address;
 use super::conditions::{condition, set_condition};
 use super::delete;
-use super::gc::CONTROLLERS;
-use super::managers::Hand;
-use super::metadata;
-use super::names;
+use super::managers::{CONTROLLERS, Hand};
+use super::metadata::{self, KUBERNETES};
 use super::options::{DeleteOptions, Propagation};
+use super::part::Part;
 use super::resources::Resource;
-use super::status::Cause;
+use super::rules::{
+    namespace_finalizers as finalizers, set_namespace_finalizers as set_finalizers,
+};
 use super::store::State;
-use super::strategy::Part;
-
-/// What the namespace controller finalizes.
-pub(super) const KUBERNETES: &str = "kubernetes";
 
 /// Deletes what is in a namespace, and lets the namespace go once it is empty.
 pub(super) fn terminate(state: &mut State, namespaces: &Resource, address: &Address, now: &str) {
@@ -52,31 +49,6 @@ pub(super) fn terminate(state: &mut State, namespaces: &Resource, address: &Addr
                 .collect();
             set_finalizers(namespace, &kept);
         });
-    }
-}
-
-/// Gives a new namespace its finalizer.
-pub(super) fn add_finalizer(namespace: &mut Value) {
-    let mut said: Vec<Value> = finalizers(namespace).cloned().collect();
-    if !said.contains(&json!(KUBERNETES)) {
-        said.push(json!(KUBERNETES));
-    }
-    set_finalizers(namespace, &said);
-}
-
-/// Who has to have done with the content of a namespace.
-fn finalizers(namespace: &Value) -> impl Iterator<Item = &Value> {
-    let list = namespace["spec"]["finalizers"].as_array();
-    list.into_iter().flatten()
-}
-
-fn set_finalizers(namespace: &mut Value, finalizers: &[Value]) {
-    let spec = &mut namespace["spec"];
-    match (finalizers, spec.as_object_mut()) {
-        ([], Some(spec)) => {
-            spec.remove("finalizers");
-        }
-        _ => spec["finalizers"] = json!(finalizers),
     }
 }
 
@@ -115,11 +87,11 @@ fn delete_content(state: &mut State, namespace: &str, now: &str) -> Left {
 
 impl Left {
     fn conditions(&self) -> [Value; 5] {
-        let told = |counts: &BTreeMap<String, usize>, joint: &str| {
-            let told = counts
+        let counted = |counts: &BTreeMap<String, usize>, joint: &str| {
+            let counted = counts
                 .iter()
                 .map(|(name, count)| format!("{name} {joint} {count} resource instances"));
-            told.collect::<Vec<_>>().join(", ")
+            counted.collect::<Vec<_>>().join(", ")
         };
         let fine =
             |kind: &str, reason: &str, message: &str| condition(kind, "False", reason, message);
@@ -132,7 +104,7 @@ impl Left {
             false => {
                 let message = format!(
                     "Some resources are remaining: {}",
-                    told(&self.objects, "has")
+                    counted(&self.objects, "has")
                 );
                 condition(
                     "NamespaceContentRemaining",
@@ -149,9 +121,9 @@ impl Left {
                 "All content-preserving finalizers finished",
             ),
             false => {
-                let told = told(&self.finalizers, "in");
+                let counted = counted(&self.finalizers, "in");
                 let message =
-                    format!("Some content in the namespace has finalizers remaining: {told}");
+                    format!("Some content in the namespace has finalizers remaining: {counted}");
                 condition(
                     "NamespaceFinalizersRemaining",
                     "True",
@@ -179,33 +151,5 @@ impl Left {
             content,
             finalizers,
         ]
-    }
-}
-
-/// A namespace is on its way out if and only if it says so.
-pub(super) fn check_status(object: &Value, _: Option<&Value>, causes: &mut Vec<Cause>) {
-    let phase = &object["status"]["phase"];
-    let (wanted, when) = match metadata::is_deleting(object) {
-        true => ("Terminating", "is not empty"),
-        false => ("Active", "is empty"),
-    };
-    if *phase != wanted {
-        let detail = format!("may only be '{wanted}' if `deletionTimestamp` {when}");
-        causes.push(Cause::invalid("status.Phase", phase, &detail));
-    }
-}
-
-/// Whoever finalizes a namespace has a name that nobody else has.
-pub(super) fn check_finalizers(object: &Value, _: Option<&Value>, causes: &mut Vec<Cause>) {
-    for (at, finalizer) in finalizers(object).enumerate() {
-        let name = finalizer.as_str().unwrap_or_default();
-        let field = format!("spec.finalizers[{at}]");
-        for complaint in names::qualified(name) {
-            causes.push(Cause::invalid(field.clone(), finalizer, &complaint));
-        }
-        if metadata::is_unqualified(name) {
-            let detail = metadata::UNQUALIFIED;
-            causes.push(Cause::invalid(field, finalizer, detail));
-        }
     }
 }

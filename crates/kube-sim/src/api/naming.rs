@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::address::DEFINITIONS;
-use super::resources::{Resource, collection};
+use super::address::{DEFINITIONS, collection};
+use super::resources::Resource;
 use super::store::State;
 
 /// The names that others have.

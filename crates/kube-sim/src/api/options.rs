@@ -87,7 +87,7 @@ impl WriteOptions {
     }
 }
 
-/// The caller's program as a manager: what stands before the first slash, as far as it fits.
+/// The caller's program as a manager: what comes before the first slash, as far as it fits.
 fn program(agent: &str) -> String {
     let name = agent.split('/').next().unwrap_or_default();
     let mut manager = String::new();
@@ -151,7 +151,7 @@ pub(super) enum Propagation {
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeleteOptions {
     pub(super) dry_run: bool,
-    /// What the caller said; none leaves it to the object's finalizers.
+    /// What the caller chose; none leaves it to the object's finalizers.
     pub(super) propagation: Option<Propagation>,
     /// Whether a deletion that is not over is answered with 202: of old, for one option alone.
     pub(super) accepted_only: bool,

@@ -2,6 +2,10 @@
 //!
 //! In: a document and a patch. Out: the patched document, or why it cannot be patched. It does not
 //! know what the document is.
+//!
+//! The API server patches as `evanphx/json-patch` does, not as the RFC: a copy or a test of a field that
+//! is not there works with null, a replacement makes the field, and an index may be negative. Crates that
+//! follow the RFC refuse these.
 
 use serde_json::Value;
 
@@ -107,7 +111,7 @@ struct Pointer {
 }
 
 impl Pointer {
-    /// Whatever stands before the first slash does not count.
+    /// What comes before the first slash does not count.
     fn parse(text: &str) -> Option<Self> {
         let (_, rest) = text.split_once('/')?;
         let mut parts: Vec<String> = rest
@@ -133,7 +137,7 @@ impl Pointer {
         self.parents.iter().try_fold(document, step)
     }
 
-    /// What stands there: nothing where a map has no such field, but a list has to have the item.
+    /// What is there: nothing where a map has no such field, but a list has to have the item.
     fn get<'a>(&self, document: &'a mut Value) -> Option<Option<&'a Value>> {
         match self.parent(document)? {
             Value::Object(fields) => Some(fields.get(&self.key)),

@@ -3,6 +3,8 @@
 //! In: the path of a request. Out: which document or object it names. It does not know which groups,
 //! versions and resources exist.
 
+use percent_encoding::percent_decode_str;
+
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Route {
@@ -125,19 +127,9 @@ fn target(group: &str, version: &str, rest: &[&str]) -> Route {
     Route::Target(target)
 }
 
-/// Undoes percent-encoding; what is no valid escape stays.
+/// Undoes percent-encoding; an invalid escape is left as it is.
 pub(super) fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
-    while at < bytes.len() {
-        let escaped = (bytes[at] == b'%')
-            .then(|| text.get(at + 1..at + 3))
-            .flatten()
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        decoded.push(escaped.unwrap_or(bytes[at]));
-        at += if escaped.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -134,13 +134,13 @@ pub(super) enum Start {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WatchOptions {
     pub(super) start: Start,
-    /// Whether it is told how far it is, and when it has told what was there.
+    /// Whether it gets bookmarks, and one at the end of what was there.
     pub(super) bookmarks: bool,
     /// How long it lasts, in seconds.
     pub(super) seconds: u64,
 }
 
-/// How long a watch lasts when nothing is said, in seconds (the least that a real server draws).
+/// How long a watch lasts by default, in seconds (the least that a real server draws).
 const WATCH_SECONDS: u64 = 1800;
 
 impl WatchOptions {

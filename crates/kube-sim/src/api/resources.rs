@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::address::Address;
+use super::address::{Address, collection, key as object_key};
 use super::builtin::{BUILTINS, Builtin, Trait};
 use super::custom::Custom;
-use super::events;
+use super::event_forms;
 use super::names::NameRule;
 
 /// One resource at one version.
@@ -46,7 +46,7 @@ impl Resource {
     fn builtin(row: &'static Builtin) -> Self {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         let storage = match row.group {
-            events::GROUP => "",
+            event_forms::GROUP => "",
             group => group,
         };
         Self {
@@ -82,6 +82,14 @@ impl Resource {
     pub(super) fn stored_group(&self) -> &str {
         let stored = self.collection.split_once('/');
         stored.map_or("", |(group, _)| group)
+    }
+
+    /// Where its object with this name is kept.
+    pub(super) fn address(&self, namespace: &str, name: &str) -> Address {
+        Address {
+            collection: self.collection.clone(),
+            key: object_key(namespace, name),
+        }
     }
 
     /// Where a real server keeps an object in etcd, as some of its refusals say.
@@ -121,7 +129,7 @@ impl Resource {
         }
     }
 
-    /// What everybody is told who uses it.
+    /// The warning to everybody who uses it.
     pub(super) fn warning(&self) -> Option<&str> {
         self.custom()?.warning.as_deref()
     }
@@ -147,7 +155,7 @@ impl Resource {
     /// Whether the stored text of an object written under `edition` is what clients get to see.
     pub(super) fn stores_as_it_serves(&self, edition: u32) -> bool {
         match &self.nature {
-            Nature::Builtin(row) => row.group != events::GROUP,
+            Nature::Builtin(row) => row.group != event_forms::GROUP,
             Nature::Custom(custom) => custom.stores_as_it_serves(edition),
         }
     }
@@ -155,7 +163,9 @@ impl Resource {
     /// A stored object as this version shows it.
     pub(super) fn present(&self, stored: Value, edition: u32) -> Value {
         match &self.nature {
-            Nature::Builtin(row) if row.group == events::GROUP => events::from_core(stored),
+            Nature::Builtin(row) if row.group == event_forms::GROUP => {
+                event_forms::from_core(stored)
+            }
             Nature::Custom(custom) if !custom.stores_as_it_serves(edition) => {
                 custom.present(stored)
             }
@@ -166,13 +176,13 @@ impl Resource {
     /// An object of this version as it is stored.
     pub(super) fn to_storage(&self, object: Value) -> Value {
         match &self.nature {
-            Nature::Builtin(row) if row.group == events::GROUP => events::to_core(object),
+            Nature::Builtin(row) if row.group == event_forms::GROUP => event_forms::to_core(object),
             Nature::Builtin(_) => object,
             Nature::Custom(custom) => custom.to_storage(object),
         }
     }
 
-    /// The versions that a definition has, as `group/version`; of a built-in kind they are not told.
+    /// The versions that a definition has, as `group/version`; of a built-in kind they are not listed.
     pub(super) fn versions(&self) -> Vec<&str> {
         let custom = self.custom().into_iter();
         custom
@@ -195,7 +205,7 @@ impl Resource {
     /// Where the stored objects have a field that objects of this version can be selected by.
     pub(super) fn stored_field(&self, path: &str) -> String {
         match self.group.as_str() {
-            events::GROUP => events::field_in_core(path),
+            event_forms::GROUP => event_forms::field_in_core(path),
             _ => path.to_owned(),
         }
     }
@@ -211,7 +221,7 @@ impl Resource {
     }
 }
 
-/// What can be done with built-in resources, in the order in which a real server tells it.
+/// What can be done with built-in resources, in the order of a real server.
 const VERBS: [&str; 8] = [
     "create",
     "delete",
@@ -236,11 +246,6 @@ const CUSTOM_VERBS: [&str; 8] = [
 
 /// What objects of most kinds can be selected by.
 pub(super) const METADATA_FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];
-
-/// The storage name of a resource.
-pub(super) fn collection(group: &str, plural: &str) -> Arc<str> {
-    format!("{group}/{plural}").into()
-}
 
 /// `v1`, `apps/v1`.
 pub(super) fn api_version(group: &str, version: &str) -> String {

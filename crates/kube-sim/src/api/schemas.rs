@@ -55,7 +55,7 @@ struct Read {
     warnings: Vec<String>,
 }
 
-/// Reads the schema that stands at `field`.
+/// Reads the schema at `field`.
 fn one(json: &Value, field: &str) -> Read {
     let wrong = |causes| Read {
         causes,

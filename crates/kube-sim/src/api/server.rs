@@ -4,7 +4,7 @@
 //! request means is worked out here; what it does is done elsewhere, in plain functions under one
 //! lock.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::Body;
@@ -12,7 +12,7 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, header};
 use serde_json::{Value, json};
 
-use super::accept::{self, AGGREGATED, Telling};
+use super::accept::{self, AGGREGATED, Detail};
 use super::address::Address;
 use super::aggregate;
 use super::builtin::{BUILTINS, Trait};
@@ -22,39 +22,20 @@ use super::delete;
 use super::discovery;
 use super::object::Stored;
 use super::options::{FieldValidation, WriteOptions};
+use super::part::Part;
 use super::path::{self, Route, Target};
 use super::query::Query;
 use super::resources::Registry;
 use super::respond::{json_response, page, refused, warn};
+use super::shared::Shared;
 use super::status::Refusal;
 use super::store::State;
-use super::strategy::Part;
 use super::write;
 use crate::Clock;
 
 /// A Kubernetes API server in this process. Clones are handles to the same one.
 #[derive(Clone)]
 pub struct Server(Arc<Shared>);
-
-/// What requests share.
-pub(super) struct Shared {
-    state: Mutex<State>,
-    pub(super) clock: Arc<dyn Clock>,
-}
-
-impl Shared {
-    /// The state, locked. A thread that panicked with the lock held left it whole: every change is
-    /// made in one step.
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Now, RFC 3339 in UTC and whole seconds.
-    pub(super) fn now(&self) -> String {
-        let now = self.clock.now();
-        now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-    }
-}
 
 impl Server {
     /// A server with the namespaces `default` and `kube-system`.
@@ -154,20 +135,20 @@ impl Server {
         let registry = &state.registry;
         match route {
             Route::Health => Some(Ok(page(StatusCode::OK, "ok"))),
-            Route::Specifications => Some(told(&discovery::specifications(registry))),
+            Route::Specifications => Some(plain(&discovery::specifications(registry))),
             Route::Specification { group, version } => {
                 let document = discovery::specification(registry, group, version)?;
-                Some(told(&document))
+                Some(plain(&document))
             }
             route => {
-                let can_tell_all = matches!(route, Route::CoreVersions | Route::Groups);
-                match accept::telling(header_text(parts, header::ACCEPT), can_tell_all) {
+                let can_show_all = matches!(route, Route::CoreVersions | Route::Groups);
+                match accept::detail(header_text(parts, header::ACCEPT), can_show_all) {
                     Err(refusal) => Some(Err(refusal)),
-                    Ok(Telling::Everything) => {
+                    Ok(Detail::Everything) => {
                         let core = *route == Route::CoreVersions;
                         Some(everything(&aggregate::groups(registry, core)))
                     }
-                    Ok(Telling::Names) => names(registry, route).map(|names| told(&names)),
+                    Ok(Detail::Names) => names(registry, route).map(|names| plain(&names)),
                 }
             }
         }
@@ -236,11 +217,11 @@ fn names(registry: &Registry, route: &Route) -> Option<Value> {
     }
 }
 
-fn told(document: &Value) -> Answer {
+fn plain(document: &Value) -> Answer {
     Ok(json_response(StatusCode::OK, document))
 }
 
-/// As [`told`], for a document that clients know by its media type.
+/// As [`plain`], for a document that clients know by its media type.
 fn everything(document: &Value) -> Answer {
     let mut response = json_response(StatusCode::OK, document);
     let media = header::HeaderValue::from_static(AGGREGATED);

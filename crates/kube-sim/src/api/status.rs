@@ -2,7 +2,7 @@
 //!
 //! In: what went wrong. Out: a [`Refusal`] with the code, reason, wording and details that a real
 //! API server gives (k8s.io/apimachinery `api/errors`). It does not know where the rule that
-//! refused stands.
+//! refused is.
 
 use std::fmt::Display;
 
@@ -84,7 +84,7 @@ impl Cause {
         Self::new(reason, field, message)
     }
 
-    /// A cause whose reason is told by the words of its message, most often the first.
+    /// A cause whose reason is known by the words of its message, most often the first.
     pub(super) fn said(field: String, message: String) -> Self {
         const OPENINGS: &[(&str, &str)] = &[
             ("Unsupported value", "FieldValueNotSupported"),
@@ -125,7 +125,7 @@ pub(super) struct Refusal {
     details: Map<String, Value>,
     /// Where an expired list may go on, inconsistently.
     continue_token: Option<String>,
-    /// What is told besides.
+    /// The warnings that come with it.
     pub(super) warnings: Vec<String>,
 }
 

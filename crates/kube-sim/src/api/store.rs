@@ -2,7 +2,7 @@
 //!
 //! In: finished objects. Out: objects, the history of each collection, and the chores that a change
 //! leaves behind (who has to be looked at again because of it). It does not know rules: whether a
-//! write is allowed, and what a chore means, is said elsewhere.
+//! write is allowed, and what a chore means, is decided elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -69,7 +69,7 @@ impl State {
         }
     }
 
-    /// Closes an empty collection: its watches end once they have told everything.
+    /// Closes an empty collection: its watches end once they have sent everything.
     pub(super) fn close(&mut self, collection: &str) {
         if let Some(closing) = self.collections.get_mut(collection) {
             closing.closed = true;
@@ -270,7 +270,7 @@ impl State {
             (true, namespace) => namespace,
             (false, _) => "",
         };
-        Some(Address::of(resource, namespace, &owner.name))
+        Some(resource.address(namespace, &owner.name))
     }
 }
 
@@ -310,8 +310,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::api::address::key;
-    use crate::api::resources::collection;
+    use crate::api::address::{collection, key};
 
     fn put(state: &mut State, name: &str, metadata: Value) -> Stored {
         let resource = state.registry.find("", "v1", "configmaps").unwrap();
@@ -320,7 +319,7 @@ mod tests {
             object["metadata"][key] = value.clone();
         }
         let draft = state.draft(&resource, object);
-        state.put(&Address::of(&resource, "ns", name), draft)
+        state.put(&resource.address("ns", name), draft)
     }
 
     fn owned_by(name: &str, uid: &str) -> Value {
@@ -355,7 +354,7 @@ mod tests {
         assert_eq!(owned.name(), "owned");
         assert_eq!(state.chores.pop(), None);
         let resource = state.registry.find("", "v1", "configmaps").unwrap();
-        state.remove(&Address::of(&resource, "ns", "owner"));
+        state.remove(&resource.address("ns", "owner"));
         assert_eq!(state.chores.pop().unwrap().name(), "owned");
         state.remove(&owned);
         assert!(state.dependents(owner.uid()).is_empty());

@@ -9,15 +9,16 @@ use serde_json::{Value, json};
 use super::address::DEFINITIONS;
 use super::blank;
 use super::builtin::{Builtin, Trait};
-use super::custom::{self, Custom};
+use super::custom::Custom;
 use super::definition_form;
 use super::definition_rules;
 use super::embedded;
 use super::kinds::{self, Kinship};
 use super::metadata;
-use super::namespaces;
+use super::part::Part;
 use super::resources::{Nature, Resource};
 use super::rules;
+use super::served;
 use super::status::Cause;
 use super::times;
 use super::zeros;
@@ -25,28 +26,6 @@ use crate::typed::zero_nulls;
 use crate::{Types, judge, judge_stranger};
 use kube_schema::{Path, Segment};
 use kube_schema::{Violation, ViolationKind, apply_defaults, fill_defaults, object_meta, prune};
-
-/// Which part of an object a write is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// All but the status, where that is a subresource.
-    Main,
-    /// The status.
-    Status,
-    /// Who has to have done with the content of a namespace.
-    Finalize,
-}
-
-impl Part {
-    /// The subresource's name; empty for the object itself.
-    pub(super) const fn subresource(self) -> &'static str {
-        match self {
-            Self::Main => "",
-            Self::Status => "status",
-            Self::Finalize => "finalize",
-        }
-    }
-}
 
 /// An object as its type holds it: without unknown fields and with defaults. Also what a strict reader
 /// says of those that are dropped.
@@ -172,7 +151,7 @@ pub(super) fn completed(resource: &Resource, mut object: Value) -> Result<Value,
 }
 
 /// A custom object as it is stored: its metadata without what an apply has emptied, and a status without
-/// what one that said it was something else has put there. The object that a write ends is answered with
+/// what an object of another kind has put there. The object that a write ends is answered with
 /// and never stored, so it still shows all that.
 pub(super) fn settle(resource: &Resource, part: Part, object: &mut Value) {
     let Some(custom) = resource.custom() else {
@@ -233,7 +212,7 @@ fn lost(before: &Value, after: &Value, at: &Path) -> Vec<Path> {
     }
 }
 
-/// What a new object holds before anybody said anything.
+/// What a new object holds before anybody sets anything.
 pub(super) fn blank(resource: &Resource) -> &'static Value {
     match &resource.nature {
         Nature::Builtin(row) => blank::blank(row.group, row.kind),
@@ -251,7 +230,7 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Value) {
         metadata::of(object).insert("generation".into(), json!(1));
     }
     if resource.is("", "namespaces") {
-        namespaces::add_finalizer(object);
+        rules::add_namespace_finalizer(object);
         object["status"] = json!({"phase": "Active"});
     }
     if resource.is("", "pods") {
@@ -365,9 +344,9 @@ pub(super) fn count_generation(resource: &Resource, object: &mut Value, old: &Va
 pub(super) struct Checked {
     /// Why it is refused.
     pub(super) causes: Vec<Cause>,
-    /// What is told in any case.
+    /// Warnings, whether it is refused or not.
     pub(super) warnings: Vec<String>,
-    /// What is told when it is not refused.
+    /// Warnings if it is not refused.
     pub(super) advice: Vec<String>,
 }
 
@@ -386,7 +365,7 @@ pub(super) fn check(
             };
             if is_definition(resource) {
                 checked.causes.extend(definition_rules::check(object, old));
-                match custom::resources(object) {
+                match served::resources(object) {
                     Ok(added) => checked.warnings = added.warnings,
                     Err(causes) => checked.causes.extend(causes),
                 }

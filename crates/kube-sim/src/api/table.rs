@@ -5,6 +5,9 @@
 //! they were made. It does not know how wide a terminal is.
 
 use jiff::Timestamp;
+use jsonpath_rust::parser::model::JpQuery;
+use jsonpath_rust::parser::parse_json_path;
+use jsonpath_rust::query::{QueryRef, js_path_process};
 use serde_json::{Value, json};
 
 use super::object::{Form, Stored};
@@ -86,7 +89,8 @@ struct Column {
 }
 
 enum Source {
-    Path(Vec<Step>),
+    /// None for a path that cannot be read: its cells are empty.
+    Path(Option<JpQuery>),
     BuiltIn(Shown),
 }
 
@@ -95,7 +99,7 @@ fn columns(resource: &Resource) -> Vec<Column> {
         name: name.to_owned(),
         kind: kind.to_owned(),
         priority: 0,
-        source: Source::Path(steps(path)),
+        source: Source::Path(query(path)),
     };
     let mut columns = vec![column("Name", "string", ".metadata.name")];
     let age = column("Age", "date", ".metadata.creationTimestamp");
@@ -116,7 +120,7 @@ fn columns(resource: &Resource) -> Vec<Column> {
         name: text(&said["name"]),
         kind: text(&said["type"]),
         priority: said["priority"].as_i64().unwrap_or_default(),
-        source: Source::Path(steps(&text(&said["jsonPath"]))),
+        source: Source::Path(query(&text(&said["jsonPath"]))),
     }));
     if custom.printed.is_empty() {
         columns.push(age);
@@ -136,7 +140,7 @@ impl Column {
     fn cell(&self, object: &Value, now: Timestamp) -> Value {
         let found = match &self.source {
             Source::BuiltIn(shown) => return built_in(*shown, object),
-            Source::Path(steps) => find(object, steps),
+            Source::Path(query) => query.as_ref().and_then(|query| find(object, query)),
         };
         match (self.kind.as_str(), found) {
             (_, None | Some(Value::Null)) => Value::Null,
@@ -160,43 +164,26 @@ fn built_in(shown: Shown, object: &Value) -> Value {
     }
 }
 
-/// A step of a JSON path.
-#[derive(Debug, PartialEq, Eq)]
-enum Step {
-    Key(String),
-    Index(usize),
-    /// The items whose field has this text.
-    Filter(String, String),
-}
-
-/// Reads the simple paths that definitions may name: fields, `[n]` and `[?(@.field=="text")]`.
-fn steps(path: &str) -> Vec<Step> {
-    let mut steps = Vec::new();
+/// Reads the path of a column. RFC 9535 has no dashes in plain names and no escaped dots, so names
+/// are put in brackets; what is in brackets already stays.
+fn query(path: &str) -> Option<JpQuery> {
+    let mut standard = "$".to_owned();
     let mut rest = path;
     while !rest.is_empty() {
-        if let Some((inside, after)) = rest.strip_prefix('[').and_then(|r| r.split_once(']')) {
-            let filter = inside
-                .strip_prefix("?(@.")
-                .and_then(|f| f.strip_suffix(')'));
-            let unquoted = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
-            steps.push(
-                match (filter.and_then(|f| f.split_once("==")), inside.parse()) {
-                    (Some((field, text)), _) => {
-                        Step::Filter(field.trim().to_owned(), unquoted(text))
-                    }
-                    (None, Ok(index)) => Step::Index(index),
-                    (None, Err(_)) => Step::Key(unquoted(inside)),
-                },
-            );
+        if rest.starts_with('[') {
+            let (selector, after) = rest.split_once(']')?;
+            standard += &format!("{selector}]");
             rest = after;
             continue;
         }
-        rest = rest.strip_prefix('.').unwrap_or(rest);
-        let (key, after) = field(rest);
-        steps.push(Step::Key(key));
+        let (name, after) = field(rest.strip_prefix('.').unwrap_or(rest));
+        standard += &match name.as_str() {
+            "*" => "[*]".to_owned(),
+            name => format!("[{}]", json!(name)),
+        };
         rest = after;
     }
-    steps
+    parse_json_path(&standard).ok()
 }
 
 /// The name up to the next step; a dot in it is escaped.
@@ -214,22 +201,10 @@ fn field(path: &str) -> (String, &str) {
     (key, "")
 }
 
-/// The first value at the end of the steps.
-fn find<'a>(value: &'a Value, steps: &[Step]) -> Option<&'a Value> {
-    let Some((step, rest)) = steps.split_first() else {
-        return Some(value);
-    };
-    match step {
-        Step::Key(key) => find(value.get(key)?, rest),
-        Step::Index(index) => find(value.get(index)?, rest),
-        Step::Filter(field, text) => {
-            let mut fit = value
-                .as_array()?
-                .iter()
-                .filter(|item| item[field] == **text);
-            fit.find_map(|item| find(item, rest))
-        }
-    }
+/// The first value that a path leads to.
+fn find<'a>(value: &'a Value, query: &JpQuery) -> Option<&'a Value> {
+    let found = js_path_process(query, value).ok()?;
+    found.into_iter().next().map(QueryRef::val)
 }
 
 fn invalid() -> String {
@@ -268,12 +243,14 @@ mod tests {
     use super::*;
 
     fn at(object: &Value, path: &str) -> Value {
-        find(object, &steps(path)).cloned().unwrap_or_default()
+        query(path)
+            .and_then(|query| find(object, &query).cloned())
+            .unwrap_or_default()
     }
 
     #[test]
     fn a_path_leads_to_the_first_value() {
-        let object = json!({"spec": {"a.b": 1, "list": [{"x": 2}]}, "status": {"conditions": [
+        let object = json!({"spec": {"a.b": 1, "with-dash": 3, "list": [{"x": 2}]}, "status": {"conditions": [
             {"type": "Other", "status": "False"}, {"type": "Ready", "status": "True"}]}});
         assert_eq!(at(&object, r".spec.a\.b"), 1);
         assert_eq!(at(&object, ".spec['a.b']"), 1);
@@ -282,7 +259,15 @@ mod tests {
             at(&object, ".status.conditions[?(@.type==\"Ready\")].status"),
             "True"
         );
+        assert_eq!(
+            at(&object, ".status.conditions[?(@.type=='Ready')].status"),
+            "True"
+        );
+        assert_eq!(at(&object, ".status.conditions[*].status"), "False");
+        assert_eq!(at(&object, ".status.conditions[-1:].type"), "Ready");
+        assert_eq!(at(&object, ".spec.with-dash"), 3);
         assert_eq!(at(&object, ".status.none[0].x"), Value::Null);
+        assert_eq!(at(&object, ".spec.list[x"), Value::Null);
         assert_eq!(at(&object, ".."), Value::Null);
     }
 

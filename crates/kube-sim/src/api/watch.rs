@@ -1,9 +1,9 @@
 //! Watches: what happens to the objects of a scope, as it happens.
 //!
 //! In: a scope, options, and the shared state. Out: a stream of lines. The watch keeps the version up
-//! to which it has told everything and reads on from there in the collection's history, so that
+//! to which it has sent everything and reads on from there in the collection's history, so that
 //! nothing is lost between a list and a watch and no reader holds up a writer. A reader that falls so
-//! far behind that the history has forgotten is told so (410) and starts anew.
+//! far behind that the history has forgotten gets a 410 and starts anew.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::object::{Form, Stored};
 use super::reads::{Start, WatchOptions};
 use super::resources::Resource;
 use super::scope::Scope;
-use super::server::Shared;
+use super::shared::Shared;
 use super::status::Refusal;
 use super::store::{Collection, State};
 
@@ -38,14 +38,14 @@ struct Watch {
     scope: Scope,
     form: Form,
     news: Receiver<u64>,
-    /// Objects that were there at the start and are still to be told.
+    /// Objects that were there at the start and are still to be sent.
     present: std::vec::IntoIter<Stored>,
     /// Why the watch ends before it began.
     fault: Option<Refusal>,
-    /// Whether a bookmark has to say that the objects that were there have been told.
+    /// Whether a bookmark has to follow the objects that were there.
     announce: bool,
-    /// Everything up to this version has been told.
-    told: u64,
+    /// Everything up to this version has been sent.
+    sent: u64,
     bookmarks: bool,
     next_bookmark: Option<Instant>,
     end: Instant,
@@ -89,7 +89,7 @@ pub(super) fn open(
         present: present.into_iter(),
         fault,
         announce: options.bookmarks && matches!(options.start, Start::Present(_)),
-        told: match options.start {
+        sent: match options.start {
             Start::After(version) => version,
             Start::Present(_) | Start::Next => state.version,
         },
@@ -151,7 +151,7 @@ impl Watch {
         }
         if self.announce && self.present.len() == 0 {
             self.announce = false;
-            lines.bookmark(self.told, true);
+            lines.bookmark(self.sent, true);
         }
         lines.finish()
     }
@@ -187,9 +187,9 @@ impl Watch {
             self.over = true;
             return Ok(Vec::new());
         };
-        let later = collection.history.since(self.told).map_err(|forgotten| {
-            let (told, known) = (self.told, forgotten.0);
-            Refusal::expired(format!("too old resource version: {told} ({known})"))
+        let later = collection.history.since(self.sent).map_err(|forgotten| {
+            let (sent, known) = (self.sent, forgotten.0);
+            Refusal::expired(format!("too old resource version: {sent} ({known})"))
         })?;
         let prefix = &self.scope.prefix;
         let batch: Vec<Event> = later
@@ -198,10 +198,10 @@ impl Watch {
             .cloned()
             .collect();
         match batch.last() {
-            Some(last) if batch.len() == BATCH => self.told = last.version(),
+            Some(last) if batch.len() == BATCH => self.sent = last.version(),
             _ => {
                 // A watch may start at a version that is yet to come.
-                self.told = self.told.max(state.version);
+                self.sent = self.sent.max(state.version);
                 self.over = collection.closed;
             }
         }
@@ -222,7 +222,7 @@ impl Watch {
             None => Some(next).filter(|next| *next < self.end),
         };
         let mut lines = Lines::new(&self.resource, self.form);
-        lines.bookmark(self.told, false);
+        lines.bookmark(self.sent, false);
         lines.finish()
     }
 }

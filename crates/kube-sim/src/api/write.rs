@@ -6,7 +6,6 @@
 
 use serde_json::{Value, json};
 
-use super::address::Address;
 use super::builtin::Trait;
 use super::commit::{self, Write, Written};
 use super::document::Document;
@@ -15,13 +14,14 @@ use super::managers;
 use super::metadata;
 use super::object::Stored;
 use super::owners::{self, Dedup};
+use super::part::Part;
 use super::patch;
 use super::query;
 use super::resources::Resource;
 use super::status::{Cause, Refusal};
 use super::store::State;
 use super::strategic;
-use super::strategy::{self, Part};
+use super::strategy;
 use super::strict;
 
 /// The ways to patch.
@@ -46,28 +46,28 @@ pub(super) fn create(
     write: Write<'_>,
     sent: Document,
 ) -> Result<Written, Refusal> {
-    let (mut object, told) = strict::decode(write, sent, false)?;
-    telling(told, || {
+    let (mut object, warnings) = strict::decode(write, sent, false)?;
+    with_warnings(warnings, || {
         kinds::check_version(write.resource, &object)?;
         metadata::place(&mut object, write.resource, write.namespace)?;
-        telling(owners::dedup(&mut object, Dedup::Sent), || {
+        with_warnings(owners::dedup(&mut object, Dedup::Sent), || {
             generate_name(state, write, &mut object);
             insert(state, write, object)
         })
     })
 }
 
-/// Goes on, and tells `told` whatever comes of it.
-fn telling(
-    told: Vec<String>,
+/// Goes on, and adds `warnings` to the outcome.
+fn with_warnings(
+    warnings: Vec<String>,
     go_on: impl FnOnce() -> Result<Written, Refusal>,
 ) -> Result<Written, Refusal> {
     match go_on() {
         Ok(mut written) => {
-            written.warnings.splice(..0, told);
+            written.warnings.splice(..0, warnings);
             Ok(written)
         }
-        Err(refusal) => Err(refusal.warned(told)),
+        Err(refusal) => Err(refusal.warned(warnings)),
     }
 }
 
@@ -80,7 +80,7 @@ fn generate_name(state: &mut State, write: Write<'_>, object: &mut Value) {
     let prefix: String = prefix.chars().take(58).collect();
     loop {
         let name = format!("{prefix}{}", state.next_suffix());
-        let address = Address::of(write.resource, write.namespace, &name);
+        let address = write.resource.address(write.namespace, &name);
         if state.get(&address).is_none() {
             metadata::of(object).insert("name".into(), json!(name));
             return;
@@ -113,12 +113,12 @@ pub(super) fn update(
     write: Write<'_>,
     sent: Document,
 ) -> Result<Written, Refusal> {
-    let (mut object, told) = strict::decode(write, sent, false)?;
-    telling(told, || {
+    let (mut object, warnings) = strict::decode(write, sent, false)?;
+    with_warnings(warnings, || {
         kinds::check_version(write.resource, &object)?;
         metadata::place(&mut object, write.resource, write.namespace)?;
         metadata::check_name(&object, write.name)?;
-        telling(owners::dedup(&mut object, Dedup::Sent), || {
+        with_warnings(owners::dedup(&mut object, Dedup::Sent), || {
             put(state, write, object)
         })
     })
@@ -175,13 +175,13 @@ pub(super) fn patch(state: &mut State, write: Write<'_>, patch: Patch) -> Result
     };
     kinds::check_patched(write.resource, &object)?;
     let value = object;
-    let (mut object, told) = strict::decode(write, Document { value, repeated }, true)?;
-    telling(told, || {
+    let (mut object, warnings) = strict::decode(write, Document { value, repeated }, true)?;
+    with_warnings(warnings, || {
         metadata::place(&mut object, write.resource, write.namespace)?;
         metadata::check_name(&object, write.name)?;
         // A patch is looked through for doubles only when its fields have owners.
         let mut object = managed(write, Some(&old), object);
-        telling(owners::dedup(&mut object, Dedup::Patched), || {
+        with_warnings(owners::dedup(&mut object, Dedup::Patched), || {
             replace(state, write, (&live, &old), object)
         })
     })
@@ -194,8 +194,8 @@ pub(super) fn apply_creates(write: Write<'_>) -> bool {
 }
 
 fn apply(state: &mut State, write: Write<'_>, sent: &Document) -> Result<Written, Refusal> {
-    let told = strict::applied(write, &sent.repeated)?;
-    telling(told, || apply_value(state, write, &sent.value))
+    let warnings = strict::applied(write, &sent.repeated)?;
+    with_warnings(warnings, || apply_value(state, write, &sent.value))
 }
 
 fn apply_value(state: &mut State, write: Write<'_>, config: &Value) -> Result<Written, Refusal> {
@@ -268,7 +268,7 @@ fn check_version(write: Write<'_>, live: &Stored, object: &Value) -> Result<(), 
         0 => {
             let detail = "must be specified for an update";
             let cause = Cause::invalid("metadata.resourceVersion", &json!(0), detail);
-            // Here the plural stands for the kind.
+            // The server writes the plural in the place of the kind.
             let (group, plural) = (&resource.group, &resource.plural);
             Err(Refusal::invalid_kind(group, plural, write.name, &[cause]))
         }

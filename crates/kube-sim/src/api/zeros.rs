@@ -2,7 +2,7 @@
 //!
 //! In: an object of a built-in kind, as it was sent. Out: the same without the numbers, texts and flags
 //! that its Go type does not write when they are 0, empty or false, and without empty maps. Which those
-//! are is told by name, for most by the name alone (k8s.io/api: fields with `omitempty` that are no
+//! are is known by name, for most by the name alone (k8s.io/api: fields with `omitempty` that are no
 //! pointers). It does not know whether the values fit.
 
 use serde_json::Value;

@@ -8,7 +8,8 @@
 
 use serde_json::Value;
 
-use super::{Conflict, Writer};
+use super::conflict::Conflict;
+use super::writer::Writer;
 use crate::typed::fields_of;
 use crate::typed::{check, compare};
 use crate::types::Types;

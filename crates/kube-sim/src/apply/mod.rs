@@ -12,61 +12,20 @@
 mod conflict;
 mod last_applied;
 mod ownership;
+mod writer;
 
 use serde_json::{Map, Value};
 
 pub(crate) use conflict::{Conflict, Refusal};
 pub(crate) use ownership::before_update;
-use ownership::{Owners, never_managed, shed};
+use ownership::{Owners, never_managed, shed, without_managed_fields};
+pub(crate) use writer::{Endpoint, Writer};
 
 use crate::typed::fields_of;
 use crate::typed::{check, check_stored, compare, merge};
 use crate::types::Types;
 use kube_schema::order::same;
-use kube_schema::{Element, FieldSet, Managed, Operation};
-
-/// Where a write goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Endpoint<'a> {
-    /// The subresource; empty for the object itself.
-    pub subresource: &'a str,
-    /// The fields that a write here leaves as they are, as paths of names: nobody comes to own them
-    /// or what is below them.
-    pub resets: &'a [&'a [&'a str]],
-}
-
-impl Endpoint<'_> {
-    fn left_alone(self) -> FieldSet {
-        let path = |names: &&[&str]| names.iter().map(|name| Element::field(*name)).collect();
-        self.resets.iter().map(path).collect()
-    }
-}
-
-/// Who writes, what, where and when.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Writer<'a> {
-    /// The field manager.
-    pub manager: &'a str,
-    /// `group/version` of what is written.
-    pub api_version: &'a str,
-    /// Where it is written to.
-    pub endpoint: Endpoint<'a>,
-    /// Now, RFC 3339 in UTC and whole seconds.
-    pub time: &'a str,
-}
-
-impl Writer<'_> {
-    fn entry(&self, operation: Operation, fields: FieldSet) -> Managed {
-        Managed {
-            manager: self.manager.into(),
-            operation,
-            api_version: self.api_version.into(),
-            subresource: self.endpoint.subresource.into(),
-            fields,
-            time: self.time.into(),
-        }
-    }
-}
+use kube_schema::{Managed, Operation};
 
 /// What a configuration is applied to.
 #[derive(Clone, Copy, Debug)]
@@ -83,8 +42,8 @@ pub(crate) struct Ground<'a> {
 /// `force`, fields are taken from others where there would be conflicts.
 ///
 /// The object comes back without managedFields; [`Managed::write`] puts the entries in. A map or list
-/// that was emptied but belongs to someone is null: the API server refuses that where null may not
-/// stand. An apply that changes nothing gives back the live object and keeps the times.
+/// that was emptied but belongs to someone is null: the API server refuses that where null is not
+/// allowed. An apply that changes nothing gives back the live object and keeps the times.
 ///
 /// # Errors
 /// Conflicts with other managers, or what keeps `config` from being merged.
@@ -137,7 +96,7 @@ pub(crate) fn fits(config: &Value, types: Types<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Whether ownership can be told of a stored `object` at all: its kind may have changed since.
+/// Whether the fields of a stored `object` can have owners at all: its kind may have changed since.
 ///
 /// # Errors
 /// Says what keeps it from that.
@@ -226,15 +185,6 @@ pub(crate) fn update(
         [] => Vec::new(),
         managers => create(live, object, managers, writer, types),
     }
-}
-
-/// An object as it is compared.
-fn without_managed_fields(object: &Value) -> Value {
-    let mut object = object.clone();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
-    }
-    object
 }
 
 #[cfg(test)]

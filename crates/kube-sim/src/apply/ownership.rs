@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::conflict::{Conflict, Refusal};
-use super::{Endpoint, Writer, without_managed_fields};
+use super::writer::{Endpoint, Writer};
 use crate::typed::fields_of;
 use crate::typed::{Comparison, compare, reconciled, strip, with_named};
 use crate::types::Types;
@@ -240,4 +240,13 @@ pub(super) fn shed(merged: Value, last: &FieldSet, owned: &FieldSet, types: Type
     let owned_only = strip(&merged, &there.difference(&kept), types);
     let gone = there.difference(&fields(&owned_only));
     strip(&merged, &gone.intersection(&last), types)
+}
+
+/// An object as it is compared.
+pub(super) fn without_managed_fields(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    object
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use kube_schema::Schema;
+use kube_schema::{FieldSet, Schema};
 
 fn schema() -> Schema {
     let text = json!({"type": "string"});

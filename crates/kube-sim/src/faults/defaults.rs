@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::below;
+use super::reading::below;
 use kube_schema::Schema;
 use kube_schema::wording::encoded;
 use kube_schema::{OBJECT_FIELDS, has_unknown_fields};
@@ -15,7 +15,7 @@ use kube_schema::{Unknown, validate};
 /// What is wrong with the defaults in `json`.
 pub(super) fn faults(json: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    // What cannot be read is told by whoever reads it.
+    // The reader reports what cannot be read.
     if let Ok(schema) = Schema::from_json(json) {
         visit(&schema, "", true, &mut found);
     }

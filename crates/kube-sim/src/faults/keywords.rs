@@ -1,11 +1,12 @@
-//! What each keyword of a CRD's schema may say, wherever it stands.
+//! What each keyword of a CRD's schema may say, at any place.
 //!
 //! In: the JSON of an `openAPIV3Schema`. Out: faults, and whether something is said that no CRD can
 //! say, so that nobody can tell whether the rest is structural.
 
 use serde_json::Value;
 
-use super::{Faults, Fields, arms, below, is_set, lists, schemas, text};
+use super::lists;
+use super::reading::{Faults, Fields, arms, below, is_set, schemas, text};
 use kube_schema::OBJECT_FIELDS;
 use kube_schema::wording::quoted;
 
@@ -36,7 +37,7 @@ pub(super) fn faults(json: &Value) -> Keywords {
     keywords
 }
 
-/// Where a schema stands.
+/// Where a schema is.
 #[derive(Clone, Default)]
 struct Place {
     /// Whether it is about the type or the metadata of an object.

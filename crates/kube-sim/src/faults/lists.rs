@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Faults, Fields, arms, below, is_set, schemas, text};
+use super::reading::{Faults, Fields, arms, below, is_set, schemas, text};
 use kube_schema::wording::{encoded, quoted};
 
 const LIST_TYPE: &str = "x-kubernetes-list-type";

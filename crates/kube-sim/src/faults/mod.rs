@@ -1,7 +1,7 @@
 //! Why a schema cannot be the schema of a CRD.
 //!
 //! In: the JSON of an `openAPIV3Schema`. Out: faults in the API server's words, each with its path.
-//! Three files look: `structure` at the shape (and only where nothing is said that no CRD can say),
+//! Three files look: `structure` at the shape (and only if there is no keyword that CRDs do not have),
 //! `defaults` at the defaults of a sound structure, `keywords` at each keyword by itself. Source:
 //! `pkg/apis/apiextensions/validation` and `pkg/apiserver/schema` of k8s.io/apiextensions-apiserver.
 //! It does not know rules (`x-kubernetes-validations`), nor the definition around the schema.
@@ -9,15 +9,15 @@
 mod defaults;
 mod keywords;
 mod lists;
+mod reading;
 mod structure;
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use kube_schema::formats;
-
-type Fields = Map<String, Value>;
+use reading::{arms, schemas, text};
 
 /// What keeps `json` from being the schema of a CRD; nothing when it can be one.
 #[must_use]
@@ -51,52 +51,4 @@ pub(crate) fn unknown_formats(json: &Value, found: &mut BTreeSet<String>) {
     for schema in named.chain(single).chain(within) {
         unknown_formats(schema, found);
     }
-}
-
-/// `path: what is wrong`
-#[derive(Default)]
-struct Faults(Vec<String>);
-
-impl Faults {
-    fn add(&mut self, path: &str, name: &str, what: &str) {
-        self.0.push(format!("{}: {what}", below(path, name)));
-    }
-
-    fn sorted(mut self) -> Vec<String> {
-        self.0.sort();
-        self.0
-    }
-}
-
-fn below(path: &str, name: &str) -> String {
-    match (path, name) {
-        ("", name) => name.to_owned(),
-        (path, "") => path.to_owned(),
-        (path, name) => format!("{path}.{name}"),
-    }
-}
-
-fn is_set(fields: &Fields, name: &str) -> bool {
-    match fields.get(name) {
-        None | Some(Value::Null | Value::Bool(false)) => {
-            name == "additionalProperties" && fields.contains_key(name)
-        }
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Array(items)) => !items.is_empty(),
-        Some(_) => true,
-    }
-}
-
-fn text<'a>(fields: &'a Fields, name: &str) -> &'a str {
-    fields.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn schemas<'a>(fields: &'a Fields, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    let map = fields.get(name).and_then(Value::as_object);
-    map.into_iter().flatten()
-}
-
-fn arms<'a>(fields: &'a Fields, name: &str) -> &'a [Value] {
-    let list = fields.get(name).and_then(Value::as_array);
-    list.map_or(&[], Vec::as_slice)
 }

@@ -5,11 +5,11 @@
 
 use serde_json::Value;
 
-use super::{Faults, Fields, arms, below, is_set, schemas, text};
+use super::reading::{Faults, Fields, arms, below, is_set, schemas, text};
 use kube_schema::regular_expression;
 use kube_schema::wording::quoted;
 
-/// What may not be said within a junctor, and what it must be instead.
+/// What may not be set within a junctor, and what it must be instead.
 const FORBIDDEN_WITHIN: &[(&str, &str)] = &[
     ("type", "must be empty to be structural"),
     ("additionalProperties", "must be undefined to be structural"),
@@ -44,7 +44,7 @@ const FORBIDDEN_WITHIN: &[(&str, &str)] = &[
     ("x-kubernetes-validations", "must be empty to be structural"),
 ];
 
-/// Where a schema stands in the one above it.
+/// Where a schema is in the one above it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
@@ -293,7 +293,7 @@ fn only_names(metadata: &Fields) -> bool {
         && schemas(metadata, "properties").all(|(name, _)| name == "name" || name == "generateName")
 }
 
-/// What is wrong with the type that is said, or not said.
+/// What is wrong with the type, or with a missing one.
 fn type_fault(fields: &Fields, kind: &str, embedded: bool, level: Level) -> Option<String> {
     let object = "must be object if x-kubernetes-embedded-resource is true";
     let untyped = is_set(fields, "x-kubernetes-int-or-string")

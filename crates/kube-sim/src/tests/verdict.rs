@@ -146,7 +146,7 @@ fn a_status_is_checked_for_itself_and_with_the_rules_of_all() {
             "status": {"type": "object", "properties": {
                 "n": {"type": "integer", "maximum": 7}, "m": {"type": "integer"}}}}});
     let with = |status: Value| json!({"spec": {"b": 1}, "status": status});
-    let told = |status: Value, subresource: &str| {
+    let found = |status: Value, subresource: &str| {
         let verdict = judged(&schema, with(status), Some(with(json!({}))), subresource);
         verdict
             .violations
@@ -154,18 +154,18 @@ fn a_status_is_checked_for_itself_and_with_the_rules_of_all() {
             .map(ToString::to_string)
             .collect::<Vec<_>>()
     };
-    assert_eq!(told(json!({"n": 1}), "status"), [""; 0]);
+    assert_eq!(found(json!({"n": 1}), "status"), [""; 0]);
     assert_eq!(
-        told(json!({"n": 8}), "status"),
+        found(json!({"n": 8}), "status"),
         [
             "status.n: Invalid value: 8: n in body should be less than or equal to 7",
             r#"<nil>: Invalid value: "object": too much"#,
         ]
     );
-    let wrong = told(json!("no"), "status");
+    let wrong = found(json!("no"), "status");
     assert_eq!(
         wrong[0],
         r#"status: Invalid value: "string":  in body must be of type object: "string""#
     );
-    assert_eq!(told(json!({"n": 1}), MAIN)[0], "spec.a: Required value");
+    assert_eq!(found(json!({"n": 1}), MAIN)[0], "spec.a: Required value");
 }

@@ -7,7 +7,7 @@ use kube_schema::Element;
 use kube_schema::wording;
 
 /// What keeps `config` from being merged, each with its path, in the API server's words: fields that
-/// no schema declares, values of another kind, list items that cannot be told apart.
+/// no schema declares, values of another kind, list items that cannot be distinguished.
 pub(crate) fn check(config: &Value, types: Types<'_>) -> Vec<String> {
     let mut walk = Walk::default();
     walk.visit(types, config);
@@ -53,7 +53,7 @@ impl Walk {
             (Form::List, Value::Array(items)) => self.items(types, items),
             (Form::Scalar, scalar) => {
                 if let Some(wanted) = types.scalar_wanted(scalar) {
-                    self.fault(&format!("expected {wanted}, got {}", told(wanted, scalar)));
+                    self.fault(&format!("expected {wanted}, got {}", shown(wanted, scalar)));
                 }
             }
             (Form::Map, other) => self.fault(&format!("expected map, got {}", held(other))),
@@ -92,7 +92,7 @@ impl Walk {
 }
 
 /// A value that is no scalar of the wanted type, as the API server happens to tell it.
-fn told(wanted: Scalar, value: &Value) -> String {
+fn shown(wanted: Scalar, value: &Value) -> String {
     match wanted {
         Scalar::Number => kind(value).to_owned(),
         Scalar::Text => format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::by_element;
+use super::by_element::by_element;
 use crate::types::{Form, Forms, Types};
 use kube_schema::order::same;
 use kube_schema::{Element, FieldSet};
@@ -41,7 +41,7 @@ pub(crate) fn compare(old: &Value, new: &Value, types: Types<'_>) -> Comparison 
     walk.out
 }
 
-/// What stands at one place of both values; at least one of them has something there.
+/// What is at one place of both values; at least one of them has something there.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     old: Option<&'a Value>,
@@ -74,7 +74,7 @@ impl Walk {
             Pair { old: None, .. } => self.treat(new, types, pair),
             _ if old == new => self.treat(new, types, pair),
             _ => {
-                // What it was and what it is now are told apart by going through both.
+                // What changed is found by going through both values.
                 self.treat(old, types, pair);
                 self.treat(new, types, pair)
             }

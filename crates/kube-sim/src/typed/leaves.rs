@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::by_element;
+use super::by_element::by_element;
 use crate::types::{Form, Types};
 use kube_schema::{Element, FieldSet};
 
@@ -45,7 +45,7 @@ impl Walk {
         }
     }
 
-    /// Of items with the same key only the key is a field: none of them can be told from the others.
+    /// Of items with the same key only the key is a field: they cannot be distinguished.
     fn items(&mut self, types: Types<'_>, items: &[Value]) {
         for (element, items) in by_element(types, items) {
             self.at.push(element);

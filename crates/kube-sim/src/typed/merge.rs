@@ -49,7 +49,7 @@ fn maps(
     merged
 }
 
-/// Nothing when an item cannot be told from the others.
+/// Nothing when an item cannot be distinguished from the others.
 fn lists(old: &[Value], new: &[Value], types: Types<'_>) -> Option<Vec<Value>> {
     let named = |items: &[Value]| -> Option<Vec<Element>> {
         let elements = items.iter().map(|item| types.element(item).ok());

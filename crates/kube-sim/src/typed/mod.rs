@@ -4,13 +4,7 @@
 //! values, two values merged, a value with fields removed. It does not know
 //! who owns a field; that is `apply`'s.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
-
-use crate::types::Types;
-use kube_schema::Element;
-
+mod by_element;
 mod check;
 mod compare;
 mod leaves;
@@ -26,17 +20,6 @@ pub(super) use merge::merge;
 pub(super) use named::{reconciled, with_named};
 pub(crate) use nulls::zero_nulls;
 pub(super) use remove::strip;
-
-/// The items of a list by what names them. Items that nothing names are left out.
-fn by_element<'a>(types: Types<'_>, items: &'a [Value]) -> BTreeMap<Element, Vec<&'a Value>> {
-    let mut by_element: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
-    for item in items {
-        if let Ok(element) = types.element(item) {
-            by_element.entry(element).or_default().push(item);
-        }
-    }
-    by_element
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,14 @@
 //! How the lists and maps of built-in kinds merge, and which maps have free keys.
 //!
 //! The facts are those of the typed schema that Kubernetes 1.34 publishes for apply configurations.
-//! Only what differs from the rule stands here. The rule: a map is a struct whose members merge one
+//! Only what differs from the rule is listed. The rule: a map is a struct whose members merge one
 //! by one, a list is one value, anything else is a scalar.
 
 use serde_json::Value;
 
-use super::Shape::{self, Atomic, Closed, Keyed, Map, Plain, Set, Struct, Text, Untyped};
+use kube_schema::{Items, merging_list};
+
+use super::shape::Shape::{self, Atomic, Closed, Keyed, Map, Plain, Set, Struct, Text, Untyped};
 
 /// The kinds we know, by group and kind.
 const KINDS: &[(&str, &str, &Shape)] = &[
@@ -88,6 +90,17 @@ pub(super) fn key_default(name: &str) -> Value {
     }
 }
 
+/// The shape of a list with items of the shape `item`. What identifies them is in the one table of such
+/// lists; a list that is not there does not compile.
+const fn list(kind: &str, parent: &str, name: &str, item: &'static Shape) -> Shape {
+    let known = merging_list(kind, parent, name);
+    match known.expect("the table of merging lists has it").apply {
+        Items::Keys(keys) => Keyed(keys, item),
+        Items::Values => Set,
+        Items::Whole => Plain,
+    }
+}
+
 /// The shape of a whole object of this kind.
 pub(super) fn find(group: &str, kind: &str) -> Option<&'static Shape> {
     KINDS
@@ -107,14 +120,17 @@ pub(super) static OBJECT_META: Shape = Closed(&[
     ("creationTimestamp", &Plain),
     ("deletionGracePeriodSeconds", &Plain),
     ("deletionTimestamp", &Plain),
-    ("finalizers", &Set),
+    ("finalizers", &list("", "metadata", "finalizers", &Text)),
     ("generateName", &Text),
     ("generation", &Plain),
     ("labels", &TEXTS),
     ("managedFields", &Plain),
     ("name", &Text),
     ("namespace", &Text),
-    ("ownerReferences", &Keyed(&["uid"], &Atomic)),
+    (
+        "ownerReferences",
+        &list("", "metadata", "ownerReferences", &Atomic),
+    ),
     ("resourceVersion", &Text),
     ("selfLink", &Text),
     ("uid", &Text),
@@ -130,10 +146,10 @@ static SECRET: Shape = Struct(&[
     ("stringData", &TEXTS),
 ]);
 static SERVICE_SPEC: Shape = Struct(&[
-    ("ports", &Keyed(&["port", "protocol"], &Plain)),
+    ("ports", &list("Service", "spec", "ports", &Plain)),
     ("selector", &Atomic),
 ]);
-static SERVICE_STATUS: Shape = Struct(&[("conditions", &Keyed(&["type"], &Plain))]);
+static SERVICE_STATUS: Shape = Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
 static SERVICE: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &SERVICE_SPEC),
@@ -141,7 +157,7 @@ static SERVICE: Shape = Struct(&[
 ]);
 static SERVICE_ACCOUNT: Shape = Struct(&[
     ("metadata", &OBJECT_META),
-    ("secrets", &Keyed(&["name"], &Atomic)),
+    ("secrets", &list("ServiceAccount", "", "secrets", &Atomic)),
 ]);
 static NODE_AFFINITY: Shape =
     Struct(&[("requiredDuringSchedulingIgnoredDuringExecution", &Atomic)]);
@@ -155,23 +171,35 @@ static ENV_VAR_SOURCE: Shape = Struct(&[
 ]);
 static ENV_VAR: Shape = Struct(&[("valueFrom", &ENV_VAR_SOURCE)]);
 static RESOURCE_REQUIREMENTS: Shape = Struct(&[
-    ("claims", &Keyed(&["name"], &Plain)),
+    ("claims", &list("", "resources", "claims", &Plain)),
     ("limits", &MAP),
     ("requests", &MAP),
 ]);
 static CONTAINER: Shape = Struct(&[
-    ("env", &Keyed(&["name"], &ENV_VAR)),
-    ("ports", &Keyed(&["containerPort", "protocol"], &Plain)),
+    ("env", &list("", "containers", "env", &ENV_VAR)),
+    ("ports", &list("", "containers", "ports", &Plain)),
     ("resources", &RESOURCE_REQUIREMENTS),
-    ("volumeDevices", &Keyed(&["devicePath"], &Plain)),
-    ("volumeMounts", &Keyed(&["mountPath"], &Plain)),
+    (
+        "volumeDevices",
+        &list("", "containers", "volumeDevices", &Plain),
+    ),
+    (
+        "volumeMounts",
+        &list("", "containers", "volumeMounts", &Plain),
+    ),
 ]);
 static EPHEMERAL_CONTAINER: Shape = Struct(&[
-    ("env", &Keyed(&["name"], &ENV_VAR)),
-    ("ports", &Keyed(&["containerPort", "protocol"], &Plain)),
+    ("env", &list("", "ephemeralContainers", "env", &ENV_VAR)),
+    ("ports", &list("", "ephemeralContainers", "ports", &Plain)),
     ("resources", &RESOURCE_REQUIREMENTS),
-    ("volumeDevices", &Keyed(&["devicePath"], &Plain)),
-    ("volumeMounts", &Keyed(&["mountPath"], &Plain)),
+    (
+        "volumeDevices",
+        &list("", "ephemeralContainers", "volumeDevices", &Plain),
+    ),
+    (
+        "volumeMounts",
+        &list("", "ephemeralContainers", "volumeMounts", &Plain),
+    ),
 ]);
 static TOPOLOGY_SPREAD_CONSTRAINT: Shape = Struct(&[("labelSelector", &Atomic)]);
 static CEPH_FS_VOLUME_SOURCE: Shape = Struct(&[("secretRef", &Atomic)]);
@@ -210,32 +238,49 @@ static VOLUME: Shape = Struct(&[
 ]);
 static POD_SPEC: Shape = Struct(&[
     ("affinity", &AFFINITY),
-    ("containers", &Keyed(&["name"], &CONTAINER)),
+    ("containers", &list("", "spec", "containers", &CONTAINER)),
     (
         "ephemeralContainers",
-        &Keyed(&["name"], &EPHEMERAL_CONTAINER),
+        &list("", "spec", "ephemeralContainers", &EPHEMERAL_CONTAINER),
     ),
-    ("hostAliases", &Keyed(&["ip"], &Plain)),
-    ("imagePullSecrets", &Keyed(&["name"], &Atomic)),
-    ("initContainers", &Keyed(&["name"], &CONTAINER)),
+    ("hostAliases", &list("", "spec", "hostAliases", &Plain)),
+    (
+        "imagePullSecrets",
+        &list("", "spec", "imagePullSecrets", &Atomic),
+    ),
+    (
+        "initContainers",
+        &list("", "spec", "initContainers", &CONTAINER),
+    ),
     ("nodeSelector", &Atomic),
     ("overhead", &MAP),
-    ("resourceClaims", &Keyed(&["name"], &Plain)),
+    (
+        "resourceClaims",
+        &list("", "spec", "resourceClaims", &Plain),
+    ),
     ("resources", &RESOURCE_REQUIREMENTS),
-    ("schedulingGates", &Keyed(&["name"], &Plain)),
+    (
+        "schedulingGates",
+        &list("", "spec", "schedulingGates", &Plain),
+    ),
     (
         "topologySpreadConstraints",
-        &Keyed(
-            &["topologyKey", "whenUnsatisfiable"],
+        &list(
+            "",
+            "spec",
+            "topologySpreadConstraints",
             &TOPOLOGY_SPREAD_CONSTRAINT,
         ),
     ),
-    ("volumes", &Keyed(&["name"], &VOLUME)),
+    ("volumes", &list("", "spec", "volumes", &VOLUME)),
 ]);
 static POD_STATUS: Shape = Struct(&[
-    ("conditions", &Keyed(&["type"], &Plain)),
-    ("podIPs", &Keyed(&["ip"], &Plain)),
-    ("resourceClaimStatuses", &Keyed(&["name"], &Plain)),
+    ("conditions", &list("Pod", "status", "conditions", &Plain)),
+    ("podIPs", &list("Pod", "status", "podIPs", &Plain)),
+    (
+        "resourceClaimStatuses",
+        &list("Pod", "status", "resourceClaimStatuses", &Plain),
+    ),
 ]);
 static POD: Shape = Struct(&[
     ("metadata", &OBJECT_META),
@@ -245,14 +290,15 @@ static POD: Shape = Struct(&[
 static POD_TEMPLATE_SPEC: Shape = Struct(&[("metadata", &OBJECT_META), ("spec", &POD_SPEC)]);
 static POD_TEMPLATE: Shape =
     Struct(&[("metadata", &OBJECT_META), ("template", &POD_TEMPLATE_SPEC)]);
-static NAMESPACE_STATUS: Shape = Struct(&[("conditions", &Keyed(&["type"], &Plain))]);
+static NAMESPACE_STATUS: Shape =
+    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
 static NAMESPACE: Shape = Struct(&[("metadata", &OBJECT_META), ("status", &NAMESPACE_STATUS)]);
-static NODE_SPEC: Shape = Struct(&[("podCIDRs", &Set)]);
+static NODE_SPEC: Shape = Struct(&[("podCIDRs", &list("Node", "spec", "podCIDRs", &Text))]);
 static NODE_STATUS: Shape = Struct(&[
-    ("addresses", &Keyed(&["type"], &Plain)),
+    ("addresses", &list("Node", "status", "addresses", &Plain)),
     ("allocatable", &MAP),
     ("capacity", &MAP),
-    ("conditions", &Keyed(&["type"], &Plain)),
+    ("conditions", &list("Node", "status", "conditions", &Plain)),
 ]);
 static NODE: Shape = Struct(&[
     ("metadata", &OBJECT_META),
@@ -300,7 +346,7 @@ static PERSISTENT_VOLUME_CLAIM_STATUS: Shape = Struct(&[
     ("allocatedResourceStatuses", &MAP),
     ("allocatedResources", &MAP),
     ("capacity", &MAP),
-    ("conditions", &Keyed(&["type"], &Plain)),
+    ("conditions", &list("", "status", "conditions", &Plain)),
 ]);
 static PERSISTENT_VOLUME_CLAIM: Shape = Struct(&[
     ("metadata", &OBJECT_META),
@@ -309,7 +355,8 @@ static PERSISTENT_VOLUME_CLAIM: Shape = Struct(&[
 ]);
 static REPLICATION_CONTROLLER_SPEC: Shape =
     Struct(&[("selector", &Atomic), ("template", &POD_TEMPLATE_SPEC)]);
-static REPLICATION_CONTROLLER_STATUS: Shape = Struct(&[("conditions", &Keyed(&["type"], &Plain))]);
+static REPLICATION_CONTROLLER_STATUS: Shape =
+    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
 static REPLICATION_CONTROLLER: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &REPLICATION_CONTROLLER_SPEC),
@@ -325,14 +372,16 @@ static RESOURCE_QUOTA: Shape = Struct(&[
 static LIMIT_RANGE: Shape = Struct(&[("metadata", &OBJECT_META)]);
 static ENDPOINTS: Shape = Struct(&[("metadata", &OBJECT_META)]);
 static DEPLOYMENT_SPEC: Shape = Struct(&[("selector", &Atomic), ("template", &POD_TEMPLATE_SPEC)]);
-static DEPLOYMENT_STATUS: Shape = Struct(&[("conditions", &Keyed(&["type"], &Plain))]);
+static DEPLOYMENT_STATUS: Shape =
+    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
 static DEPLOYMENT: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &DEPLOYMENT_SPEC),
     ("status", &DEPLOYMENT_STATUS),
 ]);
 static REPLICA_SET_SPEC: Shape = Struct(&[("selector", &Atomic), ("template", &POD_TEMPLATE_SPEC)]);
-static REPLICA_SET_STATUS: Shape = Struct(&[("conditions", &Keyed(&["type"], &Plain))]);
+static REPLICA_SET_STATUS: Shape =
+    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
 static REPLICA_SET: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &REPLICA_SET_SPEC),
@@ -340,14 +389,16 @@ static REPLICA_SET: Shape = Struct(&[
 ]);
 static STATEFUL_SET_SPEC: Shape =
     Struct(&[("selector", &Atomic), ("template", &POD_TEMPLATE_SPEC)]);
-static STATEFUL_SET_STATUS: Shape = Struct(&[("conditions", &Keyed(&["type"], &Plain))]);
+static STATEFUL_SET_STATUS: Shape =
+    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
 static STATEFUL_SET: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &STATEFUL_SET_SPEC),
     ("status", &STATEFUL_SET_STATUS),
 ]);
 static DAEMON_SET_SPEC: Shape = Struct(&[("selector", &Atomic), ("template", &POD_TEMPLATE_SPEC)]);
-static DAEMON_SET_STATUS: Shape = Struct(&[("conditions", &Keyed(&["type"], &Plain))]);
+static DAEMON_SET_STATUS: Shape =
+    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
 static DAEMON_SET: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &DAEMON_SET_SPEC),
@@ -355,7 +406,16 @@ static DAEMON_SET: Shape = Struct(&[
 ]);
 static CONTROLLER_REVISION: Shape = Struct(&[("data", &Untyped), ("metadata", &OBJECT_META)]);
 static JOB_SPEC: Shape = Struct(&[("selector", &Atomic), ("template", &POD_TEMPLATE_SPEC)]);
-static UNCOUNTED_TERMINATED_PODS: Shape = Struct(&[("failed", &Set), ("succeeded", &Set)]);
+static UNCOUNTED_TERMINATED_PODS: Shape = Struct(&[
+    (
+        "failed",
+        &list("Job", "uncountedTerminatedPods", "failed", &Text),
+    ),
+    (
+        "succeeded",
+        &list("Job", "uncountedTerminatedPods", "succeeded", &Text),
+    ),
+]);
 static JOB_STATUS: Shape = Struct(&[("uncountedTerminatedPods", &UNCOUNTED_TERMINATED_PODS)]);
 static JOB: Shape = Struct(&[
     ("metadata", &OBJECT_META),
@@ -380,7 +440,7 @@ static ROLE_BINDING: Shape = Struct(&[("metadata", &OBJECT_META), ("roleRef", &A
 static CLUSTER_ROLE_BINDING: Shape = Struct(&[("metadata", &OBJECT_META), ("roleRef", &Atomic)]);
 static POD_DISRUPTION_BUDGET_SPEC: Shape = Struct(&[("selector", &Atomic)]);
 static POD_DISRUPTION_BUDGET_STATUS: Shape = Struct(&[
-    ("conditions", &Keyed(&["type"], &Plain)),
+    ("conditions", &list("", "status", "conditions", &Plain)),
     ("disruptedPods", &MAP),
 ]);
 static POD_DISRUPTION_BUDGET: Shape = Struct(&[
@@ -388,12 +448,15 @@ static POD_DISRUPTION_BUDGET: Shape = Struct(&[
     ("spec", &POD_DISRUPTION_BUDGET_SPEC),
     ("status", &POD_DISRUPTION_BUDGET_STATUS),
 ]);
-static HPA_STATUS: Shape = Struct(&[("conditions", &Keyed(&["type"], &Plain))]);
+static HPA_STATUS: Shape = Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
 static HPA: Shape = Struct(&[("metadata", &OBJECT_META), ("status", &HPA_STATUS)]);
 static LEASE: Shape = Struct(&[("metadata", &OBJECT_META)]);
 static ENDPOINT_SLICE: Shape = Struct(&[("metadata", &OBJECT_META)]);
 static STORAGE_CLASS: Shape = Struct(&[("metadata", &OBJECT_META), ("parameters", &MAP)]);
-static CSI_DRIVER_SPEC: Shape = Struct(&[("volumeLifecycleModes", &Set)]);
+static CSI_DRIVER_SPEC: Shape = Struct(&[(
+    "volumeLifecycleModes",
+    &list("CSIDriver", "spec", "volumeLifecycleModes", &Text),
+)]);
 static CSI_DRIVER: Shape = Struct(&[("metadata", &OBJECT_META), ("spec", &CSI_DRIVER_SPEC)]);
 static VOLUME_ATTACHMENT_SOURCE: Shape = Struct(&[("inlineVolumeSpec", &PERSISTENT_VOLUME_SPEC)]);
 static VOLUME_ATTACHMENT_SPEC: Shape = Struct(&[("source", &VOLUME_ATTACHMENT_SOURCE)]);
@@ -410,31 +473,74 @@ static NEW_EVENT: Shape = Struct(&[
     ("related", &Atomic),
 ]);
 static VALIDATING_WEBHOOK: Shape = Struct(&[
-    ("matchConditions", &Keyed(&["name"], &Plain)),
+    (
+        "matchConditions",
+        &list(
+            "ValidatingWebhookConfiguration",
+            "webhooks",
+            "matchConditions",
+            &Plain,
+        ),
+    ),
     ("namespaceSelector", &Atomic),
     ("objectSelector", &Atomic),
 ]);
 static VALIDATING_WEBHOOK_CONFIGURATION: Shape = Struct(&[
     ("metadata", &OBJECT_META),
-    ("webhooks", &Keyed(&["name"], &VALIDATING_WEBHOOK)),
+    (
+        "webhooks",
+        &list(
+            "ValidatingWebhookConfiguration",
+            "",
+            "webhooks",
+            &VALIDATING_WEBHOOK,
+        ),
+    ),
 ]);
 static MUTATING_WEBHOOK: Shape = Struct(&[
-    ("matchConditions", &Keyed(&["name"], &Plain)),
+    (
+        "matchConditions",
+        &list(
+            "MutatingWebhookConfiguration",
+            "webhooks",
+            "matchConditions",
+            &Plain,
+        ),
+    ),
     ("namespaceSelector", &Atomic),
     ("objectSelector", &Atomic),
 ]);
 static MUTATING_WEBHOOK_CONFIGURATION: Shape = Struct(&[
     ("metadata", &OBJECT_META),
-    ("webhooks", &Keyed(&["name"], &MUTATING_WEBHOOK)),
+    (
+        "webhooks",
+        &list(
+            "MutatingWebhookConfiguration",
+            "",
+            "webhooks",
+            &MUTATING_WEBHOOK,
+        ),
+    ),
 ]);
 static VALIDATING_ADMISSION_POLICY_SPEC: Shape = Struct(&[
-    ("matchConditions", &Keyed(&["name"], &Plain)),
+    (
+        "matchConditions",
+        &list(
+            "ValidatingAdmissionPolicy",
+            "spec",
+            "matchConditions",
+            &Plain,
+        ),
+    ),
     ("matchConstraints", &Atomic),
     ("paramKind", &Atomic),
-    ("variables", &Keyed(&["name"], &Atomic)),
+    (
+        "variables",
+        &list("ValidatingAdmissionPolicy", "spec", "variables", &Atomic),
+    ),
 ]);
 static VALIDATING_ADMISSION_POLICY_STATUS: Shape =
-    Struct(&[("conditions", &Keyed(&["type"], &Plain))]);
+    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
 static VALIDATING_ADMISSION_POLICY: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &VALIDATING_ADMISSION_POLICY_SPEC),
@@ -443,14 +549,24 @@ static VALIDATING_ADMISSION_POLICY: Shape = Struct(&[
 static VALIDATING_ADMISSION_POLICY_BINDING_SPEC: Shape = Struct(&[
     ("matchResources", &Atomic),
     ("paramRef", &Atomic),
-    ("validationActions", &Set),
+    (
+        "validationActions",
+        &list(
+            "ValidatingAdmissionPolicyBinding",
+            "spec",
+            "validationActions",
+            &Text,
+        ),
+    ),
 ]);
 static VALIDATING_ADMISSION_POLICY_BINDING: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &VALIDATING_ADMISSION_POLICY_BINDING_SPEC),
 ]);
-static CUSTOM_RESOURCE_DEFINITION_STATUS: Shape =
-    Struct(&[("conditions", &Keyed(&["type"], &Plain))]);
+static CUSTOM_RESOURCE_DEFINITION_STATUS: Shape = Struct(&[(
+    "conditions",
+    &list("CustomResourceDefinition", "status", "conditions", &Plain),
+)]);
 static CUSTOM_RESOURCE_DEFINITION: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("status", &CUSTOM_RESOURCE_DEFINITION_STATUS),

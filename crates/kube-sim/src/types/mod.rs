@@ -1,10 +1,11 @@
 //! How the parts of an object merge: as one value, by key, or member by member.
 //!
-//! [`Types`] stands at one place of an object and steps down with the value. In: a schema, or the name
+//! [`Types`] describes one place of an object and steps down with the value. In: a schema, or the name
 //! of a built-in kind. Out: for each place, which of map, list and scalar it may be, and how each of
 //! them merges. What is not known is deduced: maps merge member by member, lists are one value.
 
 mod built_in;
+mod shape;
 
 use std::fmt;
 
@@ -14,6 +15,7 @@ use kube_schema::Element;
 use kube_schema::wording;
 use kube_schema::{Additional, ListKind, Schema, Type};
 use kube_schema::{Path, Segment};
+use shape::Shape;
 
 /// What is known of one place of an object.
 #[derive(Clone, Copy, Debug)]
@@ -25,37 +27,10 @@ enum Place<'a> {
         schema: &'a Schema,
         /// Whether something above keeps fields that it does not know.
         open: bool,
-        /// Whether a whole Kubernetes object stands here.
+        /// Whether the place holds a whole Kubernetes object.
         object: bool,
     },
     Shape(&'static Shape),
-}
-
-/// What is known of one place of a built-in kind.
-#[derive(Debug)]
-enum Shape {
-    /// A scalar, a list that is one value, or a struct of plain fields.
-    Plain,
-    /// A string.
-    Text,
-    /// A struct; fields that are not named are plain.
-    Struct(&'static [(&'static str, &'static Self)]),
-    /// A struct that has the named fields only.
-    Closed(&'static [(&'static str, &'static Self)]),
-    /// A map with free keys.
-    Map(&'static Self),
-    /// A map that is one value.
-    Atomic,
-    /// A list whose items are their own keys.
-    Set,
-    /// A list whose items have these key fields.
-    Keyed(&'static [&'static str], &'static Self),
-    /// A whole object of which only the metadata is known.
-    Object,
-    /// Anything; maps merge member by member, all keys are free.
-    Deduced,
-    /// Anything, as one value.
-    Untyped,
 }
 
 /// The types of scalars.
@@ -165,7 +140,7 @@ impl<'a> Types<'a> {
         Self(Place::Shape(shape))
     }
 
-    /// Which of map, list and scalar may stand here.
+    /// Which of map, list and scalar the place may hold.
     pub(super) fn forms(self) -> Forms {
         match self.0 {
             Place::Schema { schema, .. } if schema.types.is_empty() || schema.int_or_string => {
@@ -186,7 +161,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Whether a map that stands here is one value.
+    /// Whether a map here is one value.
     pub(super) const fn map_is_atomic(self) -> bool {
         match self.0 {
             Place::Schema { schema, .. } => schema.atomic_map,
@@ -194,7 +169,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Whether a list that stands here is one value.
+    /// Whether a list here is one value.
     pub(super) fn list_is_atomic(self) -> bool {
         match self.0 {
             Place::Schema { schema, .. } => schema.list == ListKind::Atomic,
@@ -221,12 +196,12 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Whether a map with free keys and texts stands here.
+    /// Whether the place holds a map with free keys and texts.
     pub(super) const fn is_map_of_texts(self) -> bool {
         matches!(self.0, Place::Shape(Shape::Map(Shape::Text)))
     }
 
-    /// The field `name` of a map that stands here.
+    /// The field `name` of a map here.
     pub(super) fn member(self, name: &str) -> Member<'a> {
         match self.0 {
             Place::Schema {
@@ -238,7 +213,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// The items of a list that stands here.
+    /// The items of a list here.
     pub(super) fn item(self) -> Self {
         match self.0 {
             Place::Schema { schema, open, .. } => match schema.items.as_deref() {
@@ -251,7 +226,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// What names `item` in the list that stands here, which is not one value.
+    /// What names `item` in the list here, which is not one value.
     pub(super) fn element(self, item: &Value) -> Result<Element, String> {
         match self.keys() {
             Some(names) => self.keyed(&names, item),

@@ -69,7 +69,7 @@ const MUTATIONS: &[Mutation] = &[
         to: "}\n        Kinship",
     },
     Mutation {
-        rule: "what leaves a selector is told as deleted",
+        rule: "what leaves a selector is sent as deleted",
         file: "src/api/watch.rs",
         from: r#"(Some(before), None) => lines.object("DELETED", &before.at(event.version())),"#,
         to: "(Some(_), None) => {}",
@@ -87,8 +87,8 @@ const MUTATIONS: &[Mutation] = &[
         to: "false ||",
     },
     Mutation {
-        rule: "what stands in alternatives only checks",
-        file: "src/reading.rs",
+        rule: "what is in alternatives only checks",
+        file: "../kube-schema/src/reading.rs",
         from: "if !self.checks {",
         to: "if self.depth > 0 || !self.checks {",
     },

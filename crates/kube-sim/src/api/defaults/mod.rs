@@ -37,7 +37,7 @@ mod pods;
 
 use pods::fill_pod;
 
-/// Fills in what is not said.
+/// Fills in what is not set.
 pub(super) trait Defaults {
     /// Nothing, for most kinds.
     fn fill(&mut self) {}

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::list;
 use crate::api::status::Cause;
+use crate::api::values::list;
 
 pub(super) fn role(object: &Value, _: Option<&Value>, causes: &mut Vec<Cause>) {
     rules(object, true, causes);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{fields, immutable};
+use super::shared::{fields, immutable};
 use crate::api::status::Cause;
 
 /// How many bytes the values of a ConfigMap or Secret may have.

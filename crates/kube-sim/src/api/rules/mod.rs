@@ -6,18 +6,24 @@
 
 mod access;
 mod data;
+mod events;
+mod namespaces;
 mod pods;
 mod services;
+mod shared;
 mod workloads;
 
 use serde_json::{Value, json};
 
 use super::builtin::Builtin;
-use super::custom::list;
+use super::part::Part;
 use super::status::Cause;
-use super::strategy::Part;
-use super::{events, namespaces};
+use shared::natural;
 
+pub(super) use namespaces::{
+    add_finalizer as add_namespace_finalizer, finalizers as namespace_finalizers,
+    set_finalizers as set_namespace_finalizers,
+};
 pub(super) use pods::advice;
 pub(super) use services::{give_address, keep_address};
 
@@ -99,28 +105,6 @@ pub(super) fn note_stored_version(definition: &mut Value) {
         Some(noted) if noted.contains(&name) => {}
         Some(noted) => noted.push(name),
         None => *noted = json!([name]),
-    }
-}
-
-fn fields(map: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    map.as_object().into_iter().flatten()
-}
-
-fn immutable(key: &str, object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
-    let place = |object: &Value| {
-        key.split('.')
-            .fold(object.clone(), |value, key| value[key].clone())
-    };
-    if old.is_some_and(|old| place(old) != place(object)) {
-        causes.push(Cause::invalid(key, &place(object), "field is immutable"));
-    }
-}
-
-/// A number that may not be negative.
-fn natural(field: &str, value: &Value, causes: &mut Vec<Cause>) {
-    if value.as_i64().is_some_and(|number| number < 0) {
-        let detail = "must be greater than or equal to 0";
-        causes.push(Cause::invalid(field, value, detail));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What writers of Pod templates are told that is not wrong enough to be refused.
+//! Warnings about Pod templates that are accepted.
 //!
 //! In: an object of a built-in kind and the one it replaces. Out: warnings (k8s.io/kubernetes `pkg/api/pod`).
 //! Only what somebody who patches lists runs into is here.
@@ -7,36 +7,43 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::api::custom::{list, text};
+use crate::api::values::{list, text};
 
-/// What is told of an object that was created, or of which what its generation counts has changed.
-pub(in super::super) fn advice(object: &Value, old: Option<&Value>) -> Vec<String> {
+/// The warnings about an object that was created or whose generation has changed.
+pub(crate) fn advice(object: &Value, old: Option<&Value>) -> Vec<String> {
     let generation = |object: &Value| object["metadata"]["generation"].clone();
     let spec = &object["spec"]["template"]["spec"];
     if !spec.is_object() || old.is_some_and(|old| generation(old) == generation(object)) {
         return Vec::new();
     }
     const AT: &str = "spec.template.spec";
-    let mut told = Vec::new();
+    let mut warnings = Vec::new();
+    for (at, constraint) in list(&spec["topologySpreadConstraints"]).iter().enumerate() {
+        if constraint["labelSelector"].is_null() {
+            warnings.push(format!(
+                "{AT}.topologySpreadConstraints[{at}].labelSelector: a null labelSelector results in matching no pod"
+            ));
+        }
+    }
     twice(
         &format!("{AT}.hostAliases"),
         &spec["hostAliases"],
         "ip",
-        &mut told,
+        &mut warnings,
     );
     let secrets = format!("{AT}.imagePullSecrets");
-    twice(&secrets, &spec["imagePullSecrets"], "name", &mut told);
+    twice(&secrets, &spec["imagePullSecrets"], "name", &mut warnings);
     for (at, secret) in list(&spec["imagePullSecrets"]).iter().enumerate() {
         if text(&secret["name"]).is_empty() {
-            told.push(format!("{secrets}[{at}].name: invalid empty name \"\""));
+            warnings.push(format!("{secrets}[{at}].name: invalid empty name \"\""));
         }
     }
     let containers = containers(AT, spec);
     for (at, container) in &containers {
-        environment(at, container, &mut told);
+        environment(at, container, &mut warnings);
     }
-    ports(&containers, &mut told);
-    told
+    ports(&containers, &mut warnings);
+    warnings
 }
 
 /// The containers and where they are, in the order in which they are looked at.
@@ -49,19 +56,19 @@ fn containers<'a>(at: &str, spec: &'a Value) -> Vec<(String, &'a Value)> {
     lists.into_iter().flat_map(within).collect()
 }
 
-fn twice(at: &str, items: &Value, key: &str, told: &mut Vec<String>) {
+fn twice(at: &str, items: &Value, key: &str, warnings: &mut Vec<String>) {
     let mut seen = Vec::new();
     for (index, item) in list(items).iter().enumerate() {
         let said = text(&item[key]);
         match seen.contains(&said) {
-            true => told.push(format!("{at}[{index}].{key}: duplicate {key} {said:?}")),
+            true => warnings.push(format!("{at}[{index}].{key}: duplicate {key} {said:?}")),
             false => seen.push(said),
         }
     }
 }
 
 /// A variable that is there twice should refer to what it hides.
-fn environment(at: &str, container: &Value, told: &mut Vec<String>) {
+fn environment(at: &str, container: &Value, warnings: &mut Vec<String>) {
     let mut seen = Vec::new();
     for (index, variable) in list(&container["env"]).iter().enumerate() {
         let name = text(&variable["name"]);
@@ -72,7 +79,7 @@ fn environment(at: &str, container: &Value, told: &mut Vec<String>) {
         let (value, reference) = (text(&variable["value"]), format!("$({name})"));
         let refers = value != reference && value.contains(&reference);
         if variable["valueFrom"].is_object() || !refers {
-            told.push(format!(
+            warnings.push(format!(
                 "{at}.env[{index}]: hides previous definition of {name:?}, which may be dropped when using apply"
             ));
         }
@@ -80,7 +87,7 @@ fn environment(at: &str, container: &Value, told: &mut Vec<String>) {
 }
 
 /// Ports that more than one container opens, by number and by name.
-fn ports(containers: &[(String, &Value)], told: &mut Vec<String>) {
+fn ports(containers: &[(String, &Value)], warnings: &mut Vec<String>) {
     let mut numbers: BTreeMap<String, Vec<(String, &Value)>> = BTreeMap::new();
     let mut names: BTreeMap<&str, String> = BTreeMap::new();
     let mut of_names = Vec::new();
@@ -91,7 +98,7 @@ fn ports(containers: &[(String, &Value)], told: &mut Vec<String>) {
             let others = numbers.entry(key).or_default();
             for (other_at, other) in others.iter() {
                 if let Some(how) = overlap(port, other) {
-                    told.push(format!("{at}: {how} port definition with {other_at}"));
+                    warnings.push(format!("{at}: {how} port definition with {other_at}"));
                 }
             }
             others.push((at.clone(), port));
@@ -105,7 +112,7 @@ fn ports(containers: &[(String, &Value)], told: &mut Vec<String>) {
             }
         }
     }
-    told.append(&mut of_names);
+    warnings.append(&mut of_names);
 }
 
 fn overlap(a: &Value, b: &Value) -> Option<&'static str> {
@@ -126,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_twice_is_told_once_per_change() {
+    fn what_is_there_twice_is_warnings_once_per_change() {
         let port = json!({"containerPort": 80, "protocol": "TCP", "name": "web"});
         let mut object = json!({"metadata": {"generation": 2}, "spec": {"template": {"spec": {
             "containers": [

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::list;
-use crate::api::custom::text;
 use crate::api::status::Cause;
+use crate::api::values::{list, text};
 use crate::api::{metadata, names};
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
@@ -121,7 +120,7 @@ fn address_stays(spec: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
 }
 
 /// Gives a new Service `address`, unless it wants none or another one.
-pub(in super::super) fn give_address(service: &mut Value, address: &str) {
+pub(crate) fn give_address(service: &mut Value, address: &str) {
     let spec = &mut service["spec"];
     if spec["type"] == "ExternalName" {
         return;
@@ -140,8 +139,8 @@ pub(in super::super) fn give_address(service: &mut Value, address: &str) {
     spec["ipFamilyPolicy"] = json!(policy);
 }
 
-/// Lets a replacement leave out what the server once said of the Service's address.
-pub(in super::super) fn keep_address(service: &mut Value, old: &Value) {
+/// Lets a replacement leave out the address that the server once gave the Service.
+pub(crate) fn keep_address(service: &mut Value, old: &Value) {
     let (spec, old) = (&mut service["spec"], &old["spec"]);
     let same_type = spec["type"] == old["type"];
     for key in OF_ADDRESS.into_iter().filter(|_| same_type) {

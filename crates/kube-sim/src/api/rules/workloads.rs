@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{fields, immutable, list, natural};
-use crate::api::custom::text;
+use super::shared::{fields, immutable, natural};
 use crate::api::metadata;
 use crate::api::names;
 use crate::api::status::Cause;
+use crate::api::values::{list, text};
 
 fn workload(object: &Value, causes: &mut Vec<Cause>) {
     let spec = &object["spec"];

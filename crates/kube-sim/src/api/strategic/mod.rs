@@ -36,7 +36,7 @@ pub(super) fn merge(object: &mut Value, patch: Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The fields of the map that stands under `at`, patched.
+/// The fields of the map under `at`, patched.
 fn map(
     mut fields: Fields,
     mut patch: Fields,
@@ -186,7 +186,7 @@ fn check_order(changes: &[Value], order: &[Value], key: Option<&str>) -> Result<
     )))
 }
 
-/// The list that stands under `name` of the map at `at`, patched.
+/// The list under `name` of the map at `at`, patched.
 fn list(
     old: Vec<Value>,
     patch: Vec<Value>,

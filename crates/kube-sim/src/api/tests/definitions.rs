@@ -363,11 +363,11 @@ async fn a_definition_takes_its_objects_along() {
         refusal(widgets.list(&ListParams::default()).await).code,
         404
     );
-    let told = futures::TryStreamExt::try_collect::<Vec<_>>(watch)
+    let sent = futures::TryStreamExt::try_collect::<Vec<_>>(watch)
         .await
         .unwrap();
     let deleted = |event: &kube::api::WatchEvent<DynamicObject>| {
         matches!(event, kube::api::WatchEvent::Deleted(_))
     };
-    assert_eq!(told.iter().filter(|event| deleted(event)).count(), 2);
+    assert_eq!(sent.iter().filter(|event| deleted(event)).count(), 2);
 }

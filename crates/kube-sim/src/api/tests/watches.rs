@@ -13,7 +13,7 @@ use super::super::Server;
 use super::{apply, config_map, config_maps, server};
 use crate::clock::SimClock;
 
-fn told(event: &WatchEvent<ConfigMap>) -> String {
+fn shown(event: &WatchEvent<ConfigMap>) -> String {
     match event {
         WatchEvent::Added(object) => format!("added {}", object.name_any()),
         WatchEvent::Modified(object) => format!("modified {}", object.name_any()),
@@ -27,7 +27,7 @@ fn told(event: &WatchEvent<ConfigMap>) -> String {
 async fn all(api: &Api<ConfigMap>, params: &WatchParams, version: &str) -> Vec<String> {
     let stream = api.watch(params, version).await.unwrap();
     stream
-        .map_ok(|event| told(&event))
+        .map_ok(|event| shown(&event))
         .try_collect()
         .await
         .unwrap()
@@ -69,11 +69,11 @@ async fn a_watch_lasts_as_long_as_it_says_and_marks_how_far_it_is() {
     let start = tokio::time::Instant::now();
     let params = WatchParams::default().timeout(150);
     let stream = api.watch(&params, "0").await.unwrap();
-    let events = stream.map_ok(|event| (start.elapsed().as_secs(), told(&event)));
+    let events = stream.map_ok(|event| (start.elapsed().as_secs(), shown(&event)));
     let events: Vec<(u64, String)> = events.try_collect().await.unwrap();
     assert_eq!(start.elapsed(), Duration::from_secs(150));
     let mark = format!("bookmark {}", made.resource_version().unwrap());
-    // The first says that what was there has been told.
+    // The first comes after what was there at the start.
     let marks = [0, 60, 120, 148].map(|second| (second, mark.clone()));
     assert_eq!(events[0], (0, "added a".to_owned()));
     assert_eq!(events[1..], marks);

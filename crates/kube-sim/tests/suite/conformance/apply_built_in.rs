@@ -156,6 +156,19 @@ async fn a_service_has_its_ports_by_number_and_protocol(s: &Session) {
     }
 }
 
+async fn a_spread_constraint_has_two_keys(s: &Session) {
+    let constraints = "/spec/template/spec/topologySpreadConstraints";
+    for (manager, when, skew) in [
+        ("one", "DoNotSchedule", 1),
+        ("two", "ScheduleAnyway", 2),
+        ("two", "DoNotSchedule", 2),
+    ] {
+        let constraint = json!({"topologyKey": "zone", "whenUnsatisfiable": when, "maxSkew": skew});
+        let path = format!("statefulsets/d?fieldManager={manager}");
+        apply(s, &path, Some((constraints, json!([constraint])))).await;
+    }
+}
+
 async fn a_secret_is_applied(s: &Session) {
     say(
         s,
@@ -206,6 +219,7 @@ behaviours! { Api:
     an_item_without_its_key_has_an_empty_one,
     a_status_of_a_workload_is_applied_by_itself,
     a_service_has_its_ports_by_number_and_protocol,
+    a_spread_constraint_has_two_keys,
     a_secret_is_applied,
     the_annotation_of_kubectl_lets_it_take_over,
 }

@@ -327,6 +327,25 @@ async fn conditions_merge_by_type(s: &Session) {
     .await;
 }
 
+async fn a_spread_constraint_has_its_topology_as_its_key(s: &Session) {
+    of_pods(
+        s,
+        "
+        containers: [{name: a, image: 'a:1'}]
+        topologySpreadConstraints:
+        - {topologyKey: zone, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}
+        - {topologyKey: host, maxSkew: 2, whenUnsatisfiable: ScheduleAnyway}
+        ",
+        "
+        {topologySpreadConstraints: [{topologyKey: zone, maxSkew: 3}]}
+        {topologySpreadConstraints: [{topologyKey: zone, maxSkew: 3, whenUnsatisfiable: ScheduleAnyway}]}
+        {topologySpreadConstraints: [{topologyKey: rack, maxSkew: 3, whenUnsatisfiable: DoNotSchedule}]}
+        {topologySpreadConstraints: [{topologyKey: zone, $patch: delete}]}
+        ",
+    )
+    .await;
+}
+
 behaviours! { Api:
     maps_merge_and_nulls_delete,
     a_map_is_replaced_or_emptied_when_told,
@@ -339,4 +358,5 @@ behaviours! { Api:
     a_strategic_patch_is_an_object,
     a_custom_object_has_no_strategy,
     conditions_merge_by_type,
+    a_spread_constraint_has_its_topology_as_its_key,
 }
