@@ -198,7 +198,7 @@ mod tests {
                 "MachinePool",
                 "v1beta1",
                 "spec: {replicas: '3'}",
-                "S02 4:18 `spec.replicas` must be a whole number, not a string",
+                "S02 4:18 `spec.replicas` must be an integer, not a string",
             ),
         ] {
             let said = findings_of(is_known, &object(kind, version, rest));
