@@ -25,6 +25,8 @@ const ARROWS: &[(&str, &str)] = &[
     ("health", "model api"),
     ("rules", "model schema api graph"),
     ("plan", "model schema api graph health rules"),
+    ("apply", "model schema api graph health plan"),
+    ("status", "model api graph health plan apply"),
     ("reconcile", "model api rules health plan"),
     (
         "compile",
@@ -32,7 +34,10 @@ const ARROWS: &[(&str, &str)] = &[
     ),
     ("settings", "model yaml api"),
     ("adapters/git", "model"),
-    ("adapters/kubernetes", "model schema api health plan"),
+    (
+        "adapters/kubernetes",
+        "model schema api health plan apply status",
+    ),
     ("adapters/azure", "model api"),
     ("adapters/checks", "model"),
     ("adapters/http", "model"),
@@ -53,6 +58,8 @@ const PURE: &[&str] = &[
     "rules",
     "health",
     "plan",
+    "apply",
+    "status",
     "reconcile",
     "compile",
 ];

@@ -15,9 +15,10 @@ use super::live::Live;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{self, Assignment};
 use crate::api::timeline;
+use crate::apply::{ClusterSummary, Report, Summary, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Clock, ObjectId};
-use crate::plan::{self, ApplySet, ClusterSummary, Plan, Report, Summary, Tracker};
+use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
 
 /// Exit 0 when everything was applied (with `--wait`: is ready).
@@ -219,9 +220,9 @@ mod tests {
 
     use super::*;
     use crate::adapters::sim::clock::SimClock;
+    use crate::apply::{Progress, State};
     use crate::compile::compile;
     use crate::model::Tree;
-    use crate::plan::{Progress, State};
 
     const ONE: &str =
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: default}}";

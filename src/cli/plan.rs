@@ -11,8 +11,9 @@ use super::cluster::client;
 use super::fleet::Fleet;
 use super::ui::{Ui, plain_lines};
 use crate::adapters::kubernetes::{Compared, compare};
+use crate::apply::{Brake, Fate};
 use crate::model::{Change, Needed, ObjectId, Predecessor, Step};
-use crate::plan::{self, ApplySet, Brake, Fate, Plan};
+use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
 
 /// The name of the set that a directory without a Fleet document makes.

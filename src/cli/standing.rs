@@ -7,8 +7,8 @@ use super::args::AccessArgs;
 use super::cluster::client;
 use crate::adapters::kubernetes::survey::{Survey, Wanted, survey};
 use crate::daemon::wall_time;
-use crate::plan::standing::{Phase, Scene};
 use crate::settings::Environment;
+use crate::status::{Phase, Scene};
 
 /// The cluster as it was found.
 pub(super) struct Look {

@@ -8,9 +8,10 @@ use super::Exit;
 use super::args::{DataFormat, StatusArgs};
 use super::standing::{Look, word, wrapped};
 use super::ui::Ui;
-use crate::plan::standing::{Chain, ClusterView, FleetView, Phase, Stray};
-use crate::plan::{ApplySet, Parent};
+use crate::apply::Parent;
+use crate::plan::ApplySet;
 use crate::settings::Environment;
+use crate::status::{Chain, ClusterView, FleetView, Phase, Stray};
 
 /// How many causes are listed for objects that belong to no cluster.
 const STRAYS: usize = 20;

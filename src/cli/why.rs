@@ -9,8 +9,8 @@ use super::args::{DataFormat, WhyArgs};
 use super::standing::{Look, word, wrapped};
 use super::ui::Ui;
 use super::wanted::Wanted;
-use crate::plan::standing::{Chain, Phase};
 use crate::settings::Environment;
+use crate::status::{Chain, Phase};
 
 /// How many more blockers are listed.
 const OTHERS: usize = 10;

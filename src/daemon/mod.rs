@@ -35,8 +35,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::adapters::git::{self, Mirror};
 use crate::adapters::kubernetes::Target;
+use crate::apply::Report;
 use crate::graph::Graph;
-use crate::plan::{ApplySet, Report};
+use crate::plan::ApplySet;
 use crate::settings::Following;
 
 use candidates::Candidates;

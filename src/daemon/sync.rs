@@ -15,9 +15,9 @@ use super::verdict::Verdict;
 use super::{Daemon, Event, report};
 use crate::adapters::git::Pin;
 use crate::adapters::kubernetes::{self, Assignment};
+use crate::apply::{Leaving, Report, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass, ObjectId};
-use crate::plan::{Leaving, Report, Tracker};
 
 /// Events that come within this time are reported together.
 const GATHER: Duration = Duration::from_millis(100);

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
 use capstan::adapters::sim::{api::Server, clock::SimClock};
+use capstan::apply::{Report, State};
 use capstan::daemon::wall_time;
 use capstan::graph;
 use capstan::model::{Clock, Object};
-use capstan::plan::{ApplySet, Plan, Report, State, against_none};
+use capstan::plan::{ApplySet, Plan, against_none};
 use divan::Bencher;
 use tokio::sync::mpsc::unbounded_channel;
 

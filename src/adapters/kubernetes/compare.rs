@@ -17,12 +17,10 @@ use super::discovery::{Discovery, Served};
 use super::request::{Subject, guarded};
 use super::{Error, identity, parent};
 use crate::api::labels;
+use crate::apply::{self, Brake, Fate, Member, Parent, Scene, Standing};
 use crate::health::Live;
 use crate::model::{Action, Change, ObjectId, Step};
-use crate::plan::{
-    self, ApplySet, Brake, Consequence, Fate, IdentityUse, Member, Parent, Plan, Rolled, Scene,
-    Standing,
-};
+use crate::plan::{self, ApplySet, Consequence, IdentityUse, Plan, Rolled};
 
 /// How many requests are under way at once.
 const WIDTH: usize = 32;
@@ -229,7 +227,7 @@ async fn beside(
         payload, manager, ..
     } = &step.action;
     let payload = payload.json();
-    plan::claim(live, &payload, &set.id()).map_err(|foreign| Error::Foreign {
+    apply::claim(live, &payload, &set.id()).map_err(|foreign| Error::Foreign {
         object: step.object.clone(),
         foreign,
     })?;
@@ -309,7 +307,7 @@ async fn leaving(
             if !steps.contains_key(&id) {
                 refers.insert(
                     id.clone(),
-                    plan::references(std::slice::from_ref(&live))
+                    apply::references(std::slice::from_ref(&live))
                         .remove(&id)
                         .unwrap_or_default(),
                 );
@@ -317,7 +315,7 @@ async fn leaving(
             members.insert(id, Member::read(&live, None, None));
         }
     }
-    Ok(plan::fates(&Scene {
+    Ok(apply::fates(&Scene {
         members: &members,
         leaving: &refers,
         steps: &steps,

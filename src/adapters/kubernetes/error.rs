@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::refusal::Refusal;
 use crate::api::suppliers;
+use crate::apply::{Foreign, NotOurs};
 use crate::model::{ErrorClass, ObjectId};
-use crate::plan::{Foreign, NotOurs, Withheld};
+use crate::plan::Withheld;
 
 /// A request to the cluster that failed, in words for people.
 #[derive(Debug, thiserror::Error)]

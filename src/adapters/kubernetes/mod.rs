@@ -1,6 +1,6 @@
 //! Applying a plan to a cluster and seeing what becomes of it.
 //!
-//! In: a [`Plan`](crate::plan::Plan) and a `kube::Client`. Out: [`Progress`](crate::plan::Progress)
+//! In: a [`Plan`](crate::plan::Plan) and a `kube::Client`. Out: [`Progress`](crate::apply::Progress)
 //! events, one whenever an object of the plan, or a resource embedded in one, reaches another state.
 //!
 //! ```text
@@ -17,7 +17,6 @@
 mod compare;
 mod connect;
 mod discovery;
-mod embedded;
 mod error;
 mod identity;
 mod parent;

@@ -14,9 +14,10 @@ use serde_json::{Value as Json, json};
 
 use super::Error;
 use super::discovery::Served;
+use crate::apply::{self, Claim};
 use crate::health::Live;
 use crate::model::{Action, ObjectId, Step};
-use crate::plan::{self, Claim, MANAGER};
+use crate::plan::{self, MANAGER};
 
 /// How long an answer may take. As long as an API server lets a request take, by default.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -122,7 +123,7 @@ impl Subject {
             && let Some(live) = self.read().await?
         {
             if yields {
-                sent = plan::yielded(&sent, &live, manager, left);
+                sent = apply::yielded(&sent, &live, manager, left);
             }
             let gate = known.gate.map_or(Ok(()), |unchanged| {
                 plan::gate(&live, &sent, manager, unchanged)
@@ -141,7 +142,7 @@ impl Subject {
     /// The object as applying `step` would make it; nothing is changed. `drifted` is as in [`Known`].
     pub(super) async fn try_apply(&self, step: &Step, drifted: bool) -> Result<Json, Error> {
         let Action::Apply { payload, left, .. } = &step.action;
-        let sent = plan::without(payload.json(), left);
+        let sent = apply::without(payload.json(), left);
         let params = params(step, drifted).dry_run();
         let answer = self.send(&sent, &params).await;
         answer.map(json).map_err(|error| self.error(error))
@@ -164,12 +165,12 @@ impl Subject {
         let Some(live) = self.metadata().await? else {
             return Ok(None);
         };
-        let claim = plan::claim(&live, payload, set).map_err(|foreign| Error::Foreign {
+        let claim = apply::claim(&live, payload, set).map_err(|foreign| Error::Foreign {
             object: self.id.clone(),
             foreign,
         })?;
         let patch = match claim {
-            Claim::TakeOver => plan::handover(&live),
+            Claim::TakeOver => apply::handover(&live),
             Claim::Own => None,
         };
         if let Some(patch) = patch {
@@ -210,7 +211,7 @@ impl Subject {
             field_manager: Some(MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        let patch = Patch::Merge(plan::release(&live, set));
+        let patch = Patch::Merge(apply::release(&live, set));
         let api = self.api();
         let released = api.patch_metadata(&self.id.name, &params, &patch).await;
         released.map(drop).map_err(|error| self.error(error))

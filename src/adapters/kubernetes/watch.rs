@@ -23,9 +23,9 @@ use serde_json::Value as Json;
 use tokio::time::Instant;
 
 use super::discovery::Served;
-use super::embedded::Kind;
 use super::error::trouble;
 use super::request::PATIENCE;
+use crate::apply::Kind;
 use crate::model::{ErrorClass, ObjectId};
 
 /// How long a watch rests that breaks for the first time, about.

@@ -17,9 +17,10 @@ use super::events::{Event, Events};
 use crate::adapters::azure_sim as actors;
 use crate::adapters::kubernetes::{self, Assignment};
 use crate::adapters::sim::clock::SimClock;
+use crate::apply::{Progress, Report, State, Tracker};
 use crate::compile::Compiled;
 use crate::model::ObjectId;
-use crate::plan::{self, ApplySet, Plan, Progress, Report, State, Tracker};
+use crate::plan::{self, ApplySet, Plan};
 
 /// When nothing has happened for this long on the virtual clock, nothing will.
 const IDLE: Duration = Duration::from_secs(60 * 60);

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 
 use super::job::Failure;
 use crate::api::{kinds, labels};
+use crate::apply::{ClusterSummary, Leaving, Summary};
 use crate::compile::{Allowed, Compiled};
 use crate::model::{Annotation, Check, CheckState, Finding, Object, ObjectId, Severity};
-use crate::plan::{self, ClusterSummary, Leaving, Rolled, Summary};
+use crate::plan::{self, Rolled};
 
 /// The most annotations a check carries.
 const MOST_ANNOTATIONS: usize = 50;

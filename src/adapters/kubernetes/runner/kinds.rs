@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::super::embedded::Kind;
 use super::super::request::in_time;
 use super::super::rest::rest;
 use super::super::watch::{self, Broken};
@@ -10,8 +9,9 @@ use super::{Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::adapters::kubernetes::discovery::Served;
 use crate::api::labels;
+use crate::apply::Kind;
+use crate::apply::State;
 use crate::model::{ErrorClass, ObjectId};
-use crate::plan::State;
 
 /// How far the members of a kind are known.
 #[derive(Clone, Debug)]

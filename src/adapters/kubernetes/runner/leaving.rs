@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use super::super::embedded::Kind;
 use super::super::request::guarded;
 use super::super::rest::pause;
 use super::{Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::api::labels;
+use crate::apply::Kind;
+use crate::apply::{self, Fate, Leaving, Report, Scene};
 use crate::health::Live;
 use crate::model::ObjectId;
-use crate::plan::{self, Fate, Leaving, Report, Scene};
 
 impl Runner {
     /// A member was seen that the plan lacks.
@@ -77,7 +77,7 @@ impl Runner {
                 // A watch saw it go meanwhile, and that was confirmed.
                 Ok(_) if !work.leaving.contains_key(id) => {}
                 Ok(Some(live)) => {
-                    let refers = plan::references(&[live]).remove(id);
+                    let refers = apply::references(&[live]).remove(id);
                     work.leaving
                         .insert(id.clone(), Some(refers.unwrap_or_default()));
                 }
@@ -97,7 +97,7 @@ impl Runner {
         let leaving: BTreeMap<ObjectId, Vec<ObjectId>> = refers
             .map(|(id, refers)| (id.clone(), refers.clone().unwrap_or_default()))
             .collect();
-        let fates = plan::fates(&Scene {
+        let fates = apply::fates(&Scene {
             members: &self.members,
             leaving: &leaving,
             steps: &work.steps,

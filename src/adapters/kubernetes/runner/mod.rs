@@ -27,11 +27,12 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::Error;
 use super::discovery::{Discovery, Served};
-use super::embedded::Kind;
 use super::request::Subject;
 use super::watch::{News, Seen};
+use crate::apply::Kind;
+use crate::apply::{Member, Parent, Progress, Report};
 use crate::model::{Clock, Health, ObjectId};
-use crate::plan::{ApplySet, Member, Parent, Plan, Progress, Report};
+use crate::plan::{ApplySet, Plan};
 use kinds::Kinds;
 use work::Work;
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::super::embedded::Kind;
 use super::super::identity;
 use super::super::request::{self, guarded};
 use super::super::rest::rest;
@@ -12,9 +11,11 @@ use super::work::{Work, cluster};
 use super::{Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::api::kinds::CAPI;
+use crate::apply::Kind;
+use crate::apply::{Drift, Member, Progress, Standing, State};
 use crate::health::health;
 use crate::model::{Health, ObjectId};
-use crate::plan::{self, Drift, Member, Progress, Standing, State};
+use crate::plan;
 use serde_json::Value as Json;
 
 impl Runner {

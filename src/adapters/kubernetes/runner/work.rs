@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use super::super::embedded::{Embedded, Kind};
 use super::super::parent;
 use super::super::request::guarded;
 use super::super::rest::{pause, rest};
 use super::{Assignment, Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
+use crate::apply::{Brake, Execution, Leaving, Parent, Repairs, Report};
+use crate::apply::{Embedded, Kind};
 use crate::model::{Action, ErrorClass, ObjectId, Step};
-use crate::plan::{Brake, Execution, Leaving, Parent, Repairs, Report};
 
 /// The state of an assignment.
 pub(super) struct Work {

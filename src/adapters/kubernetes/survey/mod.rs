@@ -24,9 +24,10 @@ use kube::Client;
 use serde_json::Value as Json;
 
 use crate::api::labels::PART_OF;
+use crate::apply::Parent;
 use crate::model::ObjectId;
-use crate::plan::standing::{Found, Gap, Lack};
-use crate::plan::{ApplySet, Parent};
+use crate::plan::ApplySet;
+use crate::status::{Found, Gap, Lack};
 use kinds::Kinds;
 use read::{Outcome, Reader, Scope};
 

@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 
 use crate::adapters::kubernetes::discovery::Served;
 use crate::model::ObjectId;
-use crate::plan::standing::Lack;
+use crate::status::Lack;
 
 /// How long an answer may take: somebody is waiting for it.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,6 +1,6 @@
 //! What becomes of what a revision no longer has.
 
-use capstan::plan::Leaving;
+use capstan::apply::Leaving;
 
 use super::stage::{Revision, Stage, annotated, map, prove, revision};
 

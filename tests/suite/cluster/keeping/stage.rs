@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
+use capstan::apply::{Leaving, Parent, Progress, Report, State};
 use capstan::compile::compile;
 use capstan::daemon::WallClock;
 use capstan::model::{Clock, ObjectId};
-use capstan::plan::{ApplySet, Leaving, Parent, Progress, Report, State, against_none};
+use capstan::plan::{ApplySet, against_none};
 use http::Request;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::client::Body;

@@ -6,10 +6,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::MANAGER;
 use super::member::{path, unescaped, without};
 use crate::api::labels;
 use crate::health::Live;
+use crate::plan::MANAGER;
 use crate::schema::{FieldSet, Managed, Operation};
 
 /// How an object that is there may be applied.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Plan;
 use crate::model::Needed;
+use crate::plan::Plan;
 
 /// How far one step has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

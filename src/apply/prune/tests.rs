@@ -1,8 +1,8 @@
 //! Each rule with the case in which data would be lost without it.
 
 use super::*;
+use crate::apply::{Owner, Standing};
 use crate::model::{Health, HealthState};
-use crate::plan::{Owner, Standing};
 
 /// Members of a set, and which of them the fleet still has.
 #[derive(Default)]

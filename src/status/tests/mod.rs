@@ -12,7 +12,8 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::api::labels::PART_OF;
-use crate::plan::{ApplySet, Parent};
+use crate::apply::Parent;
+use crate::plan::ApplySet;
 
 const CAPI: &str = "cluster.x-k8s.io/v1beta2";
 const INFRA: &str = "infrastructure.cluster.x-k8s.io/v1beta2";

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Chain, Phase, Scene};
 use crate::api::kinds::CAPI;
-use crate::plan::{ApplySet, Parent};
+use crate::apply::Parent;
+use crate::plan::ApplySet;
 
 /// One fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

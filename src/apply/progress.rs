@@ -7,11 +7,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::Plan;
 use crate::api::kinds::{AUTHORIZATION, CAPI, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
 use crate::api::timeline;
 use crate::graph::{Graph, Pace, Place, Schedule};
 use crate::model::{Health, HealthState, Needed, ObjectId, Predecessor};
+use crate::plan::Plan;
 
 /// The state of one object as people read it (DESIGN §12, `rehearse`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
