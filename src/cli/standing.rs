@@ -8,12 +8,12 @@ use super::cluster::client;
 use crate::adapters::kubernetes::survey::{Survey, Wanted, survey};
 use crate::daemon::wall_time;
 use crate::settings::Environment;
-use crate::status::{Phase, Scene};
+use crate::status::{Phase, StatusGraph};
 
 /// The cluster as it was found.
 pub(super) struct Look {
     pub(super) survey: Survey,
-    pub(super) scene: Scene,
+    pub(super) scene: StatusGraph,
     /// The time in the cluster.
     pub(super) now: Timestamp,
 }
@@ -37,7 +37,7 @@ impl Look {
             anyhow::Ok(survey(&client, &wanted).await?)
         })?;
         Ok(Self {
-            scene: Scene::new(&survey.found),
+            scene: StatusGraph::new(&survey.found),
             now: survey.at.unwrap_or_else(wall_time),
             survey,
         })
@@ -45,8 +45,8 @@ impl Look {
 
     /// What could not be read, and what else must be said.
     pub(super) fn unseen(&self) -> Vec<String> {
-        let gaps = self.survey.found.gaps.iter().map(ToString::to_string);
-        self.survey.notes.iter().cloned().chain(gaps).collect()
+        let errors = self.survey.found.errors.iter().map(ToString::to_string);
+        self.survey.notes.iter().cloned().chain(errors).collect()
     }
 
     /// How long an object has stood as it stands; empty when nobody knows.
@@ -56,7 +56,7 @@ impl Look {
     }
 
     fn seconds(&self, at: usize) -> Option<u64> {
-        let since = self.scene.standing(at).since?;
+        let since = self.scene.status(at).since?;
         u64::try_from(self.now.duration_since(since).as_secs())
             .ok()
             .or(Some(0))
@@ -64,15 +64,15 @@ impl Look {
 
     /// One object, for programs.
     pub(super) fn link(&self, at: usize) -> Json {
-        let standing = self.scene.standing(at);
+        let status = self.scene.status(at);
         json!({
             "object": self.scene.id(at).to_string(),
             "group": self.scene.id(at).group,
-            "state": standing.phase.word(),
-            "condition": text(&standing.condition),
-            "reason": text(&standing.reason),
-            "message": text(&standing.message),
-            "since": standing.since.map(|since| since.to_string()),
+            "state": status.phase.word(),
+            "condition": text(&status.condition),
+            "reason": text(&status.reason),
+            "message": text(&status.message),
+            "since": status.since.map(|since| since.to_string()),
             "seconds": self.seconds(at),
         })
     }

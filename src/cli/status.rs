@@ -167,15 +167,15 @@ fn cluster_text(look: &Look, cluster: &ClusterView, width: usize) -> String {
 fn chain_text(look: &Look, chain: &Chain, indent: &str) -> String {
     let mut out = String::new();
     let at = chain.blocker();
-    let standing = look.scene.standing(at);
-    let state = format!("{} {}", word(standing.phase), look.age(at));
+    let status = look.scene.status(at);
+    let state = format!("{} {}", word(status.phase), look.age(at));
     let id = look.scene.id(at);
     let _ = writeln!(out, "{indent}{id}: {}", state.trim_end());
     out.push_str(&words_text(look, at, &format!("{indent}  ")));
-    let same = |at: &&usize| look.scene.standing(**at).phase == standing.phase;
+    let same = |at: &&usize| look.scene.status(**at).phase == status.phase;
     let same = chain.others.iter().filter(same).count();
     if same > 0 {
-        let state = word(standing.phase).to_lowercase();
+        let state = word(status.phase).to_lowercase();
         let _ = writeln!(out, "{indent}and {same} more {state}");
     }
     out
@@ -183,7 +183,7 @@ fn chain_text(look: &Look, chain: &Chain, indent: &str) -> String {
 
 /// What an object says, and what helps.
 fn words_text(look: &Look, at: usize, indent: &str) -> String {
-    let mut out = wrapped(indent, &look.scene.standing(at).words());
+    let mut out = wrapped(indent, &look.scene.status(at).words());
     let help = look.scene.help(at, look.now);
     if !help.is_empty() {
         out.push_str(&wrapped(&format!("{indent}help: "), &help));
@@ -195,7 +195,7 @@ fn strays_text(look: &Look, view: &FleetView) -> String {
     let mut out = String::new();
     for stray in view.strays.iter().take(STRAYS) {
         let Stray { blocker, objects } = stray;
-        let phase = word(look.scene.standing(*blocker).phase);
+        let phase = word(look.scene.status(*blocker).phase);
         let id = look.scene.id(*blocker);
         let line = format!("  {phase:<11} {id}  {}", look.age(*blocker));
         let _ = writeln!(out, "{}", line.trim_end());

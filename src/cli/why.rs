@@ -26,7 +26,7 @@ pub(super) fn run(args: &WhyArgs, ui: &Ui, environment: &Environment) -> anyhow:
         DataFormat::Text => text(&look, at, chain.as_ref()),
         DataFormat::Json => format!("{:#}\n", report(&look, at, chain.as_ref())),
     })?;
-    let phase = chain.map(|chain| look.scene.standing(chain.blocker()).phase);
+    let phase = chain.map(|chain| look.scene.status(chain.blocker()).phase);
     Ok(Exit::failed_if(phase == Some(Phase::Failed)))
 }
 
@@ -37,16 +37,16 @@ fn text(look: &Look, at: usize, chain: Option<&Chain>) -> String {
         let _ = writeln!(out, "{id} is ready");
         return out;
     };
-    let standing = look.scene.standing(at);
-    let state = format!("{} {}", word(standing.phase), look.age(at));
+    let status = look.scene.status(at);
+    let state = format!("{} {}", word(status.phase), look.age(at));
     let _ = writeln!(out, "{id}: {}", state.trim_end());
-    out.push_str(&wrapped("  ", &standing.words()));
-    if chain.way.len() > 1 {
+    out.push_str(&wrapped("  ", &status.words()));
+    if chain.path.len() > 1 {
         let _ = writeln!(out, "\nwaits for");
-        out.push_str(&lines(look, &chain.way));
+        out.push_str(&lines(look, &chain.path));
     }
     let blocker = chain.blocker();
-    let cause = look.scene.standing(blocker);
+    let cause = look.scene.status(blocker);
     let _ = writeln!(out, "\nblocked by {}", look.scene.id(blocker));
     if let Some(since) = cause.since {
         let _ = writeln!(out, "  since      {since}, {}", look.age(blocker));
@@ -73,7 +73,7 @@ fn text(look: &Look, at: usize, chain: Option<&Chain>) -> String {
 /// One line for each object.
 fn lines(look: &Look, objects: &[usize]) -> String {
     let line = |at: &usize| {
-        let phase = word(look.scene.standing(*at).phase);
+        let phase = word(look.scene.status(*at).phase);
         let line = format!("  {phase:<11} {}  {}", look.scene.id(*at), look.age(*at));
         format!("{}\n", line.trim_end())
     };
@@ -89,7 +89,7 @@ fn report(look: &Look, at: usize, chain: Option<&Chain>) -> Json {
         "at": look.now.to_string(),
         "object": look.scene.id(at).to_string(),
         "ready": chain.is_none(),
-        "chain": chain.map_or_else(Vec::new, |chain| links(&chain.way)),
+        "chain": chain.map_or_else(Vec::new, |chain| links(&chain.path)),
         "blocker": chain.map_or(Json::Null, |chain| look.blocker(chain.blocker())),
         "otherBlockers": chain.map_or_else(Vec::new, |chain| links(&chain.others)),
         "notSeen": look.unseen(),

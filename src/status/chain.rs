@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Phase, Scene};
+use super::{Phase, StatusGraph};
 use crate::api::kinds::is_aso;
 use crate::api::{suppliers, timeline};
 use crate::health;
@@ -15,7 +15,7 @@ use crate::model::{Health, HealthState, ObjectId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// From the object asked about to the blocker; the same one when nothing else blocks it.
-    pub way: Vec<usize>,
+    pub path: Vec<usize>,
     /// What blocks it besides, the worst first.
     pub others: Vec<usize>,
 }
@@ -24,11 +24,11 @@ impl Chain {
     /// The object that blocks.
     #[must_use]
     pub fn blocker(&self) -> usize {
-        self.way.last().copied().unwrap_or_default()
+        self.path.last().copied().unwrap_or_default()
     }
 }
 
-impl Scene {
+impl StatusGraph {
     /// What an object waits for in the end; none when it is ready. Of several blockers, the one that
     /// most needs somebody, then the oldest.
     #[must_use]
@@ -39,8 +39,8 @@ impl Scene {
     /// The same for several objects at once.
     #[must_use]
     pub fn blocked_any(&self, starts: &[usize]) -> Option<Chain> {
-        let unready = |at: &&usize| self.standing(**at).phase != Phase::Ready;
-        // Each vertex on the way with the one from which it was reached.
+        let unready = |at: &&usize| self.status(**at).phase != Phase::Ready;
+        // Each vertex on the path with the one from which it was reached.
         let mut from: BTreeMap<usize, Option<usize>> = starts
             .iter()
             .filter(unready)
@@ -67,17 +67,17 @@ impl Scene {
         ends.sort_by_key(|at| self.urgency(*at));
         let back = |at: &usize| from.get(at).copied().flatten();
         let blocker = ends.first().copied()?;
-        let mut way: Vec<usize> = std::iter::successors(Some(blocker), back).collect();
-        way.reverse();
+        let mut path: Vec<usize> = std::iter::successors(Some(blocker), back).collect();
+        path.reverse();
         let others = ends.split_off(1);
-        Some(Chain { way, others })
+        Some(Chain { path, others })
     }
 
     /// What an object waits for. A failure is its own, unless it only repeats that of what it waits for.
     fn behind(&self, at: usize) -> Vec<usize> {
         let next = self.unmet(at);
-        let failed = matches!(self.standing(at).phase, Phase::Failed | Phase::Retrying);
-        let troubled = |to: &usize| self.standing(*to).phase.is_trouble();
+        let failed = matches!(self.status(at).phase, Phase::Failed | Phase::Retrying);
+        let troubled = |to: &usize| self.status(*to).phase.is_trouble();
         match failed && !next.iter().any(troubled) {
             true => Vec::new(),
             false => next,
@@ -86,28 +86,28 @@ impl Scene {
 
     /// The order of blockers. What was not said since any time is the newest.
     pub(super) fn urgency(&self, at: usize) -> (Reverse<Phase>, Timestamp, &ObjectId) {
-        let standing = self.standing(at);
-        let since = standing.since.unwrap_or(Timestamp::MAX);
-        (Reverse(standing.phase), since, self.id(at))
+        let status = self.status(at);
+        let since = status.since.unwrap_or(Timestamp::MAX);
+        (Reverse(status.phase), since, self.id(at))
     }
 
     /// What usually helps against an object that blocks, at `now`; empty when nothing is known to.
     #[must_use]
     pub fn help(&self, at: usize, now: Timestamp) -> String {
-        let (id, standing) = (self.id(at), self.standing(at));
+        let (id, status) = (self.id(at), self.status(at));
         let health = Health::new(
             HealthState::Unknown,
-            standing.reason.as_str(),
-            standing.message.as_str(),
+            status.reason.as_str(),
+            status.message.as_str(),
         );
-        match standing.phase {
+        match status.phase {
             Phase::Ready => STILL_THERE.to_owned(),
             Phase::Missing => missing(id),
             Phase::NotServed => suppliers::help(&id.group, &id.kind),
-            Phase::NotMade if standing.reason.is_empty() => NOT_MADE.to_owned(),
-            Phase::Deleting if is_aso(&id.group) => in_azure(id, standing.since, now, true),
-            Phase::Deleting => deleting(id, &standing.message),
-            _ if self.is_at_work(at) => in_azure(id, standing.since, now, false),
+            Phase::NotMade if status.reason.is_empty() => NOT_MADE.to_owned(),
+            Phase::Deleting if is_aso(&id.group) => in_azure(id, status.since, now, true),
+            Phase::Deleting => deleting(id, &status.message),
+            _ if self.is_at_work(at) => in_azure(id, status.since, now, false),
             _ => health::help(&health).unwrap_or_default().to_owned(),
         }
     }

@@ -21,12 +21,12 @@ pub struct Found {
     /// What was looked for by name.
     pub asked: BTreeSet<ObjectId>,
     /// What could not be looked for.
-    pub gaps: Vec<Gap>,
+    pub errors: Vec<ReadError>,
 }
 
 /// Objects that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gap {
+pub struct ReadError {
     /// API group; empty for the core group.
     pub group: String,
     /// Kind.
@@ -36,12 +36,12 @@ pub struct Gap {
     /// The name; all when absent.
     pub name: Option<String>,
     /// Why.
-    pub lack: Lack,
+    pub reason: ReadErrorReason,
 }
 
 /// Why something could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lack {
+pub enum ReadErrorReason {
     /// The cluster does not serve the kind.
     NotServed,
     /// We may not: the verb and the resource.
@@ -50,7 +50,7 @@ pub enum Lack {
     Failed(String),
 }
 
-impl Gap {
+impl ReadError {
     fn covers(&self, id: &ObjectId) -> bool {
         let within =
             |part: &Option<String>, of: &str| part.as_deref().is_none_or(|part| part == of);
@@ -61,14 +61,14 @@ impl Gap {
 }
 
 /// One line for people.
-impl fmt::Display for Gap {
+impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             group,
             kind,
             namespace,
             name,
-            lack,
+            reason,
         } = self;
         let place = match (namespace.as_deref(), name.as_deref()) {
             (None, _) => "in all namespaces".to_owned(),
@@ -78,18 +78,20 @@ impl fmt::Display for Gap {
         let what = name
             .as_ref()
             .map_or_else(String::new, |name| format!(" {name}"));
-        match lack {
-            Lack::NotServed if group.is_empty() => {
+        match reason {
+            ReadErrorReason::NotServed if group.is_empty() => {
                 write!(f, "{kind}: the cluster does not serve it")
             }
-            Lack::NotServed => write!(f, "{kind} of {group}: the cluster does not serve it"),
-            Lack::Denied(verb, resource) => {
+            ReadErrorReason::NotServed => {
+                write!(f, "{kind} of {group}: the cluster does not serve it")
+            }
+            ReadErrorReason::Denied(verb, resource) => {
                 write!(
                     f,
                     "{kind}{what}: no permission to {verb} {resource} {place}"
                 )
             }
-            Lack::Failed(words) => write!(f, "{kind}{what} {place}: {words}"),
+            ReadErrorReason::Failed(words) => write!(f, "{kind}{what} {place}: {words}"),
         }
     }
 }
@@ -196,9 +198,12 @@ impl Found {
 
     /// The kinds, by group, of which there may be objects that could not be read.
     pub(super) fn unread(&self) -> BTreeSet<(String, String)> {
-        let unread = self.gaps.iter().filter(|gap| gap.lack != Lack::NotServed);
+        let unread = self
+            .errors
+            .iter()
+            .filter(|error| error.reason != ReadErrorReason::NotServed);
         unread
-            .map(|gap| (gap.group.clone(), gap.kind.clone()))
+            .map(|error| (error.group.clone(), error.kind.clone()))
             .collect()
     }
 
@@ -206,8 +211,8 @@ impl Found {
         if let Some(live) = self.objects.get(id) {
             return Presence::Live(live);
         }
-        match self.gaps.iter().find(|gap| gap.covers(id)) {
-            Some(gap) if gap.lack == Lack::NotServed => Presence::NotServed,
+        match self.errors.iter().find(|error| error.covers(id)) {
+            Some(error) if error.reason == ReadErrorReason::NotServed => Presence::NotServed,
             Some(_) => Presence::Unread,
             None => Presence::Absent,
         }

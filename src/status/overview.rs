@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Chain, Phase, Scene};
+use super::{Chain, Phase, StatusGraph};
 use crate::api::kinds::CAPI;
 use crate::apply::Parent;
 use crate::plan::ApplySet;
@@ -11,7 +11,7 @@ use crate::plan::ApplySet;
 /// One fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetView {
-    /// Its objects and what they carry, by how they stand.
+    /// Its objects and what they carry, by phase.
     pub counts: BTreeMap<Phase, usize>,
     /// Its clusters, those that need somebody first, then by namespace and name.
     pub clusters: Vec<ClusterView>,
@@ -38,7 +38,7 @@ pub struct Stray {
 pub struct ClusterView {
     /// The Cluster.
     pub root: usize,
-    /// How it stands as a whole.
+    /// Its phase as a whole.
     pub phase: Phase,
     /// How many of its parts are ready.
     pub ready: usize,
@@ -55,7 +55,7 @@ impl FleetView {
         self.counts.values().sum()
     }
 
-    /// So many stand like this.
+    /// How many are in this phase.
     #[must_use]
     pub fn count(&self, phase: Phase) -> usize {
         self.counts.get(&phase).copied().unwrap_or_default()
@@ -68,7 +68,7 @@ impl FleetView {
     }
 }
 
-impl Scene {
+impl StatusGraph {
     /// The fleet whose members `set` labels, and of which `parent` speaks.
     #[must_use]
     pub fn fleet(&self, set: &ApplySet, parent: &Parent) -> FleetView {
@@ -99,7 +99,7 @@ impl Scene {
         view.clusters
             .sort_by_key(|cluster| (Reverse(cluster.phase), self.id(cluster.root)));
         for at in self.with_carried(&members) {
-            *view.counts.entry(self.standing(at).phase).or_default() += 1;
+            *view.counts.entry(self.status(at).phase).or_default() += 1;
         }
         let others = members.into_iter().filter(|at| !parts.contains(at));
         view.strays = self.strays(others);
@@ -125,15 +125,15 @@ impl Scene {
 
     fn cluster(&self, root: usize, members: &[usize]) -> ClusterView {
         let parts = self.with_carried(members);
-        let is_ready = |at: &&usize| self.standing(**at).phase == Phase::Ready;
+        let is_ready = |at: &&usize| self.status(**at).phase == Phase::Ready;
         let ready = parts.iter().filter(is_ready).count();
         let chain = self.blocked(root).or_else(|| self.blocked_any(&parts));
         let blocker = chain
             .as_ref()
-            .map(|chain| self.standing(chain.blocker()).phase);
-        let worst = parts.iter().map(|at| self.standing(*at).phase);
+            .map(|chain| self.status(chain.blocker()).phase);
+        let worst = parts.iter().map(|at| self.status(*at).phase);
         let worst = worst.filter(|phase| phase.is_trouble()).max();
-        let phase = match (self.standing(root).phase, worst.max(blocker)) {
+        let phase = match (self.status(root).phase, worst.max(blocker)) {
             (Phase::Deleting, _) => Phase::Deleting,
             (_, Some(Phase::NotMade)) => Phase::Waiting,
             (_, Some(phase)) => phase,
@@ -152,8 +152,8 @@ impl Scene {
     fn with_carried(&self, members: &[usize]) -> Vec<usize> {
         let mut all = Vec::new();
         for at in members.iter().copied() {
-            let going = self.standing(at).phase == Phase::Deleting;
-            let gone = |part: &usize| going && self.standing(*part).phase == Phase::NotMade;
+            let going = self.status(at).phase == Phase::Deleting;
+            let gone = |part: &usize| going && self.status(*part).phase == Phase::NotMade;
             all.push(at);
             all.extend(self.graph.carried(at).filter(|part| !gone(part)));
         }

@@ -1,4 +1,4 @@
-//! How one object stands.
+//! The status of one object.
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -8,7 +8,7 @@ use crate::api::conditions as c;
 use crate::health::{Condition, Live, health};
 use crate::model::{Health, HealthState, ObjectId};
 
-/// How an object stands, in the order in which somebody is needed.
+/// The phase of an object, in the order in which somebody is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// It is what was asked for.
@@ -60,10 +60,10 @@ impl Phase {
     }
 }
 
-/// How one object stands, and the words of the condition that says so.
+/// The status of one object, and the words of the condition that says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// How it stands.
+pub struct ObjectStatus {
+    /// Its phase.
     pub phase: Phase,
     /// The type of the condition; empty when none says it.
     pub condition: String,
@@ -75,7 +75,7 @@ pub struct Standing {
     pub since: Option<Timestamp>,
 }
 
-impl Standing {
+impl ObjectStatus {
     /// `reason: message`, in one line, as far as there are any.
     #[must_use]
     pub fn words(&self) -> String {
@@ -97,27 +97,27 @@ impl Standing {
 
     /// An object that `carrier` carries and has not made.
     pub(super) fn not_made(carrier: &ObjectId, live: Option<&Json>) -> Self {
-        let mut standing = plain(Phase::NotMade, &format!("{carrier} has not made it yet"));
+        let mut status = plain(Phase::NotMade, &format!("{carrier} has not made it yet"));
         let Some(live) = live.map(Live) else {
-            return standing;
+            return status;
         };
-        standing.since = time(live.text(&["metadata", "creationTimestamp"]));
+        status.since = time(live.text(&["metadata", "creationTimestamp"]));
         let holds_back = |condition: &Condition<'_>| {
             let reason = condition.reason();
             !condition.is_true() && (reason.starts_with("WaitingFor") || reason == c::CREATING_KEY)
         };
         if let Some(condition) = live.conditions().find(holds_back) {
-            condition.kind().clone_into(&mut standing.condition);
-            condition.reason().clone_into(&mut standing.reason);
-            standing.message = format!("{} ({carrier} has not made it yet)", condition.message());
-            standing.since = time(condition.since()).or(standing.since);
+            condition.kind().clone_into(&mut status.condition);
+            condition.reason().clone_into(&mut status.reason);
+            status.message = format!("{} ({carrier} has not made it yet)", condition.message());
+            status.since = time(condition.since()).or(status.since);
         }
-        standing
+        status
     }
 }
 
-fn plain(phase: Phase, message: &str) -> Standing {
-    Standing {
+fn plain(phase: Phase, message: &str) -> ObjectStatus {
+    ObjectStatus {
         phase,
         condition: String::new(),
         reason: String::new(),
@@ -126,7 +126,7 @@ fn plain(phase: Phase, message: &str) -> Standing {
     }
 }
 
-fn there(live: Live<'_>) -> Standing {
+fn there(live: Live<'_>) -> ObjectStatus {
     if live.is_deleting() {
         return deleting(live);
     }
@@ -141,7 +141,7 @@ fn there(live: Live<'_>) -> Standing {
     let condition = deciding(live, &health);
     let since = condition.map_or("", Condition::since);
     let made = live.text(&["metadata", "creationTimestamp"]);
-    Standing {
+    ObjectStatus {
         phase,
         condition: condition.map_or("", Condition::kind).to_owned(),
         since: time(since).or_else(|| time(made)),
@@ -160,7 +160,7 @@ fn deciding<'a>(live: Live<'a>, health: &Health) -> Option<Condition<'a>> {
 }
 
 /// What holds an object that is being deleted: its finalizers, and what its controller says of it.
-fn deleting(live: Live<'_>) -> Standing {
+fn deleting(live: Live<'_>) -> ObjectStatus {
     let finalizers = ["metadata", "spec"].map(|part| live.list(&[part, "finalizers"]));
     let finalizers: Vec<&str> = finalizers
         .into_iter()
@@ -181,7 +181,7 @@ fn deleting(live: Live<'_>) -> Standing {
         Some(condition) => format!("{held}: {}", condition.message()),
         None => held,
     };
-    Standing {
+    ObjectStatus {
         phase: Phase::Deleting,
         condition: said.map_or("", Condition::kind).to_owned(),
         reason: String::new(),

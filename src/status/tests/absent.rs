@@ -19,8 +19,8 @@ fn what_is_not_made_says_what_its_controller_waits_for() {
         ready(rg("rg")),
         ready(vault("rg")),
     ];
-    let scene = Scene::new(&found(&objects));
-    let (name, cause) = blocker(&scene, "HcpOpenShiftCluster/ns/c");
+    let graph = StatusGraph::new(&found(&objects));
+    let (name, cause) = blocker(&graph, "HcpOpenShiftCluster/ns/c");
     assert_eq!(
         (name.as_str(), cause.phase),
         ("HcpOpenShiftCluster/ns/c", Phase::NotMade)
@@ -31,8 +31,8 @@ fn what_is_not_made_says_what_its_controller_waits_for() {
         "soon (AROControlPlane/ns/c has not made it yet)"
     );
     objects[5] = at_work(vault("rg"));
-    let scene = Scene::new(&found(&objects));
-    let (name, _) = blocker(&scene, "HcpOpenShiftCluster/ns/c");
+    let graph = StatusGraph::new(&found(&objects));
+    let (name, _) = blocker(&graph, "HcpOpenShiftCluster/ns/c");
     assert_eq!(name, "Vault/ns/kv", "not before its infrastructure stands");
 }
 
@@ -46,29 +46,29 @@ fn what_does_not_exist_is_named() {
         "s",
         &json!({"owner": {"name": "gone"}}),
     );
-    let scene = Scene::new(&found(&[namespace(), group, subnet]));
+    let graph = StatusGraph::new(&found(&[namespace(), group, subnet]));
     assert_eq!(
-        way(&scene, "ResourceGroup/ns/rg"),
+        path(&graph, "ResourceGroup/ns/rg"),
         ["ResourceGroup/ns/rg", "Secret/ns/cred"]
     );
-    let (name, cause) = blocker(&scene, "VirtualNetworksSubnet/ns/s");
+    let (name, cause) = blocker(&graph, "VirtualNetworksSubnet/ns/s");
     assert_eq!(
         (name.as_str(), cause.phase),
         ("VirtualNetwork/ns/gone", Phase::Missing)
     );
-    let help = |text: &str| scene.help(index(&scene, text), Timestamp::UNIX_EPOCH);
+    let help = |text: &str| graph.help(index(&graph, text), Timestamp::UNIX_EPOCH);
     assert!(help("Secret/ns/cred").starts_with("make the Secret"));
     assert!(help("VirtualNetwork/ns/gone").contains("correct the name"));
 }
 
 #[test]
 fn what_could_not_be_read_is_blamed_for_nothing() {
-    let gap = |kind: &str, group: &str, lack| Gap {
+    let error = |kind: &str, group: &str, reason| ReadError {
         group: group.to_owned(),
         kind: kind.to_owned(),
         namespace: None,
         name: None,
-        lack,
+        reason,
     };
     let aro = object(
         INFRA,
@@ -77,14 +77,16 @@ fn what_could_not_be_read_is_blamed_for_nothing() {
         &json!({"resources": [rg("rg"), vault("rg")]}),
     );
     let mut found = found(&[namespace(), aro]);
+    found.errors.push(error(
+        "Vault",
+        "keyvault.azure.com",
+        ReadErrorReason::NotServed,
+    ));
+    let denied = ReadErrorReason::Denied("list", "resourcegroups.resources.azure.com".to_owned());
     found
-        .gaps
-        .push(gap("Vault", "keyvault.azure.com", Lack::NotServed));
-    let denied = Lack::Denied("list", "resourcegroups.resources.azure.com".to_owned());
-    found
-        .gaps
-        .push(gap("ResourceGroup", "resources.azure.com", denied));
-    let said: Vec<String> = found.gaps.iter().map(ToString::to_string).collect();
+        .errors
+        .push(error("ResourceGroup", "resources.azure.com", denied));
+    let said: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
     assert_eq!(
         said[0],
         "Vault of keyvault.azure.com: the cluster does not serve it"
@@ -93,11 +95,11 @@ fn what_could_not_be_read_is_blamed_for_nothing() {
         said[1],
         "ResourceGroup: no permission to list resourcegroups.resources.azure.com in all namespaces"
     );
-    let scene = Scene::new(&found);
-    let chain = scene.blocked(index(&scene, "AROCluster/ns/c")).unwrap();
-    assert_eq!(scene.id(chain.blocker()).name, "kv");
+    let graph = StatusGraph::new(&found);
+    let chain = graph.blocked(index(&graph, "AROCluster/ns/c")).unwrap();
+    assert_eq!(graph.id(chain.blocker()).name, "kv");
     assert!(chain.others.is_empty(), "the group may well be ready");
-    let help = scene.help(chain.blocker(), Timestamp::UNIX_EPOCH);
+    let help = graph.help(chain.blocker(), Timestamp::UNIX_EPOCH);
     assert!(help.contains("keyvault.azure.com/*"), "{help}");
 }
 
@@ -109,11 +111,11 @@ fn what_is_gone_before_its_owner_is_not_counted() {
         object
     };
     let [root, aro, _] = cluster().map(|part| member(deleted(part, &["x"])));
-    let scene = Scene::new(&found(&[namespace(), root.clone(), aro, ready(rg("rg"))]));
-    let view = scene.fleet(&set, &Parent::default());
+    let graph = StatusGraph::new(&found(&[namespace(), root.clone(), aro, ready(rg("rg"))]));
+    let view = graph.fleet(&set, &Parent::default());
     assert_eq!(view.total(), 3, "the vault is gone");
     assert_eq!(view.clusters[0].phase, Phase::Deleting);
-    let view = Scene::new(&found(&[namespace(), root])).fleet(&set, &Parent::default());
+    let view = StatusGraph::new(&found(&[namespace(), root])).fleet(&set, &Parent::default());
     assert_eq!(view.total(), 1);
     assert_eq!((view.clusters.len(), view.strays.len()), (1, 0));
 }
@@ -127,18 +129,18 @@ fn parts_without_their_cluster_miss_it() {
         object
     };
     let [_, aro, plane] = cluster().map(part);
-    let scene = Scene::new(&found(&[namespace(), aro, plane]));
+    let graph = StatusGraph::new(&found(&[namespace(), aro, plane]));
     for start in ["AROCluster/ns/c", "HcpOpenShiftCluster/ns/c", "Vault/ns/kv"] {
-        let (name, cause) = blocker(&scene, start);
+        let (name, cause) = blocker(&graph, start);
         assert_eq!(
             (name.as_str(), cause.phase),
             ("Cluster/ns/c", Phase::Missing)
         );
     }
-    let view = scene.fleet(&set, &Parent::default());
-    let parts = ["AROCluster/ns/c", "AROControlPlane/ns/c"].map(|part| index(&scene, part));
+    let view = graph.fleet(&set, &Parent::default());
+    let parts = ["AROCluster/ns/c", "AROControlPlane/ns/c"].map(|part| index(&graph, part));
     let mut expected = Stray {
-        blocker: index(&scene, "Cluster/ns/c"),
+        blocker: index(&graph, "Cluster/ns/c"),
         objects: parts.to_vec(),
     };
     expected.objects.sort_unstable();

@@ -7,12 +7,12 @@ fn the_deepest_that_waits_for_nothing_else_blocks() {
     let [root, aro, plane] = cluster();
     let failed = says(rg("rg"), "Ready", "AuthorizationFailed", "no");
     let waiting = says(vault("rg"), "Ready", "WaitingForOwner", "rg");
-    let scene = Scene::new(&found(&[namespace(), root, aro, plane, failed, waiting]));
+    let graph = StatusGraph::new(&found(&[namespace(), root, aro, plane, failed, waiting]));
     let expected = ["Cluster/ns/c", "AROCluster/ns/c", "ResourceGroup/ns/rg"];
-    assert_eq!(way(&scene, "Cluster/ns/c"), expected);
+    assert_eq!(path(&graph, "Cluster/ns/c"), expected);
     let expected = ["Vault/ns/kv", "ResourceGroup/ns/rg"];
-    assert_eq!(way(&scene, "Vault/ns/kv"), expected);
-    let (_, cause) = blocker(&scene, "AROControlPlane/ns/c");
+    assert_eq!(path(&graph, "Vault/ns/kv"), expected);
+    let (_, cause) = blocker(&graph, "AROControlPlane/ns/c");
     assert_eq!(
         (cause.phase, cause.condition.as_str()),
         (Phase::Retrying, "Ready")
@@ -28,16 +28,16 @@ fn who_most_needs_somebody_blocks_then_the_oldest() {
     let carried = |names: &[&str]| json!({"resources": names.iter().map(|name| rg(name)).collect::<Vec<_>>()});
     let aro = object(INFRA, "AROCluster", "c", &carried(&["a", "b", "z"]));
     let mut objects = vec![namespace(), aro, at_work(rg("a")), at_work(rg("b")), old];
-    let scene = Scene::new(&found(&objects));
-    let chain = scene.blocked(index(&scene, "AROCluster/ns/c")).unwrap();
+    let graph = StatusGraph::new(&found(&objects));
+    let chain = graph.blocked(index(&graph, "AROCluster/ns/c")).unwrap();
     let names =
-        |all: &[usize]| -> Vec<&str> { all.iter().map(|at| scene.id(*at).name.as_str()).collect() };
-    assert_eq!(names(&chain.way), ["c", "z"]);
+        |all: &[usize]| -> Vec<&str> { all.iter().map(|at| graph.id(*at).name.as_str()).collect() };
+    assert_eq!(names(&chain.path), ["c", "z"]);
     assert_eq!(names(&chain.others), ["a", "b"]);
     objects[3] = says(rg("b"), "Ready", "InvalidRequestContent", "no");
     objects[3]["status"]["conditions"][0]["severity"] = json!("Error");
-    let scene = Scene::new(&found(&objects));
-    let (name, cause) = blocker(&scene, "AROCluster/ns/c");
+    let graph = StatusGraph::new(&found(&objects));
+    let (name, cause) = blocker(&graph, "AROCluster/ns/c");
     assert_eq!(
         (name.as_str(), cause.phase),
         ("ResourceGroup/ns/b", Phase::Failed)
@@ -69,25 +69,25 @@ fn a_failure_that_repeats_another_is_not_the_cause() {
     );
     let groups = [ready(rg("rg")), ready(vault("rg"))];
     let base = [vec![namespace(), root, aro], groups.to_vec()].concat();
-    let scene = Scene::new(&found(&[base.clone(), vec![mirror, hcp]].concat()));
+    let graph = StatusGraph::new(&found(&[base.clone(), vec![mirror, hcp]].concat()));
     assert_eq!(
-        blocker(&scene, "AROControlPlane/ns/c").0,
+        blocker(&graph, "AROControlPlane/ns/c").0,
         "HcpOpenShiftCluster/ns/c"
     );
     let echo = says(plane.clone(), "HcpClusterReady", "Reconciling", "");
-    let scene = Scene::new(&found(&[base.clone(), vec![echo, at_work(idle)]].concat()));
+    let graph = StatusGraph::new(&found(&[base.clone(), vec![echo, at_work(idle)]].concat()));
     assert_eq!(
-        blocker(&scene, "Cluster/ns/c").0,
+        blocker(&graph, "Cluster/ns/c").0,
         "HcpOpenShiftCluster/ns/c"
     );
-    let scene = Scene::new(&found(&[base, vec![ours]].concat()));
-    let (name, cause) = blocker(&scene, "AROControlPlane/ns/c");
+    let graph = StatusGraph::new(&found(&[base, vec![ours]].concat()));
+    let (name, cause) = blocker(&graph, "AROControlPlane/ns/c");
     assert_eq!(
         (name.as_str(), cause.phase),
         ("AROControlPlane/ns/c", Phase::Failed)
     );
     assert_eq!(
-        blocker(&scene, "AROCluster/ns/c").0,
+        blocker(&graph, "AROCluster/ns/c").0,
         "AROControlPlane/ns/c",
         "it gives the endpoint"
     );
@@ -97,9 +97,9 @@ fn a_failure_that_repeats_another_is_not_the_cause() {
 fn a_cluster_waits_for_its_machine_pools() {
     let [root, aro, plane] = cluster();
     let pool = object(CAPI, "MachinePool", "mp", &json!({"clusterName": "c"}));
-    let scene = Scene::new(&found(&[namespace(), root, aro, plane, pool]));
-    let chain = scene.blocked(index(&scene, "Cluster/ns/c")).unwrap();
-    let pool = index(&scene, "MachinePool/ns/mp");
+    let graph = StatusGraph::new(&found(&[namespace(), root, aro, plane, pool]));
+    let chain = graph.blocked(index(&graph, "Cluster/ns/c")).unwrap();
+    let pool = index(&graph, "MachinePool/ns/mp");
     assert!(chain.others.contains(&pool));
 }
 
@@ -124,7 +124,7 @@ fn external_authentication_waits_for_one_node_pool_of_several() {
         objects.push(at_work(pool(name)));
     }
     let auth = "HcpOpenShiftClustersExternalAuth/ns/c-ea";
-    let said = |objects: &[Json]| blocker(&Scene::new(&found(objects)), auth).0;
+    let said = |objects: &[Json]| blocker(&StatusGraph::new(&found(objects)), auth).0;
     assert_eq!(said(&objects), "HcpOpenShiftClustersNodePool/ns/a");
     *objects.last_mut().unwrap() = ready(pool("b"));
     assert_eq!(said(&objects), auth, "nothing holds its controller back");
@@ -134,10 +134,10 @@ fn external_authentication_waits_for_one_node_pool_of_several() {
 fn what_azure_is_at_work_on_waits_for_nothing() {
     let failed = says(rg("rg"), "Ready", "Conflict", "busy");
     let working = at_work(vault("rg"));
-    let scene = Scene::new(&found(&[namespace(), failed.clone(), working]));
-    assert_eq!(way(&scene, "Vault/ns/kv"), ["Vault/ns/kv"]);
-    let scene = Scene::new(&found(&[namespace(), failed, vault("rg")]));
-    assert_eq!(blocker(&scene, "Vault/ns/kv").0, "ResourceGroup/ns/rg");
+    let graph = StatusGraph::new(&found(&[namespace(), failed.clone(), working]));
+    assert_eq!(path(&graph, "Vault/ns/kv"), ["Vault/ns/kv"]);
+    let graph = StatusGraph::new(&found(&[namespace(), failed, vault("rg")]));
+    assert_eq!(blocker(&graph, "Vault/ns/kv").0, "ResourceGroup/ns/rg");
 }
 
 #[test]
@@ -152,10 +152,10 @@ fn an_object_waits_for_what_it_controls() {
     let mut used = child.clone();
     used["metadata"]["ownerReferences"] = json!([{"uid": parent["metadata"]["uid"]}]);
     let controlled = owned_by(child, &parent);
-    let scene = Scene::new(&found(&[namespace(), parent.clone(), controlled]));
-    assert_eq!(blocker(&scene, "Set/ns/s").0, "ResourceGroup/ns/child");
-    let scene = Scene::new(&found(&[namespace(), parent, used]));
-    assert_eq!(blocker(&scene, "Set/ns/s").0, "Set/ns/s");
+    let graph = StatusGraph::new(&found(&[namespace(), parent.clone(), controlled]));
+    assert_eq!(blocker(&graph, "Set/ns/s").0, "ResourceGroup/ns/child");
+    let graph = StatusGraph::new(&found(&[namespace(), parent, used]));
+    assert_eq!(blocker(&graph, "Set/ns/s").0, "Set/ns/s");
 }
 
 #[test]
@@ -166,10 +166,10 @@ fn things_that_wait_for_each_other_are_told() {
         object["metadata"]["annotations"] = json!({"config.kubernetes.io/depends-on": on});
         object
     };
-    let scene = Scene::new(&found(&[
+    let graph = StatusGraph::new(&found(&[
         namespace(),
         dependent("a", "b"),
         dependent("b", "a"),
     ]));
-    assert_eq!(way(&scene, "ResourceGroup/ns/a"), ["ResourceGroup/ns/a"]);
+    assert_eq!(path(&graph, "ResourceGroup/ns/a"), ["ResourceGroup/ns/a"]);
 }

@@ -71,14 +71,14 @@ fn a_fleet_is_its_members_and_what_they_carry() {
         stray,
         alien,
     ];
-    let scene = Scene::new(&found(&objects));
-    let view = scene.fleet(&set, &Parent::default());
+    let graph = StatusGraph::new(&found(&objects));
+    let view = graph.fleet(&set, &Parent::default());
     assert_eq!((view.total(), view.count(Phase::Ready)), (7, 1));
     assert_eq!(
         (view.count(Phase::Retrying), view.count(Phase::NotMade)),
         (1, 1)
     );
-    let stray = index(&scene, "ResourceGroup/ns/stray");
+    let stray = index(&graph, "ResourceGroup/ns/stray");
     let expected = Stray {
         blocker: stray,
         objects: vec![stray],
@@ -92,10 +92,10 @@ fn a_fleet_is_its_members_and_what_they_carry() {
         (1, 6, Phase::Progressing)
     );
     let blocker = cluster.chain.as_ref().unwrap().blocker();
-    assert_eq!(scene.id(blocker).to_string(), "Vault/ns/kv");
+    assert_eq!(graph.id(blocker).to_string(), "Vault/ns/kv");
     assert!(!view.is_ready());
     assert_eq!(
-        scene.fleet(&ApplySet::new("other", "x"), &Parent::default()),
+        graph.fleet(&ApplySet::new("other", "x"), &Parent::default()),
         FleetView::default()
     );
 }
@@ -121,17 +121,17 @@ fn a_fleet_is_ready_when_all_of_it_is_there() {
         (parent(Some(1), "2"), 0, false),
         (parent(None, "2"), 0, true),
     ] {
-        let view = Scene::new(&found).fleet(&set, &parent);
+        let view = StatusGraph::new(&found).fleet(&set, &parent);
         assert_eq!((view.missing, view.is_ready()), (missing, ready));
     }
     // What may not be read may well be there.
-    found.gaps.push(Gap {
+    found.errors.push(ReadError {
         group: kind.0.clone(),
         kind: kind.1.clone(),
         namespace: Some("other".to_owned()),
         name: None,
-        lack: Lack::Denied("list", "resourcegroups.resources.azure.com".to_owned()),
+        reason: ReadErrorReason::Denied("list", "resourcegroups.resources.azure.com".to_owned()),
     });
-    let view = Scene::new(&found).fleet(&set, &parent(Some(3), "1"));
+    let view = StatusGraph::new(&found).fleet(&set, &parent(Some(3), "1"));
     assert_eq!((view.missing, view.is_ready()), (0, true));
 }

@@ -1,4 +1,4 @@
-//! What the tests of standings are made of: objects in their states, and questions to a scene.
+//! What the tests of statuses are made of: objects in their states, and questions to a graph.
 
 #![allow(clippy::unwrap_used)]
 
@@ -86,21 +86,21 @@ fn namespace() -> Json {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns"}})
 }
 
-fn index(scene: &Scene, text: &str) -> usize {
-    let mut ids = scene.ids();
+fn index(graph: &StatusGraph, text: &str) -> usize {
+    let mut ids = graph.ids();
     ids.find(|(_, id)| id.to_string() == text).unwrap().0
 }
 
-/// The way from `start` to what blocks it.
-fn way(scene: &Scene, start: &str) -> Vec<String> {
-    let chain = scene.blocked(index(scene, start)).unwrap();
-    let way = chain.way.iter();
-    way.map(|at| scene.id(*at).to_string()).collect()
+/// The path from `start` to what blocks it.
+fn path(graph: &StatusGraph, start: &str) -> Vec<String> {
+    let chain = graph.blocked(index(graph, start)).unwrap();
+    let path = chain.path.iter();
+    path.map(|at| graph.id(*at).to_string()).collect()
 }
 
-fn blocker<'a>(scene: &'a Scene, start: &str) -> (String, &'a Standing) {
-    let at = scene.blocked(index(scene, start)).unwrap().blocker();
-    (scene.id(at).to_string(), scene.standing(at))
+fn blocker<'a>(graph: &'a StatusGraph, start: &str) -> (String, &'a ObjectStatus) {
+    let at = graph.blocked(index(graph, start)).unwrap().blocker();
+    (graph.id(at).to_string(), graph.status(at))
 }
 
 /// A cluster of one carried Vault in a carried group, and of an HCP cluster.

@@ -1,9 +1,9 @@
-//! The graph of live objects, and how each of them stands.
+//! The graph of live objects, and the status of each.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::found::{self, Presence};
-use super::{Found, Phase, Standing};
+use super::{Found, ObjectStatus, Phase};
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
 use crate::api::labels::PART_OF;
 use crate::api::{aso, embedded};
@@ -15,9 +15,9 @@ use crate::model::{Needed, Object, ObjectId};
 const CONTROLS: &str = "controls";
 
 /// All that was found, put together. Objects are told by their index.
-pub struct Scene {
+pub struct StatusGraph {
     pub(super) graph: Graph,
-    standings: Vec<Standing>,
+    statuses: Vec<ObjectStatus>,
     /// Per vertex: the id of the ApplySet it is labelled with; empty for none.
     sets: Vec<String>,
     by_id: HashMap<ObjectId, usize>,
@@ -25,39 +25,39 @@ pub struct Scene {
     pub(super) unread: BTreeSet<(String, String)>,
 }
 
-impl Scene {
+impl StatusGraph {
     /// Puts together what was found.
     #[must_use]
     pub fn new(found: &Found) -> Self {
         let objects = found.top_level();
         let (graph, _) = graph::build(&objects);
-        let mut scene = Self {
+        let mut status = Self {
             graph,
-            standings: Vec::new(),
+            statuses: Vec::new(),
             sets: Vec::new(),
             by_id: HashMap::new(),
             unread: found.unread(),
         };
-        for (at, vertex) in scene.graph.vertices.iter().enumerate() {
-            scene.by_id.entry(vertex.id.clone()).or_insert(at);
+        for (at, vertex) in status.graph.vertices.iter().enumerate() {
+            status.by_id.entry(vertex.id.clone()).or_insert(at);
         }
-        scene.add_dangling(&objects);
-        scene.add_controlled(found);
-        scene.standings = scene.stand(found);
-        scene.add_gates();
-        scene.graph.edges.sort();
+        status.add_dangling(&objects);
+        status.add_controlled(found);
+        status.statuses = status.statuses_of(found);
+        status.add_gates();
+        status.graph.edges.sort();
         let set = |vertex: &Vertex| {
             let live = found.objects.get(&vertex.id);
             live.map_or("", |live| Live(live).label(PART_OF)).to_owned()
         };
-        scene.sets = scene.graph.vertices.iter().map(set).collect();
-        scene
+        status.sets = status.graph.vertices.iter().map(set).collect();
+        status
     }
 
-    /// How an object stands.
+    /// The status of an object.
     #[must_use]
-    pub fn standing(&self, at: usize) -> &Standing {
-        &self.standings[at]
+    pub fn status(&self, at: usize) -> &ObjectStatus {
+        &self.statuses[at]
     }
 
     /// What names an object.
@@ -68,7 +68,7 @@ impl Scene {
 
     /// Every object, those included that are only named.
     pub fn ids(&self) -> impl Iterator<Item = (usize, &ObjectId)> {
-        // An object that two others carry stands in the graph twice.
+        // An object that two others carry is in the graph twice.
         let first = |(at, id): &(usize, &ObjectId)| self.by_id.get(*id) == Some(at);
         let ids = self.graph.vertices.iter().map(|vertex| &vertex.id);
         ids.enumerate().filter(first)
@@ -76,8 +76,8 @@ impl Scene {
 
     /// Whether Azure is at work on an object: then it waits for nothing else. Others only repeat it.
     pub(super) fn is_at_work(&self, at: usize) -> bool {
-        let standing = &self.standings[at];
-        let working = standing.phase == Phase::Progressing && standing.reason == aso::RECONCILING;
+        let status = &self.statuses[at];
+        let working = status.phase == Phase::Progressing && status.reason == aso::RECONCILING;
         working && is_aso(&self.id(at).group)
     }
 
@@ -169,7 +169,7 @@ impl Scene {
     fn add_infrastructure(&mut self, aro: usize, plane: usize) {
         let unmade = |at: &usize| {
             let hcp = self.id(*at).is(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
-            hcp && self.standings[*at].phase == Phase::NotMade
+            hcp && self.statuses[*at].phase == Phase::NotMade
         };
         let unmade: Vec<usize> = self.graph.carried(plane).filter(unmade).collect();
         let parts: Vec<usize> = self.graph.carried(aro).collect();
@@ -191,25 +191,25 @@ impl Scene {
         });
     }
 
-    fn stand(&self, found: &Found) -> Vec<Standing> {
-        let stand = |vertex: &Vertex| match (found.presence(&vertex.id), vertex.place) {
+    fn statuses_of(&self, found: &Found) -> Vec<ObjectStatus> {
+        let status = |vertex: &Vertex| match (found.presence(&vertex.id), vertex.place) {
             (Presence::Absent, Place::Embedded(carrier)) => {
                 let carrier = &self.graph.vertices[carrier].id;
-                Standing::not_made(carrier, found.objects.get(carrier))
+                ObjectStatus::not_made(carrier, found.objects.get(carrier))
             }
             (Presence::Absent, _) if !found.asked.contains(&vertex.id) => {
-                Standing::of(&Presence::Unread)
+                ObjectStatus::of(&Presence::Unread)
             }
-            (presence, _) => Standing::of(&presence),
+            (presence, _) => ObjectStatus::of(&presence),
         };
-        self.graph.vertices.iter().map(stand).collect()
+        self.graph.vertices.iter().map(status).collect()
     }
 
     /// What an object still waits for, as far as is known.
     pub(super) fn unmet(&self, at: usize) -> Vec<usize> {
-        let standing = &self.standings[at];
+        let status = &self.statuses[at];
         let carried = self.graph.carried(at);
-        match standing.phase {
+        match status.phase {
             Phase::Ready | Phase::Unknown | Phase::Missing | Phase::NotServed => Vec::new(),
             _ if self.is_at_work(at) => Vec::new(),
             Phase::Deleting => {
@@ -222,9 +222,8 @@ impl Scene {
                 let open = all.filter(|edge| !edge.any && !self.is_met(edge));
                 let open = open.map(|edge| edge.to).chain(self.any_of(at));
                 let open = open.chain(self.carrier_needs(at));
-                let unready = |at: &usize| {
-                    !matches!(self.standings[*at].phase, Phase::Ready | Phase::Unknown)
-                };
+                let unready =
+                    |at: &usize| !matches!(self.statuses[*at].phase, Phase::Ready | Phase::Unknown);
                 open.chain(carried.filter(unready)).collect()
             }
         }
@@ -232,7 +231,7 @@ impl Scene {
 
     /// What must be there before the carrier of an object that is not made can make it.
     fn carrier_needs(&self, at: usize) -> Vec<usize> {
-        match (self.graph.vertices[at].place, self.standings[at].phase) {
+        match (self.graph.vertices[at].place, self.statuses[at].phase) {
             (Place::Embedded(carrier), Phase::NotMade) => {
                 let needs = self.graph.needs(carrier);
                 let open = needs.filter(|edge| edge.until == Needed::Applied && !self.is_met(edge));
@@ -252,7 +251,7 @@ impl Scene {
     }
 
     fn is_met(&self, edge: &Edge) -> bool {
-        match self.standings[edge.to].phase {
+        match self.statuses[edge.to].phase {
             Phase::Ready | Phase::Unknown => true,
             Phase::Deleting | Phase::Missing | Phase::NotServed | Phase::NotMade => false,
             _ => edge.until == Needed::Applied,
@@ -260,7 +259,7 @@ impl Scene {
     }
 
     fn is_there(&self, at: usize) -> bool {
-        let phase = self.standings[at].phase;
+        let phase = self.statuses[at].phase;
         !matches!(
             phase,
             Phase::Missing | Phase::NotServed | Phase::NotMade | Phase::Unknown
