@@ -18,6 +18,6 @@ pub use member::{Drift, Member, Owner, Standing, without};
 pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
 pub use parent::{NotOurs, Parent};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
-pub use prune::{Brake, Fate, Scene, fates, references};
+pub use prune::{DeletionGuard, PruneDecision, PruneInput, prune, references};
 pub use repairs::Repairs;
-pub use report::{Leaving, Report};
+pub use report::{PruneStatus, Report};

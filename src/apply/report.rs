@@ -9,7 +9,7 @@ pub enum Report {
     /// An object of the plan, or one embedded in it, reached a state.
     Object(Progress),
     /// How a member that the fleet no longer has fares.
-    Leaving(ObjectId, Leaving),
+    Prune(ObjectId, PruneStatus),
     /// Everything was applied, and removed what was to be.
     Settled,
     /// Nothing can be done before this is mended.
@@ -20,7 +20,7 @@ pub enum Report {
 
 /// How a member that leaves the set fares.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Leaving {
+pub enum PruneStatus {
     /// It is being deleted.
     Deleting,
     /// It goes with, or after, this one.
@@ -37,7 +37,7 @@ pub enum Leaving {
     Failed(String),
 }
 
-impl Leaving {
+impl PruneStatus {
     /// Whether nothing more happens to it by itself.
     #[must_use]
     pub const fn is_final(&self) -> bool {
@@ -45,7 +45,7 @@ impl Leaving {
     }
 }
 
-impl std::fmt::Display for Leaving {
+impl std::fmt::Display for PruneStatus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Deleting => f.write_str("being deleted"),

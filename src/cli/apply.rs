@@ -204,7 +204,7 @@ impl Waiting {
     fn note(&mut self, report: Report) {
         match report {
             Report::Object(progress) => drop(self.tracker.note(&progress)),
-            Report::Leaving(id, leaving) => self.news.push(format!("{id}: {leaving}")),
+            Report::Prune(id, leaving) => self.news.push(format!("{id}: {leaving}")),
             Report::Settled => self.settled = true,
             Report::Stuck(why) => self.stuck = Some(why),
             Report::Begun => {}

@@ -11,7 +11,7 @@ use super::cluster::client;
 use super::fleet::Fleet;
 use super::ui::{Ui, plain_lines};
 use crate::adapters::kubernetes::{Compared, compare};
-use crate::apply::{Brake, Fate};
+use crate::apply::{DeletionGuard, PruneDecision};
 use crate::model::{Change, Needed, ObjectId, Predecessor, Step};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
@@ -43,16 +43,16 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
 
 /// The plan beside the cluster. What would go is shown as with an approval of everything.
 fn live(args: &PlanArgs, set: &ApplySet, plan: Plan) -> anyhow::Result<Compared> {
-    let brake = Brake {
+    let guard = DeletionGuard {
         prune: true,
-        ..Brake::default()
+        ..DeletionGuard::default()
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
         let client = client(&args.access).await?;
-        Ok(compare(&client, set, plan, brake).await?)
+        Ok(compare(&client, set, plan, guard).await?)
     })
 }
 
@@ -65,8 +65,8 @@ fn text(compared: &Compared) -> String {
     if !compared.leaving.is_empty() {
         out.push_str("\nno longer in the fleet:\n");
     }
-    for (id, fate) in &compared.leaving {
-        let _ = writeln!(out, "  {:<8} {id}{}", word(fate), why(fate));
+    for (id, decision) in &compared.leaving {
+        let _ = writeln!(out, "  {:<8} {id}{}", word(decision), why(decision));
     }
     for (verb, told) in [
         ("blocked", &compared.blocked),
@@ -103,18 +103,18 @@ fn changed(id: &ObjectId, fields: &[String], compared: &Compared) -> String {
     out
 }
 
-fn word(fate: &Fate) -> &'static str {
-    match fate {
-        Fate::Held(_) => "keep",
-        Fate::Orphan => plan::word(Change::Orphan),
+fn word(decision: &PruneDecision) -> &'static str {
+    match decision {
+        PruneDecision::Held(_) => "keep",
+        PruneDecision::Orphan => plan::word(Change::Orphan),
         _ => plan::word(Change::Delete),
     }
 }
 
-fn why(fate: &Fate) -> String {
-    match fate {
-        Fate::Held(why) => format!(": {why}"),
-        Fate::After(other) => format!(", after {other}"),
+fn why(decision: &PruneDecision) -> String {
+    match decision {
+        PruneDecision::Held(why) => format!(": {why}"),
+        PruneDecision::After(other) => format!(", after {other}"),
         _ => String::new(),
     }
 }
@@ -146,7 +146,7 @@ fn json(compared: &Compared) -> serde_json::Value {
         .map(|(change, count)| (plan::word(*change), *count))
         .collect();
     let leaving = compared.leaving.iter();
-    let leaving = leaving.map(|(id, fate)| json!({"object": id.to_string(), "change": word(fate), "message": why(fate).trim_start_matches([':', ',', ' '])}));
+    let leaving = leaving.map(|(id, decision)| json!({"object": id.to_string(), "change": word(decision), "message": why(decision).trim_start_matches([':', ',', ' '])}));
     let told = |all: &[(ObjectId, String)]| -> Vec<serde_json::Value> {
         all.iter()
             .map(|(id, message)| json!({"object": id.to_string(), "message": message}))

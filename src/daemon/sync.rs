@@ -15,7 +15,7 @@ use super::verdict::Verdict;
 use super::{Daemon, Event, report};
 use crate::adapters::git::Pin;
 use crate::adapters::kubernetes::{self, Assignment};
-use crate::apply::{Leaving, Report, Tracker};
+use crate::apply::{PruneStatus, Report, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass, ObjectId};
 
@@ -30,7 +30,7 @@ pub(super) struct Sync {
     number: u64,
     revision: String,
     /// How members fare that this revision does not have.
-    leaving: BTreeMap<ObjectId, Leaving>,
+    leaving: BTreeMap<ObjectId, PruneStatus>,
     /// Whether everything was applied, and removed what was to be.
     settled: bool,
     /// Why nothing can be done.
@@ -73,7 +73,7 @@ impl Sync {
                 }
                 return news;
             }
-            Report::Leaving(id, leaving) => {
+            Report::Prune(id, leaving) => {
                 tracing::info!(object = %id, "no longer in the fleet: {leaving}");
                 self.leaving.insert(id, leaving);
             }

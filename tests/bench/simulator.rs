@@ -70,7 +70,7 @@ async fn apply(plan: Arc<Plan>, set: &ApplySet) {
             Report::Settled => break,
             Report::Object(next) => assert_ne!(next.state, State::Failed, "{}", next.message),
             Report::Stuck(why) => unreachable!("{why}"),
-            Report::Leaving(..) | Report::Begun => {}
+            Report::Prune(..) | Report::Begun => {}
         }
     }
     runner.abort();

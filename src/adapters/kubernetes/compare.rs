@@ -17,7 +17,7 @@ use super::discovery::{Discovery, Served};
 use super::request::{Subject, guarded};
 use super::{Error, identity, parent};
 use crate::api::labels;
-use crate::apply::{self, Brake, Fate, Member, Parent, Scene, Standing};
+use crate::apply::{self, DeletionGuard, Member, Parent, PruneDecision, PruneInput, Standing};
 use crate::health::Live;
 use crate::model::{Action, Change, ObjectId, Step};
 use crate::plan::{self, ApplySet, Consequence, IdentityUse, Plan, Rolled};
@@ -42,7 +42,7 @@ pub struct Compared {
     /// What waits for something that neither the cluster nor the fleet has.
     pub blocked: Vec<(ObjectId, String)>,
     /// Members that the plan lacks, and what becomes of them.
-    pub leaving: BTreeMap<ObjectId, Fate>,
+    pub leaving: BTreeMap<ObjectId, PruneDecision>,
 }
 
 impl Compared {
@@ -87,7 +87,7 @@ impl Compared {
     }
 }
 
-/// Compares `plan` with what is there. `brake` says what may be removed.
+/// Compares `plan` with what is there. `guard` says what may be removed.
 ///
 /// # Errors
 /// When the cluster does not answer, or does not let us read.
@@ -95,7 +95,7 @@ pub async fn compare(
     client: &Client,
     set: &ApplySet,
     plan: Plan,
-    brake: Brake,
+    guard: DeletionGuard,
 ) -> Result<Compared, Error> {
     let discovery = Discovery::new(client.clone());
     let found = stream::iter(&plan.steps).map(|step| async {
@@ -112,7 +112,7 @@ pub async fn compare(
     let known = parent::read(client, set).await?;
     let known = known.map(|(parent, _)| parent).unwrap_or_default();
     let mut compared = Compared {
-        leaving: leaving(client, &discovery, set, &known, &plan, brake).await?,
+        leaving: leaving(client, &discovery, set, &known, &plan, guard).await?,
         plan,
         ..Compared::default()
     };
@@ -132,10 +132,10 @@ pub async fn compare(
     for step in &compared.plan.steps {
         *changes.entry(step.change).or_insert(0) += 1;
     }
-    for fate in compared.leaving.values() {
-        let change = match fate {
-            Fate::Orphan => Change::Orphan,
-            Fate::Held(_) => continue,
+    for decision in compared.leaving.values() {
+        let change = match decision {
+            PruneDecision::Orphan => Change::Orphan,
+            PruneDecision::Held(_) => continue,
             _ => Change::Delete,
         };
         *changes.entry(change).or_insert(0) += 1;
@@ -278,8 +278,8 @@ async fn leaving(
     set: &ApplySet,
     known: &Parent,
     plan: &Plan,
-    brake: Brake,
-) -> Result<BTreeMap<ObjectId, Fate>, Error> {
+    guard: DeletionGuard,
+) -> Result<BTreeMap<ObjectId, PruneDecision>, Error> {
     let (mut members, mut refers) = (BTreeMap::new(), BTreeMap::new());
     let steps: HashMap<ObjectId, usize> = plan
         .steps
@@ -315,13 +315,13 @@ async fn leaving(
             members.insert(id, Member::read(&live, None, None));
         }
     }
-    Ok(apply::fates(&Scene {
+    Ok(apply::prune(&PruneInput {
         members: &members,
         leaving: &refers,
         steps: &steps,
         unapplied: &BTreeMap::new(),
         needed: &plan.outside,
-        brake: &brake,
+        guard: &guard,
     }))
 }
 

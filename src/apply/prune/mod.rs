@@ -2,7 +2,7 @@
 //! `facts/gitops-peers.md` §4). Nothing is deleted that nobody meant to delete.
 //!
 //! In: the members of the set, which of them leave, how far the applies have come, what was approved.
-//! Out: a [`Fate`] for each that leaves. Asked again whenever one of those changes. It does not know:
+//! Out: a [`PruneDecision`] for each that leaves. Asked again whenever one of those changes. It does not know:
 //! how an object is deleted or released.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -18,7 +18,7 @@ use crate::model::{Node, Object, ObjectId, Origin, Span};
 
 /// What is to be done with a member that leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum PruneDecision {
     /// It is to be deleted now.
     Delete,
     /// It is to be released from the set now, and stays.
@@ -62,7 +62,7 @@ pub fn references(live: &[Json]) -> BTreeMap<ObjectId, Vec<ObjectId>> {
 
 /// What holds deletions back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Brake {
+pub struct DeletionGuard {
     /// Whether anything is removed at all.
     pub prune: bool,
     /// Whether the revision was applied to its end before: then what is to be deleted comes from
@@ -74,8 +74,8 @@ pub struct Brake {
     pub max_clusters: usize,
 }
 
-/// What the fates follow from.
-pub struct Scene<'a> {
+/// What the decisions follow from.
+pub struct PruneInput<'a> {
     /// All members of the set, those that leave among them.
     pub members: &'a BTreeMap<ObjectId, Member>,
     /// Those that leave, each with what it refers to.
@@ -86,24 +86,24 @@ pub struct Scene<'a> {
     pub unapplied: &'a BTreeMap<ObjectId, String>,
     /// What the fleet names and does not apply: what its objects refer to, and what is encrypted.
     pub needed: &'a BTreeSet<ObjectId>,
-    /// See [`Brake`].
-    pub brake: &'a Brake,
+    /// See [`DeletionGuard`].
+    pub guard: &'a DeletionGuard,
 }
 
-/// The fate of every member that leaves.
+/// The decision of every member that leaves.
 #[must_use]
-pub fn fates(scene: &Scene<'_>) -> BTreeMap<ObjectId, Fate> {
-    let mut fates = BTreeMap::new();
+pub fn prune(input: &PruneInput<'_>) -> BTreeMap<ObjectId, PruneDecision> {
+    let mut decisions = BTreeMap::new();
     // Roots first: what belongs to them follows. What others refer to comes last.
-    let mut order: Vec<&ObjectId> = scene.leaving.keys().collect();
+    let mut order: Vec<&ObjectId> = input.leaving.keys().collect();
     order.sort_by_key(|id| (rank(id), *id));
     for id in order {
-        if let Some(member) = scene.members.get(id) {
-            let fate = scene.fate(id, member, &fates);
-            fates.insert(id.clone(), fate);
+        if let Some(member) = input.members.get(id) {
+            let decision = input.decision(id, member, &decisions);
+            decisions.insert(id.clone(), decision);
         }
     }
-    scene.in_order(fates)
+    input.in_order(decisions)
 }
 
 /// Clusters, then their parts, then the rest.
@@ -151,16 +151,21 @@ fn default_policy(id: &ObjectId) -> &'static str {
     }
 }
 
-impl Scene<'_> {
-    fn fate(&self, id: &ObjectId, member: &Member, known: &BTreeMap<ObjectId, Fate>) -> Fate {
+impl PruneInput<'_> {
+    fn decision(
+        &self,
+        id: &ObjectId,
+        member: &Member,
+        known: &BTreeMap<ObjectId, PruneDecision>,
+    ) -> PruneDecision {
         if member.deleting {
-            return Fate::Going;
+            return PruneDecision::Going;
         }
         if let Some(why) = self.stays(id, member) {
-            return Fate::Held(why);
+            return PruneDecision::Held(why);
         }
         if let Some(step) = self.is_early(id, member) {
-            return Fate::Until(step.clone());
+            return PruneDecision::Until(step.clone());
         }
         if is_part(id) && !member.cluster.is_empty() {
             return self.part(id, member, known);
@@ -172,13 +177,13 @@ impl Scene<'_> {
         match policy {
             "Delete" if id.is(CAPI, "Cluster") => self.cluster(id, known),
             "Delete" => self.delete(),
-            _ => Fate::Orphan,
+            _ => PruneDecision::Orphan,
         }
     }
 
     /// Why it is not touched, whatever its policy.
     fn stays(&self, id: &ObjectId, member: &Member) -> Option<String> {
-        if !self.brake.prune {
+        if !self.guard.prune {
             return Some("nothing is removed, as the fleet is set: spec.apply.prune of its Fleet document, or --prune, lets it go".to_owned());
         }
         if self.steps.is_empty() {
@@ -225,35 +230,42 @@ impl Scene<'_> {
     }
 
     /// The root of a cluster goes with its approval.
-    fn cluster(&self, id: &ObjectId, known: &BTreeMap<ObjectId, Fate>) -> Fate {
+    fn cluster(&self, id: &ObjectId, known: &BTreeMap<ObjectId, PruneDecision>) -> PruneDecision {
         let name = format!("{}/{}", id.namespace, id.name);
-        let unapproved = |(other, fate): &(&ObjectId, &Fate)| {
+        let unapproved = |(other, decision): &(&ObjectId, &PruneDecision)| {
             let name = format!("{}/{}", other.namespace, other.name);
-            **fate == Fate::Delete
+            **decision == PruneDecision::Delete
                 && other.is(CAPI, "Cluster")
-                && !self.brake.approved.contains(&name)
+                && !self.guard.approved.contains(&name)
         };
         let so_far = known.iter().filter(unapproved).count();
-        if self.brake.approved.contains(&name) || so_far < self.brake.max_clusters {
+        if self.guard.approved.contains(&name) || so_far < self.guard.max_clusters {
             return self.delete();
         }
-        Fate::Held(format!(
+        PruneDecision::Held(format!(
             "deleting a cluster needs approval: push a commit whose message ends in \"{}: delete {name}\"",
             labels::APPROVE
         ))
     }
 
     /// A part of a cluster follows its root; a node pool may go alone.
-    fn part(&self, id: &ObjectId, member: &Member, known: &BTreeMap<ObjectId, Fate>) -> Fate {
+    fn part(
+        &self,
+        id: &ObjectId,
+        member: &Member,
+        known: &BTreeMap<ObjectId, PruneDecision>,
+    ) -> PruneDecision {
         let root = ObjectId::new(CAPI, "Cluster", &*id.namespace, &*member.cluster);
         match known.get(&root) {
-            Some(Fate::Orphan) => return Fate::Orphan,
-            Some(Fate::Delete | Fate::Going) => return Fate::After(root),
-            Some(fate) => return fate.clone(),
+            Some(PruneDecision::Orphan) => return PruneDecision::Orphan,
+            Some(PruneDecision::Delete | PruneDecision::Going) => {
+                return PruneDecision::After(root);
+            }
+            Some(decision) => return decision.clone(),
             None => {}
         }
         if !self.steps.contains_key(&root) {
-            return Fate::Held(format!(
+            return PruneDecision::Held(format!(
                 "{root}, which it belongs to, is not part of the fleet; delete it by hand if it is no longer needed"
             ));
         }
@@ -261,14 +273,18 @@ impl Scene<'_> {
             .iter()
             .find(|(pool, _)| pool.is(CAPI, kind) && pool.name == id.name)
         {
-            Some((pool, Fate::Delete | Fate::Going)) => Some(Fate::After(pool.clone())),
-            found => found.map(|(_, fate)| fate.clone()),
+            Some((pool, PruneDecision::Delete | PruneDecision::Going)) => {
+                Some(PruneDecision::After(pool.clone()))
+            }
+            found => found.map(|(_, decision)| decision.clone()),
         };
         match id.kind.as_str() {
             "MachinePool" if self.has_another_pool(id, member) => self.delete(),
-            "MachinePool" => Fate::Held("no other node pool of its cluster is ready".to_owned()),
+            "MachinePool" => {
+                PruneDecision::Held("no other node pool of its cluster is ready".to_owned())
+            }
             "AROMachinePool" => of("MachinePool").unwrap_or_else(|| self.delete()),
-            _ => Fate::Held(format!("it carries {root}, which stays")),
+            _ => PruneDecision::Held(format!("it carries {root}, which stays")),
         }
     }
 
@@ -280,37 +296,43 @@ impl Scene<'_> {
         })
     }
 
-    fn delete(&self) -> Fate {
-        match self.brake.unchanged {
-            false => Fate::Delete,
-            true => Fate::Held("the revision did not change, so nobody asked for its deletion; push a commit to go on".to_owned()),
+    fn delete(&self) -> PruneDecision {
+        match self.guard.unchanged {
+            false => PruneDecision::Delete,
+            true => PruneDecision::Held("the revision did not change, so nobody asked for its deletion; push a commit to go on".to_owned()),
         }
     }
 
     /// Lets what is to be deleted wait for what leans on it, and what is to be released for what it
     /// leans on.
-    fn in_order(&self, mut fates: BTreeMap<ObjectId, Fate>) -> BTreeMap<ObjectId, Fate> {
-        self.keep_what_is_leant_on(&mut fates);
-        let ordered = |(id, fate): (&ObjectId, &Fate)| {
-            let fate = match fate {
-                Fate::Delete => self.ordered(id, &fates),
-                Fate::Orphan => self.released(id, &fates),
-                fate => fate.clone(),
+    fn in_order(
+        &self,
+        mut decisions: BTreeMap<ObjectId, PruneDecision>,
+    ) -> BTreeMap<ObjectId, PruneDecision> {
+        self.keep_what_is_leant_on(&mut decisions);
+        let ordered = |(id, decision): (&ObjectId, &PruneDecision)| {
+            let decision = match decision {
+                PruneDecision::Delete => self.ordered(id, &decisions),
+                PruneDecision::Orphan => self.released(id, &decisions),
+                decision => decision.clone(),
             };
-            (id.clone(), fate)
+            (id.clone(), decision)
         };
-        fates.iter().map(ordered).collect()
+        decisions.iter().map(ordered).collect()
     }
 
     /// Releases what released objects need: once they were, nobody would know that something leans on
     /// it, and it would be deleted under them.
-    fn keep_what_is_leant_on(&self, fates: &mut BTreeMap<ObjectId, Fate>) {
-        let with = |fate: Fate| fates.iter().filter(move |(_, one)| **one == fate);
-        let mut released: Vec<ObjectId> = with(Fate::Orphan).map(|(id, _)| id.clone()).collect();
+    fn keep_what_is_leant_on(&self, decisions: &mut BTreeMap<ObjectId, PruneDecision>) {
+        let with =
+            |decision: PruneDecision| decisions.iter().filter(move |(_, one)| **one == decision);
+        let mut released: Vec<ObjectId> = with(PruneDecision::Orphan)
+            .map(|(id, _)| id.clone())
+            .collect();
         while let Some(above) = released.pop() {
-            for (id, fate) in fates.iter_mut() {
-                if *fate == Fate::Delete && self.leans(&above, id) {
-                    *fate = Fate::Orphan;
+            for (id, decision) in decisions.iter_mut() {
+                if *decision == PruneDecision::Delete && self.leans(&above, id) {
+                    *decision = PruneDecision::Orphan;
                     released.push(id.clone());
                 }
             }
@@ -319,42 +341,60 @@ impl Scene<'_> {
 
     /// When it is the turn of `id`, which is to be released: after what it leans on, since that is not
     /// known any more once `id` was released.
-    fn released(&self, id: &ObjectId, fates: &BTreeMap<ObjectId, Fate>) -> Fate {
-        let first = |(other, fate): (&ObjectId, &Fate)| {
+    fn released(
+        &self,
+        id: &ObjectId,
+        decisions: &BTreeMap<ObjectId, PruneDecision>,
+    ) -> PruneDecision {
+        let first = |(other, decision): (&ObjectId, &PruneDecision)| {
             let before = match self.root(id).as_ref() == Some(other) {
                 // What a part belongs to goes last: without it the part belongs to nobody.
                 true => false,
                 false => self.leans(id, other) || self.root(other).as_ref() == Some(id),
             };
-            match fate {
+            match decision {
                 _ if other == id || !before => None,
-                Fate::Orphan => Some(Fate::After(other.clone())),
-                Fate::Until(step) => Some(Fate::Until(step.clone())),
-                Fate::Held(why) => Some(Fate::Held(format!("it needs {other}: {why}"))),
+                PruneDecision::Orphan => Some(PruneDecision::After(other.clone())),
+                PruneDecision::Until(step) => Some(PruneDecision::Until(step.clone())),
+                PruneDecision::Held(why) => {
+                    Some(PruneDecision::Held(format!("it needs {other}: {why}")))
+                }
                 // It was meant to go, and to take with it what leans on it.
-                Fate::Delete | Fate::Going | Fate::After(_) => None,
+                PruneDecision::Delete | PruneDecision::Going | PruneDecision::After(_) => None,
             }
         };
-        fates.iter().find_map(first).unwrap_or(Fate::Orphan)
+        decisions
+            .iter()
+            .find_map(first)
+            .unwrap_or(PruneDecision::Orphan)
     }
 
-    fn ordered(&self, id: &ObjectId, fates: &BTreeMap<ObjectId, Fate>) -> Fate {
+    fn ordered(
+        &self,
+        id: &ObjectId,
+        decisions: &BTreeMap<ObjectId, PruneDecision>,
+    ) -> PruneDecision {
         let mut held = None;
         let near: Vec<&ObjectId> = match holds_others(id) {
             true => self.members.keys().collect(),
             false => self.leaving.keys().collect(),
         };
         for other in near.into_iter().filter(|other| self.leans(other, id)) {
-            match fates.get(other) {
-                Some(Fate::Delete | Fate::Going | Fate::After(_) | Fate::Until(_)) => {
-                    return Fate::After(other.clone());
+            match decisions.get(other) {
+                Some(
+                    PruneDecision::Delete
+                    | PruneDecision::Going
+                    | PruneDecision::After(_)
+                    | PruneDecision::Until(_),
+                ) => {
+                    return PruneDecision::After(other.clone());
                 }
                 // What is released has released `id` with it.
-                Some(Fate::Orphan | Fate::Held(_)) | None => held = Some(other),
+                Some(PruneDecision::Orphan | PruneDecision::Held(_)) | None => held = Some(other),
             }
         }
-        held.map_or(Fate::Delete, |other| {
-            Fate::Held(format!("{other}, which stays, needs it"))
+        held.map_or(PruneDecision::Delete, |other| {
+            PruneDecision::Held(format!("{other}, which stays, needs it"))
         })
     }
 

@@ -12,7 +12,7 @@ struct Stage {
     steps: HashMap<ObjectId, usize>,
     unapplied: BTreeMap<ObjectId, String>,
     needed: BTreeSet<ObjectId>,
-    brake: Brake,
+    guard: DeletionGuard,
 }
 
 fn member(uid: &str) -> Member {
@@ -35,7 +35,7 @@ impl Stage {
     /// A fleet that has one ConfigMap, `stays`, and prunes.
     fn new() -> Self {
         let mut stage = Self::default();
-        stage.brake.prune = true;
+        stage.guard.prune = true;
         stage.has(&map("stays"));
         stage
     }
@@ -84,22 +84,22 @@ impl Stage {
         id
     }
 
-    fn fate(&self, id: &ObjectId) -> Fate {
-        let scene = Scene {
+    fn decision(&self, id: &ObjectId) -> PruneDecision {
+        let input = PruneInput {
             members: &self.members,
             leaving: &self.leaving,
             steps: &self.steps,
             unapplied: &self.unapplied,
             needed: &self.needed,
-            brake: &self.brake,
+            guard: &self.guard,
         };
-        fates(&scene).remove(id).expect("it leaves")
+        prune(&input).remove(id).expect("it leaves")
     }
 
     fn held(&self, id: &ObjectId) -> String {
-        match self.fate(id) {
-            Fate::Held(why) => why,
-            fate => unreachable!("{id}: {fate:?}"),
+        match self.decision(id) {
+            PruneDecision::Held(why) => why,
+            decision => unreachable!("{id}: {decision:?}"),
         }
     }
 }
@@ -111,11 +111,11 @@ fn what_leaves_is_deleted_or_released_as_it_was_last_applied() {
     stage.leaves(&map("b")).policy = "Orphan".to_owned();
     let namespace = ObjectId::new("", "Namespace", "", "other");
     stage.leaves(&namespace);
-    assert_eq!(stage.fate(&map("a")), Fate::Delete);
-    assert_eq!(stage.fate(&map("b")), Fate::Orphan);
+    assert_eq!(stage.decision(&map("a")), PruneDecision::Delete);
+    assert_eq!(stage.decision(&map("b")), PruneDecision::Orphan);
     assert_eq!(
-        stage.fate(&namespace),
-        Fate::Orphan,
+        stage.decision(&namespace),
+        PruneDecision::Orphan,
         "unless it says otherwise"
     );
 }
@@ -125,10 +125,13 @@ fn nothing_is_deleted_before_everything_near_it_was_applied() {
     let mut stage = Stage::new();
     stage.leaves(&map("old"));
     stage.unapplied.insert(map("new"), String::new());
-    assert_eq!(stage.fate(&map("old")), Fate::Until(map("new")));
+    assert_eq!(
+        stage.decision(&map("old")),
+        PruneDecision::Until(map("new"))
+    );
     let elsewhere = ObjectId::new("", "ConfigMap", "elsewhere", "x");
     stage.unapplied = BTreeMap::from([(elsewhere, String::new())]);
-    assert_eq!(stage.fate(&map("old")), Fate::Delete);
+    assert_eq!(stage.decision(&map("old")), PruneDecision::Delete);
 }
 
 #[test]
@@ -164,13 +167,13 @@ fn what_another_controls_stays_and_what_the_set_s_own_controls_does_not() {
     assert!(stage.held(&map("a")).contains("Operator o controls it"));
     stage.leaves(&map("a")).owners = vec![owner("foreign", false)];
     assert_eq!(
-        stage.fate(&map("a")),
-        Fate::Delete,
+        stage.decision(&map("a")),
+        PruneDecision::Delete,
         "CAPI adds such owners to what is ours"
     );
     let own = stage.member(&map("stays")).uid.clone();
     stage.leaves(&map("a")).owners = vec![owner(&own, true)];
-    assert_eq!(stage.fate(&map("a")), Fate::Delete);
+    assert_eq!(stage.decision(&map("a")), PruneDecision::Delete);
 }
 
 #[test]
@@ -195,19 +198,19 @@ fn a_namespace_in_use_stays_and_an_emptied_one_goes_last() {
     let inside = ObjectId::new("", "ConfigMap", "other", "a");
     stage.leaves(&other).policy = "Delete".to_owned();
     stage.leaves(&inside);
-    assert_eq!(stage.fate(&other), Fate::After(inside.clone()));
-    assert_eq!(stage.fate(&inside), Fate::Delete);
+    assert_eq!(stage.decision(&other), PruneDecision::After(inside.clone()));
+    assert_eq!(stage.decision(&inside), PruneDecision::Delete);
     stage.members.remove(&inside);
-    assert_eq!(stage.fate(&other), Fate::Delete);
+    assert_eq!(stage.decision(&other), PruneDecision::Delete);
 }
 
 #[test]
 fn dependents_go_first() {
     let (mut stage, vault, group) = a_vault_and_its_group();
-    assert_eq!(stage.fate(&vault), Fate::Delete);
-    assert_eq!(stage.fate(&group), Fate::After(vault.clone()));
+    assert_eq!(stage.decision(&vault), PruneDecision::Delete);
+    assert_eq!(stage.decision(&group), PruneDecision::After(vault.clone()));
     stage.members.remove(&vault);
-    assert_eq!(stage.fate(&group), Fate::Delete);
+    assert_eq!(stage.decision(&group), PruneDecision::Delete);
 }
 
 /// Once the vault was released nobody knows of it any more, and its group would be deleted.
@@ -215,15 +218,15 @@ fn dependents_go_first() {
 fn what_a_released_object_needs_is_released_before_it() {
     let (mut stage, vault, group) = a_vault_and_its_group();
     stage.member(&vault).policy = "Orphan".to_owned();
-    assert_eq!(stage.fate(&group), Fate::Orphan);
-    assert_eq!(stage.fate(&vault), Fate::After(group.clone()));
+    assert_eq!(stage.decision(&group), PruneDecision::Orphan);
+    assert_eq!(stage.decision(&vault), PruneDecision::After(group.clone()));
     // Also when something else that needs the group is deleted.
     let other = ObjectId::new("keyvault.azure.com", "Vault", "ns", "w");
     stage.leaves(&other);
     stage.leaving.insert(other.clone(), vec![group.clone()]);
-    assert_eq!(stage.fate(&group), Fate::Orphan);
+    assert_eq!(stage.decision(&group), PruneDecision::Orphan);
     stage.members.remove(&group);
-    assert_eq!(stage.fate(&vault), Fate::Orphan);
+    assert_eq!(stage.decision(&vault), PruneDecision::Orphan);
 }
 
 #[test]
@@ -233,8 +236,8 @@ fn a_namespace_is_not_deleted_around_what_was_released() {
     let inside = ObjectId::new("", "ConfigMap", "other", "a");
     stage.leaves(&other).policy = "Delete".to_owned();
     stage.leaves(&inside).policy = "Orphan".to_owned();
-    assert_eq!(stage.fate(&other), Fate::Orphan);
-    assert_eq!(stage.fate(&inside), Fate::After(other));
+    assert_eq!(stage.decision(&other), PruneDecision::Orphan);
+    assert_eq!(stage.decision(&inside), PruneDecision::After(other));
 }
 
 #[test]
@@ -243,8 +246,8 @@ fn what_a_released_cluster_leans_on_is_released_with_it() {
     stage.cluster_leaves("c", "Orphan");
     let secret = ObjectId::new("", "Secret", "ns", "aso-credential");
     stage.leaves(&secret);
-    assert_eq!(stage.fate(&secret), Fate::Orphan);
-    assert_eq!(stage.fate(&cluster("c")), Fate::After(secret));
+    assert_eq!(stage.decision(&secret), PruneDecision::Orphan);
+    assert_eq!(stage.decision(&cluster("c")), PruneDecision::After(secret));
 }
 
 fn a_vault_and_its_group() -> (Stage, ObjectId, ObjectId) {
@@ -264,12 +267,12 @@ fn a_cluster_is_deleted_only_with_approval_and_through_its_root() {
     let approval = "\"Capstan-Approve: delete ns/c\"";
     assert!(stage.held(&cluster("c")).contains(approval));
     assert!(parts.iter().all(|part| stage.held(part).contains(approval)));
-    stage.brake.approved.insert("ns/c".to_owned());
-    assert_eq!(stage.fate(&cluster("c")), Fate::Delete);
+    stage.guard.approved.insert("ns/c".to_owned());
+    assert_eq!(stage.decision(&cluster("c")), PruneDecision::Delete);
     assert!(
         parts
             .iter()
-            .all(|part| stage.fate(part) == Fate::After(cluster("c")))
+            .all(|part| stage.decision(part) == PruneDecision::After(cluster("c")))
     );
 }
 
@@ -279,39 +282,46 @@ fn so_many_clusters_go_without_approval_and_no_more() {
     for name in ["a", "b", "c"] {
         stage.cluster_leaves(name, "Delete");
     }
-    stage.brake.max_clusters = 1;
-    stage.brake.approved.insert("ns/a".to_owned());
-    let fates = ["a", "b", "c"].map(|name| stage.fate(&cluster(name)) == Fate::Delete);
-    assert_eq!(fates, [true, true, false]);
+    stage.guard.max_clusters = 1;
+    stage.guard.approved.insert("ns/a".to_owned());
+    let decisions =
+        ["a", "b", "c"].map(|name| stage.decision(&cluster(name)) == PruneDecision::Delete);
+    assert_eq!(decisions, [true, true, false]);
 }
 
 #[test]
 fn a_cluster_is_released_with_all_its_parts() {
     let mut stage = Stage::new();
     let parts = stage.cluster_leaves("c", "");
-    assert!(parts.iter().all(|part| stage.fate(part) == Fate::Orphan));
+    assert!(
+        parts
+            .iter()
+            .all(|part| stage.decision(part) == PruneDecision::Orphan)
+    );
     // A part without its root would belong to nobody.
-    assert!(matches!(stage.fate(&cluster("c")), Fate::After(part) if parts.contains(&part)));
+    assert!(
+        matches!(stage.decision(&cluster("c")), PruneDecision::After(part) if parts.contains(&part))
+    );
     for part in &parts {
         stage.members.remove(part);
     }
-    assert_eq!(stage.fate(&cluster("c")), Fate::Orphan);
+    assert_eq!(stage.decision(&cluster("c")), PruneDecision::Orphan);
 }
 
 #[test]
 fn what_clusters_lean_on_goes_after_them() {
     let mut stage = Stage::new();
     stage.cluster_leaves("c", "Delete");
-    stage.brake.approved.insert("ns/c".to_owned());
+    stage.guard.approved.insert("ns/c".to_owned());
     let secret = ObjectId::new("", "Secret", "ns", "aso-credential");
     stage.leaves(&secret);
-    assert!(matches!(stage.fate(&secret), Fate::After(_)));
+    assert!(matches!(stage.decision(&secret), PruneDecision::After(_)));
     stage.member(&cluster("c")).deleting = true;
-    assert!(matches!(stage.fate(&secret), Fate::After(_)));
+    assert!(matches!(stage.decision(&secret), PruneDecision::After(_)));
     stage
         .members
         .retain(|id, _| id.kind == "ConfigMap" || id.kind == "Secret");
-    assert_eq!(stage.fate(&secret), Fate::Delete);
+    assert_eq!(stage.decision(&secret), PruneDecision::Delete);
 }
 
 #[test]
@@ -327,8 +337,8 @@ fn a_node_pool_goes_once_another_of_its_cluster_is_ready() {
     stage.member(&new).health = Health::new(HealthState::Progressing, "", "");
     assert!(stage.held(&old).contains("no other node pool"));
     stage.member(&new).health = Health::ready();
-    assert_eq!(stage.fate(&old), Fate::Delete);
-    assert_eq!(stage.fate(&own), Fate::After(old));
+    assert_eq!(stage.decision(&old), PruneDecision::Delete);
+    assert_eq!(stage.decision(&own), PruneDecision::After(old));
 }
 
 #[test]
@@ -346,19 +356,19 @@ fn another_binary_deletes_nothing() {
     let mut stage = Stage::new();
     stage.leaves(&map("a"));
     stage.leaves(&map("b")).policy = "Orphan".to_owned();
-    stage.brake.unchanged = true;
+    stage.guard.unchanged = true;
     assert!(
         stage
             .held(&map("a"))
             .contains("the revision did not change")
     );
-    assert_eq!(stage.fate(&map("b")), Fate::Orphan);
+    assert_eq!(stage.decision(&map("b")), PruneDecision::Orphan);
 }
 
 #[test]
 fn a_fleet_that_does_not_prune_removes_nothing() {
     let mut stage = Stage::new();
     stage.leaves(&map("a"));
-    stage.brake.prune = false;
+    stage.guard.prune = false;
     assert!(stage.held(&map("a")).contains("nothing is removed"));
 }

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use capstan::adapters::kubernetes::{Compared, compare};
-use capstan::apply::Brake;
+use capstan::apply::DeletionGuard;
 use capstan::model::{Change, ObjectId};
 use capstan::plan::against_none;
 use http::Method;
@@ -50,7 +50,7 @@ async fn compared(router: Router, yaml: &str) -> Compared {
     let compiled = fleet(yaml);
     let plan = against_none(&compiled.objects, &compiled.graph, &set());
     let client = Client::new(router, "default");
-    let compared = compare(&client, &set(), plan, Brake::default()).await;
+    let compared = compare(&client, &set(), plan, DeletionGuard::default()).await;
     compared.expect("the server answers")
 }
 

@@ -172,7 +172,7 @@ async fn what_the_fleet_takes_for_an_object_of_a_namespace_stays_with_the_next_r
     assert_eq!(uid(place.live("w")), before, "it was deleted");
     let told: Vec<_> = std::iter::from_fn(|| running.reports.try_recv().ok()).collect();
     assert!(told.contains(&(2, Report::Settled)), "{told:#?}");
-    let leaves = |(_, report): &(u64, Report)| matches!(report, Report::Leaving(..));
+    let leaves = |(_, report): &(u64, Report)| matches!(report, Report::Prune(..));
     assert!(!told.iter().any(leaves), "{told:#?}");
 }
 

@@ -10,7 +10,7 @@ use super::{Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::api::labels;
 use crate::apply::Kind;
-use crate::apply::{self, Fate, Leaving, Report, Scene};
+use crate::apply::{self, PruneDecision, PruneInput, PruneStatus, Report};
 use crate::health::Live;
 use crate::model::ObjectId;
 
@@ -97,35 +97,35 @@ impl Runner {
         let leaving: BTreeMap<ObjectId, Vec<ObjectId>> = refers
             .map(|(id, refers)| (id.clone(), refers.clone().unwrap_or_default()))
             .collect();
-        let fates = apply::fates(&Scene {
+        let decisions = apply::prune(&PruneInput {
             members: &self.members,
             leaving: &leaving,
             steps: &work.steps,
             unapplied: &work.unapplied,
             needed: &work.assignment.plan.outside,
-            brake: &work.brake,
+            guard: &work.guard,
         });
-        for (id, fate) in fates {
-            self.meets(&id, fate);
+        for (id, decision) in decisions {
+            self.meets(&id, decision);
         }
         self.dismiss_next();
     }
 
-    fn meets(&mut self, id: &ObjectId, fate: Fate) {
-        let told = match fate {
-            Fate::Delete | Fate::Orphan => {
+    fn meets(&mut self, id: &ObjectId, decision: PruneDecision) {
+        let told = match decision {
+            PruneDecision::Delete | PruneDecision::Orphan => {
                 let Some(work) = &mut self.work else { return };
                 let uid = self.members.get(id).map(|member| &member.uid);
                 if work.dismissed.get(id) != uid {
                     work.dismissals
-                        .push_back((id.clone(), fate == Fate::Delete));
+                        .push_back((id.clone(), decision == PruneDecision::Delete));
                 }
                 return;
             }
-            Fate::Going => Leaving::Deleting,
-            Fate::After(other) => Leaving::After(other),
-            Fate::Until(step) => Leaving::Until(step),
-            Fate::Held(why) => Leaving::Held(why),
+            PruneDecision::Going => PruneStatus::Deleting,
+            PruneDecision::After(other) => PruneStatus::After(other),
+            PruneDecision::Until(step) => PruneStatus::Until(step),
+            PruneDecision::Held(why) => PruneStatus::Held(why),
         };
         self.tell_leaving(id, told);
     }
@@ -175,7 +175,7 @@ impl Runner {
             match answer {
                 // A watch may have seen it go before this was answered.
                 Ok(()) if deletes && work.leaving.contains_key(id) => {
-                    runner.tell_leaving(id, Leaving::Deleting)
+                    runner.tell_leaving(id, PruneStatus::Deleting)
                 }
                 // A watch says when it has left.
                 Ok(()) => {}
@@ -192,7 +192,7 @@ impl Runner {
             // Nobody else goes before it is known how this one fares.
             work.dismissing.insert(id.clone());
         }
-        self.tell_leaving(id, Leaving::Failed(error.to_string()));
+        self.tell_leaving(id, PruneStatus::Failed(error.to_string()));
         self.rest(pause(error), Rester::Leaver(id.clone()));
     }
 
@@ -257,8 +257,8 @@ impl Runner {
             return self.vanished(id);
         }
         let left = match same {
-            Some(_) => Leaving::Released,
-            None => Leaving::Gone,
+            Some(_) => PruneStatus::Released,
+            None => PruneStatus::Gone,
         };
         self.left(id, left);
     }
@@ -272,10 +272,10 @@ impl Runner {
         {
             return self.vanished(id);
         }
-        self.left(id, Leaving::Gone);
+        self.left(id, PruneStatus::Gone);
     }
 
-    fn left(&mut self, id: &ObjectId, left: Leaving) {
+    fn left(&mut self, id: &ObjectId, left: PruneStatus) {
         self.members.remove(id);
         let leaver = self.work.as_mut().is_some_and(|work| {
             (work.stirred, work.recount) = (true, true);
@@ -288,10 +288,10 @@ impl Runner {
         self.stir(id);
     }
 
-    fn tell_leaving(&mut self, id: &ObjectId, leaving: Leaving) {
+    fn tell_leaving(&mut self, id: &ObjectId, leaving: PruneStatus) {
         let Some(work) = &mut self.work else { return };
         if work.told.insert(id.clone(), leaving.clone()).as_ref() != Some(&leaving) {
-            self.report(Report::Leaving(id.clone(), leaving));
+            self.report(Report::Prune(id.clone(), leaving));
         }
     }
 }

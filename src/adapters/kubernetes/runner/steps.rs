@@ -100,7 +100,7 @@ impl Runner {
                 let looks = !drifted && plan::is_looked_at(&work.keys[at]);
                 let known = request::Known {
                     drifted,
-                    gate: looks.then_some(work.brake.unchanged && member.is_some()),
+                    gate: looks.then_some(work.guard.unchanged && member.is_some()),
                     uid: member.filter(|_| !refused).map(|member| member.uid.clone()),
                 };
                 self.send(at, known);

@@ -7,7 +7,7 @@ use super::super::request::guarded;
 use super::super::rest::{pause, rest};
 use super::{Assignment, Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
-use crate::apply::{Brake, Execution, Leaving, Parent, Repairs, Report};
+use crate::apply::{DeletionGuard, Execution, Parent, PruneStatus, Repairs, Report};
 use crate::apply::{Embedded, Kind};
 use crate::model::{Action, ErrorClass, ObjectId, Step};
 
@@ -43,17 +43,17 @@ pub(super) struct Work {
     /// Per step that rests: how often it failed in a row.
     pub(super) failures: BTreeMap<usize, u32>,
     pub(super) repairs: BTreeMap<usize, Repairs>,
-    pub(super) brake: Brake,
+    pub(super) guard: DeletionGuard,
     /// Members that leave, with what they refer to once that is known.
     pub(super) leaving: BTreeMap<ObjectId, Option<Vec<ObjectId>>>,
     /// What was told of them last.
-    pub(super) told: BTreeMap<ObjectId, Leaving>,
+    pub(super) told: BTreeMap<ObjectId, PruneStatus>,
     /// Those to be deleted or released, in this round.
     pub(super) dismissals: VecDeque<(ObjectId, bool)>,
     /// Those being asked to go, and those that were, each with the uid it had.
     pub(super) dismissing: BTreeSet<ObjectId>,
     pub(super) dismissed: BTreeMap<ObjectId, String>,
-    /// Whether something happened that the fate of those that leave may follow from.
+    /// Whether something happened that the decision of those that leave may follow from.
     pub(super) stirred: bool,
     /// How often the parent could not be opened.
     openings: u32,
@@ -105,10 +105,10 @@ impl Work {
             vanished: BTreeSet::new(),
             failures: BTreeMap::new(),
             repairs: BTreeMap::new(),
-            brake: Brake {
+            guard: DeletionGuard {
                 prune: assignment.prune,
                 max_clusters: assignment.max_clusters,
-                ..Brake::default()
+                ..DeletionGuard::default()
             },
             leaving: BTreeMap::new(),
             told: BTreeMap::new(),
@@ -244,8 +244,8 @@ impl Runner {
         tracing::debug!(target: "capstan::step", "the parent says what is going to be applied");
         let revision = &work.assignment.revision;
         let before = opened.before.unwrap_or_default();
-        work.brake.unchanged = !revision.is_empty() && before.applied == *revision;
-        work.brake.approved = opened.approved;
+        work.guard.unchanged = !revision.is_empty() && before.applied == *revision;
+        work.guard.approved = opened.approved;
         work.parent = Some(opened.now);
         work.parent_version = opened.version;
         work.stirred = true;
@@ -364,7 +364,7 @@ impl Runner {
         let calm = work
             .leaving
             .keys()
-            .all(|id| matches!(work.told.get(id), Some(Leaving::Held(_))));
+            .all(|id| matches!(work.told.get(id), Some(PruneStatus::Held(_))));
         if !(work.unapplied.is_empty() && calm && work.dismissing.is_empty()) {
             return;
         }

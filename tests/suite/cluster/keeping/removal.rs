@@ -1,6 +1,6 @@
 //! What becomes of what a revision no longer has.
 
-use capstan::apply::Leaving;
+use capstan::apply::PruneStatus;
 
 use super::stage::{Revision, Stage, annotated, map, prove, revision};
 
@@ -14,8 +14,11 @@ fn what_left_is_deleted_and_what_is_to_stay_stays() {
         let kept = stage.keep(&map("c", "v"), &revision("2")).await;
         assert_eq!(stage.config_maps().await, ["b", "c"]);
         let ns = stage.namespace.as_str();
-        assert_eq!(kept.left("ConfigMap", ns, "a"), Some(&Leaving::Gone));
-        assert_eq!(kept.left("ConfigMap", ns, "b"), Some(&Leaving::Released));
+        assert_eq!(kept.left("ConfigMap", ns, "a"), Some(&PruneStatus::Gone));
+        assert_eq!(
+            kept.left("ConfigMap", ns, "b"),
+            Some(&PruneStatus::Released)
+        );
         let live = stage.config_map("b").await.expect("it stays");
         assert_eq!(live["data"]["k"], "v");
         let id = stage.set("one").id();
@@ -156,7 +159,7 @@ fn what_becomes_encrypted_stays_as_it_was() {
         );
         let kept = stage.keep(&(cipher + &map("b", "v")), &revision("2")).await;
         let left = kept.left("ConfigMap", stage.namespace.as_str(), "a");
-        assert!(matches!(left, Some(Leaving::Held(_))), "{left:?}");
+        assert!(matches!(left, Some(PruneStatus::Held(_))), "{left:?}");
         let live = stage.config_map("a").await.expect("it stays");
         assert_eq!(live["data"]["k"], "v");
     });
