@@ -35,7 +35,7 @@ pub struct Member {
     /// The sha256 of the payload it was last applied with, as that says.
     pub applied: String,
     /// Whether it stands as it was applied.
-    pub standing: Standing,
+    pub drift: DriftState,
     /// Tells the fields we own and their values apart.
     digest: u64,
 }
@@ -55,11 +55,11 @@ pub struct Owner {
 
 /// How a live object stands to what is wanted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum DriftState {
     /// As it was applied.
-    Same,
+    InSync,
     /// Something else was applied to it, or nothing is wanted of it.
-    Other,
+    Outdated,
     /// Somebody changed what we applied.
     Drifted(Drift),
 }
@@ -119,7 +119,7 @@ impl Member {
             cluster: object.label(labels::CLUSTER_NAME).to_owned(),
             policy: object.annotation(labels::DELETION_POLICY).to_owned(),
             applied,
-            standing: Standing::Other,
+            drift: DriftState::Outdated,
             digest: 0,
         };
         let Some(Action::Apply {
@@ -149,16 +149,16 @@ impl Member {
         let missing = || own.missing(&without(payload.json(), left));
         member.digest = own.digest(live, &fields(left));
         let same = |before: &&Self| before.uid == member.uid && before.applied == member.applied;
-        let settled = before
+        let unchanged = before
             .filter(same)
-            .filter(|before| before.standing == Standing::Same);
-        let stands = settled.map_or_else(
+            .filter(|before| before.drift == DriftState::InSync);
+        let in_sync = unchanged.map_or_else(
             || missing().is_empty(),
             |before| before.digest == member.digest,
         );
-        member.standing = match stands {
-            true => Standing::Same,
-            false => Standing::Drifted(Drift::of(&missing(), &managers)),
+        member.drift = match in_sync {
+            true => DriftState::InSync,
+            false => DriftState::Drifted(Drift::of(&missing(), &managers)),
         };
         member
     }
@@ -169,7 +169,7 @@ impl Member {
     pub fn answered(live: &Json, wanted: &Action) -> Self {
         let member = Self::read(live, Some(wanted), None);
         Self {
-            standing: Standing::Same,
+            drift: DriftState::InSync,
             ..member
         }
     }
@@ -178,7 +178,7 @@ impl Member {
     pub fn judge(&mut self, wanted: &Action) {
         let Action::Apply { payload, .. } = wanted;
         if payload.hash() != self.applied {
-            self.standing = Standing::Other;
+            self.drift = DriftState::Outdated;
         }
     }
 
@@ -301,24 +301,24 @@ mod tests {
         })
     }
 
-    fn standing(live: &Json, left: &[&str], before: Option<&Member>) -> Standing {
-        Member::read(live, Some(&wanted(left)), before).standing
+    fn drift_state(live: &Json, left: &[&str], before: Option<&Member>) -> DriftState {
+        Member::read(live, Some(&wanted(left)), before).drift
     }
 
     #[test]
     fn what_stands_as_applied_is_left_alone_also_after_a_restart() {
         let data = json!({"k": "1", "l": "1"});
         let live = live(&data, &["k", "l"], &[], "h1");
-        assert_eq!(standing(&live, &[], None), Standing::Same);
+        assert_eq!(drift_state(&live, &[], None), DriftState::InSync);
         let member = Member::read(&live, Some(&wanted(&[])), None);
-        assert_eq!(standing(&live, &[], Some(&member)), Standing::Same);
+        assert_eq!(drift_state(&live, &[], Some(&member)), DriftState::InSync);
     }
 
     #[test]
     fn another_payload_is_to_be_applied() {
         let live = live(&json!({}), &[], &[], "h0");
-        assert_eq!(standing(&live, &[], None), Standing::Other);
-        assert_eq!(Member::read(&live, None, None).standing, Standing::Other);
+        assert_eq!(drift_state(&live, &[], None), DriftState::Outdated);
+        assert_eq!(Member::read(&live, None, None).drift, DriftState::Outdated);
     }
 
     #[test]
@@ -328,10 +328,10 @@ mod tests {
             fields: vec![".data.l".to_owned()],
             by: vec!["kubectl-edit".to_owned()],
         };
-        assert_eq!(standing(&live, &[], None), Standing::Drifted(drift));
+        assert_eq!(drift_state(&live, &[], None), DriftState::Drifted(drift));
         assert_eq!(
-            standing(&live, &["/data/l"], None),
-            Standing::Same,
+            drift_state(&live, &["/data/l"], None),
+            DriftState::InSync,
             "it is left to them"
         );
     }
@@ -340,18 +340,18 @@ mod tests {
     fn what_the_server_made_of_our_values_is_no_drift_but_a_later_change_is() {
         let answer = live(&json!({"k": "one", "l": "1"}), &["k", "l"], &[], "h1");
         let member = Member::answered(&answer, &wanted(&[]));
-        assert_eq!(member.standing, Standing::Same);
-        assert_eq!(standing(&answer, &[], Some(&member)), Standing::Same);
+        assert_eq!(member.drift, DriftState::InSync);
+        assert_eq!(drift_state(&answer, &[], Some(&member)), DriftState::InSync);
         let later = live(&json!({"k": "two", "l": "1"}), &["k", "l"], &[], "h1");
-        let drifted = Standing::Drifted(Drift::default());
-        assert_eq!(standing(&later, &[], Some(&member)), drifted);
+        let drifted = DriftState::Drifted(Drift::default());
+        assert_eq!(drift_state(&later, &[], Some(&member)), drifted);
         assert_eq!(
-            standing(
+            drift_state(
                 &later,
                 &["/data/k"],
                 Some(&Member::answered(&answer, &wanted(&["/data/k"])))
             ),
-            Standing::Same
+            DriftState::InSync
         );
     }
 }

@@ -14,7 +14,7 @@ mod report;
 
 pub use embedded::{Embedded, Kind};
 pub use execution::Execution;
-pub use member::{Drift, Member, Owner, Standing, without};
+pub use member::{Drift, DriftState, Member, Owner, without};
 pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
 pub use parent::{NotOurs, Parent};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};

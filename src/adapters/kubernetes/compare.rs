@@ -17,7 +17,7 @@ use super::discovery::{Discovery, Served};
 use super::request::{Subject, guarded};
 use super::{Error, identity, parent};
 use crate::api::labels;
-use crate::apply::{self, DeletionGuard, Member, Parent, PruneDecision, PruneInput, Standing};
+use crate::apply::{self, DeletionGuard, DriftState, Member, Parent, PruneDecision, PruneInput};
 use crate::health::Live;
 use crate::model::{Action, Change, ObjectId, Step};
 use crate::plan::{self, ApplySet, Consequence, IdentityUse, Plan, Rolled};
@@ -232,10 +232,10 @@ async fn beside(
         foreign,
     })?;
     let member = Member::read(live, Some(&step.action), None);
-    if member.standing == Standing::Same {
+    if member.drift == DriftState::InSync {
         return Ok(Found::plainly(Change::NoOp, version(live)));
     }
-    let drifted = matches!(member.standing, Standing::Drifted(_))
+    let drifted = matches!(member.drift, DriftState::Drifted(_))
         || Live(live).label(labels::PART_OF).is_empty();
     match subject.try_apply(step, drifted).await {
         Ok(would_be) => Ok(Found::between(live, &would_be)),

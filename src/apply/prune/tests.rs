@@ -1,7 +1,7 @@
 //! Each rule with the case in which data would be lost without it.
 
 use super::*;
-use crate::apply::{Owner, Standing};
+use crate::apply::{DriftState, Owner};
 use crate::model::{Health, HealthState};
 
 /// Members of a set, and which of them the fleet still has.
@@ -19,7 +19,7 @@ fn member(uid: &str) -> Member {
     let mut member = Member::read(&serde_json::Value::Null, None, None);
     member.uid = uid.to_owned();
     member.health = Health::ready();
-    assert_eq!(member.standing, Standing::Other);
+    assert_eq!(member.drift, DriftState::Outdated);
     member
 }
 

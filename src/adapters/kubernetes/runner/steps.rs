@@ -12,7 +12,7 @@ use super::{Done, Rester, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::api::kinds::CAPI;
 use crate::apply::Kind;
-use crate::apply::{Drift, Member, Progress, Standing, State};
+use crate::apply::{Drift, DriftState, Member, Progress, State};
 use crate::health::health;
 use crate::model::{Health, ObjectId};
 use crate::plan;
@@ -87,15 +87,14 @@ impl Runner {
         }
         let member = self.members.get(&work.keys[at]);
         match member {
-            Some(member) if member.standing == Standing::Same => self.stands(at),
+            Some(member) if member.drift == DriftState::InSync => self.stands(at),
             member => {
                 // What was refused may have been deleted, or made anew: then it is looked for.
                 let refused = work.failures.get(&at).is_some_and(|count| *count > 0);
                 // Also when somebody wrote over the annotation that says so.
                 let was_applied = work.execution.is_applied(at);
-                let drifted = |member: &Member| {
-                    was_applied || matches!(member.standing, Standing::Drifted(_))
-                };
+                let drifted =
+                    |member: &Member| was_applied || matches!(member.drift, DriftState::Drifted(_));
                 let drifted = member.is_some_and(drifted);
                 let looks = !drifted && plan::is_looked_at(&work.keys[at]);
                 let known = request::Known {
@@ -278,14 +277,14 @@ impl Runner {
             return;
         };
         let (health, deleting) = (member.health.clone(), member.deleting);
-        match &member.standing {
+        match &member.drift {
             _ if deleting => self.judged(at, &health),
-            Standing::Same => self.judged(at, &health),
-            Standing::Drifted(drift) => {
+            DriftState::InSync => self.judged(at, &health),
+            DriftState::Drifted(drift) => {
                 let why = drift.to_string();
                 self.repair(at, &why);
             }
-            Standing::Other => {
+            DriftState::Outdated => {
                 let why = Drift::default().to_string();
                 self.repair(at, &why);
             }
