@@ -14,7 +14,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value as Json;
 
 use super::discovery::{Discovery, Served};
-use super::request::{Subject, guarded};
+use super::request::{ObjectClient, with_timeout};
 use super::{Error, identity, parent};
 use crate::api::labels;
 use crate::apply::{self, DeletionGuard, DriftState, Member, Parent, PruneDecision, PruneInput};
@@ -106,7 +106,7 @@ pub async fn compare(
             }
             change(client, &discovery, set, step).await
         };
-        guarded(&step.object, change).await
+        with_timeout(&step.object, change).await
     });
     let found: Vec<Result<Found, Error>> = found.buffered(WIDTH).collect().await;
     let known = parent::read(client, set).await?;
@@ -202,14 +202,14 @@ async fn change(
 ) -> Result<Found, Error> {
     let Action::Apply { payload, .. } = &step.action;
     let served = discovery.resolve(&step.object, payload.version()).await?;
-    let subject = subject(client, &served, &step.object);
+    let object_client = object_client(client, &served, &step.object);
     let mut looks = 0;
     loop {
-        let Some(live) = subject.read().await? else {
+        let Some(live) = object_client.read().await? else {
             return Ok(Found::plainly(Change::Create, String::new()));
         };
         looks += 1;
-        let found = beside(&subject, set, step, &live).await?;
+        let found = beside(&object_client, set, step, &live).await?;
         if found.version == version(&live) || looks == LOOKS {
             return Ok(found);
         }
@@ -218,7 +218,7 @@ async fn change(
 
 /// What a step changes of `live`.
 async fn beside(
-    subject: &Subject,
+    object_client: &ObjectClient,
     set: &ApplySet,
     step: &Step,
     live: &Json,
@@ -237,7 +237,7 @@ async fn beside(
     }
     let drifted = matches!(member.drift, DriftState::Drifted(_))
         || Live(live).label(labels::PART_OF).is_empty();
-    match subject.try_apply(step, drifted).await {
+    match object_client.try_apply(step, drifted).await {
         Ok(would_be) => Ok(Found::between(live, &would_be)),
         Err(error @ Error::Refused { .. }) => {
             let would_be = plan::would_be(live, &payload, manager);
@@ -258,13 +258,13 @@ fn version(object: &Json) -> String {
         .to_owned()
 }
 
-fn subject(client: &Client, served: &Served, id: &ObjectId) -> Subject {
+fn object_client(client: &Client, served: &Served, id: &ObjectId) -> ObjectClient {
     let namespace = match (served.namespaced, id.namespace.as_str()) {
         (false, _) => "",
         (true, "") => "default",
         (true, namespace) => namespace,
     };
-    Subject {
+    ObjectClient {
         client: client.clone(),
         served: served.clone(),
         id: ObjectId::new(&*id.group, &*id.kind, namespace, &*id.name),

@@ -20,18 +20,18 @@ use crate::model::{Action, ObjectId, Step};
 use crate::plan::{self, MANAGER};
 
 /// How long an answer may take. As long as an API server lets a request take, by default.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An object and how to speak of it to the cluster.
 #[derive(Clone)]
-pub(super) struct Subject {
+pub(super) struct ObjectClient {
     pub(super) client: Client,
     pub(super) served: Served,
     pub(super) id: ObjectId,
 }
 
 /// What is known of an object that is to be applied.
-pub(super) struct Known {
+pub(super) struct ApplyPrecondition {
     /// Its uid; none when it must be looked for.
     pub(super) uid: Option<String>,
     /// Whether somebody took from us what we had applied to it.
@@ -43,7 +43,7 @@ pub(super) struct Known {
 
 /// The outcome of requests about `object`, or the error that none came in time. A panic in them is an
 /// error like others: their place is given back.
-pub(super) async fn guarded<T>(
+pub(super) async fn with_timeout<T>(
     object: &ObjectId,
     requests: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Error> {
@@ -62,16 +62,16 @@ pub(super) async fn in_time<T>(
     object: &ObjectId,
     answer: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Error> {
-    match tokio::time::timeout(PATIENCE, answer).await {
+    match tokio::time::timeout(REQUEST_TIMEOUT, answer).await {
         Ok(answer) => answer,
         Err(_) => Err(Error::Silent {
             object: object.clone(),
-            patience: PATIENCE,
+            patience: REQUEST_TIMEOUT,
         }),
     }
 }
 
-impl Subject {
+impl ObjectClient {
     fn api(&self) -> Api<DynamicObject> {
         let (client, resource) = (self.client.clone(), &self.served.resource);
         match self.served.namespaced {
@@ -98,7 +98,12 @@ impl Subject {
 
     /// Applies `step`. The object is known by its uid, or made if it is not there: what is there and not part
     /// of `set` is left alone, unless the fleet adopts it.
-    pub(super) async fn apply(&self, step: &Step, set: &str, known: Known) -> Result<Json, Error> {
+    pub(super) async fn apply(
+        &self,
+        step: &Step,
+        set: &str,
+        precondition: ApplyPrecondition,
+    ) -> Result<Json, Error> {
         let Action::Apply {
             payload,
             manager,
@@ -106,7 +111,7 @@ impl Subject {
             ..
         } = &step.action;
         let payload = payload.json();
-        let uid = match known.uid {
+        let uid = match precondition.uid {
             Some(uid) => uid,
             None => match self.make(payload.clone(), manager).await {
                 Err(kube::Error::Api(status)) if status.code == 409 => {
@@ -119,13 +124,13 @@ impl Subject {
         };
         let yields = left.iter().any(|left| payload.pointer(left).is_some());
         let mut sent = payload;
-        if (yields || known.gate.is_some())
+        if (yields || precondition.gate.is_some())
             && let Some(live) = self.read().await?
         {
             if yields {
                 sent = apply::yielded(&sent, &live, manager, left);
             }
-            let gate = known.gate.map_or(Ok(()), |unchanged| {
+            let gate = precondition.gate.map_or(Ok(()), |unchanged| {
                 plan::gate(&live, &sent, manager, unchanged)
             });
             gate.map_err(|withheld| Error::Withheld {
@@ -135,11 +140,11 @@ impl Subject {
         }
         // An object that was deleted meanwhile answers 409 instead of being made anew.
         sent["metadata"]["uid"] = json!(uid);
-        let answer = self.send(&sent, &params(step, known.drifted)).await;
+        let answer = self.send(&sent, &params(step, precondition.drifted)).await;
         answer.map(json).map_err(|error| self.error(error))
     }
 
-    /// The object as applying `step` would make it; nothing is changed. `drifted` is as in [`Known`].
+    /// The object as applying `step` would make it; nothing is changed. `drifted` is as in [`ApplyPrecondition`].
     pub(super) async fn try_apply(&self, step: &Step, drifted: bool) -> Result<Json, Error> {
         let Action::Apply { payload, left, .. } = &step.action;
         let sent = apply::without(payload.json(), left);

@@ -24,7 +24,7 @@ use tokio::time::Instant;
 
 use super::discovery::Served;
 use super::error::trouble;
-use super::request::PATIENCE;
+use super::request::REQUEST_TIMEOUT;
 use crate::apply::Kind;
 use crate::model::{ErrorClass, ObjectId};
 
@@ -33,8 +33,8 @@ const FIRST_REST: Duration = Duration::from_secs(1);
 /// How long it rests at most, about. A watch that held for longer counts as whole again.
 const LONGEST_REST: Duration = Duration::from_secs(32);
 
-/// News from the cluster.
-pub(super) enum News {
+/// WatchEvent from the cluster.
+pub(super) enum WatchEvent {
     /// A live object as it is now, or `None` when it is gone, as a watch sees it.
     Object(Seen, ObjectId, Option<Box<Json>>),
     /// Everything of this kind has been told: these.
@@ -67,8 +67,8 @@ impl Broken {
     }
 }
 
-/// News of all definitions of custom kinds. Their content, which is large, is not asked for.
-pub(super) fn definitions(client: &Client) -> BoxStream<'static, News> {
+/// WatchEvent of all definitions of custom kinds. Their content, which is large, is not asked for.
+pub(super) fn definitions(client: &Client) -> BoxStream<'static, WatchEvent> {
     let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(patient(client));
     let events = watcher(api, watcher::Config::default());
     let events = events.backoff(Rests::of("CustomResourceDefinition"));
@@ -76,7 +76,7 @@ pub(super) fn definitions(client: &Client) -> BoxStream<'static, News> {
         Ok(watcher::Event::Apply(crd) | watcher::Event::InitApply(crd)) => {
             let name = crd.name_any();
             let (_, group) = name.split_once('.')?;
-            Some(News::Definition(group.to_owned()))
+            Some(WatchEvent::Definition(group.to_owned()))
         }
         Ok(_) => None,
         Err(error) => {
@@ -109,7 +109,7 @@ fn patient(client: &Client) -> Client {
             Ok::<_, kube::Error>(Response::from_parts(parts, Body::from(whole)))
         };
         async move {
-            match tokio::time::timeout(PATIENCE, answer).await {
+            match tokio::time::timeout(REQUEST_TIMEOUT, answer).await {
                 Ok(answer) => answer.map_err(Into::into),
                 Err(_) => Err(silence()),
             }
@@ -119,7 +119,7 @@ fn patient(client: &Client) -> Client {
 }
 
 fn silence() -> Box<dyn std::error::Error + Send + Sync> {
-    let seconds = PATIENCE.as_secs();
+    let seconds = REQUEST_TIMEOUT.as_secs();
     format!("the cluster did not answer within {seconds} s").into()
 }
 
@@ -132,14 +132,18 @@ pub(super) enum Seen {
     Embedded,
 }
 
-/// News of the objects of one kind that carry `labels`.
-pub(super) fn members(client: &Client, served: &Served, labels: &str) -> BoxStream<'static, News> {
+/// WatchEvent of the objects of one kind that carry `labels`.
+pub(super) fn members(
+    client: &Client,
+    served: &Served,
+    labels: &str,
+) -> BoxStream<'static, WatchEvent> {
     let config = watcher::Config::default().labels(labels);
     objects(client, served, config, Seen::Member)
 }
 
-/// News of all objects of one kind.
-pub(super) fn all(client: &Client, served: &Served) -> BoxStream<'static, News> {
+/// WatchEvent of all objects of one kind.
+pub(super) fn all(client: &Client, served: &Served) -> BoxStream<'static, WatchEvent> {
     objects(client, served, watcher::Config::default(), Seen::Embedded)
 }
 
@@ -169,7 +173,7 @@ fn objects(
     served: &Served,
     config: watcher::Config,
     seen: Seen,
-) -> BoxStream<'static, News> {
+) -> BoxStream<'static, WatchEvent> {
     let api: Api<DynamicObject> = Api::all_with(patient(client), &served.resource);
     let events = watcher(api, config).backoff(Rests::of(&served.resource.kind));
     news(events, served.resource.clone(), seen).boxed()
@@ -179,13 +183,13 @@ fn news(
     events: impl Stream<Item = watcher::Result<watcher::Event<DynamicObject>>> + Send + 'static,
     resource: ApiResource,
     seen: Seen,
-) -> impl Stream<Item = News> + Send {
+) -> impl Stream<Item = WatchEvent> + Send {
     // The objects known to be there, and those seen since a fresh list began.
     let (mut there, mut listed) = (BTreeSet::new(), BTreeSet::new());
     let mut over = false;
     let news = events.map(move |event| match event {
         Err(error) if seen == Seen::Member && is_missing(&error) => {
-            vec![News::Lost(kind(&resource))]
+            vec![WatchEvent::Lost(kind(&resource))]
         }
         Ok(watcher::Event::Apply(object)) => {
             there.insert(id(&object, &resource));
@@ -198,7 +202,7 @@ fn news(
         Ok(watcher::Event::Delete(object)) => {
             let id = id(&object, &resource);
             there.remove(&id);
-            vec![News::Object(seen, id, None)]
+            vec![WatchEvent::Object(seen, id, None)]
         }
         Ok(watcher::Event::Init) => {
             listed.clear();
@@ -207,8 +211,10 @@ fn news(
         Ok(watcher::Event::InitDone) => {
             let gone: Vec<ObjectId> = there.difference(&listed).cloned().collect();
             there = std::mem::take(&mut listed);
-            let gone = gone.into_iter().map(|id| News::Object(seen, id, None));
-            let listed = News::Listed(seen, kind(&resource), there.clone());
+            let gone = gone
+                .into_iter()
+                .map(|id| WatchEvent::Object(seen, id, None));
+            let listed = WatchEvent::Listed(seen, kind(&resource), there.clone());
             gone.chain([listed]).collect()
         }
         Err(error) => {
@@ -218,12 +224,12 @@ fn news(
                 why = broken.why,
                 "the watch was interrupted; it will be taken up again"
             );
-            vec![News::Interrupted(seen, kind(&resource), broken)]
+            vec![WatchEvent::Interrupted(seen, kind(&resource), broken)]
         }
     });
     let whole = news.take_while(move |news| {
         let goes_on = !over;
-        over = matches!(news.as_slice(), [News::Lost(_)]);
+        over = matches!(news.as_slice(), [WatchEvent::Lost(_)]);
         std::future::ready(goes_on)
     });
     whole.flat_map(futures::stream::iter)
@@ -259,7 +265,7 @@ fn kind(resource: &ApiResource) -> Kind {
     (group.clone(), version.clone(), kind.clone())
 }
 
-fn present(mut live: DynamicObject, resource: &ApiResource, seen: Seen) -> News {
+fn present(mut live: DynamicObject, resource: &ApiResource, seen: Seen) -> WatchEvent {
     let id = id(&live, resource);
     // API servers leave it out of the items of a list.
     live.types = Some(TypeMeta {
@@ -268,7 +274,7 @@ fn present(mut live: DynamicObject, resource: &ApiResource, seen: Seen) -> News 
     });
     // A dynamic object is made of JSON, so it always turns into JSON again.
     let live = serde_json::to_value(live).ok();
-    News::Object(seen, id, live.map(Box::new))
+    WatchEvent::Object(seen, id, live.map(Box::new))
 }
 
 /// The rests of a watch that breaks again and again: each twice as long as the one before. They

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::request::in_time;
 use super::super::rest::rest;
 use super::super::watch::{self, Broken};
-use super::{Done, Rester, Runner};
+use super::{Done, RetryTarget, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::adapters::kubernetes::discovery::Served;
 use crate::api::labels;
@@ -156,7 +156,7 @@ impl Runner {
     pub(super) fn lost(&mut self, kind: Kind) {
         let rest = rest(ErrorClass::Gone, 4, None);
         self.kinds.members.insert(kind.clone(), Known::Lost);
-        self.rest(rest.wait, Rester::Lost(kind));
+        self.rest(rest.wait, RetryTarget::Lost(kind));
     }
 
     pub(super) fn find_again(&mut self, kind: Kind) {
@@ -257,7 +257,7 @@ impl Runner {
             Err(error) if error.class() == ErrorClass::Transient => {
                 let failures = work.embedded.failed(kind);
                 let wait = rest(error.class(), failures, error.retry_after()).wait;
-                self.rest(wait, Rester::Kind(kind.clone()));
+                self.rest(wait, RetryTarget::Kind(kind.clone()));
             }
             Err(error) => {
                 if news {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use super::super::request::guarded;
+use super::super::request::with_timeout;
 use super::super::rest::pause;
-use super::{Done, Rester, Runner};
+use super::{Done, RetryTarget, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::api::labels;
 use crate::apply::Kind;
@@ -47,20 +47,20 @@ impl Runner {
 
     /// Reads a member that leaves.
     fn examine(&mut self, id: &ObjectId) {
-        let Some((number, subject)) = self.leaver(id) else {
+        let Some((number, object_client)) = self.leaver(id) else {
             return;
         };
         let id = id.clone();
         self.jobs.spawn(async move {
-            let answer = guarded(&id, subject.read()).await;
+            let answer = with_timeout(&id, object_client.read()).await;
             Done::Examined(number, id, Box::new(answer))
         });
     }
 
-    fn leaver(&mut self, id: &ObjectId) -> Option<(u64, super::Subject)> {
+    fn leaver(&mut self, id: &ObjectId) -> Option<(u64, super::ObjectClient)> {
         let served = self.kinds.listed(id)?.clone();
         let number = self.work.as_ref()?.number();
-        Some((number, self.subject(id, &served)))
+        Some((number, self.object_client(id, &served)))
     }
 
     pub(super) fn examined(
@@ -141,7 +141,7 @@ impl Runner {
                 return;
             };
             let uid = self.members.get(&id).map(|member| member.uid.clone());
-            let (Some(uid), Some((number, subject))) = (uid, self.leaver(&id)) else {
+            let (Some(uid), Some((number, object_client))) = (uid, self.leaver(&id)) else {
                 continue;
             };
             if let Some(work) = &mut self.work {
@@ -152,8 +152,8 @@ impl Runner {
             let set = self.options.set.id();
             self.jobs.spawn(async move {
                 let answer = match deletes {
-                    true => guarded(&id, subject.delete(&uid)).await,
-                    false => guarded(&id, subject.release(&uid, &set)).await,
+                    true => with_timeout(&id, object_client.delete(&uid)).await,
+                    false => with_timeout(&id, object_client.release(&uid, &set)).await,
                 };
                 Done::Dismissed(number, id, deletes, Box::new(answer))
             });
@@ -193,7 +193,7 @@ impl Runner {
             work.dismissing.insert(id.clone());
         }
         self.tell_leaving(id, PruneStatus::Failed(error.to_string()));
-        self.rest(pause(error), Rester::Leaver(id.clone()));
+        self.rest(pause(error), RetryTarget::Leaver(id.clone()));
     }
 
     pub(super) fn leaver_rested(&mut self, id: &ObjectId) {
@@ -217,10 +217,10 @@ impl Runner {
         let Some(served) = self.kinds.listed(id) else {
             return;
         };
-        let (subject, id) = (self.subject(id, served), id.clone());
+        let (object_client, id) = (self.object_client(id, served), id.clone());
         let uid = self.members.get(&id).map(|member| member.uid.clone());
         self.jobs.spawn(async move {
-            let answer = guarded(&id, subject.metadata()).await;
+            let answer = with_timeout(&id, object_client.metadata()).await;
             Done::Confirmed(id, uid, Box::new(answer))
         });
     }
@@ -234,7 +234,7 @@ impl Runner {
     ) {
         let live = match answer {
             Ok(live) => live,
-            Err(error) => return self.rest(pause(&error), Rester::Gone(id.clone())),
+            Err(error) => return self.rest(pause(&error), RetryTarget::Gone(id.clone())),
         };
         if self.members.get(id).map(|member| member.uid.as_str()) != uid {
             // Another has come, and is known.

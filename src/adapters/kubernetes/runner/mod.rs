@@ -27,8 +27,8 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::Error;
 use super::discovery::{Discovery, Served};
-use super::request::Subject;
-use super::watch::{News, Seen};
+use super::request::ObjectClient;
+use super::watch::{Seen, WatchEvent};
 use crate::apply::Kind;
 use crate::apply::{Member, Parent, Progress, Report};
 use crate::model::{Clock, Health, ObjectId};
@@ -115,11 +115,11 @@ enum Done {
     /// Whether an object that a watch no longer sees, and the uid it was known by, is there.
     Confirmed(ObjectId, Option<String>, Box<Result<Option<Json>, Error>>),
     /// Somebody has rested.
-    Rested(u64, Rester),
+    Rested(u64, RetryTarget),
 }
 
 /// Who rests after a failure.
-enum Rester {
+enum RetryTarget {
     /// The opening of the parent.
     Opening,
     /// A write of the parent.
@@ -158,7 +158,7 @@ pub async fn run(
                 Err(error) if error.is_cancelled() => {}
                 Err(error) => tracing::error!(%error, "a job ended in a panic"),
             },
-            Some(news) = runner.watches.next() => runner.heard(news),
+            Some(news) = runner.watches.next() => runner.on_watch_event(news),
             // Neither a watch nor a job: nothing is asked of it.
             else => std::future::pending().await,
         }
@@ -187,7 +187,7 @@ struct Runner {
     members: BTreeMap<ObjectId, Member>,
     /// How everything fares of the kinds that controllers make.
     made: BTreeMap<ObjectId, Health>,
-    watches: SelectAll<BoxStream<'static, News>>,
+    watches: SelectAll<BoxStream<'static, WatchEvent>>,
     jobs: JoinSet<Done>,
     /// The job that reads or writes the parent.
     clerk: Option<AbortHandle>,
@@ -227,24 +227,24 @@ impl Runner {
         }
     }
 
-    fn heard(&mut self, news: News) {
+    fn on_watch_event(&mut self, news: WatchEvent) {
         match news {
-            News::Object(Seen::Member, id, Some(live)) => self.observed(&id, &live),
-            News::Object(Seen::Member, id, None) => self.vanished(&id),
-            News::Object(Seen::Embedded, id, live) => self.made_seen(&id, live.as_deref()),
-            News::Listed(Seen::Member, kind, there) => {
+            WatchEvent::Object(Seen::Member, id, Some(live)) => self.observed(&id, &live),
+            WatchEvent::Object(Seen::Member, id, None) => self.vanished(&id),
+            WatchEvent::Object(Seen::Embedded, id, live) => self.made_seen(&id, live.as_deref()),
+            WatchEvent::Listed(Seen::Member, kind, there) => {
                 self.confirm_missing(&kind, &there);
                 self.listed(&kind);
             }
-            News::Listed(Seen::Embedded, kind, _) => self.made_listed(&kind),
-            News::Lost(kind) => self.lost(kind),
-            News::Interrupted(Seen::Member, kind, broken) => {
+            WatchEvent::Listed(Seen::Embedded, kind, _) => self.made_listed(&kind),
+            WatchEvent::Lost(kind) => self.lost(kind),
+            WatchEvent::Interrupted(Seen::Member, kind, broken) => {
                 self.interrupted(&kind, &broken);
             }
-            News::Interrupted(Seen::Embedded, kind, broken) => {
+            WatchEvent::Interrupted(Seen::Embedded, kind, broken) => {
                 self.made_unseen(&kind, &broken);
             }
-            News::Definition(group) => self.defined(&group),
+            WatchEvent::Definition(group) => self.defined(&group),
         }
     }
 
@@ -255,18 +255,18 @@ impl Runner {
         self.keep_parent();
     }
 
-    fn rested(&mut self, number: u64, rester: Rester) {
+    fn rested(&mut self, number: u64, rester: RetryTarget) {
         match rester {
-            Rester::Kind(kind) => self.find_embedded(kind),
-            Rester::Gone(id) => self.confirm(&id),
-            Rester::Lost(kind) => self.find_again(kind),
+            RetryTarget::Kind(kind) => self.find_embedded(kind),
+            RetryTarget::Gone(id) => self.confirm(&id),
+            RetryTarget::Lost(kind) => self.find_again(kind),
             rester => self.of_work(number, |runner| match rester {
-                Rester::Opening => runner.open(),
-                Rester::Writing => runner.retry_writing(),
-                Rester::Step(at, failures) => runner.step_rested(at, failures),
-                Rester::Past(kind) => runner.find_past(kind),
-                Rester::Leaver(id) => runner.leaver_rested(&id),
-                Rester::Kind(_) | Rester::Gone(_) | Rester::Lost(_) => {}
+                RetryTarget::Opening => runner.open(),
+                RetryTarget::Writing => runner.retry_writing(),
+                RetryTarget::Step(at, failures) => runner.step_rested(at, failures),
+                RetryTarget::Past(kind) => runner.find_past(kind),
+                RetryTarget::Leaver(id) => runner.leaver_rested(&id),
+                RetryTarget::Kind(_) | RetryTarget::Gone(_) | RetryTarget::Lost(_) => {}
             }),
         }
     }
@@ -283,7 +283,7 @@ impl Runner {
     }
 
     /// Comes back to `rester` after `wait` of the cluster's time.
-    fn rest(&mut self, wait: std::time::Duration, rester: Rester) {
+    fn rest(&mut self, wait: std::time::Duration, rester: RetryTarget) {
         let number = self.work.as_ref().map_or(0, Work::number);
         let wait = self.target.clock.real(wait);
         self.jobs.spawn(async move {
@@ -293,8 +293,8 @@ impl Runner {
     }
 
     /// How to speak of `id`, of a kind that the cluster serves.
-    fn subject(&self, id: &ObjectId, served: &Served) -> Subject {
-        Subject {
+    fn object_client(&self, id: &ObjectId, served: &Served) -> ObjectClient {
+        ObjectClient {
             client: self.target.client.clone(),
             served: served.clone(),
             id: id.clone(),

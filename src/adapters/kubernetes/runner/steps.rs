@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::identity;
-use super::super::request::{self, guarded};
+use super::super::request::{ApplyPrecondition, with_timeout};
 use super::super::rest::rest;
 use super::kinds::Known;
 use super::work::{Work, cluster};
-use super::{Done, Rester, Runner};
+use super::{Done, RetryTarget, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::api::kinds::CAPI;
 use crate::apply::Kind;
@@ -97,7 +97,7 @@ impl Runner {
                     |member: &Member| was_applied || matches!(member.drift, DriftState::Drifted(_));
                 let drifted = member.is_some_and(drifted);
                 let looks = !drifted && plan::is_looked_at(&work.keys[at]);
-                let known = request::Known {
+                let known = ApplyPrecondition {
                     drifted,
                     gate: looks.then_some(work.guard.unchanged && member.is_some()),
                     uid: member.filter(|_| !refused).map(|member| member.uid.clone()),
@@ -116,7 +116,7 @@ impl Runner {
         [key, &root].into_iter().find(is_going).cloned()
     }
 
-    fn send(&mut self, at: usize, known: request::Known) {
+    fn send(&mut self, at: usize, known: ApplyPrecondition) {
         let Some(work) = &mut self.work else { return };
         let Some(Known::Listed(served)) = self.kinds.known(&work.kind(at)).cloned() else {
             return;
@@ -128,15 +128,15 @@ impl Runner {
             work.keys[at].clone(),
         );
         tracing::debug!(target: "capstan::step", object = %id, "applying");
-        let (subject, set) = (self.subject(&id, &served), self.options.set.id());
+        let (object_client, set) = (self.object_client(&id, &served), self.options.set.id());
         let discovery = self.discovery.clone();
         self.jobs.spawn(async move {
             let step = &plan.steps[at];
             let apply = async {
-                identity::check(&subject.client, &discovery, step, &[]).await?;
-                subject.apply(step, &set, known).await
+                identity::check(&object_client.client, &discovery, step, &[]).await?;
+                object_client.apply(step, &set, known).await
             };
-            Done::Answered(number, at, Box::new(guarded(&id, apply).await))
+            Done::Answered(number, at, Box::new(with_timeout(&id, apply).await))
         });
     }
 
@@ -201,7 +201,7 @@ impl Runner {
         let rest = rest(error.class(), failures, error.retry_after());
         let why = error.of(&work.keys[at]);
         self.tell_step(at, State::Failed, rest.in_vain, why);
-        self.rest(rest.wait, Rester::Step(at, failures));
+        self.rest(rest.wait, RetryTarget::Step(at, failures));
     }
 
     /// A step has rested; it may have been woken earlier.
@@ -329,7 +329,7 @@ impl Runner {
                     wait.as_secs()
                 );
                 self.tell_step(at, State::Failed, false, why);
-                self.rest(wait, Rester::Step(at, 0));
+                self.rest(wait, RetryTarget::Step(at, 0));
             }
         }
     }

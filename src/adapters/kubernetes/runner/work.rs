@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::super::parent;
-use super::super::request::guarded;
+use super::super::request::with_timeout;
 use super::super::rest::{pause, rest};
-use super::{Assignment, Done, Rester, Runner};
+use super::{Assignment, Done, RetryTarget, Runner};
 use crate::adapters::kubernetes::Error;
 use crate::apply::{DeletionGuard, Execution, Parent, PruneStatus, Repairs, Report};
 use crate::apply::{Embedded, Kind};
@@ -216,7 +216,7 @@ impl Runner {
                     approved,
                 })
             };
-            Done::Opened(number, Box::new(guarded(&set.parent(), open).await))
+            Done::Opened(number, Box::new(with_timeout(&set.parent(), open).await))
         });
         self.clerk = Some(job);
     }
@@ -234,7 +234,7 @@ impl Runner {
                 if error.class() != ErrorClass::Conflict || rest.in_vain {
                     runner.report(Report::Stuck(error.to_string()));
                 }
-                runner.rest(rest.wait, Rester::Opening);
+                runner.rest(rest.wait, RetryTarget::Opening);
             }
         });
     }
@@ -288,7 +288,7 @@ impl Runner {
         let discovery = self.discovery.clone();
         self.jobs.spawn(async move {
             let id = ObjectId::new(&*kind.0, &*kind.1, "", "");
-            let answer = guarded(&id, discovery.preferred(&id)).await;
+            let answer = with_timeout(&id, discovery.preferred(&id)).await;
             Done::Preferred(number, kind, Box::new(answer))
         });
     }
@@ -303,7 +303,7 @@ impl Runner {
                 if matches!(error, Error::NotServed { .. }) {
                     *known = Past::Asked;
                 }
-                self.rest(pause(error), Rester::Past(past));
+                self.rest(pause(error), RetryTarget::Past(past));
             }
             _ => {}
         }
@@ -329,7 +329,7 @@ impl Runner {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "nothing is removed until it is known what is there");
-                    runner.rest(pause(&error), Rester::Past(kind.clone()));
+                    runner.rest(pause(&error), RetryTarget::Past(kind.clone()));
                 }
             }
         });
@@ -397,7 +397,7 @@ impl Runner {
         let version = work.parent_version.clone();
         let job = self.jobs.spawn(async move {
             let write = parent::write_over(&client, &set, &wanted, &version);
-            let written = guarded(&set.parent(), write).await;
+            let written = with_timeout(&set.parent(), write).await;
             Done::Written(number, Box::new((wanted, written)))
         });
         self.clerk = Some(job);
@@ -419,7 +419,7 @@ impl Runner {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "how far the fleet has come cannot be written down");
-                    runner.rest(pause(&error), Rester::Writing);
+                    runner.rest(pause(&error), RetryTarget::Writing);
                 }
             }
         });
