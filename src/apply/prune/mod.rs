@@ -318,7 +318,8 @@ impl PruneInput<'_> {
             };
             (id.clone(), decision)
         };
-        decisions.iter().map(ordered).collect()
+        let ordered = decisions.iter().map(ordered).collect();
+        hold_what_waits(&decisions, ordered)
     }
 
     /// Releases what released objects need: once they were, nobody would know that something leans on
@@ -419,6 +420,34 @@ impl PruneInput<'_> {
             && (other.is(CAPI, "Cluster") || is_part(other) && !member.cluster.is_empty())
             && (other.namespace == id.namespace && self.leaving.contains_key(other));
         refers || inside || carried
+    }
+}
+
+/// Holds what would wait for something that is held: its turn never comes. `meant` is what each was to
+/// become by itself.
+fn hold_what_waits(
+    meant: &BTreeMap<ObjectId, PruneDecision>,
+    mut decisions: BTreeMap<ObjectId, PruneDecision>,
+) -> BTreeMap<ObjectId, PruneDecision> {
+    loop {
+        let waits = |(id, decision): (&ObjectId, &PruneDecision)| {
+            let PruneDecision::After(other) = decision else {
+                return None;
+            };
+            let Some(PruneDecision::Held(why)) = decisions.get(other) else {
+                return None;
+            };
+            let why = match meant.get(id) {
+                Some(PruneDecision::Orphan) => format!("it needs {other}: {why}"),
+                _ => format!("{other}, which stays, needs it"),
+            };
+            Some((id.clone(), PruneDecision::Held(why)))
+        };
+        let held: Vec<_> = decisions.iter().filter_map(waits).collect();
+        if held.is_empty() {
+            return decisions;
+        }
+        decisions.extend(held);
     }
 }
 

@@ -372,3 +372,16 @@ fn a_fleet_that_does_not_prune_removes_nothing() {
     stage.guard.prune = false;
     assert!(stage.held(&map("a")).contains("nothing is removed"));
 }
+
+#[test]
+fn what_would_wait_for_what_is_held_is_held() {
+    let mut stage = Stage::new();
+    stage.cluster_leaves("c", "Delete");
+    stage.leaves(&map("a"));
+    stage.leaves(&map("b"));
+    stage.leaving.insert(map("b"), vec![map("a")]);
+    let held = stage.held(&map("b"));
+    assert!(held.ends_with(", which stays, needs it"), "{held}");
+    let held = stage.held(&map("a"));
+    assert_eq!(held, "ConfigMap/ns/b, which stays, needs it");
+}
