@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::ObjectId;
 
 /// Group, version and kind.
-pub type Kind = (String, String, String);
+pub(crate) type Kind = (String, String, String);
 
 /// Resources by kind.
-#[derive(Default)]
-pub struct Embedded {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Embedded {
     ids: BTreeSet<ObjectId>,
     /// One object per kind, to ask with.
     kinds: BTreeMap<Kind, ObjectId>,
@@ -23,8 +23,7 @@ pub struct Embedded {
 
 impl Embedded {
     /// `resources` with their versions.
-    #[must_use]
-    pub fn new(resources: Vec<(ObjectId, String)>) -> Self {
+    pub(crate) fn new(resources: Vec<(ObjectId, String)>) -> Self {
         let mut embedded = Self::default();
         for (id, version) in resources {
             let kind = (id.group.clone(), version, id.kind.clone());
@@ -35,40 +34,36 @@ impl Embedded {
     }
 
     /// Whether `id` is one of them.
-    #[must_use]
-    pub fn contains(&self, id: &ObjectId) -> bool {
+    pub(crate) fn contains(&self, id: &ObjectId) -> bool {
         self.ids.contains(id)
     }
 
     /// The kinds, each with one object of it.
-    #[must_use]
-    pub fn kinds(&self) -> Vec<(Kind, ObjectId)> {
+    pub(crate) fn kinds(&self) -> Vec<(Kind, ObjectId)> {
         let kinds = self.kinds.iter();
         kinds.map(|(kind, id)| (kind.clone(), id.clone())).collect()
     }
 
     /// The resources of one kind.
-    #[must_use]
-    pub fn of(&self, (group, _, kind): &Kind) -> Vec<ObjectId> {
+    pub(crate) fn of(&self, (group, _, kind): &Kind) -> Vec<ObjectId> {
         let of = self.ids.iter().filter(|id| id.is(group, kind));
         of.cloned().collect()
     }
 
     /// Whether there are resources of the kind.
-    #[must_use]
-    pub fn has(&self, kind: &Kind) -> bool {
+    pub(crate) fn has(&self, kind: &Kind) -> bool {
         self.kinds.contains_key(kind)
     }
 
     /// Counts how often the cluster did not speak of `kind`.
-    pub fn failed(&mut self, kind: &Kind) -> u32 {
+    pub(crate) fn failed(&mut self, kind: &Kind) -> u32 {
         let failures = self.failures.entry(kind.clone()).or_insert(0);
         *failures = failures.saturating_add(1);
         *failures
     }
 
     /// Notes whether the cluster serves `kind`; `true` when that is news.
-    pub fn served(&mut self, kind: &Kind, served: bool) -> bool {
+    pub(crate) fn served(&mut self, kind: &Kind, served: bool) -> bool {
         if served {
             self.missing.remove(kind)
         } else {
@@ -77,8 +72,7 @@ impl Embedded {
     }
 
     /// The kinds of `group` that were not served when they were last asked for.
-    #[must_use]
-    pub fn missing(&self, group: &str) -> Vec<(Kind, ObjectId)> {
+    pub(crate) fn missing(&self, group: &str) -> Vec<(Kind, ObjectId)> {
         let missing = self.missing.iter().filter(|kind| kind.0 == group);
         missing
             .filter_map(|kind| Some((kind.clone(), self.kinds.get(kind)?.clone())))

@@ -6,7 +6,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::member::{path, unescaped, without};
+use super::drift::{path, unescaped, without};
 use crate::api::labels;
 use crate::health::Live;
 use crate::plan::MANAGER;

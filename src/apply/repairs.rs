@@ -1,28 +1,28 @@
-//! How often an object was put right, and when that is a fight (DESIGN §7).
+//! How often an object was repaired, and when that is a fight (DESIGN §7).
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// So many repairs within [`SPAN`] are no fight yet.
-const PEACE: usize = 5;
+/// How many repairs within [`SPAN`] are not a fight yet.
+const TOLERATED: usize = 5;
 /// What is counted.
 const SPAN: Duration = Duration::from_secs(600);
-/// How long the first rest is; each further one is twice as long.
-const REST: Duration = Duration::from_secs(60);
+/// The first back-off; each further one is twice as long.
+const FIRST_BACKOFF: Duration = Duration::from_secs(60);
 
 /// The repairs of one object.
 #[derive(Clone, Debug, Default)]
-pub struct Repairs {
+pub(crate) struct Repairs {
     times: VecDeque<Timestamp>,
-    rests: u32,
+    backoffs: u32,
 }
 
 impl Repairs {
-    /// It is to be put right at `now`: at once, or, when somebody keeps writing it, after the time that
+    /// It is to be repaired at `now`: at once, or, when somebody keeps writing it, after the time that
     /// is returned.
-    pub fn note(&mut self, now: Timestamp) -> Option<Duration> {
+    pub(crate) fn note(&mut self, now: Timestamp) -> Option<Duration> {
         let old = |time: &Timestamp| {
             Duration::try_from(now.duration_since(*time)).unwrap_or_default() > SPAN
         };
@@ -30,18 +30,17 @@ impl Repairs {
             self.times.pop_front();
         }
         self.times.push_back(now);
-        if self.times.len() <= PEACE {
-            self.rests = 0;
+        if self.times.len() <= TOLERATED {
+            self.backoffs = 0;
             return None;
         }
-        let rest = REST.saturating_mul(1 << self.rests.min(3));
-        self.rests += 1;
-        Some(rest)
+        let backoff = FIRST_BACKOFF.saturating_mul(1 << self.backoffs.min(3));
+        self.backoffs += 1;
+        Some(backoff)
     }
 
-    /// How often it was put right lately.
-    #[must_use]
-    pub fn count(&self) -> usize {
+    /// How often it was repaired lately.
+    pub(crate) fn count(&self) -> usize {
         self.times.len()
     }
 }
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_than_five_in_ten_minutes_are_a_fight_which_rests_longer_each_time() {
+    fn more_than_five_in_ten_minutes_are_a_fight_which_backs_off_longer_each_time() {
         let mut repairs = Repairs::default();
         let mut note = |second| {
             let now = Timestamp::from_second(second).expect("in range");

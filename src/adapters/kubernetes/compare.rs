@@ -235,9 +235,9 @@ async fn beside(
     if member.drift == DriftState::InSync {
         return Ok(Found::plainly(Change::NoOp, version(live)));
     }
-    let drifted = matches!(member.drift, DriftState::Drifted(_))
-        || Live(live).label(labels::PART_OF).is_empty();
-    match object_client.try_apply(step, drifted).await {
+    let lacks_label = Live(live).label(labels::PART_OF).is_empty();
+    let takes_back = member.drift.takes_back(lacks_label);
+    match object_client.try_apply(step, takes_back).await {
         Ok(would_be) => Ok(Found::between(live, &would_be)),
         Err(error @ Error::Refused { .. }) => {
             let would_be = plan::would_be(live, &payload, manager);

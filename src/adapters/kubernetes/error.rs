@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::refusal::Refusal;
 use crate::api::suppliers;
-use crate::apply::{Foreign, NotOurs};
+use crate::apply::{Failure, FailureCause, Foreign, NotOurs};
 use crate::model::{ErrorClass, ObjectId};
 use crate::plan::Withheld;
 
@@ -154,14 +154,22 @@ impl Error {
         }
     }
 
-    /// The same in words, of another object: what is wrong with a kind is wrong with all its objects,
-    /// whichever of them was asked about.
-    pub(super) fn of(&self, other: &ObjectId) -> String {
-        let said = self.to_string();
-        let object = self.object().map(|object| format!("{object}: "));
-        match object.and_then(|object| said.strip_prefix(&object).map(str::to_owned)) {
-            Some(rest) => format!("{other}: {rest}"),
-            None => said,
+    /// The same for the engine.
+    pub(super) fn failure(&self) -> Failure {
+        let object = self.object().cloned();
+        let words = self.to_string();
+        let prefix = object.as_ref().map(|object| format!("{object}: "));
+        let message = prefix.and_then(|prefix| words.strip_prefix(&prefix).map(str::to_owned));
+        Failure {
+            class: self.class(),
+            retry_after: self.retry_after(),
+            cause: match self {
+                Self::NotServed { .. } => FailureCause::NotServed,
+                error if error.is_held() => FailureCause::Held,
+                _ => FailureCause::Other,
+            },
+            object,
+            message: message.unwrap_or(words),
         }
     }
 
@@ -182,7 +190,7 @@ impl Error {
     }
 
     /// Whether nothing is wrong but that nobody asked for the change: the object stays as it was applied.
-    pub(super) const fn is_held(&self) -> bool {
+    const fn is_held(&self) -> bool {
         matches!(
             self,
             Self::Withheld {

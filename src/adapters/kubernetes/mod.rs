@@ -22,7 +22,6 @@ mod identity;
 mod parent;
 mod refusal;
 mod request;
-mod rest;
 mod runner;
 mod secret;
 pub mod survey;

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 use super::Error;
 use super::discovery::Served;
-use crate::apply::{self, Claim};
+use crate::apply::{self, ApplyPrecondition, Claim};
 use crate::health::Live;
 use crate::model::{Action, ObjectId, Step};
 use crate::plan::{self, MANAGER};
@@ -30,19 +30,8 @@ pub(super) struct ObjectClient {
     pub(super) id: ObjectId,
 }
 
-/// What is known of an object that is to be applied.
-pub(super) struct ApplyPrecondition {
-    /// Its uid; none when it must be looked for.
-    pub(super) uid: Option<String>,
-    /// Whether somebody took from us what we had applied to it.
-    pub(super) drifted: bool,
-    /// Whether what the change means is looked at first, and then whether its revision was applied
-    /// before.
-    pub(super) gate: Option<bool>,
-}
-
 /// The outcome of requests about `object`, or the error that none came in time. A panic in them is an
-/// error like others: their place is given back.
+/// error like others.
 pub(super) async fn with_timeout<T>(
     object: &ObjectId,
     requests: impl Future<Output = Result<T, Error>>,
@@ -140,15 +129,18 @@ impl ObjectClient {
         }
         // An object that was deleted meanwhile answers 409 instead of being made anew.
         sent["metadata"]["uid"] = json!(uid);
-        let answer = self.send(&sent, &params(step, precondition.drifted)).await;
+        let answer = self
+            .send(&sent, &params(step, precondition.takes_back))
+            .await;
         answer.map(json).map_err(|error| self.error(error))
     }
 
-    /// The object as applying `step` would make it; nothing is changed. `drifted` is as in [`ApplyPrecondition`].
-    pub(super) async fn try_apply(&self, step: &Step, drifted: bool) -> Result<Json, Error> {
+    /// The object as applying `step` would make it; nothing is changed. `takes_back` is as in
+    /// [`ApplyPrecondition`].
+    pub(super) async fn try_apply(&self, step: &Step, takes_back: bool) -> Result<Json, Error> {
         let Action::Apply { payload, left, .. } = &step.action;
         let sent = apply::without(payload.json(), left);
-        let params = params(step, drifted).dry_run();
+        let params = params(step, takes_back).dry_run();
         let answer = self.send(&sent, &params).await;
         answer.map(json).map_err(|error| self.error(error))
     }
@@ -223,11 +215,11 @@ impl ObjectClient {
     }
 }
 
-/// As whom `step` is applied. What was ours and was taken is taken back.
-fn params(step: &Step, drifted: bool) -> PatchParams {
+/// As whom `step` is applied, and whether what was ours is taken back.
+fn params(step: &Step, takes_back: bool) -> PatchParams {
     let Action::Apply { manager, force, .. } = &step.action;
     let mut params = PatchParams::apply(manager);
-    params.force = *force || drifted;
+    params.force = *force || takes_back;
     params
 }
 
