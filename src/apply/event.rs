@@ -205,7 +205,7 @@ pub(crate) enum RetryTarget {
     /// Discovery of a kind that seems not to be served any more.
     LostKind(Kind),
     /// A member that leaves, and backs off until then.
-    Leaver(ObjectId, Timestamp),
+    Removal(ObjectId, Timestamp),
     /// The confirmation that an object is gone.
     Confirmation(ObjectId),
 }

@@ -6,7 +6,7 @@
 //! ```text
 //! Event ─► Engine ─► Command
 //!            ├ steps: where each step is         inventory: the members, and whether they drifted
-//!            ├ removals: where each leaver is    kinds: what is watched
+//!            ├ removals: where each member is that leaves    kinds: what is watched
 //!            └ parent: what the set's parent says
 //! ```
 //!

@@ -9,7 +9,7 @@
 //! They are judged in rounds, since what becomes of one depends on the others: a round begins when
 //! something happened, no request is under way, and all that they refer to is known.
 //!
-//! In: what happened to a leaver. Out: its state. It does not know: what becomes of whom, and why.
+//! In: what happened to a member that leaves. Out: its state. It does not know: what becomes of whom, and why.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,9 +19,9 @@ use super::PruneStatus;
 use super::event::Removal;
 use crate::model::ObjectId;
 
-/// Where a leaver is.
+/// Where a member that leaves is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LeaverState {
+pub(crate) enum RemovalState {
     /// It is judged in the next round.
     Pending,
     /// It is being read, for what it refers to.
@@ -38,7 +38,7 @@ pub(crate) enum LeaverState {
     Left { returned: bool },
 }
 
-impl LeaverState {
+impl RemovalState {
     /// Whether nothing is judged before it is known how this one fares.
     const fn is_busy(&self) -> bool {
         matches!(
@@ -50,16 +50,16 @@ impl LeaverState {
 
 /// A member that leaves.
 #[derive(Clone, Debug)]
-struct Leaver {
+struct Entry {
     /// What it refers to, once that is known.
     refers: Option<Vec<ObjectId>>,
-    state: LeaverState,
+    state: RemovalState,
 }
 
 /// The members that leave.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Removals {
-    leavers: BTreeMap<ObjectId, Leaver>,
+    entries: BTreeMap<ObjectId, Entry>,
     /// What was reported of each last.
     reported: BTreeMap<ObjectId, PruneStatus>,
     /// Those that are removed in this round, in order.
@@ -73,11 +73,11 @@ pub(crate) struct Removals {
 impl Removals {
     /// A member leaves.
     pub(crate) fn add(&mut self, id: &ObjectId) {
-        let leaver = self.leavers.entry(id.clone()).or_insert(Leaver {
+        let entry = self.entries.entry(id.clone()).or_insert(Entry {
             refers: None,
-            state: LeaverState::Pending,
+            state: RemovalState::Pending,
         });
-        if let LeaverState::Left { returned } = &mut leaver.state {
+        if let RemovalState::Left { returned } = &mut entry.state {
             *returned = true;
         }
         self.stirred = true;
@@ -90,12 +90,12 @@ impl Removals {
 
     /// Whether nobody leaves.
     pub(crate) fn is_empty(&self) -> bool {
-        !self.leavers.values().any(is_leaving)
+        !self.entries.values().any(is_leaving)
     }
 
-    /// Where a leaver is.
-    pub(crate) fn state(&self, id: &ObjectId) -> Option<&LeaverState> {
-        self.leavers.get(id).map(|leaver| &leaver.state)
+    /// Where a member that leaves is.
+    pub(crate) fn state(&self, id: &ObjectId) -> Option<&RemovalState> {
+        self.entries.get(id).map(|entry| &entry.state)
     }
 
     /// How many requests are under way, or backed off.
@@ -106,7 +106,7 @@ impl Removals {
     /// Whether all that leave stay for now, and nothing is under way.
     pub(crate) fn are_calm(&self) -> bool {
         let held = |id: &ObjectId| matches!(self.reported.get(id), Some(PruneStatus::Held(_)));
-        let mut leaving = self.leavers.iter().filter(|(_, leaver)| is_leaving(leaver));
+        let mut leaving = self.entries.iter().filter(|(_, entry)| is_leaving(entry));
         self.busy == 0 && leaving.all(|(id, _)| held(id))
     }
 
@@ -121,65 +121,64 @@ impl Removals {
 
     /// Those of which it is not known what they refer to.
     pub(crate) fn unread(&self) -> Vec<ObjectId> {
-        let unread =
-            |(_, leaver): &(&ObjectId, &Leaver)| is_leaving(leaver) && leaver.refers.is_none();
-        let unread = self.leavers.iter().filter(unread);
+        let unread = |(_, entry): &(&ObjectId, &Entry)| is_leaving(entry) && entry.refers.is_none();
+        let unread = self.entries.iter().filter(unread);
         unread.map(|(id, _)| id.clone()).collect()
     }
 
     /// All that leave, each with what it refers to.
     pub(crate) fn references(&self) -> BTreeMap<ObjectId, Vec<ObjectId>> {
-        let leaving = self.leavers.iter().filter(|(_, leaver)| is_leaving(leaver));
-        let refers = |leaver: &Leaver| leaver.refers.clone().unwrap_or_default();
+        let leaving = self.entries.iter().filter(|(_, entry)| is_leaving(entry));
+        let refers = |entry: &Entry| entry.refers.clone().unwrap_or_default();
         leaving
-            .map(|(id, leaver)| (id.clone(), refers(leaver)))
+            .map(|(id, entry)| (id.clone(), refers(entry)))
             .collect()
     }
 
-    /// Moves a leaver to another state.
-    pub(crate) fn enter(&mut self, id: &ObjectId, state: LeaverState) {
-        let Some(leaver) = self.leavers.get_mut(id) else {
+    /// Moves it to another state.
+    pub(crate) fn enter(&mut self, id: &ObjectId, state: RemovalState) {
+        let Some(entry) = self.entries.get_mut(id) else {
             return;
         };
-        self.busy -= usize::from(leaver.state.is_busy());
+        self.busy -= usize::from(entry.state.is_busy());
         self.busy += usize::from(state.is_busy());
-        if matches!(state, LeaverState::Queued(_)) {
+        if matches!(state, RemovalState::Queued(_)) {
             self.round.push_back(id.clone());
         }
-        leaver.state = state;
+        entry.state = state;
     }
 
     /// Takes the next one that is removed in this round.
     pub(crate) fn next(&mut self) -> Option<(ObjectId, Removal)> {
         while let Some(id) = self.round.pop_front() {
-            if let Some(LeaverState::Queued(removal)) = self.state(&id) {
+            if let Some(RemovalState::Queued(removal)) = self.state(&id) {
                 let removal = *removal;
-                self.enter(&id, LeaverState::Pending);
+                self.enter(&id, RemovalState::Pending);
                 return Some((id, removal));
             }
         }
         None
     }
 
-    /// Now it is known what a leaver refers to.
+    /// Now it is known what a member that leaves refers to.
     pub(crate) fn read(&mut self, id: &ObjectId, refers: Vec<ObjectId>) {
-        if let Some(leaver) = self.leavers.get_mut(id) {
-            leaver.refers = Some(refers);
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.refers = Some(refers);
         }
     }
 
-    /// A request about a leaver was answered, or its back-off has passed: it is judged again, unless it has
+    /// A request about it was answered, or its back-off has passed: it is judged again, unless it has
     /// left meanwhile. Whether the answer is about an object that still leaves.
     pub(crate) fn ended(&mut self, id: &ObjectId) -> bool {
         self.stirred = true;
         let left = match self.state(id) {
-            Some(LeaverState::Left { returned }) => Some(*returned),
+            Some(RemovalState::Left { returned }) => Some(*returned),
             Some(_) => None,
             None => return false,
         };
-        self.enter(id, LeaverState::Pending);
+        self.enter(id, RemovalState::Pending);
         if left == Some(false) {
-            self.leavers.remove(id);
+            self.entries.remove(id);
         }
         left.is_none()
     }
@@ -189,9 +188,9 @@ impl Removals {
         self.stirred = true;
         let nobody = String::new();
         match self.state(id) {
-            Some(LeaverState::Accepted { .. }) => self.enter(id, LeaverState::Pending),
-            Some(LeaverState::Removing { .. }) => {
-                self.enter(id, LeaverState::Removing { uid: nobody });
+            Some(RemovalState::Accepted { .. }) => self.enter(id, RemovalState::Pending),
+            Some(RemovalState::Removing { .. }) => {
+                self.enter(id, RemovalState::Removing { uid: nobody });
             }
             _ => {}
         }
@@ -200,15 +199,15 @@ impl Removals {
     /// An object has left; `true` if it was one of those that leave.
     pub(crate) fn left(&mut self, id: &ObjectId) -> bool {
         self.stirred = true;
-        let Some(leaver) = self.leavers.get_mut(id) else {
+        let Some(entry) = self.entries.get_mut(id) else {
             return false;
         };
-        let was_leaving = is_leaving(leaver);
-        leaver.refers = None;
-        if leaver.state.is_busy() {
-            leaver.state = LeaverState::Left { returned: false };
+        let was_leaving = is_leaving(entry);
+        entry.refers = None;
+        if entry.state.is_busy() {
+            entry.state = RemovalState::Left { returned: false };
         } else {
-            self.leavers.remove(id);
+            self.entries.remove(id);
         }
         was_leaving
     }
@@ -221,6 +220,6 @@ impl Removals {
 }
 
 /// Whether it has not left.
-fn is_leaving(leaver: &Leaver) -> bool {
-    leaver.state != LeaverState::Left { returned: false }
+fn is_leaving(entry: &Entry) -> bool {
+    entry.state != RemovalState::Left { returned: false }
 }

@@ -161,7 +161,7 @@ impl Engine {
             What::ParentWritten(_, answer) => self.parent_written(answer),
             What::VersionFound(_, kind, answer) => self.version_found(&kind, answer),
             What::Answered(_, at, answer) => self.answered(at, *answer),
-            What::Read(_, id, answer) => self.leaver_read(&id, *answer),
+            What::Read(_, id, answer) => self.removal_read(&id, *answer),
             What::Removed(_, id, answer) => self.removed(&id, answer),
             What::Elapsed(_, target) => self.elapsed(target),
         }
@@ -188,7 +188,7 @@ impl Engine {
             RetryTarget::ParentWrite => self.allow_parent_write(),
             RetryTarget::Step(at, until) => self.step_backed_off(at, until),
             RetryTarget::EarlierKind(kind) => self.find_earlier(kind),
-            RetryTarget::Leaver(id, until) => self.leaver_backed_off(&id, until),
+            RetryTarget::Removal(id, until) => self.removal_backed_off(&id, until),
             RetryTarget::EmbeddedKind(_)
             | RetryTarget::Confirmation(_)
             | RetryTarget::LostKind(_) => {}

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::super::event::{Command, Failure, Removal, RetryTarget};
 use super::super::prune::{self, PruneDecision, PruneInput};
-use super::super::removals::LeaverState;
+use super::super::removals::RemovalState;
 use super::super::{Kind, PruneStatus, Report};
 use super::Engine;
 use crate::api::labels;
@@ -27,13 +27,13 @@ impl Engine {
         }
         for id in unread {
             if let Some(kind) = self.kinds.listed(&id).cloned() {
-                self.work.removals.enter(&id, LeaverState::Reading);
+                self.work.removals.enter(&id, RemovalState::Reading);
                 self.command(Command::Read(self.number(), id, kind));
             }
         }
     }
 
-    pub(super) fn leaver_read(&mut self, id: &ObjectId, answer: Result<Option<Json>, Failure>) {
+    pub(super) fn removal_read(&mut self, id: &ObjectId, answer: Result<Option<Json>, Failure>) {
         // A watch saw it go meanwhile, and that was confirmed.
         if !self.work.removals.ended(id) {
             return;
@@ -45,7 +45,7 @@ impl Engine {
             }
             // The watch will say so, too.
             Ok(None) => self.work.removals.read(id, Vec::new()),
-            Err(failure) => self.leaver_failed(id, &failure),
+            Err(failure) => self.removal_failed(id, &failure),
         }
     }
 
@@ -67,10 +67,10 @@ impl Engine {
             match decision {
                 PruneDecision::Delete => self.queue_removal(&id, Removal::Delete),
                 PruneDecision::Orphan => self.queue_removal(&id, Removal::Release),
-                PruneDecision::Going => self.report_leaver(&id, PruneStatus::Deleting),
-                PruneDecision::After(other) => self.report_leaver(&id, PruneStatus::After(other)),
-                PruneDecision::Until(step) => self.report_leaver(&id, PruneStatus::Until(step)),
-                PruneDecision::Held(why) => self.report_leaver(&id, PruneStatus::Held(why)),
+                PruneDecision::Going => self.report_removal(&id, PruneStatus::Deleting),
+                PruneDecision::After(other) => self.report_removal(&id, PruneStatus::After(other)),
+                PruneDecision::Until(step) => self.report_removal(&id, PruneStatus::Until(step)),
+                PruneDecision::Held(why) => self.report_removal(&id, PruneStatus::Held(why)),
             }
         }
         self.remove_next();
@@ -80,8 +80,8 @@ impl Engine {
     fn queue_removal(&mut self, id: &ObjectId, removal: Removal) {
         let member = self.inventory.get(id).map(|member| &member.uid);
         match self.work.removals.state(id) {
-            Some(LeaverState::Accepted { uid }) if Some(uid) == member => {}
-            _ => self.work.removals.enter(id, LeaverState::Queued(removal)),
+            Some(RemovalState::Accepted { uid }) if Some(uid) == member => {}
+            _ => self.work.removals.enter(id, RemovalState::Queued(removal)),
         }
     }
 
@@ -94,7 +94,7 @@ impl Engine {
             let uid = self.inventory.get(&object).map(|member| member.uid.clone());
             let kind = self.kinds.listed(&object).cloned();
             if let (Some(uid), Some(kind)) = (uid, kind) {
-                let state = LeaverState::Removing { uid: uid.clone() };
+                let state = RemovalState::Removing { uid: uid.clone() };
                 self.work.removals.enter(&object, state);
                 self.command(Command::Remove {
                     number: self.number(),
@@ -109,7 +109,7 @@ impl Engine {
 
     pub(super) fn removed(&mut self, id: &ObjectId, answer: Result<Removal, Failure>) {
         let uid = match self.work.removals.state(id) {
-            Some(LeaverState::Removing { uid }) => uid.clone(),
+            Some(RemovalState::Removing { uid }) => uid.clone(),
             _ => String::new(),
         };
         // A watch may have seen it go before this was answered.
@@ -119,29 +119,29 @@ impl Engine {
         match answer {
             // A watch says when it has left.
             Ok(removal) => {
-                self.work.removals.enter(id, LeaverState::Accepted { uid });
+                self.work.removals.enter(id, RemovalState::Accepted { uid });
                 if removal == Removal::Delete {
-                    self.report_leaver(id, PruneStatus::Deleting);
+                    self.report_removal(id, PruneStatus::Deleting);
                 }
             }
-            Err(failure) => self.leaver_failed(id, &failure),
+            Err(failure) => self.removal_failed(id, &failure),
         }
     }
 
-    /// Reports a leaver that could not be read or removed. Nobody else is judged before it is known how
+    /// Reports a member that could not be read or removed. Nobody else is judged before it is known how
     /// this one fares.
-    fn leaver_failed(&mut self, id: &ObjectId, failure: &Failure) {
-        self.report_leaver(id, PruneStatus::Failed(failure.to_string()));
-        let target = |until| RetryTarget::Leaver(id.clone(), until);
+    fn removal_failed(&mut self, id: &ObjectId, failure: &Failure) {
+        self.report_removal(id, PruneStatus::Failed(failure.to_string()));
+        let target = |until| RetryTarget::Removal(id.clone(), until);
         let until = self.wake_after(failure.pause(), target);
-        let state = LeaverState::BackingOff { until };
+        let state = RemovalState::BackingOff { until };
         self.work.removals.enter(id, state);
     }
 
-    pub(super) fn leaver_backed_off(&mut self, id: &ObjectId, since: Timestamp) {
+    pub(super) fn removal_backed_off(&mut self, id: &ObjectId, since: Timestamp) {
         let ended = match self.work.removals.state(id) {
-            Some(LeaverState::BackingOff { until }) => *until == since,
-            Some(LeaverState::Left { .. }) => true,
+            Some(RemovalState::BackingOff { until }) => *until == since,
+            Some(RemovalState::Left { .. }) => true,
             _ => false,
         };
         if ended {
@@ -208,12 +208,12 @@ impl Engine {
         self.inventory.remove(id);
         self.work.recount();
         if self.work.removals.left(id) {
-            self.report_leaver(id, status);
+            self.report_removal(id, status);
         }
         self.stir(id);
     }
 
-    fn report_leaver(&mut self, id: &ObjectId, status: PruneStatus) {
+    fn report_removal(&mut self, id: &ObjectId, status: PruneStatus) {
         if self.work.removals.report(id, &status) {
             self.report(Report::Prune(id.clone(), status));
         }

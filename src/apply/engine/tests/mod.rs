@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod cluster;
+mod fixture;
 mod orders;
 mod random;
 mod rules;
-mod stage;

@@ -1,12 +1,12 @@
 //! Random events in random order. Whatever happens: nothing is deleted without its approval, no two
 //! requests of an assignment are about one object at a time, every failure is retried or reported (the
-//! stage sees to these with every request); in the end the cluster is as the fleet says, and nothing more
+//! fixture sees to these with every request); in the end the cluster is as the fleet says, and nothing more
 //! is asked of it.
 
 use proptest::prelude::*;
 use serde_json::Value as Json;
 
-use super::stage::{Fault, Stage, cluster, cluster_id, id, map};
+use super::fixture::{Fault, Fixture, cluster, cluster_id, id, map};
 use crate::model::ErrorClass;
 
 const CLASSES: [ErrorClass; 5] = [
@@ -27,44 +27,44 @@ fn revision(number: u8) -> Vec<Json> {
     }
 }
 
-fn step(stage: &mut Stage, what: u8, which: u8) {
+fn step(fixture: &mut Fixture, what: u8, which: u8) {
     let ids = [id("a"), id("b"), id("d"), cluster_id("c")];
     let one = &ids[usize::from(which) % ids.len()];
-    let request = usize::from(which).checked_rem(stage.requests.len());
+    let request = usize::from(which).checked_rem(fixture.requests.len());
     let class = CLASSES[usize::from(which) % CLASSES.len()];
     match (what % 16, request) {
         (0..5, Some(at)) => {
-            stage.answer_at(at, None);
+            fixture.answer_at(at, None);
         }
         (5, Some(at)) => {
-            stage.answer_at(at, Some(Fault::Fails(class)));
+            fixture.answer_at(at, Some(Fault::Fails(class)));
         }
         (6, Some(at)) => {
-            stage.answer_at(at, Some(Fault::Lost));
+            fixture.answer_at(at, Some(Fault::Lost));
         }
         (7 | 8, _) => {
-            stage.see();
+            fixture.see();
         }
-        (9, _) => stage.see_all(),
+        (9, _) => fixture.see_all(),
         (10, _) => {
-            stage.wake();
+            fixture.wake();
         }
-        (11, _) => stage.delete(one),
-        (12, _) => stage.edit(one),
+        (11, _) => fixture.delete(one),
+        (12, _) => fixture.edit(one),
         (13, _) => {
             let name = format!("r{which}");
-            stage.assign(&name, &revision(which));
+            fixture.assign(&name, &revision(which));
         }
-        (14, _) => match stage.watched().pop() {
-            Some(kind) if which < 64 => stage.lose(&kind),
-            Some(kind) => stage.list(&kind),
+        (14, _) => match fixture.watched().pop() {
+            Some(kind) if which < 64 => fixture.lose(&kind),
+            Some(kind) => fixture.list(&kind),
             None => {}
         },
         (15, _) if which < 32 => {
-            stage.crash();
-            stage.assign("r0", &revision(0));
+            fixture.crash();
+            fixture.assign("r0", &revision(0));
         }
-        _ => stage.wait(u64::from(which)),
+        _ => fixture.wait(u64::from(which)),
     }
 }
 
@@ -78,26 +78,26 @@ proptest! {
         last in any::<u8>(),
         events in prop::collection::vec((any::<u8>(), any::<u8>()), 0..120),
     ) {
-        let mut stage = Stage::new(concurrency);
+        let mut fixture = Fixture::new(concurrency);
         if approved {
-            stage.approved.insert("ns/c".to_owned());
+            fixture.approved.insert("ns/c".to_owned());
         }
-        stage.assign("r0", &revision(0));
+        fixture.assign("r0", &revision(0));
         for (what, which) in events {
-            step(&mut stage, what, which);
+            step(&mut fixture, what, which);
         }
-        stage.settle();
-        stage.assign("last", &revision(last));
-        stage.settle();
-        prop_assert_eq!(stage.is_as_planned(), Ok(()));
-        prop_assert!(stage.has_settled());
+        fixture.settle();
+        fixture.assign("last", &revision(last));
+        fixture.settle();
+        prop_assert_eq!(fixture.is_as_planned(), Ok(()));
+        prop_assert!(fixture.has_settled());
 
         // A fleet that does not change asks for nothing.
-        stage.sent.clear();
-        for kind in stage.watched() {
-            stage.list(&kind);
+        fixture.sent.clear();
+        for kind in fixture.watched() {
+            fixture.list(&kind);
         }
-        stage.settle();
-        prop_assert_eq!(&stage.sent, &[""; 0]);
+        fixture.settle();
+        prop_assert_eq!(&fixture.sent, &[""; 0]);
     }
 }
