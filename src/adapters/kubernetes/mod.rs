@@ -4,15 +4,15 @@
 //! events, one whenever an object of the plan, or a resource embedded in one, reaches another state.
 //!
 //! ```text
-//! plan ─► runner ─► apply (server-side) ─┐
-//!            ▲                           ├─► progress
-//!            └── watch ◄── cluster ◄─────┘
+//! plan ─► runner ─► Event ─► apply::Engine ─► Command ─► server-side apply, delete, read, watch
+//!            ▲                                                          │
+//!            └────────── answers, watch events ◄── cluster ◄────────────┘
 //! ```
 //!
 //! Nothing is polled: a step starts when the watch event that satisfies its last predecessor
-//! arrives. It does not know: where the plan came from, who reads the progress.
+//! arrives. It does not know: where the plan came from, who reads the progress, what is to be done next.
 //!
-//! [`survey`] stands beside it: it reads once what the cluster holds of fleets, and writes nothing.
+//! [`survey`] is apart from it: it reads once what the cluster holds of fleets, and writes nothing.
 
 mod compare;
 mod connect;
