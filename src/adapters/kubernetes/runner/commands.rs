@@ -140,15 +140,11 @@ impl Runner {
         self.jobs.spawn(async { Done::Happened(job.await) })
     }
 
-    /// How to speak of `object` to the cluster.
-    fn object(&self, object: &ObjectId, kind: &Kind) -> Result<ObjectClient, Error> {
-        let served = self.served.get(kind).ok_or_else(|| Error::Unsendable {
-            object: object.clone(),
-            cause: "its kind was not discovered".to_owned(),
-        })?;
-        Ok(ObjectClient {
+    /// How to speak of `object` to the cluster; none when its kind was not discovered.
+    fn object(&self, object: &ObjectId, kind: &Kind) -> Option<ObjectClient> {
+        Some(ObjectClient {
             client: self.target.client.clone(),
-            served: served.clone(),
+            served: self.served.get(kind)?.clone(),
             id: object.clone(),
         })
     }
@@ -240,7 +236,7 @@ impl Runner {
     fn apply(
         &mut self,
         number: u64,
-        client: Result<ObjectClient, Error>,
+        client: Option<ObjectClient>,
         (plan, at): (Arc<Plan>, usize),
         object: ObjectId,
         precondition: ApplyPrecondition,
@@ -250,7 +246,7 @@ impl Runner {
         self.spawn(async move {
             let step = &plan.steps[at];
             let apply = async {
-                let client = client?;
+                let client = client.ok_or_else(|| undiscovered(&object))?;
                 identity::check(&client.client, &discovery, step, &[]).await?;
                 client.apply(step, &set, precondition).await
             };
@@ -264,7 +260,10 @@ impl Runner {
     fn read(&mut self, number: u64, object: ObjectId, kind: &Kind) {
         let client = self.object(&object, kind);
         self.spawn(async move {
-            let read = async { client?.read().await };
+            let read = async {
+                let client = client.ok_or_else(|| undiscovered(&object))?;
+                client.read().await
+            };
             let answer = with_timeout(&object, read).await;
             let answer = answer.map_err(|error| error.failure());
             What::Read(number, object, Box::new(answer))
@@ -274,7 +273,7 @@ impl Runner {
     fn remove(
         &mut self,
         number: u64,
-        client: Result<ObjectClient, Error>,
+        client: Option<ObjectClient>,
         object: ObjectId,
         uid: String,
         removal: Removal,
@@ -284,7 +283,7 @@ impl Runner {
         let set = self.set.id();
         self.spawn(async move {
             let remove = async {
-                let client = client?;
+                let client = client.ok_or_else(|| undiscovered(&object))?;
                 match removal {
                     Removal::Delete => client.delete(&uid).await,
                     Removal::Release => client.release(&uid, &set).await,
@@ -300,7 +299,10 @@ impl Runner {
     fn confirm(&mut self, object: ObjectId, kind: &Kind, uid: Option<String>) {
         let client = self.object(&object, kind);
         self.spawn(async move {
-            let read = async { client?.metadata().await };
+            let read = async {
+                let client = client.ok_or_else(|| undiscovered(&object))?;
+                client.metadata().await
+            };
             let answer = with_timeout(&object, read).await;
             let answer = answer.map_err(|error| error.failure());
             What::Confirmed(object, uid, Box::new(answer))
@@ -315,6 +317,14 @@ impl Runner {
             tokio::time::sleep(wait).await;
             What::Elapsed(number, target)
         });
+    }
+}
+
+/// The engine speaks only of objects whose kind was discovered.
+fn undiscovered(object: &ObjectId) -> Error {
+    Error::Unsendable {
+        object: object.clone(),
+        cause: "its kind was not discovered".to_owned(),
     }
 }
 

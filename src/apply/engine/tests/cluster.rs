@@ -250,10 +250,11 @@ fn answer(
                 object: None,
                 message: "not served".to_owned(),
             };
-            let answer = result.and_then(|_| match unserved.contains(&kind.2) {
-                true => Err(missing),
-                false => Ok(true),
-            });
+            let answer = match (result, unserved.contains(&kind.2)) {
+                (Err(failure), _) => Err(failure),
+                (Ok(_), true) => Err(missing),
+                (Ok(_), false) => Ok(true),
+            };
             What::KindServed(kind.clone(), answer)
         }
         Command::FindVersion(number, kind) => {
