@@ -18,7 +18,9 @@
 //! - [`graph`]: what depends on what.
 //! - [`rules`]: what must hold before anything is applied.
 //! - [`health`]: what a live object says of itself.
-//! - [`plan`]: what to do, which step may start, how far it has come, and what blocks what is there.
+//! - [`plan`]: what to do, and what each change means.
+//! - [`apply`]: which step may start, what the cluster has of it, and how far it has come.
+//! - [`status`]: what the cluster has, what is missing, and what blocks it.
 //! - [`reconcile`]: what our controllers decide about one object.
 //! - [`compile`]: the front door of all these: a tree to objects, graph and findings.
 //!
@@ -32,6 +34,7 @@
 //! `tests/architecture.rs` holds the arrows between the modules.
 pub mod adapters;
 pub mod api;
+pub mod apply;
 pub mod cli;
 pub mod compile;
 pub mod daemon;
@@ -45,4 +48,5 @@ pub mod reconcile;
 pub mod rules;
 pub mod schema;
 pub mod settings;
+pub mod status;
 pub mod yaml;

@@ -31,7 +31,9 @@ const ARROWS: &[(&str, &str)] = &[
     ("graph", "model api"),
     ("health", "model api"),
     ("rules", "model schema kube_schema api graph"),
-    ("plan", "model kube_schema api graph health rules"),
+    ("plan", "model schema kube_schema api graph health rules"),
+    ("apply", "model kube_schema api graph health plan"),
+    ("status", "model api graph health plan apply"),
     ("reconcile", "model api rules health"),
     (
         "compile",
@@ -41,7 +43,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("adapters/git", "model"),
     (
         "adapters/kubernetes",
-        "model schema api health plan reconcile",
+        "model kube_schema api health plan apply status reconcile",
     ),
     ("adapters/azure", "model api"),
     ("adapters/checks", "model"),
@@ -73,6 +75,8 @@ const PURE: &[&str] = &[
     "rules",
     "health",
     "plan",
+    "apply",
+    "status",
     "reconcile",
     "compile",
 ];

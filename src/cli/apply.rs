@@ -16,9 +16,10 @@ use super::live::Live;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{self, Assignment};
 use crate::api::timeline;
+use crate::apply::{ClusterSummary, Report, Summary, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Clock, ObjectId};
-use crate::plan::{self, ApplySet, ClusterSummary, Plan, Report, Summary, Tracker};
+use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
 
 #[derive(Debug, Args)]
@@ -227,7 +228,7 @@ impl Waiting {
     fn note(&mut self, report: Report) {
         match report {
             Report::Object(progress) => drop(self.tracker.note(&progress)),
-            Report::Leaving(id, leaving) => self.lines.push(format!("{id}: {leaving}")),
+            Report::Prune(id, leaving) => self.lines.push(format!("{id}: {leaving}")),
             Report::Settled => self.settled = true,
             Report::Stuck(why) => self.stuck = Some(why),
             Report::Begun => {}
@@ -242,9 +243,9 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::apply::{Progress, State};
     use crate::compile::compile;
     use crate::model::Tree;
-    use crate::plan::{Progress, State};
     use kube_sim::SimClock;
 
     const ONE: &str =

@@ -6,13 +6,13 @@ use serde_json::{Value as Json, json};
 use super::cluster::{AccessArgs, client};
 use crate::adapters::kubernetes::survey::{Survey, Wanted, survey};
 use crate::daemon::wall_time;
-use crate::plan::standing::{Phase, Scene};
 use crate::settings::Environment;
+use crate::status::{Phase, StatusGraph};
 
 /// The cluster as it was found.
 pub(super) struct ClusterStatus {
     pub(super) survey: Survey,
-    pub(super) scene: Scene,
+    pub(super) graph: StatusGraph,
     /// The time in the cluster.
     pub(super) now: Timestamp,
 }
@@ -36,7 +36,7 @@ impl ClusterStatus {
             anyhow::Ok(survey(&client, &wanted).await?)
         })?;
         Ok(Self {
-            scene: Scene::new(&survey.found),
+            graph: StatusGraph::new(&survey.found),
             now: survey.at.unwrap_or_else(wall_time),
             survey,
         })
@@ -44,8 +44,8 @@ impl ClusterStatus {
 
     /// What could not be read, and other notes.
     pub(super) fn unreadable(&self) -> Vec<String> {
-        let gaps = self.survey.found.gaps.iter().map(ToString::to_string);
-        self.survey.notes.iter().cloned().chain(gaps).collect()
+        let errors = self.survey.found.errors.iter().map(ToString::to_string);
+        self.survey.notes.iter().cloned().chain(errors).collect()
     }
 
     /// How long an object has been in its state; empty when that is unknown.
@@ -55,7 +55,7 @@ impl ClusterStatus {
     }
 
     fn seconds(&self, at: usize) -> Option<u64> {
-        let since = self.scene.standing(at).since?;
+        let since = self.graph.status(at).since?;
         u64::try_from(self.now.duration_since(since).as_secs())
             .ok()
             .or(Some(0))
@@ -63,15 +63,15 @@ impl ClusterStatus {
 
     /// One object, for programs.
     pub(super) fn link(&self, at: usize) -> Json {
-        let standing = self.scene.standing(at);
+        let status = self.graph.status(at);
         json!({
-            "object": self.scene.id(at).to_string(),
-            "group": self.scene.id(at).group,
-            "state": standing.phase.word(),
-            "condition": text(&standing.condition),
-            "reason": text(&standing.reason),
-            "message": text(&standing.message),
-            "since": standing.since.map(|since| since.to_string()),
+            "object": self.graph.id(at).to_string(),
+            "group": self.graph.id(at).group,
+            "state": status.phase.word(),
+            "condition": text(&status.condition),
+            "reason": text(&status.reason),
+            "message": text(&status.message),
+            "since": status.since.map(|since| since.to_string()),
             "seconds": self.seconds(at),
         })
     }
@@ -79,7 +79,7 @@ impl ClusterStatus {
     /// What blocks, for programs.
     pub(super) fn blocker(&self, at: usize) -> Json {
         let mut link = self.link(at);
-        link["help"] = text(&self.scene.help(at, self.now));
+        link["help"] = text(&self.graph.help(at, self.now));
         link
     }
 }

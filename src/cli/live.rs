@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::ui::Ui;
-use crate::plan::{ClusterSummary, Summary};
+use crate::apply::{ClusterSummary, Summary};
 
 /// A block of lines that is drawn over itself. Where lines cannot be redrawn, only changes of the
 /// title are said.

@@ -12,8 +12,9 @@ use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs};
 use super::ui::{Ui, plain_lines};
 use crate::adapters::kubernetes::{Compared, compare};
+use crate::apply::{DeletionGuard, PruneDecision};
 use crate::model::{Change, Needed, ObjectId, Predecessor, Step};
-use crate::plan::{self, ApplySet, Brake, Fate, Plan};
+use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
 
 #[derive(Debug, Args)]
@@ -66,16 +67,16 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
 
 /// The plan beside the cluster. What would go is shown as with an approval of everything.
 fn live(args: &PlanArgs, set: &ApplySet, plan: Plan) -> anyhow::Result<Compared> {
-    let brake = Brake {
+    let guard = DeletionGuard {
         prune: true,
-        ..Brake::default()
+        ..DeletionGuard::default()
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
         let client = client(&args.access).await?;
-        Ok(compare(&client, set, plan, brake).await?)
+        Ok(compare(&client, set, plan, guard).await?)
     })
 }
 
@@ -88,8 +89,8 @@ fn text(compared: &Compared) -> String {
     if !compared.leaving.is_empty() {
         out.push_str("\nno longer in the fleet:\n");
     }
-    for (id, fate) in &compared.leaving {
-        let _ = writeln!(out, "  {:<8} {id}{}", word(fate), why(fate));
+    for (id, decision) in &compared.leaving {
+        let _ = writeln!(out, "  {:<8} {id}{}", word(decision), why(decision));
     }
     for (verb, objects) in [
         ("blocked", &compared.blocked),
@@ -126,18 +127,18 @@ fn changed(id: &ObjectId, fields: &[String], compared: &Compared) -> String {
     out
 }
 
-fn word(fate: &Fate) -> &'static str {
-    match fate {
-        Fate::Held(_) => "keep",
-        Fate::Orphan => plan::word(Change::Orphan),
+fn word(decision: &PruneDecision) -> &'static str {
+    match decision {
+        PruneDecision::Held(_) => "keep",
+        PruneDecision::Orphan => plan::word(Change::Orphan),
         _ => plan::word(Change::Delete),
     }
 }
 
-fn why(fate: &Fate) -> String {
-    match fate {
-        Fate::Held(why) => format!(": {why}"),
-        Fate::After(other) => format!(", after {other}"),
+fn why(decision: &PruneDecision) -> String {
+    match decision {
+        PruneDecision::Held(why) => format!(": {why}"),
+        PruneDecision::After(other) => format!(", after {other}"),
         _ => String::new(),
     }
 }
@@ -169,7 +170,7 @@ fn json(compared: &Compared) -> serde_json::Value {
         .map(|(change, count)| (plan::word(*change), *count))
         .collect();
     let leaving = compared.leaving.iter();
-    let leaving = leaving.map(|(id, fate)| json!({"object": id.to_string(), "change": word(fate), "message": why(fate).trim_start_matches([':', ',', ' '])}));
+    let leaving = leaving.map(|(id, decision)| json!({"object": id.to_string(), "change": word(decision), "message": why(decision).trim_start_matches([':', ',', ' '])}));
     let messages = |all: &[(ObjectId, String)]| -> Vec<serde_json::Value> {
         all.iter()
             .map(|(id, message)| json!({"object": id.to_string(), "message": message}))

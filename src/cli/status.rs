@@ -10,9 +10,10 @@ use super::cluster::AccessArgs;
 use super::cluster_status::{ClusterStatus, word, wrapped};
 use super::exit::Exit;
 use super::ui::Ui;
-use crate::plan::standing::{Chain, ClusterView, FleetView, Phase, Stray};
-use crate::plan::{ApplySet, Parent};
+use crate::apply::Parent;
+use crate::plan::ApplySet;
 use crate::settings::Environment;
+use crate::status::{Chain, ClusterView, FleetView, Phase, Stray};
 
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
@@ -49,7 +50,7 @@ pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyh
         .survey
         .fleets
         .iter()
-        .map(|(set, parent)| (set, parent, status.scene.fleet(set, parent)))
+        .map(|(set, parent)| (set, parent, status.graph.fleet(set, parent)))
         .collect();
     ui.data(&match args.format {
         DataFormat::Text => text(&status, &fleets),
@@ -89,7 +90,7 @@ fn text(status: &ClusterStatus, fleets: &[(&ApplySet, &Parent, FleetView)]) -> S
     let worst = fleets.iter().filter_map(|(.., view)| view.clusters.first());
     let worst = worst.max_by_key(|cluster| cluster.phase);
     if let Some(cluster) = worst.filter(|cluster| cluster.phase != Phase::Ready) {
-        let id = status.scene.id(cluster.root);
+        let id = status.graph.id(cluster.root);
         let _ = writeln!(out, "the full chain: capstan why {id}");
     }
     out
@@ -149,7 +150,7 @@ fn missing(parent: &Parent, view: &FleetView) -> String {
 }
 
 fn name(status: &ClusterStatus, cluster: &ClusterView) -> String {
-    let id = status.scene.id(cluster.root);
+    let id = status.graph.id(cluster.root);
     format!("{}/{}", id.namespace, id.name)
 }
 
@@ -180,15 +181,15 @@ fn cluster_text(status: &ClusterStatus, cluster: &ClusterView, width: usize) -> 
 fn chain_text(status: &ClusterStatus, chain: &Chain, indent: &str) -> String {
     let mut out = String::new();
     let at = chain.blocker();
-    let standing = status.scene.standing(at);
-    let state = format!("{} {}", word(standing.phase), status.age(at));
-    let id = status.scene.id(at);
+    let found = status.graph.status(at);
+    let state = format!("{} {}", word(found.phase), status.age(at));
+    let id = status.graph.id(at);
     let _ = writeln!(out, "{indent}{id}: {}", state.trim_end());
     out.push_str(&words_text(status, at, &format!("{indent}  ")));
-    let same = |at: &&usize| status.scene.standing(**at).phase == standing.phase;
+    let same = |at: &&usize| status.graph.status(**at).phase == found.phase;
     let same = chain.others.iter().filter(same).count();
     if same > 0 {
-        let state = word(standing.phase).to_lowercase();
+        let state = word(found.phase).to_lowercase();
         let _ = writeln!(out, "{indent}and {same} more {state}");
     }
     out
@@ -196,8 +197,8 @@ fn chain_text(status: &ClusterStatus, chain: &Chain, indent: &str) -> String {
 
 /// An object's message, and what helps.
 fn words_text(status: &ClusterStatus, at: usize, indent: &str) -> String {
-    let mut out = wrapped(indent, &status.scene.standing(at).words());
-    let help = status.scene.help(at, status.now);
+    let mut out = wrapped(indent, &status.graph.status(at).words());
+    let help = status.graph.help(at, status.now);
     if !help.is_empty() {
         out.push_str(&wrapped(&format!("{indent}help: "), &help));
     }
@@ -208,15 +209,15 @@ fn strays_text(status: &ClusterStatus, view: &FleetView) -> String {
     let mut out = String::new();
     for stray in view.strays.iter().take(STRAYS) {
         let Stray { blocker, objects } = stray;
-        let phase = word(status.scene.standing(*blocker).phase);
-        let id = status.scene.id(*blocker);
+        let phase = word(status.graph.status(*blocker).phase);
+        let id = status.graph.id(*blocker);
         let line = format!("  {phase:<11} {id}  {}", status.age(*blocker));
         let _ = writeln!(out, "{}", line.trim_end());
         out.push_str(&words_text(status, *blocker, "    "));
         let waiting: Vec<String> = objects
             .iter()
             .filter(|at| *at != blocker)
-            .map(|at| status.scene.id(*at).to_string())
+            .map(|at| status.graph.id(*at).to_string())
             .collect();
         if !waiting.is_empty() {
             let more = waiting.len().saturating_sub(NAMED);
@@ -278,7 +279,7 @@ fn report(status: &ClusterStatus, fleets: &[(&ApplySet, &Parent, FleetView)]) ->
 fn cluster_json(status: &ClusterStatus, cluster: &ClusterView) -> Json {
     let blocker = |chain: &Chain| status.blocker(chain.blocker());
     json!({
-        "object": status.scene.id(cluster.root).to_string(),
+        "object": status.graph.id(cluster.root).to_string(),
         "state": cluster.phase.word(),
         "ready": cluster.ready,
         "total": cluster.total,

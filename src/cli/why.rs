@@ -11,8 +11,8 @@ use super::cluster_status::{ClusterStatus, word, wrapped};
 use super::exit::Exit;
 use super::object_name::ObjectName;
 use super::ui::Ui;
-use crate::plan::standing::{Chain, Phase};
 use crate::settings::Environment;
+use crate::status::{Chain, Phase};
 
 #[derive(Debug, Args)]
 pub(super) struct WhyArgs {
@@ -32,35 +32,35 @@ const OTHERS: usize = 10;
 pub(super) fn run(args: &WhyArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     let name = ObjectName::read(&args.object)?;
     let status = ClusterStatus::read(&args.access, None, environment)?;
-    let ids: Vec<_> = status.scene.ids().collect();
+    let ids: Vec<_> = status.graph.ids().collect();
     let at = name.find(&ids, "no fleet of this cluster")?;
-    let chain = status.scene.blocked(at);
+    let chain = status.graph.blocked(at);
     ui.data(&match args.format {
         DataFormat::Text => text(&status, at, chain.as_ref()),
         DataFormat::Json => format!("{:#}\n", report(&status, at, chain.as_ref())),
     })?;
-    let phase = chain.map(|chain| status.scene.standing(chain.blocker()).phase);
+    let phase = chain.map(|chain| status.graph.status(chain.blocker()).phase);
     Ok(Exit::failed_if(phase == Some(Phase::Failed)))
 }
 
 fn text(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> String {
     let mut out = String::new();
-    let id = status.scene.id(at);
+    let id = status.graph.id(at);
     let Some(chain) = chain else {
         let _ = writeln!(out, "{id} is ready");
         return out;
     };
-    let standing = status.scene.standing(at);
-    let state = format!("{} {}", word(standing.phase), status.age(at));
+    let found = status.graph.status(at);
+    let state = format!("{} {}", word(found.phase), status.age(at));
     let _ = writeln!(out, "{id}: {}", state.trim_end());
-    out.push_str(&wrapped("  ", &standing.words()));
-    if chain.way.len() > 1 {
+    out.push_str(&wrapped("  ", &found.words()));
+    if chain.path.len() > 1 {
         let _ = writeln!(out, "\nwaits for");
-        out.push_str(&lines(status, &chain.way));
+        out.push_str(&lines(status, &chain.path));
     }
     let blocker = chain.blocker();
-    let cause = status.scene.standing(blocker);
-    let _ = writeln!(out, "\nblocked by {}", status.scene.id(blocker));
+    let cause = status.graph.status(blocker);
+    let _ = writeln!(out, "\nblocked by {}", status.graph.id(blocker));
     if let Some(since) = cause.since {
         let _ = writeln!(out, "  since      {since}, {}", status.age(blocker));
     }
@@ -68,7 +68,7 @@ fn text(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> String {
         let _ = writeln!(out, "  condition  {}", cause.condition);
     }
     out.push_str(&wrapped("  message    ", &cause.words()));
-    let help = status.scene.help(blocker, status.now);
+    let help = status.graph.help(blocker, status.now);
     if !help.is_empty() {
         out.push_str(&wrapped("  help       ", &help));
     }
@@ -86,10 +86,10 @@ fn text(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> String {
 /// One line for each object.
 fn lines(status: &ClusterStatus, objects: &[usize]) -> String {
     let line = |at: &usize| {
-        let phase = word(status.scene.standing(*at).phase);
+        let phase = word(status.graph.status(*at).phase);
         let line = format!(
             "  {phase:<11} {}  {}",
-            status.scene.id(*at),
+            status.graph.id(*at),
             status.age(*at)
         );
         format!("{}\n", line.trim_end())
@@ -104,9 +104,9 @@ fn report(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> Json {
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Why",
         "at": status.now.to_string(),
-        "object": status.scene.id(at).to_string(),
+        "object": status.graph.id(at).to_string(),
         "ready": chain.is_none(),
-        "chain": chain.map_or_else(Vec::new, |chain| links(&chain.way)),
+        "chain": chain.map_or_else(Vec::new, |chain| links(&chain.path)),
         "blocker": chain.map_or(Json::Null, |chain| status.blocker(chain.blocker())),
         "otherBlockers": chain.map_or_else(Vec::new, |chain| links(&chain.others)),
         "notSeen": status.unreadable(),

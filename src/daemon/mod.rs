@@ -39,9 +39,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::adapters::git::{self, Mirror};
 use crate::adapters::kubernetes::Target;
+use crate::apply::Report;
 use crate::graph::Graph;
 use crate::model::{AdapterError, CheckSink};
-use crate::plan::{ApplySet, Report};
+use crate::plan::ApplySet;
 use crate::settings::SyncConfig;
 
 use candidates::Candidates;

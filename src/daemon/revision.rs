@@ -7,9 +7,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::verdict::Verdict;
 use crate::adapters::kubernetes::Assignment;
+use crate::apply::{PruneStatus, Report, Tracker};
 use crate::compile::Compiled;
 use crate::model::{CheckState, ObjectId};
-use crate::plan::{Leaving, Report, Tracker};
 
 /// A revision on its way into the cluster.
 pub(super) struct Sync {
@@ -17,7 +17,7 @@ pub(super) struct Sync {
     pub(super) number: u64,
     pub(super) revision: String,
     /// How members fare that this revision does not have.
-    pub(super) leaving: BTreeMap<ObjectId, Leaving>,
+    pub(super) leaving: BTreeMap<ObjectId, PruneStatus>,
     /// Whether everything was applied, and removed what was to be.
     pub(super) settled: bool,
     /// Why nothing can be done.
@@ -60,7 +60,7 @@ impl Sync {
                 }
                 return is_change;
             }
-            Report::Leaving(id, leaving) => {
+            Report::Prune(id, leaving) => {
                 tracing::info!(object = %id, "no longer in the fleet: {leaving}");
                 self.leaving.insert(id, leaving);
             }

@@ -17,9 +17,9 @@ use super::verdict::Verdict;
 use super::{Daemon, Event, report};
 use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes::{self, Assignment};
+use crate::apply::{Report, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass};
-use crate::plan::{Report, Tracker};
 
 /// Events that come within this time are reported together.
 const BATCH: Duration = Duration::from_millis(100);

@@ -14,9 +14,9 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::adapters::git::{Author, Files, Refs};
+use crate::apply::{Progress, State};
 use crate::compile::{Compiled, compile};
 use crate::model::{Check, CheckState, Clock, ObjectId, Tree};
-use crate::plan::{Progress, State};
 use crate::settings::Environment;
 
 const SPEED: u32 = 20;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::apply::ClusterSummary;
 use crate::model::Check;
-use crate::plan::ClusterSummary;
 
 /// A snapshot of the daemon.
 #[derive(Clone, Debug, Default, PartialEq)]

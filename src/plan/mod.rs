@@ -1,22 +1,13 @@
-//! What to do: steps with predecessors, what they mean for people, and how far they have come.
+//! What to do: steps with predecessors, and what they mean for people.
 //!
-//! In: objects and their graph. Out: a [`Plan`], which is plain data and prints without a cluster;
-//! an [`Execution`], the state machine that says which step may start next; a [`Tracker`], which
-//! turns events into "31/54 ready, HCP cluster, about 9 min left".
+//! In: objects and their graph. Out: a [`Plan`], which is plain data and prints without a cluster; the
+//! class of each change.
 //!
 //! It does not know: how a step is carried out.
 
 mod applyset;
 mod change;
-mod execution;
 mod identity;
-mod member;
-mod ownership;
-mod progress;
-mod prune;
-mod repairs;
-mod report;
-pub mod standing;
 mod text;
 
 use std::borrow::Borrow;
@@ -30,19 +21,12 @@ use crate::api::labels;
 use crate::graph::{Executor, Graph, Place};
 use crate::model::{Action, Change, Object, ObjectId, Payload, Predecessor, Step};
 
-pub use applyset::{ApplySet, NotOurs, Parent};
+pub use applyset::ApplySet;
 pub use change::{
     Consequence, Rolled, Withheld, between, consequences, gate, heaviest, is_looked_at, placed,
     would_be,
 };
-pub use execution::Execution;
 pub use identity::IdentityUse;
-pub use member::{Drift, Member, Owner, Standing, without};
-pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
-pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
-pub use prune::{Brake, Fate, Scene, fates, references};
-pub use repairs::Repairs;
-pub use report::{Leaving, Report};
 pub use text::{text, word};
 
 /// The field manager of a sync.

@@ -17,9 +17,10 @@ const CALLS: &[&str] = &[
     "sleep_until(",
     "thread::sleep)",
     "timeout(",
+    "shutdown_timeout(",
     "timeout_at(",
     "interval(",
-    "backoff(",
+    ".backoff(",
     "self.after(",
 ];
 
@@ -51,6 +52,16 @@ fn files() -> BTreeMap<String, String> {
     production
 }
 
+/// How often `line` has `call`, and not as the end of a longer name: `with_timeout(` is ours, and is listed
+/// where it waits.
+fn waits(line: &str, call: &str) -> usize {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let found = line.match_indices(call);
+    found
+        .filter(|(at, _)| call.starts_with('.') || !line[..*at].ends_with(is_part))
+        .count()
+}
+
 /// Per file, the functions that wait, one for each timer, and the constants that say for how long.
 fn timers(code: &str) -> Vec<String> {
     let (mut found, mut function) = (Vec::new(), String::new());
@@ -64,13 +75,13 @@ fn timers(code: &str) -> Vec<String> {
         if line.contains("Duration = ") {
             found.extend(word("const "));
         }
-        let calls = CALLS.iter().map(|call| line.matches(call).count());
+        let calls = CALLS.iter().map(|call| waits(line, call));
         let own = begins.as_ref().map_or(0, |name| {
             usize::from(CALLS.contains(&format!("{name}(").as_str()))
         });
         function = begins.unwrap_or(function);
-        let waits = calls.sum::<usize>().saturating_sub(own);
-        found.extend(std::iter::repeat_n(function.clone(), waits));
+        let count = calls.sum::<usize>().saturating_sub(own);
+        found.extend(std::iter::repeat_n(function.clone(), count));
     }
     found
 }

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
+use capstan::apply::{Report, State};
 use capstan::daemon::wall_time;
 use capstan::graph;
 use capstan::model::{Clock, Object};
-use capstan::plan::{ApplySet, Plan, Report, State, against_none};
+use capstan::plan::{ApplySet, Plan, against_none};
 use divan::Bencher;
 use kube_sim::{Server, SimClock};
 use tokio::sync::mpsc::unbounded_channel;
@@ -70,7 +71,7 @@ async fn apply(plan: Arc<Plan>, set: &ApplySet) {
             Report::Settled => break,
             Report::Object(next) => assert_ne!(next.state, State::Failed, "{}", next.message),
             Report::Stuck(why) => unreachable!("{why}"),
-            Report::Leaving(..) | Report::Begun => {}
+            Report::Prune(..) | Report::Begun => {}
         }
     }
     runner.abort();

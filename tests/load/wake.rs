@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
+use capstan::apply::{Report, State};
 use capstan::compile::compile;
 use capstan::daemon::WallClock;
 use capstan::model::Tree;
-use capstan::plan::{ApplySet, Report, State, against_none};
+use capstan::plan::{ApplySet, against_none};
 use futures::StreamExt as _;
 use http::{Request, Response};
 use http_body_util::BodyExt as _;

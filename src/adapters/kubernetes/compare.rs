@@ -14,15 +14,13 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value as Json;
 
 use super::discovery::{Discovery, Served};
-use super::request::{Subject, guarded};
+use super::request::{ObjectClient, with_timeout};
 use super::{Error, identity, parent};
 use crate::api::labels;
+use crate::apply::{self, DeletionGuard, DriftState, Member, Parent, PruneDecision, PruneInput};
 use crate::health::Live;
 use crate::model::{Action, Change, ObjectId, Step};
-use crate::plan::{
-    self, ApplySet, Brake, Consequence, Fate, IdentityUse, Member, Parent, Plan, Rolled, Scene,
-    Standing,
-};
+use crate::plan::{self, ApplySet, Consequence, IdentityUse, Plan, Rolled};
 
 /// How many requests are under way at once.
 const WIDTH: usize = 32;
@@ -44,7 +42,7 @@ pub struct Compared {
     /// What waits for something that neither the cluster nor the fleet has.
     pub blocked: Vec<(ObjectId, String)>,
     /// Members that the plan lacks, and what becomes of them.
-    pub leaving: BTreeMap<ObjectId, Fate>,
+    pub leaving: BTreeMap<ObjectId, PruneDecision>,
 }
 
 impl Compared {
@@ -89,7 +87,7 @@ impl Compared {
     }
 }
 
-/// Compares `plan` with what is there. `brake` says what may be removed.
+/// Compares `plan` with what is there. `guard` says what may be removed.
 ///
 /// # Errors
 /// When the cluster does not answer, or does not let us read.
@@ -97,7 +95,7 @@ pub async fn compare(
     client: &Client,
     set: &ApplySet,
     plan: Plan,
-    brake: Brake,
+    guard: DeletionGuard,
 ) -> Result<Compared, Error> {
     let discovery = Discovery::new(client.clone());
     let found = stream::iter(&plan.steps).map(|step| async {
@@ -108,13 +106,13 @@ pub async fn compare(
             }
             change(client, &discovery, set, step).await
         };
-        guarded(&step.object, change).await
+        with_timeout(&step.object, change).await
     });
     let found: Vec<Result<Found, Error>> = found.buffered(WIDTH).collect().await;
     let known = parent::read(client, set).await?;
     let known = known.map(|(parent, _)| parent).unwrap_or_default();
     let mut compared = Compared {
-        leaving: leaving(client, &discovery, set, &known, &plan, brake).await?,
+        leaving: leaving(client, &discovery, set, &known, &plan, guard).await?,
         plan,
         ..Compared::default()
     };
@@ -134,10 +132,10 @@ pub async fn compare(
     for step in &compared.plan.steps {
         *changes.entry(step.change).or_insert(0) += 1;
     }
-    for fate in compared.leaving.values() {
-        let change = match fate {
-            Fate::Orphan => Change::Orphan,
-            Fate::Held(_) => continue,
+    for decision in compared.leaving.values() {
+        let change = match decision {
+            PruneDecision::Orphan => Change::Orphan,
+            PruneDecision::Held(_) => continue,
             _ => Change::Delete,
         };
         *changes.entry(change).or_insert(0) += 1;
@@ -204,14 +202,14 @@ async fn change(
 ) -> Result<Found, Error> {
     let Action::Apply { payload, .. } = &step.action;
     let served = discovery.resolve(&step.object, payload.version()).await?;
-    let subject = subject(client, &served, &step.object);
+    let object_client = object_client(client, &served, &step.object);
     let mut looks = 0;
     loop {
-        let Some(live) = subject.read().await? else {
+        let Some(live) = object_client.read().await? else {
             return Ok(Found::plainly(Change::Create, String::new()));
         };
         looks += 1;
-        let found = beside(&subject, set, step, &live).await?;
+        let found = beside(&object_client, set, step, &live).await?;
         if found.version == version(&live) || looks == LOOKS {
             return Ok(found);
         }
@@ -220,7 +218,7 @@ async fn change(
 
 /// What a step changes of `live`.
 async fn beside(
-    subject: &Subject,
+    object_client: &ObjectClient,
     set: &ApplySet,
     step: &Step,
     live: &Json,
@@ -229,17 +227,17 @@ async fn beside(
         payload, manager, ..
     } = &step.action;
     let payload = payload.json();
-    plan::claim(live, &payload, &set.id()).map_err(|foreign| Error::Foreign {
+    apply::claim(live, &payload, &set.id()).map_err(|foreign| Error::Foreign {
         object: step.object.clone(),
         foreign,
     })?;
     let member = Member::read(live, Some(&step.action), None);
-    if member.standing == Standing::Same {
+    if member.drift == DriftState::InSync {
         return Ok(Found::plainly(Change::NoOp, version(live)));
     }
-    let drifted = matches!(member.standing, Standing::Drifted(_))
-        || Live(live).label(labels::PART_OF).is_empty();
-    match subject.try_apply(step, drifted).await {
+    let lacks_label = Live(live).label(labels::PART_OF).is_empty();
+    let takes_back = member.drift.takes_back(lacks_label);
+    match object_client.try_apply(step, takes_back).await {
         Ok(would_be) => Ok(Found::between(live, &would_be)),
         Err(error @ Error::Refused { .. }) => {
             let would_be = plan::would_be(live, &payload, manager);
@@ -260,13 +258,13 @@ fn version(object: &Json) -> String {
         .to_owned()
 }
 
-fn subject(client: &Client, served: &Served, id: &ObjectId) -> Subject {
+fn object_client(client: &Client, served: &Served, id: &ObjectId) -> ObjectClient {
     let namespace = match (served.namespaced, id.namespace.as_str()) {
         (false, _) => "",
         (true, "") => "default",
         (true, namespace) => namespace,
     };
-    Subject {
+    ObjectClient {
         client: client.clone(),
         served: served.clone(),
         id: ObjectId::new(&*id.group, &*id.kind, namespace, &*id.name),
@@ -280,8 +278,8 @@ async fn leaving(
     set: &ApplySet,
     known: &Parent,
     plan: &Plan,
-    brake: Brake,
-) -> Result<BTreeMap<ObjectId, Fate>, Error> {
+    guard: DeletionGuard,
+) -> Result<BTreeMap<ObjectId, PruneDecision>, Error> {
     let (mut members, mut refers) = (BTreeMap::new(), BTreeMap::new());
     let steps: HashMap<ObjectId, usize> = plan
         .steps
@@ -309,7 +307,7 @@ async fn leaving(
             if !steps.contains_key(&id) {
                 refers.insert(
                     id.clone(),
-                    plan::references(std::slice::from_ref(&live))
+                    apply::references(std::slice::from_ref(&live))
                         .remove(&id)
                         .unwrap_or_default(),
                 );
@@ -317,13 +315,13 @@ async fn leaving(
             members.insert(id, Member::read(&live, None, None));
         }
     }
-    Ok(plan::fates(&Scene {
+    Ok(apply::prune(&PruneInput {
         members: &members,
         leaving: &refers,
         steps: &steps,
         unapplied: &BTreeMap::new(),
         needed: &plan.outside,
-        brake: &brake,
+        guard: &guard,
     }))
 }
 

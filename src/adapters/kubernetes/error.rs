@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::refusal::Refusal;
 use crate::api::suppliers;
+use crate::apply::{Failure, FailureCause, Foreign, NotOurs};
 use crate::model::{ErrorClass, ObjectId};
-use crate::plan::{Foreign, NotOurs, Withheld};
+use crate::plan::Withheld;
 
 /// A request to the cluster that failed.
 #[derive(Debug, thiserror::Error)]
@@ -153,14 +154,22 @@ impl Error {
         }
     }
 
-    /// The same error for another object of the kind: a problem with a kind affects all its objects,
-    /// whichever of them the request was about.
-    pub(super) fn of(&self, other: &ObjectId) -> String {
-        let said = self.to_string();
-        let object = self.object().map(|object| format!("{object}: "));
-        match object.and_then(|object| said.strip_prefix(&object).map(str::to_owned)) {
-            Some(rest) => format!("{other}: {rest}"),
-            None => said,
+    /// The same for the engine.
+    pub(super) fn failure(&self) -> Failure {
+        let object = self.object().cloned();
+        let words = self.to_string();
+        let prefix = object.as_ref().map(|object| format!("{object}: "));
+        let message = prefix.and_then(|prefix| words.strip_prefix(&prefix).map(str::to_owned));
+        Failure {
+            class: self.class(),
+            retry_after: self.retry_after(),
+            cause: match self {
+                Self::NotServed { .. } => FailureCause::NotServed,
+                error if error.is_held() => FailureCause::Held,
+                _ => FailureCause::Other,
+            },
+            object,
+            message: message.unwrap_or(words),
         }
     }
 
@@ -181,7 +190,7 @@ impl Error {
     }
 
     /// Whether nothing is wrong but that nobody asked for the change: the object stays as it was applied.
-    pub(super) const fn is_held(&self) -> bool {
+    const fn is_held(&self) -> bool {
         matches!(
             self,
             Self::Withheld {

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::Error;
 use super::discovery::Discovery;
-use super::request::Subject;
+use super::request::ObjectClient;
 use crate::api::azure_cluster_identity::VERSIONS;
 use crate::model::{ObjectId, Step};
 use crate::plan::IdentityUse;
@@ -54,12 +54,12 @@ async fn read(
 ) -> Result<Option<Json>, Error> {
     for version in versions {
         if let Some(served) = discovery.find(id, version).await? {
-            let subject = Subject {
+            let object_client = ObjectClient {
                 client: client.clone(),
                 served,
                 id: id.clone(),
             };
-            return subject.read().await;
+            return object_client.read().await;
         }
     }
     Ok(None)

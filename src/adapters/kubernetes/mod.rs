@@ -1,16 +1,16 @@
 //! Applies a plan to a cluster and follows the result.
 //!
-//! In: a [`Plan`](crate::plan::Plan) and a `kube::Client`. Out: [`Progress`](crate::plan::Progress)
+//! In: a [`Plan`](crate::plan::Plan) and a `kube::Client`. Out: [`Progress`](crate::apply::Progress)
 //! events, one whenever the state of an object of the plan, or of a resource embedded in one, changes.
 //!
 //! ```text
-//! plan ─► runner ─► apply (server-side) ─┐
-//!            ▲                           ├─► progress
-//!            └── watch ◄── cluster ◄─────┘
+//! plan ─► runner ─► Event ─► apply::Engine ─► Command ─► server-side apply, delete, read, watch
+//!            ▲                                                          │
+//!            └────────── answers, watch events ◄── cluster ◄────────────┘
 //! ```
 //!
 //! Nothing is polled: a step starts when the watch event that satisfies its last predecessor
-//! arrives. It does not know where the plan came from or who reads the progress.
+//! arrives. It does not know where the plan came from, who reads the progress, or what to do next.
 //!
 //! [`survey`] is separate: it reads once what the cluster has of fleets, and writes nothing.
 
@@ -18,13 +18,11 @@ mod compare;
 mod connect;
 pub mod controller;
 mod discovery;
-mod embedded;
 mod error;
 mod identity;
 mod parent;
 mod refusal;
 mod request;
-mod rest;
 mod runner;
 mod secret;
 pub mod survey;

@@ -9,8 +9,9 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use super::Error;
+use crate::apply::Parent;
 use crate::model::{ErrorClass, ObjectId};
-use crate::plan::{ApplySet, MANAGER, Parent};
+use crate::plan::{ApplySet, MANAGER};
 
 /// The parent as it is, and its version; none when there is none yet.
 pub(super) async fn read(

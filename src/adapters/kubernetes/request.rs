@@ -14,35 +14,25 @@ use serde_json::{Value as Json, json};
 
 use super::Error;
 use super::discovery::Served;
+use crate::apply::{self, ApplyPrecondition, Claim};
 use crate::health::Live;
 use crate::model::{Action, ObjectId, Step};
-use crate::plan::{self, Claim, MANAGER};
+use crate::plan::{self, MANAGER};
 
 /// How long an answer may take. As long as an API server lets a request take, by default.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An object and how to speak of it to the cluster.
 #[derive(Clone)]
-pub(super) struct Subject {
+pub(super) struct ObjectClient {
     pub(super) client: Client,
     pub(super) served: Served,
     pub(super) id: ObjectId,
 }
 
-/// What is known of an object that is to be applied.
-pub(super) struct Known {
-    /// Its uid; none when it must be looked for.
-    pub(super) uid: Option<String>,
-    /// Whether somebody took from us what we had applied to it.
-    pub(super) drifted: bool,
-    /// Whether what the change means is looked at first, and then whether its revision was applied
-    /// before.
-    pub(super) gate: Option<bool>,
-}
-
 /// The outcome of requests about `object`, or the error that none came in time. A panic in them is an
-/// error like others: their place is given back.
-pub(super) async fn guarded<T>(
+/// error like others.
+pub(super) async fn with_timeout<T>(
     object: &ObjectId,
     requests: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Error> {
@@ -61,16 +51,16 @@ pub(super) async fn in_time<T>(
     object: &ObjectId,
     answer: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Error> {
-    match tokio::time::timeout(PATIENCE, answer).await {
+    match tokio::time::timeout(REQUEST_TIMEOUT, answer).await {
         Ok(answer) => answer,
         Err(_) => Err(Error::Silent {
             object: object.clone(),
-            patience: PATIENCE,
+            patience: REQUEST_TIMEOUT,
         }),
     }
 }
 
-impl Subject {
+impl ObjectClient {
     fn api(&self) -> Api<DynamicObject> {
         let (client, resource) = (self.client.clone(), &self.served.resource);
         match self.served.namespaced {
@@ -97,7 +87,12 @@ impl Subject {
 
     /// Applies `step`. The object is known by its uid, or made if it is not there: what is there and not part
     /// of `set` is left alone, unless the fleet adopts it.
-    pub(super) async fn apply(&self, step: &Step, set: &str, known: Known) -> Result<Json, Error> {
+    pub(super) async fn apply(
+        &self,
+        step: &Step,
+        set: &str,
+        precondition: ApplyPrecondition,
+    ) -> Result<Json, Error> {
         let Action::Apply {
             payload,
             manager,
@@ -105,7 +100,7 @@ impl Subject {
             ..
         } = &step.action;
         let payload = payload.json();
-        let uid = match known.uid {
+        let uid = match precondition.uid {
             Some(uid) => uid,
             None => match self.make(payload.clone(), manager).await {
                 Err(kube::Error::Api(status)) if status.code == 409 => {
@@ -118,13 +113,13 @@ impl Subject {
         };
         let yields = left.iter().any(|left| payload.pointer(left).is_some());
         let mut sent = payload;
-        if (yields || known.gate.is_some())
+        if (yields || precondition.gate.is_some())
             && let Some(live) = self.read().await?
         {
             if yields {
-                sent = plan::yielded(&sent, &live, manager, left);
+                sent = apply::yielded(&sent, &live, manager, left);
             }
-            let gate = known.gate.map_or(Ok(()), |unchanged| {
+            let gate = precondition.gate.map_or(Ok(()), |unchanged| {
                 plan::gate(&live, &sent, manager, unchanged)
             });
             gate.map_err(|withheld| Error::Withheld {
@@ -134,15 +129,18 @@ impl Subject {
         }
         // An object that was deleted meanwhile answers 409 instead of being made anew.
         sent["metadata"]["uid"] = json!(uid);
-        let answer = self.send(&sent, &params(step, known.drifted)).await;
+        let answer = self
+            .send(&sent, &params(step, precondition.takes_back))
+            .await;
         answer.map(json).map_err(|error| self.error(error))
     }
 
-    /// The object as applying `step` would make it; nothing is changed. `drifted` is as in [`Known`].
-    pub(super) async fn try_apply(&self, step: &Step, drifted: bool) -> Result<Json, Error> {
+    /// The object as applying `step` would make it; nothing is changed. `takes_back` is as in
+    /// [`ApplyPrecondition`].
+    pub(super) async fn try_apply(&self, step: &Step, takes_back: bool) -> Result<Json, Error> {
         let Action::Apply { payload, left, .. } = &step.action;
-        let sent = plan::without(payload.json(), left);
-        let params = params(step, drifted).dry_run();
+        let sent = apply::without(payload.json(), left);
+        let params = params(step, takes_back).dry_run();
         let answer = self.send(&sent, &params).await;
         answer.map(json).map_err(|error| self.error(error))
     }
@@ -164,12 +162,12 @@ impl Subject {
         let Some(live) = self.metadata().await? else {
             return Ok(None);
         };
-        let claim = plan::claim(&live, payload, set).map_err(|foreign| Error::Foreign {
+        let claim = apply::claim(&live, payload, set).map_err(|foreign| Error::Foreign {
             object: self.id.clone(),
             foreign,
         })?;
         let patch = match claim {
-            Claim::TakeOver => plan::handover(&live),
+            Claim::TakeOver => apply::handover(&live),
             Claim::Own => None,
         };
         if let Some(patch) = patch {
@@ -210,18 +208,18 @@ impl Subject {
             field_manager: Some(MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        let patch = Patch::Merge(plan::release(&live, set));
+        let patch = Patch::Merge(apply::release(&live, set));
         let api = self.api();
         let released = api.patch_metadata(&self.id.name, &params, &patch).await;
         released.map(drop).map_err(|error| self.error(error))
     }
 }
 
-/// As whom `step` is applied. What was ours and was taken is taken back.
-fn params(step: &Step, drifted: bool) -> PatchParams {
+/// As whom `step` is applied, and whether what was ours is taken back.
+fn params(step: &Step, takes_back: bool) -> PatchParams {
     let Action::Apply { manager, force, .. } = &step.action;
     let mut params = PatchParams::apply(manager);
-    params.force = *force || drifted;
+    params.force = *force || takes_back;
     params
 }
 

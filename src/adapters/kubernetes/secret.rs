@@ -22,8 +22,9 @@ use tokio_util::task::AbortOnDropHandle;
 use super::Error;
 use super::connect::{TOKEN, is_token_sound, place};
 use super::request::in_time;
-use super::rest::rest;
+
 use super::watch;
+use crate::apply::backoff;
 use crate::model::{ErrorClass, ObjectId};
 
 /// The keys in which Cluster API and others keep a kubeconfig.
@@ -191,7 +192,7 @@ async fn read(
         if failures == 1 {
             waits(&error);
         }
-        let wait = rest(error.class(), failures, error.retry_after()).wait;
+        let wait = backoff(error.class(), failures, error.retry_after()).wait;
         tokio::time::sleep(wait).await;
     }
     Err(SecretError::Missing(id.clone()))

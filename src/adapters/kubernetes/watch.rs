@@ -1,7 +1,7 @@
-//! What the cluster says of objects, as it changes.
+//! Objects of the cluster as they change.
 //!
-//! In: a client and a kind. Out: news of its objects, for ever: a watch that breaks rests and is
-//! taken up again. It does not know what follows from the news.
+//! In: a client and a kind. Out: watch events of its objects, for ever: a watch that breaks backs off and
+//! is taken up again. It does not know: what follows from the events.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -19,68 +19,44 @@ use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
-use serde_json::Value as Json;
 use tokio::time::Instant;
 
 use super::discovery::Served;
-use super::embedded::Kind;
 use super::error::trouble;
-use super::request::PATIENCE;
+use super::request::REQUEST_TIMEOUT;
+use crate::apply::{Interruption, Kind, WatchEvent, WatchScope};
 use crate::model::{ErrorClass, ObjectId};
 
-/// How long a watch rests that breaks for the first time, about.
-const FIRST_REST: Duration = Duration::from_secs(1);
-/// How long it rests at most, about. A watch that held for longer counts as whole again.
-const LONGEST_REST: Duration = Duration::from_secs(32);
-
-/// News from the cluster.
-pub(super) enum News {
-    /// A live object as it is now, or `None` when it is gone, as a watch sees it.
-    Object(Seen, ObjectId, Option<Box<Json>>),
-    /// Everything of this kind has been told: these.
-    Listed(Seen, Kind, BTreeSet<ObjectId>),
-    /// This kind cannot be watched now.
-    Interrupted(Seen, Kind, Broken),
-    /// The cluster does not serve this kind any more, as it seems. Its watch is over.
-    Lost(Kind),
-    /// The definition of a kind of this group appeared or changed.
-    Definition(String),
-}
+/// About how long a watch backs off that breaks for the first time.
+const FIRST_BACKOFF: Duration = Duration::from_secs(1);
+/// About how long it backs off at most. A watch that held for longer counts as whole again.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(32);
 
 /// Why a watch does not go on for now.
-pub(super) struct Broken {
-    /// What the cluster or the client says.
-    pub(super) why: String,
-    /// Whether we may not watch, or are not known.
-    pub(super) denied: bool,
+fn interruption(error: &watcher::Error) -> Interruption {
+    let transient = || (ErrorClass::Transient, error.to_string());
+    let (class, why) = match error {
+        watcher::Error::WatchError(status) => trouble(&kube::Error::Api(status.clone())),
+        error => cause(error).map_or_else(transient, trouble),
+    };
+    let denied = class == ErrorClass::Denied;
+    Interruption { why, denied }
 }
 
-impl Broken {
-    fn new(error: &watcher::Error) -> Self {
-        let transient = || (ErrorClass::Transient, error.to_string());
-        let (class, why) = match error {
-            watcher::Error::WatchError(status) => trouble(&kube::Error::Api(status.clone())),
-            error => cause(error).map_or_else(transient, trouble),
-        };
-        let denied = class == ErrorClass::Denied;
-        Self { why, denied }
-    }
-}
-
-/// News of all definitions of custom kinds. Their content, which is large, is not asked for.
-pub(super) fn definitions(client: &Client) -> BoxStream<'static, News> {
+/// Watches all definitions of custom kinds. Their content, which is large, is not asked for.
+pub(super) fn definitions(client: &Client) -> BoxStream<'static, WatchEvent> {
     let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(patient(client));
     let events = watcher(api, watcher::Config::default());
-    let events = events.backoff(Rests::of("CustomResourceDefinition"));
-    let news = events.filter_map(async |event| match event {
+    let events = events.backoff(Backoffs::of("CustomResourceDefinition"));
+    let seen = events.filter_map(async |event| match event {
         Ok(watcher::Event::Apply(crd) | watcher::Event::InitApply(crd)) => {
             let name = crd.name_any();
             let (_, group) = name.split_once('.')?;
-            Some(News::Definition(group.to_owned()))
+            Some(WatchEvent::Defined(group.to_owned()))
         }
         Ok(_) => None,
         Err(error) => {
-            let Broken { why, .. } = Broken::new(&error);
+            let Interruption { why, .. } = interruption(&error);
             tracing::warn!(
                 why,
                 "definitions of custom kinds cannot be watched now; trying again"
@@ -88,7 +64,7 @@ pub(super) fn definitions(client: &Client) -> BoxStream<'static, News> {
             None
         }
     });
-    news.boxed()
+    seen.boxed()
 }
 
 /// A client for watches, which waits for no answer for ever: a list is to come whole in time, and a
@@ -109,7 +85,7 @@ fn patient(client: &Client) -> Client {
             Ok::<_, kube::Error>(Response::from_parts(parts, Body::from(whole)))
         };
         async move {
-            match tokio::time::timeout(PATIENCE, answer).await {
+            match tokio::time::timeout(REQUEST_TIMEOUT, answer).await {
                 Ok(answer) => answer.map_err(Into::into),
                 Err(_) => Err(silence()),
             }
@@ -119,28 +95,28 @@ fn patient(client: &Client) -> Client {
 }
 
 fn silence() -> Box<dyn std::error::Error + Send + Sync> {
-    let seconds = PATIENCE.as_secs();
+    let seconds = REQUEST_TIMEOUT.as_secs();
     format!("the cluster did not answer within {seconds} s").into()
 }
 
-/// What a watch looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
-    /// The objects with the label of our set.
-    Member,
-    /// All objects of the kind, since what controllers make carries no label of ours.
-    Embedded,
-}
-
-/// News of the objects of one kind that carry `labels`.
-pub(super) fn members(client: &Client, served: &Served, labels: &str) -> BoxStream<'static, News> {
+/// Watches the objects of one kind that carry `labels`.
+pub(super) fn members(
+    client: &Client,
+    served: &Served,
+    labels: &str,
+) -> BoxStream<'static, WatchEvent> {
     let config = watcher::Config::default().labels(labels);
-    objects(client, served, config, Seen::Member)
+    objects(client, served, config, WatchScope::Members)
 }
 
-/// News of all objects of one kind.
-pub(super) fn all(client: &Client, served: &Served) -> BoxStream<'static, News> {
-    objects(client, served, watcher::Config::default(), Seen::Embedded)
+/// Watches all objects of one kind.
+pub(super) fn all(client: &Client, served: &Served) -> BoxStream<'static, WatchEvent> {
+    objects(
+        client,
+        served,
+        watcher::Config::default(),
+        WatchScope::Embedded,
+    )
 }
 
 /// One object as it is now, and as it changes; `None` when it is not there. Nothing else of its kind
@@ -158,47 +134,47 @@ where
         + Send
         + 'static,
 {
-    let rests = Rests::of(&K::kind(&()));
+    let backoffs = Backoffs::of(&K::kind(&()));
     let api = Api::namespaced(patient(client), namespace);
-    watcher::watch_object(api, name).backoff(rests).boxed()
+    watcher::watch_object(api, name).backoff(backoffs).boxed()
 }
 
-/// Reconnects by itself, with back-off; what vanished while it was away is told as gone.
+/// Reconnects by itself, with back-off; what vanished while it was away is seen as gone.
 fn objects(
     client: &Client,
     served: &Served,
     config: watcher::Config,
-    seen: Seen,
-) -> BoxStream<'static, News> {
+    scope: WatchScope,
+) -> BoxStream<'static, WatchEvent> {
     let api: Api<DynamicObject> = Api::all_with(patient(client), &served.resource);
-    let events = watcher(api, config).backoff(Rests::of(&served.resource.kind));
-    news(events, served.resource.clone(), seen).boxed()
+    let events = watcher(api, config).backoff(Backoffs::of(&served.resource.kind));
+    watch_events(events, served.resource.clone(), scope).boxed()
 }
 
-fn news(
+fn watch_events(
     events: impl Stream<Item = watcher::Result<watcher::Event<DynamicObject>>> + Send + 'static,
     resource: ApiResource,
-    seen: Seen,
-) -> impl Stream<Item = News> + Send {
+    scope: WatchScope,
+) -> impl Stream<Item = WatchEvent> + Send {
     // The objects known to be there, and those seen since a fresh list began.
     let (mut there, mut listed) = (BTreeSet::new(), BTreeSet::new());
     let mut over = false;
-    let news = events.map(move |event| match event {
-        Err(error) if seen == Seen::Member && is_missing(&error) => {
-            vec![News::Lost(kind(&resource))]
+    let seen = events.map(move |event| match event {
+        Err(error) if scope == WatchScope::Members && is_missing(&error) => {
+            vec![WatchEvent::Lost(kind(&resource))]
         }
         Ok(watcher::Event::Apply(object)) => {
             there.insert(id(&object, &resource));
-            vec![present(object, &resource, seen)]
+            vec![present(object, &resource, scope)]
         }
         Ok(watcher::Event::InitApply(object)) => {
             listed.insert(id(&object, &resource));
-            vec![present(object, &resource, seen)]
+            vec![present(object, &resource, scope)]
         }
         Ok(watcher::Event::Delete(object)) => {
             let id = id(&object, &resource);
             there.remove(&id);
-            vec![News::Object(seen, id, None)]
+            vec![WatchEvent::Object(scope, id, None)]
         }
         Ok(watcher::Event::Init) => {
             listed.clear();
@@ -207,23 +183,29 @@ fn news(
         Ok(watcher::Event::InitDone) => {
             let gone: Vec<ObjectId> = there.difference(&listed).cloned().collect();
             there = std::mem::take(&mut listed);
-            let gone = gone.into_iter().map(|id| News::Object(seen, id, None));
-            let listed = News::Listed(seen, kind(&resource), there.clone());
+            let gone = gone
+                .into_iter()
+                .map(|id| WatchEvent::Object(scope, id, None));
+            let listed = WatchEvent::Listed(scope, kind(&resource), there.clone());
             gone.chain([listed]).collect()
         }
         Err(error) => {
-            let broken = Broken::new(&error);
+            let interruption = interruption(&error);
             tracing::warn!(
                 kind = resource.kind,
-                why = broken.why,
+                why = interruption.why,
                 "the watch was interrupted; it will be taken up again"
             );
-            vec![News::Interrupted(seen, kind(&resource), broken)]
+            vec![WatchEvent::Interrupted(
+                scope,
+                kind(&resource),
+                interruption,
+            )]
         }
     });
-    let whole = news.take_while(move |news| {
+    let whole = seen.take_while(move |events| {
         let goes_on = !over;
-        over = matches!(news.as_slice(), [News::Lost(_)]);
+        over = matches!(events.as_slice(), [WatchEvent::Lost(_)]);
         std::future::ready(goes_on)
     });
     whole.flat_map(futures::stream::iter)
@@ -259,7 +241,7 @@ fn kind(resource: &ApiResource) -> Kind {
     (group.clone(), version.clone(), kind.clone())
 }
 
-fn present(mut live: DynamicObject, resource: &ApiResource, seen: Seen) -> News {
+fn present(mut live: DynamicObject, resource: &ApiResource, scope: WatchScope) -> WatchEvent {
     let id = id(&live, resource);
     // API servers leave it out of the items of a list.
     live.types = Some(TypeMeta {
@@ -268,21 +250,21 @@ fn present(mut live: DynamicObject, resource: &ApiResource, seen: Seen) -> News 
     });
     // A dynamic object is made of JSON, so it always turns into JSON again.
     let live = serde_json::to_value(live).ok();
-    News::Object(seen, id, live.map(Box::new))
+    WatchEvent::Object(scope, id, live.map(Box::new))
 }
 
-/// The rests of a watch that breaks again and again: each twice as long as the one before. They
+/// The back-offs of a watch that breaks again and again: each twice as long as the one before. They
 /// differ from kind to kind, so that not all come back at once after the API server was away, and
 /// are the same in every run, as a rehearsal must be.
-struct Rests {
-    /// So many 512ths of a rest are added to it.
+struct Backoffs {
+    /// How many 512ths of a back-off are added to it.
     share: u8,
     failures: u32,
-    /// When the last rest ends.
+    /// When the last back-off ends.
     resumes: Instant,
 }
 
-impl Rests {
+impl Backoffs {
     fn of(kind: &str) -> Self {
         let mixed = |sum: u8, byte: u8| sum.wrapping_mul(31).wrapping_add(byte);
         Self {
@@ -293,24 +275,24 @@ impl Rests {
     }
 }
 
-impl Iterator for Rests {
+impl Iterator for Backoffs {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
         let now = Instant::now();
-        if now > self.resumes + LONGEST_REST {
+        if now > self.resumes + LONGEST_BACKOFF {
             self.failures = 0;
         }
-        let whole = FIRST_REST.saturating_mul(1 << self.failures.min(8));
-        let whole = whole.min(LONGEST_REST);
-        let rest = whole + whole * u32::from(self.share) / 512;
+        let whole = FIRST_BACKOFF.saturating_mul(1 << self.failures.min(8));
+        let whole = whole.min(LONGEST_BACKOFF);
+        let wait = whole + whole * u32::from(self.share) / 512;
         self.failures = self.failures.saturating_add(1);
-        self.resumes = now + rest;
-        Some(rest)
+        self.resumes = now + wait;
+        Some(wait)
     }
 }
 
-impl Backoff for Rests {
+impl Backoff for Backoffs {
     /// Asked for with every event, also that a list begins, which is said before anything was asked:
     /// only time shows that a watch holds.
     fn reset(&mut self) {}
@@ -361,21 +343,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_cluster_that_turns_a_watch_away_is_asked_less_and_less() {
-        let rests = turned_away("ConfigMap", 150).await;
-        assert_eq!(rests, [1301, 2602, 5204, 10407, 20813, 41625, 41625]);
+        let waits = turned_away("ConfigMap", 150).await;
+        assert_eq!(waits, [1301, 2602, 5204, 10407, 20813, 41625, 41625]);
         let others = turned_away("Secret", 10).await;
         assert_eq!(others, [1407, 2813, 5625]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_watch_that_held_for_longer_than_it_ever_rests_starts_anew() {
-        let mut rests = Rests::of("");
-        let mut rest = || rests.next().unwrap().as_secs();
+        let mut waits = Backoffs::of("");
+        let mut wait = || waits.next().unwrap().as_secs();
         for (held, expected) in [(0, 1), (32, 2), (0, 4), (33, 1), (0, 2)] {
             tokio::time::advance(Duration::from_secs(held)).await;
-            let rest = rest();
-            assert_eq!(rest, expected);
-            tokio::time::advance(Duration::from_secs(rest)).await;
+            let wait = wait();
+            assert_eq!(wait, expected);
+            tokio::time::advance(Duration::from_secs(wait)).await;
         }
     }
 }

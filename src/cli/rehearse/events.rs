@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::State;
+use crate::apply::State;
 
 /// One object reached a state, `at` seconds after the start.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

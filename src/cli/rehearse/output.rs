@@ -9,8 +9,8 @@ use serde_json::json;
 use super::super::live::minutes;
 use super::rehearsal::Rehearsal;
 use crate::api::kinds::CAPI;
+use crate::apply::State;
 use crate::compile::Compiled;
-use crate::plan::State;
 
 impl Rehearsal {
     /// Every change of state, as JSON (DESIGN §12).

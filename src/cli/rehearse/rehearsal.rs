@@ -16,9 +16,10 @@ use super::super::embedded::{Embedded, supply};
 use super::events::{Event, Events};
 use crate::adapters::azure_sim as actors;
 use crate::adapters::kubernetes::{self, Assignment};
+use crate::apply::{Progress, Report, State, Tracker};
 use crate::compile::Compiled;
 use crate::model::ObjectId;
-use crate::plan::{self, ApplySet, Plan, Progress, Report, State, Tracker};
+use crate::plan::{self, ApplySet, Plan};
 use kube_sim::SimClock;
 
 /// When nothing has happened for this long on the virtual clock, nothing will.

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 
 use super::failure::Failure;
 use crate::api::{kinds, labels};
+use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::compile::{Allowed, Compiled};
 use crate::model::{Annotation, Check, CheckState, Finding, Object, ObjectId, Severity};
-use crate::plan::{self, ClusterSummary, Leaving, Rolled, Summary};
+use crate::plan::{self, Rolled};
 
 /// The most annotations a check carries.
 const MOST_ANNOTATIONS: usize = 50;
@@ -47,7 +48,7 @@ pub(super) fn progress(
     state: CheckState,
     summary: &Summary,
     clusters: &[ClusterSummary],
-    leaving: &BTreeMap<ObjectId, Leaving>,
+    leaving: &BTreeMap<ObjectId, PruneStatus>,
 ) -> Check {
     let mut text = String::new();
     if !clusters.is_empty() {
@@ -74,7 +75,7 @@ pub(super) fn progress(
     }
     let title = match leaving
         .values()
-        .filter(|leaving| matches!(leaving, Leaving::Held(_)))
+        .filter(|leaving| matches!(leaving, PruneStatus::Held(_)))
         .count()
     {
         0 => summary.title(),

@@ -143,8 +143,8 @@ fn progress_lists_clusters_failures_and_what_is_left_behind() {
     let failed = vec![(id("a"), "Bad:\n  |very| bad".to_owned())];
     let (state, summary) = (CheckState::Pending, summary(failed));
     let leaving = BTreeMap::from([
-        (id("gone"), Leaving::Gone),
-        (id("kept"), Leaving::Held("it is needed".to_owned())),
+        (id("gone"), PruneStatus::Gone),
+        (id("kept"), PruneStatus::Held("it is needed".to_owned())),
     ]);
     let check = progress("f", "r", state, &summary, &[cluster], &leaving);
     assert_eq!(
@@ -184,8 +184,8 @@ fn a_plan_says_what_becomes_of_a_cluster_that_leaves() {
 
 #[test]
 fn lists_do_not_grow_without_end() {
-    let leaving: BTreeMap<ObjectId, Leaving> = (0..MOST_LINES + 7)
-        .map(|at| (id(&format!("c{at}")), Leaving::Deleting))
+    let leaving: BTreeMap<ObjectId, PruneStatus> = (0..MOST_LINES + 7)
+        .map(|at| (id(&format!("c{at}")), PruneStatus::Deleting))
         .collect();
     let check = progress(
         "f",

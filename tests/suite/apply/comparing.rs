@@ -7,8 +7,9 @@ use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use capstan::adapters::kubernetes::{Compared, compare};
+use capstan::apply::DeletionGuard;
 use capstan::model::{Change, ObjectId};
-use capstan::plan::{Brake, against_none};
+use capstan::plan::against_none;
 use http::Method;
 use kube::Client;
 use serde_json::json;
@@ -49,7 +50,7 @@ async fn compared(router: Router, yaml: &str) -> Compared {
     let compiled = fleet(yaml);
     let plan = against_none(&compiled.objects, &compiled.graph, &set());
     let client = Client::new(router, "default");
-    let compared = compare(&client, &set(), plan, Brake::default()).await;
+    let compared = compare(&client, &set(), plan, DeletionGuard::default()).await;
     compared.expect("the server answers")
 }
 

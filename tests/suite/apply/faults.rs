@@ -1,7 +1,8 @@
 //! What a refusal, a missing kind or another writer does to a run.
 
+use capstan::apply::State;
 use capstan::model::ObjectId;
-use capstan::plan::{Plan, State};
+use capstan::plan::Plan;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;

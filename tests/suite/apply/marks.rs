@@ -1,6 +1,6 @@
 //! What the objects carry when they were applied.
 
-use capstan::plan::State;
+use capstan::apply::State;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 

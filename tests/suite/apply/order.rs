@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capstan::plan::State;
+use capstan::apply::State;
 use serde_json::json;
 
 use super::fixture::{Fixture, crd};

@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
-use capstan::plan::State;
+use capstan::apply::State;
 use http::{Method, StatusCode};
 use serde_json::json;
 

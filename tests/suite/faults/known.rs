@@ -9,8 +9,8 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
+use capstan::apply::Report;
 use capstan::model::Clock;
-use capstan::plan::Report;
 use http::{Method, StatusCode};
 use jiff::Timestamp;
 use kube::Client;
@@ -173,7 +173,7 @@ async fn what_the_fleet_takes_for_an_object_of_a_namespace_stays_with_the_next_r
     assert_eq!(uid(place.live("w")), before, "it was deleted");
     let told: Vec<_> = std::iter::from_fn(|| running.reports.try_recv().ok()).collect();
     assert!(told.contains(&(2, Report::Settled)), "{told:#?}");
-    let leaves = |(_, report): &(u64, Report)| matches!(report, Report::Leaving(..));
+    let leaves = |(_, report): &(u64, Report)| matches!(report, Report::Prune(..));
     assert!(!told.iter().any(leaves), "{told:#?}");
 }
 

@@ -18,9 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run};
+use capstan::apply::Report;
 use capstan::compile::Compiled;
 use capstan::model::Clock;
-use capstan::plan::{Report, against_none};
+use capstan::plan::against_none;
 use jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};

@@ -1,39 +1,27 @@
-//! Keeps a cluster as a plan says, edge-triggered.
+//! Keeps a cluster as a plan says: carries out what the apply engine asks for, and tells it what happened.
 //!
 //! ```text
-//! assignment ─► parent opened ─► kinds listed ─► steps begun ─► applied ─► ready
-//!                                     │                                     │
-//!                     members (cache) ◄── watch ── drift: begun again ◄─────┘
-//!                                     └── those that leave: deleted or released, last of all
+//!   assignments ─┐
+//!   answers ─────┼─► Event ─► apply::Engine ─► Command ─► requests, watches, timers, reports
+//!   watches ─────┘
 //! ```
 //!
-//! What stands as it was applied costs no request. It lives as long as the daemon: a new assignment
-//! finds the cache of the one before.
+//! It decides nothing. It lives as long as the daemon: a new assignment finds what the engine knows of the
+//! cluster.
 
-mod kinds;
-mod leaving;
-mod steps;
-mod work;
+mod commands;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::StreamExt;
-use futures::stream::{BoxStream, SelectAll};
 use kube::Client;
-use serde_json::Value as Json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::task::{AbortHandle, JoinSet};
 
-use super::Error;
-use super::discovery::{Discovery, Served};
-use super::embedded::Kind;
-use super::request::Subject;
-use super::watch::{News, Seen};
-use crate::model::{Clock, Health, ObjectId};
-use crate::plan::{ApplySet, Member, Parent, Plan, Progress, Report};
-use kinds::Kinds;
-use work::Work;
+use crate::apply::{self, Engine, Event, Report, Settings, What};
+use crate::model::{Clock, ObjectId};
+use crate::plan::{ApplySet, Plan};
+use commands::Runner;
 
 /// How to carry out plans.
 #[derive(Clone, Debug)]
@@ -54,8 +42,8 @@ pub struct Target {
 }
 
 /// The clusters that may be deleted, `namespace/name`, when the given revision was the last that was
-/// applied to its end (empty: none was). It may take its time: it runs on a thread of its own.
-pub type Approvals = Arc<dyn Fn(&str) -> std::collections::BTreeSet<String> + Send + Sync>;
+/// fully applied (empty: none was). It may take its time: it runs on a thread of its own.
+pub type Approvals = Arc<dyn Fn(&str) -> BTreeSet<String> + Send + Sync>;
 
 /// A plan to carry out.
 #[derive(Clone)]
@@ -90,51 +78,22 @@ impl Assignment {
             source: String::new(),
             prune: false,
             max_clusters: 0,
-            approvals: Arc::new(|_| std::collections::BTreeSet::new()),
+            approvals: Arc::new(|_| BTreeSet::new()),
         }
     }
-}
 
-/// What a job in the background came to. Numbers are of the assignment it belongs to.
-enum Done {
-    /// The parent was read, and written.
-    Opened(u64, Box<Result<work::Opened, Error>>),
-    /// The parent was written again.
-    Written(u64, Box<(Parent, Result<String, Error>)>),
-    /// The cluster said how it serves a kind.
-    Found(Kind, Box<Result<Served, Error>>),
-    /// The cluster said at which version it serves a kind that the set had members of.
-    Preferred(u64, (String, String), Box<Result<Option<String>, Error>>),
-    /// A step was sent.
-    Answered(u64, usize, Box<Result<Json, Error>>),
-    /// What a member that leaves says of itself was read.
-    Examined(u64, ObjectId, Box<Result<Option<Json>, Error>>),
-    /// A member was deleted, or else released.
-    Dismissed(u64, ObjectId, bool, Box<Result<(), Error>>),
-    /// Whether an object that a watch no longer sees, and the uid it was known by, is there.
-    Confirmed(ObjectId, Option<String>, Box<Result<Option<Json>, Error>>),
-    /// Somebody has rested.
-    Rested(u64, Rester),
-}
-
-/// Who rests after a failure.
-enum Rester {
-    /// The opening of the parent.
-    Opening,
-    /// A write of the parent.
-    Writing,
-    /// A step, after so many failures.
-    Step(usize, u32),
-    /// An embedded kind.
-    Kind(Kind),
-    /// A kind that the set had members of.
-    Past((String, String)),
-    /// A kind that seems not to be served any more.
-    Lost(Kind),
-    /// A member that leaves.
-    Leaver(ObjectId),
-    /// The confirmation that an object is gone.
-    Gone(ObjectId),
+    /// The same as plain data.
+    fn plain(self) -> apply::Assignment {
+        apply::Assignment {
+            number: self.number,
+            plan: self.plan,
+            embedded: self.embedded,
+            revision: self.revision,
+            source: self.source,
+            prune: self.prune,
+            max_clusters: self.max_clusters,
+        }
+    }
 }
 
 /// Carries out `assignments`, the newest at a time, and reports every change of state with its number,
@@ -146,20 +105,26 @@ pub async fn run(
     mut assignments: UnboundedReceiver<Assignment>,
     reports: UnboundedSender<(u64, Report)>,
 ) {
-    let mut runner = Runner::new(target, options, reports);
+    let Options { concurrency, set } = options;
+    let clock = Arc::clone(&target.clock);
+    let mut runner = Runner::new(target, set.clone(), reports);
+    let mut engine = Engine::new(Settings { concurrency, set });
     loop {
-        runner.advance();
-        tokio::select! {
+        let what = tokio::select! {
             biased;
-            Some(assignment) = assignments.recv() => runner.assign(assignment),
-            Some(done) = runner.jobs.join_next() => match done {
-                Ok(done) => runner.done(done),
-                Err(error) if error.is_cancelled() => {}
-                Err(error) => tracing::error!(%error, "a job ended in a panic"),
-            },
-            Some(news) = runner.watches.next() => runner.heard(news),
+            Some(assignment) = assignments.recv() => {
+                runner.approvals = Arc::clone(&assignment.approvals);
+                Some(What::Assigned(Box::new(assignment.plain())))
+            }
+            Some(done) = runner.jobs.join_next() => runner.answer(done),
+            Some(event) = runner.watches.next() => Some(What::Watched(event)),
             // Neither a watch nor a job: nothing is asked of it.
             else => std::future::pending().await,
+        };
+        let Some(what) = what else { continue };
+        let at = clock.now();
+        for command in engine.on(Event { at, what }) {
+            runner.carry_out(command);
         }
     }
 }
@@ -175,138 +140,4 @@ pub async fn run_once(
     // The receiver is here.
     let _ = sender.send(assignment);
     run(target, options, assignments, reports).await;
-}
-
-struct Runner {
-    target: Target,
-    options: Options,
-    reports: UnboundedSender<(u64, Report)>,
-    discovery: Discovery,
-    kinds: Kinds,
-    members: BTreeMap<ObjectId, Member>,
-    /// How everything fares of the kinds that controllers make.
-    made: BTreeMap<ObjectId, Health>,
-    watches: SelectAll<BoxStream<'static, News>>,
-    jobs: JoinSet<Done>,
-    /// The job that reads or writes the parent.
-    clerk: Option<AbortHandle>,
-    work: Option<Work>,
-}
-
-impl Runner {
-    fn new(target: Target, options: Options, reports: UnboundedSender<(u64, Report)>) -> Self {
-        Self {
-            discovery: Discovery::new(target.client.clone()),
-            kinds: Kinds::default(),
-            members: BTreeMap::new(),
-            made: BTreeMap::new(),
-            watches: SelectAll::new(),
-            jobs: JoinSet::new(),
-            clerk: None,
-            work: None,
-            target,
-            options,
-            reports,
-        }
-    }
-
-    fn done(&mut self, done: Done) {
-        match done {
-            Done::Opened(number, opened) => self.opened(number, *opened),
-            Done::Written(number, written) => self.written(number, *written),
-            Done::Found(kind, answer) => self.found(&kind, *answer),
-            Done::Preferred(number, kind, answer) => self.preferred(number, &kind, *answer),
-            Done::Answered(number, at, answer) => self.answered(number, at, *answer),
-            Done::Examined(number, id, answer) => self.examined(number, &id, *answer),
-            Done::Dismissed(number, id, deletes, answer) => {
-                self.dismissed(number, &id, deletes, *answer);
-            }
-            Done::Confirmed(id, uid, answer) => self.confirmed(&id, uid.as_deref(), *answer),
-            Done::Rested(number, rester) => self.rested(number, rester),
-        }
-    }
-
-    fn heard(&mut self, news: News) {
-        match news {
-            News::Object(Seen::Member, id, Some(live)) => self.observed(&id, &live),
-            News::Object(Seen::Member, id, None) => self.vanished(&id),
-            News::Object(Seen::Embedded, id, live) => self.made_seen(&id, live.as_deref()),
-            News::Listed(Seen::Member, kind, there) => {
-                self.confirm_missing(&kind, &there);
-                self.listed(&kind);
-            }
-            News::Listed(Seen::Embedded, kind, _) => self.made_listed(&kind),
-            News::Lost(kind) => self.lost(kind),
-            News::Interrupted(Seen::Member, kind, broken) => {
-                self.interrupted(&kind, &broken);
-            }
-            News::Interrupted(Seen::Embedded, kind, broken) => {
-                self.made_unseen(&kind, &broken);
-            }
-            News::Definition(group) => self.defined(&group),
-        }
-    }
-
-    /// Does what can be done now.
-    fn advance(&mut self) {
-        self.begin_steps();
-        self.dismiss();
-        self.keep_parent();
-    }
-
-    fn rested(&mut self, number: u64, rester: Rester) {
-        match rester {
-            Rester::Kind(kind) => self.find_embedded(kind),
-            Rester::Gone(id) => self.confirm(&id),
-            Rester::Lost(kind) => self.find_again(kind),
-            rester => self.of_work(number, |runner| match rester {
-                Rester::Opening => runner.open(),
-                Rester::Writing => runner.retry_writing(),
-                Rester::Step(at, failures) => runner.step_rested(at, failures),
-                Rester::Past(kind) => runner.find_past(kind),
-                Rester::Leaver(id) => runner.leaver_rested(&id),
-                Rester::Kind(_) | Rester::Gone(_) | Rester::Lost(_) => {}
-            }),
-        }
-    }
-
-    /// Does something, if the assignment it belongs to still is the newest.
-    fn of_work(&mut self, number: u64, does: impl FnOnce(&mut Self)) {
-        if self
-            .work
-            .as_ref()
-            .is_some_and(|work| work.number() == number)
-        {
-            does(self);
-        }
-    }
-
-    /// Comes back to `rester` after `wait` of the cluster's time.
-    fn rest(&mut self, wait: std::time::Duration, rester: Rester) {
-        let number = self.work.as_ref().map_or(0, Work::number);
-        let wait = self.target.clock.real(wait);
-        self.jobs.spawn(async move {
-            tokio::time::sleep(wait).await;
-            Done::Rested(number, rester)
-        });
-    }
-
-    /// How to speak of `id`, of a kind that the cluster serves.
-    fn subject(&self, id: &ObjectId, served: &Served) -> Subject {
-        Subject {
-            client: self.target.client.clone(),
-            served: served.clone(),
-            id: id.clone(),
-        }
-    }
-
-    fn report(&self, report: Report) {
-        let number = self.work.as_ref().map_or(0, Work::number);
-        // Whoever stops listening also drops this future.
-        let _ = self.reports.send((number, report));
-    }
-
-    fn progress(&self, progress: Progress) {
-        self.report(Report::Object(progress));
-    }
 }

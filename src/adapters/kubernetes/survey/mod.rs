@@ -2,7 +2,7 @@
 //!
 //! In: a client and the choice of fleets. Out: the parents of the ApplySets, their members, what the
 //! members' controllers created, what all of these refer to, and the cluster's time. What cannot be read
-//! leaves a gap with a reason; the only errors are a cluster that does not answer and a fleet that does
+//! is an error of the survey with a reason; the only errors are a cluster that does not answer and a fleet that does
 //! not exist. It does not know what follows from any of it.
 //!
 //! ```text
@@ -24,9 +24,10 @@ use kube::Client;
 use serde_json::Value as Json;
 
 use crate::api::labels::PART_OF;
+use crate::apply::Parent;
 use crate::model::ObjectId;
-use crate::plan::standing::{Found, Gap, Lack};
-use crate::plan::{ApplySet, Parent};
+use crate::plan::ApplySet;
+use crate::status::{Found, ReadError, ReadErrorReason};
 use kinds::Kinds;
 use read::{Outcome, Reader, Scope};
 
@@ -159,9 +160,9 @@ impl Surveyor {
                     Outcome::Read(read) => {
                         read.into_iter().for_each(|live| self.found.insert(live))
                     }
-                    Outcome::Lacking(lack) => {
+                    Outcome::Lacking(reason) => {
                         let (namespace, name) = (Some(id.namespace), Some(id.name));
-                        self.gap(&id.group, &id.kind, namespace, name, lack);
+                        self.error(&id.group, &id.kind, namespace, name, reason);
                     }
                 }
             }
@@ -170,7 +171,7 @@ impl Surveyor {
     }
 
     /// All objects of these kinds that match `selector`; only those in `places` if they may not be listed
-    /// everywhere. What cannot be read leaves a gap.
+    /// everywhere. What cannot be read is added to the errors.
     async fn list(
         &mut self,
         kinds: BTreeSet<(String, String)>,
@@ -191,13 +192,13 @@ impl Surveyor {
             for (outcome, scope) in reads.buffered(WIDTH).collect::<Vec<_>>().await {
                 match outcome.map_err(SurveyError::new)? {
                     Outcome::Read(read) => all.extend(read),
-                    Outcome::Lacking(Lack::Denied(..)) if scope.can_narrow() => {
+                    Outcome::Lacking(ReadErrorReason::Denied(..)) if scope.can_narrow() => {
                         scopes.extend(scope.narrowed(places));
                     }
-                    Outcome::Lacking(lack) => {
+                    Outcome::Lacking(reason) => {
                         let Scope { served, namespace } = scope;
                         let resource = served.resource;
-                        self.gap(&resource.group, &resource.kind, namespace, None, lack);
+                        self.error(&resource.group, &resource.kind, namespace, None, reason);
                     }
                 }
             }
@@ -205,7 +206,7 @@ impl Surveyor {
         Ok(all)
     }
 
-    /// How a kind is served; a kind that is not served leaves a gap.
+    /// How a kind is served; a kind that is not served is added to the errors.
     async fn served(
         &mut self,
         group: &str,
@@ -213,28 +214,28 @@ impl Surveyor {
     ) -> Result<Option<super::discovery::Served>, SurveyError> {
         let served = self.kinds.find(group, kind).await?;
         if served.is_none() {
-            self.gap(group, kind, None, None, Lack::NotServed);
+            self.error(group, kind, None, None, ReadErrorReason::NotServed);
         }
         Ok(served)
     }
 
-    fn gap(
+    fn error(
         &mut self,
         group: &str,
         kind: &str,
         namespace: Option<String>,
         name: Option<String>,
-        lack: Lack,
+        reason: ReadErrorReason,
     ) {
-        let gap = Gap {
+        let error = ReadError {
             group: group.to_owned(),
             kind: kind.to_owned(),
             namespace,
             name,
-            lack,
+            reason,
         };
-        if !self.found.gaps.contains(&gap) {
-            self.found.gaps.push(gap);
+        if !self.found.errors.contains(&error) {
+            self.found.errors.push(error);
         }
     }
 }

@@ -8,8 +8,9 @@ use super::Wanted;
 use super::read::{Failure, Reader, in_time};
 use super::trouble::{SurveyError, is_denied};
 use crate::api::labels::APPLY_SET_ID;
+use crate::apply::{NotOurs, Parent};
 use crate::health::Live;
-use crate::plan::{ApplySet, NotOurs, Parent};
+use crate::plan::ApplySet;
 
 /// The chosen fleets, by name, and notes for the user.
 pub(super) async fn find(

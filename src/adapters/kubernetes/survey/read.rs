@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 
 use crate::adapters::kubernetes::discovery::Served;
 use crate::model::ObjectId;
-use crate::plan::standing::Lack;
+use crate::status::ReadErrorReason;
 
 /// How long a request may take: somebody is waiting for it.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,7 +32,7 @@ pub(super) enum Failure {
 /// The result of a request.
 pub(super) enum Outcome {
     Read(Vec<Json>),
-    Lacking(Lack),
+    Lacking(ReadErrorReason),
 }
 
 /// Where to list a kind.
@@ -181,7 +181,7 @@ fn lacking(failure: Failure, verb: &'static str, served: &Served) -> Result<Outc
         return Err(failure);
     };
     let resource = &served.resource;
-    let lack = match *error {
+    let reason = match *error {
         kube::Error::Api(status) if status.code == 401 => {
             return Err(client(kube::Error::Api(status)));
         }
@@ -190,13 +190,13 @@ fn lacking(failure: Failure, verb: &'static str, served: &Served) -> Result<Outc
                 "" => resource.plural.clone(),
                 group => format!("{}.{group}", resource.plural),
             };
-            Lack::Denied(verb, name)
+            ReadErrorReason::Denied(verb, name)
         }
-        kube::Error::Api(status) if status.code == 404 => Lack::NotServed,
-        kube::Error::Api(status) => Lack::Failed(status.message),
+        kube::Error::Api(status) if status.code == 404 => ReadErrorReason::NotServed,
+        kube::Error::Api(status) => ReadErrorReason::Failed(status.message),
         other => return Err(client(other)),
     };
-    Ok(Outcome::Lacking(lack))
+    Ok(Outcome::Lacking(reason))
 }
 
 fn client(error: kube::Error) -> Failure {

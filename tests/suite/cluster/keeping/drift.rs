@@ -1,6 +1,6 @@
 //! What others change, and what only looks like it.
 
-use capstan::plan::State;
+use capstan::apply::State;
 use serde_json::json;
 
 use super::fixture::{Fixture, annotated, comes, map, on_real, prove, revision, theirs};

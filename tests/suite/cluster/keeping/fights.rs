@@ -1,6 +1,6 @@
 //! Two who want the same field otherwise.
 
-use capstan::plan::State;
+use capstan::apply::State;
 use serde_json::json;
 use tokio::time::{Duration, Instant};
 

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use capstan::adapters::kubernetes::{Assignment, Options, Target, run_once};
+use capstan::apply::{Parent, Progress, PruneStatus, Report, State};
 use capstan::compile::compile;
 use capstan::daemon::WallClock;
 use capstan::model::{Clock, ObjectId};
-use capstan::plan::{ApplySet, Leaving, Parent, Progress, Report, State, against_none};
+use capstan::plan::{ApplySet, against_none};
 use http::Request;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::client::Body;
@@ -37,7 +38,7 @@ pub(super) struct Fixture {
 pub(super) struct Kept {
     reports: UnboundedReceiver<(u64, Report)>,
     pub(super) seen: Vec<Progress>,
-    pub(super) leaving: BTreeMap<String, Leaving>,
+    pub(super) leaving: BTreeMap<String, PruneStatus>,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -297,7 +298,7 @@ impl Kept {
         };
         match &report {
             Report::Object(progress) => self.seen.push(progress.clone()),
-            Report::Leaving(id, leaving) => {
+            Report::Prune(id, leaving) => {
                 drop(self.leaving.insert(id.to_string(), leaving.clone()))
             }
             Report::Settled | Report::Stuck(_) | Report::Begun => {}
@@ -333,7 +334,7 @@ impl Kept {
     }
 
     /// How `name` leaves, by the last word.
-    pub(super) fn left(&self, kind: &str, namespace: &str, name: &str) -> Option<&Leaving> {
+    pub(super) fn left(&self, kind: &str, namespace: &str, name: &str) -> Option<&PruneStatus> {
         let id = ObjectId::new("", kind, namespace, name);
         self.leaving.get(&id.to_string())
     }

@@ -1,6 +1,6 @@
 //! Whose an object is that is there already.
 
-use capstan::plan::State;
+use capstan::apply::State;
 use serde_json::json;
 
 use super::fixture::{Fixture, Revision, annotated, map, prove, revision, theirs};

@@ -1,6 +1,6 @@
 //! What becomes of what a revision no longer has.
 
-use capstan::plan::Leaving;
+use capstan::apply::PruneStatus;
 
 use super::fixture::{Fixture, Revision, annotated, map, prove, revision};
 
@@ -14,8 +14,11 @@ fn what_left_is_deleted_and_what_is_to_stay_stays() {
         let kept = fixture.keep(&map("c", "v"), &revision("2")).await;
         assert_eq!(fixture.config_maps().await, ["b", "c"]);
         let ns = fixture.namespace.as_str();
-        assert_eq!(kept.left("ConfigMap", ns, "a"), Some(&Leaving::Gone));
-        assert_eq!(kept.left("ConfigMap", ns, "b"), Some(&Leaving::Released));
+        assert_eq!(kept.left("ConfigMap", ns, "a"), Some(&PruneStatus::Gone));
+        assert_eq!(
+            kept.left("ConfigMap", ns, "b"),
+            Some(&PruneStatus::Released)
+        );
         let live = fixture.config_map("b").await.expect("it stays");
         assert_eq!(live["data"]["k"], "v");
         let id = fixture.set("one").id();
@@ -158,7 +161,7 @@ fn what_becomes_encrypted_stays_as_it_was() {
             .keep(&(cipher + &map("b", "v")), &revision("2"))
             .await;
         let left = kept.left("ConfigMap", fixture.namespace.as_str(), "a");
-        assert!(matches!(left, Some(Leaving::Held(_))), "{left:?}");
+        assert!(matches!(left, Some(PruneStatus::Held(_))), "{left:?}");
         let live = fixture.config_map("a").await.expect("it stays");
         assert_eq!(live["data"]["k"], "v");
     });

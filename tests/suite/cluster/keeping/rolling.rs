@@ -2,7 +2,7 @@
 //! would have.
 
 use capstan::api::crds::crds;
-use capstan::plan::State;
+use capstan::apply::State;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use serde_json::Value as Json;

@@ -7,7 +7,8 @@ use std::process::Output;
 use std::time::Duration;
 
 use capstan::adapters::azure_sim::{self as actors, Failure};
-use capstan::plan::{ApplySet, Parent};
+use capstan::apply::Parent;
+use capstan::plan::ApplySet;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject};
 use kube::core::GroupVersionKind;

@@ -1,0 +1,341 @@
+//! What each command of the engine is: a request or a few, a watch, a timer, a line in the log.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::{BoxStream, SelectAll};
+use jiff::Timestamp;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::{AbortHandle, JoinError, JoinSet};
+
+use super::super::discovery::{Discovery, Served};
+use super::super::request::{ObjectClient, with_timeout};
+use super::super::{Error, identity, parent, watch};
+use super::{Approvals, Target};
+use crate::api::labels;
+use crate::apply::{
+    ApplyPrecondition, Command, GroupKind, Kind, Parent, ParentRead, Removal, Report, RetryTarget,
+    Warning, WatchEvent, WatchScope, What,
+};
+use crate::model::ObjectId;
+use crate::plan::{ApplySet, Plan};
+
+/// What a job in the background came to.
+pub(super) enum Done {
+    /// Something that the engine is told as it is.
+    Happened(What),
+    /// The cluster said how it serves a kind.
+    Found(Kind, Result<Served, Error>),
+}
+
+/// Everything that is under way.
+pub(super) struct Runner {
+    pub(super) approvals: Approvals,
+    pub(super) jobs: JoinSet<Done>,
+    pub(super) watches: SelectAll<BoxStream<'static, WatchEvent>>,
+    target: Target,
+    set: ApplySet,
+    reports: UnboundedSender<(u64, Report)>,
+    discovery: Discovery,
+    /// How the cluster serves each kind that was found.
+    served: BTreeMap<Kind, Served>,
+    /// The job that reads or writes the parent.
+    parent_job: Option<AbortHandle>,
+}
+
+impl Runner {
+    pub(super) fn new(
+        target: Target,
+        set: ApplySet,
+        reports: UnboundedSender<(u64, Report)>,
+    ) -> Self {
+        Self {
+            approvals: Arc::new(|_| std::collections::BTreeSet::new()),
+            jobs: JoinSet::new(),
+            watches: SelectAll::new(),
+            discovery: Discovery::new(target.client.clone()),
+            served: BTreeMap::new(),
+            parent_job: None,
+            target,
+            set,
+            reports,
+        }
+    }
+
+    /// What a job that ended means to the engine.
+    pub(super) fn answer(&mut self, done: Result<Done, JoinError>) -> Option<What> {
+        match done {
+            Ok(Done::Happened(what)) => Some(what),
+            Ok(Done::Found(kind, answer)) => {
+                let answer = answer.map(|served| {
+                    let namespaced = served.namespaced;
+                    self.served.insert(kind.clone(), served);
+                    namespaced
+                });
+                let answer = answer.map_err(|error| error.failure());
+                Some(What::KindServed(kind, answer))
+            }
+            Err(error) if error.is_cancelled() => None,
+            Err(error) => {
+                tracing::error!(%error, "a job ended in a panic");
+                None
+            }
+        }
+    }
+
+    pub(super) fn carry_out(&mut self, command: Command) {
+        match command {
+            Command::ReadParent(number) => self.read_parent(number),
+            Command::WriteParent {
+                number,
+                parent,
+                version,
+                over,
+            } => self.write_parent(number, parent, version, over),
+            Command::Discover {
+                kind,
+                example,
+                refresh,
+            } => self.discover(kind, example, refresh),
+            Command::FindVersion(number, kind) => self.find_version(number, kind),
+            Command::Watch(scope, kind) => self.watch(scope, &kind),
+            Command::WatchDefinitions => {
+                self.watches.push(watch::definitions(&self.target.client));
+            }
+            Command::Apply {
+                number,
+                plan,
+                step,
+                object,
+                kind,
+                precondition,
+            } => {
+                let client = self.object(&object, &kind);
+                self.apply(number, client, (plan, step), object, precondition);
+            }
+            Command::Read(number, object, kind) => self.read(number, object, &kind),
+            Command::Remove {
+                number,
+                object,
+                kind,
+                uid,
+                removal,
+            } => {
+                let client = self.object(&object, &kind);
+                self.remove(number, client, object, uid, removal);
+            }
+            Command::Confirm(object, kind, uid) => self.confirm(object, &kind, uid),
+            Command::WakeAt(number, at, target) => self.wake_at(number, at, target),
+            Command::Report(number, report) => {
+                // Whoever stops listening also drops this future.
+                let _ = self.reports.send((number, report));
+            }
+            Command::Warn(warning) => warn(&warning),
+        }
+    }
+
+    /// Starts a job whose outcome the engine is told as it is.
+    fn spawn(&mut self, job: impl Future<Output = What> + Send + 'static) -> AbortHandle {
+        self.jobs.spawn(async { Done::Happened(job.await) })
+    }
+
+    /// How to speak of `object` to the cluster; none when its kind was not discovered.
+    fn object(&self, object: &ObjectId, kind: &Kind) -> Option<ObjectClient> {
+        Some(ObjectClient {
+            client: self.target.client.clone(),
+            served: self.served.get(kind)?.clone(),
+            id: object.clone(),
+        })
+    }
+
+    fn read_parent(&mut self, number: u64) {
+        // What an earlier assignment still has to read or write is of no use any more.
+        if let Some(job) = self.parent_job.take() {
+            job.abort();
+        }
+        let (client, set) = (self.target.client.clone(), self.set.clone());
+        let approvals = Arc::clone(&self.approvals);
+        let job = self.spawn(async move {
+            let read = async {
+                let before = parent::read(&client, &set).await?;
+                let applied = before.as_ref().map(|(parent, _)| parent.applied.clone());
+                let approved =
+                    tokio::task::spawn_blocking(move || approvals(&applied.unwrap_or_default()));
+                let approved = approved.await.unwrap_or_default();
+                Ok(ParentRead { before, approved })
+            };
+            let answer = with_timeout(&set.parent(), read).await;
+            What::ParentRead(
+                number,
+                Box::new(answer.map_err(|error: Error| error.failure())),
+            )
+        });
+        self.parent_job = Some(job);
+    }
+
+    fn write_parent(&mut self, number: u64, parent: Parent, version: String, over: bool) {
+        tracing::debug!(target: "capstan::step", over, "writing the parent");
+        let (client, set) = (self.target.client.clone(), self.set.clone());
+        let job = self.spawn(async move {
+            let write = async {
+                match over {
+                    true => parent::write_over(&client, &set, &parent, &version).await,
+                    false => parent::write(&client, &set, &parent, &version).await,
+                }
+            };
+            let answer = with_timeout(&set.parent(), write).await;
+            match &answer {
+                Ok(_) => tracing::debug!(target: "capstan::step", "the parent was written"),
+                Err(error) => tracing::warn!(%error, "the parent cannot be written"),
+            }
+            What::ParentWritten(number, answer.map_err(|error| error.failure()))
+        });
+        self.parent_job = Some(job);
+    }
+
+    fn discover(&mut self, kind: Kind, example: ObjectId, refresh: bool) {
+        if refresh {
+            self.discovery.doubt(&kind.0, &kind.1);
+        }
+        let discovery = self.discovery.clone();
+        self.jobs.spawn(async move {
+            let resolve = discovery.resolve(&example, &kind.1);
+            let answer = with_timeout(&example, resolve).await;
+            Done::Found(kind, answer)
+        });
+    }
+
+    fn find_version(&mut self, number: u64, kind: GroupKind) {
+        let discovery = self.discovery.clone();
+        self.spawn(async move {
+            let example = ObjectId::new(&*kind.0, &*kind.1, "", "");
+            let answer = with_timeout(&example, discovery.preferred(&example)).await;
+            if let Err(error) = &answer {
+                tracing::warn!(%error, "nothing is removed until it is known what is there");
+            }
+            What::VersionFound(number, kind, answer.map_err(|error| error.failure()))
+        });
+    }
+
+    fn watch(&mut self, scope: WatchScope, kind: &Kind) {
+        // Only kinds that were found are watched.
+        let Some(served) = self.served.get(kind) else {
+            return;
+        };
+        let client = &self.target.client;
+        self.watches.push(match scope {
+            WatchScope::Members => {
+                let labels = format!("{}={}", labels::PART_OF, self.set.id());
+                watch::members(client, served, &labels)
+            }
+            WatchScope::Embedded => watch::all(client, served),
+        });
+    }
+
+    fn apply(
+        &mut self,
+        number: u64,
+        client: Option<ObjectClient>,
+        (plan, at): (Arc<Plan>, usize),
+        object: ObjectId,
+        precondition: ApplyPrecondition,
+    ) {
+        tracing::debug!(target: "capstan::step", %object, "applying");
+        let (set, discovery) = (self.set.id(), self.discovery.clone());
+        self.spawn(async move {
+            let step = &plan.steps[at];
+            let apply = async {
+                let client = client.ok_or_else(|| undiscovered(&object))?;
+                identity::check(&client.client, &discovery, step, &[]).await?;
+                client.apply(step, &set, precondition).await
+            };
+            let answer = with_timeout(&object, apply).await;
+            tracing::debug!(target: "capstan::step", %object, "answered");
+            let answer = answer.map_err(|error| error.failure());
+            What::Answered(number, at, Box::new(answer))
+        });
+    }
+
+    fn read(&mut self, number: u64, object: ObjectId, kind: &Kind) {
+        let client = self.object(&object, kind);
+        self.spawn(async move {
+            let read = async {
+                let client = client.ok_or_else(|| undiscovered(&object))?;
+                client.read().await
+            };
+            let answer = with_timeout(&object, read).await;
+            let answer = answer.map_err(|error| error.failure());
+            What::Read(number, object, Box::new(answer))
+        });
+    }
+
+    fn remove(
+        &mut self,
+        number: u64,
+        client: Option<ObjectClient>,
+        object: ObjectId,
+        uid: String,
+        removal: Removal,
+    ) {
+        let deletes = removal == Removal::Delete;
+        tracing::info!(target: "capstan::step", %object, deletes, "no longer in the fleet");
+        let set = self.set.id();
+        self.spawn(async move {
+            let remove = async {
+                let client = client.ok_or_else(|| undiscovered(&object))?;
+                match removal {
+                    Removal::Delete => client.delete(&uid).await,
+                    Removal::Release => client.release(&uid, &set).await,
+                }
+            };
+            let answer = with_timeout(&object, remove).await;
+            tracing::debug!(target: "capstan::step", %object, "answered");
+            let answer = answer.map(|()| removal).map_err(|error| error.failure());
+            What::Removed(number, object, answer)
+        });
+    }
+
+    fn confirm(&mut self, object: ObjectId, kind: &Kind, uid: Option<String>) {
+        let client = self.object(&object, kind);
+        self.spawn(async move {
+            let read = async {
+                let client = client.ok_or_else(|| undiscovered(&object))?;
+                client.metadata().await
+            };
+            let answer = with_timeout(&object, read).await;
+            let answer = answer.map_err(|error| error.failure());
+            What::Confirmed(object, uid, Box::new(answer))
+        });
+    }
+
+    fn wake_at(&mut self, number: u64, at: Timestamp, target: RetryTarget) {
+        let clock = &self.target.clock;
+        let wait = Duration::try_from(at.duration_since(clock.now())).unwrap_or_default();
+        let wait = clock.real(wait);
+        self.spawn(async move {
+            tokio::time::sleep(wait).await;
+            What::Elapsed(number, target)
+        });
+    }
+}
+
+/// The engine speaks only of objects whose kind was discovered.
+fn undiscovered(object: &ObjectId) -> Error {
+    Error::Unsendable {
+        object: object.clone(),
+        cause: "its kind was not discovered".to_owned(),
+    }
+}
+
+fn warn(warning: &Warning) {
+    match warning {
+        Warning::Drift { object, why } => tracing::warn!(%object, why, "drift"),
+        Warning::Unseen { why } => {
+            tracing::warn!(
+                error = why,
+                "its progress cannot be seen until the kind is served"
+            );
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The apply engine: a machine that keeps a cluster as a plan says.
+//!
+//! ```text
+//! Assigned ─► parent opened ─► kinds listed ─► steps begun ─► in sync ─► ready
+//!                                    │                           │
+//!                   inventory ◄── watches ── drift: begun again ◄┘
+//!                       └── those that leave: deleted or released, last of all
+//! ```
+//!
+//! In: [`Event`]s, each with the clock's reading. Out: [`Command`]s. An object that is in sync costs no
+//! request. A new assignment replaces the one before; what is known of the cluster stays. It does not know:
+//! how a command is carried out.
+
+mod kinds;
+mod parent;
+mod removals;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::event::{
+    Assignment, Command, Event, Failure, GroupKind, RetryTarget, Warning, WatchEvent, WatchScope,
+    What,
+};
+use super::kinds::Kinds;
+use super::parent_state::ParentState;
+use super::removals::Removals;
+use super::steps::Steps;
+use super::{DeletionGuard, Embedded, Kind, Member, Progress, Report, State};
+use crate::model::{Health, ObjectId};
+use crate::plan::ApplySet;
+
+/// How to carry out plans.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// How many requests may be under way at once; at least one is.
+    pub(crate) concurrency: usize,
+    /// The set that the plans' objects are members of.
+    pub(crate) set: ApplySet,
+}
+
+/// The engine.
+pub(crate) struct Engine {
+    settings: Settings,
+    kinds: Kinds,
+    /// The members of the set, by the watches and the answers to our own applies.
+    inventory: BTreeMap<ObjectId, Member>,
+    /// The health of everything that is of a kind which controllers make.
+    embedded: BTreeMap<ObjectId, Health>,
+    work: Work,
+    /// The clock's reading of the event at hand.
+    now: Timestamp,
+    commands: Vec<Command>,
+}
+
+/// What is under way for one assignment.
+#[derive(Default)]
+struct Work {
+    assignment: Assignment,
+    parent: ParentState,
+    /// The kinds that the set had members of, by the parent.
+    earlier: BTreeMap<GroupKind, EarlierKind>,
+    steps: Steps,
+    removals: Removals,
+    guard: DeletionGuard,
+    embedded: Embedded,
+    ending: Ending,
+}
+
+/// Where earlier members of a kind are looked for.
+enum EarlierKind {
+    /// The cluster was asked.
+    Asked,
+    /// At this version.
+    At(Kind),
+    /// The cluster does not serve the kind any more: it has no objects of it.
+    Unserved,
+}
+
+/// Whether an assignment was carried out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Ending {
+    /// There is more to do.
+    #[default]
+    Open,
+    /// It was reported, and the parent says so.
+    Settled,
+    /// The same, but members have come or gone since the parent was written.
+    Recount,
+}
+
+impl Work {
+    fn new(assignment: Assignment) -> Self {
+        Self {
+            steps: Steps::new(&assignment.plan),
+            embedded: Embedded::new(assignment.embedded.clone()),
+            guard: DeletionGuard {
+                prune: assignment.prune,
+                max_clusters: assignment.max_clusters,
+                ..DeletionGuard::default()
+            },
+            assignment,
+            ..Self::default()
+        }
+    }
+
+    /// Members have come or gone.
+    fn recount(&mut self) {
+        if self.ending == Ending::Settled {
+            self.ending = Ending::Recount;
+        }
+    }
+}
+
+impl Engine {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            kinds: Kinds::default(),
+            inventory: BTreeMap::new(),
+            embedded: BTreeMap::new(),
+            work: Work::default(),
+            now: Timestamp::UNIX_EPOCH,
+            commands: Vec::new(),
+        }
+    }
+
+    /// Takes in what happened, and returns what is to be done, in order.
+    pub(crate) fn on(&mut self, event: Event) -> Vec<Command> {
+        self.now = event.at;
+        self.take_in(event.what);
+        self.begin_steps();
+        self.prune();
+        self.write_parent();
+        std::mem::take(&mut self.commands)
+    }
+
+    fn take_in(&mut self, what: What) {
+        match what {
+            What::Assigned(assignment) => self.assigned(*assignment),
+            What::KindServed(kind, answer) => self.kind_served(&kind, answer),
+            What::Watched(event) => self.on_watch_event(event),
+            What::Confirmed(id, uid, answer) => self.confirmed(&id, uid.as_deref(), *answer),
+            What::Elapsed(_, RetryTarget::EmbeddedKind(kind)) => self.find_embedded(&kind),
+            What::Elapsed(_, RetryTarget::Confirmation(id)) => self.confirm(&id),
+            What::Elapsed(_, RetryTarget::LostKind(kind)) => self.find_again(&kind),
+            What::ParentRead(number, _)
+            | What::ParentWritten(number, _)
+            | What::VersionFound(number, ..)
+            | What::Answered(number, ..)
+            | What::Read(number, ..)
+            | What::Removed(number, ..)
+            | What::Elapsed(number, _)
+                if number != self.number() => {}
+            What::ParentRead(_, answer) => self.parent_read(*answer),
+            What::ParentWritten(_, answer) => self.parent_written(answer),
+            What::VersionFound(_, kind, answer) => self.version_found(&kind, answer),
+            What::Answered(_, at, answer) => self.answered(at, *answer),
+            What::Read(_, id, answer) => self.removal_read(&id, *answer),
+            What::Removed(_, id, answer) => self.removed(&id, answer),
+            What::Elapsed(_, target) => self.elapsed(target),
+        }
+    }
+
+    fn on_watch_event(&mut self, event: WatchEvent) {
+        use WatchScope::{Embedded, Members};
+        match event {
+            WatchEvent::Object(Members, id, Some(live)) => self.seen(&id, &live),
+            WatchEvent::Object(Members, id, None) => self.gone(&id),
+            WatchEvent::Object(Embedded, id, live) => self.embedded_seen(&id, live.as_deref()),
+            WatchEvent::Listed(Members, kind, there) => self.listed(&kind, &there),
+            WatchEvent::Listed(Embedded, kind, _) => self.embedded_listed(&kind),
+            WatchEvent::Interrupted(Members, kind, why) => self.interrupted(&kind, &why),
+            WatchEvent::Interrupted(Embedded, kind, why) => self.embedded_interrupted(&kind, &why),
+            WatchEvent::Lost(kind) => self.lost(kind),
+            WatchEvent::Defined(group) => self.defined(&group),
+        }
+    }
+
+    fn elapsed(&mut self, target: RetryTarget) {
+        match target {
+            RetryTarget::ParentOpening => self.read_parent(),
+            RetryTarget::ParentWrite => self.allow_parent_write(),
+            RetryTarget::Step(at, until) => self.step_backed_off(at, until),
+            RetryTarget::EarlierKind(kind) => self.find_earlier(kind),
+            RetryTarget::Removal(id, until) => self.removal_backed_off(&id, until),
+            RetryTarget::EmbeddedKind(_)
+            | RetryTarget::Confirmation(_)
+            | RetryTarget::LostKind(_) => {}
+        }
+    }
+
+    /// Takes up a plan in place of the one before. What is known of the cluster stays.
+    fn assigned(&mut self, assignment: Assignment) {
+        self.work = Work::new(assignment);
+        let Work {
+            steps, removals, ..
+        } = &mut self.work;
+        for (kind, namespaced) in self.kinds.served() {
+            steps.locate(&kind, namespaced);
+        }
+        removals.stir();
+        for (id, member) in &mut self.inventory {
+            match steps.of(id) {
+                Some(at) => member.judge(&steps.step(at).action),
+                None => removals.add(id),
+            }
+        }
+        self.read_parent();
+        self.find_all_embedded();
+        self.report_embedded();
+    }
+
+    /// Whether all that may be a member is known.
+    fn knows_all(&self) -> bool {
+        let known = |earlier: &EarlierKind| match earlier {
+            EarlierKind::Asked => false,
+            EarlierKind::At(kind) => self.kinds.is_listed(kind),
+            EarlierKind::Unserved => true,
+        };
+        self.work.parent.is_open()
+            && self.kinds.are_known()
+            && self.work.earlier.values().all(known)
+    }
+
+    fn number(&self) -> u64 {
+        self.work.assignment.number
+    }
+
+    fn command(&mut self, command: Command) {
+        self.commands.push(command);
+    }
+
+    /// Comes back to `target` after `wait`. When that is.
+    fn wake_after(
+        &mut self,
+        wait: Duration,
+        target: impl FnOnce(Timestamp) -> RetryTarget,
+    ) -> Timestamp {
+        let at = self.now.saturating_add(wait).unwrap_or(Timestamp::MAX);
+        self.command(Command::WakeAt(self.number(), at, target(at)));
+        at
+    }
+
+    /// Comes back to `target` after the pause of a question that failed.
+    fn retry(&mut self, failure: &Failure, target: RetryTarget) {
+        self.wake_after(failure.pause(), |_| target);
+    }
+
+    fn warn(&mut self, warning: Warning) {
+        self.command(Command::Warn(warning));
+    }
+
+    fn report(&mut self, report: Report) {
+        self.command(Command::Report(self.number(), report));
+    }
+
+    fn report_health(&mut self, id: &ObjectId, health: &Health) {
+        let progress = Progress::of(self.now, id, health);
+        self.report(Report::Object(progress));
+    }
+
+    fn report_state(&mut self, id: &ObjectId, state: State, terminal: bool, message: String) {
+        self.report(Report::Object(Progress {
+            at: self.now,
+            object: id.clone(),
+            state,
+            terminal,
+            message,
+        }));
+    }
+}

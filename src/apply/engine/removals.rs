@@ -1,0 +1,221 @@
+//! Members that the plan no longer has: what becomes of each is decided by `prune`; here it is asked for.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::Value as Json;
+
+use super::super::event::{Command, Failure, Removal, RetryTarget};
+use super::super::prune::{self, PruneDecision, PruneInput};
+use super::super::removals::RemovalState;
+use super::super::{Kind, PruneStatus, Report};
+use super::Engine;
+use crate::api::labels;
+use crate::health::Live;
+use crate::model::ObjectId;
+
+impl Engine {
+    /// Goes on with those that leave: reads what they refer to, then removes those whose turn it is.
+    pub(super) fn prune(&mut self) {
+        self.remove_next();
+        if !self.knows_all() || !self.work.removals.begin_round() {
+            return;
+        }
+        let unread = self.work.removals.unread();
+        if unread.is_empty() {
+            return self.judge();
+        }
+        for id in unread {
+            if let Some(kind) = self.kinds.listed(&id).cloned() {
+                self.work.removals.enter(&id, RemovalState::Reading);
+                self.command(Command::Read(self.number(), id, kind));
+            }
+        }
+    }
+
+    pub(super) fn removal_read(&mut self, id: &ObjectId, answer: Result<Option<Json>, Failure>) {
+        // A watch saw it go meanwhile, and that was confirmed.
+        if !self.work.removals.ended(id) {
+            return;
+        }
+        match answer {
+            Ok(Some(live)) => {
+                let refers = prune::references(&[live]).remove(id);
+                self.work.removals.read(id, refers.unwrap_or_default());
+            }
+            // The watch will say so, too.
+            Ok(None) => self.work.removals.read(id, Vec::new()),
+            Err(failure) => self.removal_failed(id, &failure),
+        }
+    }
+
+    /// Decides what becomes of those that leave.
+    fn judge(&mut self) {
+        let work = &self.work;
+        if work.removals.is_empty() {
+            return;
+        }
+        let decisions = prune::prune(&PruneInput {
+            members: &self.inventory,
+            leaving: &work.removals.references(),
+            steps: work.steps.by_object(),
+            unapplied: work.steps.unapplied(),
+            needed: &work.assignment.plan.outside,
+            guard: &work.guard,
+        });
+        for (id, decision) in decisions {
+            match decision {
+                PruneDecision::Delete => self.queue_removal(&id, Removal::Delete),
+                PruneDecision::Orphan => self.queue_removal(&id, Removal::Release),
+                PruneDecision::Going => self.report_removal(&id, PruneStatus::Deleting),
+                PruneDecision::After(other) => self.report_removal(&id, PruneStatus::After(other)),
+                PruneDecision::Until(step) => self.report_removal(&id, PruneStatus::Until(step)),
+                PruneDecision::Held(why) => self.report_removal(&id, PruneStatus::Held(why)),
+            }
+        }
+        self.remove_next();
+    }
+
+    /// Queues a removal, unless the cluster took it for the same object before.
+    fn queue_removal(&mut self, id: &ObjectId, removal: Removal) {
+        let member = self.inventory.get(id).map(|member| &member.uid);
+        match self.work.removals.state(id) {
+            Some(RemovalState::Accepted { uid }) if Some(uid) == member => {}
+            _ => self.work.removals.enter(id, RemovalState::Queued(removal)),
+        }
+    }
+
+    /// Sends the next deletions and releases, as far as the concurrency allows.
+    fn remove_next(&mut self) {
+        while self.work.removals.busy() < self.settings.concurrency.max(1) {
+            let Some((object, removal)) = self.work.removals.next() else {
+                return;
+            };
+            let uid = self.inventory.get(&object).map(|member| member.uid.clone());
+            let kind = self.kinds.listed(&object).cloned();
+            if let (Some(uid), Some(kind)) = (uid, kind) {
+                let state = RemovalState::Removing { uid: uid.clone() };
+                self.work.removals.enter(&object, state);
+                self.command(Command::Remove {
+                    number: self.number(),
+                    object,
+                    kind,
+                    uid,
+                    removal,
+                });
+            }
+        }
+    }
+
+    pub(super) fn removed(&mut self, id: &ObjectId, answer: Result<Removal, Failure>) {
+        let uid = match self.work.removals.state(id) {
+            Some(RemovalState::Removing { uid }) => uid.clone(),
+            _ => String::new(),
+        };
+        // A watch may have seen it go before this was answered.
+        if !self.work.removals.ended(id) {
+            return;
+        }
+        match answer {
+            // A watch says when it has left.
+            Ok(removal) => {
+                self.work.removals.enter(id, RemovalState::Accepted { uid });
+                if removal == Removal::Delete {
+                    self.report_removal(id, PruneStatus::Deleting);
+                }
+            }
+            Err(failure) => self.removal_failed(id, &failure),
+        }
+    }
+
+    /// Reports a member that could not be read or removed. Nobody else is judged before it is known how
+    /// this one fares.
+    fn removal_failed(&mut self, id: &ObjectId, failure: &Failure) {
+        self.report_removal(id, PruneStatus::Failed(failure.to_string()));
+        let target = |until| RetryTarget::Removal(id.clone(), until);
+        let until = self.wake_after(failure.pause(), target);
+        let state = RemovalState::BackingOff { until };
+        self.work.removals.enter(id, state);
+    }
+
+    pub(super) fn removal_backed_off(&mut self, id: &ObjectId, since: Timestamp) {
+        let ended = match self.work.removals.state(id) {
+            Some(RemovalState::BackingOff { until }) => *until == since,
+            Some(RemovalState::Left { .. }) => true,
+            _ => false,
+        };
+        if ended {
+            self.work.removals.ended(id);
+        }
+    }
+
+    /// All objects of a kind were seen: members that are not among them are gone, or were made since.
+    pub(super) fn confirm_missing(&mut self, kind: &Kind, there: &BTreeSet<ObjectId>) {
+        let of_kind = |id: &&ObjectId| id.is(&kind.0, &kind.2) && !there.contains(*id);
+        let missing: Vec<ObjectId> = self.inventory.keys().filter(of_kind).cloned().collect();
+        for id in missing {
+            self.confirm(&id);
+        }
+    }
+
+    /// Finds out whether an object that a watch no longer sees is there.
+    pub(super) fn confirm(&mut self, id: &ObjectId) {
+        if let Some(kind) = self.kinds.listed(id).cloned() {
+            let uid = self.inventory.get(id).map(|member| member.uid.clone());
+            self.command(Command::Confirm(id.clone(), kind, uid));
+        }
+    }
+
+    /// Whether the object that had this uid is there.
+    pub(super) fn confirmed(
+        &mut self,
+        id: &ObjectId,
+        uid: Option<&str>,
+        answer: Result<Option<Json>, Failure>,
+    ) {
+        let live = match answer {
+            Ok(live) => live,
+            Err(failure) => {
+                let target = RetryTarget::Confirmation(id.clone());
+                return self.retry(&failure, target);
+            }
+        };
+        if self.inventory.get(id).map(|member| member.uid.as_str()) != uid {
+            // Another has come, and is known.
+            return;
+        }
+        let same = live.as_ref().filter(|live| Some(Live(live).uid()) == uid);
+        let set = self.settings.set.id();
+        if same.is_some_and(|live| Live(live).label(labels::PART_OF) == set) {
+            // The watch was wrong, and will say so; or somebody has put our label back.
+            self.work.removals.doubt(id);
+        } else if same.is_some() && self.work.steps.of(id).is_none() {
+            self.left(id, PruneStatus::Released);
+        } else {
+            self.disappeared(id);
+        }
+    }
+
+    /// It is not in the cluster any more, or no member.
+    pub(super) fn disappeared(&mut self, id: &ObjectId) {
+        match self.work.steps.of(id) {
+            Some(_) => self.gone(id),
+            None => self.left(id, PruneStatus::Gone),
+        }
+    }
+
+    fn left(&mut self, id: &ObjectId, status: PruneStatus) {
+        self.inventory.remove(id);
+        self.work.recount();
+        if self.work.removals.left(id) {
+            self.report_removal(id, status);
+        }
+        self.stir(id);
+    }
+
+    fn report_removal(&mut self, id: &ObjectId, status: PruneStatus) {
+        if self.work.removals.report(id, &status) {
+            self.report(Report::Prune(id.clone(), status));
+        }
+    }
+}

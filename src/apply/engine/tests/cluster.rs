@@ -1,0 +1,285 @@
+//! What the cluster makes of requests, and what others do to it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value as Json, json};
+
+use super::super::super::event::{
+    Command, Failure, FailureCause, ParentRead, Removal, WatchEvent, WatchScope, What,
+};
+use super::fixture::{Fault, Fixture, about, set};
+use crate::api::labels;
+use crate::apply::{Kind, Parent};
+use crate::health::Live;
+use crate::model::{Action, ErrorClass, ObjectId};
+use crate::plan::MANAGER;
+
+/// Everything below `value`, as FieldsV1 has it.
+fn fields(value: &Json) -> Json {
+    match value {
+        Json::Object(members) => {
+            let members = members.iter();
+            let members = members.map(|(key, value)| (format!("f:{key}"), fields(value)));
+            Json::Object(members.collect())
+        }
+        _ => json!({}),
+    }
+}
+
+impl Fixture {
+    /// All members of a kind are on their way, as a list has them.
+    pub(super) fn list(&mut self, kind: &Kind) {
+        let mut there = BTreeSet::new();
+        for (id, live) in &self.live {
+            if id.is(&kind.0, &kind.2) && Live(live).label(labels::PART_OF) == set().id() {
+                there.insert(id.clone());
+                let live = Some(Box::new(live.clone()));
+                let event = WatchEvent::Object(WatchScope::Members, id.clone(), live);
+                self.seen.push_back(event);
+            }
+        }
+        let listed = WatchEvent::Listed(WatchScope::Members, kind.clone(), there);
+        self.seen.push_back(listed);
+    }
+
+    /// A watch finds nothing at the address of its kind. What was on its way is lost with it.
+    pub(super) fn lose(&mut self, kind: &Kind) {
+        self.watched.remove(kind);
+        self.seen.retain(|event| match event {
+            WatchEvent::Object(_, id, _) => !id.is(&kind.0, &kind.2),
+            WatchEvent::Listed(_, of, _) => of != kind,
+            _ => true,
+        });
+        self.happens(What::Watched(WatchEvent::Lost(kind.clone())));
+    }
+
+    /// An object is like this now, or gone; whoever watches it will see that.
+    fn changed(&mut self, id: &ObjectId, live: Option<Json>) {
+        let live = live.map(|mut live| {
+            self.clock += 1;
+            live["metadata"]["resourceVersion"] = json!(self.clock.to_string());
+            live
+        });
+        match live.clone() {
+            Some(live) => drop(self.live.insert(id.clone(), live)),
+            None => drop(self.live.remove(id)),
+        }
+        let is_member = |live: &Json| Live(live).label(labels::PART_OF) == set().id();
+        let member = live.filter(is_member).map(Box::new);
+        if self.watched.iter().any(|kind| id.is(&kind.0, &kind.2)) {
+            let event = WatchEvent::Object(WatchScope::Members, id.clone(), member);
+            self.seen.push_back(event);
+        }
+    }
+
+    /// Somebody deletes an object.
+    pub(super) fn delete(&mut self, id: &ObjectId) {
+        if self.live.contains_key(id) {
+            self.changed(id, None);
+        }
+    }
+
+    /// An object is being deleted, and something holds it.
+    pub(super) fn deleting(&mut self, id: &ObjectId) {
+        if let Some(mut live) = self.live.get(id).cloned() {
+            live["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+            self.changed(id, Some(live));
+        }
+    }
+
+    /// Somebody writes into an object.
+    pub(super) fn edit(&mut self, id: &ObjectId) {
+        let live = self.live.get(id).filter(|live| live["kind"] == "ConfigMap");
+        if let Some(mut live) = live.cloned() {
+            let managers = &mut live["metadata"]["managedFields"];
+            let mut own = managers[0].clone();
+            own["fieldsV1"].as_object_mut().unwrap().remove("f:data");
+            let mut theirs = own.clone();
+            theirs["manager"] = json!("kubectl-edit");
+            theirs["operation"] = json!("Update");
+            theirs["fieldsV1"] = json!({"f:data": {"f:k": {}}});
+            *managers = json!([own, theirs]);
+            live["data"]["k"] = json!("theirs");
+            self.changed(id, Some(live));
+        }
+    }
+
+    /// What becomes of a request: whether it failed, and the answer.
+    pub(super) fn outcome(&mut self, request: &Command, fault: Option<Fault>) -> (bool, What) {
+        let failure = |class, object: Option<&ObjectId>| Failure {
+            class,
+            retry_after: None,
+            cause: FailureCause::Other,
+            object: object.cloned(),
+            message: "no".to_owned(),
+        };
+        let object = about(request).map(|(_, object)| object);
+        let failed = match fault {
+            Some(Fault::Fails(class)) => Some(class),
+            _ => None,
+        };
+        let result = match failed {
+            Some(class) => Err(class),
+            None => self.carry_out(request),
+        };
+        let result = match (fault, result) {
+            (Some(Fault::Lost), _) => Err(ErrorClass::Transient),
+            (_, result) => result,
+        };
+        let is_failed = result.is_err();
+        let result = result.map_err(|class| failure(class, object));
+        (is_failed, answer(request, result, &self.unserved))
+    }
+
+    /// What the cluster makes of a request.
+    fn carry_out(&mut self, request: &Command) -> Result<Option<Json>, ErrorClass> {
+        match request {
+            Command::WriteParent {
+                parent,
+                version,
+                over,
+                ..
+            } => {
+                let known = self.parent.as_ref().map(|(_, version)| version.as_str());
+                if !over && known.unwrap_or_default() != version {
+                    return Err(ErrorClass::Conflict);
+                }
+                self.clock += 1;
+                self.parent = Some((parent.clone(), self.clock.to_string()));
+                Ok(Some(json!(self.clock.to_string())))
+            }
+            Command::ReadParent(_) => {
+                let read = self.parent.clone();
+                let text = read.map(|(parent, version)| (parent.payload(&set()), version));
+                let text = text.map(|(parent, version)| json!([parent, version]));
+                Ok(Some(json!([text, self.approved])))
+            }
+            Command::Apply {
+                plan,
+                step,
+                object,
+                precondition,
+                ..
+            } => {
+                let live = self.live.get(object);
+                let uid = live.map(|live| Live(live).uid().to_owned());
+                let foreign = live.is_some_and(|live| Live(live).label(labels::PART_OF).is_empty());
+                if precondition.uid.is_some() && precondition.uid != uid {
+                    return Err(ErrorClass::Conflict);
+                }
+                if foreign {
+                    return Err(ErrorClass::Denied);
+                }
+                let Action::Apply { payload, .. } = &plan.steps[*step].action;
+                let mut applied = payload.json();
+                let mut own = json!({});
+                for part in ["data", "spec"] {
+                    if let Some(value) = applied.get(part) {
+                        own[format!("f:{part}")] = fields(value);
+                    }
+                }
+                for part in ["labels", "annotations"] {
+                    own["f:metadata"][format!("f:{part}")] = fields(&applied["metadata"][part]);
+                }
+                self.clock += 1;
+                applied["metadata"]["uid"] = json!(uid.unwrap_or(format!("u{}", self.clock)));
+                applied["metadata"]["namespace"] = json!(object.namespace);
+                applied["metadata"]["managedFields"] = json!([{"manager": MANAGER, "operation": "Apply",
+                    "apiVersion": payload.api_version(), "time": "2026-01-01T00:00:00Z",
+                    "fieldsType": "FieldsV1", "fieldsV1": own}]);
+                self.changed(object, Some(applied));
+                Ok(self.live.get(object).cloned())
+            }
+            Command::Remove {
+                object,
+                uid,
+                removal,
+                ..
+            } => {
+                let live = self.live.get(object).cloned();
+                let Some(mut live) = live.filter(|live| Live(live).uid() == uid) else {
+                    return match (removal, self.live.contains_key(object)) {
+                        (Removal::Delete, true) => Err(ErrorClass::Conflict),
+                        _ => Ok(None),
+                    };
+                };
+                match removal {
+                    Removal::Delete => self.changed(object, None),
+                    Removal::Release => {
+                        live["metadata"]["labels"] = json!({});
+                        self.changed(object, Some(live));
+                    }
+                }
+                Ok(None)
+            }
+            Command::Read(_, object, _) | Command::Confirm(object, ..) => {
+                Ok(self.live.get(object).cloned())
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The answer to a request, as an event.
+fn answer(
+    request: &Command,
+    result: Result<Option<Json>, Failure>,
+    unserved: &BTreeSet<String>,
+) -> What {
+    match request {
+        Command::ReadParent(number) => {
+            let read = result.map(|json| {
+                let [before, approved]: [Json; 2] = serde_json::from_value(json.unwrap()).unwrap();
+                let before: Option<(Json, String)> = serde_json::from_value(before).unwrap();
+                let before = before
+                    .map(|(parent, version)| (Parent::read(&set(), &parent).unwrap(), version));
+                let approved = serde_json::from_value(approved).unwrap();
+                ParentRead { before, approved }
+            });
+            What::ParentRead(*number, Box::new(read))
+        }
+        Command::WriteParent { number, .. } => {
+            let version = |json: Option<Json>| json.unwrap().as_str().unwrap().to_owned();
+            What::ParentWritten(*number, result.map(version))
+        }
+        Command::Discover { kind, .. } => {
+            let missing = Failure {
+                class: ErrorClass::Gone,
+                retry_after: None,
+                cause: FailureCause::NotServed,
+                object: None,
+                message: "not served".to_owned(),
+            };
+            let answer = match (result, unserved.contains(&kind.2)) {
+                (Err(failure), _) => Err(failure),
+                (Ok(_), true) => Err(missing),
+                (Ok(_), false) => Ok(true),
+            };
+            What::KindServed(kind.clone(), answer)
+        }
+        Command::FindVersion(number, kind) => {
+            let version = match kind.0.as_str() {
+                "" => "v1",
+                _ => "v1beta2",
+            };
+            let version = (!unserved.contains(&kind.1)).then(|| version.to_owned());
+            What::VersionFound(*number, kind.clone(), result.map(|_| version))
+        }
+        Command::Apply { number, step, .. } => What::Answered(
+            *number,
+            *step,
+            Box::new(result.map(Option::unwrap_or_default)),
+        ),
+        Command::Read(number, object, _) => What::Read(*number, object.clone(), Box::new(result)),
+        Command::Remove {
+            number,
+            object,
+            removal,
+            ..
+        } => What::Removed(*number, object.clone(), result.map(|_| *removal)),
+        Command::Confirm(object, _, uid) => {
+            What::Confirmed(object.clone(), uid.clone(), Box::new(result))
+        }
+        other => unreachable!("{other:?} is not answered"),
+    }
+}

@@ -1,0 +1,9 @@
+//! The engine without any server: its rules one by one, and what befalls it in any order.
+
+#![allow(clippy::unwrap_used)]
+
+mod cluster;
+mod fixture;
+mod orders;
+mod random;
+mod rules;

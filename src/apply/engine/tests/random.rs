@@ -1,0 +1,103 @@
+//! Random events in random order. Whatever happens: nothing is deleted without its approval, no two
+//! requests of an assignment are about one object at a time, every failure is retried or reported (the
+//! fixture sees to these with every request); in the end the cluster is as the fleet says, and nothing more
+//! is asked of it.
+
+use proptest::prelude::*;
+use serde_json::Value as Json;
+
+use super::fixture::{Fault, Fixture, cluster, cluster_id, id, map};
+use crate::model::ErrorClass;
+
+const CLASSES: [ErrorClass; 5] = [
+    ErrorClass::Transient,
+    ErrorClass::Denied,
+    ErrorClass::Conflict,
+    ErrorClass::Gone,
+    ErrorClass::Bug,
+];
+
+/// The revisions of a small fleet.
+fn revision(number: u8) -> Vec<Json> {
+    match number % 4 {
+        0 => vec![map("a", "1", ""), map("b", "1", "a"), cluster("c")],
+        1 => vec![map("a", "2", ""), map("d", "1", "a")],
+        2 => vec![map("b", "2", ""), map("d", "2", "b"), cluster("c")],
+        _ => vec![map("a", "1", "")],
+    }
+}
+
+fn step(fixture: &mut Fixture, what: u8, which: u8) {
+    let ids = [id("a"), id("b"), id("d"), cluster_id("c")];
+    let one = &ids[usize::from(which) % ids.len()];
+    let request = usize::from(which).checked_rem(fixture.requests.len());
+    let class = CLASSES[usize::from(which) % CLASSES.len()];
+    match (what % 16, request) {
+        (0..5, Some(at)) => {
+            fixture.answer_at(at, None);
+        }
+        (5, Some(at)) => {
+            fixture.answer_at(at, Some(Fault::Fails(class)));
+        }
+        (6, Some(at)) => {
+            fixture.answer_at(at, Some(Fault::Lost));
+        }
+        (7 | 8, _) => {
+            fixture.see();
+        }
+        (9, _) => fixture.see_all(),
+        (10, _) => {
+            fixture.wake();
+        }
+        (11, _) => fixture.delete(one),
+        (12, _) => fixture.edit(one),
+        (13, _) => {
+            let name = format!("r{which}");
+            fixture.assign(&name, &revision(which));
+        }
+        (14, _) => match fixture.watched().pop() {
+            Some(kind) if which < 64 => fixture.lose(&kind),
+            Some(kind) => fixture.list(&kind),
+            None => {}
+        },
+        (15, _) if which < 32 => {
+            fixture.crash();
+            fixture.assign("r0", &revision(0));
+        }
+        _ => fixture.wait(u64::from(which)),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_the_cluster_is_in_the_end_as_the_fleet_says(
+        approved in any::<bool>(),
+        concurrency in 1_usize..5,
+        last in any::<u8>(),
+        events in prop::collection::vec((any::<u8>(), any::<u8>()), 0..120),
+    ) {
+        let mut fixture = Fixture::new(concurrency);
+        if approved {
+            fixture.approved.insert("ns/c".to_owned());
+        }
+        fixture.assign("r0", &revision(0));
+        for (what, which) in events {
+            step(&mut fixture, what, which);
+        }
+        fixture.settle();
+        fixture.assign("last", &revision(last));
+        fixture.settle();
+        prop_assert_eq!(fixture.is_as_planned(), Ok(()));
+        prop_assert!(fixture.has_settled());
+
+        // A fleet that does not change asks for nothing.
+        fixture.sent.clear();
+        for kind in fixture.watched() {
+            fixture.list(&kind);
+        }
+        fixture.settle();
+        prop_assert_eq!(&fixture.sent, &[""; 0]);
+    }
+}

@@ -1,0 +1,367 @@
+//! The rules of DESIGN §7, one by one.
+
+use serde_json::json;
+
+use super::super::super::event::{
+    Command, Failure, FailureCause, Interruption, Removal, WatchEvent,
+};
+use super::super::super::event::{WatchScope, What};
+use super::fixture::{Fault, Fixture, cluster, cluster_id, described, id, map};
+use crate::api::labels;
+use crate::apply::{PruneStatus, Report, State};
+use crate::model::ErrorClass;
+
+fn asked(fixture: &Fixture) -> Vec<String> {
+    fixture.requests.iter().map(described).collect()
+}
+
+#[test]
+fn the_parent_names_what_becomes_a_member_before_anything_is_applied() {
+    let mut fixture = Fixture::new(8);
+    fixture.assign("1", &[map("a", "1", "")]);
+    assert_eq!(asked(&fixture), ["read parent"]);
+    fixture.answer("read parent");
+    assert_eq!(asked(&fixture), ["write parent"]);
+    fixture.answer("write parent");
+    assert_eq!(asked(&fixture), ["discover ConfigMap"]);
+    fixture.answer("discover ConfigMap");
+    assert_eq!(asked(&fixture), [""; 0], "its members are listed first");
+    fixture.see_all();
+    assert_eq!(asked(&fixture), ["apply a"]);
+    fixture.answer("apply a");
+    assert_eq!(asked(&fixture), ["write applied parent"]);
+    fixture.calm();
+    assert!(fixture.has_settled());
+    assert_eq!(fixture.is_as_planned(), Ok(()));
+}
+
+#[test]
+fn what_is_in_sync_costs_no_request() {
+    let documents = [map("a", "1", ""), map("b", "1", "a")];
+    let mut fixture = Fixture::settled(&documents);
+    for kind in fixture.watched() {
+        fixture.list(&kind);
+    }
+    fixture.settle();
+    assert_eq!(fixture.sent, [""; 0], "seen again");
+    fixture.assign("2", &documents);
+    fixture.settle();
+    assert_eq!(
+        fixture.sent,
+        ["read parent", "write parent", "write applied parent"]
+    );
+    fixture.sent.clear();
+    fixture.crash();
+    fixture.assign("2", &documents);
+    fixture.settle();
+    assert!(fixture.has_settled());
+    assert_eq!(
+        fixture.sent,
+        ["read parent", "discover ConfigMap"],
+        "after a restart"
+    );
+}
+
+#[test]
+fn a_step_begins_when_its_own_predecessors_are_there() {
+    let mut fixture = Fixture::new(8);
+    fixture.assign(
+        "1",
+        &[map("a", "1", ""), map("b", "1", "a"), map("c", "1", "")],
+    );
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("discover ConfigMap");
+    fixture.see_all();
+    assert_eq!(asked(&fixture), ["apply a", "apply c"]);
+    fixture.answer_with("apply c", Some(Fault::Fails(ErrorClass::Invalid)));
+    fixture.answer("apply a");
+    assert_eq!(asked(&fixture), ["apply b"], "others go on");
+    assert_eq!(fixture.states(&id("c")), [State::Failed]);
+}
+
+#[test]
+fn no_more_requests_are_under_way_than_allowed() {
+    let mut fixture = Fixture::new(2);
+    let documents = ["a", "b", "c"].map(|name| map(name, "1", ""));
+    fixture.assign("1", &documents);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("discover ConfigMap");
+    fixture.see_all();
+    assert_eq!(asked(&fixture), ["apply a", "apply b"]);
+    fixture.answer("apply b");
+    assert_eq!(asked(&fixture), ["apply a", "apply c"]);
+}
+
+#[test]
+fn drift_is_repaired_at_once_and_takes_back_what_was_ours() {
+    let mut fixture = Fixture::settled(&[map("a", "1", "")]);
+    fixture.edit(&id("a"));
+    fixture.see_all();
+    let [Command::Apply { precondition, .. }] = fixture.requests.as_slice() else {
+        unreachable!("{:?}", asked(&fixture));
+    };
+    assert!(precondition.takes_back && precondition.uid.is_some());
+    fixture.settle();
+    assert_eq!(fixture.live[&id("a")]["data"], json!({"k": "1"}));
+    assert_eq!(fixture.sent, ["apply a"]);
+}
+
+#[test]
+fn who_keeps_writing_is_reported_and_answered_later() {
+    let mut fixture = Fixture::settled(&[map("a", "1", "")]);
+    for _ in 0..5 {
+        fixture.edit(&id("a"));
+        fixture.calm();
+    }
+    assert_eq!(fixture.sent.len(), 5);
+    fixture.edit(&id("a"));
+    fixture.calm();
+    assert_eq!(fixture.sent.len(), 5, "the sixth time");
+    assert!(fixture.states(&id("a")).contains(&State::Failed));
+    let before = fixture.now;
+    fixture.settle();
+    assert_eq!(fixture.now.duration_since(before).as_secs(), 60);
+    assert_eq!(fixture.is_as_planned(), Ok(()));
+}
+
+#[test]
+fn a_member_that_is_gone_is_made_again() {
+    let mut fixture = Fixture::settled(&[map("a", "1", "")]);
+    fixture.delete(&id("a"));
+    fixture.see_all();
+    let [Command::Apply { precondition, .. }] = fixture.requests.as_slice() else {
+        unreachable!("{:?}", asked(&fixture));
+    };
+    assert_eq!(precondition.uid, None);
+    fixture.settle();
+    assert_eq!(fixture.is_as_planned(), Ok(()));
+}
+
+#[test]
+fn failures_back_off_and_the_server_may_ask_for_longer() {
+    let mut fixture = Fixture::new(8);
+    fixture.assign("1", &[map("a", "1", "")]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("discover ConfigMap");
+    fixture.see_all();
+    let mut waits = Vec::new();
+    for _ in 0..4 {
+        let before = fixture.now;
+        fixture.answer_with("apply a", Some(Fault::Fails(ErrorClass::Transient)));
+        assert!(fixture.wake());
+        waits.push(fixture.now.duration_since(before).as_secs());
+    }
+    assert_eq!(waits, [1, 2, 4, 8]);
+    let failure = Failure {
+        class: ErrorClass::Transient,
+        retry_after: Some(std::time::Duration::from_secs(300)),
+        cause: FailureCause::Other,
+        object: Some(id("a")),
+        message: "busy".to_owned(),
+    };
+    fixture.requests.clear();
+    fixture.happens(What::Answered(1, 0, Box::new(Err(failure))));
+    let before = fixture.now;
+    fixture.wake();
+    assert_eq!(fixture.now.duration_since(before).as_secs(), 300);
+    fixture.settle();
+    assert!(fixture.has_settled());
+}
+
+#[test]
+fn nothing_is_applied_while_the_object_or_its_cluster_is_being_deleted() {
+    let mut part = map("a", "1", "");
+    part["metadata"]["labels"] = json!({labels::CLUSTER_NAME: "c"});
+    let mut fixture = Fixture::settled(&[cluster("c"), part]);
+    fixture.deleting(&cluster_id("c"));
+    fixture.edit(&id("a"));
+    fixture.settle();
+    assert_eq!(fixture.sent, [""; 0]);
+    assert_eq!(fixture.states(&id("a")).last(), Some(&State::Waiting));
+    fixture.delete(&cluster_id("c"));
+    fixture.settle();
+    fixture.sent.sort();
+    assert_eq!(fixture.sent, ["apply a", "apply c"], "once it is gone");
+    assert_eq!(fixture.is_as_planned(), Ok(()));
+}
+
+#[test]
+fn what_leaves_is_deleted_last_of_all() {
+    let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
+    fixture.assign("2", &[map("a", "2", "")]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("read b");
+    assert_eq!(asked(&fixture), ["apply a"]);
+    assert_eq!(fixture.leaves(&id("b")), Some(&PruneStatus::Until(id("a"))));
+    fixture.answer("apply a");
+    assert_eq!(asked(&fixture), ["delete b"]);
+    fixture.settle();
+    assert_eq!(fixture.leaves(&id("b")), Some(&PruneStatus::Gone));
+    assert!(fixture.has_settled());
+}
+
+#[test]
+fn nothing_is_removed_unless_the_fleet_says_so() {
+    let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
+    fixture.assign_as("2", &[map("a", "1", "")], false);
+    fixture.settle();
+    assert!(matches!(
+        fixture.leaves(&id("b")),
+        Some(PruneStatus::Held(_))
+    ));
+    fixture.assign("3", &[]);
+    fixture.settle();
+    assert!(matches!(
+        fixture.leaves(&id("a")),
+        Some(PruneStatus::Held(_))
+    ));
+    assert_eq!(
+        fixture.live.len(),
+        2,
+        "an empty fleet is probably a mistake"
+    );
+}
+
+#[test]
+fn what_is_released_stays() {
+    let mut kept = map("b", "1", "");
+    kept["metadata"]["annotations"] = json!({labels::DELETION_POLICY: "Orphan"});
+    let mut fixture = Fixture::settled(&[map("a", "1", ""), kept]);
+    fixture.assign("2", &[map("a", "1", "")]);
+    fixture.settle();
+    assert_eq!(fixture.leaves(&id("b")), Some(&PruneStatus::Released));
+    assert!(fixture.live.contains_key(&id("b")));
+    let release = |sent: &&String| sent.starts_with("release") || sent.starts_with("delete");
+    let removed: Vec<_> = fixture.sent.iter().filter(release).collect();
+    assert_eq!(removed, ["release b"]);
+}
+
+#[test]
+fn a_cluster_is_deleted_with_its_approval_only() {
+    let mut fixture = Fixture::settled(&[map("a", "1", ""), cluster("c")]);
+    fixture.assign("2", &[map("a", "1", "")]);
+    fixture.settle();
+    let held = fixture.leaves(&cluster_id("c"));
+    assert!(matches!(held, Some(PruneStatus::Held(_))), "{held:?}");
+    assert!(fixture.has_settled(), "that is the end of it");
+    fixture.approved.insert("ns/c".to_owned());
+    fixture.assign("3", &[map("a", "1", "")]);
+    fixture.settle();
+    assert_eq!(fixture.leaves(&cluster_id("c")), Some(&PruneStatus::Gone));
+}
+
+#[test]
+fn what_a_revision_that_did_not_change_would_delete_is_held() {
+    let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
+    fixture.assign("1", &[map("a", "1", "")]);
+    fixture.settle();
+    assert!(matches!(
+        fixture.leaves(&id("b")),
+        Some(PruneStatus::Held(_))
+    ));
+}
+
+#[test]
+fn a_kind_that_is_not_served_is_tried_again_when_it_is_defined() {
+    let mut fixture = Fixture::new(8);
+    fixture.unserved.insert("Cluster".to_owned());
+    fixture.assign("1", &[cluster("c")]);
+    fixture.calm();
+    assert_eq!(fixture.states(&cluster_id("c")), [State::Failed]);
+    fixture.unserved.clear();
+    let defined = WatchEvent::Defined("cluster.x-k8s.io".to_owned());
+    fixture.happens(What::Watched(defined));
+    fixture.calm();
+    assert_eq!(fixture.is_as_planned(), Ok(()));
+    assert!(fixture.has_settled(), "no time has passed");
+}
+
+#[test]
+fn a_kind_that_cannot_be_watched_says_why_and_its_steps_go_on_waiting() {
+    let mut fixture = Fixture::new(8);
+    fixture.assign("1", &[map("a", "1", "")]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("discover ConfigMap");
+    let events = std::mem::take(&mut fixture.seen);
+    let why = Interruption {
+        why: "forbidden".to_owned(),
+        denied: true,
+    };
+    let kind = fixture.watched().remove(0);
+    let interrupted = WatchEvent::Interrupted(WatchScope::Members, kind, why);
+    fixture.happens(What::Watched(interrupted));
+    assert_eq!(fixture.states(&id("a")), [State::Failed]);
+    assert_eq!(asked(&fixture), [""; 0]);
+    fixture.seen = events;
+    fixture.settle();
+    assert!(fixture.has_settled());
+}
+
+#[test]
+fn a_parent_that_cannot_be_opened_is_reported_and_opened_later() {
+    let mut fixture = Fixture::new(8);
+    fixture.assign("1", &[map("a", "1", "")]);
+    fixture.answer_with("read parent", Some(Fault::Fails(ErrorClass::Denied)));
+    assert_eq!(fixture.reports, [(1, Report::Stuck("no".to_owned()))]);
+    fixture.wake();
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    assert_eq!(fixture.reports.last(), Some(&(1, Report::Begun)));
+    // Another write came in between: nothing is wrong.
+    fixture.settle();
+    fixture.reports.clear();
+    fixture.assign("2", &[map("a", "2", "")]);
+    fixture.answer("read parent");
+    fixture.answer_with("write parent", Some(Fault::Fails(ErrorClass::Conflict)));
+    assert_eq!(fixture.reports, []);
+    fixture.settle();
+    assert!(fixture.has_settled());
+}
+
+#[test]
+fn answers_to_an_earlier_assignment_change_nothing() {
+    let mut fixture = Fixture::new(8);
+    fixture.assign("1", &[map("a", "1", "")]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("discover ConfigMap");
+    fixture.see_all();
+    fixture.assign("2", &[map("a", "2", "")]);
+    let late = fixture.requests.remove(0);
+    assert_eq!(described(&late), "apply a");
+    fixture.requests.push(late);
+    fixture.settle();
+    assert!(fixture.has_settled());
+    assert!(fixture.states(&id("a")).contains(&State::Applied));
+}
+
+#[test]
+fn a_removal_that_was_refused_is_tried_again() {
+    let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
+    fixture.assign("2", &[map("a", "1", "")]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("read b");
+    fixture.answer_with("delete b", Some(Fault::Fails(ErrorClass::Denied)));
+    let failed = fixture.leaves(&id("b"));
+    assert!(matches!(failed, Some(PruneStatus::Failed(_))), "{failed:?}");
+    assert!(!fixture.has_settled());
+    fixture.settle();
+    assert_eq!(fixture.leaves(&id("b")), Some(&PruneStatus::Gone));
+    let removes = |command: &Command| {
+        matches!(
+            command,
+            Command::Remove {
+                removal: Removal::Delete,
+                ..
+            }
+        )
+    };
+    assert!(!fixture.requests.iter().any(removes));
+    assert!(fixture.has_settled());
+}

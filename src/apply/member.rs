@@ -1,0 +1,133 @@
+//! What is kept of a live member of the fleet's set, so that an unchanged one costs nothing.
+//!
+//! In: the live object, what is wanted of it, what was kept of it before. Out: a [`Member`]: who it is,
+//! its health, and whether it is as it was applied. managedFields and content are read here and not
+//! kept. It does not know: how the object came here, what is done about it.
+
+use serde_json::Value as Json;
+
+use super::drift::DriftState;
+use crate::api::labels;
+use crate::health::{Live, health};
+use crate::model::{Action, Health};
+
+/// A live member.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Its uid.
+    pub uid: String,
+    /// Its resourceVersion; zero when it is no number. API servers count up (since 1.35 officially).
+    pub version: u128,
+    /// Its generation.
+    pub generation: i64,
+    /// Its health.
+    pub health: Health,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// Who owns it.
+    pub owners: Vec<Owner>,
+    /// The Cluster it belongs to, by its label; empty for none.
+    pub cluster: String,
+    /// What happens to it when its file goes away, as it was last applied.
+    pub policy: String,
+    /// The sha256 of the payload it was last applied with, as that says.
+    pub applied: String,
+    /// Whether it is as it was applied.
+    pub drift: DriftState,
+    /// Tells the fields we own and their values apart.
+    digest: u64,
+}
+
+/// An entry of `metadata.ownerReferences`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The owner; of the same namespace, or of none.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Whether it is the controller.
+    pub controller: bool,
+}
+
+impl Member {
+    /// Reads `live`. `wanted` is what is asked of it, `before` what was known of it.
+    #[must_use]
+    pub fn read(live: &Json, wanted: Option<&Action>, before: Option<&Self>) -> Self {
+        let object = Live(live);
+        let applied = object.annotation(labels::APPLIED).to_owned();
+        let mut member = Self {
+            uid: object.uid().to_owned(),
+            version: version(live),
+            generation: object.generation(),
+            health: health(live),
+            deleting: object.is_deleting(),
+            owners: owners(object),
+            cluster: object.label(labels::CLUSTER_NAME).to_owned(),
+            policy: object.annotation(labels::DELETION_POLICY).to_owned(),
+            applied,
+            drift: DriftState::Outdated,
+            digest: 0,
+        };
+        let same = |before: &&Self| {
+            before.uid == member.uid
+                && before.applied == member.applied
+                && before.drift == DriftState::InSync
+        };
+        let known = before.filter(same).map(|before| before.digest);
+        (member.drift, member.digest) = DriftState::of(live, &member.applied, wanted, known);
+        member
+    }
+
+    /// The same, as the answer to our own apply: whatever the server or its webhooks made of it is what
+    /// was asked for.
+    #[must_use]
+    pub fn answered(live: &Json, wanted: &Action) -> Self {
+        let member = Self::read(live, Some(wanted), None);
+        Self {
+            drift: DriftState::InSync,
+            ..member
+        }
+    }
+
+    /// Asks of it what is `wanted` now.
+    pub fn judge(&mut self, wanted: &Action) {
+        let Action::Apply { payload, .. } = wanted;
+        if payload.hash() != self.applied {
+            self.drift = DriftState::Outdated;
+        }
+    }
+
+    /// Whether `self` is not older than `other`. A new object starts anew.
+    #[must_use]
+    pub fn is_newer(&self, other: &Self) -> bool {
+        self.uid != other.uid || self.version >= other.version
+    }
+
+    /// The controller, if it has one.
+    #[must_use]
+    pub fn controller(&self) -> Option<&Owner> {
+        self.owners.iter().find(|owner| owner.controller)
+    }
+}
+
+/// The resourceVersion as a number.
+pub(super) fn version(live: &Json) -> u128 {
+    let text = Live(live).text(&["metadata", "resourceVersion"]);
+    text.parse().unwrap_or_default()
+}
+
+fn owners(object: Live<'_>) -> Vec<Owner> {
+    let read = |owner: &Json| {
+        let owner = Live(owner);
+        Owner {
+            kind: owner.kind().to_owned(),
+            name: owner.text(&["name"]).to_owned(),
+            uid: owner.text(&["uid"]).to_owned(),
+            controller: owner.flag(&["controller"]),
+        }
+    };
+    let owners = object.list(&["metadata", "ownerReferences"]);
+    owners.iter().map(read).collect()
+}

@@ -1,0 +1,46 @@
+//! Applying a plan: what is known of the cluster, what may be done next, and how far it has come.
+//!
+//! In: a plan, and what happens in the cluster, as [`Event`]s. Out: [`Command`]s: requests to send, times to
+//! wake up at, and [`Report`]s; a [`Tracker`] turns those into "31/54 ready, HCP cluster, about 9 min left".
+//!
+//! ```text
+//! Event ─► Engine ─► Command
+//!            ├ steps: where each step is         inventory: the members, and whether they drifted
+//!            ├ removals: where each member is that leaves    kinds: what is watched
+//!            └ parent: what the set's parent says
+//! ```
+//!
+//! It does not know: how a request is made, who reads the reports.
+
+mod backoff;
+mod drift;
+mod embedded;
+mod engine;
+mod event;
+mod kinds;
+mod member;
+mod ownership;
+mod parent;
+mod parent_state;
+mod progress;
+mod prune;
+mod removals;
+mod repairs;
+mod report;
+mod steps;
+
+pub use drift::{Drift, DriftState, without};
+pub use member::{Member, Owner};
+pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
+pub use parent::{NotOurs, Parent};
+pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
+pub use prune::{DeletionGuard, PruneDecision, PruneInput, prune, references};
+pub use report::{PruneStatus, Report};
+
+pub(crate) use backoff::backoff;
+pub(crate) use embedded::{Embedded, Kind};
+pub(crate) use engine::{Engine, Settings};
+pub(crate) use event::{
+    ApplyPrecondition, Assignment, Command, Event, Failure, FailureCause, GroupKind, Interruption,
+    ParentRead, Removal, RetryTarget, Warning, WatchEvent, WatchScope, What,
+};

@@ -1,0 +1,322 @@
+//! Whose object it is that is already there (DESIGN §7: MustMatch), and how another tool's fields
+//! become ours.
+//!
+//! In: a live object's metadata. Out: whether it may be applied, or why not; the patch that hands
+//! over. It does not know: how either is carried out.
+
+use serde_json::{Value as Json, json};
+
+use super::drift::{path, unescaped, without};
+use crate::api::labels;
+use crate::health::Live;
+use crate::plan::MANAGER;
+use kube_schema::{FieldSet, Managed, Operation};
+
+/// How an object that is there may be applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It is ours already.
+    Own,
+    /// It becomes ours: what other appliers set is handed over first.
+    TakeOver,
+}
+
+/// An object that is there and not ours.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Foreign {
+    /// Another fleet, or another tool, has it in its set.
+    #[error(
+        "it already exists and belongs to another ApplySet, {0}; an object can belong to only one fleet: remove it from the other one first (deletion policy Orphan keeps it)"
+    )]
+    OtherSet(String),
+    /// Nobody claims it.
+    #[error("it already exists and is not part of this fleet{}; annotate it in the fleet with {}: \"true\" to take it over, or choose another name", written_by(.0), labels::ADOPT)]
+    Unclaimed(String),
+}
+
+fn written_by(manager: &str) -> String {
+    match manager {
+        "" => String::new(),
+        manager => format!(" (last written by {manager})"),
+    }
+}
+
+/// Whether the fleet with the ApplySet id `set` may apply `payload` to `live`.
+///
+/// # Errors
+/// When it belongs to somebody else, or to nobody and the fleet does not ask to adopt it.
+pub fn claim(live: &Json, payload: &Json, set: &str) -> Result<Claim, Foreign> {
+    let object = Live(live);
+    match object.label(labels::PART_OF) {
+        own if own == set => return Ok(Claim::Own),
+        "" => {}
+        other => return Err(Foreign::OtherSet(other.to_owned())),
+    }
+    let adopts = Live(payload).annotation(labels::ADOPT) == "true";
+    if adopts || object.annotation(labels::ORPHANED_FROM) == set {
+        return Ok(Claim::TakeOver);
+    }
+    // Somebody took our label away, but not what we applied.
+    let managers = Managed::read(live).unwrap_or_default();
+    let ours = |entry: &Managed| entry.manager == MANAGER && entry.operation == Operation::Apply;
+    let part_of = ["metadata", "labels", labels::PART_OF];
+    let wanted = Live(payload).text(&part_of) == set;
+    if wanted && !object.annotation(labels::APPLIED).is_empty() && managers.iter().any(ours) {
+        return Ok(Claim::Own);
+    }
+    let last = managers.iter().max_by_key(|entry| entry.time.clone());
+    Err(Foreign::Unclaimed(
+        last.map(|entry| entry.manager.clone()).unwrap_or_default(),
+    ))
+}
+
+/// Who applies whole manifests in the name of others. What people write by the way (`kubectl label`,
+/// `kubectl annotate`, `kubectl scale`) stays theirs.
+const APPLIERS: [&str; 13] = [
+    "argocd-application-controller",
+    "argocd-controller",
+    "before-first-apply",
+    "flux-client-side-apply",
+    "helm",
+    "helm-controller",
+    "kubectl",
+    "kubectl-client-side-apply",
+    "kubectl-create",
+    "kubectl-edit",
+    "kubectl-replace",
+    "kustomize-controller",
+    MANAGER,
+];
+
+/// The merge patch that makes what other appliers own of `live` our own, so that the next apply removes
+/// what it does not name; none when there is nothing to hand over. It holds only for the object as it
+/// was read.
+#[must_use]
+pub fn handover(live: &Json) -> Option<Json> {
+    let managers = Managed::read(live).ok()?;
+    let ours = |entry: &Managed| {
+        entry.manager == MANAGER
+            && entry.operation == Operation::Apply
+            && entry.subresource.is_empty()
+    };
+    let gives = |entry: &Managed| {
+        !ours(entry) && entry.subresource.is_empty() && APPLIERS.contains(&entry.manager.as_str())
+    };
+    let first = managers.iter().find(|entry| gives(entry))?;
+    let own = managers.iter().find(|entry| ours(entry));
+    let api_version = own.unwrap_or(first).api_version.clone();
+    // Fields of another version have other names: those become nobody's, and stay as they are.
+    let given = managers
+        .iter()
+        .filter(|entry| (ours(entry) || gives(entry)) && entry.api_version == api_version);
+    let fields = given.fold(FieldSet::new(), |all, entry| all.union(&entry.fields));
+    let mut kept: Vec<Managed> = managers
+        .iter()
+        .filter(|entry| !ours(entry) && !gives(entry))
+        .cloned()
+        .collect();
+    kept.push(Managed {
+        manager: MANAGER.to_owned(),
+        operation: Operation::Apply,
+        api_version,
+        subresource: String::new(),
+        fields,
+        time: first.time.clone(),
+    });
+    let mut after = json!({"metadata": {}});
+    Managed::write(&kept, &mut after);
+    after["metadata"]["resourceVersion"] = json!(Live(live).text(&["metadata", "resourceVersion"]));
+    Some(after)
+}
+
+/// The merge patch that releases `live` from the set: nothing of it changes but our marks.
+#[must_use]
+pub fn release(live: &Json, set: &str) -> Json {
+    let object = Live(live);
+    json!({"metadata": {
+        "uid": object.uid(),
+        "resourceVersion": object.text(&["metadata", "resourceVersion"]),
+        "labels": {labels::PART_OF: null},
+        "annotations": {labels::ORPHANED_FROM: set, labels::APPLIED: null},
+    }})
+}
+
+/// `payload` as it is sent to an object that is there: of what is left to others, what nobody took yet
+/// stays as it is in `live`, since an applied field that is left out goes away; the rest is left out.
+#[must_use]
+pub fn yielded(payload: &Json, live: &Json, manager: &str, left: &[String]) -> Json {
+    let managers = Managed::read(live).unwrap_or_default();
+    let mut sent = without(payload.clone(), left);
+    for pointer in left
+        .iter()
+        .filter(|pointer| payload.pointer(pointer).is_some())
+    {
+        let path = path(pointer);
+        let owns = |entry: &&Managed| entry.owns(&path);
+        let mut owners = managers.iter().filter(owns).peekable();
+        let ours = owners.peek().is_some()
+            && owners.all(|entry| entry.manager == manager && entry.operation == Operation::Apply);
+        if let Some(value) = live.pointer(pointer).filter(|_| ours) {
+            put(&mut sent, pointer, value);
+        }
+    }
+    sent
+}
+
+/// Puts a value at a JSON pointer into maps, which are made where they are missing.
+fn put(into: &mut Json, pointer: &str, value: &Json) {
+    let mut at = into;
+    for step in pointer.split('/').skip(1).map(unescaped) {
+        if at.is_null() {
+            *at = json!({});
+        }
+        let Some(members) = at.as_object_mut() else {
+            return;
+        };
+        at = members.entry(step).or_insert(Json::Null);
+    }
+    at.clone_from(value);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const SET: &str = "applyset-ours-v1";
+
+    fn live(labelled: Option<&str>, annotations: &Json, managers: &[(&str, &str, &Json)]) -> Json {
+        let entry = |(manager, operation, fields): &(&str, &str, &Json)| {
+            json!({"manager": manager, "operation": operation, "apiVersion": "v1", "time": "2026-01-01T00:00:00Z",
+                "fieldsType": "FieldsV1", "fieldsV1": fields})
+        };
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+            "name": "a", "uid": "u", "resourceVersion": "5", "labels": {labels::PART_OF: labelled},
+            "annotations": annotations,
+            "managedFields": managers.iter().map(entry).collect::<Vec<_>>(),
+        }})
+    }
+
+    fn payload(adopt: bool) -> Json {
+        let adopt = if adopt {
+            json!({labels::ADOPT: "true"})
+        } else {
+            json!({})
+        };
+        json!({"metadata": {"annotations": adopt, "labels": {labels::PART_OF: SET}}})
+    }
+
+    #[test]
+    fn what_is_ours_is_applied_and_what_is_another_s_never() {
+        let nothing = json!({});
+        let own = live(Some(SET), &nothing, &[]);
+        assert_eq!(claim(&own, &payload(false), SET), Ok(Claim::Own));
+        let other = live(Some("applyset-theirs-v1"), &nothing, &[]);
+        let refused = claim(&other, &payload(true), SET).unwrap_err();
+        assert!(
+            refused.to_string().contains("applyset-theirs-v1"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn what_nobody_claims_is_taken_over_only_when_asked_to_or_given_up_by_us() {
+        let fields = json!({"f:data": {"f:k": {}}});
+        let stranger = live(None, &json!({}), &[("kubectl", "Apply", &fields)]);
+        assert_eq!(claim(&stranger, &payload(true), SET), Ok(Claim::TakeOver));
+        let refused = claim(&stranger, &payload(false), SET).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "it already exists and is not part of this fleet (last written by kubectl); annotate it in the fleet with capstan.dev/adopt: \"true\" to take it over, or choose another name"
+        );
+        let orphan = |from: &str| live(None, &json!({labels::ORPHANED_FROM: from}), &[]);
+        assert_eq!(
+            claim(&orphan(SET), &payload(false), SET),
+            Ok(Claim::TakeOver)
+        );
+        assert!(claim(&orphan("applyset-theirs-v1"), &payload(false), SET).is_err());
+    }
+
+    #[test]
+    fn a_label_that_somebody_took_away_is_put_back() {
+        let fields = json!({"f:data": {"f:k": {}}});
+        let bare = live(
+            None,
+            &json!({labels::APPLIED: "h"}),
+            &[(MANAGER, "Apply", &fields)],
+        );
+        assert_eq!(claim(&bare, &payload(false), SET), Ok(Claim::Own));
+        let copied = live(
+            None,
+            &json!({labels::APPLIED: "h"}),
+            &[("kubectl", "Apply", &fields)],
+        );
+        assert!(
+            claim(&copied, &payload(false), SET).is_err(),
+            "a copy of ours is not ours"
+        );
+    }
+
+    #[test]
+    fn what_is_left_to_others_stays_as_it_is_until_they_take_it() {
+        let payload = json!({"spec": {"replicas": 3, "image": "i"}});
+        let both = json!({"f:spec": {"f:replicas": {}, "f:image": {}}});
+        let image = json!({"f:spec": {"f:image": {}}});
+        let replicas = json!({"f:spec": {"f:replicas": {}}});
+        let sent = |managers: &[(&str, &str, &Json)]| {
+            let mut live = live(None, &json!({}), managers);
+            live["spec"] = json!({"replicas": 5, "image": "i"});
+            yielded(&payload, &live, MANAGER, &["/spec/replicas".to_owned()])
+        };
+        let kept = json!({"spec": {"replicas": 5, "image": "i"}});
+        assert_eq!(
+            sent(&[(MANAGER, "Apply", &both)]),
+            kept,
+            "without it, it would go away"
+        );
+        let taken = json!({"spec": {"image": "i"}});
+        let scaler = ("autoscaler", "Update", &replicas);
+        assert_eq!(sent(&[(MANAGER, "Apply", &image), scaler]), taken);
+        assert_eq!(
+            sent(&[(MANAGER, "Apply", &both), scaler]),
+            taken,
+            "shared, it stays without us"
+        );
+    }
+
+    #[test]
+    fn other_appliers_hand_over_and_controllers_keep_their_own() {
+        let (theirs, mine) = (
+            json!({"f:data": {"f:k": {}}}),
+            json!({"f:data": {"f:m": {}}}),
+        );
+        let status = json!({"f:data": {"f:c": {}}});
+        let before = live(
+            None,
+            &json!({}),
+            &[
+                ("kubectl-client-side-apply", "Update", &theirs),
+                (MANAGER, "Apply", &mine),
+                ("some-controller", "Update", &status),
+                ("kubectl-label", "Update", &status),
+            ],
+        );
+        let patch = handover(&before).unwrap();
+        assert_eq!(patch["metadata"]["resourceVersion"], "5");
+        let after = Managed::read(&patch).unwrap();
+        let names: Vec<&str> = after.iter().map(|entry| entry.manager.as_str()).collect();
+        assert_eq!(names, [MANAGER, "kubectl-label", "some-controller"]);
+        assert_eq!(
+            after[0].fields.to_json(),
+            json!({"f:data": {"f:k": {}, "f:m": {}}})
+        );
+        assert_eq!(
+            handover(&live(
+                None,
+                &json!({}),
+                &[("some-controller", "Update", &status)]
+            )),
+            None
+        );
+    }
+}

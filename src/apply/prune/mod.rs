@@ -1,0 +1,466 @@
+//! What becomes of members that the fleet no longer has (DESIGN §7; the nine rules of
+//! `facts/gitops-peers.md` §4). Nothing is deleted that nobody meant to delete.
+//!
+//! In: the members of the set, which of them leave, how far the applies have come, what was approved.
+//! Out: a [`PruneDecision`] for each that leaves. Asked again whenever one of those changes. It does not know:
+//! how an object is deleted or released.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::Member;
+use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RESOURCES};
+use crate::api::labels;
+use crate::graph::{self, Place};
+use crate::model::{Node, Object, ObjectId, Origin, Span};
+
+/// What is to be done with a member that leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PruneDecision {
+    /// It is to be deleted now.
+    Delete,
+    /// It is to be released from the set now, and stays.
+    Orphan,
+    /// It is being deleted already.
+    Going,
+    /// It goes with another object, or after it.
+    After(ObjectId),
+    /// Its turn comes once this step was applied.
+    Until(ObjectId),
+    /// It stays until somebody does something.
+    Held(String),
+}
+
+/// What each of these live objects refers to.
+#[must_use]
+pub fn references(live: &[Json]) -> BTreeMap<ObjectId, Vec<ObjectId>> {
+    let origin = Origin::new(Span::top(&Arc::from("live")));
+    let objects = live.iter().filter_map(|live| {
+        let mut live = live.clone();
+        live["metadata"]["managedFields"] = Json::Null;
+        Object::from_node(Node::from_json(&live, &origin), "")
+    });
+    let objects: Vec<Object> = objects.collect();
+    let graph = graph::build(&objects).0;
+    let refers = |at: usize| {
+        let parts = std::iter::once(at).chain(graph.carried(at));
+        let edges = parts.flat_map(|part| graph.needs(part));
+        let mut ids: Vec<ObjectId> = edges
+            .map(|edge| graph.vertices[edge.to].id.clone())
+            .collect();
+        ids.sort();
+        ids.dedup();
+        ids
+    };
+    let vertices = graph.vertices.iter().enumerate();
+    let own = vertices.filter(|(_, vertex)| matches!(vertex.place, Place::TopLevel(_)));
+    own.map(|(at, vertex)| (vertex.id.clone(), refers(at)))
+        .collect()
+}
+
+/// What holds deletions back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeletionGuard {
+    /// Whether anything is removed at all.
+    pub prune: bool,
+    /// Whether the revision was applied to its end before: then what is to be deleted comes from
+    /// another binary or other definitions, and nobody asked for it.
+    pub unchanged: bool,
+    /// Clusters that may be deleted, `namespace/name`.
+    pub approved: BTreeSet<String>,
+    /// How many clusters may be deleted without that.
+    pub max_clusters: usize,
+}
+
+/// What the decisions follow from.
+pub struct PruneInput<'a> {
+    /// All members of the set, those that leave among them.
+    pub members: &'a BTreeMap<ObjectId, Member>,
+    /// Those that leave, each with what it refers to.
+    pub leaving: &'a BTreeMap<ObjectId, Vec<ObjectId>>,
+    /// What the fleet has, with its step.
+    pub steps: &'a HashMap<ObjectId, usize>,
+    /// The objects of steps that were not applied yet, each with the cluster it belongs to.
+    pub unapplied: &'a BTreeMap<ObjectId, String>,
+    /// What the fleet names and does not apply: what its objects refer to, and what is encrypted.
+    pub needed: &'a BTreeSet<ObjectId>,
+    /// See [`DeletionGuard`].
+    pub guard: &'a DeletionGuard,
+}
+
+/// The decision of every member that leaves.
+#[must_use]
+pub fn prune(input: &PruneInput<'_>) -> BTreeMap<ObjectId, PruneDecision> {
+    let mut decisions = BTreeMap::new();
+    // Roots first: what belongs to them follows. What others refer to comes last.
+    let mut order: Vec<&ObjectId> = input.leaving.keys().collect();
+    order.sort_by_key(|id| (rank(id), *id));
+    for id in order {
+        if let Some(member) = input.members.get(id) {
+            let decision = input.decision(id, member, &decisions);
+            decisions.insert(id.clone(), decision);
+        }
+    }
+    input.in_order(decisions)
+}
+
+/// Clusters, then their parts, then the rest.
+fn rank(id: &ObjectId) -> u8 {
+    match (id.group.as_str(), id.kind.as_str()) {
+        (CAPI, "Cluster") => 0,
+        (CAPI, "MachinePool") => 1,
+        _ if is_part(id) => 2,
+        _ => 3,
+    }
+}
+
+/// Whether it is reached from a Cluster, and goes with it.
+fn is_part(id: &ObjectId) -> bool {
+    matches!(
+        (id.group.as_str(), id.kind.as_str()),
+        (CAPI, "MachinePool")
+            | (INFRASTRUCTURE, "AROCluster" | "AROMachinePool")
+            | (CONTROL_PLANE, "AROControlPlane")
+    )
+}
+
+/// What clusters lean on: it goes only after they have gone.
+fn carries_clusters(id: &ObjectId) -> bool {
+    matches!(
+        (id.group.as_str(), id.kind.as_str()),
+        ("", "Secret" | "ConfigMap")
+            | (INFRASTRUCTURE, "AzureClusterIdentity")
+            | (RESOURCES, "ResourceGroup")
+    )
+}
+
+/// Whether objects live in it, or by it, that need not refer to it.
+fn holds_others(id: &ObjectId) -> bool {
+    id.is("", "Namespace") || id.is("apiextensions.k8s.io", "CustomResourceDefinition")
+}
+
+/// What happens when nothing is said (DESIGN §7).
+fn default_policy(id: &ObjectId) -> &'static str {
+    match (id.group.as_str(), id.kind.as_str()) {
+        ("", "Namespace") | (CAPI, "Cluster") | (INFRASTRUCTURE, "AzureClusterIdentity") => {
+            "Orphan"
+        }
+        _ => "Delete",
+    }
+}
+
+impl PruneInput<'_> {
+    fn decision(
+        &self,
+        id: &ObjectId,
+        member: &Member,
+        known: &BTreeMap<ObjectId, PruneDecision>,
+    ) -> PruneDecision {
+        if member.deleting {
+            return PruneDecision::Going;
+        }
+        if let Some(why) = self.stays(id, member) {
+            return PruneDecision::Held(why);
+        }
+        if let Some(step) = self.is_early(id, member) {
+            return PruneDecision::Until(step.clone());
+        }
+        if is_part(id) && !member.cluster.is_empty() {
+            return self.part(id, member, known);
+        }
+        let policy = match member.policy.as_str() {
+            "" => default_policy(id),
+            policy => policy,
+        };
+        match policy {
+            "Delete" if id.is(CAPI, "Cluster") => self.cluster(id, known),
+            "Delete" => self.delete(),
+            _ => PruneDecision::Orphan,
+        }
+    }
+
+    /// Why it is not touched, whatever its policy.
+    fn stays(&self, id: &ObjectId, member: &Member) -> Option<String> {
+        if !self.guard.prune {
+            return Some("pruning is disabled: set spec.apply.prune in the Fleet document, or use --prune, to delete it".to_owned());
+        }
+        if self.steps.is_empty() {
+            return Some("the fleet has no objects, which is probably a mistake; nothing is removed until it has one".to_owned());
+        }
+        let same = |(other, one): (&ObjectId, &Member)| {
+            (other != id && one.uid == member.uid && self.steps.contains_key(other))
+                .then(|| other.clone())
+        };
+        if let Some(other) = self.members.iter().find_map(same) {
+            return Some(format!(
+                "it is the same object as {other} of {}",
+                other.group
+            ));
+        }
+        let controller = member.controller();
+        let foreign =
+            controller.filter(|owner| !self.members.values().any(|one| one.uid == owner.uid));
+        if let Some(owner) = foreign {
+            return Some(format!(
+                "{} {}, which is not part of the fleet, controls it",
+                owner.kind, owner.name
+            ));
+        }
+        self.needed.contains(id).then(|| {
+            "an object in the fleet still refers to it, or it is in the fleet but encrypted"
+                .to_owned()
+        })
+    }
+
+    fn root(&self, id: &ObjectId) -> Option<ObjectId> {
+        self.members.get(id).and_then(|member| root(id, member))
+    }
+
+    /// A step that must be applied first: one of the same cluster, else of the same namespace.
+    fn is_early(&self, id: &ObjectId, member: &Member) -> Option<&ObjectId> {
+        let first = |(step, cluster): &(&ObjectId, &String)| {
+            let near = id.namespace.is_empty() || step.namespace == id.namespace;
+            near && match root(id, member) {
+                Some(root) => root.name == **cluster,
+                None => true,
+            }
+        };
+        self.unapplied.iter().find(first).map(|(step, _)| step)
+    }
+
+    /// The root of a cluster goes with its approval.
+    fn cluster(&self, id: &ObjectId, known: &BTreeMap<ObjectId, PruneDecision>) -> PruneDecision {
+        let name = format!("{}/{}", id.namespace, id.name);
+        let unapproved = |(other, decision): &(&ObjectId, &PruneDecision)| {
+            let name = format!("{}/{}", other.namespace, other.name);
+            **decision == PruneDecision::Delete
+                && other.is(CAPI, "Cluster")
+                && !self.guard.approved.contains(&name)
+        };
+        let so_far = known.iter().filter(unapproved).count();
+        if self.guard.approved.contains(&name) || so_far < self.guard.max_clusters {
+            return self.delete();
+        }
+        PruneDecision::Held(format!(
+            "deleting a cluster needs approval: push a commit whose message ends in \"{}: delete {name}\"",
+            labels::APPROVE
+        ))
+    }
+
+    /// A part of a cluster follows its root; a node pool may go alone.
+    fn part(
+        &self,
+        id: &ObjectId,
+        member: &Member,
+        known: &BTreeMap<ObjectId, PruneDecision>,
+    ) -> PruneDecision {
+        let root = ObjectId::new(CAPI, "Cluster", &*id.namespace, &*member.cluster);
+        match known.get(&root) {
+            Some(PruneDecision::Orphan) => return PruneDecision::Orphan,
+            Some(PruneDecision::Delete | PruneDecision::Going) => {
+                return PruneDecision::After(root);
+            }
+            Some(decision) => return decision.clone(),
+            None => {}
+        }
+        if !self.steps.contains_key(&root) {
+            return PruneDecision::Held(format!(
+                "{root}, which it belongs to, is not part of the fleet; delete it by hand if it is no longer needed"
+            ));
+        }
+        let of = |kind: &str| match known
+            .iter()
+            .find(|(pool, _)| pool.is(CAPI, kind) && pool.name == id.name)
+        {
+            Some((pool, PruneDecision::Delete | PruneDecision::Going)) => {
+                Some(PruneDecision::After(pool.clone()))
+            }
+            found => found.map(|(_, decision)| decision.clone()),
+        };
+        match id.kind.as_str() {
+            "MachinePool" if self.has_another_pool(id, member) => self.delete(),
+            "MachinePool" => {
+                PruneDecision::Held("no other node pool of its cluster is ready".to_owned())
+            }
+            "AROMachinePool" => of("MachinePool").unwrap_or_else(|| self.delete()),
+            _ => PruneDecision::Held(format!("it carries {root}, which is kept")),
+        }
+    }
+
+    fn has_another_pool(&self, id: &ObjectId, member: &Member) -> bool {
+        self.members.iter().any(|(other, pool)| {
+            other.is(CAPI, "MachinePool")
+                && (other.namespace == id.namespace && pool.cluster == member.cluster)
+                && (self.steps.contains_key(other) && !pool.deleting && pool.health.is_ready())
+        })
+    }
+
+    fn delete(&self) -> PruneDecision {
+        match self.guard.unchanged {
+            false => PruneDecision::Delete,
+            true => PruneDecision::Held("the revision is unchanged, so nobody asked for its deletion; push a commit to continue".to_owned()),
+        }
+    }
+
+    /// Lets what is to be deleted wait for what leans on it, and what is to be released for what it
+    /// leans on.
+    fn in_order(
+        &self,
+        mut decisions: BTreeMap<ObjectId, PruneDecision>,
+    ) -> BTreeMap<ObjectId, PruneDecision> {
+        self.keep_what_is_leant_on(&mut decisions);
+        let ordered = |(id, decision): (&ObjectId, &PruneDecision)| {
+            let decision = match decision {
+                PruneDecision::Delete => self.ordered(id, &decisions),
+                PruneDecision::Orphan => self.released(id, &decisions),
+                decision => decision.clone(),
+            };
+            (id.clone(), decision)
+        };
+        let ordered = decisions.iter().map(ordered).collect();
+        hold_what_waits(&decisions, ordered)
+    }
+
+    /// Releases what released objects need: once they were, nobody would know that something leans on
+    /// it, and it would be deleted under them.
+    fn keep_what_is_leant_on(&self, decisions: &mut BTreeMap<ObjectId, PruneDecision>) {
+        let with =
+            |decision: PruneDecision| decisions.iter().filter(move |(_, one)| **one == decision);
+        let mut released: Vec<ObjectId> = with(PruneDecision::Orphan)
+            .map(|(id, _)| id.clone())
+            .collect();
+        while let Some(above) = released.pop() {
+            for (id, decision) in decisions.iter_mut() {
+                if *decision == PruneDecision::Delete && self.leans(&above, id) {
+                    *decision = PruneDecision::Orphan;
+                    released.push(id.clone());
+                }
+            }
+        }
+    }
+
+    /// When it is the turn of `id`, which is to be released: after what it leans on, since that is not
+    /// known any more once `id` was released.
+    fn released(
+        &self,
+        id: &ObjectId,
+        decisions: &BTreeMap<ObjectId, PruneDecision>,
+    ) -> PruneDecision {
+        let first = |(other, decision): (&ObjectId, &PruneDecision)| {
+            let before = match self.root(id).as_ref() == Some(other) {
+                // What a part belongs to goes last: without it the part belongs to nobody.
+                true => false,
+                false => self.leans(id, other) || self.root(other).as_ref() == Some(id),
+            };
+            match decision {
+                _ if other == id || !before => None,
+                PruneDecision::Orphan => Some(PruneDecision::After(other.clone())),
+                PruneDecision::Until(step) => Some(PruneDecision::Until(step.clone())),
+                PruneDecision::Held(why) => {
+                    Some(PruneDecision::Held(format!("it needs {other}: {why}")))
+                }
+                // It was meant to go, and to take with it what leans on it.
+                PruneDecision::Delete | PruneDecision::Going | PruneDecision::After(_) => None,
+            }
+        };
+        decisions
+            .iter()
+            .find_map(first)
+            .unwrap_or(PruneDecision::Orphan)
+    }
+
+    fn ordered(
+        &self,
+        id: &ObjectId,
+        decisions: &BTreeMap<ObjectId, PruneDecision>,
+    ) -> PruneDecision {
+        let mut held = None;
+        let near: Vec<&ObjectId> = match holds_others(id) {
+            true => self.members.keys().collect(),
+            false => self.leaving.keys().collect(),
+        };
+        for other in near.into_iter().filter(|other| self.leans(other, id)) {
+            match decisions.get(other) {
+                Some(
+                    PruneDecision::Delete
+                    | PruneDecision::Going
+                    | PruneDecision::After(_)
+                    | PruneDecision::Until(_),
+                ) => {
+                    return PruneDecision::After(other.clone());
+                }
+                // What is released has released `id` with it.
+                Some(PruneDecision::Orphan | PruneDecision::Held(_)) | None => held = Some(other),
+            }
+        }
+        held.map_or(PruneDecision::Delete, |other| {
+            PruneDecision::Held(format!("{other}, which is kept, needs it"))
+        })
+    }
+
+    /// Whether `other` must be gone before `id` goes.
+    fn leans(&self, other: &ObjectId, id: &ObjectId) -> bool {
+        let Some(member) = self.members.get(other).filter(|_| other != id) else {
+            return false;
+        };
+        let refers = self
+            .leaving
+            .get(other)
+            .is_some_and(|refers| refers.contains(id));
+        let inside = match (id.group.as_str(), id.kind.as_str()) {
+            ("", "Namespace") => other.namespace == id.name,
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => id
+                .name
+                .split_once('.')
+                .is_some_and(|(_, group)| group == other.group),
+            _ => false,
+        };
+        let carried = carries_clusters(id)
+            && (other.is(CAPI, "Cluster") || is_part(other) && !member.cluster.is_empty())
+            && (other.namespace == id.namespace && self.leaving.contains_key(other));
+        refers || inside || carried
+    }
+}
+
+/// Holds what would wait for something that is held: its turn never comes. `meant` is what each was to
+/// become by itself.
+fn hold_what_waits(
+    meant: &BTreeMap<ObjectId, PruneDecision>,
+    mut decisions: BTreeMap<ObjectId, PruneDecision>,
+) -> BTreeMap<ObjectId, PruneDecision> {
+    loop {
+        let waits = |(id, decision): (&ObjectId, &PruneDecision)| {
+            let PruneDecision::After(other) = decision else {
+                return None;
+            };
+            let Some(PruneDecision::Held(why)) = decisions.get(other) else {
+                return None;
+            };
+            let why = match meant.get(id) {
+                Some(PruneDecision::Orphan) => format!("it needs {other}: {why}"),
+                _ => format!("{other}, which stays, needs it"),
+            };
+            Some((id.clone(), PruneDecision::Held(why)))
+        };
+        let held: Vec<_> = decisions.iter().filter_map(waits).collect();
+        if held.is_empty() {
+            return decisions;
+        }
+        decisions.extend(held);
+    }
+}
+
+/// The Cluster that a member belongs to or is.
+fn root(id: &ObjectId, member: &Member) -> Option<ObjectId> {
+    let name = match id.is(CAPI, "Cluster") {
+        true => id.name.as_str(),
+        false if is_part(id) => member.cluster.as_str(),
+        false => "",
+    };
+    (!name.is_empty()).then(|| ObjectId::new(CAPI, "Cluster", &*id.namespace, name))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Events of carrying out a plan.
+
+use super::Progress;
+use crate::model::ObjectId;
+
+/// An event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// An object of the plan, or one embedded in it, reached a state.
+    Object(Progress),
+    /// The state of a member that the fleet no longer contains changed.
+    Prune(ObjectId, PruneStatus),
+    /// Everything was applied, and everything to remove was removed.
+    Settled,
+    /// Nothing can be done until this is fixed.
+    Stuck(String),
+    /// It is fixed, and steps start.
+    Begun,
+}
+
+/// The state of a member that leaves the set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PruneStatus {
+    /// It is being deleted.
+    Deleting,
+    /// It is deleted together with, or after, this one.
+    After(ObjectId),
+    /// It is deleted once this has been applied.
+    Until(ObjectId),
+    /// It is gone.
+    Gone,
+    /// It stays in the cluster and is no longer a member.
+    Released,
+    /// It stays until somebody acts.
+    Held(String),
+    /// Removing it failed and is retried.
+    Failed(String),
+}
+
+impl PruneStatus {
+    /// Whether its state no longer changes by itself.
+    #[must_use]
+    pub const fn is_final(&self) -> bool {
+        matches!(self, Self::Gone | Self::Released | Self::Held(_))
+    }
+}
+
+impl std::fmt::Display for PruneStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Deleting => f.write_str("being deleted"),
+            Self::After(other) => write!(f, "waits for {other} to be deleted"),
+            Self::Until(other) => write!(f, "deleted once {other} is applied"),
+            Self::Gone => f.write_str("deleted"),
+            Self::Released => {
+                f.write_str("released: it stays in the cluster and is no longer part of the fleet")
+            }
+            Self::Held(why) => write!(f, "kept: {why}"),
+            Self::Failed(why) => write!(f, "cannot be removed: {why}"),
+        }
+    }
+}

@@ -1,0 +1,464 @@
+//! Where each step of a plan is, and which may begin next. Edge-triggered: a step begins when its own
+//! predecessors have come far enough; there are no waves.
+//!
+//! ```text
+//! Waiting ─► Queued ─► WaitingForKind ──► Queued
+//!              │  ├───► WaitingForRemoval ► Queued
+//!              │  ├───► Sending ─► InSync ─► Queued (drift)
+//!              │  │        └─────► BackingOff ─► Queued
+//!              └──┴─────► InSync
+//! ```
+//!
+//! In: what happened to a step. Out: its state, and the next step to begin. It does not know: the
+//! cluster, the time, what is sent.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::Kind;
+use super::repairs::Repairs;
+use crate::model::{Action, Needed, ObjectId, Payload, Step};
+use crate::plan::Plan;
+
+/// Where a step is. `failures` counts how often it failed in a row; a step that fails goes on, so it is
+/// kept until the object is as it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepState {
+    /// Its predecessors have not come far enough.
+    Waiting,
+    /// It begins as soon as there is room.
+    Queued { failures: u32 },
+    /// The members of its kind are not known yet.
+    WaitingForKind { failures: u32 },
+    /// Its object, or the cluster that is part of, is being deleted.
+    WaitingForRemoval { failures: u32 },
+    /// A request is under way. `vanished`: a watch saw its object go meanwhile.
+    Sending { failures: u32, vanished: bool },
+    /// It failed, or others keep changing its object; it is queued again then.
+    BackingOff { failures: u32, until: Timestamp },
+    /// Its object was as it was asked for when it was seen last.
+    InSync,
+}
+
+/// How far a step has come once. It never goes back, whatever becomes of its object later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Milestone {
+    /// Its object may not be there.
+    Nothing,
+    /// Its object is there as it was asked for before, and stays so for now.
+    Kept,
+    /// Its object is there as it is asked for.
+    Applied,
+    /// Its object was ready.
+    Ready,
+}
+
+impl StepState {
+    /// How often it failed in a row.
+    pub(crate) const fn failures(self) -> u32 {
+        match self {
+            Self::Waiting | Self::InSync => 0,
+            Self::Queued { failures }
+            | Self::WaitingForKind { failures }
+            | Self::WaitingForRemoval { failures }
+            | Self::Sending { failures, .. }
+            | Self::BackingOff { failures, .. } => failures,
+        }
+    }
+}
+
+/// One step on its way.
+#[derive(Clone, Debug)]
+struct Entry {
+    /// Its object as the cluster names it.
+    object: ObjectId,
+    /// The index of its kind.
+    kind: usize,
+    state: StepState,
+    reached: Milestone,
+    /// How many predecessors have not come far enough.
+    open: usize,
+    /// The steps that wait for it, and how far it must come for each.
+    users: Vec<(usize, Needed)>,
+    repairs: Repairs,
+}
+
+/// The steps of a plan.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Steps {
+    plan: Arc<Plan>,
+    entries: Vec<Entry>,
+    /// Every kind, at the version it is applied at.
+    kinds: Vec<Kind>,
+    by_object: HashMap<ObjectId, usize>,
+    /// The objects that were not applied yet, each with its cluster.
+    unapplied: BTreeMap<ObjectId, String>,
+    // What follows from the states, for speed.
+    queued: BTreeSet<usize>,
+    startable: BTreeSet<usize>,
+    held: BTreeSet<usize>,
+    sending: usize,
+    ready: usize,
+}
+
+/// What a step sends.
+pub(crate) fn payload(step: &Step) -> &Payload {
+    let Action::Apply { payload, .. } = &step.action;
+    payload
+}
+
+impl Steps {
+    /// Nothing has been done yet.
+    pub(crate) fn new(plan: &Arc<Plan>) -> Self {
+        let mut steps = Self {
+            plan: Arc::clone(plan),
+            ..Self::default()
+        };
+        let mut kinds = BTreeMap::new();
+        for (at, step) in plan.steps.iter().enumerate() {
+            let (object, payload) = (&step.object, payload(step));
+            let version = payload.version().to_owned();
+            let kind = (object.group.clone(), version, object.kind.clone());
+            let next = kinds.len();
+            let index = *kinds.entry(kind.clone()).or_insert(next);
+            if index == steps.kinds.len() {
+                steps.kinds.push(kind);
+            }
+            steps.entries.push(Entry {
+                object: object.clone(),
+                kind: index,
+                state: StepState::Waiting,
+                reached: Milestone::Nothing,
+                open: step.after.len(),
+                users: Vec::new(),
+                repairs: Repairs::default(),
+            });
+            for before in &step.after {
+                steps.entries[before.step].users.push((at, before.until));
+            }
+            if step.after.is_empty() {
+                steps.startable.insert(at);
+            }
+            steps.by_object.insert(object.clone(), at);
+            let cluster = payload.cluster().to_owned();
+            steps.unapplied.insert(object.clone(), cluster);
+        }
+        steps
+    }
+
+    /// The plan.
+    pub(crate) const fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// The step itself.
+    pub(crate) fn step(&self, at: usize) -> &Step {
+        &self.plan.steps[at]
+    }
+
+    /// The object of a step as the cluster names it.
+    pub(crate) fn object(&self, at: usize) -> &ObjectId {
+        &self.entries[at].object
+    }
+
+    /// The objects of all steps, in plan order.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &ObjectId> {
+        self.entries.iter().map(|entry| &entry.object)
+    }
+
+    /// The kind of a step, at the version it is applied at.
+    pub(crate) fn kind(&self, at: usize) -> &Kind {
+        &self.kinds[self.entries[at].kind]
+    }
+
+    /// Every kind, with its first object.
+    pub(crate) fn kinds(&self) -> BTreeMap<Kind, ObjectId> {
+        let entries = self.entries.iter().rev();
+        let kinds = entries.map(|entry| (self.kinds[entry.kind].clone(), entry.object.clone()));
+        kinds.collect()
+    }
+
+    /// The step of an object.
+    pub(crate) fn of(&self, object: &ObjectId) -> Option<usize> {
+        self.by_object.get(object).copied()
+    }
+
+    /// The step of every object.
+    pub(crate) const fn by_object(&self) -> &HashMap<ObjectId, usize> {
+        &self.by_object
+    }
+
+    /// The objects that were not applied yet, each with its cluster.
+    pub(crate) const fn unapplied(&self) -> &BTreeMap<ObjectId, String> {
+        &self.unapplied
+    }
+
+    /// Where a step is.
+    pub(crate) fn state(&self, at: usize) -> StepState {
+        self.entries[at].state
+    }
+
+    /// Whether the object of a step was as it is asked for once.
+    pub(crate) fn is_applied(&self, at: usize) -> bool {
+        self.entries[at].reached >= Milestone::Applied
+    }
+
+    /// Whether every step's object was ready once.
+    pub(crate) fn are_ready(&self) -> bool {
+        self.ready == self.entries.len()
+    }
+
+    /// How many requests are under way.
+    pub(crate) const fn sending(&self) -> usize {
+        self.sending
+    }
+
+    /// The repairs of a step's object.
+    pub(crate) fn repairs(&mut self, at: usize) -> &mut Repairs {
+        &mut self.entries[at].repairs
+    }
+
+    /// The steps that wait for a kind.
+    pub(crate) fn waiting_for(&self, kind: &Kind) -> Vec<usize> {
+        let wait = |(at, entry): (usize, &Entry)| {
+            let waits = matches!(entry.state, StepState::WaitingForKind { .. });
+            (waits && self.kinds[entry.kind] == *kind).then_some(at)
+        };
+        self.entries.iter().enumerate().filter_map(wait).collect()
+    }
+
+    /// The next step to begin: queued ones first, each in plan order.
+    pub(crate) fn next(&mut self) -> Option<usize> {
+        let queued = self.queued.first().or_else(|| self.startable.first());
+        queued.copied()
+    }
+
+    /// Moves a step to another state.
+    pub(crate) fn enter(&mut self, at: usize, state: StepState) {
+        let before = std::mem::replace(&mut self.entries[at].state, state);
+        match before {
+            StepState::Waiting => drop(self.startable.remove(&at)),
+            StepState::Queued { .. } => drop(self.queued.remove(&at)),
+            StepState::WaitingForRemoval { .. } => drop(self.held.remove(&at)),
+            StepState::Sending { .. } => self.sending -= 1,
+            StepState::WaitingForKind { .. } | StepState::BackingOff { .. } | StepState::InSync => {
+            }
+        }
+        match state {
+            StepState::Queued { .. } => drop(self.queued.insert(at)),
+            StepState::WaitingForRemoval { .. } => drop(self.held.insert(at)),
+            StepState::Sending { .. } => self.sending += 1,
+            StepState::Waiting
+            | StepState::WaitingForKind { .. }
+            | StepState::BackingOff { .. }
+            | StepState::InSync => {}
+        }
+    }
+
+    /// Queues a step again; how often it failed is kept.
+    pub(crate) fn queue(&mut self, at: usize) {
+        let failures = self.state(at).failures();
+        self.enter(at, StepState::Queued { failures });
+    }
+
+    /// Queues the steps that wait for a removal.
+    pub(crate) fn queue_held(&mut self) {
+        for at in std::mem::take(&mut self.held) {
+            self.queue(at);
+        }
+    }
+
+    /// Gives the steps of a group that failed another try at once, with a clean record.
+    pub(crate) fn forgive(&mut self, group: &str) {
+        for at in 0..self.entries.len() {
+            let state = match self.state(at) {
+                StepState::BackingOff { .. } | StepState::Queued { .. } => {
+                    StepState::Queued { failures: 0 }
+                }
+                StepState::WaitingForKind { .. } => StepState::WaitingForKind { failures: 0 },
+                StepState::WaitingForRemoval { .. } => StepState::WaitingForRemoval { failures: 0 },
+                state @ (StepState::Waiting | StepState::Sending { .. } | StepState::InSync) => {
+                    state
+                }
+            };
+            if self.step(at).object.group == group && state != self.state(at) {
+                self.enter(at, state);
+            }
+        }
+    }
+
+    /// A watch saw the object of a step go while a request about it is under way.
+    pub(crate) fn vanished_while_sending(&mut self, at: usize) {
+        if let StepState::Sending { vanished, .. } = &mut self.entries[at].state {
+            *vanished = true;
+        }
+    }
+
+    /// The object of a step is as it is asked for; `true` for the first time.
+    pub(crate) fn in_sync(&mut self, at: usize) -> bool {
+        self.enter(at, StepState::InSync);
+        self.unapplied.remove(&self.entries[at].object);
+        let first = !self.is_applied(at);
+        if first {
+            self.keep(at);
+            self.entries[at].reached = Milestone::Applied;
+        }
+        first
+    }
+
+    /// The object of a step is there as it was asked for before, and stays so for now: what needs no more
+    /// than that goes on.
+    pub(crate) fn keep(&mut self, at: usize) {
+        if self.entries[at].reached < Milestone::Kept {
+            self.entries[at].reached = Milestone::Kept;
+            self.release(at, Needed::Applied);
+        }
+    }
+
+    /// The object of a step is ready. It counts only once the step itself was carried out: what was there
+    /// before means nothing for what is asked for now.
+    pub(crate) fn ready(&mut self, at: usize) {
+        if self.entries[at].reached == Milestone::Applied {
+            self.entries[at].reached = Milestone::Ready;
+            self.ready += 1;
+            self.release(at, Needed::Ready);
+        }
+    }
+
+    fn release(&mut self, at: usize, reached: Needed) {
+        for user in 0..self.entries[at].users.len() {
+            let (user, until) = self.entries[at].users[user];
+            let entry = &mut self.entries[user];
+            if until == reached {
+                entry.open -= 1;
+                if entry.open == 0 && entry.state == StepState::Waiting {
+                    self.startable.insert(user);
+                }
+            }
+        }
+    }
+
+    /// The cluster has its own idea of whether objects of a kind are in namespaces.
+    pub(crate) fn locate(&mut self, kind: &Kind, namespaced: bool) {
+        let Some(kind) = self.kinds.iter().position(|known| known == kind) else {
+            return;
+        };
+        for (at, entry) in self.entries.iter_mut().enumerate() {
+            if entry.kind != kind || entry.object.namespace.is_empty() != namespaced {
+                continue;
+            }
+            let ObjectId {
+                group, kind, name, ..
+            } = &entry.object;
+            let namespace = if namespaced { "default" } else { "" };
+            let object = ObjectId::new(&**group, &**kind, namespace, &**name);
+            if let Some(cluster) = self.unapplied.remove(&entry.object) {
+                self.unapplied.insert(object.clone(), cluster);
+            }
+            self.by_object.insert(object.clone(), at);
+            entry.object = object;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IDLE: [usize; 0] = [];
+
+    fn steps(after: &[&[(usize, Needed)]]) -> Steps {
+        let step = |(at, after): (usize, &&[(usize, Needed)])| {
+            Step::bare(
+                ObjectId::new("", "ConfigMap", "ns", format!("c{at}")),
+                after,
+            )
+        };
+        Steps::new(&Arc::new(Plan {
+            steps: after.iter().enumerate().map(step).collect(),
+            ..Plan::default()
+        }))
+    }
+
+    /// Begins all that may.
+    fn begun(steps: &mut Steps) -> Vec<usize> {
+        let begin = || {
+            let at = steps.next()?;
+            let (failures, vanished) = (steps.state(at).failures(), false);
+            steps.enter(at, StepState::Sending { failures, vanished });
+            Some(at)
+        };
+        std::iter::from_fn(begin).collect()
+    }
+
+    #[test]
+    fn a_step_begins_when_its_own_predecessors_are_satisfied_and_no_later() {
+        let mut steps = steps(&[
+            &[],
+            &[],
+            &[(0, Needed::Applied)],
+            &[(1, Needed::Ready)],
+            &[(0, Needed::Applied), (1, Needed::Ready)],
+        ]);
+        assert_eq!(begun(&mut steps), [0, 1]);
+        assert!(steps.in_sync(0));
+        assert_eq!(begun(&mut steps), [2]);
+        steps.in_sync(1);
+        assert_eq!(begun(&mut steps), IDLE);
+        steps.ready(1);
+        assert_eq!(begun(&mut steps), [3, 4]);
+    }
+
+    #[test]
+    fn ready_before_applied_does_not_count() {
+        let mut steps = steps(&[&[], &[(0, Needed::Ready)]]);
+        begun(&mut steps);
+        steps.ready(0);
+        assert_eq!(begun(&mut steps), IDLE);
+        steps.in_sync(0);
+        steps.ready(0);
+        assert_eq!(begun(&mut steps), [1]);
+    }
+
+    #[test]
+    fn what_stays_as_it_was_lets_others_go_on_but_is_not_done() {
+        let mut steps = steps(&[&[], &[(0, Needed::Applied)], &[(0, Needed::Ready)]]);
+        begun(&mut steps);
+        steps.keep(0);
+        assert_eq!(begun(&mut steps), [1]);
+        steps.ready(0);
+        assert!(!steps.is_applied(0));
+        steps.in_sync(0);
+        steps.ready(0);
+        assert_eq!(begun(&mut steps), [2]);
+    }
+
+    #[test]
+    fn applying_twice_releases_once() {
+        let mut steps = steps(&[&[], &[], &[(0, Needed::Applied), (1, Needed::Applied)]]);
+        begun(&mut steps);
+        assert!(steps.in_sync(0));
+        assert!(!steps.in_sync(0));
+        assert_eq!(begun(&mut steps), IDLE);
+    }
+
+    #[test]
+    fn a_step_is_in_one_state_at_a_time() {
+        let mut steps = steps(&[&[]]);
+        let failures = 3;
+        let until = Timestamp::UNIX_EPOCH;
+        steps.enter(0, StepState::BackingOff { failures, until });
+        assert_eq!((steps.next(), steps.sending()), (None, 0));
+        steps.queue(0);
+        assert_eq!(steps.state(0), StepState::Queued { failures });
+        assert_eq!(begun(&mut steps), [0]);
+        assert_eq!((steps.next(), steps.sending()), (None, 1));
+        steps.enter(0, StepState::WaitingForRemoval { failures });
+        assert_eq!((steps.next(), steps.sending()), (None, 0));
+        steps.forgive("");
+        steps.queue_held();
+        assert_eq!(steps.state(0), StepState::Queued { failures: 0 });
+    }
+}

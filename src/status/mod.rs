@@ -1,0 +1,24 @@
+//! The status of fleets, by what the cluster holds alone.
+//!
+//! In: what a survey [`Found`]. Out: a [`StatusGraph`]: each object's [`ObjectStatus`], what it waits for in the
+//! end and what usually helps, and the same summed up by cluster and fleet.
+//!
+//! ```text
+//! Found ─► graph of live objects ─► StatusGraph ─► chain (why) ─► overview (status)
+//! ```
+//!
+//! It does not know: how anything was read, what is in git.
+
+mod chain;
+mod found;
+mod graph;
+mod overview;
+mod phase;
+#[cfg(test)]
+mod tests;
+
+pub use chain::Chain;
+pub use found::{Found, ReadError, ReadErrorReason};
+pub use graph::StatusGraph;
+pub use overview::{ClusterView, FleetView, Stray};
+pub use phase::{ObjectStatus, Phase};

@@ -1,0 +1,162 @@
+//! The progress of a fleet's clusters.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Chain, Phase, StatusGraph};
+use crate::api::kinds::CAPI;
+use crate::apply::Parent;
+use crate::plan::ApplySet;
+
+/// One fleet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FleetView {
+    /// Its objects and those that they carry, counted by state.
+    pub counts: BTreeMap<Phase, usize>,
+    /// Its clusters, those that need attention first, then by namespace and name.
+    pub clusters: Vec<ClusterView>,
+    /// Objects that are not ready and belong to no cluster, by their blocker; the worst first.
+    pub strays: Vec<Stray>,
+    /// How many objects of its revision are missing or not its own; `None` if unknown: older versions of Capstan
+    /// do not record how many there must be, and some kinds may not be readable.
+    pub missing: usize,
+    /// Whether its revision is not fully applied, if it is known how many objects it has.
+    pub behind: bool,
+}
+
+/// Objects outside clusters that share a blocker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    /// The blocker, which may be one of them.
+    pub blocker: usize,
+    /// The objects.
+    pub objects: Vec<usize>,
+}
+
+/// One cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterView {
+    /// The Cluster.
+    pub root: usize,
+    /// The state of the whole cluster.
+    pub phase: Phase,
+    /// How many parts are ready.
+    pub ready: usize,
+    /// How many parts it has, including the Cluster.
+    pub total: usize,
+    /// What it waits for; `None` if it is ready.
+    pub chain: Option<Chain>,
+}
+
+impl FleetView {
+    /// All its objects.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.counts.values().sum()
+    }
+
+    /// The number of objects in each state.
+    #[must_use]
+    pub fn count(&self, phase: Phase) -> usize {
+        self.counts.get(&phase).copied().unwrap_or_default()
+    }
+
+    /// Whether all of it exists and is ready.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.count(Phase::Ready) == self.total() && self.missing == 0 && !self.behind
+    }
+}
+
+impl StatusGraph {
+    /// The fleet of `parent`, whose members carry the label of `set`.
+    #[must_use]
+    pub fn fleet(&self, set: &ApplySet, parent: &Parent) -> FleetView {
+        let id = set.id();
+        let vertices = 0..self.graph.vertices.len();
+        let members: Vec<usize> = vertices.filter(|at| self.set(*at) == id).collect();
+        let seen = !parent.kinds.iter().any(|kind| self.unread.contains(kind));
+        let wanted = parent.objects.filter(|_| seen).unwrap_or_default();
+        let mut view = FleetView {
+            missing: wanted.saturating_sub(members.len()),
+            behind: parent.objects.is_some() && parent.applied != parent.applying,
+            ..FleetView::default()
+        };
+        let mut parts = BTreeSet::new();
+        for root in members
+            .iter()
+            .copied()
+            .filter(|at| self.id(*at).is(CAPI, "Cluster"))
+        {
+            let mut all = self.graph.clusters().iter();
+            // A set whose parts are all gone has none.
+            let alone = [root];
+            let cluster = all.find(|all| all.contains(&root));
+            let cluster = cluster.map_or(&alone[..], Vec::as_slice);
+            view.clusters.push(self.cluster(root, cluster));
+            parts.extend(cluster.iter().copied());
+        }
+        view.clusters
+            .sort_by_key(|cluster| (Reverse(cluster.phase), self.id(cluster.root)));
+        for at in self.with_carried(&members) {
+            *view.counts.entry(self.status(at).phase).or_default() += 1;
+        }
+        let others = members.into_iter().filter(|at| !parts.contains(at));
+        view.strays = self.strays(others);
+        view
+    }
+
+    fn strays(&self, members: impl Iterator<Item = usize>) -> Vec<Stray> {
+        let mut strays: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for at in members {
+            let chain = self.blocked(at);
+            let chain = chain.or_else(|| self.blocked_any(&self.with_carried(&[at])));
+            if let Some(chain) = chain {
+                strays.entry(chain.blocker()).or_default().push(at);
+            }
+        }
+        let strays = strays.into_iter();
+        let mut strays: Vec<Stray> = strays
+            .map(|(blocker, objects)| Stray { blocker, objects })
+            .collect();
+        strays.sort_by_key(|stray| self.urgency(stray.blocker));
+        strays
+    }
+
+    fn cluster(&self, root: usize, members: &[usize]) -> ClusterView {
+        let parts = self.with_carried(members);
+        let is_ready = |at: &&usize| self.status(**at).phase == Phase::Ready;
+        let ready = parts.iter().filter(is_ready).count();
+        let chain = self.blocked(root).or_else(|| self.blocked_any(&parts));
+        let blocker = chain
+            .as_ref()
+            .map(|chain| self.status(chain.blocker()).phase);
+        let worst = parts.iter().map(|at| self.status(*at).phase);
+        let worst = worst.filter(|phase| phase.is_trouble()).max();
+        let phase = match (self.status(root).phase, worst.max(blocker)) {
+            (Phase::Deleting, _) => Phase::Deleting,
+            (_, Some(Phase::NotMade)) => Phase::Waiting,
+            (_, Some(phase)) => phase,
+            (_, None) => Phase::Ready,
+        };
+        ClusterView {
+            root,
+            phase,
+            ready,
+            total: parts.len(),
+            chain,
+        }
+    }
+
+    /// These objects and those that they carry. What a deleted carrier no longer has does not count.
+    fn with_carried(&self, members: &[usize]) -> Vec<usize> {
+        let mut all = Vec::new();
+        for at in members.iter().copied() {
+            let going = self.status(at).phase == Phase::Deleting;
+            let gone = |part: &usize| going && self.status(*part).phase == Phase::NotMade;
+            all.push(at);
+            all.extend(self.graph.carried(at).filter(|part| !gone(part)));
+        }
+        all
+    }
+}

@@ -1,0 +1,137 @@
+//! Which objects belong to a fleet.
+
+use super::*;
+
+#[test]
+fn only_what_belongs_to_the_objects_found_is_adopted() {
+    let [root, aro, _] = cluster();
+    let mut found = found(std::slice::from_ref(&root));
+    let child = owned_by(rg("child"), &aro);
+    let carried = rg("rg");
+    found.adopt(vec![rg("stranger"), child, carried.clone(), aro]);
+    let names: Vec<&str> = found.objects.keys().map(|id| id.name.as_str()).collect();
+    assert_eq!(names, ["c", "c", "child"]);
+    found.adopt(vec![carried]);
+    assert!(
+        found.objects.keys().any(|id| id.name == "rg"),
+        "the AROCluster carries it"
+    );
+}
+
+#[test]
+fn what_an_object_makes_is_not_looked_for() {
+    let exports =
+        json!({"operatorSpec": {"configMaps": {"principalId": {"name": "ids", "key": "p"}}}});
+    let identity = object(
+        "managedidentity.azure.com/v1api20230131",
+        "UserAssignedIdentity",
+        "i",
+        &exports,
+    );
+    let role =
+        json!({"principalIdFromConfig": {"name": "ids", "key": "p"}, "owner": {"armId": "/x"}});
+    let role = object(
+        "authorization.azure.com/v1api20220401",
+        "RoleAssignment",
+        "r",
+        &role,
+    );
+    let mut found = Found::default();
+    [identity, role]
+        .into_iter()
+        .for_each(|object| found.insert(object));
+    let wanted: Vec<String> = found.wanted().iter().map(ToString::to_string).collect();
+    assert_eq!(wanted, ["Namespace//ns"]);
+    let kinds = found.made_kinds();
+    assert!(kinds.contains(&("keyvault.azure.com".to_owned(), "Vault".to_owned())));
+    let plain = Found::default();
+    assert!(
+        plain.made_kinds().is_empty(),
+        "nobody makes anything of nothing"
+    );
+}
+
+#[test]
+fn a_fleet_is_its_members_and_what_they_carry() {
+    let set = ApplySet::new("prod", "capstan-system");
+    let member = |mut object: Json| {
+        object["metadata"]["labels"] = json!({PART_OF: set.id()});
+        object
+    };
+    let [root, aro, plane] = cluster().map(member);
+    let stray = member(says(rg("stray"), "Ready", "AuthorizationFailed", "no"));
+    let alien = says(rg("alien"), "Ready", "AuthorizationFailed", "no");
+    let objects = [
+        namespace(),
+        root,
+        aro,
+        plane,
+        ready(rg("rg")),
+        at_work(vault("rg")),
+        stray,
+        alien,
+    ];
+    let graph = StatusGraph::new(&found(&objects));
+    let view = graph.fleet(&set, &Parent::default());
+    assert_eq!((view.total(), view.count(Phase::Ready)), (7, 1));
+    assert_eq!(
+        (view.count(Phase::Retrying), view.count(Phase::NotMade)),
+        (1, 1)
+    );
+    let stray = index(&graph, "ResourceGroup/ns/stray");
+    let expected = Stray {
+        blocker: stray,
+        objects: vec![stray],
+    };
+    assert_eq!(view.strays, [expected]);
+    let [cluster] = view.clusters.as_slice() else {
+        unreachable!("one cluster");
+    };
+    assert_eq!(
+        (cluster.ready, cluster.total, cluster.phase),
+        (1, 6, Phase::Progressing)
+    );
+    let blocker = cluster.chain.as_ref().unwrap().blocker();
+    assert_eq!(graph.id(blocker).to_string(), "Vault/ns/kv");
+    assert!(!view.is_ready());
+    assert_eq!(
+        graph.fleet(&ApplySet::new("other", "x"), &Parent::default()),
+        FleetView::default()
+    );
+}
+
+/// What the parent says of a fleet of which one object is there, and ready.
+#[test]
+fn a_fleet_is_ready_when_all_of_it_is_there() {
+    let set = ApplySet::new("prod", "capstan-system");
+    let mut group = ready(rg("a"));
+    group["metadata"]["labels"] = json!({PART_OF: set.id()});
+    let kind = ("resources.azure.com".to_owned(), "ResourceGroup".to_owned());
+    let parent = |objects, applying: &str| Parent {
+        kinds: [kind.clone()].into(),
+        objects,
+        applying: applying.to_owned(),
+        applied: "1".to_owned(),
+        ..Parent::default()
+    };
+    let mut found = found(&[namespace(), group]);
+    for (parent, missing, ready) in [
+        (parent(Some(1), "1"), 0, true),
+        (parent(Some(3), "1"), 2, false),
+        (parent(Some(1), "2"), 0, false),
+        (parent(None, "2"), 0, true),
+    ] {
+        let view = StatusGraph::new(&found).fleet(&set, &parent);
+        assert_eq!((view.missing, view.is_ready()), (missing, ready));
+    }
+    // What may not be read may well be there.
+    found.errors.push(ReadError {
+        group: kind.0.clone(),
+        kind: kind.1.clone(),
+        namespace: Some("other".to_owned()),
+        name: None,
+        reason: ReadErrorReason::Denied("list", "resourcegroups.resources.azure.com".to_owned()),
+    });
+    let view = StatusGraph::new(&found).fleet(&set, &parent(Some(3), "1"));
+    assert_eq!((view.missing, view.is_ready()), (0, true));
+}
