@@ -440,7 +440,7 @@ fn hold_what_waits(
             };
             let why = match meant.get(id) {
                 Some(PruneDecision::Orphan) => format!("it needs {other}: {why}"),
-                _ => format!("{other}, which stays, needs it"),
+                _ => format!("{other}, which is kept, needs it"),
             };
             Some((id.clone(), PruneDecision::Held(why)))
         };
