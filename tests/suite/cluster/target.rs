@@ -229,7 +229,7 @@ fn what_does_not_name_a_cluster_is_refused(runtime: &Runtime, holder: &Cluster) 
         (
             "value",
             &program.to_string(),
-            "key value: users[0].user.exec is refused, since",
+            "key value: users[0].user.exec is not allowed: a kubeconfig",
         ),
     ];
     for (key, text, expected) in cases {
