@@ -5,58 +5,22 @@
 //! the API server: sizes in characters, conversions, URLs, patterns in Go's syntax. Not known here:
 //! `sortBy` and times of zones.
 
-use std::sync::LazyLock;
-
-use kube_cel::KubeCelExt;
+use kube_cel::cel::Value;
 use kube_cel::cel::common::ast::{CallExpr, Expr};
 use kube_cel::cel::objects::OptionalValue;
-use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value};
 
 use super::conversions;
-use super::eval::{Env, Scope};
 use super::fault::Fault;
 use super::functions;
+use super::library::library;
 use super::macros;
+use super::scope::{Evaluate, In};
 use super::urls;
 use super::value::{Outcome, Val};
 use kube_schema::regular_expression;
 
-/// The crate's functions.
-static LIBRARY: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
-
-/// The value of a call of `function` of the crate.
-pub(super) fn library(
-    function: &str,
-    target: Option<Value>,
-    args: Vec<Value>,
-) -> Result<Value, ExecutionError> {
-    let mut context = LIBRARY.new_inner_scope();
-    let mut bound = |name: String, value: Value| {
-        context.add_variable_from_value(name.clone(), value);
-        IdedExpr {
-            id: 0,
-            expr: Expr::Ident(name),
-        }
-    };
-    let target = target.map(|value| Box::new(bound("@target".into(), value)));
-    let args = args.into_iter().enumerate();
-    let args = args.map(|(at, value)| bound(format!("@{at}"), value));
-    let args = args.collect();
-    let func_name = function.to_owned();
-    let call = Expr::Call(CallExpr {
-        func_name,
-        target,
-        args,
-    });
-    Value::resolve(&IdedExpr { id: 0, expr: call }, &context)
-}
-
 /// The value of a call.
-pub(super) fn call<'a>(
-    env: &Env<'a>,
-    call: &CallExpr,
-    scope: Option<&Scope<'_, 'a>>,
-) -> Outcome<'a> {
+pub(super) fn call<'a>(env: &dyn Evaluate<'a>, call: &CallExpr, scope: In<'_, 'a>) -> Outcome<'a> {
     let name = call.func_name.as_str();
     let is_variable = |name: &str| scope.is_some_and(|scope| scope.find(name).is_some());
     let evaluated = || {
@@ -85,7 +49,7 @@ pub(super) fn call<'a>(
 }
 
 /// `f(x)`
-fn global<'a>(env: &Env<'a>, name: &str, args: &[Val<'a>]) -> Outcome<'a> {
+fn global<'a>(env: &dyn Evaluate<'a>, name: &str, args: &[Val<'a>]) -> Outcome<'a> {
     match (name, args) {
         ("dyn", [value]) => Ok(value.clone()),
         ("type", [value]) => conversions::type_of(value),
@@ -115,7 +79,12 @@ fn global<'a>(env: &Env<'a>, name: &str, args: &[Val<'a>]) -> Outcome<'a> {
 }
 
 /// `x.f()`
-fn method<'a>(env: &Env<'a>, name: &str, target: &Val<'a>, args: &[Val<'a>]) -> Outcome<'a> {
+fn method<'a>(
+    env: &dyn Evaluate<'a>,
+    name: &str,
+    target: &Val<'a>,
+    args: &[Val<'a>],
+) -> Outcome<'a> {
     match (name, args) {
         ("size", []) => {
             let size = i64::try_from(target.size()?).unwrap_or(i64::MAX);
@@ -160,10 +129,10 @@ fn formatted<'a>(target: &Val<'a>, values: &Val<'a>) -> Outcome<'a> {
     crate_function("format", Some(target), &[Val::Plain(Value::from(values?))])
 }
 
-fn matches<'a>(env: &Env<'a>, text: &str, pattern: &str) -> Outcome<'a> {
+fn matches<'a>(env: &dyn Evaluate<'a>, text: &str, pattern: &str) -> Outcome<'a> {
     let unknown = || Fault::Beyond(format!("the pattern {pattern:?} is not understood here"));
-    let found = match env.patterns.get(pattern) {
-        Some(known) => known.as_ref().ok_or_else(unknown)?.is_match(text),
+    let found = match env.pattern(pattern) {
+        Some(known) => known.ok_or_else(unknown)?.is_match(text),
         None => regular_expression(pattern)
             .map_err(|_| unknown())?
             .is_match(text),

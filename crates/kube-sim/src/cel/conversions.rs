@@ -9,9 +9,9 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::Opaque;
 use serde_json::Value as Json;
 
-use super::calls::library;
 use super::fault::Fault;
 use super::functions;
+use super::library::library;
 use super::value::{Outcome, Val};
 use kube_schema::wording;
 

@@ -21,7 +21,8 @@ use super::calls;
 use super::conversions;
 use super::fault::Fault;
 use super::operators;
-use super::value::{Outcome, Val};
+use super::scope::{Evaluate, In, Scope};
+use super::value::{Outcome, Val, truth};
 
 /// How many steps an expression may take. The API server counts costs of its own kind and stops at
 /// a million of those; a rule that needs more steps is left to it.
@@ -29,34 +30,36 @@ const STEPS: u64 = 1_000_000;
 
 /// What an expression is evaluated in.
 pub(super) struct Env<'a> {
-    pub(super) this: Outcome<'a>,
-    pub(super) old: Option<Outcome<'a>>,
+    this: Outcome<'a>,
+    old: Option<Outcome<'a>>,
     /// The patterns that the expression names, compiled.
-    pub(super) patterns: &'a HashMap<String, Option<Regex>>,
+    patterns: &'a HashMap<String, Option<Regex>>,
     steps: Cell<u64>,
 }
 
-/// A variable of a macro, and those around it.
-pub(super) struct Scope<'s, 'a> {
-    above: Option<&'s Self>,
-    name: &'s str,
-    value: Outcome<'a>,
-}
-
-impl<'s, 'a> Scope<'s, 'a> {
-    pub(super) const fn new(above: Option<&'s Self>, name: &'s str, value: Outcome<'a>) -> Self {
-        Self { above, name, value }
-    }
-
-    pub(super) fn find(&self, name: &str) -> Option<&Outcome<'a>> {
-        match self.name == name {
-            true => Some(&self.value),
-            false => self.above?.find(name),
+impl<'a> Evaluate<'a> for Env<'a> {
+    fn eval(&self, expr: &IdedExpr, scope: In<'_, 'a>) -> Outcome<'a> {
+        self.count(1)?;
+        match &expr.expr {
+            Expr::Literal(literal) => match Value::try_from(literal.to_val().as_ref()) {
+                Ok(value) => Ok(Val::Plain(value)),
+                Err(error) => Err(error.into()),
+            },
+            Expr::Ident(name) => self.variable(name, scope),
+            Expr::Select(select) => self.select(select, scope),
+            Expr::Call(call) => self.call(call, scope),
+            Expr::List(list) => self.list(list, scope),
+            Expr::Map(map) => self.map(map, scope),
+            Expr::Comprehension(fold) => self.fold(fold, scope),
+            Expr::Struct(made) => Err(Fault::Beyond(format!("`{}` is no type", made.type_name))),
+            Expr::Unspecified => Err(Fault::Beyond("an empty expression".into())),
         }
     }
-}
 
-type In<'s, 'a> = Option<&'s Scope<'s, 'a>>;
+    fn pattern(&self, text: &str) -> Option<Option<&Regex>> {
+        self.patterns.get(text).map(Option::as_ref)
+    }
+}
 
 impl<'a> Env<'a> {
     pub(super) const fn new(
@@ -77,25 +80,6 @@ impl<'a> Env<'a> {
     pub(super) fn value(&self, expr: &IdedExpr) -> Outcome<'a> {
         self.steps.set(0);
         self.eval(expr, None)
-    }
-
-    /// The value of `expr` within `scope`.
-    pub(super) fn eval(&self, expr: &IdedExpr, scope: In<'_, 'a>) -> Outcome<'a> {
-        self.count(1)?;
-        match &expr.expr {
-            Expr::Literal(literal) => match Value::try_from(literal.to_val().as_ref()) {
-                Ok(value) => Ok(Val::Plain(value)),
-                Err(error) => Err(error.into()),
-            },
-            Expr::Ident(name) => self.variable(name, scope),
-            Expr::Select(select) => self.select(select, scope),
-            Expr::Call(call) => self.call(call, scope),
-            Expr::List(list) => self.list(list, scope),
-            Expr::Map(map) => self.map(map, scope),
-            Expr::Comprehension(fold) => self.fold(fold, scope),
-            Expr::Struct(made) => Err(Fault::Beyond(format!("`{}` is no type", made.type_name))),
-            Expr::Unspecified => Err(Fault::Beyond("an empty expression".into())),
-        }
     }
 
     fn count(&self, steps: u64) -> Result<(), Fault> {
@@ -226,7 +210,7 @@ impl<'a> Env<'a> {
         for item in range.items()? {
             let around = Scope::new(scope, &fold.accu_var, found);
             if !truth(self.eval(&fold.loop_cond, Some(&around)))? {
-                found = around.value;
+                found = around.into_value();
                 break;
             }
             let inner = Scope::new(Some(&around), &fold.iter_var, item);
@@ -234,14 +218,6 @@ impl<'a> Env<'a> {
         }
         let around = Scope::new(scope, &fold.accu_var, found);
         self.eval(&fold.result, Some(&around))
-    }
-}
-
-/// A condition's value.
-pub(super) fn truth(value: Outcome<'_>) -> Result<bool, Fault> {
-    match value? {
-        Val::Plain(Value::Bool(yes)) => Ok(yes),
-        _ => Err(Fault::Overload),
     }
 }
 

@@ -9,12 +9,12 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::eval::{Env, truth};
+use super::eval::Env;
 use super::fault::Fault;
 use super::field_path;
 use super::place::Place;
 use super::rule::{Parsed, Rule, rules};
-use super::value::{Outcome, Val, read};
+use super::value::{Outcome, Val, read, truth};
 use kube_schema::Schema;
 use kube_schema::at::At;
 use kube_schema::ratchet::{Pair, namesake};

@@ -12,15 +12,13 @@ use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{IdedExpr, Value};
 use serde_json::Value as Json;
 
-use super::eval::{Env, Scope, truth};
 use super::fault::Fault;
-use super::value::{Outcome, Val};
-
-type In<'s, 'a> = Option<&'s Scope<'s, 'a>>;
+use super::scope::{Evaluate, In, Scope};
+use super::value::{Outcome, Val, truth};
 
 /// The value of `target.name(args)`; nothing when that is no macro.
 pub(super) fn call<'a>(
-    env: &Env<'a>,
+    env: &dyn Evaluate<'a>,
     scope: In<'_, 'a>,
     name: &str,
     target: &Val<'a>,
@@ -60,7 +58,7 @@ fn is_macro(name: &str, expressions: usize) -> bool {
 }
 
 fn of_optional<'a>(
-    env: &Env<'a>,
+    env: &dyn Evaluate<'a>,
     scope: In<'_, 'a>,
     name: &str,
     value: Option<&Val<'a>>,
@@ -79,7 +77,7 @@ fn of_optional<'a>(
 
 /// A macro's two variables.
 struct Walk<'e, 's, 'a> {
-    env: &'e Env<'a>,
+    env: &'e dyn Evaluate<'a>,
     scope: In<'s, 'a>,
     first: &'e str,
     second: &'e str,

@@ -10,8 +10,8 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::{Key, Map};
 use serde_json::Value as Json;
 
-use super::calls::library;
 use super::fault::Fault;
+use super::library::library;
 use super::names::{escape, unescape};
 use super::place::Place;
 use kube_schema::{ListKind, Type};
@@ -258,6 +258,14 @@ impl<'a> Val<'a> {
                 Ok(Value::Map(Map { map: Arc::new(map) }))
             }
         }
+    }
+}
+
+/// A condition's value.
+pub(super) fn truth(value: Outcome<'_>) -> Result<bool, Fault> {
+    match value? {
+        Val::Plain(Value::Bool(yes)) => Ok(yes),
+        _ => Err(Fault::Overload),
     }
 }
 
