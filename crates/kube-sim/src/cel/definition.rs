@@ -12,7 +12,8 @@ use super::field_path;
 use super::kinds::Kind;
 use super::overloads::Checked;
 use super::place::Place;
-use super::rule::{Rule, rules};
+use super::rule::{CompiledRule, Rule};
+use super::tree::RuleTree;
 use kube_schema::wording::{encoded, quoted};
 use kube_schema::{Additional, ListKind, Schema};
 
@@ -33,13 +34,14 @@ pub(crate) struct RuleFaults {
     pub unchecked: Vec<(String, String)>,
 }
 
-/// What is wrong with the rules of a whole `schema`. Their expressions are looked at only when the
+/// What is wrong with `rules`, the rules of a whole `schema`. Their expressions are looked at only when the
 /// schema `is_structural`, as the API server does.
 #[must_use]
-pub(crate) fn rule_faults(schema: &Schema, is_structural: bool) -> RuleFaults {
+pub(crate) fn rule_faults(schema: &Schema, rules: &RuleTree, is_structural: bool) -> RuleFaults {
     let mut looked = Look::default();
     let root = Site {
         place: Place::root(schema),
+        rules,
         path: String::new(),
         adrift: None,
     };
@@ -54,15 +56,17 @@ pub(crate) fn rule_faults(schema: &Schema, is_structural: bool) -> RuleFaults {
 /// A place whose rules are looked at.
 struct Site<'a> {
     place: Place<'a>,
+    rules: &'a RuleTree,
     path: String,
     /// The list around it whose items go on from nothing.
     adrift: Option<String>,
 }
 
 impl<'a> Site<'a> {
-    fn below(&self, schema: &'a Schema, step: &str) -> Self {
+    fn below(&self, schema: &'a Schema, rules: &'a RuleTree, step: &str) -> Self {
         Site {
             place: Place::of(schema),
+            rules,
             path: below(&self.path, step),
             adrift: self.adrift.clone(),
         }
@@ -94,39 +98,43 @@ impl Look {
     /// Expressions are not looked at above a rule that is wrong in another way.
     fn site(&mut self, site: &Site<'_>, compile: bool) {
         let before = self.said.len();
-        let schema = site.place.schema;
-        if let Additional::Schema(values) = &schema.additional {
-            self.site(&site.below(values, "additionalProperties"), compile);
+        let (schema, tree) = (site.place.schema, site.rules);
+        if let (Additional::Schema(values), Some(tree)) = (&schema.additional, &tree.additional) {
+            self.site(&site.below(values, tree, "additionalProperties"), compile);
         }
-        for (name, field) in &schema.properties {
-            self.site(&site.below(field, &format!("properties[{name}]")), compile);
+        for (name, tree) in &tree.properties {
+            if let Some(property) = schema.properties.get(name) {
+                let below = site.below(property, tree, &format!("properties[{name}]"));
+                self.site(&below, compile);
+            }
         }
-        if let Some(items) = &schema.items {
-            let mut below = site.below(items, "items");
+        if let (Some(items), Some(tree)) = (&schema.items, &tree.items) {
+            let mut below = site.below(items, tree, "items");
             if !matches!(schema.list, ListKind::Map(_)) {
                 below.adrift = Some(site.path.clone());
             }
             self.site(&below, compile);
         }
-        for (index, rule) in rules(schema).iter().enumerate() {
-            for (field, message) in own(rule, schema) {
+        for (index, compiled) in tree.rules.iter().enumerate() {
+            for (field, message) in own(&compiled.rule, schema) {
                 self.said.push((site.of_rule(index, field), message));
             }
         }
         if compile && self.said.len() == before {
-            for (index, rule) in rules(schema).iter().enumerate() {
-                self.compile(site, index, rule);
+            for (index, compiled) in tree.rules.iter().enumerate() {
+                self.compile(site, index, compiled);
             }
         }
     }
 
-    fn compile(&mut self, site: &Site<'_>, index: usize, rule: &Rule) {
+    fn compile(&mut self, site: &Site<'_>, index: usize, compiled: &CompiledRule) {
+        let CompiledRule { rule, parsed } = compiled;
         let value = shown(rule);
         let refusal = |field: &str, why: &str| {
             let message = format!("Invalid value: {value}: {why}");
             (site.of_rule(index, field), message)
         };
-        let parsed = match rule.parsed() {
+        let parsed = match parsed {
             Ok(parsed) => parsed,
             Err(Fault::Beyond(why)) => {
                 return self

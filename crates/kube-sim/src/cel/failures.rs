@@ -1,6 +1,6 @@
 //! Which rules an object breaks.
 //!
-//! In: a schema, an object with defaults and without structural faults, and the one it replaces. Out:
+//! In: a schema and its rules, an object with defaults and without structural faults, and the one it replaces. Out:
 //! violations in the API server's words and order. Rules stand at their places in the schema and are
 //! about each value there; those that name `oldSelf` are about a change, and hold where there is an
 //! old value. Source: `pkg/apiserver/schema/cel/validation.go` of k8s.io/apiextensions-apiserver.
@@ -13,7 +13,8 @@ use super::eval::Env;
 use super::fault::Fault;
 use super::field_path;
 use super::place::Place;
-use super::rule::{Parsed, Rule, rules};
+use super::rule::{CompiledRule, Parsed, Rule};
+use super::tree::RuleTree;
 use super::value::{Outcome, Val, read, truth};
 use kube_schema::Schema;
 use kube_schema::at::At;
@@ -64,6 +65,8 @@ pub(crate) struct Failures {
 #[derive(Clone, Copy)]
 struct Node<'a, 'b> {
     place: Place<'a>,
+    /// The rules of the schema there.
+    rules: &'a RuleTree,
     value: &'a Json,
     /// `oldSelf`.
     old: Option<&'a Json>,
@@ -96,11 +99,12 @@ impl<'a> Node<'a, '_> {
 }
 
 impl Failures {
-    /// The rules of `schema` that `new` breaks, or the change from `old` to it.
-    pub(crate) fn of(schema: &Schema, new: &Json, old: Option<&Json>) -> Self {
+    /// The `rules` of `schema` that `new` breaks, or the change from `old` to it.
+    pub(crate) fn of(schema: &Schema, rules: &RuleTree, new: &Json, old: Option<&Json>) -> Self {
         let mut failures = Self::default();
         failures.node(Node {
             place: Place::root(schema),
+            rules,
             value: new,
             old,
             pair: old.map(|old| Pair::new(schema, new, old)),
@@ -114,9 +118,7 @@ impl Failures {
         if node.value.is_null() {
             return;
         }
-        if !node.place.schema.validations.is_empty() {
-            self.rules(node);
-        }
+        self.rules(node);
         match node.value {
             Json::Object(fields) => self.fields(node, fields),
             Json::Array(items) => self.items(node, items),
@@ -127,17 +129,18 @@ impl Failures {
     fn fields(&mut self, node: Node<'_, '_>, fields: &serde_json::Map<String, Json>) {
         let schema = node.place.schema;
         for (name, value) in fields {
-            let Some(wanted) = exposed(schema.field(name)) else {
-                continue;
+            let (rules, at) = match schema.properties.contains_key(name) {
+                true => (node.rules.properties.get(name), node.at.key(name)),
+                false => (node.rules.additional.as_deref(), node.at.free_key(name)),
             };
-            let at = match schema.properties.contains_key(name) {
-                true => node.at.key(name),
-                false => node.at.free_key(name),
+            let (Some(wanted), Some(rules)) = (exposed(schema.field(name)), rules) else {
+                continue;
             };
             let pair = node.pair.and_then(|pair| pair.field(name));
             let (pair, above) = node.below(Some(name), pair);
             self.node(Node {
                 place: wanted,
+                rules,
                 value,
                 old: node.old.and_then(|old| old.get(name)),
                 pair,
@@ -148,7 +151,8 @@ impl Failures {
     }
 
     fn items(&mut self, node: Node<'_, '_>, items: &[Json]) {
-        let Some(wanted) = exposed(node.place.schema.items.as_deref()) else {
+        let items_place = exposed(node.place.schema.items.as_deref());
+        let (Some(wanted), Some(rules)) = (items_place, node.rules.items.as_deref()) else {
             return;
         };
         let old = node.old.and_then(Json::as_array);
@@ -157,6 +161,7 @@ impl Failures {
             let (pair, above) = node.below(None, pair);
             self.node(Node {
                 place: wanted,
+                rules,
                 value,
                 old: old.and_then(|old| namesake(node.place.schema, old, value)),
                 pair,
@@ -168,9 +173,11 @@ impl Failures {
 
     fn rules(&mut self, node: Node<'_, '_>) {
         let old = node.old.filter(|old| !old.is_null());
-        let rules = rules(node.place.schema);
-        for rule in rules.iter().filter(|rule| !rule.rule.trim().is_empty()) {
-            let parsed = match rule.parsed() {
+        for CompiledRule { rule, parsed } in &node.rules.rules {
+            if rule.rule.trim().is_empty() {
+                continue;
+            }
+            let parsed = match parsed {
                 Ok(parsed) => parsed,
                 Err(fault) => {
                     let why = fault.to_string();

@@ -33,13 +33,14 @@ mod rule;
 mod scope;
 mod source;
 mod syntax;
+mod tree;
 mod urls;
 mod value;
 
 pub(crate) use definition::rule_faults;
 pub(super) use failures::Failures;
 pub(crate) use failures::Unchecked;
-pub(crate) use rule::malformed;
+pub(crate) use tree::RuleTree;
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,8 @@
-//! [`Rule`]: one entry of `x-kubernetes-validations`.
+//! One rule: an entry of `x-kubernetes-validations`.
 //!
-//! In: its JSON. Out: the rule, with its expressions parsed when they are first needed. It does not
-//! know the schema it stands in.
+//! In: its JSON. Out: the rule with its parsed expressions. It does not know the schema around it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{Expr, LiteralValue};
@@ -15,10 +13,10 @@ use serde_json::Value;
 use super::fault::Fault;
 use super::parse::parse;
 use super::syntax;
-use kube_schema::{Additional, Schema, regular_expression};
+use kube_schema::regular_expression;
 
 /// One entry of `x-kubernetes-validations`: what must hold for the value at its place.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Rule {
     /// The expression that must be true, in CEL.
@@ -37,24 +35,27 @@ pub(super) struct Rule {
     pub field_path: String,
     /// Whether `oldSelf` is an optional value, so that the rule also holds for what is new.
     pub optional_old_self: Option<bool>,
-    #[serde(skip)]
-    parsed: OnceLock<Result<Arc<Parsed>, Fault>>,
 }
 
-impl PartialEq for Rule {
-    fn eq(&self, other: &Self) -> bool {
-        let said = |rule: &Self| {
-            let texts = [
-                &rule.rule,
-                &rule.message,
-                &rule.message_expression,
-                &rule.field_path,
-            ];
-            texts.map(Clone::clone)
-        };
-        said(self) == said(other)
-            && self.reason == other.reason
-            && self.optional_old_self == other.optional_old_self
+/// A rule and its parsed expressions.
+#[derive(Debug)]
+pub(super) struct CompiledRule {
+    pub(super) rule: Rule,
+    /// The expressions, or why the rule is not CEL or cannot be parsed here.
+    pub(super) parsed: Result<Parsed, Fault>,
+}
+
+impl CompiledRule {
+    /// Reads and parses a rule.
+    ///
+    /// # Errors
+    /// When the JSON does not have the form of a rule. An expression that does not parse is no error
+    /// here.
+    pub(super) fn from_json(json: &Value) -> Result<Self, String> {
+        let rule = Rule::deserialize(json);
+        let rule = rule.map_err(|error| format!("x-kubernetes-validations: {error}"))?;
+        let parsed = rule.parse();
+        Ok(Self { rule, parsed })
     }
 }
 
@@ -70,55 +71,7 @@ pub(super) struct Parsed {
     pub(super) patterns: HashMap<String, Option<Regex>>,
 }
 
-/// Rules by their JSON, so that each is parsed once in a process.
-static KNOWN: LazyLock<Mutex<HashMap<String, Arc<Rule>>>> = LazyLock::new(Mutex::default);
-
-/// The rules of a schema. What is not a rule is left out: [`malformed`] names it.
-pub(super) fn rules(schema: &Schema) -> Vec<Arc<Rule>> {
-    schema.validations.iter().filter_map(known).collect()
-}
-
-fn known(json: &Value) -> Option<Arc<Rule>> {
-    let mut rules = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let text = json.to_string();
-    if let Some(rule) = rules.get(&text) {
-        return Some(Arc::clone(rule));
-    }
-    let rule = Arc::new(Rule::from_json(json).ok()?);
-    rules.insert(text, Arc::clone(&rule));
-    Some(rule)
-}
-
-/// What is wrong with the form of the first entry, here or below, that is not a rule.
-pub(crate) fn malformed(schema: &Schema) -> Option<String> {
-    let additional = match &schema.additional {
-        Additional::Schema(values) => Some(&**values),
-        _ => None,
-    };
-    let mut parts = schema
-        .properties
-        .values()
-        .chain(schema.items.as_deref())
-        .chain(additional);
-    let mut own = schema.validations.iter().map(Rule::from_json);
-    own.find_map(Result::err)
-        .or_else(|| parts.find_map(malformed))
-}
-
 impl Rule {
-    fn from_json(json: &Value) -> Result<Self, String> {
-        Self::deserialize(json).map_err(|error| format!("x-kubernetes-validations: {error}"))
-    }
-
-    /// The rule's expressions.
-    ///
-    /// # Errors
-    /// Says where the rule is no CEL, or why it cannot be read here.
-    pub(super) fn parsed(&self) -> Result<&Arc<Parsed>, &Fault> {
-        let parsed = self.parsed.get_or_init(|| self.parse().map(Arc::new));
-        parsed.as_ref()
-    }
-
     fn parse(&self) -> Result<Parsed, Fault> {
         let rule = parse(&self.rule)?;
         let message = Some(&self.message_expression).filter(|text| !text.is_empty());

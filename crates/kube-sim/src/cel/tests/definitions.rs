@@ -5,7 +5,13 @@ use serde_json::{Value, json};
 use kube_schema::Schema;
 
 use crate::cel::definition::RuleFaults;
-use crate::rule_faults;
+use crate::cel::{RuleTree, rule_faults};
+
+/// What is wrong with the rules of a structural schema.
+fn faults_of(schema: &Value) -> RuleFaults {
+    let schema = Schema::from_json(schema).unwrap();
+    rule_faults(&schema, &RuleTree::compile(&schema).unwrap(), true)
+}
 
 /// A schema with one rule at its `spec`.
 fn faults(rule: Value) -> RuleFaults {
@@ -18,7 +24,7 @@ fn faults(rule: Value) -> RuleFaults {
     let spec =
         json!({"type": "object", "properties": properties, "x-kubernetes-validations": [rule]});
     let schema = json!({"type": "object", "properties": {"spec": spec}});
-    rule_faults(&Schema::from_json(&schema).unwrap(), true)
+    faults_of(&schema)
 }
 
 fn told(rule: Value) -> Vec<String> {
@@ -217,7 +223,7 @@ fn a_change_is_not_known_where_items_have_no_keys() {
         let list = json!({"type": "array", "items": item, "x-kubernetes-list-type": kind,
             "x-kubernetes-list-map-keys": ["k"]});
         let schema = json!({"type": "object", "properties": {"list": list}});
-        rule_faults(&Schema::from_json(&schema).unwrap(), true).faults
+        faults_of(&schema).faults
     };
     assert_eq!(list("map"), []);
     let why = "oldSelf cannot be used on the uncorrelatable portion of the schema within";

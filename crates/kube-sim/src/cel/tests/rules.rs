@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{failures, schema, told};
+use super::{failures, of_object, schema, told};
 use kube_schema::Schema;
 
 fn sized(rules: Value) -> Schema {
@@ -253,11 +253,8 @@ fn the_root_of_an_object_shows_its_type_and_names() {
         json!({"apiVersion": "g/v1", "kind": "Widget",
         "metadata": {"name": name, "labels": {"a": "b"}}})
     };
-    assert_eq!(
-        super::Failures::of(&schema, &object("w"), None).violations,
-        []
-    );
-    let found = super::Failures::of(&schema, &object("x"), None).violations;
+    assert_eq!(of_object(&schema, &object("w"), None).violations, []);
+    let found = of_object(&schema, &object("x"), None).violations;
     assert_eq!(
         found[0].to_string(),
         r#"<nil>: Invalid value: "object": failed rule: self.kind == 'Widget' && self.metadata.name.startsWith('w')"#
