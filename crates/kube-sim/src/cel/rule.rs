@@ -10,7 +10,7 @@ use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::fault::Fault;
+use super::error::Error;
 use super::parse::parse;
 use super::syntax;
 use kube_schema::regular_expression;
@@ -22,18 +22,18 @@ pub(super) struct Rule {
     /// The expression that must be true, in CEL.
     #[serde(default)]
     pub rule: String,
-    /// What to say when it is not.
+    /// The message when it is not.
     #[serde(default)]
     pub message: String,
-    /// An expression for what to say.
+    /// An expression for the message.
     #[serde(default)]
     pub message_expression: String,
-    /// What kind of fault it is; `FieldValueInvalid` when not said.
+    /// The reason of the violation; `FieldValueInvalid` when absent.
     pub reason: Option<String>,
-    /// The field that is at fault, below the place of the rule: `.spec.size`.
+    /// The field that violations name, below the place of the rule: `.spec.size`.
     #[serde(default)]
     pub field_path: String,
-    /// Whether `oldSelf` is an optional value, so that the rule also holds for what is new.
+    /// Whether `oldSelf` is an optional value, so that the rule also applies to new values.
     pub optional_old_self: Option<bool>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Rule {
 pub(super) struct CompiledRule {
     pub(super) rule: Rule,
     /// The expressions, or why the rule is not CEL or cannot be parsed here.
-    pub(super) parsed: Result<Parsed, Fault>,
+    pub(super) parsed: Result<Parsed, Error>,
 }
 
 impl CompiledRule {
@@ -63,22 +63,22 @@ impl CompiledRule {
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) rule: IdedExpr,
-    /// The expression for the message, or why it is none.
-    pub(super) message: Option<Result<IdedExpr, Fault>>,
-    /// Whether the rule is about a change.
+    /// The expression for the message, or why it cannot be parsed.
+    pub(super) message: Option<Result<IdedExpr, Error>>,
+    /// Whether the rule uses `oldSelf`.
     pub(super) uses_old: bool,
-    /// The patterns that it names, compiled as far as they can be.
+    /// The patterns that the expressions contain as literals; `None` for those that do not compile here.
     pub(super) patterns: HashMap<String, Option<Regex>>,
 }
 
 impl Rule {
-    fn parse(&self) -> Result<Parsed, Fault> {
+    fn parse(&self) -> Result<Parsed, Error> {
         let rule = parse(&self.rule)?;
         let message = Some(&self.message_expression).filter(|text| !text.is_empty());
         let message = message.map(|text| parse(text));
-        let said = message.as_ref().and_then(|message| message.as_ref().ok());
+        let message_expr = message.as_ref().and_then(|message| message.as_ref().ok());
         let mut patterns = HashMap::new();
-        for expr in [Some(&rule), said].into_iter().flatten() {
+        for expr in [Some(&rule), message_expr].into_iter().flatten() {
             syntax::walk(expr, &mut |expr| {
                 let known = pattern_of(expr);
                 patterns.extend(known.map(|text| (text.to_owned(), regular_expression(text).ok())));
@@ -92,24 +92,24 @@ impl Rule {
         })
     }
 
-    /// The text that stands for the rule in messages.
-    pub(super) fn shown(&self) -> &str {
+    /// The text that messages show for the rule.
+    pub(super) fn label(&self) -> &str {
         match self.message.is_empty() {
             true => self.rule.trim(),
             false => self.message.trim(),
         }
     }
 
-    /// What to say when it does not hold.
-    pub(super) fn complaint(&self) -> String {
+    /// The message when the rule is broken and has no message expression.
+    pub(super) fn failure_message(&self) -> String {
         match self.message.is_empty() {
-            true => format!("failed rule: {}", self.shown()),
-            false => self.shown().into(),
+            true => format!("failed rule: {}", self.label()),
+            false => self.label().into(),
         }
     }
 }
 
-/// The pattern of a call of `matches`, where it is written out.
+/// The pattern of a call of `matches`, if it is a literal.
 fn pattern_of(expr: &IdedExpr) -> Option<&str> {
     let Expr::Call(call) = &expr.expr else {
         return None;

@@ -1,7 +1,7 @@
-//! What an expression within another is evaluated in.
+//! What calls and macros see of the evaluator.
 //!
-//! [`Scope`] holds the variables of macros. [`Evaluate`] is what calls and macros need of the
-//! evaluator, which they do not know: the values of their arguments, and patterns.
+//! [`Scope`] holds the variables of macros. [`Evaluate`] evaluates arguments and looks up compiled
+//! patterns. Calls and macros take it as a trait, so they do not import the evaluator.
 
 use kube_cel::cel::IdedExpr;
 use regex::Regex;
@@ -11,13 +11,14 @@ use super::value::Outcome;
 /// The evaluator, as calls and macros see it.
 pub(super) trait Evaluate<'a> {
     /// The value of `expr` within `scope`.
-    fn eval(&self, expr: &IdedExpr, scope: In<'_, 'a>) -> Outcome<'a>;
+    fn eval(&self, expr: &IdedExpr, scope: Variables<'_, 'a>) -> Outcome<'a>;
 
-    /// A pattern that is written out in the expression; the inner `None` is one that does not compile.
+    /// A pattern that the expression contains as a literal. The inner `None` is a pattern that does not
+    /// compile here.
     fn pattern(&self, text: &str) -> Option<Option<&Regex>>;
 }
 
-/// A variable of a macro, and those around it.
+/// A variable of a macro, and the variables around it.
 pub(super) struct Scope<'s, 'a> {
     above: Option<&'s Self>,
     name: &'s str,
@@ -41,5 +42,5 @@ impl<'s, 'a> Scope<'s, 'a> {
     }
 }
 
-/// The variables around an expression.
-pub(super) type In<'s, 'a> = Option<&'s Scope<'s, 'a>>;
+/// The variables that an expression can use beside `self` and `oldSelf`.
+pub(super) type Variables<'s, 'a> = Option<&'s Scope<'s, 'a>>;

@@ -1,4 +1,4 @@
-//! Rules, as the API server evaluates them: what is expected here was seen of its libraries (1.34).
+//! Rules as the API server evaluates them. The expected results were observed in its libraries (1.34).
 
 #![allow(
     clippy::unwrap_used,
@@ -39,8 +39,8 @@ fn failures(schema: &Schema, new: &Value, old: Option<&Value>) -> Failures {
     of_object(schema, &object(new), old.map(object).as_ref())
 }
 
-/// The violations, in words.
-fn told(schema: &Schema, new: Value, old: Option<Value>) -> Vec<String> {
+/// The messages of the violations.
+fn violations(schema: &Schema, new: Value, old: Option<Value>) -> Vec<String> {
     let found = failures(schema, &new, old.as_ref());
     found.violations.iter().map(ToString::to_string).collect()
 }

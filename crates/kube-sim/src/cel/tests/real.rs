@@ -1,4 +1,4 @@
-//! The rules of the CRDs around us.
+//! The rules of real CRDs.
 
 use std::path::{Path, PathBuf};
 
