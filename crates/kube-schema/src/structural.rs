@@ -109,21 +109,6 @@ impl Schema {
         }
     }
 
-    /// Whether there is a rule here or anywhere below.
-    #[must_use]
-    pub fn has_rules(&self) -> bool {
-        let additional = match &self.additional {
-            Additional::Schema(values) => Some(&**values),
-            _ => None,
-        };
-        let mut parts = self
-            .properties
-            .values()
-            .chain(self.items.as_deref())
-            .chain(additional);
-        !self.validations.is_empty() || parts.any(Self::has_rules)
-    }
-
     /// The schema at a chain of fields, through lists by their items.
     #[must_use]
     pub fn at(&self, path: &Path) -> Option<&Self> {

@@ -25,7 +25,6 @@ pub use api::Server;
 pub use clock::{Clock, SimClock};
 
 pub(crate) use apply::{Conflict, Refusal, apply, create, fits, update};
-pub(crate) use cel::rule_faults;
 pub use faults::structural_faults;
 pub(crate) use faults::unknown_formats;
 pub(crate) use types::Types;

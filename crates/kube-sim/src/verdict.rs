@@ -1,13 +1,13 @@
 //! What an API server has to say of a write of a custom object.
 //!
-//! In: a schema, an object with defaults and without unknown fields, and the one it replaces. Out:
+//! In: a schema and its rules, an object with defaults and without unknown fields, and the one it replaces. Out:
 //! what is wrong with it, what was wrong already and is tolerated, and which rules nobody looked at.
 //! Source: `strategy.go` and `status_strategy.go` of k8s.io/apiextensions-apiserver
 //! (`pkg/registry/customresource`). It does not know metadata, nor how a refusal is worded.
 
 use serde_json::Value;
 
-use super::cel::{Failures, Unchecked};
+use super::cel::{Failures, RuleTree, Unchecked};
 use kube_schema::Schema;
 use kube_schema::Segment;
 use kube_schema::at::At;
@@ -32,6 +32,7 @@ pub(crate) struct Verdict {
 #[must_use]
 pub(crate) fn judge(
     schema: &Schema,
+    rules: &RuleTree,
     new: &Value,
     old: Option<&Value>,
     subresource: &str,
@@ -45,19 +46,25 @@ pub(crate) fn judge(
             violations
         }
     };
-    whole(schema, new, old, violations)
+    whole(schema, rules, new, old, violations)
 }
 
 /// As [`judge`], of an object that says it is of another kind, which is refused anyway: its values are
 /// not compared with the schema, but all that is looked at beside that is.
 #[must_use]
-pub(crate) fn judge_stranger(schema: &Schema, new: &Value, old: Option<&Value>) -> Verdict {
-    whole(schema, new, old, embedded::violations(schema, new))
+pub(crate) fn judge_stranger(
+    schema: &Schema,
+    rules: &RuleTree,
+    new: &Value,
+    old: Option<&Value>,
+) -> Verdict {
+    whole(schema, rules, new, old, embedded::violations(schema, new))
 }
 
 /// Adds what concerns more than single values.
 fn whole(
     schema: &Schema,
+    rules: &RuleTree,
     new: &Value,
     old: Option<&Value>,
     mut violations: Vec<Violation>,
@@ -67,7 +74,7 @@ fn whole(
         violations.extend(lists::violations(schema, new));
     }
     if violations.iter().any(hides_rules) {
-        if schema.has_rules() {
+        if !rules.is_empty() {
             violations.push(rules_skipped());
         }
         return Verdict {
@@ -75,7 +82,7 @@ fn whole(
             ..Verdict::default()
         };
     }
-    let failures = Failures::of(schema, new, old);
+    let failures = Failures::of(schema, rules, new, old);
     violations.extend(failures.violations);
     Verdict {
         violations,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::cel::RuleTree;
 use kube_schema::{Schema, apply_defaults, prune};
 
 /// The definition's part of a resource at one version.
@@ -14,6 +15,8 @@ use kube_schema::{Schema, apply_defaults, prune};
 pub(super) struct Custom {
     /// What objects of this version may hold.
     pub(super) schema: Arc<Schema>,
+    /// The rules of `schema`.
+    pub(super) rules: RuleTree,
     /// The schema of the version that is stored: the same as `schema` when that is this one.
     pub(super) stored: Arc<Schema>,
     /// The generation of the definition, so that objects written under an older one are known.

@@ -8,19 +8,26 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::status::Cause;
-use crate::cel::malformed;
-use crate::{rule_faults, structural_faults};
+use crate::cel::{RuleTree, rule_faults};
+use crate::structural_faults;
 use kube_schema::Schema;
 
 /// What came of reading the schemas of a definition.
 #[derive(Debug, Default)]
 pub(super) struct Schemas {
     /// One for each version, unless something is wrong.
-    pub(super) read: Vec<Arc<Schema>>,
+    pub(super) read: Vec<Ruled>,
     /// What is wrong.
     pub(super) causes: Vec<Cause>,
     /// Of rules that are not evaluated.
     pub(super) warnings: Vec<String>,
+}
+
+/// A schema and its rules.
+#[derive(Debug)]
+pub(super) struct Ruled {
+    pub(super) schema: Arc<Schema>,
+    pub(super) rules: RuleTree,
 }
 
 /// Reads the schemas of `versions`.
@@ -38,7 +45,7 @@ pub(super) fn read(versions: &[Value]) -> Schemas {
         };
         let read = one(json, &field);
         let told_before = alike && json.is_object() && at > 0;
-        schemas.read.extend(read.schema.map(Arc::new));
+        schemas.read.extend(read.schema);
         if !told_before {
             schemas.causes.extend(read.causes);
             schemas.warnings.extend(read.warnings);
@@ -50,7 +57,7 @@ pub(super) fn read(versions: &[Value]) -> Schemas {
 /// One schema that was read.
 #[derive(Default)]
 struct Read {
-    schema: Option<Schema>,
+    schema: Option<Ruled>,
     causes: Vec<Cause>,
     warnings: Vec<String>,
 }
@@ -77,14 +84,16 @@ fn one(json: &Value, field: &str) -> Read {
         Err(_) if !causes.is_empty() => return wrong(causes),
         Err(error) => return wrong(vec![Cause::invalid(field, &json!(""), &error)]),
     };
-    if let Some(error) = malformed(&schema) {
-        return wrong(vec![Cause::invalid(field, &json!(""), &error)]);
-    }
-    let rules = rule_faults(&schema, causes.is_empty());
-    causes.extend(rules.faults.into_iter().map(below));
-    let unchecked = rules.unchecked.into_iter();
+    let rules = match RuleTree::compile(&schema) {
+        Ok(rules) => rules,
+        Err(error) => return wrong(vec![Cause::invalid(field, &json!(""), &error)]),
+    };
+    let found = rule_faults(&schema, &rules, causes.is_empty());
+    causes.extend(found.faults.into_iter().map(below));
+    let unchecked = found.unchecked.into_iter();
+    let schema = Arc::new(schema);
     Read {
-        schema: Some(schema),
+        schema: Some(Ruled { schema, rules }),
         causes,
         warnings: unchecked
             .map(|(path, why)| format!("{field}.{path}: rule not evaluated: {why}"))

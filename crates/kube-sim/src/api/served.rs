@@ -3,18 +3,15 @@
 //! In: a definition. Out: one resource for each served version, or why the definition is refused. It
 //! does not know objects, nor when a definition starts to be served.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::address::collection;
 use super::custom::Custom;
 use super::embedded;
 use super::resources::{Nature, Resource, prefix};
-use super::schemas;
+use super::schemas::{self, Ruled};
 use super::status::Cause;
 use super::values::{list, text};
-use kube_schema::Schema;
 
 /// What a definition adds.
 #[derive(Debug)]
@@ -38,10 +35,10 @@ pub(super) fn resources(definition: &Value) -> Result<Added, Vec<Cause>> {
     if !schemas.causes.is_empty() {
         return Err(schemas.causes);
     }
-    let read: Vec<(&Value, Arc<Schema>)> = said.iter().zip(schemas.read).collect();
+    let read: Vec<(&Value, Ruled)> = said.iter().zip(schemas.read).collect();
     let stored = read.iter().find(|(version, _)| version["storage"] == true);
     let stored =
-        stored.map(|(version, schema)| (text(&version["name"]).to_owned(), schema.clone()));
+        stored.map(|(version, ruled)| (text(&version["name"]).to_owned(), ruled.schema.clone()));
     let Some((storage_version, stored)) = stored else {
         // So say the rules for definitions.
         return Err(Vec::new());
@@ -49,12 +46,13 @@ pub(super) fn resources(definition: &Value) -> Result<Added, Vec<Cause>> {
     let served = read
         .into_iter()
         .filter(|(version, _)| version["served"] == true);
-    let resource = |(version, schema): (&Value, Arc<Schema>)| {
+    let resource = |(version, Ruled { schema, rules }): (&Value, Ruled)| {
         let custom = Custom {
             embeds: embedded::has_place(&schema),
             warning: deprecation(spec, version),
             storage_version: storage_version.clone(),
             schema,
+            rules,
             stored: stored.clone(),
             edition,
             status: version["subresources"]["status"].is_object(),

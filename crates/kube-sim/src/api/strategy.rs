@@ -381,8 +381,14 @@ pub(super) fn check(
         Nature::Custom(custom) => {
             let said = kinds::check_custom(resource, object);
             let verdict = match said.is_empty() {
-                true => judge(&custom.schema, object, old, part.subresource()),
-                false => judge_stranger(&custom.schema, object, old),
+                true => judge(
+                    &custom.schema,
+                    &custom.rules,
+                    object,
+                    old,
+                    part.subresource(),
+                ),
+                false => judge_stranger(&custom.schema, &custom.rules, object, old),
             };
             let tolerated = verdict.tolerated.iter().map(ToString::to_string);
             let unchecked = verdict.unchecked.iter().map(ToString::to_string);

@@ -1,61 +1,29 @@
 //! Calls of functions.
 //!
-//! In: a call and the values it is made with. Out: a value, or why there is none. Most functions are
-//! the crate's; ours are those it does not have (`type`, `bool`), and those in which it differs from
-//! the API server: sizes in characters, conversions, URLs, patterns in Go's syntax. Not known here:
-//! `sortBy` and times of zones.
+//! In: a call and the evaluator for its arguments. Out: a value or an error. Most functions are those of
+//! `kube-cel`. Functions that it lacks are here (`type`, `bool`), and so are those in which it differs
+//! from the API server: sizes in characters, conversions, URLs, patterns in Go's syntax. Not supported:
+//! `sortBy` and times in other time zones.
 
-use std::sync::LazyLock;
-
-use kube_cel::KubeCelExt;
+use kube_cel::cel::Value;
 use kube_cel::cel::common::ast::{CallExpr, Expr};
 use kube_cel::cel::objects::OptionalValue;
-use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value};
 
 use super::conversions;
-use super::eval::{Env, Scope};
-use super::fault::Fault;
+use super::error::Error;
 use super::functions;
+use super::library::library;
 use super::macros;
+use super::scope::{Evaluate, Variables};
 use super::urls;
 use super::value::{Outcome, Val};
 use kube_schema::regular_expression;
 
-/// The crate's functions.
-static LIBRARY: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
-
-/// The value of a call of `function` of the crate.
-pub(super) fn library(
-    function: &str,
-    target: Option<Value>,
-    args: Vec<Value>,
-) -> Result<Value, ExecutionError> {
-    let mut context = LIBRARY.new_inner_scope();
-    let mut bound = |name: String, value: Value| {
-        context.add_variable_from_value(name.clone(), value);
-        IdedExpr {
-            id: 0,
-            expr: Expr::Ident(name),
-        }
-    };
-    let target = target.map(|value| Box::new(bound("@target".into(), value)));
-    let args = args.into_iter().enumerate();
-    let args = args.map(|(at, value)| bound(format!("@{at}"), value));
-    let args = args.collect();
-    let func_name = function.to_owned();
-    let call = Expr::Call(CallExpr {
-        func_name,
-        target,
-        args,
-    });
-    Value::resolve(&IdedExpr { id: 0, expr: call }, &context)
-}
-
 /// The value of a call.
 pub(super) fn call<'a>(
-    env: &Env<'a>,
+    env: &dyn Evaluate<'a>,
     call: &CallExpr,
-    scope: Option<&Scope<'_, 'a>>,
+    scope: Variables<'_, 'a>,
 ) -> Outcome<'a> {
     let name = call.func_name.as_str();
     let is_variable = |name: &str| scope.is_some_and(|scope| scope.find(name).is_some());
@@ -72,7 +40,7 @@ pub(super) fn call<'a>(
         return global(env, &name, &evaluated()?);
     }
     if name == "sortBy" {
-        return Err(Fault::Beyond("`sortBy` is not known here".into()));
+        return Err(Error::Unsupported("`sortBy` is not known here".into()));
     }
     let target = env.eval(target, scope)?;
     if let Some(made) = macros::call(env, scope, name, &target, &call.args) {
@@ -85,7 +53,7 @@ pub(super) fn call<'a>(
 }
 
 /// `f(x)`
-fn global<'a>(env: &Env<'a>, name: &str, args: &[Val<'a>]) -> Outcome<'a> {
+fn global<'a>(env: &dyn Evaluate<'a>, name: &str, args: &[Val<'a>]) -> Outcome<'a> {
     match (name, args) {
         ("dyn", [value]) => Ok(value.clone()),
         ("type", [value]) => conversions::type_of(value),
@@ -104,18 +72,23 @@ fn global<'a>(env: &Env<'a>, name: &str, args: &[Val<'a>]) -> Outcome<'a> {
         ("isURL", [Val::Plain(Value::String(text))]) => Ok(urls::is_url(text).into()),
         ("url", [Val::Plain(Value::String(text))]) => urls::url(text).map(Val::Plain),
         ("double" | "duration" | "int" | "timestamp" | "uint", [Val::Plain(Value::String(_))]) => {
-            crate_function(name, None, args).map_err(|_| conversions::unreadable(name))
+            library_function(name, None, args).map_err(|_| conversions::unparsable(name))
         }
-        ("format.named", [_]) => match crate_function(name, None, args)? {
+        ("format.named", [_]) => match library_function(name, None, args)? {
             Val::Plain(Value::Null) => Ok(Val::Optional(None)),
             format => Ok(format.some()),
         },
-        _ => crate_function(name, None, args),
+        _ => library_function(name, None, args),
     }
 }
 
 /// `x.f()`
-fn method<'a>(env: &Env<'a>, name: &str, target: &Val<'a>, args: &[Val<'a>]) -> Outcome<'a> {
+fn method<'a>(
+    env: &dyn Evaluate<'a>,
+    name: &str,
+    target: &Val<'a>,
+    args: &[Val<'a>],
+) -> Outcome<'a> {
     match (name, args) {
         ("size", []) => {
             let size = i64::try_from(target.size()?).unwrap_or(i64::MAX);
@@ -123,7 +96,7 @@ fn method<'a>(env: &Env<'a>, name: &str, target: &Val<'a>, args: &[Val<'a>]) -> 
         }
         ("matches", [pattern]) => match (target.plain()?, pattern.plain()?) {
             (Value::String(text), Value::String(pattern)) => matches(env, &text, &pattern),
-            _ => Err(Fault::Overload),
+            _ => Err(Error::NoOverload),
         },
         ("format", [values]) => formatted(target, values),
         ("split", [separator, limit @ ..]) => {
@@ -132,23 +105,23 @@ fn method<'a>(env: &Env<'a>, name: &str, target: &Val<'a>, args: &[Val<'a>]) -> 
             Ok(Val::Plain(parts))
         }
         ("min" | "max", []) if target.size() == Ok(0) => {
-            Err(Fault::Said(format!("{name} called on empty list")))
+            Err(Error::Failed(format!("{name} called on empty list")))
         }
-        (_, [_]) if name.starts_with("get") => Err(Fault::Beyond(
+        (_, [_]) if name.starts_with("get") => Err(Error::Unsupported(
             "times of other zones are not known here".into(),
         )),
-        (_, []) if name.starts_with("get") => match urls::ask(name, &target.plain()?) {
+        (_, []) if name.starts_with("get") => match urls::method(name, &target.plain()?) {
             Some(part) => Ok(Val::Plain(part)),
-            None => crate_function(name, Some(target), args),
+            None => library_function(name, Some(target), args),
         },
-        _ => crate_function(name, Some(target), args),
+        _ => library_function(name, Some(target), args),
     }
 }
 
-/// A text with values filled in, times and durations in the API server's spelling.
+/// `'%s'.format([x])`, with times and durations in the API server's spelling.
 fn formatted<'a>(target: &Val<'a>, values: &Val<'a>) -> Outcome<'a> {
     let Value::List(values) = values.plain()? else {
-        return Err(Fault::Overload);
+        return Err(Error::NoOverload);
     };
     let values = values.iter().map(|value| match value {
         Value::Timestamp(_) | Value::Duration(_) => {
@@ -156,14 +129,14 @@ fn formatted<'a>(target: &Val<'a>, values: &Val<'a>) -> Outcome<'a> {
         }
         value => Ok(value.clone()),
     });
-    let values: Result<Vec<Value>, Fault> = values.collect();
-    crate_function("format", Some(target), &[Val::Plain(Value::from(values?))])
+    let values: Result<Vec<Value>, Error> = values.collect();
+    library_function("format", Some(target), &[Val::Plain(Value::from(values?))])
 }
 
-fn matches<'a>(env: &Env<'a>, text: &str, pattern: &str) -> Outcome<'a> {
-    let unknown = || Fault::Beyond(format!("the pattern {pattern:?} is not understood here"));
-    let found = match env.patterns.get(pattern) {
-        Some(known) => known.as_ref().ok_or_else(unknown)?.is_match(text),
+fn matches<'a>(env: &dyn Evaluate<'a>, text: &str, pattern: &str) -> Outcome<'a> {
+    let unknown = || Error::Unsupported(format!("the pattern {pattern:?} is not understood here"));
+    let found = match env.pattern(pattern) {
+        Some(known) => known.ok_or_else(unknown)?.is_match(text),
         None => regular_expression(pattern)
             .map_err(|_| unknown())?
             .is_match(text),
@@ -176,16 +149,16 @@ fn of_optional<'a>(name: &str, value: Option<Box<Val<'a>>>, args: Vec<Val<'a>>) 
     match (name, value, args.next()) {
         ("hasValue", value, None) => Ok(value.is_some().into()),
         ("value", Some(value), None) | ("orValue", Some(value), Some(_)) => Ok(*value),
-        ("value", None, None) => Err(Fault::Said("optional.none() dereference".into())),
+        ("value", None, None) => Err(Error::Failed("optional.none() dereference".into())),
         ("orValue", None, Some(other)) | ("or", None, Some(other @ Val::Optional(_))) => Ok(other),
         ("or", value @ Some(_), Some(_)) => Ok(Val::Optional(value)),
-        _ => Err(Fault::Overload),
+        _ => Err(Error::NoOverload),
     }
 }
 
-fn crate_function<'a>(name: &str, target: Option<&Val<'a>>, args: &[Val<'a>]) -> Outcome<'a> {
+fn library_function<'a>(name: &str, target: Option<&Val<'a>>, args: &[Val<'a>]) -> Outcome<'a> {
     let target = target.map(Val::plain).transpose()?;
-    let args: Result<Vec<Value>, Fault> = args.iter().map(Val::plain).collect();
+    let args: Result<Vec<Value>, Error> = args.iter().map(Val::plain).collect();
     let value = library(name, target, args?)?;
     Ok(match <&OptionalValue>::try_from(&value) {
         Ok(optional) => Val::Optional(optional.value().cloned().map(|v| Box::new(Val::Plain(v)))),

@@ -1,9 +1,9 @@
-//! What is wrong with an expression before it is evaluated.
+//! Type checks of an expression.
 //!
-//! In: a syntax tree and the place its rule stands at. Out: the kind of its value, or the first thing
-//! an API server would refuse: names, fields and functions that there are not, operators between
-//! values that have none. It tells less than the API server's checker (what comes from most functions
-//! is [`Kind::Any`]), and never more.
+//! In: a syntax tree and the place of its rule. Out: the kind of its value, or the first error that an
+//! API server reports: unknown names, fields and functions, and operators that are not defined for
+//! their operands. It finds fewer errors than the API server's checker, because the result of most
+//! functions is [`Kind::Any`], and never reports one that the API server does not.
 
 use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{
@@ -11,32 +11,32 @@ use kube_cel::cel::common::ast::{
     operators as op,
 };
 
-use super::fault::Fault;
+use super::error::Error;
 use super::functions;
 use super::kinds::Kind;
 use super::literals;
 use super::operators::is_binary;
-use super::overloads::{self, Checked, alike, field, must_be_bool, no_overload, no_range};
+use super::overloads::{self, Checked, field, must_be_bool, no_overload, no_range, unify};
 use super::place::Place;
 
-/// Where names are looked up.
+/// The checker of one rule's expressions.
 pub(super) struct Checker<'a> {
     this: Kind<'a>,
     old: Kind<'a>,
-    /// What an API server knows and we do not.
-    pub(super) beyond: Vec<String>,
+    /// What an API server supports and this crate does not.
+    pub(super) unsupported: Vec<String>,
 }
 
-/// A variable of a macro, and those around it.
+/// A variable of a macro, and the variables around it.
 struct Scope<'s, 'a> {
     above: Option<&'s Self>,
     name: &'s str,
     kind: Kind<'a>,
 }
 
-type In<'s, 'a> = Option<&'s Scope<'s, 'a>>;
+type Variables<'s, 'a> = Option<&'s Scope<'s, 'a>>;
 
-fn find<'s, 'a>(scope: In<'s, 'a>, name: &str) -> Option<&'s Kind<'a>> {
+fn find<'s, 'a>(scope: Variables<'s, 'a>, name: &str) -> Option<&'s Kind<'a>> {
     let scope = scope?;
     match scope.name == name {
         true => Some(&scope.kind),
@@ -45,7 +45,7 @@ fn find<'s, 'a>(scope: In<'s, 'a>, name: &str) -> Option<&'s Kind<'a>> {
 }
 
 impl<'a> Checker<'a> {
-    /// For a rule at `place`; `oldSelf` may be an optional value.
+    /// A checker for a rule at `place`. With `optional_old`, `oldSelf` is an optional value.
     pub(super) fn new(place: Place<'a>, optional_old: bool) -> Self {
         let this = Kind::of(place);
         let old = match optional_old {
@@ -55,31 +55,31 @@ impl<'a> Checker<'a> {
         Self {
             this,
             old,
-            beyond: Vec::new(),
+            unsupported: Vec::new(),
         }
     }
 
     /// The kind of the value of `expr`.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// What is wrong with it, in the words of the API server's checker.
     pub(super) fn check(&mut self, expr: &IdedExpr) -> Checked<'a> {
         self.expr(expr, None)
     }
 
-    /// The kind of the value of a rule's message, as far as that is an expression.
+    /// The kind of the value of a rule's `messageExpression`, if that can be parsed here.
     ///
     /// # Errors
-    /// Says what is wrong with it.
-    pub(super) fn message(&mut self, message: &Result<IdedExpr, Fault>) -> Checked<'a> {
+    /// What is wrong with it, in the words of the API server's checker.
+    pub(super) fn message(&mut self, message: &Result<IdedExpr, Error>) -> Checked<'a> {
         match message {
             Ok(expr) => self.check(expr),
-            Err(Fault::Beyond(_)) => Ok(Kind::Any),
+            Err(Error::Unsupported(_)) => Ok(Kind::Any),
             Err(fault) => Err(fault.to_string()),
         }
     }
 
-    fn expr(&mut self, expr: &IdedExpr, scope: In<'_, 'a>) -> Checked<'a> {
+    fn expr(&mut self, expr: &IdedExpr, scope: Variables<'_, 'a>) -> Checked<'a> {
         match &expr.expr {
             Expr::Literal(literal) => Ok(overloads::literal_kind(literal)),
             Expr::Ident(name) => self.variable(name, scope),
@@ -93,22 +93,22 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn list(&mut self, list: &ListExpr, scope: In<'_, 'a>) -> Checked<'a> {
+    fn list(&mut self, list: &ListExpr, scope: Variables<'_, 'a>) -> Checked<'a> {
         let mut items = None;
         for element in &list.elements {
             let kind = self.expr(element, scope)?;
-            items = Some(alike(items, kind)?);
+            items = Some(unify(items, kind)?);
         }
         Ok(Kind::list(items.unwrap_or(Kind::Any)))
     }
 
-    fn map(&mut self, map: &MapExpr, scope: In<'_, 'a>) -> Checked<'a> {
+    fn map(&mut self, map: &MapExpr, scope: Variables<'_, 'a>) -> Checked<'a> {
         let (mut values, mut keys_are_texts) = (None, true);
         for entry in &map.entries {
             if let EntryExpr::MapEntry(entry) = &entry.expr {
                 keys_are_texts &= matches!(self.expr(&entry.key, scope)?, Kind::Text);
                 let kind = self.expr(&entry.value, scope)?;
-                values = Some(alike(values, kind)?);
+                values = Some(unify(values, kind)?);
             }
         }
         Ok(match keys_are_texts {
@@ -118,11 +118,11 @@ impl<'a> Checker<'a> {
     }
 
     fn unknown(&mut self, what: &str) -> Kind<'a> {
-        self.beyond.push(format!("{what} is not known here"));
+        self.unsupported.push(format!("{what} is not known here"));
         Kind::Any
     }
 
-    fn variable(&mut self, name: &str, scope: In<'_, 'a>) -> Checked<'a> {
+    fn variable(&mut self, name: &str, scope: Variables<'_, 'a>) -> Checked<'a> {
         if let Some(kind) = find(scope, name) {
             return Ok(kind.clone());
         }
@@ -135,13 +135,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn select(&mut self, select: &SelectExpr, scope: In<'_, 'a>) -> Checked<'a> {
+    fn select(&mut self, select: &SelectExpr, scope: Variables<'_, 'a>) -> Checked<'a> {
         let operand = self.expr(&select.operand, scope)?;
         let field = field(&operand, &select.field)?;
         Ok(if select.test { Kind::Bool } else { field })
     }
 
-    fn call(&mut self, call: &CallExpr, scope: In<'_, 'a>) -> Checked<'a> {
+    fn call(&mut self, call: &CallExpr, scope: Variables<'_, 'a>) -> Checked<'a> {
         let name = call.func_name.as_str();
         match (name, call.args.as_slice()) {
             (op::OPT_SELECT, [operand, key]) => {
@@ -180,7 +180,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn function(&mut self, call: &CallExpr, scope: In<'_, 'a>) -> Checked<'a> {
+    fn function(&mut self, call: &CallExpr, scope: Variables<'_, 'a>) -> Checked<'a> {
         let name = call.func_name.as_str();
         let space = match call.target.as_deref().map(|target| &target.expr) {
             Some(Expr::Ident(space)) if find(scope, space).is_none() => {
@@ -209,7 +209,7 @@ impl<'a> Checker<'a> {
         name: &str,
         target: Kind<'a>,
         args: &[IdedExpr],
-        scope: In<'_, 'a>,
+        scope: Variables<'_, 'a>,
     ) -> Checked<'a> {
         match (name, args) {
             ("optMap" | "optFlatMap", [variable, body]) => {
@@ -233,13 +233,13 @@ impl<'a> Checker<'a> {
             (_, [first, second, rest @ ..]) if functions::is_macro(name) => {
                 self.two_variables(name, target, (first, second), rest, scope)
             }
-            ("format", [list]) => self.filled_in(list, scope),
+            ("format", [list]) => self.format(list, scope),
             (name, args) => self.arguments(name, Some(target), args, scope),
         }
     }
 
-    /// What is filled into a text may be of different kinds.
-    fn filled_in(&mut self, list: &IdedExpr, scope: In<'_, 'a>) -> Checked<'a> {
+    /// The arguments of `format` may be of different kinds.
+    fn format(&mut self, list: &IdedExpr, scope: Variables<'_, 'a>) -> Checked<'a> {
         let parts = match &list.expr {
             Expr::List(list) => list.elements.as_slice(),
             _ => std::slice::from_ref(list),
@@ -255,7 +255,7 @@ impl<'a> Checker<'a> {
         name: &str,
         mut subject: Option<Kind<'a>>,
         args: &[IdedExpr],
-        scope: In<'_, 'a>,
+        scope: Variables<'_, 'a>,
     ) -> Checked<'a> {
         for arg in args {
             let kind = self.expr(arg, scope)?;
@@ -273,14 +273,14 @@ impl<'a> Checker<'a> {
         overloads::result(name, &subject.unwrap_or(Kind::Any))
     }
 
-    /// A macro whose variables are the index or key, and the item or value.
+    /// A macro with two variables: the index or key, and the item or value.
     fn two_variables(
         &mut self,
         name: &str,
         target: Kind<'a>,
         (first, second): (&IdedExpr, &IdedExpr),
         rest: &[IdedExpr],
-        scope: In<'_, 'a>,
+        scope: Variables<'_, 'a>,
     ) -> Checked<'a> {
         let (Expr::Ident(first), Expr::Ident(second)) = (&first.expr, &second.expr) else {
             return Err("argument must be a simple name".into());
@@ -316,7 +316,7 @@ impl<'a> Checker<'a> {
     }
 
     /// A macro such as `all` or `map`.
-    fn fold(&mut self, fold: &ComprehensionExpr, scope: In<'_, 'a>) -> Checked<'a> {
+    fn fold(&mut self, fold: &ComprehensionExpr, scope: Variables<'_, 'a>) -> Checked<'a> {
         let items = match self.expr(&fold.iter_range, scope)? {
             Kind::Any => Kind::Any,
             Kind::List(items) => *items,

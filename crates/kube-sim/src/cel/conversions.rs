@@ -1,7 +1,7 @@
-//! Functions that make one value of another.
+//! Functions that convert values.
 //!
-//! In: values. Out: values, or why there is none. In the API server's spelling where the crate has
-//! another: durations in seconds, times in UTC with `Z`, numbers as Go writes them.
+//! In: values. Out: values or errors. The spelling is the API server's where `kube-cel` has another:
+//! durations in seconds, times in UTC with `Z`, numbers as Go prints them.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::Opaque;
 use serde_json::Value as Json;
 
-use super::calls::library;
-use super::fault::Fault;
+use super::error::Error;
 use super::functions;
+use super::library::library;
 use super::value::{Outcome, Val};
 use kube_schema::wording;
 
@@ -25,7 +25,7 @@ impl Opaque for TypeName {
     }
 }
 
-/// The type of that name, as a value.
+/// The type with that name, as a value.
 pub(super) fn type_named<'a>(name: &str) -> Option<Val<'a>> {
     functions::type_name(name).map(type_value)
 }
@@ -47,7 +47,7 @@ pub(super) fn type_of<'a>(value: &Val<'a>) -> Outcome<'a> {
         Val::Plain(Value::String(_)) => "string",
         Val::Plain(Value::UInt(_)) => "uint",
         _ => {
-            return Err(Fault::Beyond(
+            return Err(Error::Unsupported(
                 "`type` of this value is not known here".into(),
             ));
         }
@@ -61,15 +61,15 @@ pub(super) fn bool<'a>(value: &Val<'a>) -> Outcome<'a> {
         Val::Plain(Value::String(text)) => match text.as_str() {
             "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true.into()),
             "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false.into()),
-            _ => Err(Fault::Said(
+            _ => Err(Error::Failed(
                 "type conversion error from 'string' to 'bool'".into(),
             )),
         },
-        _ => Err(Fault::Overload),
+        _ => Err(Error::NoOverload),
     }
 }
 
-/// `string(x)`: durations in seconds, times in UTC end in `Z`.
+/// `string(x)`: durations are in seconds, and times in UTC end in `Z`.
 pub(super) fn text<'a>(value: &Val<'a>) -> Outcome<'a> {
     let text = match value {
         Val::Plain(Value::Bool(yes)) => yes.to_string(),
@@ -84,23 +84,23 @@ pub(super) fn text<'a>(value: &Val<'a>) -> Outcome<'a> {
     Ok(Val::Plain(text.into()))
 }
 
-/// The parts of a text, at most as many as `limit` when that is not negative; its characters when
-/// there is no separator.
+/// `text.split(separator, limit)`: at most `limit` parts unless that is negative. An empty separator
+/// splits into characters.
 ///
 /// # Errors
-/// When they are no texts and no number.
+/// When the text or the separator is not a string, or the limit is not an integer.
 pub(super) fn split(
     text: &Value,
     separator: &Value,
     limit: Option<&Value>,
-) -> Result<Value, Fault> {
+) -> Result<Value, Error> {
     let (Value::String(text), Value::String(separator)) = (text, separator) else {
-        return Err(Fault::Overload);
+        return Err(Error::NoOverload);
     };
     let most = match limit {
         None => usize::MAX,
         Some(Value::Int(limit)) => usize::try_from(*limit).unwrap_or(usize::MAX),
-        Some(_) => return Err(Fault::Overload),
+        Some(_) => return Err(Error::NoOverload),
     };
     if !separator.is_empty() {
         let parts = text.splitn(most, separator.as_str());
@@ -113,17 +113,17 @@ pub(super) fn split(
     Ok(parts.map(Value::from).collect::<Vec<_>>().into())
 }
 
-/// A text is not what a function makes of texts.
-pub(super) fn unreadable(function: &str) -> Fault {
+/// The error of a conversion function for a string that it cannot parse.
+pub(super) fn unparsable(function: &str) -> Error {
     let kind = match function {
         "duration" => "google.protobuf.Duration",
         "timestamp" => "google.protobuf.Timestamp",
         kind => kind,
     };
-    Fault::Said(format!("type conversion error from 'string' to '{kind}'"))
+    Error::Failed(format!("type conversion error from 'string' to '{kind}'"))
 }
 
-/// Whether a value is what its kind has where nothing is said.
+/// Whether a value is the zero value of its type.
 pub(super) fn is_zero(value: &Val<'_>) -> bool {
     match value {
         Val::Plain(value) => value.is_zero(),

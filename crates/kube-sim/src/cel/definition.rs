@@ -1,22 +1,23 @@
-//! Why a definition with rules is refused.
+//! The validation of rules when a definition is written.
 //!
-//! In: the schema of a definition. Out: what is wrong with its rules, in the API server's words as far
-//! as they do not come from its compiler. Source: `pkg/apis/apiextensions/validation` of
+//! In: the schema of a definition and its rules. Out: what is wrong with them. The messages are the API
+//! server's, except for those of its CEL compiler. Source: `pkg/apis/apiextensions/validation` of
 //! k8s.io/apiextensions-apiserver.
 
 use serde_json::json;
 
 use super::check::Checker;
-use super::fault::Fault;
+use super::error::Error;
 use super::field_path;
 use super::kinds::Kind;
 use super::overloads::Checked;
 use super::place::Place;
-use super::rule::{Rule, rules};
+use super::rule::{CompiledRule, Rule};
+use super::tree::RuleTree;
 use kube_schema::wording::{encoded, quoted};
 use kube_schema::{Additional, ListKind, Schema};
 
-/// What a rule's fault may be called.
+/// The valid values of `reason`.
 const REASONS: [&str; 4] = [
     "FieldValueDuplicate",
     "FieldValueForbidden",
@@ -29,42 +30,45 @@ const REASONS: [&str; 4] = [
 pub(crate) struct RuleFaults {
     /// Each with the path below the schema, such as `properties[spec].x-kubernetes-validations[0].rule`.
     pub faults: Vec<(String, String)>,
-    /// Rules that cannot be evaluated here, each with its path and why.
+    /// Rules that cannot be evaluated here, each with its path and the reason.
     pub unchecked: Vec<(String, String)>,
 }
 
-/// What is wrong with the rules of a whole `schema`. Their expressions are looked at only when the
-/// schema `is_structural`, as the API server does.
+/// What is wrong with `rules`, the rules of `schema`. Like the API server, it compiles expressions only
+/// when the schema `is_structural`.
 #[must_use]
-pub(crate) fn rule_faults(schema: &Schema, is_structural: bool) -> RuleFaults {
-    let mut looked = Look::default();
+pub(crate) fn rule_faults(schema: &Schema, rules: &RuleTree, is_structural: bool) -> RuleFaults {
+    let mut review = Review::default();
     let root = Site {
         place: Place::root(schema),
+        rules,
         path: String::new(),
-        adrift: None,
+        uncorrelated: None,
     };
-    looked.site(&root, is_structural);
-    looked.said.extend(looked.compiled);
+    review.site(&root, is_structural);
+    review.faults.extend(review.expression_faults);
     RuleFaults {
-        faults: looked.said,
-        unchecked: looked.unchecked,
+        faults: review.faults,
+        unchecked: review.unchecked,
     }
 }
 
-/// A place whose rules are looked at.
+/// A schema whose rules are validated.
 struct Site<'a> {
     place: Place<'a>,
+    rules: &'a RuleTree,
     path: String,
-    /// The list around it whose items go on from nothing.
-    adrift: Option<String>,
+    /// The innermost list around it whose items cannot be matched with old items.
+    uncorrelated: Option<String>,
 }
 
 impl<'a> Site<'a> {
-    fn below(&self, schema: &'a Schema, step: &str) -> Self {
+    fn below(&self, schema: &'a Schema, rules: &'a RuleTree, step: &str) -> Self {
         Site {
             place: Place::of(schema),
+            rules,
             path: below(&self.path, step),
-            adrift: self.adrift.clone(),
+            uncorrelated: self.uncorrelated.clone(),
         }
     }
 
@@ -84,72 +88,78 @@ fn below(path: &str, step: &str) -> String {
 }
 
 #[derive(Default)]
-struct Look {
-    said: Vec<(String, String)>,
-    compiled: Vec<(String, String)>,
+struct Review {
+    faults: Vec<(String, String)>,
+    /// Reported after all others.
+    expression_faults: Vec<(String, String)>,
     unchecked: Vec<(String, String)>,
 }
 
-impl Look {
-    /// Expressions are not looked at above a rule that is wrong in another way.
+impl Review {
+    /// Expressions are not compiled where the schema or one below it has other faults.
     fn site(&mut self, site: &Site<'_>, compile: bool) {
-        let before = self.said.len();
-        let schema = site.place.schema;
-        if let Additional::Schema(values) = &schema.additional {
-            self.site(&site.below(values, "additionalProperties"), compile);
+        let before = self.faults.len();
+        let (schema, tree) = (site.place.schema, site.rules);
+        if let (Additional::Schema(values), Some(tree)) = (&schema.additional, &tree.additional) {
+            self.site(&site.below(values, tree, "additionalProperties"), compile);
         }
-        for (name, field) in &schema.properties {
-            self.site(&site.below(field, &format!("properties[{name}]")), compile);
+        for (name, tree) in &tree.properties {
+            if let Some(property) = schema.properties.get(name) {
+                let below = site.below(property, tree, &format!("properties[{name}]"));
+                self.site(&below, compile);
+            }
         }
-        if let Some(items) = &schema.items {
-            let mut below = site.below(items, "items");
+        if let (Some(items), Some(tree)) = (&schema.items, &tree.items) {
+            let mut below = site.below(items, tree, "items");
             if !matches!(schema.list, ListKind::Map(_)) {
-                below.adrift = Some(site.path.clone());
+                below.uncorrelated = Some(site.path.clone());
             }
             self.site(&below, compile);
         }
-        for (index, rule) in rules(schema).iter().enumerate() {
-            for (field, message) in own(rule, schema) {
-                self.said.push((site.of_rule(index, field), message));
+        for (index, compiled) in tree.rules.iter().enumerate() {
+            for (field, message) in field_faults(&compiled.rule, schema) {
+                self.faults.push((site.of_rule(index, field), message));
             }
         }
-        if compile && self.said.len() == before {
-            for (index, rule) in rules(schema).iter().enumerate() {
-                self.compile(site, index, rule);
+        if compile && self.faults.len() == before {
+            for (index, compiled) in tree.rules.iter().enumerate() {
+                self.compile(site, index, compiled);
             }
         }
     }
 
-    fn compile(&mut self, site: &Site<'_>, index: usize, rule: &Rule) {
-        let value = shown(rule);
+    fn compile(&mut self, site: &Site<'_>, index: usize, compiled: &CompiledRule) {
+        let CompiledRule { rule, parsed } = compiled;
+        let value = printed(rule);
         let refusal = |field: &str, why: &str| {
             let message = format!("Invalid value: {value}: {why}");
             (site.of_rule(index, field), message)
         };
-        let parsed = match rule.parsed() {
+        let parsed = match parsed {
             Ok(parsed) => parsed,
-            Err(Fault::Beyond(why)) => {
+            Err(Error::Unsupported(why)) => {
                 return self
                     .unchecked
                     .push((site.of_rule(index, "rule"), why.clone()));
             }
             Err(why) => {
                 let why = format!("compilation failed: {why}");
-                return self.compiled.push(refusal("rule", &why));
+                return self.expression_faults.push(refusal("rule", &why));
             }
         };
         let mut checker = Checker::new(site.place, rule.optional_old_self == Some(true));
         let fault = rule_fault(&checker.check(&parsed.rule));
-        self.compiled.extend(fault.map(|why| refusal("rule", &why)));
+        self.expression_faults
+            .extend(fault.map(|why| refusal("rule", &why)));
         let message = parsed.message.as_ref();
         let fault = message.and_then(|message| message_fault(&checker.message(message)));
-        self.compiled
+        self.expression_faults
             .extend(fault.map(|why| refusal("messageExpression", &why)));
-        let beyond = checker.beyond.into_iter();
+        let unsupported = checker.unsupported.into_iter();
         self.unchecked
-            .extend(beyond.map(|why| (site.of_rule(index, "rule"), why)));
-        self.compiled
-            .extend(change(site, index, rule, parsed.uses_old));
+            .extend(unsupported.map(|why| (site.of_rule(index, "rule"), why)));
+        self.expression_faults
+            .extend(old_self_fault(site, index, rule, parsed.uses_old));
     }
 }
 
@@ -169,8 +179,8 @@ fn message_fault(checked: &Checked<'_>) -> Option<String> {
     }
 }
 
-/// The rule as the API server prints one.
-fn shown(rule: &Rule) -> String {
+/// The rule as the API server prints it.
+fn printed(rule: &Rule) -> String {
     let fields = [
         ("Rule", json!(rule.rule)),
         ("Message", json!(rule.message)),
@@ -183,9 +193,14 @@ fn shown(rule: &Rule) -> String {
     format!("{{{}}}", fields.join(","))
 }
 
-/// What is wrong with how a rule is about a change.
-fn change(site: &Site<'_>, index: usize, rule: &Rule, uses_old: bool) -> Option<(String, String)> {
-    match (uses_old, &site.adrift, rule.optional_old_self) {
+/// What is wrong with how a rule uses `oldSelf`.
+fn old_self_fault(
+    site: &Site<'_>,
+    index: usize,
+    rule: &Rule,
+    uses_old: bool,
+) -> Option<(String, String)> {
+    match (uses_old, &site.uncorrelated, rule.optional_old_self) {
         (true, Some(list), _) => {
             let why = "oldSelf cannot be used on the uncorrelatable portion of the schema within";
             let message = format!("Invalid value: {}: {why} {list}", quoted(&rule.rule));
@@ -200,8 +215,8 @@ fn change(site: &Site<'_>, index: usize, rule: &Rule, uses_old: bool) -> Option<
     }
 }
 
-/// What is wrong with a rule beside its expressions: fields and messages.
-fn own(rule: &Rule, schema: &Schema) -> Vec<(&'static str, String)> {
+/// What is wrong with the other fields of a rule.
+fn field_faults(rule: &Rule, schema: &Schema) -> Vec<(&'static str, String)> {
     let mut faults: Vec<(&str, String)> = text_fault(rule).into_iter().collect();
     if !rule.message_expression.is_empty() && rule.message_expression.trim().is_empty() {
         let why = "Required value: messageExpression must be non-empty if specified";
@@ -226,7 +241,7 @@ fn own(rule: &Rule, schema: &Schema) -> Vec<(&'static str, String)> {
     faults
 }
 
-/// What is wrong with the texts of the rule and its message; one fault at most.
+/// The first fault of `rule` and `message` that does not need a compiler.
 fn text_fault(rule: &Rule) -> Option<(&'static str, String)> {
     let (text, message) = (rule.rule.trim(), rule.message.trim());
     if text.is_empty() {

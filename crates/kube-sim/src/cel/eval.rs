@@ -1,10 +1,7 @@
-//! The value of an expression.
+//! The evaluation of an expression.
 //!
-//! In: a syntax tree of CEL and what `self` and `oldSelf` are. Out: a value, or why there is none. It
-//! is our own because the API server's (cel-go) differs from the crate's in what rules depend on: an
-//! error in one item of a list does not count when another item decides, optional fields, sizes of
-//! texts in characters, lists of type `set` and `map` without order. It does not know schemas beyond
-//! what [`Val`] shows of them, nor what becomes of the value.
+//! In: a syntax tree and the values of `self` and `oldSelf`. Out: a value or an error. It knows schemas
+//! only through [`Val`], and not what the result is used for.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -19,44 +16,50 @@ use regex::Regex;
 
 use super::calls;
 use super::conversions;
-use super::fault::Fault;
+use super::error::Error;
 use super::operators;
-use super::value::{Outcome, Val};
+use super::scope::{Evaluate, Scope, Variables};
+use super::value::{Outcome, Val, truth};
 
-/// How many steps an expression may take. The API server counts costs of its own kind and stops at
-/// a million of those; a rule that needs more steps is left to it.
+/// How many steps an expression may take. The API server has a cost limit of its own instead; a rule
+/// that needs more steps is reported as not evaluated.
 const STEPS: u64 = 1_000_000;
 
-/// What an expression is evaluated in.
+/// The values and patterns that an expression is evaluated with.
 pub(super) struct Env<'a> {
-    pub(super) this: Outcome<'a>,
-    pub(super) old: Option<Outcome<'a>>,
-    /// The patterns that the expression names, compiled.
-    pub(super) patterns: &'a HashMap<String, Option<Regex>>,
+    this: Outcome<'a>,
+    old: Option<Outcome<'a>>,
+    /// The patterns that the expression contains as literals, compiled.
+    patterns: &'a HashMap<String, Option<Regex>>,
     steps: Cell<u64>,
 }
 
-/// A variable of a macro, and those around it.
-pub(super) struct Scope<'s, 'a> {
-    above: Option<&'s Self>,
-    name: &'s str,
-    value: Outcome<'a>,
-}
-
-impl<'s, 'a> Scope<'s, 'a> {
-    pub(super) const fn new(above: Option<&'s Self>, name: &'s str, value: Outcome<'a>) -> Self {
-        Self { above, name, value }
-    }
-
-    pub(super) fn find(&self, name: &str) -> Option<&Outcome<'a>> {
-        match self.name == name {
-            true => Some(&self.value),
-            false => self.above?.find(name),
+impl<'a> Evaluate<'a> for Env<'a> {
+    fn eval(&self, expr: &IdedExpr, scope: Variables<'_, 'a>) -> Outcome<'a> {
+        self.count(1)?;
+        match &expr.expr {
+            Expr::Literal(literal) => match Value::try_from(literal.to_val().as_ref()) {
+                Ok(value) => Ok(Val::Plain(value)),
+                Err(error) => Err(error.into()),
+            },
+            Expr::Ident(name) => self.variable(name, scope),
+            Expr::Select(select) => self.select(select, scope),
+            Expr::Call(call) => self.call(call, scope),
+            Expr::List(list) => self.list(list, scope),
+            Expr::Map(map) => self.map(map, scope),
+            Expr::Comprehension(fold) => self.fold(fold, scope),
+            Expr::Struct(made) => Err(Error::Unsupported(format!(
+                "`{}` is no type",
+                made.type_name
+            ))),
+            Expr::Unspecified => Err(Error::Unsupported("an empty expression".into())),
         }
     }
-}
 
-type In<'s, 'a> = Option<&'s Scope<'s, 'a>>;
+    fn pattern(&self, text: &str) -> Option<Option<&Regex>> {
+        self.patterns.get(text).map(Option::as_ref)
+    }
+}
 
 impl<'a> Env<'a> {
     pub(super) const fn new(
@@ -79,35 +82,16 @@ impl<'a> Env<'a> {
         self.eval(expr, None)
     }
 
-    /// The value of `expr` within `scope`.
-    pub(super) fn eval(&self, expr: &IdedExpr, scope: In<'_, 'a>) -> Outcome<'a> {
-        self.count(1)?;
-        match &expr.expr {
-            Expr::Literal(literal) => match Value::try_from(literal.to_val().as_ref()) {
-                Ok(value) => Ok(Val::Plain(value)),
-                Err(error) => Err(error.into()),
-            },
-            Expr::Ident(name) => self.variable(name, scope),
-            Expr::Select(select) => self.select(select, scope),
-            Expr::Call(call) => self.call(call, scope),
-            Expr::List(list) => self.list(list, scope),
-            Expr::Map(map) => self.map(map, scope),
-            Expr::Comprehension(fold) => self.fold(fold, scope),
-            Expr::Struct(made) => Err(Fault::Beyond(format!("`{}` is no type", made.type_name))),
-            Expr::Unspecified => Err(Fault::Beyond("an empty expression".into())),
-        }
-    }
-
-    fn count(&self, steps: u64) -> Result<(), Fault> {
+    fn count(&self, steps: u64) -> Result<(), Error> {
         let taken = self.steps.get() + steps;
         self.steps.set(taken);
         match taken > STEPS {
-            true => Err(Fault::Beyond("it takes too many steps".into())),
+            true => Err(Error::Unsupported("it takes too many steps".into())),
             false => Ok(()),
         }
     }
 
-    fn variable(&self, name: &str, scope: In<'_, 'a>) -> Outcome<'a> {
+    fn variable(&self, name: &str, scope: Variables<'_, 'a>) -> Outcome<'a> {
         if let Some(value) = scope.and_then(|scope| scope.find(name)) {
             return value.clone();
         }
@@ -115,11 +99,11 @@ impl<'a> Env<'a> {
             ("self", _) => self.this.clone(),
             ("oldSelf", Some(old)) => old.clone(),
             _ => conversions::type_named(name)
-                .ok_or_else(|| Fault::Beyond(format!("undeclared reference to '{name}'"))),
+                .ok_or_else(|| Error::Unsupported(format!("undeclared reference to '{name}'"))),
         }
     }
 
-    fn select(&self, select: &SelectExpr, scope: In<'_, 'a>) -> Outcome<'a> {
+    fn select(&self, select: &SelectExpr, scope: Variables<'_, 'a>) -> Outcome<'a> {
         let operand = self.eval(&select.operand, scope)?;
         let field = &select.field;
         match (select.test, operand) {
@@ -131,11 +115,11 @@ impl<'a> Env<'a> {
             (false, Val::Optional(operand)) => optional(operand, |value| value.find(field)),
             (false, operand) => operand
                 .find(field)?
-                .ok_or_else(|| Fault::no_such_key(field)),
+                .ok_or_else(|| Error::no_such_key(field)),
         }
     }
 
-    fn call(&self, call: &CallExpr, scope: In<'_, 'a>) -> Outcome<'a> {
+    fn call(&self, call: &CallExpr, scope: Variables<'_, 'a>) -> Outcome<'a> {
         let bool = |expr: &IdedExpr| truth(self.eval(expr, scope));
         match (call.func_name.as_str(), call.args.as_slice()) {
             (op::CONDITIONAL, [condition, yes, no]) => match bool(condition)? {
@@ -165,15 +149,15 @@ impl<'a> Env<'a> {
         }
     }
 
-    fn index(&self, a: &IdedExpr, b: &IdedExpr, scope: In<'_, 'a>) -> Outcome<'a> {
+    fn index(&self, a: &IdedExpr, b: &IdedExpr, scope: Variables<'_, 'a>) -> Outcome<'a> {
         let (operand, key) = (self.eval(a, scope)?, self.eval(b, scope)?);
         if let Val::Optional(operand) = operand {
             return optional(operand, |value| at(value, &key));
         }
         let missing = |key: Value| match key {
-            Value::String(key) => Fault::no_such_key(&key),
-            Value::Int(index) => Fault::Said(format!("index out of bounds: {index}")),
-            _ => Fault::Overload,
+            Value::String(key) => Error::no_such_key(&key),
+            Value::Int(index) => Error::Failed(format!("index out of bounds: {index}")),
+            _ => Error::NoOverload,
         };
         match at(&operand, &key)? {
             Some(value) => Ok(value),
@@ -181,7 +165,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    fn list(&self, list: &ListExpr, scope: In<'_, 'a>) -> Outcome<'a> {
+    fn list(&self, list: &ListExpr, scope: Variables<'_, 'a>) -> Outcome<'a> {
         let mut items = Vec::with_capacity(list.elements.len());
         for (index, element) in list.elements.iter().enumerate() {
             let may_lack = list.optional_indices.contains(&index);
@@ -195,14 +179,14 @@ impl<'a> Env<'a> {
         Ok(Val::Plain(Value::List(Arc::new(items))))
     }
 
-    fn map(&self, map: &MapExpr, scope: In<'_, 'a>) -> Outcome<'a> {
+    fn map(&self, map: &MapExpr, scope: Variables<'_, 'a>) -> Outcome<'a> {
         let mut made = HashMap::with_capacity(map.entries.len());
         for entry in &map.entries {
             let EntryExpr::MapEntry(entry) = &entry.expr else {
-                return Err(Fault::Overload);
+                return Err(Error::NoOverload);
             };
             let key = self.eval(&entry.key, scope)?.plain()?;
-            let key: Key = key.try_into().map_err(|_| Fault::Overload)?;
+            let key: Key = key.try_into().map_err(|_| Error::NoOverload)?;
             match self.eval(&entry.value, scope)? {
                 Val::Optional(None) if entry.optional => {}
                 Val::Optional(Some(value)) if entry.optional => {
@@ -218,15 +202,15 @@ impl<'a> Env<'a> {
         })))
     }
 
-    /// A macro such as `all` or `map`. What it has found so far may be an error that a later item
-    /// makes good.
-    fn fold(&self, fold: &ComprehensionExpr, scope: In<'_, 'a>) -> Outcome<'a> {
+    /// A macro such as `all` or `map`. The accumulated value may be an error that a later item
+    /// overrides.
+    fn fold(&self, fold: &ComprehensionExpr, scope: Variables<'_, 'a>) -> Outcome<'a> {
         let range = self.eval(&fold.iter_range, scope)?;
         let mut found = self.eval(&fold.accu_init, scope);
         for item in range.items()? {
             let around = Scope::new(scope, &fold.accu_var, found);
             if !truth(self.eval(&fold.loop_cond, Some(&around)))? {
-                found = around.value;
+                found = around.into_value();
                 break;
             }
             let inner = Scope::new(Some(&around), &fold.iter_var, item);
@@ -237,18 +221,10 @@ impl<'a> Env<'a> {
     }
 }
 
-/// A condition's value.
-pub(super) fn truth(value: Outcome<'_>) -> Result<bool, Fault> {
-    match value? {
-        Val::Plain(Value::Bool(yes)) => Ok(yes),
-        _ => Err(Fault::Overload),
-    }
-}
-
-/// `&&` and `||`: a side that decides does, whatever the other comes to.
+/// `&&` and `||`: a side that decides the result does so even when the other side is an error.
 fn decided<'a>(
-    a: impl Fn() -> Result<bool, Fault>,
-    b: impl Fn() -> Result<bool, Fault>,
+    a: impl Fn() -> Result<bool, Error>,
+    b: impl Fn() -> Result<bool, Error>,
     decides: bool,
 ) -> Outcome<'a> {
     let a = a();
@@ -268,25 +244,25 @@ fn negated<'a>(value: &Val<'a>) -> Outcome<'a> {
     match value {
         Val::Plain(Value::Int(number)) => match number.checked_neg() {
             Some(number) => Ok(Val::Plain(Value::Int(number))),
-            None => Err(Fault::Said("integer overflow".into())),
+            None => Err(Error::Failed("integer overflow".into())),
         },
         Val::Plain(Value::Float(number)) => Ok(Val::Plain(Value::Float(-number))),
         Val::Plain(Value::Duration(duration)) => Ok(Val::Plain(Value::Duration(-*duration))),
-        _ => Err(Fault::Overload),
+        _ => Err(Error::NoOverload),
     }
 }
 
-/// What `find` makes of a value that may not be there.
+/// Applies `find` to an optional value.
 fn optional<'a>(
     operand: Option<Box<Val<'a>>>,
-    find: impl Fn(&Val<'a>) -> Result<Option<Val<'a>>, Fault>,
+    find: impl Fn(&Val<'a>) -> Result<Option<Val<'a>>, Error>,
 ) -> Outcome<'a> {
     let found = operand.map(|value| find(&value)).transpose()?;
     Ok(Val::Optional(found.flatten().map(Box::new)))
 }
 
-/// The item or field at `key`; nothing when there is none.
-fn at<'a>(value: &Val<'a>, key: &Val<'a>) -> Result<Option<Val<'a>>, Fault> {
+/// The item or field at `key`; `None` when there is none.
+fn at<'a>(value: &Val<'a>, key: &Val<'a>) -> Result<Option<Val<'a>>, Error> {
     match key {
         Val::Plain(Value::String(key)) => value.find(key),
         Val::Plain(Value::Int(index)) => {
@@ -294,7 +270,7 @@ fn at<'a>(value: &Val<'a>, key: &Val<'a>) -> Result<Option<Val<'a>>, Fault> {
                 Val::Plain(Value::Map(map)) => {
                     return Ok(map.get(&Key::Int(*index)).cloned().map(Val::Plain));
                 }
-                Val::Part(serde_json::Value::Object(_), _) => return Err(Fault::Overload),
+                Val::Part(serde_json::Value::Object(_), _) => return Err(Error::NoOverload),
                 list => list.items()?,
             };
             match usize::try_from(*index) {
@@ -302,6 +278,6 @@ fn at<'a>(value: &Val<'a>, key: &Val<'a>) -> Result<Option<Val<'a>>, Fault> {
                 _ => Ok(None),
             }
         }
-        _ => Err(Fault::Overload),
+        _ => Err(Error::NoOverload),
     }
 }

@@ -1,20 +1,20 @@
-//! Which rules an object breaks.
+//! The rules that an object breaks.
 //!
-//! In: a schema, an object with defaults and without structural faults, and the one it replaces. Out:
-//! violations in the API server's words and order. Rules stand at their places in the schema and are
-//! about each value there; those that name `oldSelf` are about a change, and hold where there is an
-//! old value. Source: `pkg/apiserver/schema/cel/validation.go` of k8s.io/apiextensions-apiserver.
+//! In: a schema and its rules, an object with defaults and without structural faults, and the one it replaces. Out:
+//! violations with the API server's messages, in its order. A rule applies to each value at its place in
+//! the schema; a rule that uses `oldSelf` applies only where there is an old value. Source: `pkg/apiserver/schema/cel/validation.go` of k8s.io/apiextensions-apiserver.
 
 use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::eval::{Env, truth};
-use super::fault::Fault;
+use super::error::Error;
+use super::eval::Env;
 use super::field_path;
 use super::place::Place;
-use super::rule::{Parsed, Rule, rules};
-use super::value::{Outcome, Val, read};
+use super::rule::{CompiledRule, Parsed, Rule};
+use super::tree::RuleTree;
+use super::value::{Outcome, Val, read, truth};
 use kube_schema::Schema;
 use kube_schema::at::At;
 use kube_schema::ratchet::{Pair, namesake};
@@ -28,9 +28,9 @@ const LONGEST_MESSAGE: usize = 5 * 1024;
 /// A rule that was not evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unchecked {
-    /// The value that the rule is about.
+    /// The value that the rule applies to.
     pub path: Path,
-    /// The field as the API server names it; `<nil>` for the whole object.
+    /// The field as the API server names it; `<nil>` for the root.
     pub field: String,
     /// The rule's message, or its expression when it has none.
     pub rule: String,
@@ -49,39 +49,41 @@ impl fmt::Display for Unchecked {
     }
 }
 
-/// What came of the rules.
+/// The result of evaluating all rules.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
-    /// What breaks a rule.
+    /// Broken rules.
     pub(crate) violations: Vec<Violation>,
-    /// What breaks a rule, but did so before the change.
+    /// Rules that were already broken before the change.
     pub(crate) tolerated: Vec<Violation>,
     /// Rules that cannot be evaluated here.
     pub(crate) unchecked: Vec<Unchecked>,
 }
 
-/// A value, what it replaces, and where.
+/// A value, the value it replaces, and their place.
 #[derive(Clone, Copy)]
 struct Node<'a, 'b> {
     place: Place<'a>,
+    /// The rules of the schema there.
+    rules: &'a RuleTree,
     value: &'a Json,
     /// `oldSelf`.
     old: Option<&'a Json>,
-    /// What decides whether it changed, when something does.
+    /// The new and the old value, if the API server matches them to find changes.
     pair: Option<Pair<'a>>,
-    /// The same for the nearest place above that goes on from something.
+    /// The same for the nearest value above that has such a pair.
     above: Option<Pair<'a>>,
     at: &'b At<'b>,
 }
 
 impl<'a> Node<'a, '_> {
-    /// Whether what is wrong here was so before.
+    /// Whether the value is unchanged, so that a broken rule is tolerated.
     fn is_unchanged(&self) -> bool {
         self.pair.or(self.above).is_some_and(Pair::is_unchanged)
     }
 
-    /// `pair` and `above` of a part. The type of an object is never what it was: both versions of it
-    /// were converted to the same.
+    /// `pair` and `above` of a field or item. The API server never takes `apiVersion` and `kind` for
+    /// unchanged.
     fn below(
         &self,
         name: Option<&str>,
@@ -96,11 +98,12 @@ impl<'a> Node<'a, '_> {
 }
 
 impl Failures {
-    /// The rules of `schema` that `new` breaks, or the change from `old` to it.
-    pub(crate) fn of(schema: &Schema, new: &Json, old: Option<&Json>) -> Self {
+    /// The `rules` of `schema` that `new` breaks, or the change from `old` to it.
+    pub(crate) fn of(schema: &Schema, rules: &RuleTree, new: &Json, old: Option<&Json>) -> Self {
         let mut failures = Self::default();
         failures.node(Node {
             place: Place::root(schema),
+            rules,
             value: new,
             old,
             pair: old.map(|old| Pair::new(schema, new, old)),
@@ -114,9 +117,7 @@ impl Failures {
         if node.value.is_null() {
             return;
         }
-        if !node.place.schema.validations.is_empty() {
-            self.rules(node);
-        }
+        self.rules(node);
         match node.value {
             Json::Object(fields) => self.fields(node, fields),
             Json::Array(items) => self.items(node, items),
@@ -127,17 +128,18 @@ impl Failures {
     fn fields(&mut self, node: Node<'_, '_>, fields: &serde_json::Map<String, Json>) {
         let schema = node.place.schema;
         for (name, value) in fields {
-            let Some(wanted) = exposed(schema.field(name)) else {
-                continue;
+            let (rules, at) = match schema.properties.contains_key(name) {
+                true => (node.rules.properties.get(name), node.at.key(name)),
+                false => (node.rules.additional.as_deref(), node.at.free_key(name)),
             };
-            let at = match schema.properties.contains_key(name) {
-                true => node.at.key(name),
-                false => node.at.free_key(name),
+            let (Some(wanted), Some(rules)) = (exposed(schema.field(name)), rules) else {
+                continue;
             };
             let pair = node.pair.and_then(|pair| pair.field(name));
             let (pair, above) = node.below(Some(name), pair);
             self.node(Node {
                 place: wanted,
+                rules,
                 value,
                 old: node.old.and_then(|old| old.get(name)),
                 pair,
@@ -148,7 +150,8 @@ impl Failures {
     }
 
     fn items(&mut self, node: Node<'_, '_>, items: &[Json]) {
-        let Some(wanted) = exposed(node.place.schema.items.as_deref()) else {
+        let items_place = exposed(node.place.schema.items.as_deref());
+        let (Some(wanted), Some(rules)) = (items_place, node.rules.items.as_deref()) else {
             return;
         };
         let old = node.old.and_then(Json::as_array);
@@ -157,6 +160,7 @@ impl Failures {
             let (pair, above) = node.below(None, pair);
             self.node(Node {
                 place: wanted,
+                rules,
                 value,
                 old: old.and_then(|old| namesake(node.place.schema, old, value)),
                 pair,
@@ -168,14 +172,16 @@ impl Failures {
 
     fn rules(&mut self, node: Node<'_, '_>) {
         let old = node.old.filter(|old| !old.is_null());
-        let rules = rules(node.place.schema);
-        for rule in rules.iter().filter(|rule| !rule.rule.trim().is_empty()) {
-            let parsed = match rule.parsed() {
+        for CompiledRule { rule, parsed } in &node.rules.rules {
+            if rule.rule.trim().is_empty() {
+                continue;
+            }
+            let parsed = match parsed {
                 Ok(parsed) => parsed,
                 Err(fault) => {
                     let why = fault.to_string();
                     let why = why.lines().next().unwrap_or_default();
-                    self.leave(node, rule, why.to_owned());
+                    self.skip(node, rule, why.to_owned());
                     continue;
                 }
             };
@@ -197,20 +203,19 @@ impl Failures {
         match truth(env.value(&parsed.rule)) {
             Ok(true) => {}
             Ok(false) => {
-                let said = message(rule, parsed, env);
-                let violation = broken(node, rule, said);
+                let violation = broken(node, rule, message(rule, parsed, env));
                 match !parsed.uses_old && node.is_unchanged() {
                     true => self.tolerated.push(violation),
                     false => self.violations.push(violation),
                 }
             }
-            Err(Fault::Beyond(why)) => self.leave(node, rule, why),
+            Err(Error::Unsupported(why)) => self.skip(node, rule, why),
             Err(fault) => self.violations.push(failed(node, rule, &fault)),
         }
     }
 
-    fn leave(&mut self, node: Node<'_, '_>, rule: &Rule, why: String) {
-        let rule = rule.shown().to_owned();
+    fn skip(&mut self, node: Node<'_, '_>, rule: &Rule, why: String) {
+        let rule = rule.label().to_owned();
         if !self.unchecked.iter().any(|known| known.rule == rule) {
             self.unchecked.push(Unchecked {
                 path: node.at.path(),
@@ -222,12 +227,12 @@ impl Failures {
     }
 }
 
-/// The place of a schema; where rules cannot name what stands there, none of it holds.
+/// The place of a schema; `None` where rules cannot use the values, so that no rule below applies.
 fn exposed(schema: Option<&Schema>) -> Option<Place<'_>> {
     schema.map(Place::of).filter(|place| place.is_exposed())
 }
 
-/// What the rule's own expression says, as far as that is a message.
+/// The message of `messageExpression` if it is usable, or else that of the rule.
 fn message(rule: &Rule, parsed: &Parsed, env: &Env<'_>) -> String {
     let made = match &parsed.message {
         Some(Ok(expr)) => text(env.value(expr)),
@@ -235,7 +240,8 @@ fn message(rule: &Rule, parsed: &Parsed, env: &Env<'_>) -> String {
     };
     let usable =
         |text: &String| !text.is_empty() && text.len() <= LONGEST_MESSAGE && !text.contains('\n');
-    made.filter(usable).unwrap_or_else(|| rule.complaint())
+    made.filter(usable)
+        .unwrap_or_else(|| rule.failure_message())
 }
 
 fn text(value: Outcome<'_>) -> Option<String> {
@@ -245,12 +251,12 @@ fn text(value: Outcome<'_>) -> Option<String> {
     }
 }
 
-/// The type of the value as the schema names it, which stands for the value in messages.
+/// The type of the value in the schema, which messages show in place of the value.
 fn type_name(node: Node<'_, '_>) -> String {
     quoted(node.place.kind().map_or("", |kind| kind.name()))
 }
 
-/// A rule came to `false`.
+/// The violation of a rule that is `false`.
 fn broken(node: Node<'_, '_>, rule: &Rule, said: String) -> Violation {
     let message = match rule.reason.as_deref() {
         Some("FieldValueForbidden") => format!("Forbidden: {said}"),
@@ -277,14 +283,14 @@ fn broken(node: Node<'_, '_>, rule: &Rule, said: String) -> Violation {
     violation
 }
 
-/// A rule came to nothing.
-fn failed(node: Node<'_, '_>, rule: &Rule, fault: &Fault) -> Violation {
+/// The violation of a rule whose evaluation failed.
+fn failed(node: Node<'_, '_>, rule: &Rule, fault: &Error) -> Violation {
     let said = match fault {
-        Fault::Overload => format!(
+        Error::NoOverload => format!(
             "'no such overload': call arguments did not match a supported operator, function or macro signature for rule: {}",
-            rule.shown()
+            rule.label()
         ),
-        fault => format!("{fault} evaluating rule: {}", rule.shown()),
+        fault => format!("{fault} evaluating rule: {}", rule.label()),
     };
     let message = format!("Invalid value: {}: {said}", type_name(node));
     Violation::new(node.at, ViolationKind::Rule { said }, message)

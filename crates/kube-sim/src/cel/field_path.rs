@@ -1,7 +1,7 @@
-//! `fieldPath`: where below its place a rule's fault is.
+//! `fieldPath`: the field below a rule's place that violations name.
 //!
 //! In: the path as a rule has it (`.spec.size`, `['my-field'].x`) and the schema of the place. Out:
-//! its steps, or why it leads nowhere. Source: `ValidFieldPath` of k8s.io/apiextensions-apiserver.
+//! its steps, or why it is invalid. Source: `ValidFieldPath` of k8s.io/apiextensions-apiserver.
 
 use kube_schema::{Additional, Schema};
 
@@ -9,14 +9,14 @@ use kube_schema::{Additional, Schema};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) key: String,
-    /// Whether it is a free key of a map, which messages write in brackets.
+    /// Whether it is a key of `additionalProperties`, which messages write in brackets.
     pub(super) free: bool,
 }
 
 /// The steps of `path` below a value of `schema`.
 ///
 /// # Errors
-/// Says why it leads nowhere.
+/// Why the path is invalid.
 pub(super) fn steps(path: &str, schema: &Schema) -> Result<Vec<Step>, String> {
     let mut place = schema;
     let mut steps = Vec::new();
@@ -47,7 +47,7 @@ fn dotted(rest: &str) -> Result<(String, &str), String> {
     }
 }
 
-/// `['key']`, with `\` before a quote or a letter for what cannot be written.
+/// `['key']`, with backslash escapes.
 fn bracketed(rest: &str) -> Result<(String, &str), String> {
     let quoted = rest
         .strip_prefix('[')
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_lead_through_fields_and_free_keys() {
+    fn steps_follow_fields_and_additional_properties() {
         assert_eq!(keys(".spec.labels").unwrap(), ["spec", "labels"]);
         assert_eq!(
             keys(".spec.labels['it\\'s']").unwrap(),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_nowhere_is_refused() {
+    fn invalid_paths_are_refused() {
         for path in [
             "spec",
             ".",

@@ -1,12 +1,12 @@
-//! The functions that an API server has for rules: names and how many arguments.
+//! The functions that an API server offers to rules: names and numbers of arguments.
 //!
 //! Source: k8s.io/apiserver `pkg/cel/environment/base.go` (1.34), cel-go's standard library and its
 //! extensions for strings, lists, sets, optional values and two-variable macros.
 
-/// How a function may be called: with that many arguments, as `f(x)` and as `x.f()`.
+/// A function's name, and its numbers of arguments in calls `f(x)` and `x.f()`.
 type Function = (&'static str, &'static [usize], &'static [usize]);
 
-/// What an API server knows, the functions of namespaces by their whole names.
+/// All functions, those in namespaces by their qualified names.
 const FUNCTIONS: &[Function] = &[
     // The standard library.
     ("bool", &[1], &[]),
@@ -78,7 +78,7 @@ const FUNCTIONS: &[Function] = &[
     ("orValue", &[], &[1]),
     ("unwrapOpt", &[], &[0]),
     ("value", &[], &[0]),
-    // Macros with two variables; those with one are no calls.
+    // Macros with two variables. The parser expands those with one.
     ("all", &[], &[3]),
     ("exists", &[], &[3]),
     ("existsOne", &[], &[3]),
@@ -156,10 +156,10 @@ const MACROS: &[&str] = &[
     "transformMapEntry",
 ];
 
-/// The namespaces that functions stand in.
+/// The namespaces of functions.
 const NAMESPACES: &[&str] = &["format", "ip", "lists", "optional", "sets", "strings"];
 
-/// Types as values, which `type(x)` is compared with.
+/// Types as values, to compare `type(x)` with.
 const TYPES: &[&str] = &[
     "bool",
     "bytes",
@@ -173,7 +173,7 @@ const TYPES: &[&str] = &[
     "uint",
 ];
 
-/// Whether an API server has a function of that name that is called so.
+/// Whether an API server has a function of that name for such a call.
 pub(super) fn is_known(name: &str, is_method: bool, arguments: usize) -> bool {
     let known = FUNCTIONS.iter().find(|(known, ..)| *known == name);
     known.is_some_and(|(_, calls, methods)| {
@@ -187,14 +187,14 @@ pub(super) fn is_macro(name: &str) -> bool {
     MACROS.contains(&name)
 }
 
-/// The whole name of a function of a namespace; nothing when that is a call on a value.
+/// The qualified name of a function in a namespace; `None` when `target` is not a namespace.
 pub(super) fn qualified(target: &str, name: &str) -> Option<String> {
     NAMESPACES
         .contains(&target)
         .then(|| format!("{target}.{name}"))
 }
 
-/// The name of a type, when it is one.
+/// The name, if it is that of a type.
 pub(super) fn type_name(name: &str) -> Option<&'static str> {
     TYPES.iter().find(|known| **known == name).copied()
 }

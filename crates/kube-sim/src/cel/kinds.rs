@@ -1,14 +1,14 @@
-//! What kind of value an expression comes to, as far as that can be told before there is a value.
+//! The kinds of values that the checker distinguishes.
 //!
-//! In: places of a schema. Out: kinds. [`Kind::Any`] is what nothing is known of: nothing is refused
-//! for it.
+//! In: places of a schema. Out: kinds. An expression of [`Kind::Any`] can have any value, so the
+//! checker accepts it everywhere.
 
 use std::fmt;
 
 use super::place::Place;
 use kube_schema::Type;
 
-/// What is known of a value.
+/// The kind of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Kind<'a> {
     Any,
@@ -61,8 +61,8 @@ impl<'a> Kind<'a> {
         matches!(self, Self::Int | Self::Uint | Self::Double)
     }
 
-    /// Whether values of both kinds can be the same. Objects and times may be null, scalars and lists
-    /// may not (those that a schema lets be null cannot be told from the others).
+    /// Whether values of both kinds can be equal. Objects and times can be null; scalars and lists
+    /// cannot (a kind does not say whether its schema is `nullable`).
     pub(super) fn is_like(&self, other: &Self) -> bool {
         use std::mem::discriminant;
         match (self, other) {
@@ -78,7 +78,7 @@ impl<'a> Kind<'a> {
         }
     }
 
-    /// Whether one of both kinds can come before the other.
+    /// Whether values of both kinds can be ordered.
     pub(super) fn is_comparable_to(&self, other: &Self) -> bool {
         let ordered = |kind: &Self| {
             !matches!(
@@ -91,7 +91,7 @@ impl<'a> Kind<'a> {
             && (self.is_like(other) || (self.is_number() && other.is_number()))
     }
 
-    /// What either of both kinds is.
+    /// The kind of a value that has one of both kinds.
     pub(super) fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::List(a), Self::List(b)) => match (*a, *b) {

@@ -1,7 +1,7 @@
-//! Texts that stand for times, written out in a rule.
+//! Literal durations and timestamps in rules.
 //!
-//! In: a text. Out: whether an API server can read it (Go's `time.ParseDuration`, RFC 3339), as far as
-//! its form tells.
+//! In: a string. Out: whether it has the form that an API server can parse (Go's `time.ParseDuration`,
+//! RFC 3339).
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ static TIMESTAMP: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Whether `function`, `duration` or `timestamp`, can read `text`.
+/// Whether `function`, `duration` or `timestamp`, can parse `text`.
 pub(super) fn is_time(function: &str, text: &str) -> bool {
     let form = match function {
         "duration" => &DURATION,

@@ -1,8 +1,8 @@
-//! Macros that the parser leaves as calls: their arguments are evaluated once per item.
+//! Macros that the parser leaves as calls. Their arguments are evaluated once per item.
 //!
-//! In: a call on a list, a map or an optional value, and what it is evaluated in. Out: a value, or why
-//! there is none. `optMap` and `optFlatMap` have one variable; the others two, the index or key and the
-//! item or value (cel-go's `ext.TwoVarComprehensions`).
+//! In: a call on a list, a map or an optional value, and the evaluator for its arguments. Out: a value
+//! or an error. `optMap` and `optFlatMap` have one variable. The others have two, the index or key and
+//! the item or value (cel-go's `ext.TwoVarComprehensions`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,16 +12,14 @@ use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{IdedExpr, Value};
 use serde_json::Value as Json;
 
-use super::eval::{Env, Scope, truth};
-use super::fault::Fault;
-use super::value::{Outcome, Val};
+use super::error::Error;
+use super::scope::{Evaluate, Scope, Variables};
+use super::value::{Outcome, Val, truth};
 
-type In<'s, 'a> = Option<&'s Scope<'s, 'a>>;
-
-/// The value of `target.name(args)`; nothing when that is no macro.
+/// The value of `target.name(args)`; `None` when that is not a macro.
 pub(super) fn call<'a>(
-    env: &Env<'a>,
-    scope: In<'_, 'a>,
+    env: &dyn Evaluate<'a>,
+    scope: Variables<'_, 'a>,
     name: &str,
     target: &Val<'a>,
     args: &[IdedExpr],
@@ -36,7 +34,7 @@ pub(super) fn call<'a>(
         )),
         (_, _, [first, second, rest @ ..]) if is_macro(name, rest.len()) => {
             let (Expr::Ident(first), Expr::Ident(second)) = (&first.expr, &second.expr) else {
-                return Some(Err(Fault::Overload));
+                return Some(Err(Error::NoOverload));
             };
             let walk = Walk {
                 env,
@@ -50,7 +48,7 @@ pub(super) fn call<'a>(
     }
 }
 
-/// Whether `name` is a macro with two variables and as many expressions behind them.
+/// Whether `name` is a macro with two variables and that number of expressions after them.
 fn is_macro(name: &str, expressions: usize) -> bool {
     match name {
         "all" | "exists" | "existsOne" | "exists_one" => expressions == 1,
@@ -60,8 +58,8 @@ fn is_macro(name: &str, expressions: usize) -> bool {
 }
 
 fn of_optional<'a>(
-    env: &Env<'a>,
-    scope: In<'_, 'a>,
+    env: &dyn Evaluate<'a>,
+    scope: Variables<'_, 'a>,
     name: &str,
     value: Option<&Val<'a>>,
     (variable, body): (&IdedExpr, &IdedExpr),
@@ -73,14 +71,14 @@ fn of_optional<'a>(
     match (name, env.eval(body, Some(&inner))?) {
         ("optMap", made) => Ok(made.some()),
         (_, made @ Val::Optional(_)) => Ok(made),
-        _ => Err(Fault::Overload),
+        _ => Err(Error::NoOverload),
     }
 }
 
 /// A macro's two variables.
 struct Walk<'e, 's, 'a> {
-    env: &'e Env<'a>,
-    scope: In<'s, 'a>,
+    env: &'e dyn Evaluate<'a>,
+    scope: Variables<'s, 'a>,
     first: &'e str,
     second: &'e str,
 }
@@ -100,7 +98,7 @@ impl<'a> Walk<'_, '_, 'a> {
             }
             (_, [made]) => self.transformed(name, entries, None, made),
             (_, [test, made]) => self.transformed(name, entries, Some(test), made),
-            _ => Err(Fault::Overload),
+            _ => Err(Error::NoOverload),
         }
     }
 
@@ -110,7 +108,7 @@ impl<'a> Walk<'_, '_, 'a> {
         self.env.eval(expr, Some(&inner))
     }
 
-    /// An error counts only when no entry decides.
+    /// An error is the result only when no entry decides.
     fn quantified(&self, entries: Vec<Entry<'a>>, test: &IdedExpr, decides: bool) -> Outcome<'a> {
         let mut found = Ok((!decides).into());
         for entry in entries {
@@ -127,7 +125,7 @@ impl<'a> Walk<'_, '_, 'a> {
         &self,
         entries: Vec<Entry<'a>>,
         test: Option<&IdedExpr>,
-    ) -> Result<Vec<Entry<'a>>, Fault> {
+    ) -> Result<Vec<Entry<'a>>, Error> {
         let mut kept = Vec::new();
         for entry in entries {
             let keeps = test.map_or(Ok(true), |test| truth(self.eval(&entry, test)))?;
@@ -150,11 +148,11 @@ impl<'a> Walk<'_, '_, 'a> {
             match (name, value) {
                 ("transformList", value) => list.push(value),
                 ("transformMap", value) => {
-                    map.insert(entry.0.try_into().map_err(|_| Fault::Overload)?, value);
+                    map.insert(entry.0.try_into().map_err(|_| Error::NoOverload)?, value);
                 }
                 (_, Value::Map(more)) => {
                     if let Some(known) = more.map.keys().find(|key| map.contains_key(*key)) {
-                        return Err(Fault::Said(format!(
+                        return Err(Error::Failed(format!(
                             "insert failed: key {known} already exists"
                         )));
                     }
@@ -164,7 +162,7 @@ impl<'a> Walk<'_, '_, 'a> {
                             .map(|(key, value)| (key.clone(), value.clone())),
                     );
                 }
-                _ => return Err(Fault::Overload),
+                _ => return Err(Error::NoOverload),
             }
         }
         Ok(Val::Plain(match name {
@@ -174,7 +172,7 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 }
 
-fn entries<'a>(target: &Val<'a>) -> Result<Vec<Entry<'a>>, Fault> {
+fn entries<'a>(target: &Val<'a>) -> Result<Vec<Entry<'a>>, Error> {
     let items = target.items()?.into_iter();
     if !matches!(
         target,
@@ -187,10 +185,10 @@ fn entries<'a>(target: &Val<'a>) -> Result<Vec<Entry<'a>>, Fault> {
     }
     let entry = |key: Outcome<'a>| match key?.plain()? {
         Value::String(key) => {
-            let value = target.find(&key)?.ok_or_else(|| Fault::no_such_key(&key));
+            let value = target.find(&key)?.ok_or_else(|| Error::no_such_key(&key));
             Ok((Value::String(key), value))
         }
-        _ => Err(Fault::Overload),
+        _ => Err(Error::NoOverload),
     };
     items.map(entry).collect()
 }

@@ -1,12 +1,12 @@
 //! Field names as rules write them.
 //!
-//! A rule can only name what is an identifier of CEL, so Kubernetes has an escape for each other
-//! character that fields may have, and for CEL's reserved words. In: a name. Out: the other form.
+//! In a rule every field name must be an identifier of CEL, so Kubernetes escapes some other characters
+//! and CEL's reserved words. In: a name. Out: its escaped or unescaped form.
 //! Source: k8s.io/apiserver `pkg/cel/escaping.go`.
 
 use std::borrow::Cow;
 
-/// Words that CEL keeps for itself. A field of such a name is written `__namespace__`.
+/// CEL's reserved words. A field `namespace` is written `__namespace__`.
 const RESERVED: [&str; 21] = [
     "as",
     "break",
@@ -38,7 +38,7 @@ const ESCAPES: [(&str, &str); 4] = [
     ("/", "slash"),
 ];
 
-/// How a rule writes the field `name`; nothing when it cannot.
+/// The field `name` as rules write it; `None` when they cannot.
 pub(super) fn escape(name: &str) -> Option<Cow<'_, str>> {
     let first = name.chars().next()?;
     if first.is_ascii_digit() {
@@ -69,7 +69,7 @@ pub(super) fn escape(name: &str) -> Option<Cow<'_, str>> {
     Some(out.into())
 }
 
-/// The field that a rule means by `name`; nothing when it holds an escape that is none.
+/// The field that a rule calls `name`; `None` when that contains an unknown escape.
 pub(super) fn unescape(name: &str) -> Option<Cow<'_, str>> {
     if !name.contains("__") {
         return Some(name.into());

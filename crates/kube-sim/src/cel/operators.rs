@@ -1,7 +1,7 @@
-//! CEL's operators on two values.
+//! Binary operators.
 //!
-//! In: the operator's name in the syntax tree, two values. Out: a value, or why there is none. The
-//! logical ones stand in `eval`: they do not need both sides.
+//! In: the operator's name in the syntax tree and two values. Out: a value or an error. The logical
+//! operators are in `eval`, because they do not need both sides.
 
 use std::cmp::Ordering;
 
@@ -9,11 +9,11 @@ use kube_cel::cel::Value;
 use kube_cel::cel::common::ast::operators as op;
 use serde_json::Value as Json;
 
-use super::fault::Fault;
+use super::error::Error;
 use super::value::{Outcome, Val, is_among};
 use kube_schema::ListKind;
 
-/// Whether a name of the syntax tree is an operator on two values: no function is named so.
+/// Whether a name in the syntax tree is that of a binary operator.
 pub(super) fn is_binary(name: &str) -> bool {
     name == op::IN || (name.starts_with('_') && !name.contains(char::is_alphanumeric))
 }
@@ -40,12 +40,12 @@ pub(super) fn binary<'a>(operator: &str, a: &Val<'a>, b: &Val<'a>) -> Outcome<'a
         op::MULTIPLY => arithmetic(|a, b| a * b),
         op::DIVIDE => arithmetic(|a, b| a / b),
         op::MODULO => arithmetic(|a, b| a % b),
-        _ => Err(Fault::Overload),
+        _ => Err(Error::NoOverload),
     }
 }
 
-/// Which comes first; neither when one is not a number.
-fn compare(a: &Value, b: &Value) -> Result<Option<Ordering>, Fault> {
+/// The order of two values; `None` when one of them is NaN.
+fn compare(a: &Value, b: &Value) -> Result<Option<Ordering>, Error> {
     use Value::{Bool, Bytes, Duration, Float, Int, String, Timestamp, UInt};
     match (a, b) {
         (Int(_) | UInt(_) | Float(_), Int(_) | UInt(_) | Float(_))
@@ -54,12 +54,12 @@ fn compare(a: &Value, b: &Value) -> Result<Option<Ordering>, Fault> {
         | (Duration(_), Duration(_))
         | (Timestamp(_), Timestamp(_)) => Ok(a.partial_cmp(b)),
         (Bytes(a), Bytes(b)) => Ok(Some(a.cmp(b))),
-        _ => Err(Fault::Overload),
+        _ => Err(Error::NoOverload),
     }
 }
 
-/// Whether `list` has such an item, or such a key when it is a map.
-fn contains(list: &Val<'_>, item: &Val<'_>) -> Result<bool, Fault> {
+/// Whether `list` contains the item, or the key if it is a map.
+fn contains(list: &Val<'_>, item: &Val<'_>) -> Result<bool, Error> {
     match (list, item) {
         (
             Val::Part(Json::Object(_), _) | Val::Plain(Value::Map(_)),
@@ -72,8 +72,8 @@ fn contains(list: &Val<'_>, item: &Val<'_>) -> Result<bool, Fault> {
     }
 }
 
-/// Lists of type `set` and `map` take in what they do not have yet; in a map of items the new ones
-/// take the place of those with their keys.
+/// `a + b` for lists of type `set` and `map`: items that `a` does not have are appended, and in a list
+/// of type `map` items of `b` replace those with the same keys. `None` for other values.
 fn joined<'a>(a: &Val<'a>, b: &Val<'a>) -> Option<Outcome<'a>> {
     let Val::Part(Json::Array(_), place) = a else {
         return None;
@@ -84,7 +84,7 @@ fn joined<'a>(a: &Val<'a>, b: &Val<'a>) -> Option<Outcome<'a>> {
     }
     let merged = || -> Outcome<'a> {
         let (Value::List(mut items), Value::List(more)) = (a.plain()?, b.plain()?) else {
-            return Err(Fault::Overload);
+            return Err(Error::NoOverload);
         };
         let items_mut = std::sync::Arc::make_mut(&mut items);
         for item in more.iter() {
@@ -101,7 +101,7 @@ fn joined<'a>(a: &Val<'a>, b: &Val<'a>) -> Option<Outcome<'a>> {
     Some(merged())
 }
 
-/// Whether a list of that type has only one of both.
+/// Whether a list of that type can contain only one of both.
 fn is_same_item(kind: &ListKind, a: &Value, b: &Value) -> bool {
     match kind {
         ListKind::Atomic | ListKind::Set => a == b,

@@ -1,7 +1,7 @@
-//! What operators and functions make of kinds, and of which kinds they make nothing.
+//! The kinds that operators and functions take and return.
 //!
-//! In: the name of an operator or function and the kinds it is used on. Out: the kind of its value, or
-//! what the API server's checker says. It does not know syntax trees beyond literals.
+//! In: the name of an operator or function and the kinds of its operands. Out: the kind of its value, or
+//! the error of the API server's checker. Of syntax trees it knows only literals.
 
 use std::fmt::Display;
 
@@ -10,12 +10,12 @@ use kube_cel::cel::common::ast::{LiteralValue, operators as op};
 use super::kinds::Kind;
 use super::names::unescape;
 
-/// A kind, or what is wrong.
+/// A kind or an error.
 pub(super) type Checked<'a> = Result<Kind<'a>, String>;
 
-/// What is written out as a list or map holds values of one kind: what is `known` of the first ones, and
-/// the kind of the next.
-pub(super) fn alike<'a>(known: Option<Kind<'a>>, kind: Kind<'a>) -> Checked<'a> {
+/// The kind of the values in a list or map literal, which must all be of one kind: `known` is the kind of
+/// the first ones, `kind` that of the next.
+pub(super) fn unify<'a>(known: Option<Kind<'a>>, kind: Kind<'a>) -> Checked<'a> {
     match known {
         None => Ok(kind),
         Some(known) if known.is_like(&kind) => Ok(known.or(kind)),
@@ -53,7 +53,7 @@ pub(super) fn field<'a>(operand: &Kind<'a>, name: &str) -> Checked<'a> {
     }
 }
 
-/// A condition is a boolean.
+/// Checks that a condition is a boolean.
 pub(super) fn must_be_bool(operator: &str, kind: &Kind<'_>) -> Result<(), String> {
     match kind {
         Kind::Any | Kind::Bool => Ok(()),
@@ -61,14 +61,14 @@ pub(super) fn must_be_bool(operator: &str, kind: &Kind<'_>) -> Result<(), String
     }
 }
 
-/// What is no list or map has no items.
+/// The error for a macro on a value that is neither a list nor a map.
 pub(super) fn no_range(kind: &Kind<'_>) -> String {
     format!(
         "expression of type '{kind}' cannot be range of a comprehension (must be list, map, or dynamic)"
     )
 }
 
-/// Nothing is defined for these operands.
+/// The error for an operator or function that is not defined for these operands.
 pub(super) fn no_overload(name: &str, operands: impl Display) -> String {
     format!("found no matching overload for '{name}' applied to '({operands})'")
 }
@@ -107,7 +107,7 @@ pub(super) fn operator<'a>(name: &str, a: Kind<'a>, b: Kind<'a>) -> Checked<'a> 
     }
 }
 
-/// Times and durations mix; other kinds stay among themselves.
+/// Timestamps and durations can be mixed; otherwise both operands must be of one kind.
 fn arithmetic<'a>(name: &str, a: Kind<'a>, b: Kind<'a>) -> Checked<'a> {
     let is_time = |kind: &Kind<'_>| matches!(kind, Kind::Duration | Kind::Timestamp);
     match (&a, &b) {
@@ -121,7 +121,7 @@ fn arithmetic<'a>(name: &str, a: Kind<'a>, b: Kind<'a>) -> Checked<'a> {
     }
 }
 
-/// Whether a value of that kind can be handed to a function beside what it is called on.
+/// Whether a function takes an argument of that kind.
 pub(super) fn takes(name: &str, kind: &Kind<'_>) -> bool {
     match name {
         "startsWith" | "endsWith" | "contains" | "matches" | "find" | "join" => {
@@ -131,7 +131,7 @@ pub(super) fn takes(name: &str, kind: &Kind<'_>) -> bool {
     }
 }
 
-/// The kind of what an optional value holds.
+/// The kind of the value in an optional value.
 pub(super) fn optional<'a>(name: &str, subject: &Kind<'a>) -> Checked<'a> {
     match subject {
         Kind::Optional(kind) => Ok((**kind).clone()),
@@ -140,8 +140,8 @@ pub(super) fn optional<'a>(name: &str, subject: &Kind<'a>) -> Checked<'a> {
     }
 }
 
-/// The kind of what a function gives, where rules go on with it; `subject` is what it is called on, or
-/// its first argument.
+/// The kind that a function returns, if that matters for checks. `subject` is the value it is called on,
+/// or its first argument.
 pub(super) fn result<'a>(name: &str, subject: &Kind<'a>) -> Checked<'a> {
     let of_text = |kind: Kind<'a>| match subject {
         Kind::Text | Kind::Any => Ok(kind),

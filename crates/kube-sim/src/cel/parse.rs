@@ -1,47 +1,47 @@
-//! The syntax tree of an expression.
+//! The parser's limits.
 //!
-//! In: a text. Out: a tree that can be gone through on an ordinary stack, or why there is none. The
-//! parser goes down several functions for each bracket, so it runs on a stack of its own; what would
-//! still be too deep for it, or for those who go through the tree, is left to the API server.
+//! In: the text of an expression. Out: a syntax tree that can be walked on an ordinary stack, or an
+//! error. The parser of `kube-cel` needs several stack frames per bracket, so it runs in a thread with
+//! a large stack. Expressions that are still too deep are reported as not evaluated.
 
 use std::thread;
 
 use kube_cel::cel::IdedExpr;
 use kube_cel::cel::parser::Parser;
 
-use super::fault::Fault;
+use super::error::Error;
 use super::{source, syntax};
 
-/// The longest expression that the API server reads, in characters (cel-go).
+/// The longest expression that the API server accepts, in characters (cel-go).
 const LONGEST: usize = 100_000;
 
-/// How many operators, brackets, commas and points an expression may have here.
+/// How many operators, brackets, commas and dots an expression may have here.
 const MOST_SIGNS: usize = 5_000;
 
 /// How deep brackets may be nested, and how deep a tree may be. The API server has the same limit, but
-/// counts somewhat otherwise.
+/// counts slightly differently.
 const DEEPEST: u16 = 250;
 
-/// The stack that these limits ask of the parser in an unoptimized build, in bytes.
+/// The stack that the parser needs for these limits in an unoptimized build, in bytes.
 const STACK: usize = 128 * 1024 * 1024;
 
 /// Parses `text`.
 ///
 /// # Errors
-/// Says where it is no CEL, or that it is too much for us.
-pub(super) fn parse(text: &str) -> Result<IdedExpr, Fault> {
+/// Where the syntax is wrong, or that the expression exceeds a limit.
+pub(super) fn parse(text: &str) -> Result<IdedExpr, Error> {
     let length = text.chars().count();
     if length > LONGEST {
-        return Err(Fault::Said(format!(
+        return Err(Error::Failed(format!(
             "ERROR: <input>:-1:0: expression code point size exceeds limit: size: {length}, limit {LONGEST}"
         )));
     }
     let shape = source::shape(text);
     if shape.brackets > usize::from(DEEPEST) {
-        return Err(Fault::Beyond("it is nested too deep".into()));
+        return Err(Error::Unsupported("it is nested too deep".into()));
     }
     if shape.signs > MOST_SIGNS {
-        return Err(Fault::Beyond("it is too long".into()));
+        return Err(Error::Unsupported("it is too long".into()));
     }
     let text = source::single_signs(text);
     let parser = thread::Builder::new().stack_size(STACK);
@@ -50,19 +50,19 @@ pub(super) fn parse(text: &str) -> Result<IdedExpr, Fault> {
         .map(thread::JoinHandle::join);
     match parsed {
         Ok(Ok(parsed)) => parsed,
-        Ok(Err(_)) | Err(_) => Err(Fault::Beyond("it cannot be parsed here".into())),
+        Ok(Err(_)) | Err(_) => Err(Error::Unsupported("it cannot be parsed here".into())),
     }
 }
 
-fn on_large_stack(text: &str) -> Result<IdedExpr, Fault> {
+fn on_large_stack(text: &str) -> Result<IdedExpr, Error> {
     let parser = Parser::new()
         .enable_optional_syntax(true)
         .max_recursion_depth(DEEPEST);
     let expr = parser
         .parse(text)
-        .map_err(|errors| Fault::Said(errors.to_string()))?;
+        .map_err(|errors| Error::Failed(errors.to_string()))?;
     match syntax::depth(&expr) > usize::from(DEEPEST) {
-        true => Err(Fault::Beyond("it is nested too deep".into())),
+        true => Err(Error::Unsupported("it is nested too deep".into())),
         false => Ok(expr),
     }
 }
@@ -73,13 +73,13 @@ mod tests {
 
     use super::*;
 
-    fn fault(text: &str) -> Fault {
+    fn fault(text: &str) -> Error {
         parse(text).unwrap_err()
     }
 
     #[test]
-    fn what_is_too_deep_or_too_long_is_refused_and_harms_nobody() {
-        let deep = Fault::Beyond("it is nested too deep".into());
+    fn deep_and_long_expressions_are_refused_without_overflowing_the_stack() {
+        let deep = Error::Unsupported("it is nested too deep".into());
         let nested = |open: &str, close: &str, n: usize| {
             format!("{}true{}", open.repeat(n), close.repeat(n))
         };
@@ -92,22 +92,22 @@ mod tests {
         assert_eq!(fault(&format!("self{}", ".a()".repeat(1200))), deep);
         assert_eq!(
             fault(&vec!["1"; 40_000].join("+")),
-            Fault::Beyond("it is too long".into())
+            Error::Unsupported("it is too long".into())
         );
         assert!(
-            matches!(fault(&"a".repeat(100_001)), Fault::Said(why) if why.contains("exceeds limit"))
+            matches!(fault(&"a".repeat(100_001)), Error::Failed(why) if why.contains("exceeds limit"))
         );
-        assert!(matches!(fault("self."), Fault::Said(why) if why.contains("Syntax error")));
+        assert!(matches!(fault("self."), Error::Failed(why) if why.contains("Syntax error")));
     }
 
     #[test]
-    fn brackets_in_texts_do_not_count() {
+    fn brackets_in_strings_do_not_count() {
         let text = format!("self == '{}'", "(".repeat(500));
         assert!(parse(&text).is_ok());
     }
 
     #[test]
-    fn what_is_parsed_can_be_gone_through_on_a_small_stack() {
+    fn syntax_trees_can_be_walked_on_a_small_stack() {
         use crate::cel::check::Checker;
         use crate::cel::eval::Env;
         use crate::cel::place::Place;

@@ -1,28 +1,28 @@
-//! What of a schema a rule gets to see.
+//! The part of a schema that rules can see.
 //!
-//! In: a schema and the name of a field. Out: the schema below it, as rules see it: at the root of a
-//! resource `apiVersion`, `kind`, `metadata.name` and `metadata.generateName` are there whatever the
-//! schema says, and the rest of the metadata is not. Source: `WithTypeAndObjectMeta` and
+//! In: a schema and the name of a field. Out: the schema of the field as rules see it. At the root of a
+//! resource, rules always see `apiVersion`, `kind`, `metadata.name` and `metadata.generateName`, and no
+//! other metadata. Source: `WithTypeAndObjectMeta` and
 //! `SchemaDeclType` of k8s.io/apiserver.
 
 use std::sync::LazyLock;
 
 use kube_schema::{Additional, Schema, Type};
 
-/// A schema, and whether a whole resource stands there.
+/// A schema, and whether it is that of a whole resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
     pub(super) schema: &'a Schema,
     pub(super) root: bool,
 }
 
-/// `apiVersion`, `kind` and names.
+/// The schema of `apiVersion`, `kind` and names.
 static TEXT: LazyLock<Schema> = LazyLock::new(|| Schema {
     types: vec![Type::String],
     ..Schema::default()
 });
 
-/// What rules see of metadata.
+/// The schema of the metadata that rules see.
 static METADATA: LazyLock<Schema> = LazyLock::new(|| Schema {
     types: vec![Type::Object],
     properties: ["generateName", "name"]
@@ -37,7 +37,7 @@ impl<'a> Place<'a> {
         Self { schema, root: true }
     }
 
-    /// Any place below it.
+    /// A place below the root.
     pub(super) const fn of(schema: &'a Schema) -> Self {
         Self {
             schema,
@@ -45,7 +45,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The one type that stands here; none where anything may.
+    /// The type of the values here; `None` when there is not exactly one.
     pub(super) fn kind(self) -> Option<Type> {
         match self.schema.types.as_slice() {
             _ if self.schema.int_or_string => None,
@@ -54,7 +54,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The format of a text.
+    /// The format of a string.
     pub(super) fn format(self) -> Option<&'a str> {
         self.schema.checks.as_ref()?.format.as_deref()
     }
@@ -89,7 +89,7 @@ impl<'a> Place<'a> {
         self.schema.items.as_deref().map(Self::of)
     }
 
-    /// Whether rules may name what stands here: of values that nothing is known of, they may not.
+    /// Whether rules can use the values here. They cannot use values without a known type.
     pub(super) fn is_exposed(self) -> bool {
         match self.kind() {
             None => self.schema.int_or_string,
@@ -100,7 +100,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Whether the schema of a resource describes all that the API server would add.
+/// Whether the schema of a resource already has all fields that the API server would add.
 fn declares_metadata(schema: &Schema) -> bool {
     let is = |schema: &Schema, name: &str, kind: Type| {
         schema

@@ -1,15 +1,15 @@
 //! The text of an expression before it is parsed.
 //!
-//! The parser takes an even number of `!` or `-` before a value for one; two of them are none. In: the
-//! text of an expression. Out: a text that means the same to an API server, with at most one sign in a
-//! row; and how much of a tree it will make. What stands in strings and comments is left as it is.
+//! In: the text of an expression. Out: its nesting and size; and an equivalent text with at most one
+//! `!` or `-` in a row, because the parser of `kube-cel` takes an even number of them for one. Strings
+//! and comments do not change.
 
-/// What a text will ask of a parser.
+/// How large the syntax tree of a text can become.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shape {
     /// How deep its brackets are nested.
     pub(super) brackets: usize,
-    /// How many characters it has that are neither words nor blanks.
+    /// How many punctuation characters it has.
     pub(super) signs: usize,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn shape(text: &str) -> Shape {
     shape
 }
 
-/// The length of the string or comment that `rest` begins with, after `before`.
+/// The length of the string or comment at the start of `rest`, which follows `before`.
 fn quoted_or_comment(rest: &str, before: &str) -> Option<usize> {
     match rest.chars().next()? {
         '"' | '\'' => Some(string(rest, is_raw(before))),
@@ -53,7 +53,7 @@ pub(super) fn single_signs(text: &str) -> String {
             (Some(length), _) => length,
             (None, '!' | '-') => {
                 let (signs, length) = run(rest, c);
-                // After a value, the first `-` takes away.
+                // After a value, the first `-` is a subtraction.
                 let between = usize::from(c == '-' && ends_a_value(&out));
                 let before = signs - between;
                 out.extend(std::iter::repeat_n(c, between + before % 2));
@@ -68,7 +68,7 @@ pub(super) fn single_signs(text: &str) -> String {
     out
 }
 
-/// How many times `sign` stands at the beginning of `text`, and how long that is with blanks between.
+/// How many times `sign` occurs at the start of `text`, and the length of that with blanks between.
 fn run(text: &str, sign: char) -> (usize, usize) {
     let (mut signs, mut length) = (0, 0);
     for (at, c) in text.char_indices() {
@@ -95,7 +95,7 @@ fn ends_a_value(text: &str) -> bool {
     text.ends_with(value) && word != Some("in")
 }
 
-/// Whether a string that begins after `text` is raw: in those, `\` is a character like any other.
+/// Whether a string that begins after `text` is raw, so that `\` does not escape.
 fn is_raw(text: &str) -> bool {
     let prefix = text
         .rsplit(|c: char| !(c.is_alphanumeric() || c == '_'))
@@ -103,7 +103,7 @@ fn is_raw(text: &str) -> bool {
     prefix.is_some_and(|prefix| prefix.len() <= 2 && prefix.contains(['r', 'R']))
 }
 
-/// The length of the string that `text` begins with; all of it when it does not end.
+/// The length of the string at the start of `text`; all of it when it is not terminated.
 fn string(text: &str, is_raw: bool) -> usize {
     let quote = match ["\"\"\"", "'''"]
         .iter()
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_signs_are_none_and_three_are_one() {
+    fn two_signs_cancel_out_and_three_become_one() {
         for (text, single) in [
             ("!!a", "a"),
             ("! !\n!a", "!a"),
@@ -150,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn strings_and_comments_are_left_alone() {
+    fn strings_and_comments_do_not_change() {
         for text in [
             "a == '!!' + \"--\"",
             r"a == 'it\'s !!'",
             r"a == r'\' + '!!'",
             "a == '''!!'\n--'''",
             "a // !!b -- c",
-            "a == 'unended !!",
+            "a == 'unterminated !!",
             "é == '☃--'",
         ] {
             assert_eq!(single_signs(text), text);

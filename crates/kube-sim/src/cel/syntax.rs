@@ -1,23 +1,23 @@
-//! Going through a syntax tree.
+//! Walks through syntax trees.
 
 use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{EntryExpr, Expr};
 
-/// Calls `see` for `expr` and every expression in it.
-pub(super) fn walk<'a>(expr: &'a IdedExpr, see: &mut impl FnMut(&'a IdedExpr)) {
-    see(expr);
+/// Calls `visit` for `expr` and every expression in it.
+pub(super) fn walk<'a>(expr: &'a IdedExpr, visit: &mut impl FnMut(&'a IdedExpr)) {
+    visit(expr);
     for part in parts(&expr.expr) {
-        walk(part, see);
+        walk(part, visit);
     }
 }
 
-/// How many expressions stand in one another at most.
+/// The depth of the tree.
 pub(super) fn depth(expr: &IdedExpr) -> usize {
     let below = parts(&expr.expr).into_iter().map(depth).max();
     1 + below.unwrap_or(0)
 }
 
-/// The expressions that `expr` is made of.
+/// The direct subexpressions of `expr`.
 fn parts(expr: &Expr) -> Vec<&IdedExpr> {
     match expr {
         Expr::Call(call) => call

@@ -1,4 +1,4 @@
-//! URLs in rules: `url`, `isURL` and what they can be asked for.
+//! URLs in rules: `url`, `isURL` and the methods of URLs.
 //!
 //! Source: `pkg/cel/library/urls.go` of k8s.io/apiserver.
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use kube_cel::cel::Value;
 use kube_cel::cel::objects::Opaque;
 
-use super::fault::Fault;
+use super::error::Error;
 use kube_schema::uri::{Uri, parse};
 
 /// A URL as a value.
@@ -26,21 +26,21 @@ pub(super) fn is_url(text: &str) -> bool {
     parse(text).is_some()
 }
 
-/// The URL that `text` is.
+/// Parses a URL.
 ///
 /// # Errors
-/// When it is none.
-pub(super) fn url(text: &str) -> Result<Value, Fault> {
+/// When `text` is not a URL.
+pub(super) fn url(text: &str) -> Result<Value, Error> {
     let uri = parse(text).and_then(|_| Uri::without_fragment(text)).ok_or_else(|| {
-        Fault::Said(format!(
+        Error::Failed(format!(
             "URL parse error during conversion from string: parse {text:?}: invalid URI for request"
         ))
     })?;
     Ok(Value::Opaque(Arc::new(Url(uri))))
 }
 
-/// What `url.name()` gives; nothing when `target` is no URL or there is no such function.
-pub(super) fn ask(name: &str, target: &Value) -> Option<Value> {
+/// The value of `url.name()`; `None` when `target` is not a URL or has no such method.
+pub(super) fn method(name: &str, target: &Value) -> Option<Value> {
     let Value::Opaque(opaque) = target else {
         return None;
     };

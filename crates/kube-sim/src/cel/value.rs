@@ -1,7 +1,7 @@
 //! Values as rules see them.
 //!
-//! In: JSON and its schema. Out: [`Val`]: compound values stay where they are in the object, and are
-//! seen by their schema; scalars become CEL's. Source: `UnstructuredToVal` of k8s.io/apiserver.
+//! In: JSON and its schema. Out: [`Val`]. Maps and lists are borrowed from the object and read through
+//! their schema; scalars are converted to values of CEL. Source: `UnstructuredToVal` of k8s.io/apiserver.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use kube_cel::cel::Value;
 use kube_cel::cel::objects::{Key, Map};
 use serde_json::Value as Json;
 
-use super::calls::library;
-use super::fault::Fault;
+use super::error::Error;
+use super::library::library;
 use super::names::{escape, unescape};
 use super::place::Place;
 use kube_schema::{ListKind, Type};
@@ -19,16 +19,16 @@ use kube_schema::{ListKind, Type};
 /// A value in a rule.
 #[derive(Clone, Debug)]
 pub(super) enum Val<'a> {
-    /// A map or list of the object, or something that nothing is known of.
+    /// A map or list of the object, or a value that the schema says nothing about.
     Part(&'a Json, Place<'a>),
-    /// A value that may not be there.
+    /// An optional value.
     Optional(Option<Box<Self>>),
-    /// Anything else.
+    /// Any other value.
     Plain(Value),
 }
 
-/// What an expression comes to.
-pub(super) type Outcome<'a> = Result<Val<'a>, Fault>;
+/// The result of an expression.
+pub(super) type Outcome<'a> = Result<Val<'a>, Error>;
 
 impl From<Value> for Val<'_> {
     fn from(value: Value) -> Self {
@@ -44,11 +44,11 @@ impl From<bool> for Val<'_> {
 
 /// The value at a place of the object.
 pub(super) fn read<'a>(json: &'a Json, place: Place<'a>) -> Outcome<'a> {
-    let unfit = |wanted: &str| Err(Fault::Said(format!("invalid data, expected {wanted}")));
+    let unfit = |wanted: &str| Err(Error::Failed(format!("invalid data, expected {wanted}")));
     let plain = |value: Value| Ok(Val::Plain(value));
     match (place.kind(), json) {
         (_, Json::Null) if place.schema.nullable => plain(Value::Null),
-        (_, Json::Null) => Err(Fault::Said(
+        (_, Json::Null) => Err(Error::Failed(
             "invalid data, got null for schema with nullable=false".into(),
         )),
         (Some(Type::Object), Json::Object(_)) | (Some(Type::Array), Json::Array(_)) => {
@@ -72,13 +72,14 @@ pub(super) fn read<'a>(json: &'a Json, place: Place<'a>) -> Outcome<'a> {
     }
 }
 
-/// A text in the type that its format stands for.
-fn formatted(place: Place<'_>, text: &str) -> Result<Value, Fault> {
+/// A string, converted to the type of its format.
+fn formatted(place: Place<'_>, text: &str) -> Result<Value, Error> {
     let format = place.format();
     let made = |function: &str, text: &str| {
-        // The format was checked before: the API server reads what we do not.
-        let beyond = |_| Fault::Beyond(format!("the {function} {text:?} is not understood here"));
-        library(function, None, vec![text.into()]).map_err(beyond)
+        // The format was validated before, so the API server can parse this value.
+        let unsupported =
+            |_| Error::Unsupported(format!("the {function} {text:?} is not understood here"));
+        library(function, None, vec![text.into()]).map_err(unsupported)
     };
     match format {
         Some("date") => made("timestamp", &format!("{text}T00:00:00Z")),
@@ -89,7 +90,7 @@ fn formatted(place: Place<'_>, text: &str) -> Result<Value, Fault> {
     }
 }
 
-/// The bytes of a text in base64, whose format was checked before.
+/// The bytes of a base64 string whose format was validated before.
 fn base64(text: &str) -> Vec<u8> {
     let six = |byte: u8| match byte {
         b'A'..=b'Z' => Some(byte - b'A'),
@@ -113,16 +114,16 @@ fn base64(text: &str) -> Vec<u8> {
 }
 
 impl<'a> Val<'a> {
-    /// What is there, of a value that may not be there.
+    /// An optional value that is present.
     pub(super) fn some(self) -> Self {
         Self::Optional(Some(Box::new(self)))
     }
 
-    /// The field or key `key`, in the spelling of rules; nothing when it is not there.
+    /// The field or key `key`, in the spelling of rules; `None` when it is absent.
     ///
     /// # Errors
-    /// When it is no map, or what stands there is not what the schema says.
-    pub(super) fn find(&self, key: &str) -> Result<Option<Self>, Fault> {
+    /// When `self` is not a map, or the value there does not match the schema.
+    pub(super) fn find(&self, key: &str) -> Result<Option<Self>, Error> {
         match self {
             Self::Part(Json::Object(fields), place) if place.has_fields() => {
                 let Some(name) = unescape(key) else {
@@ -140,18 +141,18 @@ impl<'a> Val<'a> {
                 value.map(|(at, json)| read(json, at)).transpose()
             }
             Self::Plain(Value::Map(map)) => Ok(map.get(&Key::from(key)).cloned().map(Val::Plain)),
-            _ => Err(Fault::Overload),
+            _ => Err(Error::NoOverload),
         }
     }
 
     /// The items of a list, or the keys of a map.
     ///
     /// # Errors
-    /// When it is neither.
-    pub(super) fn items(&self) -> Result<Vec<Outcome<'a>>, Fault> {
+    /// When it is neither a list nor a map.
+    pub(super) fn items(&self) -> Result<Vec<Outcome<'a>>, Error> {
         match self {
             Self::Part(Json::Array(items), place) => {
-                let at = place.items().ok_or(Fault::Overload)?;
+                let at = place.items().ok_or(Error::NoOverload)?;
                 Ok(items.iter().map(|item| read(item, at)).collect())
             }
             Self::Part(Json::Object(_), _) => {
@@ -171,11 +172,11 @@ impl<'a> Val<'a> {
                     .map(|key| Ok(Val::Plain(key.into())))
                     .collect())
             }
-            _ => Err(Fault::Overload),
+            _ => Err(Error::NoOverload),
         }
     }
 
-    /// The keys of a map of the object that rules can name.
+    /// The keys of a map that rules can name, in the spelling of rules.
     fn keys(&self) -> Vec<String> {
         let Self::Part(Json::Object(fields), place) = self else {
             return Vec::new();
@@ -191,12 +192,11 @@ impl<'a> Val<'a> {
         fields.keys().filter_map(named).collect()
     }
 
-    /// How many characters, items or fields it has; all fields count, also those that rules cannot
-    /// name.
+    /// The number of characters, items or fields. Fields that rules cannot name count as well.
     ///
     /// # Errors
     /// When it has no size.
-    pub(super) fn size(&self) -> Result<usize, Fault> {
+    pub(super) fn size(&self) -> Result<usize, Error> {
         match self {
             Self::Part(Json::Object(fields), _) => Ok(fields.len()),
             Self::Part(Json::Array(items), _) => Ok(items.len()),
@@ -204,15 +204,15 @@ impl<'a> Val<'a> {
             Self::Plain(Value::Bytes(bytes)) => Ok(bytes.len()),
             Self::Plain(Value::List(items)) => Ok(items.len()),
             Self::Plain(Value::Map(map)) => Ok(map.map.len()),
-            _ => Err(Fault::Overload),
+            _ => Err(Error::NoOverload),
         }
     }
 
-    /// Whether both mean the same. Lists of type `set` and `map` may differ in order.
+    /// Whether both are equal. In lists of type `set` and `map` the order does not matter.
     ///
     /// # Errors
-    /// When what stands in them is not what the schema says.
-    pub(super) fn equals(&self, other: &Self) -> Result<bool, Fault> {
+    /// When a value in them does not match the schema.
+    pub(super) fn equals(&self, other: &Self) -> Result<bool, Error> {
         match (self, other) {
             (Self::Part(a, at), Self::Part(b, _)) => match (a, b) {
                 (Json::Object(fields), Json::Object(others)) if at.kind().is_some() => {
@@ -235,17 +235,17 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// A copy in CEL's own values.
+    /// A copy as a value of CEL.
     ///
     /// # Errors
-    /// When what stands in it is not what the schema says, or when it may not be there.
-    pub(super) fn plain(&self) -> Result<Value, Fault> {
+    /// When a value in it does not match the schema, or when it is an optional value.
+    pub(super) fn plain(&self) -> Result<Value, Error> {
         match self {
             Self::Plain(value) => Ok(value.clone()),
-            Self::Optional(_) => Err(Fault::Overload),
+            Self::Optional(_) => Err(Error::NoOverload),
             Self::Part(Json::Array(_), _) => {
                 let items = self.items()?.into_iter();
-                let items: Result<Vec<Value>, Fault> = items.map(|item| item?.plain()).collect();
+                let items: Result<Vec<Value>, Error> = items.map(|item| item?.plain()).collect();
                 Ok(Value::List(Arc::new(items?)))
             }
             Self::Part(..) => {
@@ -261,10 +261,18 @@ impl<'a> Val<'a> {
     }
 }
 
+/// The value of a condition.
+pub(super) fn truth(value: Outcome<'_>) -> Result<bool, Error> {
+    match value? {
+        Val::Plain(Value::Bool(yes)) => Ok(yes),
+        _ => Err(Error::NoOverload),
+    }
+}
+
 type Fields = serde_json::Map<String, Json>;
 
-/// Fields that the schema does not describe are compared as they are.
-fn same_fields(a: &Val<'_>, b: &Val<'_>, fields: &Fields, others: &Fields) -> Result<bool, Fault> {
+/// Fields that the schema does not describe are compared as JSON.
+fn same_fields(a: &Val<'_>, b: &Val<'_>, fields: &Fields, others: &Fields) -> Result<bool, Error> {
     let (Val::Part(_, at), true) = (a, fields.len() == others.len()) else {
         return Ok(false);
     };
@@ -288,8 +296,8 @@ fn same_fields(a: &Val<'_>, b: &Val<'_>, fields: &Fields, others: &Fields) -> Re
     Ok(true)
 }
 
-/// Two lists of the same length.
-fn same_items(a: &Val<'_>, b: &Val<'_>, kind: &ListKind) -> Result<bool, Fault> {
+/// Whether two lists of the same length have equal items.
+fn same_items(a: &Val<'_>, b: &Val<'_>, kind: &ListKind) -> Result<bool, Error> {
     let others: Vec<Val<'_>> = b.items()?.into_iter().collect::<Result<_, _>>()?;
     for (index, item) in a.items()?.into_iter().enumerate() {
         let item = item?;
@@ -306,8 +314,8 @@ fn same_items(a: &Val<'_>, b: &Val<'_>, kind: &ListKind) -> Result<bool, Fault> 
     Ok(true)
 }
 
-/// Whether one of `others` is the same as `item`.
-pub(super) fn is_among(item: &Val<'_>, others: &[Val<'_>]) -> Result<bool, Fault> {
+/// Whether one of `others` equals `item`.
+pub(super) fn is_among(item: &Val<'_>, others: &[Val<'_>]) -> Result<bool, Error> {
     for other in others {
         if other.equals(item)? {
             return Ok(true);

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use kube_schema::Schema;
 
+use crate::cel::RuleTree;
 use crate::judge;
 use crate::verdict::Verdict;
 
@@ -14,7 +15,8 @@ const MAIN: &str = "";
 
 fn judged(schema: &Value, new: Value, old: Option<Value>, subresource: &str) -> Verdict {
     let schema = Schema::from_json(schema).unwrap();
-    judge(&schema, &new, old.as_ref(), subresource)
+    let rules = RuleTree::compile(&schema).unwrap();
+    judge(&schema, &rules, &new, old.as_ref(), subresource)
 }
 
 fn fields(verdict: &Verdict) -> Vec<&str> {

@@ -5,7 +5,13 @@ use serde_json::{Value, json};
 use kube_schema::Schema;
 
 use crate::cel::definition::RuleFaults;
-use crate::rule_faults;
+use crate::cel::{RuleTree, rule_faults};
+
+/// What is wrong with the rules of a structural schema.
+fn faults_of(schema: &Value) -> RuleFaults {
+    let schema = Schema::from_json(schema).unwrap();
+    rule_faults(&schema, &RuleTree::compile(&schema).unwrap(), true)
+}
 
 /// A schema with one rule at its `spec`.
 fn faults(rule: Value) -> RuleFaults {
@@ -18,10 +24,10 @@ fn faults(rule: Value) -> RuleFaults {
     let spec =
         json!({"type": "object", "properties": properties, "x-kubernetes-validations": [rule]});
     let schema = json!({"type": "object", "properties": {"spec": spec}});
-    rule_faults(&Schema::from_json(&schema).unwrap(), true)
+    faults_of(&schema)
 }
 
-fn told(rule: Value) -> Vec<String> {
+fn messages(rule: Value) -> Vec<String> {
     let found = faults(rule).faults.into_iter();
     let place = "properties[spec].x-kubernetes-validations[0].";
     found
@@ -29,7 +35,7 @@ fn told(rule: Value) -> Vec<String> {
         .collect()
 }
 
-/// A rule that is no expression about the schema, and how the complaint ends.
+/// A rule that does not fit the schema, and how the message ends.
 const MISTAKES: &[(&str, &str)] = &[
     ("self.colour == 'a'", "undefined field 'colour'"),
     ("has(self.list[0].b)", "undefined field 'b'"),
@@ -104,40 +110,40 @@ const MISTAKES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_is_no_expression_about_the_schema_is_refused() {
+fn expressions_that_do_not_fit_the_schema_are_refused() {
     for (rule, why) in MISTAKES {
-        let said = told(json!({"rule": rule}));
-        assert_eq!(said.len(), 1, "{rule}: {said:?}");
+        let found = messages(json!({"rule": rule}));
+        assert_eq!(found.len(), 1, "{rule}: {found:?}");
         let end = format!("\"OptionalOldSelf\":null}}: compilation failed: {why}");
         assert!(
-            said[0].starts_with("rule: Invalid value: {\"Rule\":"),
-            "{rule}: {said:?}"
+            found[0].starts_with("rule: Invalid value: {\"Rule\":"),
+            "{rule}: {found:?}"
         );
-        assert!(said[0].ends_with(&end), "{rule}: {said:?}");
+        assert!(found[0].ends_with(&end), "{rule}: {found:?}");
     }
-    let said = told(json!({"rule": "self.size >"}));
+    let found = messages(json!({"rule": "self.size >"}));
     assert!(
-        said[0].contains("compilation failed: ERROR: <input>:1:12: Syntax error"),
-        "{said:?}"
+        found[0].contains("compilation failed: ERROR: <input>:1:12: Syntax error"),
+        "{found:?}"
     );
-    let said = told(json!({"rule": "self.size + 1"}));
+    let found = messages(json!({"rule": "self.size + 1"}));
     assert!(
-        said[0].ends_with("cel expression must evaluate to a bool"),
-        "{said:?}"
+        found[0].ends_with("cel expression must evaluate to a bool"),
+        "{found:?}"
     );
-    let said = told(json!({"rule": "true", "messageExpression": "self.size"}));
+    let found = messages(json!({"rule": "true", "messageExpression": "self.size"}));
     assert!(
-        said[0].starts_with("messageExpression: Invalid value: "),
-        "{said:?}"
+        found[0].starts_with("messageExpression: Invalid value: "),
+        "{found:?}"
     );
     assert!(
-        said[0].ends_with(": messageExpression must evaluate to a string"),
-        "{said:?}"
+        found[0].ends_with(": messageExpression must evaluate to a string"),
+        "{found:?}"
     );
 }
 
 #[test]
-fn what_works_is_accepted() {
+fn valid_expressions_are_accepted() {
     for rule in [
         "self.share > self.size && self.size < 2.5",
         "self.either == 1 || self.either == '1'",
@@ -153,12 +159,12 @@ fn what_works_is_accepted() {
         "duration(self.text) + duration('1s') > duration('1h')",
         "1 in {1: 'a'}",
     ] {
-        assert_eq!(told(json!({"rule": rule})), [""; 0], "{rule}");
+        assert_eq!(messages(json!({"rule": rule})), [""; 0], "{rule}");
     }
 }
 
 #[test]
-fn what_only_an_api_server_can_evaluate_is_accepted_and_told() {
+fn rules_that_only_an_api_server_can_evaluate_are_accepted_and_reported() {
     let found = faults(json!({"rule": "self.list.sortBy(x, x.a).size() > 1"}));
     assert_eq!(found.faults, []);
     let path = "properties[spec].x-kubernetes-validations[0].rule";
@@ -169,8 +175,8 @@ fn what_only_an_api_server_can_evaluate_is_accepted_and_told() {
 }
 
 #[test]
-fn the_parts_of_a_rule_are_held_to_their_form() {
-    for (rule, said) in [
+fn fields_of_a_rule_are_validated() {
+    for (rule, found) in [
         (
             json!({"rule": " "}),
             "rule: Required value: rule is not specified",
@@ -204,12 +210,12 @@ fn the_parts_of_a_rule_are_held_to_their_form() {
             "optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule",
         ),
     ] {
-        assert_eq!(told(rule), [said]);
+        assert_eq!(messages(rule), [found]);
     }
 }
 
 #[test]
-fn a_change_is_not_known_where_items_have_no_keys() {
+fn old_self_is_refused_where_items_have_no_keys() {
     let rules = json!([{"rule": "self == oldSelf"}]);
     let list = |kind: &str| {
         let item = json!({"type": "object", "x-kubernetes-validations": rules,
@@ -217,7 +223,7 @@ fn a_change_is_not_known_where_items_have_no_keys() {
         let list = json!({"type": "array", "items": item, "x-kubernetes-list-type": kind,
             "x-kubernetes-list-map-keys": ["k"]});
         let schema = json!({"type": "object", "properties": {"list": list}});
-        rule_faults(&Schema::from_json(&schema).unwrap(), true).faults
+        faults_of(&schema).faults
     };
     assert_eq!(list("map"), []);
     let why = "oldSelf cannot be used on the uncorrelatable portion of the schema within";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{schema, told};
+use super::{schema, violations};
 
 /// A spec with a value of every kind.
 fn spec() -> Value {
@@ -35,15 +35,15 @@ fn properties() -> Value {
     })
 }
 
-/// What is said of a spec when `rule` is its rule.
-fn said(rule: &str) -> Vec<String> {
+/// The violations of the spec when `rule` is its rule.
+fn broken(rule: &str) -> Vec<String> {
     let rules = json!([{"rule": rule, "message": "m"}]);
-    told(&schema(properties(), rules), spec(), None)
+    violations(&schema(properties(), rules), spec(), None)
 }
 
 fn all_hold(rules: &[&str]) {
     for rule in rules {
-        assert_eq!(said(rule), [""; 0], "{rule}");
+        assert_eq!(broken(rule), [""; 0], "{rule}");
     }
 }
 
@@ -90,7 +90,7 @@ fn an_error_counts_only_where_nothing_else_decides() {
         ),
     ] {
         let expected = format!("spec: Invalid value: \"object\": {why} evaluating rule: m");
-        assert_eq!(said(rule), [expected], "{rule}");
+        assert_eq!(broken(rule), [expected], "{rule}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Rules, as the API server evaluates them: what is expected here was seen of its libraries (1.34).
+//! Rules as the API server evaluates them. The expected results were observed in its libraries (1.34).
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ mod rules;
 
 use serde_json::{Value, json};
 
-use super::Failures;
+use super::{Failures, RuleTree};
 use kube_schema::{Schema, apply_defaults};
 
 /// A schema whose `spec` has these properties and rules.
@@ -24,6 +24,11 @@ fn schema(properties: Value, rules: Value) -> Schema {
     Schema::from_json(&json).unwrap()
 }
 
+/// Which rules of a schema an object breaks, or the change from an old one to it.
+fn of_object(schema: &Schema, new: &Value, old: Option<&Value>) -> Failures {
+    Failures::of(schema, &RuleTree::compile(schema).unwrap(), new, old)
+}
+
 /// Which rules a `spec` breaks, or the change from an old one to it.
 fn failures(schema: &Schema, new: &Value, old: Option<&Value>) -> Failures {
     let object = |spec: &Value| {
@@ -31,11 +36,11 @@ fn failures(schema: &Schema, new: &Value, old: Option<&Value>) -> Failures {
         apply_defaults(schema, &mut object);
         object
     };
-    Failures::of(schema, &object(new), old.map(object).as_ref())
+    of_object(schema, &object(new), old.map(object).as_ref())
 }
 
-/// The violations, in words.
-fn told(schema: &Schema, new: Value, old: Option<Value>) -> Vec<String> {
+/// The messages of the violations.
+fn violations(schema: &Schema, new: Value, old: Option<Value>) -> Vec<String> {
     let found = failures(schema, &new, old.as_ref());
     found.violations.iter().map(ToString::to_string).collect()
 }

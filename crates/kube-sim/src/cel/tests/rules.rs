@@ -1,8 +1,8 @@
-//! Where rules apply, and what is said when one does not hold.
+//! Where rules apply, and the messages of broken rules.
 
 use serde_json::{Value, json};
 
-use super::{failures, schema, told};
+use super::{failures, of_object, schema, violations};
 use kube_schema::Schema;
 
 fn sized(rules: Value) -> Schema {
@@ -15,23 +15,23 @@ fn sized(rules: Value) -> Schema {
 const NONE: [&str; 0] = [];
 
 #[test]
-fn a_rule_that_does_not_hold_is_one_violation() {
+fn a_broken_rule_is_one_violation() {
     let schema = sized(json!([{"rule": "self.size > 1"}, {"rule": "self.size < 9"}]));
-    assert_eq!(told(&schema, json!({"size": 2}), None), NONE);
+    assert_eq!(violations(&schema, json!({"size": 2}), None), NONE);
     assert_eq!(
-        told(&schema, json!({"size": 1}), None),
+        violations(&schema, json!({"size": 1}), None),
         [r#"spec: Invalid value: "object": failed rule: self.size > 1"#]
     );
 }
 
 #[test]
-fn a_rule_says_what_it_wants_to_say() {
+fn a_rule_chooses_its_message_reason_and_field() {
     let rule = |extra: Value| {
         let mut rule = json!({"rule": "self.size > 1", "message": " too small "});
         rule.as_object_mut()
             .unwrap()
             .extend(extra.as_object().unwrap().clone());
-        told(&sized(json!([rule])), json!({"size": 1}), None).remove(0)
+        violations(&sized(json!([rule])), json!({"size": 1}), None).remove(0)
     };
     assert_eq!(
         rule(json!({})),
@@ -41,7 +41,7 @@ fn a_rule_says_what_it_wants_to_say() {
         rule(json!({"messageExpression": "'size is ' + string(self.size)"})),
         r#"spec: Invalid value: "object": size is 1"#
     );
-    // What makes no message leaves the written one.
+    // An unusable message expression falls back to the message.
     for expression in ["''", "'a\\nb'", "self.name", "'x'.charAt(self.size + 5)"] {
         assert_eq!(
             rule(json!({"messageExpression": expression})),
@@ -66,7 +66,7 @@ fn a_rule_says_what_it_wants_to_say() {
 }
 
 #[test]
-fn a_field_path_leads_to_the_value_at_fault() {
+fn violations_name_the_field_path() {
     let schema = schema(
         json!({"labels": {"type": "object", "additionalProperties": {"type": "string"}}}),
         json!([{"rule": "false", "message": "no", "fieldPath": ".labels['a.b']"}]),
@@ -77,7 +77,7 @@ fn a_field_path_leads_to_the_value_at_fault() {
 }
 
 #[test]
-fn a_rule_is_about_each_value_at_its_place() {
+fn a_rule_applies_to_each_value_at_its_place() {
     let item = json!({"type": "string", "x-kubernetes-validations": [
         {"rule": "self.size() < 3", "message": "too long"}]});
     let schema = schema(
@@ -86,7 +86,7 @@ fn a_rule_is_about_each_value_at_its_place() {
     );
     let value = json!({"list": ["a", "abcd", "ab"], "map": {"x.y": "abc", "z": "é☃"}});
     assert_eq!(
-        told(&schema, value, None),
+        violations(&schema, value, None),
         [
             r#"spec.list[1]: Invalid value: "string": too long"#,
             r#"spec.map[x.y]: Invalid value: "string": too long"#,
@@ -95,23 +95,23 @@ fn a_rule_is_about_each_value_at_its_place() {
 }
 
 #[test]
-fn defaults_are_there_and_absent_values_have_no_rules() {
+fn rules_see_defaults_and_skip_absent_values() {
     let nullable = json!({"type": "string", "nullable": true,
         "x-kubernetes-validations": [{"rule": "self == 'b'"}]});
     let schema = schema(
         json!({"size": {"type": "integer", "default": 3}, "text": nullable}),
         json!([{"rule": "has(self.size) && self.size == 3"}, {"rule": "!has(self.text)"}]),
     );
-    assert_eq!(told(&schema, json!({}), None), NONE);
-    assert_eq!(told(&schema, json!({"text": null}), None), NONE);
-    assert_eq!(told(&schema, json!({"text": "b"}), None).len(), 1);
+    assert_eq!(violations(&schema, json!({}), None), NONE);
+    assert_eq!(violations(&schema, json!({"text": null}), None), NONE);
+    assert_eq!(violations(&schema, json!({"text": "b"}), None).len(), 1);
 }
 
 #[test]
-fn a_rule_that_comes_to_nothing_is_a_violation_with_the_reason() {
+fn a_failed_evaluation_is_a_violation_with_the_error() {
     let why = |rule: &str, value: Value| {
         let schema = sized(json!([{"rule": rule, "fieldPath": ".size", "message": "m"}]));
-        told(&schema, value, None).remove(0)
+        violations(&schema, value, None).remove(0)
     };
     assert_eq!(
         why("self.name == 'a'", json!({"size": 1})),
@@ -128,42 +128,48 @@ fn a_rule_that_comes_to_nothing_is_a_violation_with_the_reason() {
 }
 
 #[test]
-fn a_rule_about_a_change_needs_one() {
+fn a_rule_with_old_self_needs_an_old_value() {
     let schema = sized(json!([
         {"rule": "self.size >= oldSelf.size", "message": "shrinks", "reason": "FieldValueForbidden"}]));
-    assert_eq!(told(&schema, json!({"size": 1}), None), NONE);
+    assert_eq!(violations(&schema, json!({"size": 1}), None), NONE);
     assert_eq!(
-        told(&schema, json!({"size": 3}), Some(json!({"size": 3}))),
+        violations(&schema, json!({"size": 3}), Some(json!({"size": 3}))),
         NONE
     );
     assert_eq!(
-        told(&schema, json!({"size": 1}), Some(json!({"size": 3}))),
+        violations(&schema, json!({"size": 1}), Some(json!({"size": 3}))),
         ["spec: Forbidden: shrinks"]
     );
-    assert_eq!(told(&schema, json!({"size": 1}), Some(Value::Null)), NONE);
+    assert_eq!(
+        violations(&schema, json!({"size": 1}), Some(Value::Null)),
+        NONE
+    );
 }
 
 #[test]
-fn a_rule_with_an_optional_old_value_also_holds_for_what_is_new() {
+fn a_rule_with_an_optional_old_value_applies_to_new_values() {
     let schema = sized(json!([
         {"rule": "oldSelf.hasValue() || self.size == 1", "message": "starts with 1", "optionalOldSelf": true},
         {"rule": "oldSelf.?size.orValue(self.size) == self.size", "message": "stays", "optionalOldSelf": true}]));
     let starts = r#"spec: Invalid value: "object": starts with 1"#;
     let stays = r#"spec: Invalid value: "object": stays"#;
-    assert_eq!(told(&schema, json!({"size": 1}), None), NONE);
-    assert_eq!(told(&schema, json!({"size": 2}), None), [starts]);
+    assert_eq!(violations(&schema, json!({"size": 1}), None), NONE);
+    assert_eq!(violations(&schema, json!({"size": 2}), None), [starts]);
     assert_eq!(
-        told(&schema, json!({"size": 2}), Some(json!({"size": 2}))),
+        violations(&schema, json!({"size": 2}), Some(json!({"size": 2}))),
         NONE
     );
     assert_eq!(
-        told(&schema, json!({"size": 3}), Some(json!({"size": 2}))),
+        violations(&schema, json!({"size": 3}), Some(json!({"size": 2}))),
         [stays]
     );
-    assert_eq!(told(&schema, json!({"size": 3}), Some(json!({}))), NONE);
+    assert_eq!(
+        violations(&schema, json!({"size": 3}), Some(json!({}))),
+        NONE
+    );
 }
 
-/// A list of items with a key and a value that only grows.
+/// A list of items with a key and a value that must not shrink.
 fn growing(kind: &str) -> Schema {
     let rules = json!([{"rule": "self.v >= oldSelf.v", "message": "shrinks"}]);
     let item = json!({"type": "object", "required": ["k"], "x-kubernetes-validations": rules,
@@ -174,18 +180,18 @@ fn growing(kind: &str) -> Schema {
 }
 
 #[test]
-fn items_go_on_from_those_with_their_keys() {
+fn items_are_matched_with_old_items_by_their_keys() {
     let old = json!({"list": [{"k": "a", "v": 1}, {"k": "b", "v": 5}]});
     let new = json!({"list": [{"k": "b", "v": 4}, {"k": "c", "v": 0}, {"k": "a", "v": 2}]});
     assert_eq!(
-        told(&growing("map"), new.clone(), Some(old.clone())),
+        violations(&growing("map"), new.clone(), Some(old.clone())),
         [r#"spec.list[0]: Invalid value: "object": shrinks"#]
     );
-    assert_eq!(told(&growing("atomic"), new, Some(old)), NONE);
+    assert_eq!(violations(&growing("atomic"), new, Some(old)), NONE);
 }
 
 #[test]
-fn what_did_not_change_may_stay_as_it_was() {
+fn unchanged_values_may_break_rules() {
     let text = json!({"type": "string", "x-kubernetes-validations": [{"rule": "self != 'bad'", "message": "bad"}]});
     let item = json!({"type": "object", "properties": {"k": {"type": "string"}, "t": text}});
     let keyed = json!({"type": "array", "x-kubernetes-list-type": "map",
@@ -221,7 +227,7 @@ fn what_did_not_change_may_stay_as_it_was() {
         outcome(bad("keyed", new.clone()), bad("keyed", old.clone())),
         (vec![], one("spec.keyed[1].t"))
     );
-    // A list without keys is one value: it changed as a whole, or not.
+    // A list without keys changes as a whole.
     assert_eq!(
         outcome(bad("plain", new.clone()), bad("plain", old)),
         (one("spec.plain[1].t"), vec![])
@@ -235,14 +241,14 @@ fn what_did_not_change_may_stay_as_it_was() {
 }
 
 #[test]
-fn a_rule_about_a_change_is_never_tolerated() {
+fn a_broken_rule_with_old_self_is_never_tolerated() {
     let schema = sized(json!([{"rule": "self.size > oldSelf.size", "message": "grows"}]));
     let found = failures(&schema, &json!({"size": 1}), Some(&json!({"size": 1})));
     assert_eq!((found.violations.len(), found.tolerated.len()), (1, 0));
 }
 
 #[test]
-fn the_root_of_an_object_shows_its_type_and_names() {
+fn rules_at_the_root_see_type_and_names() {
     let rules = json!([
         {"rule": "self.kind == 'Widget' && self.metadata.name.startsWith('w')"},
         {"rule": "!has(self.metadata.generateName)"},
@@ -253,11 +259,8 @@ fn the_root_of_an_object_shows_its_type_and_names() {
         json!({"apiVersion": "g/v1", "kind": "Widget",
         "metadata": {"name": name, "labels": {"a": "b"}}})
     };
-    assert_eq!(
-        super::Failures::of(&schema, &object("w"), None).violations,
-        []
-    );
-    let found = super::Failures::of(&schema, &object("x"), None).violations;
+    assert_eq!(of_object(&schema, &object("w"), None).violations, []);
+    let found = of_object(&schema, &object("x"), None).violations;
     assert_eq!(
         found[0].to_string(),
         r#"<nil>: Invalid value: "object": failed rule: self.kind == 'Widget' && self.metadata.name.startsWith('w')"#
@@ -265,21 +268,21 @@ fn the_root_of_an_object_shows_its_type_and_names() {
 }
 
 #[test]
-fn a_rule_that_is_beyond_us_is_left_and_told_once() {
+fn an_unsupported_rule_is_reported_once() {
     let rules = json!([{"rule": "self.matches('\\\\p{Nope}') || self == 'a'", "message": "m"}]);
     let item = json!({"type": "string", "x-kubernetes-validations": rules});
     let schema = schema(json!({"list": {"type": "array", "items": item}}), json!([]));
     let found = failures(&schema, &json!({"list": ["b", "a", "c"]}), None);
     assert_eq!(found.violations, []);
-    let said: Vec<String> = found.unchecked.iter().map(ToString::to_string).collect();
+    let reported: Vec<String> = found.unchecked.iter().map(ToString::to_string).collect();
     assert_eq!(
-        said,
+        reported,
         [r#"spec.list[0]: rule not evaluated: the pattern "\\p{Nope}" is not understood here: m"#]
     );
 }
 
 #[test]
-fn a_rule_that_takes_too_long_is_left() {
+fn a_rule_with_too_many_steps_is_not_evaluated() {
     let list = json!({"type": "array", "items": {"type": "integer"}});
     let rule = "self.list.all(a, self.list.all(b, self.list.all(c, a + b + c >= 0)))";
     let schema = schema(json!({"list": list}), json!([{"rule": rule}]));
