@@ -12,6 +12,7 @@ use kube::client::Body;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
+use super::job::Judged;
 use super::*;
 use crate::adapters::git::{Author, Files, Refs};
 use crate::apply::{Progress, State};
@@ -80,7 +81,7 @@ impl Case {
         let commit = case.commit.clone();
         (case.daemon.head, case.daemon.examined) = (Some(commit.clone()), Some(commit.clone()));
         case.daemon.examined(Examined {
-            outcome: Ok(compiled),
+            outcome: Ok(Judged::new(compiled, &case.daemon.set)),
             ..Examined::failed(commit, away())
         });
         case.daemon.publish();
@@ -146,7 +147,7 @@ fn name(event: &Event) -> &'static str {
     match event {
         Event::Poll => "Poll",
         Event::Reexamine(_) => "Again",
-        Event::Prepared(..) => "Prepared",
+        Event::Prepared(_) => "Prepared",
         Event::Restart(_) => "Restart",
         Event::Published(_) => "Published",
         Event::Retry => "Retry",
