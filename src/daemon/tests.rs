@@ -262,6 +262,26 @@ async fn success_is_looked_at_again_a_minute_after_it_was_lost() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_plan_of_an_older_revision_is_let_go_once_a_newer_one_is_applied() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let plan = |case: &Case| Arc::downgrade(&case.daemon.sync.as_ref().unwrap().planned().1);
+    let older = plan(&case);
+    let newer = "1".repeat(40);
+    (case.daemon.head, case.daemon.examined) = (Some(newer.clone()), Some(newer.clone()));
+    let judged = Judged::new(config_maps(&["a", "b"]), &case.daemon.set);
+    case.daemon.examined(Examined {
+        outcome: Ok(judged),
+        ..Examined::failed(newer, away())
+    });
+    case.daemon.publish();
+    while case.handle_next().await.1 != "Prepared" {}
+    // The runner takes it up.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert!(older.upgrade().is_none(), "nobody holds it");
+    assert!(plan(&case).upgrade().is_some());
+}
+
+#[tokio::test(start_paused = true)]
 async fn progress_is_written_a_minute_after_the_last_word() {
     let mut case = Case::new();
     for title in ["1/3", "2/3"] {
