@@ -18,8 +18,6 @@ RUN apt-get update \
     && useradd --uid 65532 --create-home --home-dir /home/capstan capstan
 COPY --from=build /src/target/release/capstan /usr/local/bin/capstan
 COPY --from=build /src/overlays /usr/share/capstan/overlays
-# One malloc arena for all threads, so that memory freed by one thread can be reused by the others.
-ENV MALLOC_ARENA_MAX=1
 USER 65532:65532
 WORKDIR /home/capstan
 ENTRYPOINT ["/usr/local/bin/capstan"]

@@ -23,12 +23,12 @@ pub(crate) struct Embedded {
 
 impl Embedded {
     /// `resources` with their versions.
-    pub(crate) fn new(resources: Vec<(ObjectId, String)>) -> Self {
+    pub(crate) fn new(resources: &[(ObjectId, String)]) -> Self {
         let mut embedded = Self::default();
         for (id, version) in resources {
-            let kind = (id.group.clone(), version, id.kind.clone());
+            let kind = (id.group.clone(), version.clone(), id.kind.clone());
             embedded.kinds.entry(kind).or_insert_with(|| id.clone());
-            embedded.ids.insert(id);
+            embedded.ids.insert(id.clone());
         }
         embedded
     }
@@ -88,7 +88,7 @@ mod tests {
     fn a_kind_is_missing_until_it_is_served() {
         let id = |name| ObjectId::new("g", "K", "ns", name);
         let resources = ["a", "b"].map(|name| (id(name), "v1".to_owned()));
-        let mut embedded = Embedded::new(resources.into());
+        let mut embedded = Embedded::new(&resources);
         let [(kind, example)] = embedded.kinds().try_into().expect("one kind");
         assert_eq!(example, id("a"));
         assert_eq!(embedded.of(&kind), [id("a"), id("b")]);

@@ -26,7 +26,7 @@ pub(crate) struct Assignment {
     /// What the cluster is to have.
     pub(crate) plan: Arc<Plan>,
     /// What controllers make of it, with versions.
-    pub(crate) embedded: Vec<(ObjectId, String)>,
+    pub(crate) embedded: Arc<[(ObjectId, String)]>,
     /// What it is a plan of; empty when it has no name.
     pub(crate) revision: String,
     /// Where that comes from, for people.

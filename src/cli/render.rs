@@ -1,12 +1,14 @@
 //! `capstan render`: all top-level objects, in apply order.
 
 use clap::{Args, ValueEnum};
+use rayon::prelude::*;
 use serde_json::Value as Json;
 
 use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs};
 use super::ui::Ui;
 use crate::graph::Place;
+use crate::model::Object;
 use crate::yaml;
 
 #[derive(Debug, Args)]
@@ -37,7 +39,7 @@ pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
         return Ok(Exit::Failed);
     }
     let graph = &fleet.compiled.graph;
-    let objects: Vec<Json> = graph
+    let objects: Vec<&Object> = graph
         .apply_order()
         .into_iter()
         .filter_map(|vertex| match graph.vertices[vertex].place {
@@ -51,6 +53,9 @@ pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
                 .is_some_and(|definition| definition.name == *name),
             None => true,
         })
+        .collect();
+    let objects: Vec<Json> = objects
+        .par_iter()
         .map(|object| object.node.to_json())
         .collect();
     if let Some(name) = args.cluster.as_ref().filter(|_| objects.is_empty()) {

@@ -24,11 +24,13 @@ use allow::Suppressions;
 use enforced::Enforced;
 use once::DocumentIndex;
 pub(crate) use once::{nameless, without_numbers};
+use rayon::prelude::*;
 
+use crate::api::cluster_definition::{self, ClusterDefinition};
+use crate::api::embedded;
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::{self, CAPSTAN};
 use crate::api::overlay::Overlay;
-use crate::api::{cluster_definition, embedded};
 use crate::graph::{self, Graph};
 use crate::model::{
     Finding, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value, message,
@@ -95,8 +97,8 @@ pub fn compile_by(policy: &FleetPolicy, tree: &Tree, overlays: &[Tree]) -> Compi
 fn merged(tree: &Tree, overlays: &[Tree]) -> Vec<Node> {
     let documents = Documents::of(tree, overlays);
     let lists = documents.list_keys();
-    let mut overlays = Overlays::new(documents.overlays, lists);
-    let definitions = documents.definitions.into_iter();
+    let overlays = Overlays::new(documents.overlays, lists);
+    let definitions = documents.definitions.into_par_iter();
     definitions.map(|node| overlays.merge(node).0).collect()
 }
 
@@ -160,8 +162,11 @@ impl Documents {
     fn read(&mut self, tree: &Tree, is_new: impl Fn(&str, &Arc<[u8]>) -> bool) -> usize {
         self.findings.extend(yaml::problems(tree));
         let mut count = 0;
-        for (path, text) in tree.files.iter().filter(|(path, text)| is_new(path, text)) {
-            let (documents, findings) = yaml::read(path, text);
+        let files = tree.files.iter().filter(|(path, text)| is_new(path, text));
+        let files: Vec<_> = files.collect();
+        let read = files.par_iter().map(|(path, text)| yaml::read(path, text));
+        let read: Vec<_> = read.collect();
+        for ((path, text), (documents, findings)) in files.into_iter().zip(read) {
             self.suppressions.read(path, text);
             count += documents.len() + findings.len();
             self.findings.extend(findings);
@@ -254,17 +259,16 @@ impl Documents {
         let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys());
         let mut objects = Vec::new();
         let mut first = HashMap::new();
-        let count = self.definitions.len();
-        for node in std::mem::take(&mut self.definitions) {
-            let id = cluster_definition::id(&node);
-            let (merged, findings) = overlays.merge(node);
-            self.findings
-                .extend(findings.into_iter().map(|found| found.of(&id)));
-            let expanded = self.expand(&merged, &mut first);
+        let definitions = std::mem::take(&mut self.definitions);
+        let count = definitions.len();
+        definitions.iter().for_each(|node| overlays.note(node));
+        let made = definitions.into_par_iter();
+        let made = made.map(|node| Made::of(node, &overlays, &enforced));
+        for (definition, made) in made.collect::<Vec<_>>() {
+            let expanded = self.keep(made, &mut first);
             if expanded.is_empty() {
-                overlays.without_objects(&merged);
+                overlays.without_objects(&definition);
             }
-            self.findings.extend(enforced.findings(&expanded));
             objects.extend(expanded);
         }
         // Encrypted objects are not applied, so patches do not have to fit them.
@@ -279,8 +283,8 @@ impl Documents {
         self.findings.extend(tenancy::objects(policy, &objects));
         let (encrypted, objects): (Vec<_>, Vec<_>) =
             objects.into_iter().partition(rules::is_encrypted);
-        let metadata = objects.iter().flat_map(metadata::findings);
-        self.findings.extend(metadata);
+        let metadata = objects.par_iter().flat_map_iter(metadata::findings);
+        self.findings.par_extend(metadata);
         let (graph, findings) = graph::build_beside(&objects, &encrypted);
         self.findings.extend(findings);
         self.findings
@@ -298,24 +302,19 @@ impl Documents {
         }
     }
 
-    /// The objects of a definition; none if it is broken or a duplicate.
-    fn expand(&mut self, merged: &Node, first: &mut HashMap<ObjectId, Span>) -> Vec<Object> {
-        let (definition, findings) = cluster_definition::read(merged);
-        self.findings.extend(findings);
-        let id = cluster_definition::id(merged);
-        self.findings.extend(metadata::of_annotations(&id, merged));
-        let Some(definition) = definition else {
+    /// Keeps the objects of a definition: none if it is broken or a duplicate.
+    fn keep(&mut self, made: Made, first: &mut HashMap<ObjectId, Span>) -> Vec<Object> {
+        self.findings.extend(made.of_definition);
+        let Some((id, here)) = made.name else {
             return Vec::new();
         };
-        let here = definition.origin.span();
-        if let Some(first) = first.get(&definition.id) {
-            self.findings.push(duplicate(&definition.id, here, first));
+        if let Some(first) = first.get(&id) {
+            self.findings.push(duplicate(&id, &here, first));
             return Vec::new();
         }
-        first.insert(definition.id.clone(), here.clone());
-        let (expanded, findings) = expand::expand(&definition);
-        self.findings.extend(findings);
-        expanded
+        first.insert(id, here);
+        self.findings.extend(made.of_objects);
+        made.objects
     }
 
     /// Keeps the first of objects with the same id.
@@ -332,6 +331,39 @@ impl Documents {
             }
         }
         kept
+    }
+}
+
+/// The result of compiling one definition alone.
+struct Made {
+    /// The id of the definition and where it is; `None` if it cannot be read.
+    name: Option<(ObjectId, Span)>,
+    of_definition: Vec<Finding>,
+    objects: Vec<Object>,
+    of_objects: Vec<Finding>,
+}
+
+impl Made {
+    /// Merges the overlays into the definition and expands it. Returns the merged definition, too.
+    fn of(node: Node, overlays: &Overlays, enforced: &Enforced) -> (Node, Self) {
+        let id = cluster_definition::id(&node);
+        let (merged, findings) = overlays.merge(node);
+        let findings = findings.into_iter().map(|found| found.of(&id));
+        let mut of_definition: Vec<Finding> = findings.collect();
+        let (definition, findings) = cluster_definition::read(&merged);
+        of_definition.extend(findings);
+        of_definition.extend(metadata::of_annotations(&id, &merged));
+        let expanded = definition.as_ref().map(expand::expand);
+        let (objects, mut of_objects) = expanded.unwrap_or_default();
+        of_objects.extend(enforced.findings(&objects));
+        let name = |read: ClusterDefinition| (read.id, read.origin.span().clone());
+        let made = Self {
+            name: definition.map(name),
+            of_definition,
+            objects,
+            of_objects,
+        };
+        (merged, made)
     }
 }
 

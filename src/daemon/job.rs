@@ -14,6 +14,7 @@ use crate::adapters::git::{Error, Merged, Mirror, Ref, Refs, RetainedRef, direct
 use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
+use crate::graph::Graph;
 use crate::model::{AdapterError, Check, CheckSink, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::SyncConfig;
@@ -31,18 +32,34 @@ pub(super) struct RemoteRefs {
     pub(super) head: String,
 }
 
-/// What is applied for a revision, and what becomes of it in the hands of controllers.
-pub(super) struct Prepared {
-    pub(super) plan: Plan,
-    pub(super) embedded: Vec<(ObjectId, String)>,
+/// A compiled revision. Its objects are not kept: they are most of a large fleet.
+pub(super) enum Judged {
+    /// It has no errors.
+    Sound(Prepared),
+    /// It has errors; these are its findings, without objects.
+    Broken(Compiled),
 }
 
-impl Prepared {
-    pub(super) fn new(compiled: Compiled, set: &ApplySet) -> Self {
-        Self {
-            embedded: compiled.embedded(),
-            plan: plan::into_plan(compiled.objects, &compiled.graph, set),
+/// What is applied for a revision, and what becomes of it in the hands of controllers.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    pub(super) plan: Arc<Plan>,
+    pub(super) embedded: Arc<[(ObjectId, String)]>,
+    pub(super) graph: Arc<Graph>,
+}
+
+impl Judged {
+    pub(super) fn new(mut compiled: Compiled, set: &ApplySet) -> Self {
+        let embedded = compiled.embedded();
+        let objects = std::mem::take(&mut compiled.objects);
+        if compiled.has_errors() {
+            return Self::Broken(compiled);
         }
+        Self::Sound(Prepared {
+            plan: Arc::new(plan::into_plan(objects, &compiled.graph, set)),
+            embedded: embedded.into(),
+            graph: compiled.graph,
+        })
     }
 }
 
@@ -57,8 +74,10 @@ pub(super) struct Source {
     policy: FleetPolicy,
     /// Revisions that must not be lost, and are not pinned yet.
     unretained: Mutex<BTreeMap<RetainedRef, String>>,
-    /// The revision that candidates are compared with, compiled, while one after the other is.
-    base: Mutex<Option<(String, Arc<Compiled>)>>,
+    /// Held during a compile, so that only one runs at a time: it takes much memory for a large fleet, and
+    /// uses all cores anyway.
+    compiling: Mutex<()>,
+    set: ApplySet,
 }
 
 /// A commit of the followed ref, judged.
@@ -66,9 +85,9 @@ pub(super) struct Examined {
     pub(super) revision: String,
     /// The first line of its message.
     pub(super) title: String,
-    pub(super) outcome: Result<Compiled, Failure>,
+    pub(super) outcome: Result<Judged, Failure>,
     /// The newest good revision before it, when this one is broken and nothing is applied.
-    pub(super) fallback: Option<(String, Compiled)>,
+    pub(super) fallback: Option<(String, Prepared)>,
     /// Revisions before it whose sync check an earlier daemon left pending, and its title, when
     /// nothing is applied.
     pub(super) left_pending: Vec<(String, String)>,
@@ -161,7 +180,8 @@ impl Source {
             local_overlays: config.local_overlays.clone(),
             policy: config.policy.clone(),
             unretained: Mutex::default(),
-            base: Mutex::default(),
+            compiling: Mutex::default(),
+            set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
         }
     }
 
@@ -204,9 +224,10 @@ impl Source {
     /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken, for
     /// the newest good one before it.
     pub(super) fn examine(&self, revision: String, first: bool) -> Examined {
-        let outcome = self.compile(&revision);
-        let broken = outcome.as_ref().map_or(true, Compiled::has_errors);
-        let fallback = if broken && first {
+        let _compiling = self.compiling();
+        let outcome = self.judge(&revision);
+        let sound = matches!(outcome, Ok(Judged::Sound(_)));
+        let fallback = if !sound && first {
             self.last_good(&revision)
         } else {
             None
@@ -256,10 +277,18 @@ impl Source {
         approved.map(|name| name.trim().to_owned()).collect()
     }
 
-    fn compile(&self, revision: &str) -> Result<Compiled, Error> {
+    /// Waits until no other compile runs.
+    fn compiling(&self) -> MutexGuard<'_, ()> {
+        self.compiling
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn judge(&self, revision: &str) -> Result<Judged, Error> {
         let tree = self.mirror.tree(revision, &self.path)?;
         let overlays = self.overlay_trees(revision)?;
-        Ok(compile_by(&self.policy, &tree, &overlays))
+        let compiled = compile_by(&self.policy, &tree, &overlays);
+        Ok(Judged::new(compiled, &self.set))
     }
 
     fn overlay_trees(&self, revision: &str) -> Result<Vec<Tree>, Error> {
@@ -277,46 +306,29 @@ impl Source {
 
     /// The newest valid revision before `revision`. It need not have succeeded: what was on its way
     /// into the cluster is not taken back by a restart.
-    fn last_good(&self, revision: &str) -> Option<(String, Compiled)> {
-        self.earlier(revision).into_iter().find_map(|id| {
-            let compiled = self.compile(&id).ok();
-            let compiled = compiled.filter(|compiled| !compiled.has_errors())?;
-            Some((id, compiled))
+    fn last_good(&self, revision: &str) -> Option<(String, Prepared)> {
+        let mut earlier = self.earlier(revision).into_iter();
+        earlier.find_map(|id| match self.judge(&id) {
+            Ok(Judged::Sound(prepared)) => Some((id, prepared)),
+            _ => None,
         })
     }
 
-    /// What candidates are compared with. It is compiled again: to hold it would be to hold most of a
-    /// large fleet for ever.
-    fn base(&self, applied: &str) -> Option<Arc<Compiled>> {
-        let mut base = self.base.lock().unwrap_or_else(PoisonError::into_inner);
-        if base
-            .as_ref()
-            .is_none_or(|(revision, _)| revision != applied)
-        {
-            let compiled = self.compile(applied);
-            let compiled = compiled
-                .inspect_err(|error| tracing::warn!(%error, applied, "cannot compile the applied revision to compare with"));
-            *base = Some((applied.to_owned(), Arc::new(compiled.ok()?)));
-        }
-        base.as_ref().map(|(_, compiled)| Arc::clone(compiled))
-    }
-
-    /// Nobody is compared for now.
-    pub(super) fn forget_base(&self) {
-        *self.base.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
     /// Merges `candidate` onto `base` and judges the result against what is applied.
-    pub(super) fn plan(&self, base: &str, candidate: Candidate, applied: Option<&str>) -> Planned {
+    pub(super) fn plan(
+        &self,
+        base: &str,
+        candidate: Candidate,
+        applied: Option<(&str, &Plan)>,
+    ) -> Planned {
+        let _compiling = self.compiling();
         let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
         let (merged, check) = match self.merged(base, commit) {
             Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
                 let (tree, overlays) = (&trees[0], &trees[1..]);
                 let compiled = compile_by(&self.policy, tree, overlays);
-                let base = applied.and_then(|applied| Some((applied, self.base(applied)?)));
-                let base = base.as_ref().map(|(name, base)| (*name, &**base));
-                let check = report::plan(fleet, commit, &compiled, base);
+                let check = report::plan(&self.set, commit, &compiled, applied);
                 (Some(ids), Some(check))
             }
             Ok(Err(paths)) => (None, Some(report::conflicts(fleet, commit, &paths))),

@@ -50,7 +50,7 @@ use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
 use failure::Failure;
 use git_notes::GitNotes;
-use job::{Examined, Planned, Prepared, RemoteRefs, Source};
+use job::{Examined, Planned, RemoteRefs, Source};
 use revision::{Runner, Sync};
 pub use view::View;
 
@@ -79,8 +79,8 @@ enum Event {
     Reexamine(String),
     /// A candidate was merged onto the followed ref and compiled.
     Planned(Box<Planned>),
-    /// The cluster has what the sync with this number expects of it, and its plan is made.
-    Prepared(u64, Box<Result<Prepared, Failure>>),
+    /// The cluster has what the sync with this number expects of it.
+    Prepared(u64),
     /// Something happened to the sync with this number.
     Report(u64, Report),
     /// The runner ended, which it never should.
@@ -197,7 +197,7 @@ impl Daemon {
             Event::Examined(examined) => self.examined(*examined),
             Event::Reexamine(revision) => self.reexamine(&revision),
             Event::Planned(planned) => self.planned(*planned),
-            Event::Prepared(sync, prepared) => self.prepared(sync, *prepared),
+            Event::Prepared(sync) => self.prepared(sync),
             Event::Report(sync, report) => self.reported(sync, report),
             Event::Ended => self.ended(),
             Event::Restart(sync) => self.restart(sync),
@@ -315,19 +315,19 @@ impl Daemon {
         let Some(head) = self.head.clone() else {
             return;
         };
-        if let Some(candidate) = self.candidates.next() {
-            let applied = self.applied();
-            let (fleet, unread) = (self.config.fleet.clone(), candidate.clone());
-            self.blocking(
-                move |source| {
-                    let planned = source.plan(&head, candidate, applied.as_deref());
-                    Event::Planned(Box::new(planned))
-                },
-                move |failure| Event::Planned(Box::new(Planned::failed(&fleet, unread, &failure))),
-            );
-        } else {
-            self.source.forget_base();
-        }
+        let Some(candidate) = self.candidates.next() else {
+            return;
+        };
+        let applied = self.sync.as_ref().map(Sync::planned);
+        let (fleet, unread) = (self.config.fleet.clone(), candidate.clone());
+        self.blocking(
+            move |source| {
+                let applied = applied.as_ref();
+                let applied = applied.map(|(revision, plan)| (revision.as_str(), &**plan));
+                Event::Planned(Box::new(source.plan(&head, candidate, applied)))
+            },
+            move |failure| Event::Planned(Box::new(Planned::failed(&fleet, unread, &failure))),
+        );
     }
 
     fn planned(&mut self, planned: Planned) {

@@ -1,21 +1,24 @@
 //! A revision on its way into the cluster, and what applies it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::job::Prepared;
 use super::verdict::Verdict;
 use crate::adapters::kubernetes::Assignment;
 use crate::apply::{PruneStatus, Report, Tracker};
-use crate::compile::Compiled;
 use crate::model::{CheckState, ObjectId};
+use crate::plan::Plan;
 
 /// A revision on its way into the cluster.
 pub(super) struct Sync {
     /// Tells it from others, also of the same revision.
     pub(super) number: u64,
     pub(super) revision: String,
+    pub(super) prepared: Prepared,
     /// How members fare that this revision does not have.
     pub(super) leaving: BTreeMap<ObjectId, PruneStatus>,
     /// Whether everything was applied, and removed what was to be.
@@ -28,16 +31,14 @@ pub(super) struct Sync {
 
 pub(super) enum Stage {
     /// Its pending check is to be published first.
-    Announced(Box<Compiled>),
-    /// The cluster is being made ready for it, and its plan is made.
+    Announced,
+    /// The cluster is being made ready for it.
     Preparing,
     /// It is being applied, or was, and is watched.
     Running(Run),
 }
 
 pub(super) struct Run {
-    /// What is being applied. What it was compiled from is not held: of a large fleet that is most.
-    pub(super) assignment: Assignment,
     /// Whether a report is due already.
     pub(super) report_due: bool,
     pub(super) verdict: Verdict,
@@ -50,6 +51,11 @@ pub(super) struct Runner {
 }
 
 impl Sync {
+    /// The revision and its plan.
+    pub(super) fn planned(&self) -> (String, Arc<Plan>) {
+        (self.revision.clone(), Arc::clone(&self.prepared.plan))
+    }
+
     /// Takes in what happened; `false` when nothing changed.
     pub(super) fn note(&mut self, report: Report) -> bool {
         match report {
@@ -77,7 +83,7 @@ impl Sync {
     /// Whether its check is still pending.
     pub(super) fn is_pending(&self) -> bool {
         match &self.stage {
-            Stage::Announced(_) | Stage::Preparing => true,
+            Stage::Announced | Stage::Preparing => true,
             Stage::Running(run) => run.verdict.state == CheckState::Pending,
         }
     }

@@ -11,14 +11,13 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::failure::Failure;
-use super::job::{Examined, Prepared};
+use super::job::{Examined, Judged, Prepared};
 use super::revision::{Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
 use super::{Daemon, Event, report};
 use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes::{self, Assignment};
 use crate::apply::{Report, Tracker};
-use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass};
 
 /// Events that come within this time are reported together.
@@ -45,8 +44,8 @@ impl Daemon {
         let good = self.applied();
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
         match outcome {
-            Ok(compiled) if !compiled.has_errors() => self.accept(revision, &title, compiled),
-            Ok(compiled) => {
+            Ok(Judged::Sound(prepared)) => self.accept(revision, &title, prepared),
+            Ok(Judged::Broken(compiled)) => {
                 tracing::warn!(
                     revision,
                     title,
@@ -70,8 +69,8 @@ impl Daemon {
     }
 
     /// A revision without errors: it is applied, if it still is the newest.
-    fn accept(&mut self, revision: String, title: &str, compiled: Compiled) {
-        let objects = compiled.objects.len();
+    fn accept(&mut self, revision: String, title: &str, prepared: Prepared) {
+        let objects = prepared.plan.steps.len();
         if self.config.suspend {
             tracing::info!(
                 revision,
@@ -84,7 +83,7 @@ impl Daemon {
             tracing::info!(revision, title, objects, "already applied");
         } else if self.head.as_ref() == Some(&revision) {
             tracing::info!(revision, title, objects, "applying");
-            self.begin(revision, compiled);
+            self.begin(revision, prepared);
         }
     }
 
@@ -105,22 +104,22 @@ impl Daemon {
     }
 
     /// Applies an older good revision, when nothing is applied yet.
-    fn fall_back(&mut self, fallback: Option<(String, Compiled)>) {
+    fn fall_back(&mut self, fallback: Option<(String, Prepared)>) {
         if self.sync.is_some() || self.config.suspend {
             return;
         }
         // A newer commit that waits to be examined is looked at first.
-        if let Some((revision, compiled)) = fallback.filter(|_| self.head == self.examined) {
+        if let Some((revision, prepared)) = fallback.filter(|_| self.head == self.examined) {
             tracing::info!(revision, "applying the last good revision");
-            self.begin(revision, compiled);
+            self.begin(revision, prepared);
         }
     }
 
     /// Takes a good revision up: first its pending check goes out.
-    fn begin(&mut self, revision: String, compiled: Compiled) {
+    fn begin(&mut self, revision: String, prepared: Prepared) {
         let now = self.engine.target.clock.now();
         let fleet = self.config.fleet.clone();
-        let mut tracker = Tracker::new(&compiled.graph, self.config.settle, now);
+        let mut tracker = Tracker::new(&prepared.graph, self.config.settle, now);
         if let Some(before) = self.sync.take() {
             if before.is_pending() {
                 let title = before.tracker.summary(now).title();
@@ -142,11 +141,12 @@ impl Daemon {
         let sync = Sync {
             number: self.syncs,
             revision,
+            prepared,
             leaving: BTreeMap::new(),
             settled: false,
             stuck: None,
             tracker,
-            stage: Stage::Announced(Box::new(compiled)),
+            stage: Stage::Announced,
         };
         let check = self.show_progress(&sync, CheckState::Pending);
         self.sync = Some(sync);
@@ -174,69 +174,44 @@ impl Daemon {
     pub(super) fn advance(&mut self) {
         let now = self.engine.target.clock.now();
         let Some(sync) = &mut self.sync else { return };
-        if !matches!(sync.stage, Stage::Announced(_)) || self.checks.has_due(&sync.revision, now) {
+        if !matches!(sync.stage, Stage::Announced) || self.checks.has_due(&sync.revision, now) {
             return;
         }
-        let Stage::Announced(compiled) = std::mem::replace(&mut sync.stage, Stage::Preparing)
-        else {
-            return;
-        };
-        let number = sync.number;
-        let (prepare, set) = (Arc::clone(&self.engine.prepare), self.set.clone());
+        sync.stage = Stage::Preparing;
+        let (number, graph) = (sync.number, Arc::clone(&sync.prepared.graph));
+        let prepare = Arc::clone(&self.engine.prepare);
         self.jobs.spawn(async move {
-            let cluster = prepare(Arc::clone(&compiled.graph));
-            let _ = AssertUnwindSafe(cluster).catch_unwind().await;
-            let plan = tokio::task::spawn_blocking(move || Prepared::new(*compiled, &set));
-            let plan = plan
-                .await
-                .map_err(|error| Failure::Panic(error.to_string()));
-            Event::Prepared(number, Box::new(plan))
+            let _ = AssertUnwindSafe(prepare(graph)).catch_unwind().await;
+            Event::Prepared(number)
         });
     }
 
-    pub(super) fn prepared(&mut self, number: u64, prepared: Result<Prepared, Failure>) {
-        let Some(sync) = self.sync.as_ref().filter(|sync| sync.number == number) else {
-            return;
-        };
-        match prepared {
-            Ok(prepared) => self.start(number, prepared),
-            Err(failure) => {
-                tracing::error!(error = %failure, "planning failed");
-                let (fleet, revision) = (&self.config.fleet, &sync.revision);
-                self.set_check(report::unplanned(fleet, revision, &failure));
-            }
+    pub(super) fn prepared(&mut self, number: u64) {
+        if self.sync.as_ref().is_some_and(|sync| sync.number == number) {
+            self.assign();
         }
     }
 
     /// Starts to apply what was prepared.
-    fn start(&mut self, number: u64, prepared: Prepared) {
-        let Prepared { plan, embedded } = prepared;
+    fn assign(&mut self) {
         let Some(sync) = &self.sync else { return };
-        let source = Arc::clone(&self.source);
-        let revision = sync.revision.clone();
+        let (source, revision) = (Arc::clone(&self.source), sync.revision.clone());
+        let (plan, embedded) = (&sync.prepared.plan, &sync.prepared.embedded);
         let assignment = Assignment {
-            number,
+            number: sync.number,
+            revision: sync.revision.clone(),
             source: self.config.url.clone(),
             prune: self.config.prune,
             max_clusters: self.config.max_clusters,
-            approvals: Arc::new({
-                let revision = revision.clone();
-                move |applied| source.approvals(applied, &revision)
-            }),
-            revision,
-            ..Assignment::new(Arc::new(plan), embedded)
+            approvals: Arc::new(move |applied| source.approvals(applied, &revision)),
+            ..Assignment::new(Arc::clone(plan), Arc::clone(embedded))
         };
-        self.assign(assignment);
-    }
-
-    fn assign(&mut self, assignment: Assignment) {
         let runner = self.runner.take().unwrap_or_else(|| self.start_runner());
         // Should it have ended, an event says so.
-        let _ = runner.assignments.send(assignment.clone());
+        let _ = runner.assignments.send(assignment);
         self.runner = Some(runner);
         if let Some(sync) = &mut self.sync {
             sync.stage = Stage::Running(Run {
-                assignment,
                 report_due: false,
                 verdict: Verdict::pending(),
             });
@@ -279,11 +254,9 @@ impl Daemon {
     }
 
     pub(super) fn restart(&mut self, number: u64) {
-        let Some(sync) = self.sync.as_ref().filter(|sync| sync.number == number) else {
-            return;
-        };
-        if let Stage::Running(run) = &sync.stage {
-            self.assign(run.assignment.clone());
+        let sync = self.sync.as_ref().filter(|sync| sync.number == number);
+        if sync.is_some_and(|sync| matches!(sync.stage, Stage::Running(_))) {
+            self.assign();
         }
     }
 

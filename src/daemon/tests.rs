@@ -12,6 +12,7 @@ use kube::client::Body;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
+use super::job::Judged;
 use super::*;
 use crate::adapters::git::{Author, Files, Refs};
 use crate::apply::{Progress, State};
@@ -80,7 +81,7 @@ impl Case {
         let commit = case.commit.clone();
         (case.daemon.head, case.daemon.examined) = (Some(commit.clone()), Some(commit.clone()));
         case.daemon.examined(Examined {
-            outcome: Ok(compiled),
+            outcome: Ok(Judged::new(compiled, &case.daemon.set)),
             ..Examined::failed(commit, away())
         });
         case.daemon.publish();
@@ -146,7 +147,7 @@ fn name(event: &Event) -> &'static str {
     match event {
         Event::Poll => "Poll",
         Event::Reexamine(_) => "Again",
-        Event::Prepared(..) => "Prepared",
+        Event::Prepared(_) => "Prepared",
         Event::Restart(_) => "Restart",
         Event::Published(_) => "Published",
         Event::Retry => "Retry",
@@ -258,6 +259,26 @@ async fn success_is_looked_at_again_a_minute_after_it_was_lost() {
     // A minute in the cluster after it was lost.
     assert_eq!(case.handle_next().await, (100, "Tick"));
     assert_eq!(case.state(), CheckState::Pending);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_plan_of_an_older_revision_is_let_go_once_a_newer_one_is_applied() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let plan = |case: &Case| Arc::downgrade(&case.daemon.sync.as_ref().unwrap().planned().1);
+    let older = plan(&case);
+    let newer = "1".repeat(40);
+    (case.daemon.head, case.daemon.examined) = (Some(newer.clone()), Some(newer.clone()));
+    let judged = Judged::new(config_maps(&["a", "b"]), &case.daemon.set);
+    case.daemon.examined(Examined {
+        outcome: Ok(judged),
+        ..Examined::failed(newer, away())
+    });
+    case.daemon.publish();
+    while case.handle_next().await.1 != "Prepared" {}
+    // The runner takes it up.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert!(older.upgrade().is_none(), "nobody holds it");
+    assert!(plan(&case).upgrade().is_some());
 }
 
 #[tokio::test(start_paused = true)]

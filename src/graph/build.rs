@@ -1,7 +1,8 @@
 //! From objects to vertices and edges.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+
+use rayon::prelude::*;
 
 use super::references::{self, Reference};
 use super::{Edge, Executor, Graph, Place, Vertex, cycles};
@@ -20,12 +21,17 @@ pub fn build(objects: &[Object]) -> (Graph, Vec<Finding>) {
 /// refers to them or not.
 #[must_use]
 pub fn build_beside(objects: &[Object], outside: &[Object]) -> (Graph, Vec<Finding>) {
-    let mut builder = Builder::new(objects);
+    let parts: Vec<Part> = objects
+        .par_iter()
+        .enumerate()
+        .flat_map_iter(Part::all)
+        .collect();
+    let mut builder = Builder::new(&parts);
     for object in outside {
         builder.outside_vertex(object.id.clone(), object.origin.clone());
     }
-    for (at, object) in std::mem::take(&mut builder.objects).iter().enumerate() {
-        builder.link(at, object);
+    for (at, part) in parts.into_iter().enumerate() {
+        builder.link(at, part);
     }
     builder.graph.edges.sort();
     builder.clusters();
@@ -42,9 +48,54 @@ pub fn build_beside(objects: &[Object], outside: &[Object]) -> (Graph, Vec<Findi
     (graph, findings)
 }
 
-struct Builder<'a> {
-    /// Per vertex, outside ones excepted: the object itself.
-    objects: Vec<Cow<'a, Object>>,
+/// What the graph needs to know of an object or of a resource embedded in one.
+struct Part {
+    id: ObjectId,
+    origin: Origin,
+    /// Its place among the objects; `None` for an embedded resource.
+    index: Option<usize>,
+    /// Whether it was expanded from a definition.
+    expanded: bool,
+    references: Vec<Reference>,
+    /// Parts of its depends-on annotation that are no object references.
+    unreadable: Vec<(String, Origin)>,
+    /// The ConfigMaps and Secrets that it creates.
+    makes: Vec<ObjectId>,
+    /// The group and kind that it defines.
+    defines: Option<(String, String)>,
+}
+
+impl Part {
+    /// The object and the resources embedded in it.
+    fn all((index, object): (usize, &Object)) -> Vec<Self> {
+        let whole = Self::of(object, Some(index));
+        let carried = embedded::resources(object).into_iter();
+        let carried = carried.map(|(_, resource)| Self::of(&resource, None));
+        std::iter::once(whole).chain(carried).collect()
+    }
+
+    fn of(object: &Object, index: Option<usize>) -> Self {
+        let unreadable = references::unreadable(object);
+        let mut references = references::of(object);
+        // An embedded resource is in the namespace of its carrier.
+        references.retain(|reference| index.is_some() || !reference.to.is("", "Namespace"));
+        Self {
+            id: object.id.clone(),
+            origin: object.origin.clone(),
+            index,
+            expanded: object.definition.is_some(),
+            references,
+            unreadable: unreadable
+                .map(|(text, origin)| (text.to_owned(), origin.clone()))
+                .collect(),
+            makes: references::made_by(&object.id, &object.node, None),
+            defines: custom_kind(object),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Builder {
     graph: Graph,
     by_id: HashMap<ObjectId, usize>,
     /// ConfigMaps and Secrets that an object of the fleet makes.
@@ -56,64 +107,54 @@ struct Builder<'a> {
     findings: Vec<Finding>,
 }
 
-impl<'a> Builder<'a> {
-    fn new(objects: &'a [Object]) -> Self {
-        let mut builder = Self {
-            objects: Vec::new(),
-            graph: Graph::default(),
-            by_id: HashMap::new(),
-            made: HashMap::new(),
-            crds: HashMap::new(),
-            names: HashMap::new(),
-            findings: Vec::new(),
-        };
-        for (index, object) in objects.iter().enumerate() {
-            let carrier = builder.vertex(Cow::Borrowed(object), Place::TopLevel(index));
-            for (_, resource) in embedded::resources(object) {
-                builder.vertex(Cow::Owned(resource), Place::Embedded(carrier));
-            }
+impl Builder {
+    fn new(parts: &[Part]) -> Self {
+        let mut builder = Self::default();
+        let mut carrier = 0;
+        for part in parts {
+            let place = match part.index {
+                Some(index) => {
+                    carrier = builder.graph.vertices.len();
+                    Place::TopLevel(index)
+                }
+                None => Place::Embedded(carrier),
+            };
+            builder.vertex(part, place);
         }
         builder
     }
 
-    fn vertex(&mut self, object: Cow<'a, Object>, place: Place) -> usize {
+    fn vertex(&mut self, part: &Part, place: Place) {
         let at = self.graph.vertices.len();
-        let (id, origin) = (object.id.clone(), object.origin.clone());
-        for made in references::made_by(&object.id, &object.node, None) {
-            self.made.entry(made).or_insert(at);
+        let (id, origin) = (part.id.clone(), part.origin.clone());
+        for made in &part.makes {
+            self.made.entry(made.clone()).or_insert(at);
         }
-        if let Some(custom) = custom_kind(&object) {
-            self.crds.insert(custom, at);
+        if let Some(custom) = &part.defines {
+            self.crds.insert(custom.clone(), at);
         }
         self.by_id.entry(id.clone()).or_insert(at);
         let names = self.names.entry(family(&id)).or_default();
         names.push(id.name.clone());
         self.graph.vertices.push(Vertex { id, place, origin });
-        self.objects.push(object);
-        at
     }
 
-    /// Adds edges for the references of the object at `from`.
-    fn link(&mut self, from: usize, object: &Object) {
-        let custom = (object.id.group.clone(), object.id.kind.clone());
+    /// Adds edges for the references of the part at `from`.
+    fn link(&mut self, from: usize, part: Part) {
+        let custom = (part.id.group, part.id.kind);
         if let Some(&crd) = self.crds.get(&custom) {
             self.edge(from, crd, Needed::Ready, "CustomResourceDefinition");
         }
-        for (text, origin) in references::unreadable(object) {
+        for (text, origin) in part.unreadable {
             let message = message!("depends-on: `{text}` is not an object reference", text);
             let finding = Finding::error("R01", message)
                 .at(origin.span())
-                .of(&object.id);
+                .of(&self.graph.vertices[from].id);
             let help =
                 "write group/namespaces/NAMESPACE/Kind/NAME, with an empty group for core kinds";
             self.findings.push(finding.help(help));
         }
-        let embedded = matches!(self.graph.vertices[from].place, Place::Embedded(_));
-        for reference in references::of(object) {
-            // An embedded resource is in the namespace of its carrier.
-            if embedded && reference.to.is("", "Namespace") {
-                continue;
-            }
+        for reference in part.references {
             let ranked = references::sync_rank(&reference.to).is_some();
             if let Some(&to) = self.by_id.get(&reference.to) {
                 let until = if ranked {
@@ -129,10 +170,10 @@ impl<'a> Builder<'a> {
                 self.edge(from, maker, Needed::Ready, &reference.why);
             } else if references::may_be_outside(&reference.to) {
                 self.outside(from, &reference);
-            } else if !(ranked && object.definition.is_some()) {
+            } else if !(ranked && part.expanded) {
                 // A definition in `phase: Infrastructure` names a control plane that comes with a
                 // later commit.
-                self.dangling(&object.id, &reference);
+                self.dangling(from, &reference);
             }
         }
     }
@@ -198,7 +239,7 @@ impl<'a> Builder<'a> {
         self.edge(from, to, Needed::Applied, &reference.why);
     }
 
-    fn dangling(&mut self, object: &ObjectId, reference: &Reference) {
+    fn dangling(&mut self, from: usize, reference: &Reference) {
         let Reference {
             to, why, origin, ..
         } = reference;
@@ -216,6 +257,7 @@ impl<'a> Builder<'a> {
             "R01",
             message!("{why} names {to}, which is not in the fleet", why, to),
         );
+        let object = &self.graph.vertices[from].id;
         self.findings
             .push(finding.at(origin.span()).of(object).help(help));
     }

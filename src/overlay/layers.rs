@@ -18,19 +18,23 @@ const POOLS: &str = "nodePools";
 const EVERY_POOL: &str = "*";
 
 impl Overlays {
-    /// Merges the overlays that select a definition into its `spec`. Directives are applied and removed, with
-    /// overlays or without. A `null` replaces the value beneath it and is kept: readers treat it as absent, and
-    /// expansion applies it below `properties`.
-    #[must_use]
-    pub fn merge(&mut self, mut definition: Node) -> (Node, Vec<Finding>) {
-        let name = definition.at(&["metadata", "name"]).unwrap_or(&definition);
+    /// Notes which overlays select a definition, so that they do not count as unused.
+    pub fn note(&mut self, definition: &Node) {
+        let name = definition.at(&["metadata", "name"]).unwrap_or(definition);
         for entry in &mut self.entries {
-            let selected = select::selects(&entry.overlay, &definition);
+            let selected = select::selects(&entry.overlay, definition);
             entry.selected |= selected;
             if selected && entry.overlay.merge.is_some() {
                 entry.reach(name.span());
             }
         }
+    }
+
+    /// Merges the overlays that select a definition into its `spec`. Directives are applied and removed, with
+    /// overlays or without. A `null` replaces the value beneath it and is kept: readers treat it as absent, and
+    /// expansion applies it below `properties`.
+    #[must_use]
+    pub fn merge(&self, mut definition: Node) -> (Node, Vec<Finding>) {
         let mut findings = Vec::new();
         if let Some(spec) = take_spec(&mut definition) {
             let beneath = self.layers(&definition, Precedence::Default);

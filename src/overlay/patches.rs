@@ -3,6 +3,8 @@
 //! In: all objects, expanded and raw. Out: the same objects, patched in place. It does not know
 //! where an object came from, only its labels: those of its definition are on it.
 
+use rayon::prelude::*;
+
 use super::{Entry, Overlays, select};
 use crate::api::embedded;
 use crate::api::overlay::Patch;
@@ -15,24 +17,28 @@ impl Overlays {
     /// labels were before any patch, and to the resources embedded in them.
     #[must_use]
     pub fn patch(&mut self, objects: &mut [Object]) -> Vec<Finding> {
-        let selections: Vec<Vec<usize>> = self
+        let selections: Vec<Vec<bool>> = self
             .entries
             .iter()
             .map(|entry| entry.selection(objects))
             .collect();
         let mut findings = Vec::new();
         for (entry, selection) in self.entries.iter_mut().zip(selections) {
-            entry.selected |= !selection.is_empty();
+            entry.selected |= selection.contains(&true);
             let mut reached = Vec::new();
             for (patch, patched) in entry.overlay.patches.iter().zip(&mut entry.patched) {
-                let mut run = Run::new(patch, &self.lists);
-                for place in &selection {
-                    if run.object(&mut objects[*place]) {
-                        reached.push(objects[*place].origin.clone());
-                    }
+                let selected = objects.par_iter_mut().zip(&selection);
+                let selected = selected.filter(|(_, selected)| **selected);
+                let runs = selected.map(|(object, _)| {
+                    let mut run = Run::new(patch, &self.lists);
+                    run.object(object);
+                    (run.matched.then(|| object.origin.clone()), run.findings)
+                });
+                for (origin, found) in runs.collect::<Vec<_>>() {
+                    *patched |= origin.is_some();
+                    reached.extend(origin);
+                    findings.extend(found);
                 }
-                *patched |= run.matched;
-                findings.extend(run.findings);
             }
             reached.iter().for_each(|origin| entry.reach(origin.span()));
         }
@@ -41,19 +47,17 @@ impl Overlays {
 }
 
 impl Entry {
-    /// The places of the objects it has patches for.
-    fn selection(&self, objects: &[Object]) -> Vec<usize> {
+    /// Which of the objects it has patches for.
+    fn selection(&self, objects: &[Object]) -> Vec<bool> {
         if self.overlay.patches.is_empty() {
             return Vec::new();
         }
-        let selected =
-            |(_, object): &(usize, &Object)| select::selects(&self.overlay, &object.node);
-        let places = objects.iter().enumerate().filter(selected);
-        places.map(|(place, _)| place).collect()
+        let selected = |object: &Object| select::selects(&self.overlay, &object.node);
+        objects.par_iter().map(selected).collect()
     }
 }
 
-/// One patch on its way through the objects.
+/// One patch on one object.
 struct Run<'a> {
     patch: &'a Patch,
     lists: &'a ListKeys,
@@ -72,18 +76,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Patches one object with its embedded resources. Returns whether anything matched.
-    fn object(&mut self, object: &mut Object) -> bool {
-        let before = std::mem::take(&mut self.matched);
+    /// Patches one object with its embedded resources.
+    fn object(&mut self, object: &mut Object) {
         if select::means(&self.patch.target, object) {
             self.document(&mut object.node, &object.id.namespace);
         }
         if embedded::carries(&object.id) {
             self.resources(object);
         }
-        let here = self.matched;
-        self.matched |= before;
-        here
     }
 
     fn resources(&mut self, carrier: &mut Object) {

@@ -94,7 +94,9 @@ fn definition(spec: &str) -> Node {
 
 #[track_caller]
 fn merged(overlays: &mut Overlays, spec: &str) -> Node {
-    let (node, findings) = overlays.merge(definition(spec));
+    let definition = definition(spec);
+    overlays.note(&definition);
+    let (node, findings) = overlays.merge(definition);
     assert_eq!(findings, []);
     node.get("spec").unwrap().clone()
 }
@@ -324,6 +326,7 @@ fn only_definitions_with_the_labels_are_touched() {
         "text",
     ] {
         let node = document("d.yaml", text);
+        overlays.note(&node);
         assert_eq!(overlays.merge(node.clone()), (node, vec![]), "{text}");
     }
     assert_eq!(
@@ -331,6 +334,7 @@ fn only_definitions_with_the_labels_are_touched() {
         ["O01 o.yaml:1 the overlay `o` selects no definition"]
     );
     let empty = document("d.yaml", "metadata: {labels: {env: prod}}\nspec:");
+    overlays.note(&empty);
     assert_eq!(overlays.merge(empty).0.to_json()["spec"], json!({"a": 1}));
     assert_eq!(overlays.unused(), []);
 }

@@ -10,9 +10,9 @@ mod change;
 mod identity;
 mod text;
 
-use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
@@ -59,22 +59,24 @@ pub struct Impact {
 /// The plan for a cluster that has nothing yet: every object is created.
 #[must_use]
 pub fn against_none(objects: &[Object], graph: &Graph, set: &ApplySet) -> Plan {
-    with_objects(|index| &objects[index], graph, set)
+    let sent = objects.par_iter().map(|object| sent(object, set));
+    with_objects(sent.collect(), graph)
 }
 
-/// The same. Each object goes as soon as its step is made: of a large fleet both are a lot.
+/// The same. Each object goes as soon as what is sent of it is made: of a large fleet both are a lot.
 #[must_use]
 pub fn into_plan(objects: Vec<Object>, graph: &Graph, set: &ApplySet) -> Plan {
-    let mut objects: Vec<Option<Object>> = objects.into_iter().map(Some).collect();
-    let take = |index: usize| objects[index].take().expect("an object is of one vertex");
-    with_objects(take, graph, set)
+    let sent = objects.into_par_iter().map(|object| sent(&object, set));
+    with_objects(sent.collect(), graph)
 }
 
-fn with_objects<O: Borrow<Object>>(
-    mut object: impl FnMut(usize) -> O,
-    graph: &Graph,
-    set: &ApplySet,
-) -> Plan {
+fn sent(object: &Object, set: &ApplySet) -> (ObjectId, Action) {
+    (object.id.clone(), apply(object, set))
+}
+
+/// The plan of the objects' ids and their actions, in the order of the objects.
+fn with_objects(sent: Vec<(ObjectId, Action)>, graph: &Graph) -> Plan {
+    let mut sent: Vec<Option<_>> = sent.into_iter().map(Some).collect();
     let order = graph.apply_order();
     let step_of: HashMap<usize, usize> = order
         .iter()
@@ -88,11 +90,10 @@ fn with_objects<O: Borrow<Object>>(
             _ => None,
         })
         .map(|(vertex, index)| {
-            let object = object(index);
-            let object = object.borrow();
+            let (object, action) = sent[index].take().expect("an object is of one vertex");
             Step {
-                object: object.id.clone(),
-                action: apply(object, set),
+                object,
+                action,
                 change: Change::Create,
                 after: predecessors(graph, vertex, &step_of),
             }
@@ -168,7 +169,8 @@ fn left_to_others(object: &Object) -> Vec<String> {
 
 /// The object as it is sent: with the ApplySet label and the sha256 of itself without that hash
 /// (DESIGN §4, §7).
-fn payload(object: &Object, set: &ApplySet) -> Payload {
+#[must_use]
+pub fn payload(object: &Object, set: &ApplySet) -> Payload {
     let mut payload = object.node.to_json();
     let namespace = object.id.namespace.as_str();
     let namespace = (!namespace.is_empty()).then(|| json!(namespace));

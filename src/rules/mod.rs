@@ -27,10 +27,12 @@ mod version;
 mod way;
 mod wording;
 
+use rayon::prelude::*;
+
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object};
-use arm::World;
+use arm::{Resource, World};
 use mistyped::is_mistyped;
 pub(crate) use mistyped::without_mistyped;
 use rule::{FleetRule, ResourceRule, Rule};
@@ -111,30 +113,27 @@ const FLEET_RULES: &[FleetRule] = &[
 /// The findings of all rules for `objects`, with the settings of the Fleet document. Tenancy is checked apart.
 #[must_use]
 pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
-    let of_objects = objects.iter().flat_map(of_object);
+    let mut found: Vec<Finding> = objects.par_iter().flat_map_iter(of_object).collect();
     let mut world = World::of(objects);
     world.experimental = policy.experimental;
-    let of_kind = |(kind, rules): (&'static str, &'static [ResourceRule])| {
-        let world = &world;
-        let resources = world.of_kind(RED_HAT_OPENSHIFT, kind);
-        resources.flat_map(move |resource| {
-            let shared: ResourceRule = properties::are_known;
-            let rules = std::iter::once(&shared).chain(rules);
-            let found: Vec<Finding> = rules.flat_map(|rule| rule(world, resource)).collect();
-            found
-        })
-    };
-    let kinds = [
+    for (kind, rules) in [
         ("HcpOpenShiftCluster", CLUSTER_RULES),
         (pool::KIND, pool::RULES),
         (external_auth::KIND, external_auth::RULES),
-    ];
-    let of_resources = kinds.into_iter().flat_map(of_kind);
-    let of_fleet = FLEET_RULES.iter().chain(fleet::RULES);
-    let of_fleet = of_fleet.flat_map(|rule| rule(&world));
-    let of_identities = allowed_namespaces::check(objects);
-    let all = of_objects.chain(of_resources).chain(of_fleet);
-    all.chain(of_identities).collect()
+    ] {
+        let resources: Vec<_> = world.of_kind(RED_HAT_OPENSHIFT, kind).collect();
+        let of_resource = |resource: &&Resource<'_>| {
+            let shared: ResourceRule = properties::are_known;
+            let rules = std::iter::once(&shared).chain(rules);
+            let found = rules.flat_map(|rule| rule(&world, resource));
+            found.collect::<Vec<_>>()
+        };
+        found.par_extend(resources.par_iter().flat_map_iter(of_resource));
+    }
+    let of_fleet = FLEET_RULES.par_iter().chain(fleet::RULES);
+    found.par_extend(of_fleet.flat_map_iter(|rule| rule(&world)));
+    found.extend(allowed_namespaces::check(objects));
+    found
 }
 
 /// As in the API server, admission does not check values of the wrong type.

@@ -3,6 +3,7 @@
 //! In: documents. Out: text, the same for the same values, that Kubernetes tools read back as the
 //! same values: strings that YAML 1.1 would read as another type are quoted.
 
+use rayon::prelude::*;
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value as Json;
 use serde_saphyr::LitStr;
@@ -15,7 +16,7 @@ const OF_METADATA: &[&str] = &["name"];
 /// Writes documents as one stream, with `---` between them.
 #[must_use]
 pub fn write(documents: &[Json]) -> String {
-    let texts: Vec<String> = documents.iter().map(document).collect();
+    let texts: Vec<String> = documents.par_iter().map(document).collect();
     texts.join("---\n")
 }
 

@@ -36,7 +36,7 @@ fn split(tree: &Tree) -> (Vec<Node>, Vec<Overlay>) {
 }
 
 fn merged((definitions, overlays): (Vec<Node>, Vec<Overlay>)) -> Vec<Node> {
-    let mut overlays = Overlays::new(overlays, ListKeys::default());
+    let overlays = Overlays::new(overlays, ListKeys::default());
     definitions
         .into_iter()
         .map(|node| overlays.merge(node).0)

@@ -1,9 +1,10 @@
 //! Applying many objects to a real kube-apiserver: Capstan, `kubectl apply --server-side`, and a bare
 //! loop of parallel PATCH requests, each on a server of its own, in the same run.
 //!
-//! `cargo bench --bench load` prints a table, then what a fleet costs that stands still (`steady`), and
-//! how soon a step follows on what it waited for (`wake`); `-- apply`, `-- steady` or `-- wake` is one of
-//! them. It needs the server and the kubectl of `tests/kubernetes/build`.
+//! `cargo bench --bench load` prints a table, then what a fleet costs that stands still (`steady`), how
+//! soon a step follows on what it waited for (`wake`), and what many revisions take of memory
+//! (`revisions`); `-- apply`, `-- steady`, `-- wake` or `-- revisions` is one of them. It needs the server
+//! and the kubectl of `tests/kubernetes/build`.
 
 #![allow(
     clippy::panic,
@@ -16,6 +17,7 @@
 #[path = "../../crates/kube-sim/tests/suite/kubernetes/mod.rs"]
 mod kubernetes;
 mod process;
+mod revisions;
 mod steady;
 mod wake;
 
@@ -93,6 +95,9 @@ fn main() {
     }
     if is_asked("wake") {
         with_fixture(&|fixture| fixture.wake());
+    }
+    if is_asked("revisions") {
+        with_fixture(&|fixture| fixture.revisions());
     }
 }
 

@@ -45,10 +45,17 @@ pub(super) fn costs(child: &Child) -> Option<(Duration, u64)> {
         .iter()
         .filter_map(|field| field.parse::<u64>().ok())
         .sum();
-    let status = std::fs::read_to_string(format!("{proc}/status")).ok()?;
-    let peak = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = peak.split_whitespace().next()?.parse().ok()?;
-    Some((Duration::from_millis(ticks * 10), kib << 10))
+    let (_, peak) = memory(child)?;
+    Some((Duration::from_millis(ticks * 10), peak))
+}
+
+/// What is resident now, in bytes, and the peak of it.
+pub(super) fn memory(child: &Child) -> Option<(u64, u64)> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+        Some(kib << 10)
+    };
+    Some((field("VmRSS:")?, field("VmHWM:")?))
 }

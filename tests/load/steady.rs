@@ -26,14 +26,14 @@ impl Fixture<'_> {
     pub(super) fn steady(&self) {
         write_files(self.dir.path(), &objects(Load::Maps));
         commit(self.dir.path());
-        let daemon = self.daemon();
+        let daemon = self.daemon(&["--interval", "10s"]);
         self.until_ready_written();
         let (_, memory) = costs(&daemon.0).unwrap();
         println!("{} MiB at the peak", memory >> 20);
         drop(daemon);
 
         let (all, writes) = self.requests();
-        let daemon = self.daemon();
+        let daemon = self.daemon(&["--interval", "10s"]);
         sleep(STARTED);
         let started = self.requests();
         println!(
@@ -56,11 +56,13 @@ impl Fixture<'_> {
         );
     }
 
-    fn daemon(&self) -> Daemon {
+    /// Follows the repository in the stage's directory.
+    pub(super) fn daemon(&self, arguments: &[&str]) -> Daemon {
         let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
         let command = command
-            .args(["run", "--interval", "10s", "--source"])
+            .args(["run", "--source"])
             .arg(self.dir.path())
+            .args(arguments)
             .env("KUBECONFIG", self.server.kubeconfig())
             .env("CAPSTAN_NAMESPACE", NAMESPACE)
             .env("CAPSTAN_CACHE", self.dir.path().join(".git/mirrors"))
@@ -72,7 +74,7 @@ impl Fixture<'_> {
     /// Waits until the fleet's ConfigMap says that all of it is ready.
     fn until_ready_written(&self) {
         let start = Instant::now();
-        while !self.parent_is_ready() {
+        while self.parent("ready").is_none_or(|ready| ready.is_empty()) {
             assert!(start.elapsed() < Duration::from_secs(600), "not ready");
             sleep(Duration::from_millis(200));
         }
@@ -82,19 +84,19 @@ impl Fixture<'_> {
         );
     }
 
-    fn parent_is_ready(&self) -> bool {
+    /// What the fleet's ConfigMap says under `key`.
+    pub(super) fn parent(&self, key: &str) -> Option<String> {
         self.runtime.block_on(async {
             let api: Api<ConfigMap> = Api::namespaced(self.server.client().await, NAMESPACE);
             let all = api.list(&ListParams::default()).await.unwrap();
-            let data = all.into_iter().filter_map(|map| map.data);
-            data.flatten()
-                .any(|(key, value)| key == "ready" && !value.is_empty())
+            let mut data = all.into_iter().filter_map(|map| map.data);
+            data.find_map(|mut data| data.remove(key))
         })
     }
 }
 
 /// Ends when it is dropped.
-struct Daemon(Child);
+pub(super) struct Daemon(pub(super) Child);
 
 impl Drop for Daemon {
     fn drop(&mut self) {
@@ -104,25 +106,16 @@ impl Drop for Daemon {
 }
 
 /// Makes a repository of a directory.
-fn commit(dir: &Path) {
-    for arguments in [
-        &["init", "-q", "-b", "main"][..],
-        &["add", "."],
-        &[
-            "-c",
-            "user.name=load",
-            "-c",
-            "user.email=load@example.invalid",
-            "commit",
-            "-qm",
-            "all",
-        ],
-    ] {
-        let done = Command::new("git")
-            .arg("-C")
-            .arg(dir)
-            .args(arguments)
-            .status();
-        assert!(done.unwrap().success(), "git {arguments:?}");
-    }
+pub(super) fn commit(dir: &Path) {
+    git(dir, &["init", "-q", "-b", "main"]);
+    git(dir, &["add", "."]);
+    git(dir, &["commit", "-qm", "all"]);
+}
+
+pub(super) fn git(dir: &Path, arguments: &[&str]) {
+    let who = ["user.name=load", "user.email=load@example.invalid"];
+    let who = who.iter().flat_map(|who| ["-c", who]);
+    let mut command = Command::new("git");
+    let command = command.arg("-C").arg(dir).args(who).args(arguments);
+    assert!(command.status().unwrap().success(), "git {arguments:?}");
 }

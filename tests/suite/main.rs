@@ -23,6 +23,7 @@ mod reporting;
 mod robust;
 mod rules;
 mod shipped;
+mod threads;
 
 // Shared with the simulator's suite, which uses all of it.
 #[path = "../../crates/kube-sim/tests/suite/difference.rs"]

@@ -98,7 +98,7 @@ impl Work {
     fn new(assignment: Assignment) -> Self {
         Self {
             steps: Steps::new(&assignment.plan),
-            embedded: Embedded::new(assignment.embedded.clone()),
+            embedded: Embedded::new(&assignment.embedded),
             guard: DeletionGuard {
                 prune: assignment.prune,
                 max_clusters: assignment.max_clusters,

@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use rayon::prelude::*;
+
 use super::failure::Failure;
 use crate::api::{kinds, labels};
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::compile::{Allowed, Compiled};
-use crate::model::{Annotation, Check, CheckState, Finding, Object, ObjectId, Severity};
-use crate::plan::{self, Rolled};
+use crate::model::{
+    Action, Annotation, Check, CheckState, Finding, Object, ObjectId, Payload, Severity, Step,
+};
+use crate::plan::{self, ApplySet, Plan, Rolled};
 
 /// The most annotations a check carries.
 const MOST_ANNOTATIONS: usize = 50;
@@ -133,19 +137,6 @@ pub(super) fn unreadable(
     check(context, revision, fault_of(failure), title, text)
 }
 
-/// The sync check of a sound revision that no plan could be made of.
-pub(super) fn unplanned(fleet: &str, revision: &str, failure: &Failure) -> Check {
-    let title = "not applied: planning failed".to_owned();
-    let context = sync_context(fleet);
-    check(
-        context,
-        revision,
-        CheckState::Error,
-        title,
-        failure.to_string(),
-    )
-}
-
 /// The sync check of a revision that gave way to `newer` before it was ready.
 pub(super) fn superseded(fleet: &str, revision: &str, newer: &str, title: &str) -> Check {
     let short = newer.get(..10).unwrap_or(newer);
@@ -203,17 +194,17 @@ pub(super) fn suspended(fleet: &str, revision: &str) -> Check {
 /// The plan check of a candidate: its findings, and what it changes against what is applied, which is
 /// named.
 pub(super) fn plan(
-    fleet: &str,
+    set: &ApplySet,
     revision: &str,
     compiled: &Compiled,
-    applied: Option<(&str, &Compiled)>,
+    applied: Option<(&str, &Plan)>,
 ) -> Check {
     let mut shown = Vec::new();
     let (state, title, mut text) = if compiled.has_errors() {
         let title = counted(compiled.count(Severity::Error), "error");
         (CheckState::Failure, title, String::new())
     } else {
-        let differences = differences(compiled, applied.map(|(_, applied)| applied));
+        let differences = differences(set, compiled, applied.map(|(_, applied)| applied));
         let text = match applied {
             Some((applied, _)) => format!("Compared with the applied revision {applied}.\n\n"),
             None => "No revision is applied to compare it with.\n\n".to_owned(),
@@ -231,7 +222,7 @@ pub(super) fn plan(
     text.push_str(&allowed(&compiled.allowed));
     Check {
         annotations: annotations(&shown),
-        ..check(plan_context(fleet), revision, state, title, text)
+        ..check(plan_context(set.fleet()), revision, state, title, text)
     }
 }
 
@@ -311,21 +302,26 @@ struct Differences {
     rolled: Rolled,
 }
 
-/// What `new` changes against `old`.
-fn differences(new: &Compiled, old: Option<&Compiled>) -> Differences {
-    let mut before: BTreeMap<&ObjectId, &Object> = old
+/// What `new` changes against `old`, as members of `set`.
+fn differences(set: &ApplySet, new: &Compiled, old: Option<&Plan>) -> Differences {
+    let mut before: BTreeMap<&ObjectId, &Payload> = old
         .into_iter()
-        .flat_map(|old| &old.objects)
-        .map(|object| (&object.id, object))
+        .flat_map(|old| &old.steps)
+        .map(|step| (&step.object, payload(step)))
         .collect();
+    let differs = |object: &Object| {
+        let old = before.get(&object.id);
+        old.is_some_and(|old| old.hash() != plan::payload(object, set).hash())
+    };
+    let differing: Vec<bool> = new.objects.par_iter().map(differs).collect();
     let (mut created, mut changed) = (Vec::new(), Vec::new());
     let (mut findings, mut follows) = (Vec::new(), Vec::new());
-    for object in &new.objects {
+    for (object, differs) in new.objects.iter().zip(differing) {
         match before.remove(&object.id) {
             None => created.push(object.id.clone()),
-            Some(old) if old.node.to_json() != object.node.to_json() => {
+            Some(old) if differs => {
                 changed.push(object.id.clone());
-                let found = plan::between(old, object);
+                let found = plan::between(&old.json(), object);
                 findings.extend(found.iter().map(|one| one.finding(object)));
                 follows.extend(found);
             }
@@ -351,15 +347,20 @@ fn differences(new: &Compiled, old: Option<&Compiled>) -> Differences {
         rolled,
         created,
         changed,
-        removed: before.into_values().map(removal).collect(),
+        removed: before.into_iter().map(removal).collect(),
     }
+}
+
+fn payload(step: &Step) -> &Payload {
+    let Action::Apply { payload, .. } = &step.action;
+    payload
 }
 
 /// What becomes of an object that is in the fleet no more, by the policy it was applied with. Parts of a
 /// cluster have none of their own.
-fn removal(object: &Object) -> String {
-    let id = &object.id;
-    match object.annotation(labels::DELETION_POLICY) {
+fn removal((id, payload): (&ObjectId, &Payload)) -> String {
+    let payload = payload.json();
+    match payload["metadata"]["annotations"][labels::DELETION_POLICY].as_str() {
         None => format!("remove {id}"),
         Some("Delete") if id.is(kinds::CAPI, "Cluster") => format!(
             "delete {id} once a commit message ends in `{}: delete {}/{}`",

@@ -16,6 +16,17 @@ fn compiled(text: &str) -> Compiled {
     compile(&tree, &[])
 }
 
+/// The plan check of `new`, where `old` is applied.
+fn check_of(new: &Compiled, old: Option<(&str, &Compiled)>) -> Check {
+    let set = ApplySet::new("f", "default");
+    let applied = old.map(|(name, old)| {
+        let plan = plan::against_none(&old.objects, &old.graph, &set);
+        (name, plan)
+    });
+    let applied = applied.as_ref().map(|(name, plan)| (*name, plan));
+    super::plan(&set, "r", new, applied)
+}
+
 fn config_map(name: &str, data: &str) -> String {
     format!(
         "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, data: {{k: {data}}}}}\n"
@@ -43,7 +54,7 @@ fn a_plan_says_what_is_created_changed_and_removed() {
         compiled(&(config_map("same", "x") + &config_map("other", "x") + &config_map("gone", "x")));
     let new =
         compiled(&(config_map("new", "x") + &config_map("same", "x") + &config_map("other", "y")));
-    let check = plan("f", "r", &new, Some(("abc", &old)));
+    let check = check_of(&new, Some(("abc", &old)));
     assert_eq!(
         (check.state, check.context.as_str()),
         (CheckState::Success, "capstan/f/plan")
@@ -53,9 +64,9 @@ fn a_plan_says_what_is_created_changed_and_removed() {
         check.summary,
         "Compared with the applied revision abc.\n\n- create ConfigMap/default/new\n- change ConfigMap/default/other\n- delete ConfigMap/default/gone\n\n"
     );
-    let same = plan("f", "r", &old, Some(("abc", &old)));
+    let same = check_of(&old, Some(("abc", &old)));
     assert_eq!(same.title, "no changes");
-    let first = plan("f", "r", &old, None);
+    let first = check_of(&old, None);
     assert_eq!(first.title, "3 to create, 0 to change, 0 to remove");
     let begins = "No revision is applied to compare it with.\n\n- create ";
     assert!(first.summary.starts_with(begins), "{}", first.summary);
@@ -73,12 +84,7 @@ fn cluster(version: &str, size: &str) -> Compiled {
 #[test]
 fn a_plan_that_rolls_nodes_says_how_many_and_where() {
     let old = cluster("4.20.17", "Standard_D4s_v3");
-    let check = plan(
-        "f",
-        "r",
-        &cluster("4.20.18", "Standard_D4s_v3"),
-        Some(("o", &old)),
-    );
+    let check = check_of(&cluster("4.20.18", "Standard_D4s_v3"), Some(("o", &old)));
     assert_eq!(check.state, CheckState::Success);
     assert_eq!(
         check.title,
@@ -93,12 +99,7 @@ fn a_plan_that_rolls_nodes_says_how_many_and_where() {
 #[test]
 fn a_plan_that_would_replace_something_fails_at_its_line() {
     let old = cluster("4.20.17", "Standard_D4s_v3");
-    let check = plan(
-        "f",
-        "r",
-        &cluster("4.20.18", "Standard_D8s_v3"),
-        Some(("o", &old)),
-    );
+    let check = check_of(&cluster("4.20.18", "Standard_D8s_v3"), Some(("o", &old)));
     assert_eq!(check.state, CheckState::Failure);
     assert_eq!(
         check.title,
@@ -113,7 +114,7 @@ fn a_plan_that_would_replace_something_fails_at_its_line() {
 #[test]
 fn a_plan_with_errors_says_only_those_with_their_lines() {
     let broken = compiled("kind: ConfigMap\n");
-    let check = plan("f", "r", &broken, None);
+    let check = check_of(&broken, None);
     assert_eq!(
         (check.state, check.title.as_str()),
         (CheckState::Failure, "1 error")
@@ -177,7 +178,7 @@ fn a_plan_says_what_becomes_of_a_cluster_that_leaves() {
     let old =
         compiled(&(config_map("a", "x") + &cluster("one", "Orphan") + &cluster("two", "Delete")));
     let new = compiled(&config_map("a", "x"));
-    let check = plan("f", "r", &new, Some(("abc", &old)));
+    let check = check_of(&new, Some(("abc", &old)));
     let expected = "- orphan Cluster/c/one\n- delete Cluster/c/two once a commit message ends in `Capstan-Approve: delete c/two`\n";
     assert!(check.summary.contains(expected), "{}", check.summary);
 }
@@ -244,7 +245,7 @@ fn what_an_overlay_brings_is_told_once_with_its_clusters() {
         findings: vec![finding],
         ..Compiled::default()
     };
-    let check = plan("f", "r", &compiled, None);
+    let check = check_of(&compiled, None);
     assert_eq!(check.annotations[0].message, "N08 too new, in n/a and n/b");
     let line = "- o.yaml:3:1: N08 too new, in n/a and n/b\n";
     assert!(check.summary.ends_with(line), "{}", check.summary);
@@ -263,7 +264,7 @@ fn what_is_allowed_is_told_with_its_reason() {
     };
     let expected = "\n1 warning allowed:\n\n- N08 too new: we follow\n";
     for check in [
-        plan("f", "r", &compiled, None),
+        check_of(&compiled, None),
         refused("f", "r", &compiled, None),
     ] {
         assert!(check.summary.ends_with(expected), "{}", check.summary);

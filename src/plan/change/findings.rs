@@ -5,10 +5,10 @@ use serde_json::{Value as Json, json};
 use super::{Consequence, consequences};
 use crate::model::{Change, Finding, Object};
 
-/// The consequences of changing `old` to `new`, two objects with the same name.
+/// The consequences of changing `old` to `new`, where `old` is an object with the same name as it was sent.
 #[must_use]
-pub fn between(old: &Object, new: &Object) -> Vec<Consequence> {
-    consequences(&placed(old), &placed(new))
+pub fn between(old: &Json, new: &Object) -> Vec<Consequence> {
+    consequences(old, &placed(new))
 }
 
 /// The object as JSON, with its namespace.

@@ -241,7 +241,7 @@ pub(super) fn changed(base: &str, before: &str, text: &str) -> BTreeSet<String> 
     let mut findings = new.findings;
     for object in &new.objects {
         let was = old.objects.iter().find(|other| other.id == object.id);
-        let changes = was.map(|was| plan::between(was, object));
+        let changes = was.map(|was| plan::between(&plan::placed(was), object));
         let changes = changes.into_iter().flatten();
         findings.extend(changes.map(|change| change.finding(object)));
     }

@@ -53,7 +53,7 @@ pub struct Assignment {
     /// What the cluster is to have.
     pub plan: Arc<Plan>,
     /// What controllers make of it, with versions.
-    pub embedded: Vec<(ObjectId, String)>,
+    pub embedded: Arc<[(ObjectId, String)]>,
     /// What it is a plan of; empty when it has no name. It is written down in the cluster.
     pub revision: String,
     /// Where that comes from, for people.
@@ -69,11 +69,11 @@ pub struct Assignment {
 impl Assignment {
     /// A plan without a name, which removes nothing.
     #[must_use]
-    pub fn new(plan: Arc<Plan>, embedded: Vec<(ObjectId, String)>) -> Self {
+    pub fn new(plan: Arc<Plan>, embedded: impl Into<Arc<[(ObjectId, String)]>>) -> Self {
         Self {
             number: 0,
             plan,
-            embedded,
+            embedded: embedded.into(),
             revision: String::new(),
             source: String::new(),
             prune: false,
