@@ -72,7 +72,7 @@ fn live<'a>(item: &Item, all: &'a [Json]) -> Option<&'a Json> {
     find(all, kind, item.namespace, &item.name)
 }
 
-/// An object of the fleet is there as the fleet has it.
+/// What is wrong with an object of the fleet in the cluster.
 fn stands(item: &Item, all: &[Json]) -> Option<String> {
     let path = item.path();
     let Some(live) = live(item, all) else {
