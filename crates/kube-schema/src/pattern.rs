@@ -2,7 +2,7 @@
 //!
 //! In: a pattern in the syntax of Go's `regexp`. Out: a [`Regex`] that matches the same texts, or why
 //! there is none, in Go's words. The differences: `\d`, `\w`, `\s` and `\b` are ASCII in Go, `\Q` to
-//! `\E` is plain text, braces that count nothing stand for themselves, a character class holds `[`,
+//! `\E` is plain text, braces that are no repetition are literal, a character class holds `[`,
 //! `&`, `~` and `-` as they are, and what is repeated is not repeated again.
 
 use regex::Regex;

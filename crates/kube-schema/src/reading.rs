@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Schema {
-    /// Whether the schema says nothing about the value.
+    /// Whether the schema allows any value.
     fn says_nothing(&self) -> bool {
         self.types.is_empty()
             && !self.int_or_string

@@ -48,7 +48,7 @@ pub(crate) fn judge(
     whole(schema, new, old, violations)
 }
 
-/// As [`judge`], of an object that says it is of another kind, which is refused anyway: its values are
+/// As [`judge`], of an object that claims another kind, which is refused anyway: its values are
 /// not compared with the schema, but all that is looked at beside that is.
 #[must_use]
 pub(crate) fn judge_stranger(schema: &Schema, new: &Value, old: Option<&Value>) -> Verdict {

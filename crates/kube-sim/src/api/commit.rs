@@ -87,7 +87,7 @@ pub(super) fn create(
         rules::give_address(&mut object, &state.next_address());
     }
     let mut causes = Vec::new();
-    // The metadata of what says that it is something else is not looked at.
+    // The metadata of an object that claims another kind is not validated.
     if kinds::check_custom(write.resource, &object).is_empty() {
         causes = metadata::check(&object, write.resource);
     }

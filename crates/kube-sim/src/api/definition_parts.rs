@@ -172,7 +172,7 @@ fn find<'a>(schema: &'a Value, path: &str) -> Result<&'a Value, String> {
     })
 }
 
-/// Versions convert by themselves, or by a webhook that says which questions it understands.
+/// Versions convert by themselves, or by a webhook that lists the review versions it understands.
 pub(super) fn check_conversion(conversion: &Value, causes: &mut Vec<Cause>) {
     let field = |key: &str| format!("spec.conversion.{key}");
     let versions = &conversion["webhook"]["conversionReviewVersions"];

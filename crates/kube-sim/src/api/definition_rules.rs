@@ -196,7 +196,7 @@ fn places(versions: &[Value], part: &str, shared: &str) -> Vec<(usize, String)> 
     }
 }
 
-/// What may stand at the root of a schema whose status is a subresource, as it is written and as the
+/// The keywords allowed at the root of a schema whose status is a subresource, as it is written and as the
 /// API server calls it.
 const BESIDE_STATUS: &[(&str, &str)] = &[
     ("description", "Description"),

@@ -105,7 +105,7 @@ impl Repeated {
     }
 }
 
-/// How a format tells keys and speaks of those that are there twice.
+/// How a format compares keys and words warnings about duplicate ones.
 trait Keys {
     /// The next key, and the line it is in if that is known.
     fn next<'de, M: MapAccess<'de>>(map: &mut M) -> Result<Option<(String, u64)>, M::Error>;

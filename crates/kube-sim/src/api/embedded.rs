@@ -1,7 +1,7 @@
 //! Whole objects within custom objects (`x-kubernetes-embedded-resource`) on their way in.
 //!
 //! In: a schema and an object. Out: the object whose embedded metadata is as its type holds it, and the
-//! names and labels in it that are wrong. What the schema says of the rest is not looked at here.
+//! names and labels in it that are wrong. The rest is validated by the schema elsewhere.
 
 use serde_json::Value;
 

@@ -109,7 +109,7 @@ pub(super) fn untyped(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: {why}")
 }
 
-/// The version and the kind that an object says it is of.
+/// The `apiVersion` and `kind` of an object.
 pub(super) fn type_of(object: &Value) -> (&str, &str) {
     let text = |key: &str| object[key].as_str().unwrap_or_default();
     (text("apiVersion"), text("kind"))
@@ -122,7 +122,7 @@ fn unexpected_version(resource: &Resource, version: &str) -> Refusal {
     ))
 }
 
-/// What is wrong with what a custom object says of itself: nothing else is looked at then.
+/// What is wrong with a custom object's type: nothing else is validated then.
 pub(super) fn check_custom(resource: &Resource, object: &Value) -> Vec<Cause> {
     if resource.is_builtin() {
         return Vec::new();
@@ -141,7 +141,7 @@ pub(super) fn check_custom(resource: &Resource, object: &Value) -> Vec<Cause> {
         .collect()
 }
 
-/// That an object of this kind is wrong, as it says itself what it is.
+/// The refusal of an invalid object, with the kind that it claims.
 pub(super) fn invalid(resource: &Resource, object: &Value, causes: &[Cause]) -> Refusal {
     let name = metadata::text(object, "name");
     if resource.is_builtin() {
@@ -152,7 +152,7 @@ pub(super) fn invalid(resource: &Resource, object: &Value, causes: &[Cause]) -> 
     Refusal::invalid_kind(group, kind, name, causes)
 }
 
-/// That an object of this version and kind, if it says so, cannot be one of `resource`.
+/// The refusal of an object whose version and kind, where given, are not those of `resource`.
 pub(super) fn undecodable(resource: &Resource, said: (&str, &str), why: &str) -> Refusal {
     let or = |said: &str, own: &str| match said {
         "" => own.to_owned(),

@@ -12,7 +12,7 @@ pub(super) enum NameRule {
     Label,
     /// Services: as [`Self::Label`] and no digit first.
     Label1035,
-    /// Roles and bindings: whatever can stand in a path.
+    /// Roles and bindings: whatever is valid in a path.
     PathSegment,
 }
 

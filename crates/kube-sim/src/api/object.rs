@@ -67,7 +67,7 @@ impl Form {
 }
 
 impl Stored {
-    /// Takes in an object; its resource version is `version`, whatever it says.
+    /// Wraps an object; its resource version becomes `version`.
     pub(super) fn new(object: &Value, version: u64, edition: u32) -> Self {
         let metadata = &object["metadata"];
         let (text, split) = text(object);

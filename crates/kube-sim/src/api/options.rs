@@ -136,7 +136,7 @@ fn check_dry_run<T: AsRef<str>>(said: &[T], causes: &mut Vec<Cause>) {
     }
 }
 
-/// How dependents of a deleted object fare.
+/// What happens to the dependents of a deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Propagation {
     /// They are deleted after it.

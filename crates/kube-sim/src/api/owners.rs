@@ -38,7 +38,7 @@ pub(super) fn check(owners: &Value) -> Vec<Cause> {
     causes
 }
 
-/// Every reference says all of what it refers to.
+/// Every reference is complete.
 fn check_texts(owner: &Value, causes: &mut Vec<Cause>) {
     for key in ["apiVersion", "kind", "name", "uid"] {
         let said = owner[key].as_str().unwrap_or_default();

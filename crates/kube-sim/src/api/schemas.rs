@@ -1,7 +1,7 @@
 //! The schemas of a definition.
 //!
 //! In: the versions of a definition. Out: their schemas, or the fields that are wrong; and the rules
-//! that are not evaluated here. It does not know what else a version says.
+//! that are not evaluated here. It does not know the rest of a version.
 
 use std::sync::Arc;
 

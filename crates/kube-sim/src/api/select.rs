@@ -1,6 +1,6 @@
 //! Selectors, and how those by fields are read.
 //!
-//! In: the text of a selector. Out: a value that says whether labels or fields match it. It does
+//! In: the text of a selector. Out: a value that decides whether labels or fields match it. It does
 //! not know which fields a resource lets select by.
 
 /// One condition on a label or a field.

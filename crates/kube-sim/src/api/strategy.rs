@@ -28,7 +28,7 @@ use kube_schema::{Path, Segment};
 use kube_schema::{Violation, ViolationKind, apply_defaults, fill_defaults, object_meta, prune};
 
 /// An object as its type holds it: without unknown fields and with defaults. Also what a strict reader
-/// says of those that are dropped.
+/// reports about those that are dropped.
 ///
 /// # Errors
 /// Says which value is of a wrong type.
@@ -97,7 +97,7 @@ fn decode_as(row: &Builtin, object: &Value) -> Result<Value, String> {
     (row.decode)(object).map_err(|error| error.to_string())
 }
 
-/// Fits an object that was sent to where custom ones are kept. One that says it is something else
+/// Fits an object that was sent to where custom ones are kept. One that claims another kind
 /// is let be until it is checked; in a version that there is not no fields are known.
 fn typed_custom(
     custom: &Custom,

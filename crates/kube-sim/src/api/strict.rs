@@ -13,7 +13,7 @@ use super::options::FieldValidation;
 use super::status::Refusal;
 use super::strategy;
 
-/// The object that `sent` is, and what to warn of. `patched` tells whether it is what a patch made of an
+/// The object that `sent` is, and what to warn of. `patched` is set when it is what a patch made of an
 /// object.
 ///
 /// # Errors

@@ -43,7 +43,7 @@ const COLUMNS: &[(&str, &[(&str, Shown)])] = &[
     ),
 ];
 
-/// The table of `items`; `include` is how much of each object its row has, as the query says it.
+/// The table of `items`; `include` is how much of each object its row has, as the query asks.
 pub(super) fn table(
     resource: &Resource,
     items: &[Stored],

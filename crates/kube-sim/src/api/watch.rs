@@ -26,9 +26,9 @@ use super::store::{Collection, State};
 
 /// How many objects or changes go into one piece of the stream.
 const BATCH: usize = 256;
-/// How often a watch says how far it is, at the least.
+/// The longest time between two bookmarks of a watch.
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
-/// How long before its end a watch says so for the last time.
+/// How long before its end a watch sends its last bookmark.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
 /// A watch that is open.

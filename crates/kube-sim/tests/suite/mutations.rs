@@ -167,7 +167,7 @@ fn copy_into(dir: &Path) {
 /// Whether the simulator of the copy in `dir` behaves as expected, and what was said. The real server
 /// stays out of it, and dependencies are not built again.
 fn conformance(dir: &Path) -> (bool, String) {
-    // What cargo tells this test of its own crate makes some dependencies build again.
+    // The variables that cargo sets for this test make some dependencies build again.
     let of_this = std::env::vars_os().map(|(name, _)| name).filter(|name| {
         let name = name.to_string_lossy();
         name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")

@@ -32,7 +32,7 @@ pub(crate) fn set_finalizers(namespace: &mut Value, finalizers: &[Value]) {
     }
 }
 
-/// A namespace is on its way out if and only if it says so.
+/// A namespace is in the phase Terminating if and only if it is being deleted.
 pub(super) fn check_status(object: &Value, _: Option<&Value>, causes: &mut Vec<Cause>) {
     let phase = &object["status"]["phase"];
     let (wanted, when) = match metadata::is_deleting(object) {

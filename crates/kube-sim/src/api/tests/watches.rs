@@ -23,7 +23,7 @@ fn shown(event: &WatchEvent<ConfigMap>) -> String {
     }
 }
 
-/// Everything a watch tells until it ends.
+/// All events of a watch until it ends.
 async fn all(api: &Api<ConfigMap>, params: &WatchParams, version: &str) -> Vec<String> {
     let stream = api.watch(params, version).await.unwrap();
     stream

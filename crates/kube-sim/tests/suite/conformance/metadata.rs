@@ -1,4 +1,4 @@
-//! What of `metadata` the server says, and how the rest is checked.
+//! Which fields of `metadata` the server sets, and how the rest is validated.
 
 use serde_json::{Value as Json, json};
 

@@ -2,7 +2,7 @@
 //!
 //! A behaviour holds a conversation; `expected/<group>/<behaviour>.txt` is how it went with a real
 //! kube-apiserver (v1.34). The simulator has to answer the same, and so has a real server where
-//! there is one. `CAPSTAN_WRITE=1` writes what the real one says, for review.
+//! there is one. `CAPSTAN_WRITE=1` records the real answers, for review.
 
 mod apply;
 mod apply_built_in;
@@ -130,7 +130,7 @@ fn compare(who: &str, file: &str, expected: &str, said: &str) {
         std::fs::create_dir_all(whole.parent().expect("it has one")).expect("a directory");
         std::fs::write(&whole, said).expect("the file can be written");
         let whole = whole.display();
-        panic!("{who} differs from {file}, all it said is in {whole}, {difference}");
+        panic!("{who} differs from {file}, the whole transcript is in {whole}, {difference}");
     }
 }
 

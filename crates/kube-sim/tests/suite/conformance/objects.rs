@@ -16,7 +16,7 @@ pub(super) fn a_thing(name: &str, spec: &Json) -> Json {
     json!({"apiVersion": version, "kind": "Thing", "metadata": {"name": name}, "spec": spec})
 }
 
-/// A ConfigMap with this metadata, of which the name is `a` unless it says otherwise.
+/// A ConfigMap with this metadata, named `a` by default.
 fn described(metadata: &Json) -> Json {
     let mut object = config_map("a", &json!({}));
     let fields = metadata.as_object().into_iter().flatten();

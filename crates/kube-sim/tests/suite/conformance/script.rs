@@ -1,7 +1,7 @@
 //! Conversations written down as lines, for behaviours that need no more.
 //!
 //! A line is a verb, a path and a body in YAML: `apply things/a?fieldManager=one {spec: {text: x}}`.
-//! Objects that are sent whole may leave out their type and their metadata, which the path tells.
+//! Objects that are sent whole may leave out their type and their metadata, which the path implies.
 //! `sorted` or `gist` before the verb say how the answer is kept; `#` opens a note.
 
 use serde_json::{Value as Json, json};

@@ -144,7 +144,7 @@ impl Kubectl {
         }
     }
 
-    /// Runs what has to work and says nothing of it.
+    /// Runs a command that must succeed, without recording it.
     pub(crate) fn quietly(&self, arguments: &[&str]) {
         let output = self.output(arguments);
         let said = String::from_utf8_lossy(&output.stderr);

@@ -1,7 +1,7 @@
 //! A second opinion: what fits a schema for us, fits it for the `jsonschema` crate, and the other way
 //! round, as far as Kubernetes means what JSON Schema means.
 //!
-//! [`generate`] makes schemas that a CRD may have and values that nearly fit them, [`translate`] says in
+//! [`generate`] makes schemas that a CRD may have and values that nearly fit them, [`translate`] expresses in
 //! JSON Schema what Kubernetes means, [`shrink`] makes a difference small. `CAPSTAN_SEED=n` repeats one.
 //!
 //! Left out, because both mean different things, or JSON Schema means nothing:

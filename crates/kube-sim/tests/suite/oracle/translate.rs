@@ -1,6 +1,6 @@
 //! A CRD's schema in the words of JSON Schema (draft 7).
 //!
-//! Only what differs is said anew: bounds that are exclusive by a flag, `nullable`, a number or a
+//! Only what differs is translated: bounds that are exclusive by a flag, `nullable`, a number or a
 //! string in one, and unknown fields.
 
 use kube_schema::Unknown;
@@ -11,7 +11,7 @@ pub(super) fn schema(json: &Json, unknown: Unknown) -> Json {
     part(json, unknown == Unknown::Reject)
 }
 
-/// Translates one schema; `closed` says that fields it does not know may not be there.
+/// Translates one schema; `closed` forbids unknown fields.
 fn part(json: &Json, closed: bool) -> Json {
     let Some(fields) = json.as_object() else {
         return json.clone();
@@ -29,7 +29,7 @@ fn part(json: &Json, closed: bool) -> Json {
                     .collect()
             }
             "items" | "additionalProperties" => part(said, closed),
-            // What is said in there of fields does not make them known, nor others unknown.
+            // Fields mentioned in there do not become known, nor others unknown.
             "allOf" | "anyOf" | "oneOf" => {
                 let arms = said.as_array().expect("a list").iter();
                 arms.map(|arm| part(arm, false)).collect()
@@ -66,7 +66,7 @@ fn part(json: &Json, closed: bool) -> Json {
     }
 }
 
-/// Null is looked at by nothing but `nullable` and `enum`, of whose values it never is one. Where no type is said, within `anyOf` and the
+/// Null is looked at by nothing but `nullable` and `enum`, of whose values it never is one. Where no type is given, within `anyOf` and the
 /// like, it is no fault.
 fn takes_null(fields: &Map<String, Json>) -> bool {
     let flag = |name: &str| fields.get(name) == Some(&json!(true));
