@@ -136,7 +136,7 @@ pub(super) fn check_selectable(version: &Value, field: &str, causes: &mut Vec<Ca
         }
         if known.contains(&path) {
             let message = format!("Duplicate value: {}", json!(path));
-            causes.push(Cause::said(field, message));
+            causes.push(Cause::with_message(field, message));
         } else {
             known.push(path);
         }
@@ -146,7 +146,7 @@ pub(super) fn check_selectable(version: &Value, field: &str, causes: &mut Vec<Ca
             "Too many: {}: must have at most {MOST_SELECTABLE} items",
             known.len()
         );
-        causes.push(Cause::said(field.to_owned(), message));
+        causes.push(Cause::with_message(field.to_owned(), message));
     }
 }
 

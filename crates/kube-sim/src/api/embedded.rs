@@ -36,12 +36,12 @@ pub(super) fn coerce(schema: &Schema, object: &mut Value) -> Result<Vec<Path>, S
                 return Err(format!("{at}: Invalid value: {value}: must be a string"));
             }
         }
-        if let Some(said) = embedded.get_mut("metadata") {
+        if let Some(metadata) = embedded.get_mut("metadata") {
             let at = at.key("metadata");
-            let read = object_meta(said);
+            let read = object_meta(metadata);
             let (known, lost) =
-                read.map_err(|why| format!("{at}: Invalid value: {said}: {why}"))?;
-            *said = known;
+                read.map_err(|why| format!("{at}: Invalid value: {metadata}: {why}"))?;
+            *metadata = known;
             let below = |path: Path| Path(at.0.iter().cloned().chain(path.0).collect());
             unknown.extend(lost.into_iter().map(below));
         }

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_selector_is_told() {
+    fn an_invalid_selector_is_reported() {
         for (bad, why) in [
             ("a=b=c", "found '=', expected: ',' or 'end of string'"),
             ("a,", "found '', expected: identifier after ','"),

@@ -107,8 +107,8 @@ pub(super) fn place(
         of(object).remove("namespace");
         return Ok(());
     }
-    let said = text(object, "namespace");
-    if !said.is_empty() && said != namespace {
+    let sent = text(object, "namespace");
+    if !sent.is_empty() && sent != namespace {
         return Err(Refusal::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
@@ -126,9 +126,9 @@ pub(super) fn check_name(object: &Value, name: &str) -> Result<(), Refusal> {
         "" => Err(Refusal::bad_request(format!(
             "the name of the object ({name} based on URL) was undeterminable: name must be provided"
         ))),
-        said if said == name => Ok(()),
-        said => Err(Refusal::bad_request(format!(
-            "the name of the object ({said}) does not match the name on the URL ({name})"
+        sent if sent == name => Ok(()),
+        sent => Err(Refusal::bad_request(format!(
+            "the name of the object ({sent}) does not match the name on the URL ({name})"
         ))),
     }
 }
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_placed_where_the_request_says() {
+    fn an_object_is_placed_where_the_request_asks() {
         let mut object = json!({"metadata": {"name": "a"}});
         place(&mut object, &config_maps(), "b").unwrap();
         assert_eq!(text(&object, "namespace"), "b");

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_is_set_unless_it_says_otherwise() {
+    fn a_present_flag_is_true_unless_it_is_false_or_zero() {
         let query = Query::read("a&b=0&c=False&d=no");
         assert!(query.flag("a") && query.flag("d"));
         assert!(!query.flag("b") && !query.flag("c") && !query.flag("e"));

@@ -64,7 +64,8 @@ fn one(json: &Value, field: &str) -> Read {
     if !json.is_object() {
         return wrong(vec![Cause::required(field, "")]);
     }
-    let below = |(path, message): (String, String)| Cause::said(format!("{field}.{path}"), message);
+    let below =
+        |(path, message): (String, String)| Cause::with_message(format!("{field}.{path}"), message);
     let faults = structural_faults(json).into_iter().map(|fault| {
         let (path, message) = fault.split_once(": ").unwrap_or(("", &fault));
         let because = "because it is defined in ";

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_selector_is_told() {
+    fn an_invalid_field_selector_is_reported() {
         for (bad, why) in [
             ("b=c,a", "invalid selector: 'b=c,a'; can't understand 'a'"),
             (

@@ -85,7 +85,7 @@ impl Cause {
     }
 
     /// A cause whose reason is known by the words of its message, most often the first.
-    pub(super) fn said(field: String, message: String) -> Self {
+    pub(super) fn with_message(field: String, message: String) -> Self {
         const OPENINGS: &[(&str, &str)] = &[
             ("Unsupported value", "FieldValueNotSupported"),
             ("Duplicate value", "FieldValueDuplicate"),

@@ -173,7 +173,7 @@ impl State {
     /// Stores what [`Self::draft`] made. An object equal to the stored one is not written.
     pub(super) fn put(&mut self, address: &Address, after: Stored) -> Stored {
         let before = self.get(address).cloned();
-        if let Some(before) = before.as_ref().filter(|b| b.says_the_same_as(&after)) {
+        if let Some(before) = before.as_ref().filter(|b| b.has_same_content_as(&after)) {
             return before.clone();
         }
         self.version = after.version;

@@ -116,11 +116,11 @@ fn columns(resource: &Resource) -> Vec<Column> {
         return columns;
     };
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    columns.extend(custom.printed.iter().map(|said| Column {
-        name: text(&said["name"]),
-        kind: text(&said["type"]),
-        priority: said["priority"].as_i64().unwrap_or_default(),
-        source: Source::Path(query(&text(&said["jsonPath"]))),
+    columns.extend(custom.printed.iter().map(|printed| Column {
+        name: text(&printed["name"]),
+        kind: text(&printed["type"]),
+        priority: printed["priority"].as_i64().unwrap_or_default(),
+        source: Source::Path(query(&text(&printed["jsonPath"]))),
     }));
     if custom.printed.is_empty() {
         columns.push(age);

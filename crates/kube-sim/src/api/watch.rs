@@ -37,7 +37,7 @@ struct Watch {
     resource: Arc<Resource>,
     scope: Scope,
     form: Form,
-    news: Receiver<u64>,
+    changes: Receiver<u64>,
     /// Objects that were there at the start and are still to be sent.
     present: std::vec::IntoIter<Stored>,
     /// Why the watch ends before it began.
@@ -85,7 +85,7 @@ pub(super) fn open(
         resource: resource.clone(),
         scope,
         form,
-        news: collection.history.subscribe(),
+        changes: collection.history.subscribe(),
         present: present.into_iter(),
         fault,
         announce: options.bookmarks && matches!(options.start, Start::Present(_)),
@@ -132,7 +132,7 @@ impl Watch {
                         return Some(piece);
                     }
                 }
-                changed = self.news.changed() => if changed.is_err() { self.over = true },
+                changed = self.changes.changed() => if changed.is_err() { self.over = true },
             }
         }
         None

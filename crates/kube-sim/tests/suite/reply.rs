@@ -136,13 +136,13 @@ impl Names {
                 let _ = writeln!(out, "  {key}: {}", self.named(&value.to_string()));
             }
         }
-        let mut told = Vec::new();
+        let mut listed = Vec::new();
         for cause in &causes {
             // Passes of the real server overlap; what several of them find counts once.
-            if told.contains(&cause) {
+            if listed.contains(&cause) {
                 continue;
             }
-            told.push(cause);
+            listed.push(cause);
             let _ = write!(
                 out,
                 "  {} {}",
@@ -277,14 +277,14 @@ fn without_updates(metadata: &mut Json) {
 /// among them.
 fn without_causes(message: &str, causes: &[Json]) -> String {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
-    let mut said: Vec<String> = Vec::new();
+    let mut listed: Vec<String> = Vec::new();
     for cause in causes {
         let line = format!("{}: {}", text(&cause["field"]), text(&cause["message"]));
-        if !said.contains(&line) {
-            said.push(line);
+        if !listed.contains(&line) {
+            listed.push(line);
         }
     }
-    let list = format!("[{}]", said.join(", "));
+    let list = format!("[{}]", listed.join(", "));
     match message.strip_suffix(&list) {
         Some(opening) => format!("{opening}[(causes)]"),
         None => message.to_owned(),

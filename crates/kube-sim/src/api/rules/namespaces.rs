@@ -8,11 +8,11 @@ use crate::api::status::Cause;
 
 /// Gives a new namespace its finalizer.
 pub(crate) fn add_finalizer(namespace: &mut Value) {
-    let mut said: Vec<Value> = finalizers(namespace).cloned().collect();
-    if !said.contains(&json!(KUBERNETES)) {
-        said.push(json!(KUBERNETES));
+    let mut wanted: Vec<Value> = finalizers(namespace).cloned().collect();
+    if !wanted.contains(&json!(KUBERNETES)) {
+        wanted.push(json!(KUBERNETES));
     }
-    set_finalizers(namespace, &said);
+    set_finalizers(namespace, &wanted);
 }
 
 /// Who has to have done with the content of a namespace.

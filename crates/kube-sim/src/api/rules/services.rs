@@ -70,7 +70,7 @@ fn doubles(ports: &[Value], causes: &mut Vec<Cause>) {
                 r#"Duplicate value: {{"Name":"","Protocol":{},"AppProtocol":null,"Port":{},"TargetPort":0,"NodePort":0}}"#,
                 key.0, key.1
             );
-            causes.push(Cause::said(format!("spec.ports[{at}]"), message));
+            causes.push(Cause::with_message(format!("spec.ports[{at}]"), message));
         }
         seen.push(key);
     }

@@ -122,13 +122,13 @@ fn converse(server: &Server, namespace: &str, behaviour: &impl AsyncFn(&Session)
 
 /// # Panics
 /// With the first lines that differ.
-fn compare(who: &str, file: &str, expected: &str, said: &str) {
-    if let Some(difference) = difference(expected, who, said) {
+fn compare(who: &str, file: &str, expected: &str, transcript: &str) {
+    if let Some(difference) = difference(expected, who, transcript) {
         let whole = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(who)
             .join(file.rsplit('/').next().expect("a file has a name"));
         std::fs::create_dir_all(whole.parent().expect("it has one")).expect("a directory");
-        std::fs::write(&whole, said).expect("the file can be written");
+        std::fs::write(&whole, transcript).expect("the file can be written");
         let whole = whole.display();
         panic!("{who} differs from {file}, the whole transcript is in {whole}, {difference}");
     }

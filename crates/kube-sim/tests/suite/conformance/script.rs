@@ -71,13 +71,13 @@ pub(super) fn whole(path: &str, mut body: Json) -> Json {
         None => version.to_owned(),
     };
     let name = parts.next().unwrap_or("a");
-    let said = body.as_object_mut().expect("an object");
+    let fields = body.as_object_mut().expect("an object");
     for (key, value) in [
         ("apiVersion", json!(version)),
         ("kind", json!(kind)),
         ("metadata", json!({})),
     ] {
-        said.entry(key).or_insert(value);
+        fields.entry(key).or_insert(value);
     }
     if let Some(metadata) = body["metadata"].as_object_mut() {
         metadata.entry("name").or_insert(json!(name));

@@ -70,11 +70,11 @@ fn sequences_at_random_go_the_same_on_both_servers() {
     for (wanted, seeds) in &sorts {
         say(&format!("{seeds:?} differ: {wanted:?}"));
     }
-    let told = sorts.values().take(most);
-    let told: Vec<String> = told
+    let reported = sorts.values().take(most);
+    let reported: Vec<String> = reported
         .filter_map(|seeds| tell(&real, &simulator, seeds[0]))
         .collect();
-    assert!(told.is_empty(), "{}", told.join("\n"));
+    assert!(reported.is_empty(), "{}", reported.join("\n"));
     say(&format!(
         "{count} sequences agree after {:.1?}",
         began.elapsed()
@@ -90,13 +90,13 @@ fn differences(real: &Side, simulator: &Side, seeds: std::ops::Range<u64>, sorts
         .clone()
         .map(|seed| (format!("differential-{seed}"), generate::sequence(seed)))
         .collect();
-    let (expected, said) = std::thread::scope(|scope| {
+    let (expected, answers) = std::thread::scope(|scope| {
         let expected = scope.spawn(|| real.converse(&sequences));
-        let said = simulator.converse(&sequences);
-        (expected.join().expect("the real server answers"), said)
+        let answers = simulator.converse(&sequences);
+        (expected.join().expect("the real server answers"), answers)
     });
-    for ((expected, said), seed) in expected.iter().zip(&said).zip(seeds) {
-        if let Some(wanted) = sort(expected, said) {
+    for ((expected, answers), seed) in expected.iter().zip(&answers).zip(seeds) {
+        if let Some(wanted) = sort(expected, answers) {
             sorts.entry(wanted).or_default().push(seed);
         }
     }
@@ -113,17 +113,17 @@ fn tell(real: &Side, simulator: &Side, seed: u64) -> Option<String> {
         (expected, simulator.one(&namespace, steps))
     };
     let whole = generate::sequence(seed);
-    let (expected, said) = both(&whole);
-    let Some(wanted) = sort(&expected, &said) else {
+    let (expected, transcript) = both(&whole);
+    let Some(wanted) = sort(&expected, &transcript) else {
         say(&format!("{seed} differed once and then no more"));
         return None;
     };
     let small = shrink::shrink(whole, |steps| {
-        let (expected, said) = both(steps);
-        sort(&expected, &said).as_ref() == Some(&wanted)
+        let (expected, transcript) = both(steps);
+        sort(&expected, &transcript).as_ref() == Some(&wanted)
     });
-    let (expected, said) = both(&small);
-    let difference = difference(&expected, "simulator", &said);
+    let (expected, transcript) = both(&small);
+    let difference = difference(&expected, "simulator", &transcript);
     let difference = difference.unwrap_or_else(|| "nothing this time\n".into());
     Some(format!(
         "CAPSTAN_SEED={seed} CAPSTAN_SEQUENCES=1 repeats this one; for differential/cases:\n{}\n\
@@ -171,10 +171,13 @@ fn kept_sequences_go_as_they_went() {
             let second = real.as_ref().map(|real| real.one(&again, &steps));
             answered = second.map(|second| second.replace(&again, &namespace));
         }
-        let said = simulator.one(&namespace, &steps);
-        let sides = [("kube-apiserver", answered), ("the simulator", Some(said))];
-        for (who, said) in sides {
-            let found = said.and_then(|said| difference(&expected, who, &said));
+        let transcript = simulator.one(&namespace, &steps);
+        let sides = [
+            ("kube-apiserver", answered),
+            ("the simulator", Some(transcript)),
+        ];
+        for (who, transcript) in sides {
+            let found = transcript.and_then(|transcript| difference(&expected, who, &transcript));
             wrong.extend(found.map(|found| format!("{who} differs from {name}.txt, {found}")));
         }
     }

@@ -70,7 +70,7 @@ fn a_second_opinion_is_the_same() {
                 assert!(
                     ours == theirs,
                     "{}",
-                    told(seed, &schema, &value, opinions.unknown)
+                    described(seed, &schema, &value, opinions.unknown)
                 );
                 fit += u32::from(ours);
                 tried += 1;
@@ -86,7 +86,7 @@ fn a_second_opinion_is_the_same() {
 }
 
 /// The smallest form of a difference.
-fn told(seed: u64, schema: &Json, value: &Json, unknown: Unknown) -> String {
+fn described(seed: u64, schema: &Json, value: &Json, unknown: Unknown) -> String {
     let opinions = |(schema, value): &(Json, Json)| Opinions::of(schema, unknown).on(value);
     let case = shrink::shrink((schema.clone(), value.clone()), |case| {
         let (ours, theirs) = opinions(case);

@@ -19,29 +19,29 @@ fn part(json: &Json, closed: bool) -> Json {
     let flag = |name: &str| fields.get(name) == Some(&json!(true));
     let open = flag("x-kubernetes-preserve-unknown-fields");
     let mut out = Map::new();
-    for (key, said) in fields {
-        let said = match key.as_str() {
+    for (key, keyword) in fields {
+        let keyword = match key.as_str() {
             "nullable" | "exclusiveMinimum" | "exclusiveMaximum" => continue,
             "properties" => {
-                let properties = said.as_object().expect("a map").iter();
+                let properties = keyword.as_object().expect("a map").iter();
                 properties
                     .map(|(name, below)| (name.clone(), part(below, closed)))
                     .collect()
             }
-            "items" | "additionalProperties" => part(said, closed),
+            "items" | "additionalProperties" => part(keyword, closed),
             // Fields mentioned in there do not become known, nor others unknown.
             "allOf" | "anyOf" | "oneOf" => {
-                let arms = said.as_array().expect("a list").iter();
+                let arms = keyword.as_array().expect("a list").iter();
                 arms.map(|arm| part(arm, false)).collect()
             }
-            "not" => part(said, false),
+            "not" => part(keyword, false),
             "enum" => {
-                let values = said.as_array().expect("a list").iter();
+                let values = keyword.as_array().expect("a list").iter();
                 values.filter(|value| !value.is_null()).cloned().collect()
             }
-            _ => said.clone(),
+            _ => keyword.clone(),
         };
-        out.insert(key.clone(), said);
+        out.insert(key.clone(), keyword);
     }
     for (bound, exclusive) in [
         ("minimum", "exclusiveMinimum"),
