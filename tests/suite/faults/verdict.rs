@@ -15,7 +15,7 @@ pub(super) fn judge(world: &World, strangers: &Strangers, bystanders: &[Json]) -
     let all = world.server.snapshot();
     let mut wrong = Vec::new();
     for item in &world.fleet.second {
-        wrong.extend(stands(item, &all));
+        wrong.extend(fault_of(item, &all));
     }
     let members = all
         .iter()
@@ -73,7 +73,7 @@ fn live<'a>(item: &Item, all: &'a [Json]) -> Option<&'a Json> {
 }
 
 /// What is wrong with an object of the fleet in the cluster.
-fn stands(item: &Item, all: &[Json]) -> Option<String> {
+fn fault_of(item: &Item, all: &[Json]) -> Option<String> {
     let path = item.path();
     let Some(live) = live(item, all) else {
         return Some(format!("{path} is not there"));
