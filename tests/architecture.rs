@@ -138,7 +138,7 @@ fn modules() -> BTreeMap<String, Vec<(String, String)>> {
 }
 
 /// A source without its comments and inline tests. `#[cfg(test)]` takes away the line behind it
-/// when that is whole (`mod tests;`), else the rest of the file: tests stand at the end.
+/// when that is whole (`mod tests;`), else the rest of the file: tests are at the end.
 fn production(text: &str) -> String {
     let mut parts = text.split("#[cfg(test)]\n");
     let mut code = parts.next().unwrap_or_default().to_owned();
@@ -188,7 +188,7 @@ fn named(code: &str) -> BTreeSet<String> {
     names
 }
 
-/// The items of a brace group that stand at its own level.
+/// The items at the top level of a brace group.
 fn top_level_items(group: &str) -> Vec<&str> {
     let (mut items, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, c) in group.char_indices() {

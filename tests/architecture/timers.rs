@@ -1,4 +1,4 @@
-//! Every timer of the program stands in `timers.txt` with the test that says when it goes off. A timer
+//! Every timer of the program is listed in `timers.txt` with the test of when it fires. A timer
 //! without one, and a line there whose timer or test is gone, are faults.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::path::Path;
 use super::modules;
 
 /// A line for each: which file, which function or constant, and where which test is. A function with
-/// two timers stands twice.
+/// two timers is listed twice.
 const TIMERS: &str = include_str!("timers.txt");
 
 /// What waits, or lets others wait.
@@ -98,7 +98,7 @@ fn has_test(file: &str, name: &str) -> bool {
 }
 
 #[test]
-fn every_timer_has_a_test_that_says_when_it_goes_off() {
+fn every_timer_has_a_test_of_when_it_fires() {
     let mut unlisted: Vec<String> = Vec::new();
     for (file, code) in files() {
         let timers = timers(&code).into_iter();
@@ -131,7 +131,7 @@ fn the_time_is_asked_for_in_one_place() {
     let mut faults = Vec::new();
     for (file, code) in files().iter().filter(|(file, _)| *file != CLOCK) {
         for time in TIMES.iter().filter(|time| code.contains(**time)) {
-            faults.push(format!("src/{file}: says {time}"));
+            faults.push(format!("src/{file}: uses {time}"));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -139,7 +139,7 @@ fn the_time_is_asked_for_in_one_place() {
 
 /// Else what is ready at the same moment is taken in an order that nobody knows.
 #[test]
-fn no_choice_between_events_is_left_to_chance() {
+fn every_select_is_biased() {
     for (file, code) in files() {
         for choice in code.split("select! {").skip(1) {
             assert!(choice.trim_start().starts_with("biased;"), "src/{file}");

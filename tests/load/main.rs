@@ -1,7 +1,7 @@
 //! Applying many objects to a real kube-apiserver: Capstan, `kubectl apply --server-side`, and a bare
 //! loop of parallel PATCH requests, each on a server of its own, in the same run.
 //!
-//! `cargo bench --bench load` prints a table, then what a fleet costs that stands still (`steady`), how
+//! `cargo bench --bench load` prints a table, then the cost of an unchanged fleet (`steady`), how
 //! soon a step follows on what it waited for (`wake`), and what many revisions take of memory
 //! (`revisions`); `-- apply`, `-- steady`, `-- wake` or `-- revisions` is one of them. It needs the server
 //! and the kubectl of `tests/kubernetes/build`.

@@ -34,7 +34,7 @@ pub(super) fn timed(mut command: Command, after: impl Fn()) -> Cost {
     }
 }
 
-/// CPU time in hundredths of a second, and the peak of what is resident, as Linux says.
+/// CPU time in hundredths of a second, and the peak of what is resident, as reported by Linux.
 pub(super) fn costs(child: &Child) -> Option<(Duration, u64)> {
     let proc = format!("/proc/{}", child.id());
     let stat = std::fs::read_to_string(format!("{proc}/stat")).ok()?;

@@ -13,7 +13,7 @@ use kube::api::ListParams;
 use super::process::costs;
 use super::{Fixture, Load, MAPS, objects, write_files};
 
-/// How long nothing happens, in seconds; `CAPSTAN_STEADY` says otherwise.
+/// How long nothing happens, in seconds; `CAPSTAN_STEADY` overrides it.
 const STEADY: u64 = 60;
 /// Longer than the daemon needs to list everything.
 const STARTED: Duration = Duration::from_secs(20);
@@ -71,7 +71,7 @@ impl Fixture<'_> {
         Daemon(command.spawn().unwrap())
     }
 
-    /// Waits until the fleet's ConfigMap says that all of it is ready.
+    /// Waits until the fleet's ConfigMap reports all objects as ready.
     fn until_ready_written(&self) {
         let start = Instant::now();
         while self.parent("ready").is_none_or(|ready| ready.is_empty()) {

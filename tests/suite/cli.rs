@@ -46,31 +46,31 @@ fn with_fleet<'a>(command: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn the_example_fleet_is_sound() {
-    let said = stdout(&with_fleet("validate", &[]), 0);
+    let output = stdout(&with_fleet("validate", &[]), 0);
     assert_eq!(
-        said,
+        output,
         "0 errors, 0 warnings in 5 definitions (32 objects, 301 embedded)\n"
     );
 }
 
 #[test]
 fn a_mistake_is_shown_with_its_line_and_a_caret() {
-    let said = stdout(&["validate", "tests/corpus/unknown-field"], 1);
-    assert!(said.contains("error[S01]: unknown field"), "{said}");
+    let output = stdout(&["validate", "tests/corpus/unknown-field"], 1);
+    assert!(output.contains("error[S01]: unknown field"), "{output}");
     assert!(
-        said.contains("tests/corpus/unknown-field/fleet.yaml:15:5"),
-        "{said}"
+        output.contains("tests/corpus/unknown-field/fleet.yaml:15:5"),
+        "{output}"
     );
     assert!(
-        said.contains("15 |     vmsize: Standard_D4s_v3\n") && said.contains("^^^^^^"),
-        "{said}"
+        output.contains("15 |     vmsize: Standard_D4s_v3\n") && output.contains("^^^^^^"),
+        "{output}"
     );
-    assert!(said.contains("did you mean `vmSize`?"), "{said}");
+    assert!(output.contains("did you mean `vmSize`?"), "{output}");
 }
 
 #[test]
 fn findings_as_json_have_positions_and_a_summary() {
-    let said = stdout(
+    let output = stdout(
         &[
             "validate",
             "--format",
@@ -79,7 +79,7 @@ fn findings_as_json_have_positions_and_a_summary() {
         ],
         1,
     );
-    let report: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    let report: serde_json::Value = serde_json::from_str(&output).expect("JSON");
     let finding = &report["findings"][0];
     assert_eq!(finding["id"], "Y11");
     assert_eq!(
@@ -124,11 +124,11 @@ fn render_is_a_fixed_point() {
 
 #[test]
 fn render_can_pick_one_cluster_and_write_json() {
-    let said = stdout(
+    let output = stdout(
         &with_fleet("render", &["--cluster", "dev-uks-1", "-o", "json"]),
         0,
     );
-    let objects: Vec<serde_json::Value> = serde_json::from_str(&said).expect("JSON");
+    let objects: Vec<serde_json::Value> = serde_json::from_str(&output).expect("JSON");
     assert_eq!(objects.len(), 5);
     assert!(
         stderr(&with_fleet("render", &["--cluster", "nobody"]), 2)
@@ -139,12 +139,12 @@ fn render_can_pick_one_cluster_and_write_json() {
 #[test]
 fn a_failure_that_is_asked_for_fails_the_rehearsal_and_names_the_object() {
     let failure = "HcpOpenShiftCluster/quickstart=InvalidRequestContent";
-    let said = stdout(&["rehearse", "examples/quickstart", "--fail", failure], 1);
+    let output = stdout(&["rehearse", "examples/quickstart", "--fail", failure], 1);
     assert!(
-        said.contains("not ready")
-            && said
+        output.contains("not ready")
+            && output
                 .contains("HcpOpenShiftCluster/clusters/quickstart: Failed InvalidRequestContent"),
-        "{said}"
+        "{output}"
     );
     let stranger = stderr(
         &[
@@ -163,7 +163,7 @@ fn a_failure_that_is_asked_for_fails_the_rehearsal_and_names_the_object() {
 
 #[test]
 fn only_what_azure_makes_can_be_made_to_fail() {
-    let said = stderr(
+    let output = stderr(
         &[
             "rehearse",
             "examples/quickstart",
@@ -173,8 +173,8 @@ fn only_what_azure_makes_can_be_made_to_fail() {
         2,
     );
     assert!(
-        said.contains("only Azure resources can be made to fail"),
-        "{said}"
+        output.contains("only Azure resources can be made to fail"),
+        "{output}"
     );
 }
 
@@ -183,10 +183,10 @@ fn a_rehearsal_ends_when_an_object_is_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let text = "apiVersion: unknown.io/v1\nkind: Thing\nmetadata: {name: t, namespace: default}\n";
     std::fs::write(dir.path().join("a.yaml"), text).expect("written");
-    let said = stdout(&["rehearse", dir.path().to_str().expect("UTF-8")], 1);
+    let output = stdout(&["rehearse", dir.path().to_str().expect("UTF-8")], 1);
     assert!(
-        said.contains("Thing/default/t: Failed") && said.contains("does not serve"),
-        "{said}"
+        output.contains("Thing/default/t: Failed") && output.contains("does not serve"),
+        "{output}"
     );
 }
 
@@ -224,7 +224,7 @@ fn a_real_hand_written_cluster_is_taken_as_it_is() {
 
 #[test]
 fn apply_waits_until_the_embedded_cluster_is_ready() {
-    let said = stderr(
+    let output = stderr(
         &[
             "apply",
             "examples/quickstart",
@@ -237,9 +237,9 @@ fn apply_waits_until_the_embedded_cluster_is_ready() {
         ],
         0,
     );
-    assert!(said.contains("55/55 ready"), "{said}");
-    let said = stderr(&["apply", "examples/quickstart"], 2);
-    assert!(said.contains("--embedded"), "{said}");
+    assert!(output.contains("55/55 ready"), "{output}");
+    let output = stderr(&["apply", "examples/quickstart"], 2);
+    assert!(output.contains("--embedded"), "{output}");
 }
 
 #[test]
@@ -340,8 +340,11 @@ fn a_closed_pipe_is_no_fault_and_a_full_disk_is() {
     };
     let full = render().stdout(full).output().expect("it runs");
     assert_eq!(full.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&full.stderr).into_owned();
-    assert!(said.contains("cannot write to standard output"), "{said}");
+    let output = String::from_utf8_lossy(&full.stderr).into_owned();
+    assert!(
+        output.contains("cannot write to standard output"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -357,16 +360,16 @@ fn a_directory_of_overlays_that_is_not_there_is_named() {
             "no/such",
         ],
     ] {
-        let said = stderr(command, 2);
+        let output = stderr(command, 2);
         assert!(
-            said.contains("--overlays") && said.contains("no/such"),
-            "{said}"
+            output.contains("--overlays") && output.contains("no/such"),
+            "{output}"
         );
     }
 }
 
 #[test]
-fn a_fleet_document_says_whose_files_are_whose() {
+fn a_fleet_document_limits_tenants_to_their_namespaces() {
     let dir = tempfile::tempdir().expect("a directory");
     let write = |name: &str, text: &str| {
         let file = dir.path().join(name);
@@ -391,18 +394,18 @@ fn a_fleet_document_says_whose_files_are_whose() {
     stdout(&["validate", &fleet, "--fleet", &team], 0);
     write("fleet/teams/a/map.yaml", &map("team-b"));
     stdout(&["validate", &fleet], 0);
-    let said = stdout(&["validate", &fleet, "--fleet", &team], 1);
+    let output = stdout(&["validate", &fleet, "--fleet", &team], 1);
     assert!(
-        said.contains("error[T02]: ConfigMap/team-b/m is in the namespace team-b"),
-        "{said}"
+        output.contains("error[T02]: ConfigMap/team-b/m is in the namespace team-b"),
+        "{output}"
     );
     for command in ["plan", "rehearse", "render", "apply"] {
-        let said = stderr(&[command, &fleet, "--fleet", &team], 1);
-        assert!(said.contains("error[T02]"), "{command}: {said}");
+        let output = stderr(&[command, &fleet, "--fleet", &team], 1);
+        assert!(output.contains("error[T02]"), "{command}: {output}");
     }
     let unclear = document("[{path: teams/a, namespaces: }]");
-    let said = stderr(&["validate", &fleet, "--fleet", &unclear], 2);
-    assert!(said.contains("everything or nothing"), "{said}");
-    let said = stderr(&["validate", &fleet, "--fleet", "nowhere.yaml"], 2);
-    assert!(said.contains("cannot read nowhere.yaml"), "{said}");
+    let output = stderr(&["validate", &fleet, "--fleet", &unclear], 2);
+    assert!(output.contains("everything or nothing"), "{output}");
+    let output = stderr(&["validate", &fleet, "--fleet", "nowhere.yaml"], 2);
+    assert!(output.contains("cannot read nowhere.yaml"), "{output}");
 }

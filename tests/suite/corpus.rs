@@ -57,7 +57,7 @@ pub(crate) fn line(finding: &Finding) -> String {
     format!("{severity:?} {id} {place} {}\n", finding.message)
 }
 
-fn said(compiled: &Compiled) -> String {
+fn report(compiled: &Compiled) -> String {
     let mut out = String::new();
     for finding in &compiled.findings {
         out += &line(finding);
@@ -79,7 +79,7 @@ fn said(compiled: &Compiled) -> String {
 }
 
 #[test]
-fn every_case_says_what_is_expected() {
+fn every_case_has_the_expected_findings() {
     let bless = std::env::var_os("CAPSTAN_WRITE").is_some();
     let mut cases: Vec<PathBuf> = fs::read_dir(corpus())
         .expect("readable")
@@ -89,15 +89,15 @@ fn every_case_says_what_is_expected() {
     assert!(cases.len() >= 12, "the corpus has lost cases");
     let mut faults = Vec::new();
     for case in cases {
-        let said = said(&compile(&tree(&case), &[]));
+        let report = report(&compile(&tree(&case), &[]));
         let expected = case.join(EXPECTED);
         if bless {
-            fs::write(&expected, &said).expect("writable");
+            fs::write(&expected, &report).expect("writable");
         }
         let wanted = fs::read_to_string(&expected).unwrap_or_default();
-        if wanted != said {
+        if wanted != report {
             faults.push(format!(
-                "== {}\n-- expected\n{wanted}-- said\n{said}",
+                "== {}\n-- expected\n{wanted}-- found\n{report}",
                 case.display()
             ));
         }

@@ -88,7 +88,7 @@ impl World {
         self.run(1, &[&arguments[..], &["--overlays", &overlays]].concat());
     }
 
-    /// Follows what a Fleet document of the name `prod` with this `git` source says.
+    /// Follows the Fleet document `prod` with this `git` source.
     fn start_with(&mut self, git: &str) {
         let document = self.document(git, "{}");
         self.run(3000, &["--config", &document]);
@@ -112,7 +112,7 @@ impl World {
     }
 
     /// The daemon, not started, of a document with this `cluster`; what is its own of the cluster is in
-    /// `namespace`. What it says comes on stderr.
+    /// `namespace`. It logs to stderr.
     pub(crate) fn documented(&self, namespace: &str, cluster: &str) -> Command {
         let document = self.document("", cluster);
         let mut command = self.command(1, &["--config", &document]);
@@ -141,7 +141,7 @@ impl World {
         command
     }
 
-    /// The daemon on a cluster, not started: it says on stderr which step it takes, and keeps the
+    /// The daemon on a cluster, not started: it logs each step to stderr, and keeps the
     /// parent of its set in `namespace`.
     pub(crate) fn talking(&self, namespace: &str) -> Command {
         let source = self.author.dir().display().to_string();
@@ -178,9 +178,9 @@ impl World {
         )
     }
 
-    /// Waits until anything is told of the revision.
-    pub(crate) fn told(&self, revision: &str, context: &str) {
-        let never = || format!("{context} says nothing on {revision}");
+    /// Waits until the revision has a check in `context`.
+    pub(crate) fn wait_for_check(&self, revision: &str, context: &str) {
+        let never = || format!("{context} has no check for {revision}");
         until(|| self.check(revision, context), never);
     }
 
@@ -282,7 +282,7 @@ fn after_a_kill_in_the_middle_the_newest_good_commit_reaches_success() {
 }
 
 #[test]
-fn what_was_pending_when_it_was_killed_is_told_that_it_was_superseded() {
+fn checks_that_were_pending_at_a_kill_are_reported_as_superseded() {
     let mut world = World::new();
     let first = world.push("main", None, DEFINITION);
     world.start(60);
@@ -295,12 +295,13 @@ fn what_was_pending_when_it_was_killed_is_told_that_it_was_superseded() {
     );
     world.start(3000);
     world.wait(&second, SYNC, CheckState::Success);
-    let told = world.wait(&first, SYNC, CheckState::Error);
+    let check = world.wait(&first, SYNC, CheckState::Error);
     assert!(
-        told.title
+        check
+            .title
             .starts_with(&format!("superseded by {}", &second[..10])),
         "{}",
-        told.title
+        check.title
     );
 }
 
@@ -396,7 +397,7 @@ fn a_path_that_is_not_in_the_commit_is_named() {
 }
 
 #[test]
-fn a_pull_request_that_does_not_merge_is_told_which_file_is_in_the_way() {
+fn a_merge_conflict_of_a_pull_request_is_reported_with_its_file() {
     let mut world = World::new();
     let first = world.push("main", None, DEFINITION);
     let second = world.push(

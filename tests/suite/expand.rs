@@ -315,7 +315,7 @@ fn null_below_properties_removes_what_is_made() {
 }
 
 #[test]
-fn every_reference_leads_to_something_or_to_what_stands_outside() {
+fn every_reference_leads_to_an_object_or_outside_the_fleet() {
     for arm in [
         "2024-06-10-preview",
         "2025-12-23-preview",
@@ -325,9 +325,9 @@ fn every_reference_leads_to_something_or_to_what_stands_outside() {
             let (_, findings) = capstan::graph::build(&objects(&in_mode(spec, arm)));
             let outside = ["Namespace/", "AzureClusterIdentity/", "Secret/"];
             for found in findings {
-                let told =
+                let reported =
                     found.id == "R04" && outside.iter().any(|kind| found.message.starts_with(kind));
-                assert!(told, "{arm} {mode}: {} {}", found.id, found.message);
+                assert!(reported, "{arm} {mode}: {} {}", found.id, found.message);
             }
         }
     }
@@ -383,9 +383,9 @@ fn the_properties_we_know_are_those_of_the_real_crds() {
 
 #[test]
 fn a_cluster_with_shared_identities_gets_ready() {
-    let said = stdout(&["rehearse", "examples/shared-identities"], 0);
+    let output = stdout(&["rehearse", "examples/shared-identities"], 0);
     assert!(
-        said.contains("ready after") && said.contains("55 objects"),
-        "{said}"
+        output.contains("ready after") && output.contains("55 objects"),
+        "{output}"
     );
 }

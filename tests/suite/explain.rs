@@ -1,4 +1,4 @@
-//! Which line sets each value, as `capstan explain` tells it.
+//! Which line sets each value, as `capstan explain` prints it.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn fleet() -> TempDir {
     directory(FILES.into_iter().chain([("raw.yaml", RAW)]))
 }
 
-/// What the program says on stdout, or on stderr when it fails.
+/// The program's stdout, or its stderr when it fails.
 fn explained(fleet: &Path, arguments: &[&str], code: i32) -> String {
     let place = ["-C", fleet.to_str().expect("UTF-8")];
     let arguments = [&["explain"], arguments, &place].concat();
@@ -47,7 +47,7 @@ fn explained(fleet: &Path, arguments: &[&str], code: i32) -> String {
 }
 
 #[test]
-fn a_value_is_told_with_what_it_overrode() {
+fn a_value_is_shown_with_what_it_overrode() {
     let fleet = fleet();
     let say = |object, field| explained(fleet.path(), &[object, field], 0);
     let hcp = "HcpOpenShiftCluster/clusters/prod-uks-1";
@@ -84,7 +84,7 @@ data.mode: slow
 }
 
 #[test]
-fn what_expansion_made_is_told_apart_from_what_was_written() {
+fn expanded_values_are_distinguished_from_written_ones() {
     let fleet = fleet();
     let vault = explained(fleet.path(), &["Vault/prod-uks-1-kv-aaaaaa"], 2);
     let name = vault
@@ -92,20 +92,20 @@ fn what_expansion_made_is_told_apart_from_what_was_written() {
         .nth(1)
         .and_then(|near| near.split(',').next());
     let name = name.expect("a vault").trim().to_owned();
-    let said = explained(fleet.path(), &[&name, "spec.properties.sku"], 0);
+    let output = explained(fleet.path(), &[&name, "spec.properties.sku"], 0);
     let expected = "\
 spec.properties.sku.family: B
   set by a patch of the overlay `slow` at raw.yaml:21:47
   overrides A, filled in by Capstan for prod.yaml:4:9
 ";
-    assert!(said.contains(expected), "{said}");
-    let said = explained(
+    assert!(output.contains(expected), "{output}");
+    let output = explained(
         fleet.path(),
         &["AROMachinePool/prod-uks-1-mp1", "metadata.name"],
         0,
     );
     let expected = "metadata.name: prod-uks-1-mp1\n  derived from prod.yaml:";
-    assert!(said.contains(expected), "{said}");
+    assert!(output.contains(expected), "{output}");
 }
 
 #[test]
@@ -117,10 +117,10 @@ fn every_value_of_every_object_has_a_story() {
         "Cluster/prod-uks-1",
         "ConfigMap/settings",
     ] {
-        let said = explained(fleet.path(), &[object, "--format", "json"], 0);
-        let report: Json = serde_json::from_str(&said).expect("JSON");
+        let output = explained(fleet.path(), &[object, "--format", "json"], 0);
+        let report: Json = serde_json::from_str(&output).expect("JSON");
         let fields = report["fields"].as_array().expect("fields");
-        assert!(fields.len() > 5, "{said}");
+        assert!(fields.len() > 5, "{output}");
         for field in fields {
             let placed = field["path"].is_string() && field["line"].as_u64() > Some(0);
             assert!(placed && field["by"].is_string(), "{field}");
@@ -157,9 +157,9 @@ fn secrets_are_not_shown() {
     let fleet = fleet();
     for format in ["text", "json"] {
         for object in ["Secret/token", "ConfigMap/settings"] {
-            let said = explained(fleet.path(), &[object, "--format", format], 0);
-            assert!(said.contains("raw.yaml"), "{said}");
-            assert!(!said.contains("hunter"), "{said}");
+            let output = explained(fleet.path(), &[object, "--format", format], 0);
+            assert!(output.contains("raw.yaml"), "{output}");
+            assert!(!output.contains("hunter"), "{output}");
         }
     }
     // What was overridden is not shown either, although the fleet has no such finding any more.
@@ -168,14 +168,14 @@ fn secrets_are_not_shown() {
         "/data/clientSecret, value: $(VAR)",
     );
     std::fs::write(fleet.path().join("raw.yaml"), patched).expect("written");
-    let said = explained(
+    let output = explained(
         fleet.path(),
         &["ConfigMap/settings", "data.clientSecret"],
         0,
     );
     assert!(
-        said.contains("raw.yaml:6") && !said.contains("hunter"),
-        "{said}"
+        output.contains("raw.yaml:6") && !output.contains("hunter"),
+        "{output}"
     );
 }
 
@@ -207,11 +207,11 @@ metadata:
 "#);
     for object in ["AROCluster/c", "Secret/s", "ConfigMap/m"] {
         for format in ["text", "json"] {
-            let said = explained(fleet.path(), &[object, "--format", format], 0);
-            assert!(said.contains("a.yaml"), "{said}");
+            let output = explained(fleet.path(), &[object, "--format", format], 0);
+            assert!(output.contains("a.yaml"), "{output}");
             assert!(
-                !said.contains("hunter") && !said.contains("aHVud"),
-                "{said}"
+                !output.contains("hunter") && !output.contains("aHVud"),
+                "{output}"
             );
         }
     }
@@ -224,17 +224,20 @@ fn a_secret_that_a_patch_took_elsewhere_is_not_shown() {
                  {op: copy, from: /stringData/b, path: /metadata/annotations/y}, \
                  {op: remove, path: /stringData/b}";
     let fleet = patched(secret, "Secret", steps);
-    let said = explained(fleet.path(), &["Secret/s", "metadata"], 0);
-    assert!(!said.contains("hunter"), "{said}");
+    let output = explained(fleet.path(), &["Secret/s", "metadata"], 0);
+    assert!(!output.contains("hunter"), "{output}");
     for name in ["x", "y"] {
         let hidden = format!("metadata.annotations.{name}: (a secret");
-        assert!(said.contains(&hidden), "{said}");
+        assert!(output.contains(&hidden), "{output}");
     }
-    assert!(said.contains("metadata.annotations.owner: sre"), "{said}");
+    assert!(
+        output.contains("metadata.annotations.owner: sre"),
+        "{output}"
+    );
 }
 
 #[test]
-fn what_stands_in_the_files_is_no_command() {
+fn file_contents_are_not_printed_as_commands() {
     let fleet = of(concat!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n",
         r#"data: {"a\n::error::b": "\e[2J", "\x9bc": "\x9bd"}"#,
@@ -243,19 +246,19 @@ fn what_stands_in_the_files_is_no_command() {
         "\nspec: {patches: [{target: {kind: ConfigMap}, patch: {data: {z: w}}}]}\n",
         "---\napiVersion: v1\nkind: ::warning::a\nmetadata: {name: w}\n",
     ));
-    let said = explained(fleet.path(), &["ConfigMap/m"], 0);
+    let output = explained(fleet.path(), &["ConfigMap/m"], 0);
     let other = explained(fleet.path(), &["::warning::a/w"], 0);
     let error = explained(fleet.path(), &["ConfigMap/m", "data.none"], 2);
-    for said in [said, other, error] {
+    for output in [output, other, error] {
         let controls = |c: char| c.is_control() && c != '\n';
-        assert!(!said.contains(controls), "{said:?}");
-        let command = said.lines().find(|line| line.trim().starts_with("::"));
-        assert_eq!(command, None, "{said:?}");
+        assert!(!output.contains(controls), "{output:?}");
+        let command = output.lines().find(|line| line.trim().starts_with("::"));
+        assert_eq!(command, None, "{output:?}");
     }
 }
 
 #[test]
-fn what_capstan_marks_and_what_a_patch_empties_is_told_apart() {
+fn annotations_of_capstan_and_fields_emptied_by_a_patch_are_distinguished() {
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: c}\n";
     let fleet = patched(map, "ConfigMap", "{op: remove, path: /data/b}");
     let say = |field| explained(fleet.path(), &["ConfigMap/a", field], 0);
@@ -263,9 +266,9 @@ fn what_capstan_marks_and_what_a_patch_empties_is_told_apart() {
         "metadata.annotations[capstan.dev/source]",
         "metadata.labels",
     ] {
-        let said = say(field);
+        let output = say(field);
         let expected = "filled in by Capstan for a.yaml:3";
-        assert!(said.contains(expected), "{said}");
+        assert!(output.contains(expected), "{output}");
     }
     let data = say("data");
     assert!(
@@ -275,7 +278,7 @@ fn what_capstan_marks_and_what_a_patch_empties_is_told_apart() {
 }
 
 #[test]
-fn a_mistake_in_the_command_is_told_with_what_was_meant() {
+fn a_mistyped_argument_is_reported_with_a_suggestion() {
     let fleet = fleet();
     for (arguments, message) in [
         (
@@ -288,7 +291,7 @@ fn a_mistake_in_the_command_is_told_with_what_was_meant() {
         ),
         (&["settings"], "is not written Kind/namespace/name"),
     ] {
-        let said = explained(fleet.path(), arguments, 2);
-        assert!(said.contains(message), "{said}");
+        let output = explained(fleet.path(), arguments, 2);
+        assert!(output.contains(message), "{output}");
     }
 }

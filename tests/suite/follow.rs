@@ -138,7 +138,7 @@ impl Daemon {
             .view
             .wait_for(|view| view.check(&context, revision).is_some_and(&done));
         let view = tokio::time::timeout(PATIENCE, found).await;
-        let view = view.unwrap_or_else(|_| panic!("{revision} was never told so"));
+        let view = view.unwrap_or_else(|_| panic!("{revision} never had that"));
         let view = view.expect("the daemon runs").clone();
         view.check(&context, revision).expect("it is there").clone()
     }
@@ -154,7 +154,7 @@ fn config_map(name: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_removed_from_the_fleet_is_told_and_goes_or_stays_as_it_was_meant_to() {
+async fn objects_removed_from_the_fleet_are_reported_and_deleted_or_kept() {
     let world = World::new();
     let (a, b) = (config_map("a"), config_map("b"));
     let kept = "{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, namespace: default, annotations: {capstan.dev/deletion-policy: Orphan}}}";
@@ -318,7 +318,7 @@ async fn a_revision_that_comes_back_after_a_broken_one_goes_on_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revision_that_gives_way_before_it_is_ready_says_to_which() {
+async fn a_superseded_revision_names_its_successor() {
     let world = World::new();
     // Nobody here runs Deployments.
     let stuck = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: default}, spec: {selector: {matchLabels: {a: d}}, template: {metadata: {labels: {a: d}}, spec: {containers: [{name: main, image: example.invalid/app}]}}}}\n";
@@ -328,10 +328,10 @@ async fn a_revision_that_gives_way_before_it_is_ready_says_to_which() {
         .until(&first, |check| check.title.contains("Deployment"))
         .await;
     let second = world.push("main", Some(&first), &[("a.yaml", &config_map("a"))]);
-    let told = daemon
+    let check = daemon
         .until(&first, |check| check.title.starts_with("superseded"))
         .await;
-    assert!(told.title.contains(&second[..10]), "{}", told.title);
+    assert!(check.title.contains(&second[..10]), "{}", check.title);
     daemon.succeeds(&second).await;
 }
 

@@ -42,7 +42,7 @@ mod servers;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Modules whose files stand with the simulator's suite.
+/// Modules whose files belong to the simulator's suite.
 const SHARED: [&str; 4] = ["difference", "kubernetes", "random", "servers"];
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// is.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 
-/// The first thing that is found; `instead` says what there was when it never came.
+/// The first value found; `instead` describes what there was when none came.
 #[track_caller]
 pub(crate) fn until<T>(mut find: impl FnMut() -> Option<T>, instead: impl FnOnce() -> String) -> T {
     let start = Instant::now();

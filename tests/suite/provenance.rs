@@ -1,4 +1,4 @@
-//! Every value of a cluster says which line of which file to edit.
+//! The provenance of every value of a cluster names the line and file to edit.
 
 use std::collections::BTreeSet;
 
@@ -78,7 +78,7 @@ fn compiled() -> (Tree, Compiled) {
     (tree, compiled)
 }
 
-/// What stands at `span`, without quotes.
+/// The text at `span`, without quotes.
 fn written(tree: &Tree, span: &Span) -> String {
     let text = tree.files.get(&span.path).expect("a file of the fleet");
     let text = std::str::from_utf8(text).expect("text");
@@ -132,9 +132,9 @@ fn every_value_points_at_the_line_that_sets_it_or_at_the_definitions_name() {
                 own.insert((value, place));
                 continue;
             }
-            let told = source == "prod-uks-1" || made_from(&value, &source);
+            let explained = source == "prod-uks-1" || made_from(&value, &source);
             assert!(
-                told,
+                explained,
                 "{} {path}: {value} points at {place}: {source}",
                 object.id
             );

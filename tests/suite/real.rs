@@ -10,7 +10,7 @@ use capstan::yaml;
 use kube_schema::Schema;
 use serde_json::Value as Json;
 
-/// A file or directory beside the repository; says in one line that the test is skipped without it.
+/// A file or directory beside the repository; prints that the test is skipped without it.
 pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     let found = std::env::var_os("CAPSTAN_CRDS")
         .filter(|_| path.starts_with("crds"))

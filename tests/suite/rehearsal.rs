@@ -1,4 +1,4 @@
-//! A rehearsal says the same every time: in every process, whoever has his turn first, however the
+//! A rehearsal prints the same every time: in every process, in every order of tasks, however the
 //! files are ordered.
 
 use std::collections::BTreeSet;
@@ -105,7 +105,7 @@ impl Shuffle {
     }
 }
 
-/// What a rehearsal says as text and as JSON.
+/// The output of a rehearsal as text and as JSON.
 type Said = [String; 2];
 
 fn rehearse(compiled: &Compiled, options: Options, front: impl FnOnce(Router) -> Router) -> Said {
@@ -119,9 +119,9 @@ fn rehearse(compiled: &Compiled, options: Options, front: impl FnOnce(Router) ->
 fn shuffled(compiled: &Compiled, mut options: Options, shuffle: &Shuffle) -> (Said, Vec<String>) {
     shuffle.rng.shuffle(&mut options.roles);
     shuffle.rng.shuffle(&mut options.kinds);
-    let said = rehearse(compiled, options, |server| shuffle.before(server));
+    let output = rehearse(compiled, options, |server| shuffle.before(server));
     let writes = std::mem::take(&mut *shuffle.writes.lock().unwrap());
-    (said, writes)
+    (output, writes)
 }
 
 fn assert_same(one: &Said, other: &Said, seed: u64) {
@@ -139,7 +139,7 @@ fn read(path: &str) -> Tree {
 }
 
 #[test]
-fn the_quickstart_is_said_the_same_in_20_processes() {
+fn the_quickstart_rehearses_the_same_in_20_processes() {
     let ten = |format: &str| -> BTreeSet<String> {
         let arguments = ["rehearse", "examples/quickstart", "--format", format];
         (0..10).map(|_| stdout(&arguments, 0)).collect()
@@ -164,29 +164,29 @@ fn what_is_supplied_may_live_in_a_namespace_of_the_fleet() {
     let cluster = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart/cluster.yaml");
     std::fs::copy(cluster, fleet.path().join("cluster.yaml")).expect("copied");
     let path = fleet.path().to_str().expect("a text");
-    let said = stdout(&["rehearse", path], 0);
+    let output = stdout(&["rehearse", path], 0);
     assert!(
-        said.contains("ready after 20m31s (virtual): 56 objects"),
-        "{said}"
+        output.contains("ready after 20m31s (virtual): 56 objects"),
+        "{output}"
     );
 }
 
 #[test]
-fn the_quickstart_is_said_the_same_whoever_comes_first() {
+fn the_quickstart_rehearses_the_same_in_every_order_of_tasks() {
     let compiled = compile(&read("examples/quickstart"), &[]);
     let plain = rehearse(&compiled, Options::default(), |server| server);
     let mut orders = BTreeSet::new();
     for seed in 0..SEEDS_OF_A_CLUSTER {
         let shuffle = Shuffle::new(seed);
-        let (said, writes) = shuffled(&compiled, Options::default(), &shuffle);
-        assert_same(&said, &plain, seed);
+        let (output, writes) = shuffled(&compiled, Options::default(), &shuffle);
+        assert_same(&output, &plain, seed);
         assert!(orders.insert(writes), "seed {seed} shuffled nothing");
     }
 }
 
 /// More wants to be written at once here than may be.
 #[test]
-fn the_example_fleet_rehearses_to_ready_and_is_said_the_same_whoever_comes_first() {
+fn the_example_fleet_rehearses_to_ready_and_the_same_in_another_order_of_tasks() {
     let arguments = ["rehearse", FLEET[0], FLEET[1], FLEET[2], "--format", "json"];
     let (plain, shuffled) = thread::scope(|scope| {
         let plain = scope.spawn(|| stdout(&arguments, 0));
@@ -251,7 +251,7 @@ fn crowd() -> Vec<String> {
 }
 
 #[test]
-fn a_crowd_is_said_the_same_whoever_comes_first_however_its_files_are_ordered() {
+fn a_large_fleet_rehearses_the_same_in_every_order_of_tasks_and_files() {
     let mut crowd = crowd();
     let fleet = |objects: &[String]| {
         let files = objects.iter().enumerate();
@@ -268,8 +268,8 @@ fn a_crowd_is_said_the_same_whoever_comes_first_however_its_files_are_ordered() 
     for seed in 0..SEEDS {
         let shuffle = Shuffle::new(seed);
         shuffle.rng.shuffle(&mut crowd);
-        let (said, writes) = shuffled(&fleet(&crowd), options(), &shuffle);
-        assert_same(&said, &plain, seed);
+        let (output, writes) = shuffled(&fleet(&crowd), options(), &shuffle);
+        assert_same(&output, &plain, seed);
         assert!(orders.insert(writes), "seed {seed} shuffled nothing");
     }
 }

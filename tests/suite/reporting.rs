@@ -1,4 +1,4 @@
-//! What is found, as people and programs read it. `tests/reports` holds what one fleet is told in each
+//! What is found, as people and programs read it. `tests/reports` holds the findings of one fleet in each
 //! format; with `CAPSTAN_WRITE=1` it is rewritten.
 
 use std::path::Path;
@@ -33,13 +33,13 @@ fn with_overlay(spec: &str) -> Compiled {
 }
 
 /// `place id message` of what is not only good to know, and the clusters.
-fn told(compiled: &Compiled) -> Vec<(String, String)> {
+fn reported(compiled: &Compiled) -> Vec<(String, String)> {
     let findings = compiled.findings.iter();
     let grave = findings.filter(|finding| finding.severity != Severity::Info);
     let tell = |finding: &Finding| {
         let place = finding.span.as_ref().expect("a place");
-        let said = format!("{place} {} {}", finding.id, finding.message);
-        (said, finding.clusters.join(" "))
+        let message = format!("{place} {} {}", finding.id, finding.message);
+        (message, finding.clusters.join(" "))
     };
     grave.map(tell).collect()
 }
@@ -51,20 +51,20 @@ fn a_problem_in_an_overlay_is_reported_once_with_its_clusters() {
     let compiled = with_overlay(
         "  precedence: Enforced\n  merge:\n    nodePools: [{name: '*', vmSize: Standard_X1}]\n",
     );
-    let [(said, clusters)] = told(&compiled).try_into().expect("one finding");
-    assert!(said.starts_with("o.yaml:7:37 N11 "), "{said}");
+    let [(message, clusters)] = reported(&compiled).try_into().expect("one finding");
+    assert!(message.starts_with("o.yaml:7:37 N11 "), "{message}");
     assert_eq!(clusters, ALL);
 }
 
 #[test]
 fn names_and_numbers_do_not_split_a_finding() {
     let compiled = with_overlay("  merge:\n    network: {podCIDR: 10.0.0.0/8}\n");
-    let told = told(&compiled);
-    let machine: Vec<_> = told
+    let found = reported(&compiled);
+    let machine: Vec<_> = found
         .iter()
-        .filter(|(said, _)| said.contains("overlaps the machine network"))
+        .filter(|(message, _)| message.contains("overlaps the machine network"))
         .collect();
-    assert_eq!(machine.len(), 1, "{told:#?}");
+    assert_eq!(machine.len(), 1, "{found:#?}");
     assert_eq!(machine[0].1, ALL);
 }
 
@@ -73,7 +73,7 @@ fn a_patch_that_fails_on_many_objects_is_reported_once() {
     let patch = "  patches:\n  - target: {kind: AROMachinePool}\n    json6902: [{op: remove, path: /none}]\n";
     let compiled = with_overlay(patch);
     let expected = "o.yaml:7:35 O02 there is nothing at `/none`".to_owned();
-    assert_eq!(told(&compiled), [(expected, ALL.to_owned())]);
+    assert_eq!(reported(&compiled), [(expected, ALL.to_owned())]);
 }
 
 #[test]
@@ -90,10 +90,10 @@ fn a_patch_that_fails_on_plain_objects_is_reported_for_each() {
     let compiled = compile(&tree([("a.yaml", maps), ("o.yaml", overlay(patch))]), &[]);
     let faults = compiled.findings.iter().filter(|one| one.id == "O02");
     let name = |finding: &Finding| finding.object.as_ref().map(|id| id.name.clone());
-    let told = faults.map(|one| (name(one).expect("an object"), one.clusters.join(" ")));
+    let found = faults.map(|one| (name(one).expect("an object"), one.clusters.join(" ")));
     let expected = [("ca", ""), ("cb", ""), ("cc", ""), ("cx", "clusters/one")];
     let expected = expected.map(|(name, clusters)| (name.to_owned(), clusters.to_owned()));
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(found.collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn an_overlay_that_is_in_the_fleet_too_is_applied_once() {
     std::fs::write(fleet.join("c.yaml"), config).expect("written");
     std::fs::write(overlays.join("o.yaml"), overlay(patch)).expect("written");
     let [fleet, overlays] = [&fleet, &overlays].map(|path| path.to_str().expect("UTF-8"));
-    let said = stdout(&["render", "-o", "json", fleet, "--overlays", overlays], 0);
-    let objects: Json = serde_json::from_str(&said).expect("JSON");
+    let output = stdout(&["render", "-o", "json", fleet, "--overlays", overlays], 0);
+    let objects: Json = serde_json::from_str(&output).expect("JSON");
     assert_eq!(objects[0]["list"], serde_json::json!([1]));
 }
 
@@ -144,7 +144,7 @@ fn files_of_one_name_in_two_trees_are_two_files() {
         text.contains("warning[N08]") && text.contains("--> ./ov/a.yaml:7:"),
         "{text}"
     );
-    let (_, shown) = text.split_once("warning[N08]").expect("it is told");
+    let (_, shown) = text.split_once("warning[N08]").expect("it is reported");
     assert!(shown.contains(&seventh(&overlay)), "{text}");
     let github = validate("github");
     assert!(github.contains("file=./ov/a.yaml,"), "{github}");
@@ -167,13 +167,16 @@ fn encrypted_objects_are_reported_once_and_not_patched() {
         ("o.yaml", overlay(patch)),
     ];
     let compiled = compile(&tree(files), &[]);
-    let told: Vec<String> = told(&compiled).into_iter().map(|(said, _)| said).collect();
+    let found: Vec<String> = reported(&compiled)
+        .into_iter()
+        .map(|(message, _)| message)
+        .collect();
     let left = "is encrypted with SOPS, so it is neither applied nor removed from the cluster";
     let expected = [
         format!("a.yaml:1:13 P05 this document {left}"),
         format!("b.yaml:4:11 P05 ConfigMap/default/c {left}"),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -182,8 +185,8 @@ fn ciphertext_that_an_overlay_brings_is_an_error_at_its_line() {
     let compiled = with_overlay(&format!(
         "  patches:\n  - target: {{kind: AROMachinePool}}\n    patch: {{metadata: {{annotations: {{a: {cipher}}}}}}}\n"
     ));
-    let [(said, clusters)] = told(&compiled).try_into().expect("one finding");
-    assert!(said.starts_with("o.yaml:7:41 P06 "), "{said}");
+    let [(message, clusters)] = reported(&compiled).try_into().expect("one finding");
+    assert!(message.starts_with("o.yaml:7:41 P06 "), "{message}");
     assert_eq!(clusters, ALL);
     assert!(compiled.has_errors());
 }
@@ -194,10 +197,10 @@ fn a_pool_of_identities_serves_one_cluster() {
     let files = ["one", "two"].map(|name| definition(name, shared));
     let [one, two] = files;
     let compiled = compile(&tree([("a.yaml", one), ("b.yaml", two)]), &[]);
-    let told = told(&compiled).into_iter().map(|(said, _)| said);
-    let told: Vec<String> = told.filter(|said| said.contains(" F01 ")).collect();
+    let found = reported(&compiled).into_iter().map(|(message, _)| message);
+    let found: Vec<String> = found.filter(|message| message.contains(" F01 ")).collect();
     let expected = "b.yaml:16:52 F01 clusters/one already uses the identities of `pool-07`: a pool serves only one cluster";
-    assert_eq!(told, [expected]);
+    assert_eq!(found, [expected]);
 }
 
 #[test]
@@ -208,16 +211,16 @@ fn overriding_an_enforced_value_is_reported() {
             &format!("properties: {{api: {{visibility: {value}}}}}"),
         );
         let spec = format!("  precedence: Enforced\n  merge: {enforced}\n");
-        told(&compile(
+        reported(&compile(
             &tree([("a.yaml", over), ("o.yaml", overlay(&spec))]),
             &[],
         ))
     };
-    let [(said, _)] = over("Private", "{api: {visibility: Public}}")
+    let [(message, _)] = over("Private", "{api: {visibility: Public}}")
         .try_into()
         .expect("one");
     let expected = "a.yaml:16:34 O06 `visibility` overrides a value that the overlay `base` enforces at o.yaml:6:29";
-    assert_eq!(said, expected);
+    assert_eq!(message, expected);
     assert_eq!(over("Public", "{api: {visibility: Public}}"), []);
     let both = "{api: {visibility: Public}, properties: {api: {visibility: Public}}}";
     assert_eq!(over("Private", both), []);
@@ -227,9 +230,9 @@ fn overriding_an_enforced_value_is_reported() {
 fn findings_of_definitions_stay_one_for_each() {
     let bad = |name| definition(name, "tags: {}").replace("_D4s", "_X1");
     let compiled = compile(&tree([("a.yaml", bad("one")), ("b.yaml", bad("two"))]), &[]);
-    let told = told(&compiled);
-    assert_eq!(told.len(), 2, "{told:#?}");
-    assert!(told.iter().all(|(_, clusters)| clusters.is_empty()));
+    let found = reported(&compiled);
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(found.iter().all(|(_, clusters)| clusters.is_empty()));
 }
 
 #[test]
@@ -241,9 +244,9 @@ fn a_warning_is_allowed_in_a_definition_and_in_an_overlay() {
         with_overlay(&spec)
     };
     let plain = over("", "");
-    assert_eq!(told(&plain).len(), 1, "{:#?}", told(&plain));
+    assert_eq!(reported(&plain).len(), 1, "{:#?}", reported(&plain));
     for compiled in [over(allow, ""), over("", allow)] {
-        assert_eq!(told(&compiled), [] as [(String, String); 0]);
+        assert_eq!(reported(&compiled), [] as [(String, String); 0]);
         let [allowed] = compiled.allowed.as_slice() else {
             panic!("{:#?}", compiled.allowed)
         };
@@ -279,27 +282,27 @@ fn validated(format: &str, path: &Path, code: i32) -> String {
 }
 
 #[test]
-fn one_fleet_is_told_the_same_in_each_format() {
+fn every_format_reports_the_same_findings() {
     let directory = session();
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports");
     for format in ["text", "json", "github", "sarif"] {
-        let mut said = validated(format, directory.path(), 1);
+        let mut output = validated(format, directory.path(), 1);
         if format == "sarif" {
             // The book and the version have tests of their own.
-            let mut log: Json = serde_json::from_str(&said).expect("JSON");
+            let mut log: Json = serde_json::from_str(&output).expect("JSON");
             log["runs"][0]["tool"] = Json::Null;
             let results = log["runs"][0]["results"].as_array_mut().expect("results");
             results
                 .iter_mut()
                 .for_each(|result| result["ruleIndex"] = Json::Null);
-            said = format!("{log:#}\n");
+            output = format!("{log:#}\n");
         }
         let file = kept.join(format!("session.{format}"));
         if std::env::var_os("CAPSTAN_WRITE").is_some() {
-            std::fs::write(&file, &said).expect("writable");
+            std::fs::write(&file, &output).expect("writable");
         }
         let expected = std::fs::read_to_string(&file).unwrap_or_default();
-        assert_eq!(said, expected, "{}", file.display());
+        assert_eq!(output, expected, "{}", file.display());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Whatever a file holds, compiling it ends, and says what is wrong instead of failing.
+//! Compiling any file terminates, and reports what is wrong instead of failing.
 //!
 //! The files we ship are damaged at random (always the same way) and compiled. A panic ends the test.
 
@@ -115,14 +115,14 @@ fn shipped() -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// Every finding can be mended: it has a place, and help unless the message says what must be.
+/// Every finding can be fixed: it has a place, and help unless the message states what is required.
 fn is_sound(compiled: &Compiled, text: &[u8]) {
     for finding in &compiled.findings {
         let shown = || format!("{finding:?}\n{}", String::from_utf8_lossy(text));
         let says = |word: &&str| finding.message.contains(*word);
         let wanted = ["must", "should", "supported values"].iter().any(says);
-        let told = finding.severity == Severity::Info || finding.help.is_some() || wanted;
-        assert!(told, "{}", shown());
+        let explained = finding.severity == Severity::Info || finding.help.is_some() || wanted;
+        assert!(explained, "{}", shown());
         let placed = finding
             .span
             .as_ref()

@@ -1,6 +1,6 @@
-//! Filling in what a schema says a value has by default.
+//! Filling in the defaults of a schema.
 //!
-//! In: a schema and a value. Out: the value with defaults, and without the nulls that may not stand
+//! In: a schema and a value. Out: the value with defaults, and without the nulls that are not allowed
 //! there, as the API server does on every write. It does not know whether the rest of the value fits.
 
 use serde_json::Value;

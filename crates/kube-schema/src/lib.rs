@@ -1,6 +1,6 @@
 //! Structural schemas and field sets of Kubernetes, on plain JSON.
 //!
-//! - [`Schema`] says what a value may be. It is read from a CustomResourceDefinition, or from what
+//! - [`Schema`] describes which values are valid. It is read from a CustomResourceDefinition, or from what
 //!   schemars makes of a Rust type. [`prune()`], [`apply_defaults()`] and [`validate()`] do with a
 //!   value what the API server does, in this order.
 //! - [`Violation`] is one way in which a value does not fit, in the API server's words.

@@ -1,4 +1,4 @@
-//! Suggests the name that was probably meant.
+//! Suggests the most similar known name.
 
 /// The one of `known` that `name` is probably a misspelling of. A name that differs only in case wins
 /// over all others (`autoscaling` for `autoScaling`); otherwise at most a third of the letters may be

@@ -2,7 +2,7 @@
 //!
 //! In: a pattern in the syntax of Go's `regexp`. Out: a [`Regex`] that matches the same texts, or why
 //! there is none, in Go's words. The differences: `\d`, `\w`, `\s` and `\b` are ASCII in Go, `\Q` to
-//! `\E` is plain text, braces that count nothing stand for themselves, a character class holds `[`,
+//! `\E` is plain text, braces that are no repetition are literal, a character class holds `[`,
 //! `&`, `~` and `-` as they are, and what is repeated is not repeated again.
 
 use regex::Regex;
@@ -24,8 +24,8 @@ pub fn compile(text: &str) -> Result<Regex, String> {
     };
     translator.run()?;
     Regex::new(&translator.out).map_err(|error| {
-        let said = error.to_string();
-        let last = said.lines().last().unwrap_or_default();
+        let message = error.to_string();
+        let last = message.lines().last().unwrap_or_default();
         format!("{}: `{text}`", last.trim_start_matches("error: "))
     })
 }
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compiled_is_said_in_the_words_of_go() {
+    fn an_invalid_pattern_is_reported_in_the_words_of_go() {
         for (pattern, why) in [
             ("(", "missing closing ): `(`"),
             ("a)", "unexpected ): `a)`"),

@@ -2,7 +2,7 @@
 //!
 //! In: a schema and a whole object. Out: where its unknown fields are, or the object without them, as
 //! the API server prunes. `apiVersion`, `kind` and `metadata` of the object and of embedded resources
-//! stay, whatever the schema says of them. It does not know types: a map where a string should be is
+//! stay, whatever the schema contains. It does not know types: a map where a string should be is
 //! pruned of everything in it.
 
 use serde_json::Value;
@@ -48,7 +48,7 @@ fn remove(value: &mut Value, path: &[Segment]) {
     }
 }
 
-/// The unknown fields of `object` as violations, each with the known field that was probably meant.
+/// The unknown fields of `object` as violations, each with the most similar known field.
 pub fn unknown_fields(schema: &Schema, object: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
     visit(

@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Schema {
-    /// Whether the schema says nothing about the value.
+    /// Whether the schema allows any value.
     fn says_nothing(&self) -> bool {
         self.types.is_empty()
             && !self.int_or_string
@@ -407,14 +407,14 @@ mod tests {
     }
 
     #[test]
-    fn a_place_of_which_nothing_is_said_keeps_everything() {
+    fn a_schema_without_keywords_keeps_everything() {
         let schema = read(json!({"type": "object", "properties": {"any": true, "text": {}}}));
         let value = json!({"any": {"a": 1}, "text": {"b": [null]}});
         assert_eq!(errors(&schema, value), Vec::<String>::new());
     }
 
     #[test]
-    fn what_is_no_schema_is_said_with_its_place() {
+    fn an_invalid_schema_is_reported_with_its_place() {
         let fault = |json| Schema::from_json(&json).unwrap_err();
         assert_eq!(fault(json!(3)), "a schema must be a map, not 3");
         let json = json!({"properties": {"a": {"items": {"type": "text"}}}});

@@ -1,6 +1,6 @@
-//! [`Schema`]: what a value may be, as a CustomResourceDefinition says it.
+//! [`Schema`]: which values are valid, as in a CustomResourceDefinition.
 //!
-//! This is the shape that the other files of the room walk; `reading` makes it from JSON. It holds
+//! This is the shape that the other files of the crate walk; `reading` makes it from JSON. It holds
 //! what decides about values and merging, not descriptions.
 
 use std::collections::BTreeMap;

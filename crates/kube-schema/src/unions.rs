@@ -40,7 +40,7 @@ pub(crate) fn unfold(schema: &mut Schema) {
     }
 }
 
-/// An enum names null, too, where null may stand.
+/// An enum also lists null where null is allowed.
 fn allow_null(schema: &mut Schema) {
     schema.nullable = true;
     if let Some(checks) = schema.checks.as_mut().filter(|c| !c.allowed.is_empty()) {
@@ -64,7 +64,7 @@ fn describes(arms: &[Schema]) -> bool {
     !arms.is_empty() && arms.iter().all(whole)
 }
 
-/// Takes the arms out that only null fits; says whether there was one.
+/// Removes the arms that only null fits; returns whether there was one.
 fn drop_null_arms(arms: &mut Vec<Schema>) -> bool {
     let before = arms.len();
     arms.retain(|arm| !(arm.types.is_empty() && is_null(arm)));

@@ -154,7 +154,7 @@ impl Uri {
         utf8_percent_encode(&decoded, IN_PATH).to_string()
     }
 
-    /// What the query says, by key.
+    /// The parameters of the query, by key.
     pub fn query(&self) -> BTreeMap<String, Vec<String>> {
         let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for pair in self

@@ -12,7 +12,7 @@ use super::structural::Type;
 pub enum ViolationKind {
     /// The schema knows no such field.
     UnknownField {
-        /// The known field that was probably meant.
+        /// The most similar known field.
         nearest: Option<String>,
     },
     /// The value is of another type than these.

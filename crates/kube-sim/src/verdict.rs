@@ -49,7 +49,7 @@ pub(crate) fn judge(
     whole(schema, rules, new, old, violations)
 }
 
-/// As [`judge`], of an object that says it is of another kind, which is refused anyway: its values are
+/// As [`judge`], of an object that claims another kind, which is refused anyway: its values are
 /// not compared with the schema, but all that is looked at beside that is.
 #[must_use]
 pub(crate) fn judge_stranger(

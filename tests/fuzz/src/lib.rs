@@ -1,9 +1,9 @@
-//! The pure rooms of Capstan and nothing else: they need neither a cluster nor git, so a fuzzer that is
+//! The pure modules of Capstan and nothing else: they need neither a cluster nor git, so a fuzzer that is
 //! built anew on a fresh machine is built in a minute.
 //!
 //! What the targets hold true is here too, with the reason beside it.
 
-// Some of it only other rooms use.
+// Some of it is used only by other modules.
 #![allow(unused_imports)]
 
 #[path = "../../../src/api/mod.rs"]
@@ -35,7 +35,7 @@ pub fn documents(path: &str, text: &[u8]) -> (Vec<Node>, Vec<Finding>) {
     yaml::read(&Arc::from(path), text)
 }
 
-/// A finding can be mended: it says what is wrong, and where.
+/// A finding can be fixed: it has a message and a place.
 ///
 /// # Panics
 /// When it does not.
@@ -47,7 +47,7 @@ pub fn can_be_mended(finding: &Finding) {
     }
 }
 
-/// What was read, written and read again is the same: else what is rendered is not what was meant.
+/// Reading, writing and reading again gives the same value; otherwise the rendered output would be wrong.
 ///
 /// # Panics
 /// When it is not.

@@ -18,16 +18,17 @@ fn fleet(object: &str) -> String {
 
 /// The message of the first failure of `name`, when `free` is ready all the same.
 async fn refused(run: &mut Run, name: &str) -> String {
-    let told = run.until(name, State::Failed).await;
+    let progress = run.until(name, State::Failed).await;
     // In whatever order.
     while !run.ready().contains(&"free") {
-        run.until_told(|told| told.state == State::Ready).await;
+        run.until_progress(|progress| progress.state == State::Ready)
+            .await;
     }
-    told.message
+    progress.message
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_breaks_the_schema_is_said_and_tried_again_when_the_schema_was_mended() {
+async fn an_object_that_violates_its_schema_is_reported_and_applied_once_the_schema_is_fixed() {
     let fixture = Fixture::new();
     let mut widgets = crd("Widget", "Namespaced");
     fixture.apply("somebody", &widgets).await;
@@ -38,7 +39,7 @@ async fn what_breaks_the_schema_is_said_and_tried_again_when_the_schema_was_mend
         message.contains("spec.size") && message.starts_with("Widget/default/w: "),
         "{message}"
     );
-    assert!(run.seen.iter().any(|told| told.terminal));
+    assert!(run.seen.iter().any(|progress| progress.terminal));
 
     let schema = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size/type";
     *widgets.pointer_mut(schema).expect("it is there") = json!("string");
@@ -47,7 +48,7 @@ async fn what_breaks_the_schema_is_said_and_tried_again_when_the_schema_was_mend
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_kind_is_said_and_sent_at_once_when_its_definition_comes() {
+async fn a_missing_kind_is_reported_and_its_object_applied_once_the_definition_exists() {
     let fixture = Fixture::new();
     let widget = "{apiVersion: test.dev/v1, kind: Widget, metadata: {name: w, namespace: default}}";
     let mut run = fixture.run(&fleet(widget));
@@ -71,17 +72,17 @@ async fn a_missing_kind_is_said_and_sent_at_once_when_its_definition_comes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_namespace_is_said_and_the_step_succeeds_once_it_is_there() {
+async fn a_missing_namespace_is_reported_and_the_step_succeeds_once_it_exists() {
     let fixture = Fixture::new();
     let lost = "{apiVersion: v1, kind: ConfigMap, metadata: {name: lost, namespace: nowhere}}";
     let mut run = fixture.run(&fleet(lost));
     let message = refused(&mut run, "lost").await;
     assert!(message.contains("nowhere"), "{message}");
     assert!(
-        !run.seen.iter().any(|told| told.terminal),
+        !run.seen.iter().any(|progress| progress.terminal),
         "it may yet come"
     );
-    let in_vain = run.until_told(|told| told.terminal).await;
+    let in_vain = run.until_progress(|progress| progress.terminal).await;
     assert_eq!(in_vain.object.name, "lost");
     fixture.apply("somebody", &namespace("nowhere")).await;
     run.until("lost", State::Ready).await;
@@ -93,8 +94,8 @@ async fn a_kind_that_controllers_use_is_watched_once_it_is_served() {
     let gadget = ObjectId::new("test.dev", "Gadget", "default", "g");
     let (router, plan) = (fixture.server.router(), Arc::new(Plan::default()));
     let mut run = fixture.start(router, plan, vec![(gadget, "v1".to_owned())], 32);
-    let told = run.until("g", State::Failed).await;
-    assert!(!told.terminal && told.message.contains("does not serve Gadget"));
+    let progress = run.until("g", State::Failed).await;
+    assert!(!progress.terminal && progress.message.contains("does not serve Gadget"));
     fixture
         .apply("somebody", &crd("Gadget", "Namespaced"))
         .await;
@@ -122,7 +123,7 @@ async fn what_another_manager_wrote_is_left_alone_and_the_manager_named() {
         message.contains("the-neighbour") && message.contains(".data.k"),
         "{message}"
     );
-    run.until_told(|told| told.terminal).await;
+    run.until_progress(|progress| progress.terminal).await;
     assert_eq!(
         fixture.live("ConfigMap", "shared")["data"]["k"],
         json!("theirs")
@@ -130,7 +131,7 @@ async fn what_another_manager_wrote_is_left_alone_and_the_manager_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_another_manager_wrote_is_taken_when_the_object_says_so() {
+async fn fields_of_another_manager_are_taken_when_the_object_asks_for_it() {
     let fixture = contested().await;
     let mut run = fixture.run(&fleet(&THEIRS.replace("FORCE", "true")));
     run.until_ready().await;
@@ -145,14 +146,17 @@ fn free() -> Json {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_somebody_deletes_is_told_and_told_again_when_it_is_back() {
+async fn a_deletion_by_somebody_else_is_reported_and_so_is_the_return() {
     let fixture = Fixture::new();
     let mut run = fixture.run(FREE);
     run.until("free", State::Ready).await;
     let before = version(&fixture.live("ConfigMap", "free"));
     fixture.delete(&free()).await;
-    let told = run.until("free", State::Progressing).await;
-    assert!(told.message.starts_with("it was deleted"), "{told:?}");
+    let progress = run.until("free", State::Progressing).await;
+    assert!(
+        progress.message.starts_with("it was deleted"),
+        "{progress:?}"
+    );
     let mut back = free();
     back["metadata"]["labels"] =
         json!({"applyset.kubernetes.io/part-of": super::fixture::set().id()});

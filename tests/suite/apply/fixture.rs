@@ -122,7 +122,7 @@ impl Fixture {
         self.run_through(self.server.router(), yaml, 32)
     }
 
-    /// Carries out the fleet in `yaml` through `router`, which stands before the server.
+    /// Applies the fleet in `yaml` through `router`, a layer before the server.
     pub(super) fn run_through(&self, router: Router, yaml: &str, concurrency: usize) -> Run {
         let compiled = fleet(yaml);
         let plan = Arc::new(against_none(&compiled.objects, &compiled.graph, &set()));
@@ -185,9 +185,9 @@ pub(crate) fn fleet(yaml: &str) -> Compiled {
 pub(super) struct Run {
     pub(super) steps: usize,
     progress: UnboundedReceiver<(u64, Report)>,
-    /// Everything that was told.
+    /// The progress reported so far.
     pub(super) seen: Vec<Progress>,
-    /// And what was told of no step.
+    /// Reports that belong to no step.
     pub(super) others: Vec<Report>,
     _task: AbortOnDropHandle<()>,
 }
@@ -195,25 +195,28 @@ pub(super) struct Run {
 impl Run {
     /// Waits until `name` reaches `state`.
     pub(super) async fn until(&mut self, name: &str, state: State) -> Progress {
-        self.until_told(|told| told.object.name == name && told.state == state)
+        self.until_progress(|progress| progress.object.name == name && progress.state == state)
             .await
     }
 
-    /// Waits until something is told.
-    pub(super) async fn until_told(&mut self, is_it: impl Fn(&Progress) -> bool) -> Progress {
+    /// Waits for matching progress.
+    pub(super) async fn until_progress(&mut self, is_it: impl Fn(&Progress) -> bool) -> Progress {
         loop {
-            let told = tokio::time::timeout(PATIENCE, self.progress.recv()).await;
-            let Ok(Some((_, report))) = told else {
-                panic!("it was never told; but this was: {:#?}", self.seen);
+            let progress = tokio::time::timeout(PATIENCE, self.progress.recv()).await;
+            let Ok(Some((_, report))) = progress else {
+                panic!("it was never reported; but this was: {:#?}", self.seen);
             };
-            let Report::Object(told) = report else {
+            let Report::Object(progress) = report else {
                 self.others.push(report);
                 continue;
             };
-            self.seen.push(told.clone());
-            assert!(self.seen.len() < 10_000, "it is told {told:?} for ever");
-            if is_it(&told) {
-                return told;
+            self.seen.push(progress.clone());
+            assert!(
+                self.seen.len() < 10_000,
+                "{progress:?} is reported for ever"
+            );
+            if is_it(&progress) {
+                return progress;
             }
         }
     }
@@ -221,14 +224,20 @@ impl Run {
     /// Waits until every step is ready.
     pub(super) async fn until_ready(&mut self) {
         while self.ready().len() < self.steps {
-            self.until_told(|told| told.state == State::Ready).await;
+            self.until_progress(|progress| progress.state == State::Ready)
+                .await;
         }
     }
 
-    /// The names of what was told to be ready.
+    /// The names of the objects reported as ready.
     pub(super) fn ready(&self) -> Vec<&str> {
-        let ready = self.seen.iter().filter(|told| told.state == State::Ready);
-        let mut names: Vec<&str> = ready.map(|told| told.object.name.as_str()).collect();
+        let ready = self
+            .seen
+            .iter()
+            .filter(|progress| progress.state == State::Ready);
+        let mut names: Vec<&str> = ready
+            .map(|progress| progress.object.name.as_str())
+            .collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -239,7 +248,7 @@ impl Run {
         let first = self
             .seen
             .iter()
-            .find(|told| told.object.name == name && told.state == state);
+            .find(|progress| progress.object.name == name && progress.state == state);
         first
             .unwrap_or_else(|| panic!("{name} was never {state:?}"))
             .at

@@ -50,13 +50,13 @@ fn the_applied_hash_is_that_of_the_payload_without_it() {
         let Action::Apply { payload, .. } = step.action;
         let mut payload = payload.json();
         let annotations = payload["metadata"]["annotations"].as_object_mut();
-        let said = annotations
+        let applied = annotations
             .expect("a map")
             .remove("capstan.dev/applied")
             .expect("a hash");
         let digest = Sha256::digest(payload.to_string());
         let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(said, json!(digest));
+        assert_eq!(applied, json!(digest));
     }
 }
 
@@ -77,5 +77,10 @@ async fn applying_the_same_again_changes_nothing() {
     let mut again = fixture.run(FLEET);
     again.until_ready().await;
     assert_eq!(versions(&fixture), first);
-    assert!(again.seen.iter().all(|told| told.state != State::Failed));
+    assert!(
+        again
+            .seen
+            .iter()
+            .all(|progress| progress.state != State::Failed)
+    );
 }

@@ -58,14 +58,16 @@ async fn a_raw_vault_is_sent_the_moment_its_resource_group_is_ready() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_definition_and_a_resource_of_its_kind_stand_in_one_plan() {
+async fn one_plan_holds_a_definition_and_a_resource_of_its_kind() {
     let fixture = Fixture::new();
     let widget = "{apiVersion: test.dev/v1, kind: Widget, metadata: {name: w, namespace: default}}";
     let mut run = fixture.run(&format!("{widget}\n---\n{}\n", crd("Widget", "Namespaced")));
     run.until_ready().await;
     assert_eq!(fixture.made(), ["widgets.test.dev", "w"]);
     assert!(
-        run.seen.iter().all(|told| told.state != State::Failed),
+        run.seen
+            .iter()
+            .all(|progress| progress.state != State::Failed),
         "{:#?}",
         run.seen
     );
@@ -81,8 +83,11 @@ async fn a_cluster_scoped_custom_resource_is_followed_too() {
     run.until("r", State::Ready).await;
     let realm = json!({"apiVersion": "test.dev/v1", "kind": "Realm", "metadata": {"name": "r"}});
     fixture.delete(&realm).await;
-    let told = run.until("r", State::Progressing).await;
-    assert!(told.message.starts_with("it was deleted"), "{told:?}");
+    let progress = run.until("r", State::Progressing).await;
+    assert!(
+        progress.message.starts_with("it was deleted"),
+        "{progress:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -106,7 +111,7 @@ async fn nothing_is_sent_any_more_once_the_run_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_wrong_with_a_kind_is_told_of_each_object_in_the_same_words() {
+async fn a_problem_with_a_kind_is_reported_with_the_same_message_for_each_object() {
     let fixture = Fixture::new();
     let widget = |at: usize| {
         format!(
@@ -114,13 +119,19 @@ async fn what_is_wrong_with_a_kind_is_told_of_each_object_in_the_same_words() {
         )
     };
     let mut run = fixture.run(&(0..3).map(widget).collect::<String>());
-    // Whoever asks again, nothing new is said.
+    // Another request reports nothing new.
     for _ in 0..12 {
-        let told = run.until_told(|told| told.state == State::Failed).await;
+        let progress = run
+            .until_progress(|progress| progress.state == State::Failed)
+            .await;
         let expected = format!(
             "{}: the cluster does not serve Widget of x.dev/v1",
-            told.object
+            progress.object
         );
-        assert!(told.message.starts_with(&expected), "{}", told.message);
+        assert!(
+            progress.message.starts_with(&expected),
+            "{}",
+            progress.message
+        );
     }
 }

@@ -27,20 +27,20 @@ impl Times {
     }
 }
 
-/// Before `server`: requests that are `meant` are noted, and answered by `answer`, which is given
+/// Before `server`: requests that `matches` selects are recorded, and answered by `answer`, which is given
 /// their number, unless it has none.
 fn noted<F: Future<Output = Option<Response>> + Send + 'static>(
     server: Router,
     times: &Times,
-    meant: impl Fn(&Request) -> bool + Clone + Send + Sync + 'static,
+    matches: impl Fn(&Request) -> bool + Clone + Send + Sync + 'static,
     answer: impl Fn(usize) -> F + Clone + Send + Sync + 'static,
 ) -> Router {
     let (times, start) = (times.clone(), Instant::now());
     server.layer(from_fn(move |request: Request, next: Next| {
         let (times, answer) = (times.clone(), answer.clone());
-        let meant = meant(&request);
+        let matched = matches(&request);
         async move {
-            if !meant {
+            if !matched {
                 return next.run(request).await;
             }
             let number = times.so_far().len();
@@ -58,7 +58,7 @@ fn unavailable() -> Option<Response> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_fails_rests_twice_as_long_each_time_on_the_clock_of_its_cluster() {
+async fn a_failing_step_doubles_its_backoff_on_the_clock_of_its_cluster() {
     for speed in [1, 20] {
         let (fixture, times) = (Fixture::at_speed(speed), Times::default());
         let patches =

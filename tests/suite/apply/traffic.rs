@@ -104,9 +104,15 @@ async fn a_storm_of_503_ends_ready() {
     let mut run = fixture.run_through(stormy(&fixture), &config_maps(60), 8);
     run.until_ready().await;
     assert_eq!(fixture.made().len(), 60);
-    let failures = run.seen.iter().filter(|told| told.state == State::Failed);
+    let failures = run
+        .seen
+        .iter()
+        .filter(|progress| progress.state == State::Failed);
     assert!(failures.clone().count() >= 12, "there was a storm");
-    assert!(failures.clone().all(|told| !told.terminal), "it may pass");
+    assert!(
+        failures.clone().all(|progress| !progress.terminal),
+        "it may pass"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -152,12 +158,12 @@ async fn a_server_that_never_answers_is_asked_again() {
     let fixture = Fixture::new();
     let router = once(&fixture, std::future::pending);
     let mut run = fixture.run_through(router, &config_maps(1), 1);
-    let told = run.until("c0", State::Failed).await;
+    let progress = run.until("c0", State::Failed).await;
     assert!(
-        told.message.contains("did not answer within 60 s"),
-        "{told:?}"
+        progress.message.contains("did not answer within 60 s"),
+        "{progress:?}"
     );
-    assert_eq!(told.at.as_second(), 60);
+    assert_eq!(progress.at.as_second(), 60);
     run.until_ready().await;
     assert_eq!(run.when("c0", State::Applied).as_second(), 61);
 }
@@ -185,7 +191,7 @@ async fn what_happens_before_a_slow_answer_arrives_is_not_lost() {
     run.until("quick", State::Ready).await;
     assert!(
         run.when("quick", State::Ready).as_second() < 50,
-        "else the test says nothing"
+        "otherwise the test proves nothing"
     );
     let ready = run.until("slow", State::Ready).await;
     assert_eq!(ready.at, run.when("slow", State::Applied));

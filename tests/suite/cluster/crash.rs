@@ -72,7 +72,7 @@ impl Daemon {
         let (killed, count) = (Arc::clone(&child), Arc::clone(&announced));
         std::thread::spawn(move || {
             let lines = BufReader::new(stderr).lines().map_while(Result::ok);
-            // What is said to people comes this way, too.
+            // Reports to people come this way, too.
             let is_step = |line: &String| line.contains(" DEBUG ") || line.contains(" INFO ");
             for _ in lines.filter(is_step) {
                 if kill_at == Some(count.fetch_add(1, Ordering::SeqCst) + 1) {
@@ -151,7 +151,7 @@ fn live(cluster: &Management, namespace: &str, kill_at: Option<usize>) -> (Outco
     let listed = cluster.runtime.block_on(api.list(&ListParams::default()));
     let objects = listed.expect("a list").items.into_iter();
     let objects = objects
-        .map(|map| settled(&map, namespace, &set.id()))
+        .map(|map| normalized(&map, namespace, &set.id()))
         .collect();
     let deeds = deeds.lock().unwrap().clone();
     let mut outcome = Outcome { deeds, objects };
@@ -160,10 +160,10 @@ fn live(cluster: &Management, namespace: &str, kill_at: Option<usize>) -> (Outco
         .runtime
         .block_on(parent.get("capstan-config"))
         .expect("a parent");
-    let says = parent.data.unwrap_or_default();
+    let data = parent.data.unwrap_or_default();
     let last = onto.unwrap_or_default();
-    let says = ["applying", "applied"].map(|part| says.get(part) == Some(&last));
-    outcome.objects.insert("the parent".to_owned(), json!(says));
+    let data = ["applying", "applied"].map(|part| data.get(part) == Some(&last));
+    outcome.objects.insert("the parent".to_owned(), json!(data));
     (outcome, announced)
 }
 
@@ -186,7 +186,7 @@ async fn watch(api: Api<ConfigMap>, deeds: Arc<Mutex<BTreeMap<String, usize>>>) 
 
 /// The object without what differs from run to run. What it is part of, and by whom it was made, does
 /// not.
-fn settled(map: &ConfigMap, namespace: &str, set: &str) -> (String, Json) {
+fn normalized(map: &ConfigMap, namespace: &str, set: &str) -> (String, Json) {
     let mut live = serde_json::to_value(map).expect("JSON");
     let annotations = live["metadata"]["annotations"].as_object_mut();
     if let Some(applied) = annotations.and_then(|all| all.get_mut("capstan.dev/applied")) {
@@ -211,7 +211,7 @@ fn settled(map: &ConfigMap, namespace: &str, set: &str) -> (String, Json) {
 fn killed_anywhere(cluster: &Management, step: usize) {
     let began = Instant::now();
     let (expected, count) = live(cluster, "crash-none", None);
-    let told: Vec<&str> = expected.deeds.keys().map(String::as_str).collect();
+    let seen: Vec<&str> = expected.deeds.keys().map(String::as_str).collect();
     let deeds = [
         "ADDED changes",
         "ADDED comes",
@@ -220,7 +220,7 @@ fn killed_anywhere(cluster: &Management, step: usize) {
         "ADDED stays",
         "DELETED goes",
     ];
-    assert_eq!(told, deeds);
+    assert_eq!(seen, deeds);
     assert!((15..40).contains(&count), "{count} steps");
     let (next, kills) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || loop {
@@ -239,7 +239,7 @@ fn killed_anywhere(cluster: &Management, step: usize) {
             scope.spawn(work);
         }
     });
-    // How often the parent is written on the way is chance, so the last steps may not come.
+    // The number of writes to the parent varies, so the last steps may not come.
     let (kills, all) = (kills.into_inner(), count.div_ceil(step));
     assert!(kills + 2 >= all, "{kills} kills, of {all}");
     let _ = writeln!(

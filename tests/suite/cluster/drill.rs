@@ -19,7 +19,7 @@ use crate::kubernetes;
 /// How much faster than outside time passes for the actors.
 const SPEED: u32 = 600;
 
-/// What clusters are made of, as kubectl is told.
+/// The kinds that clusters consist of, as arguments of kubectl.
 const KINDS: [(&str, &str, &str); 5] = [
     ("cluster.x-k8s.io", "v1beta2", "Cluster"),
     ("cluster.x-k8s.io", "v1beta2", "MachinePool"),
@@ -85,12 +85,12 @@ fn before_us(cluster: &Management, kubectl: &Path, files: &Files) {
     std::fs::write(&file, text).expect("written");
     let mut command = Command::new(kubectl);
     command.args(["apply", "-f"]).arg(&file);
-    let said = command.env("KUBECONFIG", &cluster.kubeconfig).output();
-    let said = said.expect("kubectl runs");
+    let output = command.env("KUBECONFIG", &cluster.kubeconfig).output();
+    let output = output.expect("kubectl runs");
     assert!(
-        said.status.success(),
+        output.status.success(),
         "{}",
-        String::from_utf8_lossy(&said.stderr)
+        String::from_utf8_lossy(&output.stderr)
     );
 }
 

@@ -1,5 +1,5 @@
 //! An identity of the cluster that is not for everybody, on both servers: the shipped program does not apply
-//! a control plane that may not use it, says what to do, and goes on with all else.
+//! a control plane that may not use it, reports what to do, and applies the rest.
 
 use capstan::adapters::azure_sim as actors;
 use capstan::model::CheckState;

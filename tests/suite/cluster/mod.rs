@@ -8,5 +8,5 @@ mod kubectl;
 mod pipeline;
 mod planning;
 mod refusals;
-mod standing;
+mod status;
 mod target;

@@ -124,7 +124,7 @@ impl Management {
         version.expect("a version").to_owned()
     }
 
-    /// Who owns a node pool, as its annotation says; empty when that is not there.
+    /// The owner in the annotation of a node pool; empty without the annotation.
     pub(super) fn pool_owner(&self, name: &str) -> String {
         let live = self.live("cluster.x-k8s.io", "MachinePool", name);
         let annotations = live.metadata.annotations.unwrap_or_default();
@@ -207,9 +207,9 @@ async fn established(client: &Client) {
 
 /// Nothing is lost on the way, and a second time nothing is written.
 fn a_fleet_becomes_ready(cluster: &Management) {
-    let said = cluster.capstan(&["apply", "examples/quickstart", "--wait", "--timeout", "5m"]);
-    let talk = String::from_utf8_lossy(&said.stderr).into_owned();
-    assert!(said.status.success(), "{talk}");
+    let output = cluster.capstan(&["apply", "examples/quickstart", "--wait", "--timeout", "5m"]);
+    let talk = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{talk}");
     assert!(talk.contains("55/55 ready"), "{talk}");
     let kinds = [
         ("cluster.x-k8s.io", "v1beta2", "Cluster"),
@@ -265,7 +265,7 @@ fn a_repository_is_followed(cluster: &Management) {
     let more =
         format!("{DEFINITION}  - name: mp2\n    version: 4.20.17\n    vmSize: Standard_D4s_v3\n");
     let second = world.push("main", Some(&broken), &more);
-    world.told(&second, SYNC);
+    world.wait_for_check(&second, SYNC);
     world.kill();
     world.start(SPEED);
     let success = world.wait(&second, SYNC, CheckState::Success);

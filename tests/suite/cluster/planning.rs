@@ -1,4 +1,4 @@
-//! `plan --against live` on both servers: the shipped program says what a change means, and `apply` keeps
+//! `plan --against live` on both servers: the shipped program reports the impact of a change, and `apply` keeps
 //! to it.
 
 use std::path::Path;
@@ -29,19 +29,19 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a command says, which ends with `code`.
-fn said(output: &Output, code: i32) -> String {
+/// The output of a command that exits with `code`.
+fn printed(output: &Output, code: i32) -> String {
     let (data, talk) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "{data}{talk}");
     data
 }
 
-fn a_plan_says_what_a_change_means(cluster: &Management) {
+fn a_plan_reports_the_impact_of_a_change(cluster: &Management) {
     let dir = tempfile::tempdir().expect("a directory");
     let fleet = changed(dir.path(), "np1", "np1");
-    said(&cluster.capstan(&["apply", &fleet]), 0);
+    printed(&cluster.capstan(&["apply", &fleet]), 0);
     let plan = |fleet: &str, code| {
-        said(
+        printed(
             &cluster.capstan(&["plan", fleet, "--against", "live"]),
             code,
         )
@@ -49,43 +49,43 @@ fn a_plan_says_what_a_change_means(cluster: &Management) {
     assert!(plan(&fleet, 0).starts_with("plan: 5 unchanged; 1 cluster,"));
 
     let upgrade = changed(dir.path(), "4.20.17", "4.20.18");
-    let told = plan(&upgrade, 0);
+    let output = plan(&upgrade, 0);
     assert!(
-        told.starts_with("plan: 4 unchanged, 1 to roll; rolls 2 nodes of 1 cluster; "),
-        "{told}"
+        output.starts_with("plan: 4 unchanged, 1 to roll; rolls 2 nodes of 1 cluster; "),
+        "{output}"
     );
     for part in [
         "  rolling  AROMachinePool/clusters/quickstart-np1\n",
         "AROMachinePool/clusters/quickstart-np1 changes, and nodes are replaced for it:\n  /spec/resources/0/spec/properties/version/id: an upgrade replaces every node of the node pool\n",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(output.contains(part), "{part}: {output}");
     }
     let json = cluster.capstan(&["plan", &upgrade, "--against", "live", "--format", "json"]);
-    let json: Json = serde_json::from_str(&said(&json, 0)).expect("JSON");
+    let json: Json = serde_json::from_str(&printed(&json, 0)).expect("JSON");
     assert_eq!(
         json["impact"]["rolls"],
         serde_json::json!({"nodes": 2, "clusters": 1})
     );
 
     let bigger = changed(dir.path(), "Standard_D4s_v3", "Standard_D8s_v3");
-    let told = plan(&bigger, 1);
+    let output = plan(&bigger, 1);
     for part in [
         "1 to replace",
         "AROMachinePool/clusters/quickstart-np1 cannot be changed in place:\n  /spec/resources/0/spec/properties/platform/vmSize: Azure does not allow changes after the node pool is created\n",
         "refused: spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/quickstart-np1 cannot be changed",
         "Capstan never replaces a cluster",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(output.contains(part), "{part}: {output}");
     }
     let applied = cluster.capstan(&["apply", &bigger]);
     let talk = text(&applied.stderr);
     assert_eq!(applied.status.code(), Some(1), "{talk}");
     assert!(talk.contains("Capstan never replaces a cluster"), "{talk}");
-    assert_eq!(plan(&bigger, 1), told, "nothing was sent");
+    assert_eq!(plan(&bigger, 1), output, "nothing was sent");
 }
 
-/// What the API server itself refuses is told with what to do.
-fn a_refusal_says_that_it_is_for_good(cluster: &Management) {
+/// A refusal by the API server is reported with what to do.
+fn a_refusal_is_reported_as_permanent(cluster: &Management) {
     let dir = tempfile::tempdir().expect("a directory");
     let fleet = dir.path().display().to_string();
     let write = |value: &str| {
@@ -95,22 +95,22 @@ fn a_refusal_says_that_it_is_for_good(cluster: &Management) {
         std::fs::write(dir.path().join("map.yaml"), map).expect("written");
     };
     write("v");
-    said(&cluster.capstan(&["apply", &fleet, "--name", "sealed"]), 0);
+    printed(&cluster.capstan(&["apply", &fleet, "--name", "sealed"]), 0);
     write("w");
     let plan = ["plan", &fleet, "--name", "sealed", "--against", "live"];
-    let told = said(&cluster.capstan(&plan), 1);
+    let output = printed(&cluster.capstan(&plan), 1);
     for part in [
         "plan: 1 to replace; 0 clusters",
         "ConfigMap/clusters/sealed cannot be changed in place:\n  /data: Kubernetes does not allow changes after creation\n",
         "the API server refused it",
         "refused: data of ConfigMap/clusters/sealed cannot be changed: Kubernetes does not allow changes after creation; add it under a new name and remove the old one\n",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(output.contains(part), "{part}: {output}");
     }
 }
 
-/// What will not be made is not told as if it were; what the fleet brings the definition for is.
-fn what_cannot_be_made_is_told(cluster: &Management) {
+/// An object that cannot be created is not planned as a creation, unless the fleet brings its definition.
+fn an_object_that_cannot_be_created_is_reported(cluster: &Management) {
     const WIDGETS: &str = "\
 {apiVersion: blocked.dev/v1, kind: Widget, metadata: {name: w, namespace: clusters}}
 ---
@@ -124,7 +124,7 @@ fn what_cannot_be_made_is_told(cluster: &Management) {
         std::fs::write(dir.path().join("fleet.yaml"), yaml).expect("written");
         cluster.capstan(&["plan", &fleet, "--name", "blocked", "--against", "live"])
     };
-    let told = said(&plan(WIDGETS), 1);
+    let output = printed(&plan(WIDGETS), 1);
     for part in [
         "plan: 1 blocked, 1 refused; ",
         "  blocked  Widget/clusters/w\n",
@@ -132,28 +132,28 @@ fn what_cannot_be_made_is_told(cluster: &Management) {
         "\nblocked: Widget/clusters/w: the cluster does not serve Widget of blocked.dev/v1 or any",
         "\nrefused: ConfigMap/clusters/stranger: it already exists",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(output.contains(part), "{part}: {output}");
     }
     let alone = WIDGETS.split("---\n").next().expect("one");
-    assert!(said(&plan(alone), 0).starts_with("plan: 1 blocked; "));
+    assert!(printed(&plan(alone), 0).starts_with("plan: 1 blocked; "));
     let definition = "---\n{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.blocked.dev}, spec: {group: blocked.dev, scope: Namespaced, names: {kind: Widget, plural: widgets}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}\n";
-    assert!(said(&plan(&format!("{alone}{definition}")), 0).starts_with("plan: 2 to create; "));
+    assert!(printed(&plan(&format!("{alone}{definition}")), 0).starts_with("plan: 2 to create; "));
 }
 
 #[test]
 fn the_simulator_is_planned_for() {
     let cluster = Management::simulated(SPEED, actors::Options::default());
-    a_plan_says_what_a_change_means(&cluster);
-    a_refusal_says_that_it_is_for_good(&cluster);
-    what_cannot_be_made_is_told(&cluster);
+    a_plan_reports_the_impact_of_a_change(&cluster);
+    a_refusal_is_reported_as_permanent(&cluster);
+    an_object_that_cannot_be_created_is_reported(&cluster);
 }
 
 #[test]
 fn kube_apiserver_is_planned_for() {
     if let Some(cluster) = Management::real(SPEED, actors::Options::default()) {
-        a_plan_says_what_a_change_means(&cluster);
-        a_refusal_says_that_it_is_for_good(&cluster);
-        what_cannot_be_made_is_told(&cluster);
+        a_plan_reports_the_impact_of_a_change(&cluster);
+        a_refusal_is_reported_as_permanent(&cluster);
+        an_object_that_cannot_be_created_is_reported(&cluster);
     }
 }
 
@@ -181,8 +181,8 @@ spec:
     world.kill();
     world.start_under(overlays.path());
     let held = world.wait(&first, SYNC, CheckState::Failure);
-    let said = format!("{} {}", held.title, held.summary);
-    assert!(said.contains("the revision is unchanged"), "{said}");
+    let message = format!("{} {}", held.title, held.summary);
+    assert!(message.contains("the revision is unchanged"), "{message}");
     let version = || cluster.pool_version("one-mp1");
     // What comes after it, and rolls nothing, goes on.
     let start = Instant::now();

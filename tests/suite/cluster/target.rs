@@ -201,21 +201,21 @@ fn a_kube_apiserver_may_hold_its_own_kubeconfig() {
     the_fleet_goes_there(&runtime, &cluster, &cluster);
 }
 
-/// What the daemon says when it ends by itself, with 2.
+/// The stderr of a daemon that exits with 2.
 fn refusal(holder: &Cluster) -> String {
     let (_daemon, mut command) = Daemon::new(holder);
     let output = command.output().expect("it runs");
-    let said = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    said
+    let message = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    message
 }
 
 /// On whatever serves Secrets.
 fn what_does_not_name_a_cluster_is_refused(runtime: &Runtime, holder: &Cluster) {
-    let said = refusal(holder);
+    let message = refusal(holder);
     assert!(
-        said.contains("Secret/fleets/mgmt does not exist. It must contain the kubeconfig"),
-        "{said}"
+        message.contains("Secret/fleets/mgmt does not exist. It must contain the kubeconfig"),
+        "{message}"
     );
     let run = json!({"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", "t0psecret"]});
     let mut program: Json = serde_json::from_str(&anonymous("127.0.0.1:1")).expect("JSON");
@@ -234,9 +234,9 @@ fn what_does_not_name_a_cluster_is_refused(runtime: &Runtime, holder: &Cluster) 
     ];
     for (key, text, expected) in cases {
         runtime.block_on(holder.hold(key, text));
-        let said = refusal(holder);
-        assert!(said.contains(expected), "{said}");
-        assert!(!said.contains("t0psecret"), "{said}");
+        let message = refusal(holder);
+        assert!(message.contains(expected), "{message}");
+        assert!(!message.contains("t0psecret"), "{message}");
     }
 }
 
@@ -259,10 +259,10 @@ fn what_does_not_name_a_cluster_is_refused_on_kube_apiserver() {
         client: holder.client.clone(),
         kubeconfig: as_user(&holder.kubeconfig, "nobody"),
     };
-    let said = refusal(&nobody);
+    let message = refusal(&nobody);
     assert!(
-        said.contains("nobody may not get secrets in namespace fleets. Add this rule to a Role"),
-        "{said}"
+        message.contains("nobody may not get secrets in namespace fleets. Add this rule to a Role"),
+        "{message}"
     );
 }
 
@@ -273,7 +273,7 @@ fn a_cluster_that_is_away_is_waited_for_until_the_daemon_is_stopped() {
     let (mut daemon, mut command) = Daemon::new(&holder);
     let mut child = command.spawn().expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
-    let mut line = || lines.next().expect("it says so").expect("UTF-8");
+    let mut line = || lines.next().expect("a line").expect("UTF-8");
     assert_eq!(
         line(),
         "fleet prod: using the cluster of Secret/fleets/mgmt"
@@ -318,7 +318,7 @@ fn with(kubeconfig: &str, field: &str, value: &str) -> String {
     serde_yaml::to_string(&config).expect("YAML")
 }
 
-/// What `client` says to a question, until that is so.
+/// Waits until `client`'s requests succeed or fail as expected.
 async fn until(client: &Client, answers: bool) {
     let start = Instant::now();
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
@@ -333,12 +333,7 @@ async fn until(client: &Client, answers: bool) {
 }
 
 /// `good` is a kubeconfig of a cluster that `bad` is turned away from; `reader` may read the Secret.
-async fn what_the_secret_says_later_is_taken_up(
-    holder: &Cluster,
-    reader: &Client,
-    good: &str,
-    bad: &str,
-) {
+async fn a_changed_secret_takes_effect(holder: &Cluster, reader: &Client, good: &str, bad: &str) {
     holder.hold("value", bad).await;
     let client = connect_by_secret(reader, HOME, "mgmt", |_| {}).await;
     let client = client.expect("it is a kubeconfig");
@@ -370,7 +365,7 @@ fn new_credentials_in_the_secret_are_taken_up_on_the_simulator() {
         let holder = Cluster::simulated().await;
         let target = anonymous(&serve_router(guarded()).await);
         let [good, bad] = ["second", "first"].map(|token| with_token(&target, token));
-        what_the_secret_says_later_is_taken_up(&holder, &holder.client, &good, &bad).await;
+        a_changed_secret_takes_effect(&holder, &holder.client, &good, &bad).await;
     });
 }
 
@@ -398,6 +393,6 @@ fn new_credentials_in_the_secret_are_taken_up_on_kube_apiserver() {
         }
         let good = &holder.kubeconfig;
         let bad = with_token(good, "wrong");
-        what_the_secret_says_later_is_taken_up(&holder, &reader.client, good, &bad).await;
+        a_changed_secret_takes_effect(&holder, &reader.client, good, &bad).await;
     });
 }

@@ -22,8 +22,8 @@ pub(super) struct Item {
     pub(super) kind: Kind,
     pub(super) name: String,
     pub(super) namespace: &'static str,
-    /// Whether the file says the namespace, where that is `default`.
-    told: bool,
+    /// Whether the file names the namespace `default`.
+    names_namespace: bool,
     /// The names of ConfigMaps and Deployments that come first, each with its namespace.
     after: Vec<(Kind, &'static str, String)>,
     /// Whether it stays when its file goes.
@@ -45,7 +45,7 @@ impl Item {
             kind,
             name: name.to_owned(),
             namespace,
-            told: true,
+            names_namespace: true,
             after: Vec::new(),
             stays: false,
             force: false,
@@ -92,7 +92,7 @@ impl Item {
         };
         object["metadata"]["name"] = json!(self.name);
         object["metadata"]["labels"] = json!({"value": value});
-        if self.told && !matches!(self.kind, Kind::Namespace | Kind::Definition) {
+        if self.names_namespace && !matches!(self.kind, Kind::Namespace | Kind::Definition) {
             object["metadata"]["namespace"] = json!(self.namespace);
         }
         let mut annotations =
@@ -147,7 +147,7 @@ impl Fleet {
             first.push(Item::new(Kind::Definition, "widgets.test.dev", ""));
             for at in 0..1 + rng.below(3) {
                 let mut widget = Item::new(Kind::Widget, &format!("w{at}"), "default");
-                widget.told = rng.chance(50);
+                widget.names_namespace = rng.chance(50);
                 widget.stays = !definition_goes && rng.chance(40);
                 first.push(widget);
             }

@@ -97,7 +97,7 @@ impl Schedule {
     }
 }
 
-/// What the server was asked, and what it said, whoever heard it.
+/// The requests to the server and its answers, delivered or not.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) at: Instant,
@@ -149,7 +149,7 @@ impl FaultInjector {
         self.log.lock().unwrap().clone()
     }
 
-    /// How often each path was asked with `method` and said `status`.
+    /// The number of requests per path with `method` and the answer `status`.
     pub(super) fn counted(&self, method: &Method, status: StatusCode) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         let all = self.asked().into_iter();
@@ -235,7 +235,7 @@ impl FaultInjector {
         }
     }
 
-    /// What has reached the server is done there, whoever waits for it.
+    /// A request that reached the server is carried out, even if nobody waits for the answer.
     async fn deliver(self: &Arc<Self>, request: Request<Body>) -> Result<Response<Body>, Fault> {
         let watch = request
             .uri()

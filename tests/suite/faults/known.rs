@@ -41,7 +41,7 @@ impl Place {
         Running::start(Client::new(router, "default"), &self.clock, 4)
     }
 
-    /// The requests that are `meant` go, one by one, through `answer`, which is given their number.
+    /// The selected requests go, one by one, through `answer`, which is given their number.
     fn before<F: Future<Output = Response> + Send + 'static>(
         &self,
         meant: impl Fn(&Request) -> bool + Clone + Send + Sync + 'static,
@@ -171,14 +171,14 @@ async fn what_the_fleet_takes_for_an_object_of_a_namespace_stays_with_the_next_r
     running.assign(assignment(2, 2, &revision(2)));
     sleep(Duration::from_secs(60)).await;
     assert_eq!(uid(place.live("w")), before, "it was deleted");
-    let told: Vec<_> = std::iter::from_fn(|| running.reports.try_recv().ok()).collect();
-    assert!(told.contains(&(2, Report::Settled)), "{told:#?}");
+    let reports: Vec<_> = std::iter::from_fn(|| running.reports.try_recv().ok()).collect();
+    assert!(reports.contains(&(2, Report::Settled)), "{reports:#?}");
     let leaves = |(_, report): &(u64, Report)| matches!(report, Report::Prune(..));
-    assert!(!told.iter().any(leaves), "{told:#?}");
+    assert!(!reports.iter().any(leaves), "{reports:#?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn members_of_a_kind_that_was_not_told_at_first_are_deleted_all_the_same() {
+async fn members_of_a_kind_that_discovery_missed_at_first_are_deleted() {
     let place = Place::new();
     let mut running = place.run(place.server.router());
     let definition = crd("Widget", "Namespaced");
@@ -304,7 +304,7 @@ async fn a_late_write_of_an_older_revision_does_not_change_the_parent() {
         applies("capstan-test"),
         |number, request, next| async move {
             if number == 1 {
-                // The request is under way, whoever waits for its answer.
+                // The request is under way, even if nobody waits for its answer.
                 let late = tokio::spawn(async move {
                     sleep(Duration::from_secs(30)).await;
                     next.run(request).await

@@ -38,7 +38,7 @@ use fleet::{Fleet, Item};
 use injection::{Closed, FaultInjector, Schedule};
 use rng::Rng;
 
-/// How many schedules are tried when nothing is said.
+/// The number of schedules by default.
 const SEQUENCES: u64 = 200;
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -120,10 +120,10 @@ impl Running {
         let _ = self.assignments.send(assignment);
     }
 
-    /// Whether the end of this assignment has been told by now.
+    /// Whether the end of this assignment has been reported.
     fn has_settled(&mut self, number: u64) -> bool {
-        let mut told = std::iter::from_fn(|| self.reports.try_recv().ok());
-        told.any(|report| report == (number, Report::Settled))
+        let mut reports = std::iter::from_fn(|| self.reports.try_recv().ok());
+        reports.any(|report| report == (number, Report::Settled))
     }
 }
 
@@ -328,20 +328,20 @@ async fn outcome(seed: u64) -> Vec<String> {
         Arc::clone(&world.injector),
     )));
     let mut strangers = Strangers::default();
-    let told = std::env::var_os("CAPSTAN_TELL")
+    let schedule = std::env::var_os("CAPSTAN_VERBOSE")
         .is_some()
         .then(|| format!("{course:#?}\n{:#?}", world.injector.schedule()));
     let mut running = world.live(course, &mut strangers).await;
     sleep_until(world.injector.schedule().ends + HOUR).await;
     let mut wrong = verdict::judge(&world, &strangers, &before);
     if !running.has_settled(world.number) {
-        wrong.push("it was never said to be settled".to_owned());
+        wrong.push("it was never reported as settled".to_owned());
     }
     let quiet = Instant::now();
     sleep(HOUR).await;
     wrong.extend(verdict::unquiet(&world, quiet));
-    if let Some(told) = told.filter(|_| !wrong.is_empty()) {
-        wrong.push(told);
+    if let Some(schedule) = schedule.filter(|_| !wrong.is_empty()) {
+        wrong.push(schedule);
     }
     wrong
 }
@@ -356,7 +356,7 @@ fn say(text: &str) {
 }
 
 #[test]
-fn whatever_befalls_it_the_cluster_is_in_the_end_as_the_fleet_says() {
+fn under_every_fault_schedule_the_cluster_ends_as_the_fleet_declares() {
     let (first, count) = (
         number("CAPSTAN_SEED").unwrap_or(1),
         number("CAPSTAN_SEQUENCES").unwrap_or(SEQUENCES),

@@ -15,7 +15,7 @@ pub(super) fn judge(world: &World, strangers: &Strangers, bystanders: &[Json]) -
     let all = world.server.snapshot();
     let mut wrong = Vec::new();
     for item in &world.fleet.second {
-        wrong.extend(stands(item, &all));
+        wrong.extend(fault_of(item, &all));
     }
     let members = all
         .iter()
@@ -72,8 +72,8 @@ fn live<'a>(item: &Item, all: &'a [Json]) -> Option<&'a Json> {
     find(all, kind, item.namespace, &item.name)
 }
 
-/// An object of the fleet is there as the fleet has it.
-fn stands(item: &Item, all: &[Json]) -> Option<String> {
+/// What is wrong with an object of the fleet in the cluster.
+fn fault_of(item: &Item, all: &[Json]) -> Option<String> {
     let path = item.path();
     let Some(live) = live(item, all) else {
         return Some(format!("{path} is not there"));

@@ -100,7 +100,7 @@ fn every_value_points_at_a_place_where_it_is_written() {
     let two = prop_oneof![(typed(true), typed(true)), (map(), map())];
     hold(CASES, &two, |(base, patch)| {
         let (base, patch) = (written("base", &base), written("patch", &patch));
-        let said: HashMap<_, _> = leaves(&base)
+        let written: HashMap<_, _> = leaves(&base)
             .into_iter()
             .chain(leaves(&patch))
             .map(|leaf| (leaf.span().clone(), leaf.to_json()))
@@ -112,7 +112,7 @@ fn every_value_points_at_a_place_where_it_is_written() {
             under,
         ] {
             for leaf in leaves(&merged) {
-                prop_assert_eq!(said.get(leaf.span()), Some(&leaf.to_json()));
+                prop_assert_eq!(written.get(leaf.span()), Some(&leaf.to_json()));
             }
         }
         Ok(())

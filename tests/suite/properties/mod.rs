@@ -1,5 +1,5 @@
 //! What holds for every input, tried on inputs at random: the same ones each time, until `CAPSTAN_SEED`
-//! says otherwise. What fails is made as small as it gets and shown with its seed.
+//! sets another number. What fails is made as small as it gets and shown with its seed.
 
 mod merging;
 mod reading;

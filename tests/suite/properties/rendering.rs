@@ -118,7 +118,7 @@ fn what_a_fleet_renders_is_a_fleet_that_renders_itself() {
         prop_assert!(!compiled.has_errors(), "{:?}", compiled.findings);
         prop_assert!(compiled.objects.len() >= 5);
         prop_assert!(yaml::write(&read(&text)) == text, "{}", text);
-        // As plain objects they are told what becomes of them when they go; after that nothing changes.
+        // As plain objects they get a deletion policy; after that nothing changes.
         let (plain, text) = rendered(&text);
         prop_assert!(!plain.has_errors(), "{:?}", plain.findings);
         let (_, again) = rendered(&text);

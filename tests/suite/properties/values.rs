@@ -157,7 +157,7 @@ fn named(inner: BoxedStrategy<Json>) -> BoxedStrategy<Json> {
     shuffled.prop_map(Json::from).boxed()
 }
 
-/// The value as it stands in a file, so that every part of it has a place of its own.
+/// The value read from a file, so that every part has its own span.
 pub(super) fn written(file: &str, json: &Json) -> Node {
     let text = yaml::write(std::slice::from_ref(json));
     let (mut nodes, findings) = yaml::read(&Arc::from(file), text.as_bytes());

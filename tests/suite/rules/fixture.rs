@@ -1,10 +1,10 @@
-//! What examples and cases of rules stand on: a fleet without faults, in three forms, and what is found
+//! What examples and cases of rules build on: a fleet without faults, in three forms, and what is found
 //! when something is laid over it.
 //!
-//! Marks are comments at the ends of lines: `# C15` says that the value on the line is pointed at,
-//! `# key: C15` that the first thing on it is (a block has no other beginning), and `# elsewhere: C15`
-//! that the finding points at the fleet below, where something is missing or no longer fits. `; ` stands
-//! between several.
+//! Marks are comments at the ends of lines: `# C15` marks the value on the line as the place of
+//! the finding, `# key: C15` the first thing on the line (a block has no other beginning), and
+//! `# elsewhere: C15` a place in the fleet below, where something is missing or no longer fits. `; `
+//! separates several.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -49,7 +49,7 @@ fn objects() -> Vec<Json> {
     by_hand.collect()
 }
 
-/// The same fleet, written by hand: what is meant is named by group, kind and name.
+/// The same fleet, written by hand: references name group, kind and name.
 pub(super) fn by_hand() -> String {
     let mut objects = objects();
     let ids = ids(&objects);
@@ -100,7 +100,7 @@ fn ids(objects: &[Json]) -> BTreeMap<Key, String> {
     ids.collect()
 }
 
-/// Replaces what `by` has something for, wherever it stands.
+/// Replaces what `by` has something for, wherever it occurs.
 fn replace(json: &mut Json, by: &impl Fn(&Json) -> Option<Json>) {
     if let Some(other) = by(json) {
         *json = other;
@@ -139,13 +139,13 @@ fn key(resource: &Json) -> Key {
 
 /// Whom a resource names as its owner.
 fn owner(resource: &Json) -> Option<Key> {
-    let said = &resource["spec"]["owner"];
+    let owner = &resource["spec"]["owner"];
     let (group, kind, _) = key(resource);
-    let (group, kind) = match (said["group"].as_str(), said["kind"].as_str()) {
+    let (group, kind) = match (owner["group"].as_str(), owner["kind"].as_str()) {
         (Some(group), Some(kind)) => (group, kind),
         _ => aso::owner_kind(&group, &kind)?,
     };
-    let name = said["name"].as_str()?;
+    let name = owner["name"].as_str()?;
     Some((group.to_owned(), kind.to_owned(), name.to_owned()))
 }
 
@@ -201,7 +201,7 @@ fn indented(by: usize, text: &str) -> String {
 /// What is found in `text` over the fleet `base`, as marks say it. What is only good to know counts
 /// where it is of the rule `own`.
 pub(super) fn found(base: &str, text: &str, own: &str) -> BTreeSet<String> {
-    told(&over(base, text, "").findings, text, own)
+    reported(&over(base, text, "").findings, text, own)
 }
 
 /// What `text` over the fleet `base` comes to, with this in the spec of the Fleet document.
@@ -211,7 +211,7 @@ pub(super) fn over(base: &str, text: &str, spec: &str) -> Compiled {
     compiled_by(&policy(spec), &files.collect::<Vec<_>>())
 }
 
-/// What a Fleet document with this in its spec says of rules.
+/// The policy of a Fleet document with this in its spec.
 fn policy(spec: &str) -> FleetPolicy {
     let spec = spec.replace('\n', "\n  ");
     let text = format!(
@@ -227,15 +227,15 @@ fn policy(spec: &str) -> FleetPolicy {
 /// alone, and of what changes.
 pub(super) fn changed(base: &str, before: &str, text: &str) -> BTreeSet<String> {
     let (old, new) = (over(base, before, ""), over(base, text, ""));
-    let says = |one: &Compiled| {
+    let objects = |one: &Compiled| {
         one.objects
             .iter()
             .map(|one| one.node.to_json())
             .collect::<Vec<_>>()
     };
     assert_ne!(
-        says(&old),
-        says(&new),
+        objects(&old),
+        objects(&new),
         "this changes nothing:\n{before}\n{text}"
     );
     let mut findings = new.findings;
@@ -245,11 +245,11 @@ pub(super) fn changed(base: &str, before: &str, text: &str) -> BTreeSet<String> 
         let changes = changes.into_iter().flatten();
         findings.extend(changes.map(|change| change.finding(object)));
     }
-    told(&findings, text, "")
+    reported(&findings, text, "")
 }
 
 /// What `findings` say, as marks in `text` say it.
-pub(super) fn told(findings: &[Finding], text: &str, own: &str) -> BTreeSet<String> {
+pub(super) fn reported(findings: &[Finding], text: &str, own: &str) -> BTreeSet<String> {
     let counts = |finding: &&Finding| finding.severity != Severity::Info || finding.id == own;
     let say = |finding: &Finding| match &finding.span {
         Some(span) if &*span.path == "example.yaml" => {

@@ -18,10 +18,10 @@ use crate::cli::capstan;
 use crate::fleet::{directory, tree};
 use crate::real;
 use fixture::{
-    DEFINITION, by_arm_id, by_hand, changed, found, is_ids, marked, merged, over, overlay, told,
+    DEFINITION, by_arm_id, by_hand, changed, found, is_ids, marked, merged, over, overlay, reported,
 };
 
-/// What an example stands in, as somebody would write it.
+/// The surroundings of an example, as a person would write them.
 fn around(of: &str, yaml: &str) -> String {
     match of {
         "documents" | "alone" => yaml.to_owned(),
@@ -61,7 +61,7 @@ fn every_rule_keeps_to_its_examples() {
         let own = expected.iter().any(|mark| mark.ends_with(id));
         for base in bases(example) {
             let found = match &before {
-                None => told(&over(&base, &text, example.fleet).findings, &text, id),
+                None => reported(&over(&base, &text, example.fleet).findings, &text, id),
                 Some(before) => changed(&base, before, &text),
             };
             if found != expected || own != example.breaks {
@@ -76,7 +76,7 @@ fn every_rule_keeps_to_its_examples() {
 }
 
 #[test]
-fn a_rule_is_as_bad_as_its_page_says() {
+fn a_rule_has_the_severity_of_its_page() {
     for page in book::pages() {
         // Experiments make some worse: their pages say so.
         let shown = page.examples.iter();
@@ -88,8 +88,8 @@ fn a_rule_is_as_bad_as_its_page_says() {
                 .findings
                 .into_iter();
             let own = findings.filter(|finding| finding.id == page.id);
-            let told: BTreeSet<_> = own.map(|finding| finding.severity).collect();
-            assert_eq!(told, BTreeSet::from([page.severity]), "{}", page.id);
+            let reported: BTreeSet<_> = own.map(|finding| finding.severity).collect();
+            assert_eq!(reported, BTreeSet::from([page.severity]), "{}", page.id);
         }
     }
 }
@@ -137,15 +137,15 @@ fn every_rule_of_azure_that_a_fleet_alone_can_break_has_a_page() {
 }
 
 #[test]
-fn every_id_that_can_be_told_has_a_page() {
+fn every_reported_id_has_a_page() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut told = BTreeSet::new();
-    ids_in(&source, &mut told);
+    let mut reported = BTreeSet::new();
+    ids_in(&source, &mut reported);
     let known: BTreeSet<String> = book::pages()
         .iter()
         .map(|page| page.id.to_owned())
         .collect();
-    assert_eq!(told, known);
+    assert_eq!(reported, known);
 }
 
 /// The texts in Rust files that are ids, but for those of tests.
@@ -171,7 +171,7 @@ fn ids_in(path: &Path, ids: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn a_secret_is_told_and_its_value_is_not() {
+fn a_secret_is_reported_without_its_value() {
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: n}\nstringData: {password: hunter2}\n";
     let fleet = directory([("secret.yaml", secret)]);
     for format in ["text", "json"] {
@@ -179,11 +179,14 @@ fn a_secret_is_told_and_its_value_is_not() {
             .arg(fleet.path())
             .output()
             .expect("it runs");
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("P01") && said.contains("password"), "{said}");
-        assert!(!said.contains("hunter2"), "{said}");
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8_lossy(&printed);
+        assert_eq!(output.status.code(), Some(1), "{printed}");
+        assert!(
+            printed.contains("P01") && printed.contains("password"),
+            "{printed}"
+        );
+        assert!(!printed.contains("hunter2"), "{printed}");
     }
 }
 
@@ -196,12 +199,12 @@ fn credentials_beside_a_cluster_are_found() {
     let tree = tree([("credentials.yaml", text)]);
     let findings = compile(&tree, &[]).findings.into_iter();
     let errors = findings.filter(|finding| finding.severity == Severity::Error);
-    let told: Vec<_> = errors
+    let reported: Vec<_> = errors
         .map(|finding| (finding.id, finding.object.expect("an object").name))
         .collect();
     let name = |name: &str| ("P01", name.to_owned());
     assert_eq!(
-        told,
+        reported,
         [name("cluster-identity-secret"), name("aso-credential")]
     );
 }

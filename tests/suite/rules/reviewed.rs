@@ -47,7 +47,7 @@ fn fleets() -> Vec<(&'static str, Option<PathBuf>)> {
 }
 
 /// What is found in a fleet, with the overlays that we ship when it is an example of ours.
-fn said(fleet: &Path) -> String {
+fn listed(fleet: &Path) -> String {
     let is_fleet = fleet.ends_with("examples/fleet");
     let overlays = is_fleet.then(|| tree(&here("overlays")));
     let compiled = compile(&tree(fleet), overlays.as_slice());
@@ -61,7 +61,7 @@ fn said(fleet: &Path) -> String {
     out
 }
 
-/// What Azure says, of a rule of Azure's.
+/// Azure's documentation of one of its rules.
 fn source(id: &str) -> Option<&'static str> {
     let page = book::find(id).filter(|_| id.starts_with(['C', 'E', 'N']))?;
     page.text.lines().find(|line| line.starts_with("Source: "))
@@ -79,11 +79,11 @@ fn what_is_found_was_looked_through() {
     let mut wrong = String::new();
     for (name, fleet) in fleets() {
         let known = expected(name).unwrap_or_default();
-        let said = fleet.map_or_else(|| known.clone(), |fleet| said(&fleet));
-        if said != known {
-            let _ = writeln!(wrong, "{name}: reviewed\n{known}found\n{said}");
+        let listed = fleet.map_or_else(|| known.clone(), |fleet| listed(&fleet));
+        if listed != known {
+            let _ = writeln!(wrong, "{name}: reviewed\n{known}found\n{listed}");
         }
-        let _ = write!(all, "== {name}\n{said}");
+        let _ = write!(all, "== {name}\n{listed}");
     }
     if std::env::var_os("CAPSTAN_WRITE").is_some() {
         std::fs::write(file, all).expect("writable");

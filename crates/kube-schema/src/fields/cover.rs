@@ -1,4 +1,4 @@
-//! A set of fields beside a value, without types: the set itself says which lists are maps.
+//! A set of fields beside a value, without types: the set itself shows which lists are maps.
 //!
 //! In: what a manager owns, and a value that was applied or is live. Out: whether all of the value is
 //! owned, and a digest of what is owned of it. It does not know what a kind allows.

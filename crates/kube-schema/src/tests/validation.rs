@@ -295,7 +295,7 @@ fn an_embedded_resource_says_what_it_is() {
 }
 
 #[test]
-fn unknown_fields_are_told_when_asked_for() {
+fn unknown_fields_are_reported_on_request() {
     let spec = json!({"type": "object", "properties": {
         "autoScaling": {"type": "object", "properties": {"min": {"type": "integer"}}},
         "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}});
@@ -303,9 +303,9 @@ fn unknown_fields_are_told_when_asked_for() {
         "spec": {"autoscaling": {}, "autoScaling": {"mim": 1}, "open": {"x": {"y": 1}}}});
     assert!(validate(&schema(spec.clone()), &value, Unknown::Ignore).is_empty());
     let found = validate(&schema(spec), &value, Unknown::Reject);
-    let said: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(
-        said,
+        messages,
         [
             "unknown field \"spec.autoScaling.mim\"",
             "unknown field \"spec.autoscaling\""

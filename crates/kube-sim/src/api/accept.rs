@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_told_where_it_can_be() {
+    fn everything_is_discovered_where_aggregation_is_supported() {
         let accept = format!("{AGGREGATED},application/json");
         let discovered = detail(Some(&accept), true).unwrap();
         assert_eq!(discovered, Detail::Everything);

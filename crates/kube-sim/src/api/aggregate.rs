@@ -44,7 +44,7 @@ fn resource(resource: &Resource) -> Value {
     } else {
         "Cluster"
     };
-    // Built-in kinds leave out what their place in the document says.
+    // Built-in kinds leave out what their place in the document implies.
     let (group, version) = match resource.is_builtin() {
         true => ("", ""),
         false => (resource.group.as_str(), resource.version.as_str()),

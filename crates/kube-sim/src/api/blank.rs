@@ -122,11 +122,11 @@ pub(super) fn blank(group: &str, kind: &str) -> &'static Value {
 }
 
 /// Our types cannot leave out a selector; theirs can.
-pub(super) fn without_made_up_selector(decoded: &mut Value, said: &Value) {
+pub(super) fn without_made_up_selector(decoded: &mut Value, sent: &Value) {
     let Some(spec) = decoded.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
-    if said["spec"]["selector"].is_null() && spec.get("selector") == Some(&json!({})) {
+    if sent["spec"]["selector"].is_null() && spec.get("selector") == Some(&json!({})) {
         spec.remove("selector");
     }
 }

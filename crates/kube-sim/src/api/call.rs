@@ -78,7 +78,7 @@ impl Call<'_> {
         }
     }
 
-    /// Whether the path says in which namespace objects lie, if they lie in one.
+    /// Whether the path names the namespace of namespaced objects.
     fn is_placed(&self) -> bool {
         !self.resource.namespaced || self.target.namespace.is_some()
     }

@@ -87,7 +87,7 @@ pub(super) fn create(
         rules::give_address(&mut object, &state.next_address());
     }
     let mut causes = Vec::new();
-    // The metadata of what says that it is something else is not looked at.
+    // The metadata of an object that claims another kind is not validated.
     if kinds::check_custom(write.resource, &object).is_empty() {
         causes = metadata::check(&object, write.resource);
     }
@@ -100,13 +100,13 @@ pub(super) fn create(
     let warnings: Vec<String> = checked.warnings.into_iter().chain(checked.advice).collect();
     let address = write.resource.address(write.namespace, &name);
     is_new(state, write, &address, &object).map_err(|no| no.warned(warnings.clone()))?;
-    let said = metadata::text(&object, "resourceVersion").parse();
+    let version = metadata::text(&object, "resourceVersion").parse();
     strategy::settle(write.resource, write.part, &mut object);
     let draft = draft(state, write, object)?;
     let object = match write.options.dry_run {
         true => {
             state.skip_uid();
-            draft.at(said.unwrap_or_default())
+            draft.at(version.unwrap_or_default())
         }
         false => state.put(&address, draft),
     };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// A condition; [`set_condition`] says since when.
+/// A condition; [`set_condition`] fills in the transition time.
 pub(super) fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
     json!({"type": kind, "status": status, "reason": reason, "message": message})
 }

@@ -1,4 +1,4 @@
-//! What a CustomResourceDefinition says about one of its versions.
+//! One version of a CustomResourceDefinition.
 //!
 //! In: what `served` reads from a definition. Out: stored objects as this version shows them, and
 //! objects of this version as they are stored.

@@ -1,7 +1,7 @@
 //! What a CustomResourceDefinition looks like in storage: what its Go types leave out when it is empty
 //! is not there, whoever set it, and whole numbers are written as such.
 //!
-//! In: a definition. Out: the same without what says nothing. Source: the `omitempty` fields of
+//! In: a definition. Out: the same without empty fields. Source: the `omitempty` fields of
 //! k8s.io/apiextensions-apiserver (`pkg/apis/apiextensions/v1/types.go` and `types_jsonschema.go`).
 
 use serde_json::{Map, Value, json};

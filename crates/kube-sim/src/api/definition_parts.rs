@@ -136,7 +136,7 @@ pub(super) fn check_selectable(version: &Value, field: &str, causes: &mut Vec<Ca
         }
         if known.contains(&path) {
             let message = format!("Duplicate value: {}", json!(path));
-            causes.push(Cause::said(field, message));
+            causes.push(Cause::with_message(field, message));
         } else {
             known.push(path);
         }
@@ -146,7 +146,7 @@ pub(super) fn check_selectable(version: &Value, field: &str, causes: &mut Vec<Ca
             "Too many: {}: must have at most {MOST_SELECTABLE} items",
             known.len()
         );
-        causes.push(Cause::said(field.to_owned(), message));
+        causes.push(Cause::with_message(field.to_owned(), message));
     }
 }
 
@@ -172,7 +172,7 @@ fn find<'a>(schema: &'a Value, path: &str) -> Result<&'a Value, String> {
     })
 }
 
-/// Versions convert by themselves, or by a webhook that says which questions it understands.
+/// Versions convert by themselves, or by a webhook that lists the review versions it understands.
 pub(super) fn check_conversion(conversion: &Value, causes: &mut Vec<Cause>) {
     let field = |key: &str| format!("spec.conversion.{key}");
     let versions = &conversion["webhook"]["conversionReviewVersions"];

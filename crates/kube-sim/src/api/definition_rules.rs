@@ -63,8 +63,8 @@ fn check_group(group: &str, causes: &mut Vec<Cause>) {
     if group.is_empty() {
         causes.push(Cause::required("spec.group", ""));
     } else if !names::subdomain(group).is_empty() {
-        let said = names::subdomain(group).join(",");
-        causes.push(Cause::invalid("spec.group", &json!(group), &said));
+        let message = names::subdomain(group).join(",");
+        causes.push(Cause::invalid("spec.group", &json!(group), &message));
     } else if !group.contains('.') {
         let detail = "should be a domain with at least one dot";
         causes.push(Cause::invalid("spec.group", &json!(group), detail));
@@ -87,8 +87,8 @@ fn check_names(names: &Value, causes: &mut Vec<Cause>) {
     let mut complain = |field: String, name: &str, opening: &str, label_of: &str| {
         let complaints = label.complaints(label_of);
         if !complaints.is_empty() {
-            let said = format!("{opening}{}", complaints.join(","));
-            causes.push(Cause::invalid(field, &json!(name), &said));
+            let message = format!("{opening}{}", complaints.join(","));
+            causes.push(Cause::invalid(field, &json!(name), &message));
         }
     };
     let mixed = "may have mixed case, but should otherwise match: ";
@@ -129,11 +129,11 @@ fn check_versions(spec: &Value, causes: &mut Vec<Cause>) {
     for (at, version) in versions.iter().enumerate() {
         let complaints = label.complaints(text(&version["name"]));
         if !complaints.is_empty() {
-            let said = complaints.join(",");
+            let message = complaints.join(",");
             let field = format!("spec.versions[{at}].name");
-            causes.push(Cause::invalid(field, &version["name"], &said));
+            causes.push(Cause::invalid(field, &version["name"], &message));
             if at == 0 {
-                causes.push(Cause::invalid("spec.version", &version["name"], &said));
+                causes.push(Cause::invalid("spec.version", &version["name"], &message));
             }
         }
         definition_parts::check_deprecation(version, at, causes);
@@ -196,7 +196,7 @@ fn places(versions: &[Value], part: &str, shared: &str) -> Vec<(usize, String)> 
     }
 }
 
-/// What may stand at the root of a schema whose status is a subresource, as it is written and as the
+/// The keywords allowed at the root of a schema whose status is a subresource, as it is written and as the
 /// API server calls it.
 const BESIDE_STATUS: &[(&str, &str)] = &[
     ("description", "Description"),
@@ -301,20 +301,20 @@ fn check_approval(definition: &Value, old: Option<&Value>, causes: &mut Vec<Caus
     };
     let approval =
         |definition: &Value| text(&definition["metadata"]["annotations"][APPROVAL]).to_owned();
-    let said = approval(definition);
-    let kept = old.is_some_and(|old| approval(old) == said);
-    let is_fine = said.starts_with("unapproved") || said.contains("://");
+    let annotation = approval(definition);
+    let kept = old.is_some_and(|old| approval(old) == annotation);
+    let is_fine = annotation.starts_with("unapproved") || annotation.contains("://");
     if !(is_below("k8s.io") || is_below("kubernetes.io")) || kept || is_fine {
         return;
     }
     let see = "see https://github.com/kubernetes/enhancements/pull/1111";
     let must = format!("protected groups must have approval annotation {APPROVAL:?}");
     let field = format!("metadata.annotations[{APPROVAL}]");
-    causes.push(match said.as_str() {
+    causes.push(match annotation.as_str() {
         "" => Cause::required(field, &format!("{must}, {see}")),
-        said => {
+        annotation => {
             let with = "with either a URL or a reason starting with \"unapproved\"";
-            Cause::invalid(field, &json!(said), &format!("{must} {with}, {see}"))
+            Cause::invalid(field, &json!(annotation), &format!("{must} {with}, {see}"))
         }
     });
 }

@@ -171,7 +171,7 @@ fn finalize(
     });
 }
 
-/// Deletes every object of a definition; says how many wait for their finalizers.
+/// Deletes every object of a definition; returns how many wait for their finalizers.
 fn delete_objects(state: &mut State, name: &str, now: &str) -> usize {
     let collection = collection_of(name);
     let Some(resource) = state.registry.of_collection(&collection).cloned() else {

@@ -35,7 +35,7 @@ pub(super) struct Deleted {
 /// DELETE of one object.
 ///
 /// # Errors
-/// 404 when it is not there, 409 when it is not the one that was meant, 403 when it has to stay.
+/// 404 when it is not there, 409 when a precondition fails, 403 when it has to stay.
 pub(super) fn delete(
     state: &mut State,
     resource: &Arc<Resource>,
@@ -149,8 +149,8 @@ fn mark_definition(definition: &mut Value, now: &str) {
     set_condition(definition, pending, now);
 }
 
-/// The finalizers that a deletion leaves on an object: what the caller says of its dependents decides,
-/// else what the object says.
+/// The finalizers that a deletion leaves on an object: the caller's propagation policy decides,
+/// else the object's own finalizers.
 fn finalizers(object: &Value, options: &DeleteOptions) -> Vec<String> {
     let mut finalizers: Vec<String> = metadata::finalizers(object)
         .into_iter()

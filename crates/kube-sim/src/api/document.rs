@@ -22,7 +22,7 @@ pub(super) struct Document {
 /// What a strict reader has against fields that are there more than once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Repeated {
-    said: Vec<String>,
+    messages: Vec<String>,
     /// Whether the message names lines, as for YAML.
     in_lines: bool,
 }
@@ -47,7 +47,7 @@ impl Document {
         let value = Node::<JsonKeys>::root(&repeated).deserialize(&mut reader)?;
         reader.end()?;
         let repeated = Repeated {
-            said: repeated.into_inner(),
+            messages: repeated.into_inner(),
             in_lines: false,
         };
         Ok(Self { value, repeated })
@@ -69,7 +69,7 @@ impl Document {
                 root.deserialize(reader)
             })?;
         let repeated = Repeated {
-            said: repeated.into_inner(),
+            messages: repeated.into_inner(),
             in_lines: true,
         };
         Ok(Self { value, repeated })
@@ -79,25 +79,25 @@ impl Document {
 impl Repeated {
     /// Whether there are such fields.
     pub(super) fn is_empty(&self) -> bool {
-        self.said.is_empty()
+        self.messages.is_empty()
     }
 
     /// What to warn of, in one line each.
     pub(super) fn warnings(&self) -> &[String] {
-        &self.said
+        &self.messages
     }
 
     /// The same, with these words before the message of each field.
     pub(super) fn opening(mut self, words: &str) -> Self {
-        self.said
+        self.messages
             .iter_mut()
-            .for_each(|said| said.insert_str(0, words));
+            .for_each(|message| message.insert_str(0, words));
         self
     }
 
     /// The errors that a strict reader gives: one for each field, or one for all lines.
     pub(super) fn faults(&self) -> Vec<String> {
-        match (self.in_lines, self.said.as_slice()) {
+        match (self.in_lines, self.messages.as_slice()) {
             (_, []) => Vec::new(),
             (false, fields) => fields.to_vec(),
             (true, lines) => vec![format!("yaml: unmarshal errors:\n  {}", lines.join("\n  "))],
@@ -105,7 +105,7 @@ impl Repeated {
     }
 }
 
-/// How a format tells keys and speaks of those that are there twice.
+/// How a format compares keys and words warnings about duplicate ones.
 trait Keys {
     /// The next key, and the line it is in if that is known.
     fn next<'de, M: MapAccess<'de>>(map: &mut M) -> Result<Option<(String, u64)>, M::Error>;
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_equal_fields_counts_and_the_others_are_told() {
+    fn the_last_of_duplicate_fields_counts_and_the_others_are_reported() {
         let text = r#"{"a": {"b": 1, "b": 2}, "c": [{"d": 1, "d": {"e": 1, "e": 2}}], "a": 3}"#;
         let read = Document::json(text.as_bytes()).unwrap();
         assert_eq!(read.value, json!({"a": 3, "c": [{"d": {"e": 2}}]}));
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn of_yaml_the_lines_are_told() {
+    fn yaml_errors_name_their_lines() {
         let read = Document::yaml("a: 1\nb: {c: 0644, c: 2}\na: [x]\n").unwrap();
         assert_eq!(read.value, json!({"a": ["x"], "b": {"c": 2}}));
         let lines = "yaml: unmarshal errors:\n  line 2: key \"c\" already set in map\n  line 3: key \"a\" already set in map";

@@ -1,7 +1,7 @@
 //! Whole objects within custom objects (`x-kubernetes-embedded-resource`) on their way in.
 //!
 //! In: a schema and an object. Out: the object whose embedded metadata is as its type holds it, and the
-//! names and labels in it that are wrong. What the schema says of the rest is not looked at here.
+//! names and labels in it that are wrong. The rest is validated by the schema elsewhere.
 
 use serde_json::Value;
 
@@ -36,12 +36,12 @@ pub(super) fn coerce(schema: &Schema, object: &mut Value) -> Result<Vec<Path>, S
                 return Err(format!("{at}: Invalid value: {value}: must be a string"));
             }
         }
-        if let Some(said) = embedded.get_mut("metadata") {
+        if let Some(metadata) = embedded.get_mut("metadata") {
             let at = at.key("metadata");
-            let read = object_meta(said);
+            let read = object_meta(metadata);
             let (known, lost) =
-                read.map_err(|why| format!("{at}: Invalid value: {said}: {why}"))?;
-            *said = known;
+                read.map_err(|why| format!("{at}: Invalid value: {metadata}: {why}"))?;
+            *metadata = known;
             let below = |path: Path| Path(at.0.iter().cloned().chain(path.0).collect());
             unknown.extend(lost.into_iter().map(below));
         }

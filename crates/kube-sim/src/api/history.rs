@@ -1,8 +1,8 @@
 //! What happened lately to the objects of one collection.
 //!
 //! In: each change, once, in order. Out: the changes after a version, the state of the collection
-//! at a version, and a wake-up for those who wait for more. It forgets its oldest changes, and says
-//! so to whoever asks for them.
+//! at a version, and a wake-up for those who wait for more. It forgets its oldest changes, and answers
+//! requests for them with an error.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

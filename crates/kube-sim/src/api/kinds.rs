@@ -76,11 +76,11 @@ pub(super) enum Kinship {
 
 /// Whether the kind that `object` names is that of `resource`.
 pub(super) fn kinship(resource: &Resource, object: &Value) -> Kinship {
-    let (said, kind) = type_of(object);
-    let group = said.split_once('/').map_or("", |(group, _)| group);
+    let (claimed, kind) = type_of(object);
+    let group = claimed.split_once('/').map_or("", |(group, _)| group);
     match (group, kind) == (&resource.group, &resource.kind) {
-        _ if said == resource.api_version() && kind == resource.kind => Kinship::Same,
-        true if !resource.versions().contains(&said) => Kinship::NoVersion,
+        _ if claimed == resource.api_version() && kind == resource.kind => Kinship::Same,
+        true if !resource.versions().contains(&claimed) => Kinship::NoVersion,
         _ => Kinship::Other,
     }
 }
@@ -109,7 +109,7 @@ pub(super) fn untyped(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: {why}")
 }
 
-/// The version and the kind that an object says it is of.
+/// The `apiVersion` and `kind` of an object.
 pub(super) fn type_of(object: &Value) -> (&str, &str) {
     let text = |key: &str| object[key].as_str().unwrap_or_default();
     (text("apiVersion"), text("kind"))
@@ -122,26 +122,27 @@ fn unexpected_version(resource: &Resource, version: &str) -> Refusal {
     ))
 }
 
-/// What is wrong with what a custom object says of itself: nothing else is looked at then.
+/// What is wrong with a custom object's type: nothing else is validated then.
 pub(super) fn check_custom(resource: &Resource, object: &Value) -> Vec<Cause> {
     if resource.is_builtin() {
         return Vec::new();
     }
     let (version, kind) = type_of(object);
     let expected = resource.api_version();
-    let said = [
+    let claimed = [
         ("kind", kind, &resource.kind),
         ("apiVersion", version, &expected),
     ];
-    said.into_iter()
-        .filter(|(_, said, expected)| said != expected)
-        .map(|(field, said, expected)| {
-            Cause::invalid(field, &json!(said), &format!("must be {expected}"))
+    claimed
+        .into_iter()
+        .filter(|(_, claimed, expected)| claimed != expected)
+        .map(|(field, claimed, expected)| {
+            Cause::invalid(field, &json!(claimed), &format!("must be {expected}"))
         })
         .collect()
 }
 
-/// That an object of this kind is wrong, as it says itself what it is.
+/// The refusal of an invalid object, with the kind that it claims.
 pub(super) fn invalid(resource: &Resource, object: &Value, causes: &[Cause]) -> Refusal {
     let name = metadata::text(object, "name");
     if resource.is_builtin() {
@@ -152,17 +153,17 @@ pub(super) fn invalid(resource: &Resource, object: &Value, causes: &[Cause]) -> 
     Refusal::invalid_kind(group, kind, name, causes)
 }
 
-/// That an object of this version and kind, if it says so, cannot be one of `resource`.
-pub(super) fn undecodable(resource: &Resource, said: (&str, &str), why: &str) -> Refusal {
-    let or = |said: &str, own: &str| match said {
+/// The refusal of an object whose version and kind, where given, are not those of `resource`.
+pub(super) fn undecodable(resource: &Resource, claimed: (&str, &str), why: &str) -> Refusal {
+    let or = |claimed: &str, own: &str| match claimed {
         "" => own.to_owned(),
-        said => said.to_owned(),
+        claimed => claimed.to_owned(),
     };
     let version = or(
-        said.0.rsplit('/').next().unwrap_or_default(),
+        claimed.0.rsplit('/').next().unwrap_or_default(),
         &resource.version,
     );
-    let kind = or(said.1, &resource.kind);
+    let kind = or(claimed.1, &resource.kind);
     let expected = &resource.kind;
     Refusal::bad_request(format!(
         "{kind} in version {version:?} cannot be handled as a {expected}: {why}"

@@ -44,7 +44,7 @@ pub(super) fn read(text: &str) -> Result<Selector, String> {
 /// What a selector consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word<'a> {
-    /// `in` and `notin` too: where an operator cannot stand they are names.
+    /// `in` and `notin` too: where no operator is allowed they are names.
     Name(&'a str),
     /// One of [`SIGNS`], or characters of which none begins.
     Sign(&'a str),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_selector_is_told() {
+    fn an_invalid_selector_is_reported() {
         for (bad, why) in [
             ("a=b=c", "found '=', expected: ',' or 'end of string'"),
             ("a,", "found '', expected: identifier after ','"),

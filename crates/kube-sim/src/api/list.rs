@@ -121,16 +121,16 @@ fn objects(
     scope: &Scope,
     cursor: &Cursor,
 ) -> Result<Vec<(Arc<str>, Stored)>, Forgotten> {
-    let meant = |key: &str, object: &Stored| scope.has(key, object);
+    let selected = |key: &str, object: &Stored| scope.has(key, object);
     let then = match cursor.version {
         Some(version) => collection.history.undo(version)?,
         None => Default::default(),
     };
     let keyed = |(key, object): (&Arc<str>, &Stored)| {
-        meant(key, object).then(|| (key.clone(), object.clone()))
+        selected(key, object).then(|| (key.clone(), object.clone()))
     };
     if let (Some(key), true) = (scope.only_key(resource), then.is_empty()) {
-        let object = collection.get(&key).filter(|object| meant(&key, object));
+        let object = collection.get(&key).filter(|object| selected(&key, object));
         let object = object.filter(|_| key > cursor.after);
         return Ok(object
             .map(|object| (key.into(), object.clone()))

@@ -1,4 +1,4 @@
-//! Who owns which field: the bridge to the `schema` room's server-side apply.
+//! Who owns which field: the bridge to server-side apply.
 //!
 //! In: objects with their `managedFields`, who writes, and where. Out: the objects with the
 //! `managedFields` that the write leaves behind, or why an apply is refused.
@@ -81,7 +81,7 @@ pub(super) fn updated(hand: Hand<'_>, live: Option<&Value>, mut object: Value) -
     object
 }
 
-/// `object` without managers: what says that it is something else has no type to tell them by.
+/// `object` without managers: an object that claims another kind has no type for them.
 pub(super) fn without(mut object: Value) -> Value {
     Managed::write(&[], &mut object);
     object

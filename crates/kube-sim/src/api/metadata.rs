@@ -81,7 +81,7 @@ pub(super) fn is_deleting(object: &Value) -> bool {
     object["metadata"]["deletionTimestamp"].is_string()
 }
 
-/// Drops what only the server says of a new object.
+/// Drops the fields of a new object that only the server sets.
 pub(super) fn wipe(object: &mut Value) {
     for key in [
         "creationTimestamp",
@@ -97,7 +97,7 @@ pub(super) fn wipe(object: &mut Value) {
 /// Puts the object into the namespace of the request.
 ///
 /// # Errors
-/// 400 when it says that it is in another one.
+/// 400 when it names another one.
 pub(super) fn place(
     object: &mut Value,
     resource: &Resource,
@@ -107,8 +107,8 @@ pub(super) fn place(
         of(object).remove("namespace");
         return Ok(());
     }
-    let said = text(object, "namespace");
-    if !said.is_empty() && said != namespace {
+    let sent = text(object, "namespace");
+    if !sent.is_empty() && sent != namespace {
         return Err(Refusal::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
@@ -126,14 +126,14 @@ pub(super) fn check_name(object: &Value, name: &str) -> Result<(), Refusal> {
         "" => Err(Refusal::bad_request(format!(
             "the name of the object ({name} based on URL) was undeterminable: name must be provided"
         ))),
-        said if said == name => Ok(()),
-        said => Err(Refusal::bad_request(format!(
-            "the name of the object ({said}) does not match the name on the URL ({name})"
+        sent if sent == name => Ok(()),
+        sent => Err(Refusal::bad_request(format!(
+            "the name of the object ({sent}) does not match the name on the URL ({name})"
         ))),
     }
 }
 
-/// Takes over what an update cannot change; what it says of these otherwise is wrong and seen by
+/// Takes over what an update cannot change; other values of these are invalid and seen by
 /// [`check_update`].
 pub(super) fn carry_over(object: &mut Value, old: &Value) {
     let old = &old["metadata"];
@@ -239,7 +239,7 @@ fn entries(map: &Value) -> impl Iterator<Item = (&str, &str)> {
     map.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
 }
 
-/// What is wrong with labels that stand at `field`.
+/// What is wrong with the labels at `field`.
 pub(super) fn check_labels(field: &str, labels: &Value, causes: &mut Vec<Cause>) {
     for (key, value) in entries(labels) {
         tell(causes, field, key, names::qualified(key));
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_placed_where_the_request_says() {
+    fn an_object_is_placed_where_the_request_asks() {
         let mut object = json!({"metadata": {"name": "a"}});
         place(&mut object, &config_maps(), "b").unwrap();
         assert_eq!(text(&object, "namespace"), "b");

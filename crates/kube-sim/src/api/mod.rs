@@ -11,11 +11,11 @@
 //!            └────► gc ─► definitions, namespaces ─► delete ────────┘
 //! ```
 //!
-//! Limits: no OpenAPI beyond what tells kubectl that fields are validated here, tables with few
+//! Limits: no OpenAPI beyond the part from which kubectl learns that fields are validated here, tables with few
 //! columns and not in watches, no protobuf, no admission webhooks, no scale and other small
 //! subresources, conversion between versions by name only, the costs of CEL rules are not counted; a
 //! rule that cannot be evaluated here is reported in a `Warning` header. Users and
-//! rights are not known: whoever asks may.
+//! there is no authorization: every request is allowed.
 //!
 //! It does not know: the controllers that play on it, Azure, our own kinds.
 

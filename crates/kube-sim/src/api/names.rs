@@ -12,7 +12,7 @@ pub(super) enum NameRule {
     Label,
     /// Services: as [`Self::Label`] and no digit first.
     Label1035,
-    /// Roles and bindings: whatever can stand in a path.
+    /// Roles and bindings: whatever is valid in a path.
     PathSegment,
 }
 
@@ -136,7 +136,7 @@ fn path_segment(text: &str) -> Vec<String> {
 pub(super) fn qualified(text: &str) -> Vec<String> {
     const RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
     const PATTERN: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
-    let said = |start: &str| {
+    let message = |start: &str| {
         example(
             &format!("{start} {RULE}"),
             PATTERN,
@@ -156,9 +156,9 @@ pub(super) fn qualified(text: &str) -> Vec<String> {
             (*name).to_owned()
         }
         _ => {
-            let said = said("a qualified name");
+            let message = message("a qualified name");
             return vec![format!(
-                "{said} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+                "{message} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
             )];
         }
     };
@@ -168,7 +168,7 @@ pub(super) fn qualified(text: &str) -> Vec<String> {
         complaints.push(format!("name part {}", too_long(63)));
     }
     if !is_name(&name) {
-        complaints.push(said("name part"));
+        complaints.push(message("name part"));
     }
     complaints
 }

@@ -1,6 +1,6 @@
 //! The end of a namespace.
 //!
-//! In: a namespace that is being deleted. Out: its content is deleted, its status says what is left,
+//! In: a namespace that is being deleted. Out: its content is deleted, its status lists what is left,
 //! and it is let go once it is empty. Source: the namespace controller of kube-controller-manager.
 
 use std::collections::BTreeMap;

@@ -67,11 +67,11 @@ fn take(accepted: &mut Value, key: &str, wanted: &Value) {
 
 /// Which of the wanted names others have; those that are the definition's own do not count.
 fn in_use(wanted: &Value, known: &Value, names: &BTreeSet<String>) -> Option<String> {
-    let said: Vec<String> = texts(wanted)
+    let taken: Vec<String> = texts(wanted)
         .filter(|name| !texts(known).any(|known| known == *name) && names.contains(*name))
         .map(|name| format!("{name:?} is already in use"))
         .collect();
-    match said.as_slice() {
+    match taken.as_slice() {
         [] => None,
         [one] => Some(one.clone()),
         many => Some(format!("[{}]", many.join(", "))),

@@ -67,7 +67,7 @@ impl Form {
 }
 
 impl Stored {
-    /// Takes in an object; its resource version is `version`, whatever it says.
+    /// Wraps an object; its resource version becomes `version`.
     pub(super) fn new(object: &Value, version: u64, edition: u32) -> Self {
         let metadata = &object["metadata"];
         let (text, split) = text(object);
@@ -124,8 +124,8 @@ impl Stored {
         self.content.deleting
     }
 
-    /// Whether both say the same, whatever their resource versions.
-    pub(super) fn says_the_same_as(&self, other: &Self) -> bool {
+    /// Whether both have the same content, apart from their resource versions.
+    pub(super) fn has_same_content_as(&self, other: &Self) -> bool {
         self.content.text == other.content.text
     }
 
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(stored.value(&config_map()), expected);
         assert_eq!(stored.label("x"), Some("1"));
         assert_eq!(stored.label("y"), None);
-        assert!(stored.says_the_same_as(&stored.at(13)));
+        assert!(stored.has_same_content_as(&stored.at(13)));
     }
 
     #[test]

@@ -118,8 +118,8 @@ fn write_causes(query: &Query) -> Vec<Cause> {
     let validation = query.text("fieldValidation");
     if !matches!(validation, "" | "Ignore" | "Strict" | "Warn") {
         let known = ["", "Ignore", "Strict", "Warn"];
-        let said = json!(validation);
-        causes.push(Cause::unsupported("fieldValidation", &said, &known));
+        let sent = json!(validation);
+        causes.push(Cause::unsupported("fieldValidation", &sent, &known));
     }
     causes
 }
@@ -129,14 +129,14 @@ fn is_printed(character: char) -> bool {
     character == ' ' || !(character.is_control() || character.is_whitespace())
 }
 
-fn check_dry_run<T: AsRef<str>>(said: &[T], causes: &mut Vec<Cause>) {
-    let said: Vec<&str> = said.iter().map(AsRef::as_ref).collect();
-    if said.iter().any(|run| *run != "All") {
-        causes.push(Cause::unsupported("dryRun", &json!(said), &["All"]));
+fn check_dry_run<T: AsRef<str>>(sent: &[T], causes: &mut Vec<Cause>) {
+    let sent: Vec<&str> = sent.iter().map(AsRef::as_ref).collect();
+    if sent.iter().any(|run| *run != "All") {
+        causes.push(Cause::unsupported("dryRun", &json!(sent), &["All"]));
     }
 }
 
-/// How dependents of a deleted object fare.
+/// What happens to the dependents of a deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Propagation {
     /// They are deleted after it.
@@ -167,12 +167,12 @@ impl DeleteOptions {
     /// # Errors
     /// 415 or 500 for a body that is none, 400 or 422 for values that are not known.
     pub(super) fn read(query: &Query, media: &str, body: &[u8]) -> Result<Self, Refusal> {
-        let said = match body {
+        let sent = match body {
             [] => from_query(query)?,
             body => from_body(media, body)?,
         };
         let mut causes = Vec::new();
-        let (policy, orphan) = (said.propagation_policy.as_deref(), said.orphan_dependents);
+        let (policy, orphan) = (sent.propagation_policy.as_deref(), sent.orphan_dependents);
         if let (Some(policy), Some(_)) = (policy, orphan) {
             let detail = "orphanDependents and deletionPropagation cannot be both set";
             causes.push(Cause::invalid("propagationPolicy", &json!(policy), detail));
@@ -189,10 +189,10 @@ impl DeleteOptions {
                 None
             }
         };
-        let dry_run = said.dry_run.unwrap_or_default();
+        let dry_run = sent.dry_run.unwrap_or_default();
         check_dry_run(&dry_run, &mut causes);
         Refusal::of_options("DeleteOptions", &causes)?;
-        let conditions = said.preconditions.unwrap_or_default();
+        let conditions = sent.preconditions.unwrap_or_default();
         Ok(Self {
             dry_run: !dry_run.is_empty(),
             propagation,
@@ -218,15 +218,15 @@ fn from_query(query: &Query) -> Result<Said, Refusal> {
 /// A body that cannot be read is a bare error on a real server as well.
 fn from_body(media: &str, body: &[u8]) -> Result<Said, Refusal> {
     let parsed = Format::of(media)?.parse(body);
-    let said = parsed
+    let sent = parsed
         .map_err(|why| Refusal::internal(kinds::untyped(&why)))?
         .value;
-    let text = |key: &str| said[key].as_str().unwrap_or_default();
+    let text = |key: &str| sent[key].as_str().unwrap_or_default();
     if !matches!(text("kind"), "" | "DeleteOptions") {
         let why = kinds::not_registered(text("kind"), text("apiVersion"));
         return Err(Refusal::internal(why));
     }
-    serde_json::from_value(said).map_err(|error| Refusal::internal(format!("json: {error}")))
+    serde_json::from_value(sent).map_err(|error| Refusal::internal(format!("json: {error}")))
 }
 
 #[cfg(test)]
@@ -242,8 +242,8 @@ mod tests {
     fn the_manager_is_named_or_taken_from_the_program() {
         let options = WriteOptions::read(&query(""), "kube-rs/5.0 (linux)", "x").unwrap();
         assert_eq!(options.manager, "kube-rs");
-        let said = query("fieldManager=me&dryRun=All&fieldValidation=Strict&force=true");
-        let options = WriteOptions::read(&said, "kube-rs", "x").unwrap();
+        let sent = query("fieldManager=me&dryRun=All&fieldValidation=Strict&force=true");
+        let options = WriteOptions::read(&sent, "kube-rs", "x").unwrap();
         assert_eq!(options.manager, "me");
         assert!(options.dry_run && options.force);
         let refusal = WriteOptions::read(&query("dryRun=All&dryRun=x"), "", "CreateOptions");
@@ -261,19 +261,19 @@ mod tests {
             r#"PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch"#
         );
         assert!(WriteOptions::read_patch(&query("force=true"), "x", false).is_err());
-        let said = query("fieldManager=a&force=true");
-        assert!(WriteOptions::read_patch(&said, "x", true).is_ok());
+        let sent = query("fieldManager=a&force=true");
+        assert!(WriteOptions::read_patch(&sent, "x", true).is_ok());
     }
 
     #[test]
     fn delete_options_come_from_the_body_alone_if_there_is_one() {
         let body = br#"{"propagationPolicy":"Orphan","preconditions":{"uid":"u"}}"#;
-        let said = query("propagationPolicy=Foreground&dryRun=All");
-        let options = DeleteOptions::read(&said, "", body).unwrap();
+        let sent = query("propagationPolicy=Foreground&dryRun=All");
+        let options = DeleteOptions::read(&sent, "", body).unwrap();
         assert_eq!(options.propagation, Some(Propagation::Orphan));
         assert_eq!(options.uid.as_deref(), Some("u"));
         assert!(!options.dry_run);
-        let options = DeleteOptions::read(&said, "", b"").unwrap();
+        let options = DeleteOptions::read(&sent, "", b"").unwrap();
         assert_eq!(options.propagation, Some(Propagation::Foreground));
         assert!(options.dry_run);
         let old = DeleteOptions::read(&query("orphanDependents=true"), "", b"").unwrap();

@@ -38,18 +38,18 @@ pub(super) fn check(owners: &Value) -> Vec<Cause> {
     causes
 }
 
-/// Every reference says all of what it refers to.
+/// Every reference is complete.
 fn check_texts(owner: &Value, causes: &mut Vec<Cause>) {
     for key in ["apiVersion", "kind", "name", "uid"] {
-        let said = owner[key].as_str().unwrap_or_default();
+        let value = owner[key].as_str().unwrap_or_default();
         let (bad, detail) = match key {
-            "apiVersion" => (said.matches('/').count() > 1, "version must not be empty"),
+            "apiVersion" => (value.matches('/').count() > 1, "version must not be empty"),
             _ => (false, "must not be empty"),
         };
-        if bad || said.is_empty() {
+        if bad || value.is_empty() {
             causes.push(Cause::invalid(
                 format!("{FIELD}.{key}"),
-                &json!(said),
+                &json!(value),
                 detail,
             ));
         }

@@ -61,7 +61,7 @@ impl Query {
 /// A resource version as text: none for an empty one.
 ///
 /// # Errors
-/// Says what Go's parser says.
+/// The error message of Go's parser.
 pub(super) fn version(text: &str) -> Result<Option<u64>, String> {
     if text.is_empty() {
         return Ok(None);
@@ -73,7 +73,7 @@ pub(super) fn version(text: &str) -> Result<Option<u64>, String> {
         .ok_or_else(|| not_parsed("ParseUint", text))
 }
 
-/// As Go's `strconv` says that a text is no number, or none that fits.
+/// The message of Go's `strconv` for a text that is not a number, or is out of range.
 fn not_parsed(function: &str, text: &str) -> String {
     let digits = text
         .strip_prefix(['-', '+'])
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_is_set_unless_it_says_otherwise() {
+    fn a_present_flag_is_true_unless_it_is_false_or_zero() {
         let query = Query::read("a&b=0&c=False&d=no");
         assert!(query.flag("a") && query.flag("d"));
         assert!(!query.flag("b") && !query.flag("c") && !query.flag("e"));

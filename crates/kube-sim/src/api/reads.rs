@@ -86,8 +86,8 @@ pub(super) fn bare_version(query: &Query) -> Result<Option<u64>, Refusal> {
 }
 
 fn invalid_version(query: &Query, why: &str) -> Cause {
-    let said = json!(query.text("resourceVersion"));
-    Cause::invalid("resourceVersion", &said, why)
+    let value = json!(query.text("resourceVersion"));
+    Cause::invalid("resourceVersion", &value, why)
 }
 
 const MATCH: &str = "resourceVersionMatch";
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_starts_where_it_is_told_to() {
+    fn a_watch_starts_at_the_requested_version() {
         assert_eq!(start("").unwrap(), Start::Present(0));
         assert_eq!(start("resourceVersion=0").unwrap(), Start::Present(0));
         assert_eq!(start("resourceVersion=7").unwrap(), Start::After(7));

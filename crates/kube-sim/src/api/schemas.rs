@@ -1,7 +1,7 @@
 //! The schemas of a definition.
 //!
 //! In: the versions of a definition. Out: their schemas, or the fields that are wrong; and the rules
-//! that are not evaluated here. It does not know what else a version says.
+//! that are not evaluated here. It does not know the rest of a version.
 
 use std::sync::Arc;
 
@@ -71,7 +71,8 @@ fn one(json: &Value, field: &str) -> Read {
     if !json.is_object() {
         return wrong(vec![Cause::required(field, "")]);
     }
-    let below = |(path, message): (String, String)| Cause::said(format!("{field}.{path}"), message);
+    let below =
+        |(path, message): (String, String)| Cause::with_message(format!("{field}.{path}"), message);
     let faults = structural_faults(json).into_iter().map(|fault| {
         let (path, message) = fault.split_once(": ").unwrap_or(("", &fault));
         let because = "because it is defined in ";

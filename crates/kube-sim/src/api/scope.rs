@@ -1,6 +1,6 @@
 //! Which objects of a collection a list, a watch or a collective deletion is about.
 //!
-//! In: the namespace, the name and the selectors of a request. Out: whether an object is meant. It
+//! In: the namespace, the name and the selectors of a request. Out: whether an object is selected. It
 //! does not know what is done with those that are.
 
 use serde_json::Value;
@@ -47,13 +47,13 @@ impl Scope {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// The only key that can be meant, if there is but one.
+    /// The only key that can be selected, if there is just one.
     pub(super) fn only_key(&self, resource: &Resource) -> Option<String> {
         let name = self.fields.exact("metadata.name")?;
         (!self.prefix.is_empty() || !resource.namespaced).then(|| format!("{}{name}", self.prefix))
     }
 
-    /// Whether the object under a key is meant.
+    /// Whether the object under a key is selected.
     pub(super) fn has(&self, key: &str, object: &Stored) -> bool {
         key.starts_with(&self.prefix)
             && self.labels.matches(|label| object.label(label))

@@ -1,6 +1,6 @@
 //! Selectors, and how those by fields are read.
 //!
-//! In: the text of a selector. Out: a value that says whether labels or fields match it. It does
+//! In: the text of a selector. Out: a value that decides whether labels or fields match it. It does
 //! not know which fields a resource lets select by.
 
 /// One condition on a label or a field.
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_selector_is_told() {
+    fn an_invalid_field_selector_is_reported() {
         for (bad, why) in [
             ("b=c,a", "invalid selector: 'b=c,a'; can't understand 'a'"),
             (

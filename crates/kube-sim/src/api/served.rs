@@ -30,12 +30,12 @@ pub(super) fn resources(definition: &Value) -> Result<Added, Vec<Cause>> {
     let spec = &definition["spec"];
     let edition = definition["metadata"]["generation"].as_u64().unwrap_or(1);
     let edition = u32::try_from(edition).unwrap_or(u32::MAX);
-    let said = list(&spec["versions"]);
-    let schemas = schemas::read(said);
+    let versions = list(&spec["versions"]);
+    let schemas = schemas::read(versions);
     if !schemas.causes.is_empty() {
         return Err(schemas.causes);
     }
-    let read: Vec<(&Value, Ruled)> = said.iter().zip(schemas.read).collect();
+    let read: Vec<(&Value, Ruled)> = versions.iter().zip(schemas.read).collect();
     let stored = read.iter().find(|(version, _)| version["storage"] == true);
     let stored =
         stored.map(|(version, ruled)| (text(&version["name"]).to_owned(), ruled.schema.clone()));
@@ -89,14 +89,14 @@ fn resource(spec: &Value, version: &str, custom: Custom) -> Resource {
 }
 
 fn deprecation(spec: &Value, version: &Value) -> Option<String> {
-    let said = version["deprecationWarning"]
+    let warning = version["deprecationWarning"]
         .as_str()
         .map(ToOwned::to_owned);
     let usual = || {
         let (group, kind) = (text(&spec["group"]), text(&spec["names"]["kind"]));
         format!("{group}/{} {kind} is deprecated", text(&version["name"]))
     };
-    (version["deprecated"] == true).then(|| said.unwrap_or_else(usual))
+    (version["deprecated"] == true).then(|| warning.unwrap_or_else(usual))
 }
 
 /// `group/version` of each.

@@ -85,7 +85,7 @@ impl Cause {
     }
 
     /// A cause whose reason is known by the words of its message, most often the first.
-    pub(super) fn said(field: String, message: String) -> Self {
+    pub(super) fn with_message(field: String, message: String) -> Self {
         const OPENINGS: &[(&str, &str)] = &[
             ("Unsupported value", "FieldValueNotSupported"),
             ("Duplicate value", "FieldValueDuplicate"),
@@ -224,7 +224,7 @@ impl Refusal {
         Self::new(409, "Conflict", message).causes(causes)
     }
 
-    /// Admission says no.
+    /// Admission denies the request.
     pub(super) fn forbidden(resource: &Resource, name: &str, why: impl Display) -> Self {
         let message = format!("{} {name:?} is forbidden: {why}", resource.qualified());
         Self::new(403, "Forbidden", message).of(resource, name)
@@ -251,7 +251,7 @@ impl Refusal {
         }
     }
 
-    /// As [`Self::invalid`], for an object that says itself what it is.
+    /// As [`Self::invalid`], for an object that names its own kind.
     pub(super) fn invalid_kind(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
         let qualified = match group {
             "" => kind.to_owned(),

@@ -56,7 +56,7 @@ impl State {
         state
     }
 
-    /// Makes room for a collection, if there is none. One that was closed starts anew.
+    /// Adds a collection if there is none. One that was closed starts anew.
     pub(super) fn open(&mut self, collection: &Arc<str>) {
         let known = self.collections.get(collection);
         if known.is_none_or(|known| known.closed) {
@@ -170,10 +170,10 @@ impl State {
         stored.changed(object, self.version + 1)
     }
 
-    /// Stores what [`Self::draft`] made. An object that says what the stored one says is left alone.
+    /// Stores what [`Self::draft`] made. An object equal to the stored one is not written.
     pub(super) fn put(&mut self, address: &Address, after: Stored) -> Stored {
         let before = self.get(address).cloned();
-        if let Some(before) = before.as_ref().filter(|b| b.says_the_same_as(&after)) {
+        if let Some(before) = before.as_ref().filter(|b| b.has_same_content_as(&after)) {
             return before.clone();
         }
         self.version = after.version;

@@ -28,29 +28,29 @@ use kube_schema::{Path, Segment};
 use kube_schema::{Violation, ViolationKind, apply_defaults, fill_defaults, object_meta, prune};
 
 /// An object as its type holds it: without unknown fields and with defaults. Also what a strict reader
-/// says of those that are dropped.
+/// reports about those that are dropped.
 ///
 /// # Errors
 /// Says which value is of a wrong type.
 pub(super) fn decode(resource: &Resource, object: Value) -> Result<(Value, Vec<String>), String> {
     let (decoded, unknown) = typed(resource, object)?;
-    let said = unknown
+    let messages = unknown
         .iter()
         .map(|path| format!("unknown field \"{}\"", plain(path)));
-    Ok((decoded, said.collect()))
+    Ok((decoded, messages.collect()))
 }
 
 /// A path as a strict reader writes it, whatever the names in it hold.
 fn plain(path: &Path) -> String {
-    let mut said = String::new();
+    let mut text = String::new();
     for segment in &path.0 {
         match segment {
-            Segment::Index(index) => said.push_str(&format!("[{index}]")),
-            Segment::Key(key) if said.is_empty() => said.push_str(key),
-            Segment::Key(key) => said.push_str(&format!(".{key}")),
+            Segment::Index(index) => text.push_str(&format!("[{index}]")),
+            Segment::Key(key) if text.is_empty() => text.push_str(key),
+            Segment::Key(key) => text.push_str(&format!(".{key}")),
         }
     }
-    said
+    text
 }
 
 /// An object as its type holds it, and where it had unknown fields.
@@ -97,7 +97,7 @@ fn decode_as(row: &Builtin, object: &Value) -> Result<Value, String> {
     (row.decode)(object).map_err(|error| error.to_string())
 }
 
-/// Fits an object that was sent to where custom ones are kept. One that says it is something else
+/// Fits an object that was sent to where custom ones are kept. One that claims another kind
 /// is let be until it is checked; in a version that there is not no fields are known.
 fn typed_custom(
     custom: &Custom,
@@ -379,8 +379,8 @@ pub(super) fn check(
             checked
         }
         Nature::Custom(custom) => {
-            let said = kinds::check_custom(resource, object);
-            let verdict = match said.is_empty() {
+            let refused = kinds::check_custom(resource, object);
+            let verdict = match refused.is_empty() {
                 true => judge(
                     &custom.schema,
                     &custom.rules,
@@ -393,7 +393,7 @@ pub(super) fn check(
             let tolerated = verdict.tolerated.iter().map(ToString::to_string);
             let unchecked = verdict.unchecked.iter().map(ToString::to_string);
             let found = verdict.violations.into_iter().map(cause);
-            let mut causes: Vec<Cause> = said.into_iter().chain(found).collect();
+            let mut causes: Vec<Cause> = refused.into_iter().chain(found).collect();
             let mut advice = Vec::new();
             if part == Part::Main {
                 advice = metadata::finalizer_warnings(object, old);
@@ -415,7 +415,7 @@ fn cause(violation: Violation) -> Cause {
         ViolationKind::WrongType { .. } | ViolationKind::WrongFormat => {
             Cause::worded("FieldValueTypeInvalid", violation.field, violation.message)
         }
-        _ => Cause::said(violation.field, violation.message),
+        _ => Cause::with_message(violation.field, violation.message),
     }
 }
 
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_dropped_and_told() {
+    fn unknown_fields_are_dropped_and_reported() {
         let config_maps = resource("", "configmaps");
         let object = json!({"metadata": {"name": "a", "colour": "red"}, "data": {"k": "v"}, "spec": {"x": 1}});
         let (decoded, dropped) = decode(&config_maps, object).unwrap();
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_type_is_told() {
+    fn a_wrong_type_is_reported() {
         let object = json!({"metadata": {"name": "a"}, "data": {"k": 1}});
         let refusal = decode(&resource("", "configmaps"), object);
         assert!(refusal.unwrap_err().contains("expected a string"));

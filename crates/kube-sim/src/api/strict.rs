@@ -13,7 +13,7 @@ use super::options::FieldValidation;
 use super::status::Refusal;
 use super::strategy;
 
-/// The object that `sent` is, and what to warn of. `patched` tells whether it is what a patch made of an
+/// The object that `sent` is, and what to warn of. `patched` is set when it is what a patch made of an
 /// object.
 ///
 /// # Errors
@@ -25,11 +25,11 @@ pub(super) fn decode(
     patched: bool,
 ) -> Result<(Value, Vec<String>), Refusal> {
     let (version, kind) = kinds::type_of(&sent.value);
-    let said = (version.to_owned(), kind.to_owned());
+    let claimed = (version.to_owned(), kind.to_owned());
     let shown = patched.then(|| sent.value.clone());
     let refuse = |why: &str| match &shown {
         Some(shown) => Refusal::patch_failed(shown, why),
-        None => kinds::undecodable(write.resource, (&said.0, &said.1), why),
+        None => kinds::undecodable(write.resource, (&claimed.0, &claimed.1), why),
     };
     let decoded = strategy::decode(write.resource, sent.value);
     let (object, unknown) = decoded.map_err(|why| refuse(&why))?;

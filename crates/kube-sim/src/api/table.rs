@@ -43,7 +43,7 @@ const COLUMNS: &[(&str, &[(&str, Shown)])] = &[
     ),
 ];
 
-/// The table of `items`; `include` is how much of each object its row has, as the query says it.
+/// The table of `items`; `include` is how much of each object its row has, as the query asks.
 pub(super) fn table(
     resource: &Resource,
     items: &[Stored],
@@ -116,11 +116,11 @@ fn columns(resource: &Resource) -> Vec<Column> {
         return columns;
     };
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    columns.extend(custom.printed.iter().map(|said| Column {
-        name: text(&said["name"]),
-        kind: text(&said["type"]),
-        priority: said["priority"].as_i64().unwrap_or_default(),
-        source: Source::Path(query(&text(&said["jsonPath"]))),
+    columns.extend(custom.printed.iter().map(|printed| Column {
+        name: text(&printed["name"]),
+        kind: text(&printed["type"]),
+        priority: printed["priority"].as_i64().unwrap_or_default(),
+        source: Source::Path(query(&text(&printed["jsonPath"]))),
     }));
     if custom.printed.is_empty() {
         columns.push(age);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::builtin::Builtin;
 
-/// Where they stand, by kind.
+/// Where they are, by kind.
 const TIMES: &[(&str, &[&str])] = &[
     ("Event", &["/eventTime", "/series/lastObservedTime"]),
     ("Lease", &["/spec/acquireTime", "/spec/renewTime"]),

@@ -26,9 +26,9 @@ use super::store::{Collection, State};
 
 /// How many objects or changes go into one piece of the stream.
 const BATCH: usize = 256;
-/// How often a watch says how far it is, at the least.
+/// The longest time between two bookmarks of a watch.
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
-/// How long before its end a watch says so for the last time.
+/// How long before its end a watch sends its last bookmark.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
 /// A watch that is open.
@@ -37,7 +37,7 @@ struct Watch {
     resource: Arc<Resource>,
     scope: Scope,
     form: Form,
-    news: Receiver<u64>,
+    changes: Receiver<u64>,
     /// Objects that were there at the start and are still to be sent.
     present: std::vec::IntoIter<Stored>,
     /// Why the watch ends before it began.
@@ -85,7 +85,7 @@ pub(super) fn open(
         resource: resource.clone(),
         scope,
         form,
-        news: collection.history.subscribe(),
+        changes: collection.history.subscribe(),
         present: present.into_iter(),
         fault,
         announce: options.bookmarks && matches!(options.start, Start::Present(_)),
@@ -132,7 +132,7 @@ impl Watch {
                         return Some(piece);
                     }
                 }
-                changed = self.news.changed() => if changed.is_err() { self.over = true },
+                changed = self.changes.changed() => if changed.is_err() { self.over = true },
             }
         }
         None

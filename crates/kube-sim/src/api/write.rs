@@ -243,8 +243,8 @@ fn check_applied_type(resource: &Resource, config: &Value) -> Result<(), Refusal
         [group, version] => (group, version, text("kind")),
         _ => ("", "", ""),
     };
-    let said = format!("invalid object type: {group}/{version}, Kind={kind}");
-    Err(Refusal::bad_request(said))
+    let message = format!("invalid object type: {group}/{version}, Kind={kind}");
+    Err(Refusal::bad_request(message))
 }
 
 /// Replaces a stored object by one that somebody sent or patched.
@@ -262,8 +262,8 @@ fn replace(
 /// An update has to be based on the stored version; most built-in kinds let that be left open.
 fn check_version(write: Write<'_>, live: &Stored, object: &Value) -> Result<(), Refusal> {
     let resource = write.resource;
-    let said = query::version(metadata::text(object, "resourceVersion"));
-    match said.map_err(Refusal::internal)?.unwrap_or_default() {
+    let sent = query::version(metadata::text(object, "resourceVersion"));
+    match sent.map_err(Refusal::internal)?.unwrap_or_default() {
         0 if resource.is_builtin() && !resource.has(Trait::Conditional) => Ok(()),
         0 => {
             let detail = "must be specified for an update";

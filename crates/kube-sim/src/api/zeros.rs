@@ -131,7 +131,7 @@ const MAPS: &[&str] = &[
     "stringData",
 ];
 
-/// Leaves them out, and tells whether there were any.
+/// Leaves them out, and returns whether there were any.
 pub(super) fn leave_out(kind: &str, object: &mut Value) -> bool {
     within(kind, "", object)
 }

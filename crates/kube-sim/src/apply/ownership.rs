@@ -41,7 +41,7 @@ pub(super) fn never_managed() -> FieldSet {
 pub(super) struct Owners(Vec<Managed>);
 
 impl Owners {
-    /// The managers as they stand, their fields seen through today's schema.
+    /// The current managers, their fields seen through today's schema.
     pub(super) fn of(managers: &[Managed], types: Types<'_>) -> Self {
         let read = |entry: &Managed| Managed {
             fields: reconciled(&entry.fields, types),

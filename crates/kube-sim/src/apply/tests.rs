@@ -137,7 +137,7 @@ fn what_cannot_be_compared_is_nobodys() {
 }
 
 #[test]
-fn the_first_apply_creates_and_owns_what_it_says() {
+fn the_first_apply_creates_and_owns_its_fields() {
     let mut story = Story::new();
     story.apply("a", json!({"replicas": 1, "map": {"x": "1"}}));
     assert_eq!(story.spec(), &json!({"replicas": 1, "map": {"x": "1"}}));
@@ -210,7 +210,7 @@ fn a_field_of_another_manager_is_a_conflict() {
 }
 
 #[test]
-fn conflicts_are_told_as_the_api_server_tells_them() {
+fn conflicts_are_reported_as_by_the_api_server() {
     let mut story = Story::new();
     story.update(
         "kubectl",
@@ -243,7 +243,7 @@ fn force_takes_the_field_over() {
 }
 
 #[test]
-fn list_items_belong_to_whoever_applied_them() {
+fn list_items_belong_to_the_manager_that_applied_them() {
     let mut story = Story::new();
     story
         .apply("a", json!({"ports": [{"name": "h", "port": 1}]}))

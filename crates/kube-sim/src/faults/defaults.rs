@@ -1,4 +1,4 @@
-//! Whether defaults fit the schemas they stand in.
+//! Whether defaults fit their schemas.
 //!
 //! In: the JSON of a structural schema. Out: faults. A default has to say everything by itself: it is
 //! checked before the defaults within it are filled in. Defaults for free keys of maps are left alone,

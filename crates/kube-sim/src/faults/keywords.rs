@@ -1,7 +1,7 @@
 //! What each keyword of a CRD's schema may say, at any place.
 //!
-//! In: the JSON of an `openAPIV3Schema`. Out: faults, and whether something is said that no CRD can
-//! say, so that nobody can tell whether the rest is structural.
+//! In: the JSON of an `openAPIV3Schema`. Out: faults, and whether there is a keyword that no CRD
+//! supports, so that it is unknown whether the rest is structural.
 
 use serde_json::Value;
 

@@ -60,11 +60,11 @@ fn merge_type(
         }
         _ => {}
     }
-    let said = text(fields, keyword);
-    if !known.contains(&said) {
+    let value = text(fields, keyword);
+    if !known.contains(&value) {
         let known: Vec<String> = known.iter().map(|known| quoted(known)).collect();
-        let (said, known) = (quoted(said), known.join(", "));
-        let why = format!("Unsupported value: {said}: supported values: {known}");
+        let (value, known) = (quoted(value), known.join(", "));
+        let why = format!("Unsupported value: {value}: supported values: {known}");
         found.add(path, keyword, &why);
     }
 }

@@ -1,6 +1,6 @@
 //! Whether a schema is structural.
 //!
-//! In: the JSON of an `openAPIV3Schema`. Out: faults. A structural schema says outside of `allOf`,
+//! In: the JSON of an `openAPIV3Schema`. Out: faults. A structural schema declares outside of `allOf`,
 //! `anyOf`, `oneOf` and `not` of what type every place is; within those it only checks values.
 
 use serde_json::Value;

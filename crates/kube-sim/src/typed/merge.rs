@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::types::{Form, Types};
 use kube_schema::Element;
 
-/// `live` with what `config` says put in. Nothing is removed. Items of keyed lists stand where `config`
+/// `live` with the values of `config` put in. Nothing is removed. Items of keyed lists are put where `config`
 /// puts them when it names them, the others keep their places between them.
 pub(crate) fn merge(live: &Value, config: &Value, types: Types<'_>) -> Value {
     let form = types.forms().narrow(Some(config)).form();
@@ -17,7 +17,7 @@ pub(crate) fn merge(live: &Value, config: &Value, types: Types<'_>) -> Value {
             let old = live.as_object().unwrap_or(&nothing);
             Value::Object(maps(old, new, types))
         }
-        // An explicit null says nothing about the members of a map or list that is not one value.
+        // An explicit null has no effect on the members of a map or list that is not one value.
         (Form::Map, Value::Object(old), _) if !types.map_is_atomic() && !old.is_empty() => {
             live.clone()
         }

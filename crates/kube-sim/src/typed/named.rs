@@ -32,7 +32,7 @@ fn step<'a>(types: Types<'a>, element: &Element) -> (Option<Types<'a>>, bool) {
 }
 
 /// `set` as it would have been written under today's schema: what has become one value since is owned
-/// whole by whoever owned a part of it.
+/// whole by every manager that owned a part of it.
 pub(crate) fn reconciled(set: &FieldSet, types: Types<'_>) -> FieldSet {
     let mut all = FieldSet::new();
     for (element, member, below) in set.branches() {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::types::Types;
 
-/// Makes the nulls in `value` that stand for a text in a map with free keys empty texts: what decoding
+/// Replaces null values of maps of strings in `value` by empty strings: what decoding
 /// into the Go type of a built-in kind makes of them.
 pub(crate) fn zero_nulls(value: &mut Value, types: Types<'_>) {
     match value {

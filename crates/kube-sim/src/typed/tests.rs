@@ -99,7 +99,7 @@ fn a_null_among_texts_is_an_empty_text() {
 }
 
 #[test]
-fn a_comparison_tells_removed_modified_and_added_apart() {
+fn a_comparison_distinguishes_removed_modified_and_added() {
     let schema = schema();
     let types = Types::of_schema(&schema);
     let old =
@@ -147,7 +147,7 @@ fn maps_merge_and_what_is_one_value_is_replaced() {
 }
 
 #[test]
-fn items_merge_by_key_and_stand_in_the_new_order() {
+fn items_merge_by_key_in_the_new_order() {
     let item = |name: &str, x: &str| json!({"name": name, "x": x});
     let live = json!({"keyed": [item("a", "1"), item("b", "1"), {"name": "c", "port": 80}]});
     let config = json!({"keyed": [{"name": "c"}, item("a", "2"), item("new", "2")]});
@@ -179,7 +179,7 @@ fn set_items_of_others_keep_their_places() {
 }
 
 #[test]
-fn what_cannot_be_merged_is_said_with_its_path() {
+fn what_cannot_be_merged_is_reported_with_its_path() {
     let schema = schema();
     let types = Types::of_schema(&schema);
     let faults = |spec: Value| check(&json!({"spec": spec}), types);

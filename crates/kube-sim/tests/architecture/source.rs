@@ -17,7 +17,7 @@ struct File {
     name: String,
     /// Each path that the file mentions, from the first name on.
     paths: Vec<Vec<String>>,
-    /// What a name stands for that a `use` brings in.
+    /// What a name brought in by a `use` refers to.
     imported: BTreeMap<String, Vec<String>>,
 }
 
@@ -87,7 +87,7 @@ impl Source {
             (place, rest) = (child, after);
         }
         let file = self.files.get(&place)?;
-        // A file that only passes a name on is not what is meant.
+        // A file that only passes a name on does not count.
         let elsewhere = rest.first().and_then(|name| file.imported.get(name));
         elsewhere
             .filter(|_| depth < 8)
@@ -132,7 +132,7 @@ fn file(name: &str, text: &str) -> File {
     while let Some((token, after)) = rest.split_first() {
         rest = match token.as_str() {
             "use" => tree(after, &[], &mut file),
-            // `pub(in super::super)` says who may see an item, not what it needs.
+            // `pub(in super::super)` limits the visibility of an item, and is no dependency.
             "in" if after
                 .first()
                 .is_some_and(|next| PLACES.contains(&next.as_str())) =>

@@ -1,21 +1,22 @@
-//! Where two transcripts part.
+//! The first difference between two transcripts.
 
 /// The first lines that differ, from the request on that they answer; none when all are equal.
-pub(crate) fn difference(expected: &str, who: &str, said: &str) -> Option<String> {
-    if expected == said {
+pub(crate) fn difference(expected: &str, who: &str, actual: &str) -> Option<String> {
+    if expected == actual {
         return None;
     }
-    let (expected, said): (Vec<_>, Vec<_>) = (expected.lines().collect(), said.lines().collect());
+    let (expected, actual): (Vec<_>, Vec<_>) =
+        (expected.lines().collect(), actual.lines().collect());
     let same = expected
         .iter()
-        .zip(&said)
+        .zip(&actual)
         .take_while(|(a, b)| a == b)
         .count();
     let asked = expected[..same.min(expected.len())]
         .iter()
         .rposition(|line| line.starts_with(['>', '#', '<']))
         .unwrap_or(0);
-    let column = match (expected.get(same), said.get(same)) {
+    let column = match (expected.get(same), actual.get(same)) {
         (Some(a), Some(b)) => a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count(),
         _ => 0,
     };
@@ -28,7 +29,7 @@ pub(crate) fn difference(expected: &str, who: &str, said: &str) -> Option<String
         "line {}\n--- expected\n{}\n--- {who}\n{}\n",
         same + 1,
         excerpt(&expected),
-        excerpt(&said)
+        excerpt(&actual)
     ))
 }
 
@@ -46,18 +47,18 @@ fn window(line: &str, column: usize) -> String {
 }
 
 /// Of what sort the first difference is: the opening words of both lines.
-pub(crate) fn sort(expected: &str, said: &str) -> Option<(String, String)> {
+pub(crate) fn sort(expected: &str, actual: &str) -> Option<(String, String)> {
     let opening = |line: Option<&str>| {
         let words = line.unwrap_or_default().split(' ').take(6);
         let plain = words.take_while(|word| !word.contains(['{', '"']));
         plain.collect::<Vec<_>>().join(" ")
     };
-    let (mut expected, mut said) = (expected.lines(), said.lines());
+    let (mut expected, mut actual) = (expected.lines(), actual.lines());
     loop {
-        match (expected.next(), said.next()) {
+        match (expected.next(), actual.next()) {
             (None, None) => return None,
-            (expected, said) if expected == said => {}
-            (expected, said) => return Some((opening(expected), opening(said))),
+            (expected, actual) if expected == actual => {}
+            (expected, actual) => return Some((opening(expected), opening(actual))),
         }
     }
 }

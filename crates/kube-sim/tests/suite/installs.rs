@@ -89,7 +89,7 @@ fn definitions_install_alike() {
 fn installed(server: &Server, rounds: &[Vec<Release>]) -> BTreeMap<String, String> {
     let talk = async {
         let client = server.client().await;
-        let mut told = BTreeMap::new();
+        let mut transcripts = BTreeMap::new();
         for (round, releases) in rounds.iter().enumerate() {
             for (release, definitions) in releases {
                 let one = async |(at, definition): (usize, &Json)| {
@@ -101,13 +101,13 @@ fn installed(server: &Server, rounds: &[Vec<Release>]) -> BTreeMap<String, Strin
                 };
                 let all = futures::stream::iter(definitions.iter().enumerate().map(one));
                 let all: Vec<_> = all.buffer_unordered(AT_ONCE).collect().await;
-                told.extend(all);
+                transcripts.extend(all);
             }
             let session =
                 Session::with(server.clone(), client.clone(), &format!("{round}-gone")).await;
             remove(&session, releases).await;
         }
-        told
+        transcripts
     };
     server.runtime().block_on(talk)
 }

@@ -6,7 +6,6 @@
 
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
-mod chance;
 mod conformance;
 mod difference;
 mod differential;
@@ -14,6 +13,7 @@ mod installs;
 mod kubectl;
 mod kubernetes;
 mod mutations;
+mod normalize;
 mod oracle;
 mod random;
 mod reply;

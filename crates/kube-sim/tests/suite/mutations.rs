@@ -93,7 +93,7 @@ const MUTATIONS: &[Mutation] = &[
         to: "if self.depth > 0 || !self.checks {",
     },
     Mutation {
-        rule: "a definition leaves out what says nothing",
+        rule: "a definition leaves out empty fields",
         file: "src/api/strategy.rs",
         from: "true => definition_form::settle(&mut decoded),",
         to: "true => drop(definition_form::settle),",
@@ -125,18 +125,18 @@ fn every_mutation_is_of_the_source_as_it_is() {
 fn every_mutation_of_the_simulator_is_noticed() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutations");
     copy_into(&dir);
-    let (green, said) = conformance(&dir);
-    assert!(green, "it fails without a mutation:\n{said}");
+    let (green, output) = conformance(&dir);
+    assert!(green, "it fails without a mutation:\n{output}");
     let unnoticed = MUTATIONS.iter().filter(|mutation| {
         let began = Instant::now();
         let path = dir.join("crates/kube-sim").join(mutation.file);
         let source = std::fs::read_to_string(&path).expect("it was copied");
         put(&path, &source.replace(mutation.from, mutation.to));
-        let (green, said) = conformance(&dir);
+        let (green, output) = conformance(&dir);
         put(&path, &source);
-        let failed = said.lines().filter(|line| line.ends_with("... FAILED"));
+        let failed = output.lines().filter(|line| line.ends_with("... FAILED"));
         let (rule, noticed) = (mutation.rule, failed.count());
-        assert!(green || noticed > 0, "{rule} does not build:\n{said}");
+        assert!(green || noticed > 0, "{rule} does not build:\n{output}");
         let seconds = began.elapsed().as_secs();
         eprintln!("{rule}: {noticed} behaviours differ ({seconds} s)");
         green
@@ -164,10 +164,10 @@ fn copy_into(dir: &Path) {
     put(&dir.join("Cargo.toml"), &manifest);
 }
 
-/// Whether the simulator of the copy in `dir` behaves as expected, and what was said. The real server
+/// Whether the simulator of the copy in `dir` behaves as expected, and the output. The real server
 /// stays out of it, and dependencies are not built again.
 fn conformance(dir: &Path) -> (bool, String) {
-    // What cargo tells this test of its own crate makes some dependencies build again.
+    // The variables that cargo sets for this test make some dependencies build again.
     let of_this = std::env::vars_os().map(|(name, _)| name).filter(|name| {
         let name = name.to_string_lossy();
         name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
@@ -194,10 +194,10 @@ fn conformance(dir: &Path) -> (bool, String) {
         .env_remove("KUBEBUILDER_ASSETS")
         .output()
         .expect("cargo runs");
-    let said = [output.stdout, output.stderr].concat();
+    let printed = [output.stdout, output.stderr].concat();
     (
         output.status.success(),
-        String::from_utf8_lossy(&said).into_owned(),
+        String::from_utf8_lossy(&printed).into_owned(),
     )
 }
 

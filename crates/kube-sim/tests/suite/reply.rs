@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::Value as Json;
 
-use crate::chance::settled;
+use crate::normalize::normalized;
 
 /// One answer.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub(crate) enum Detail {
     /// All of it.
     Whole,
     /// All of it, but the causes of a refusal in the order of their fields, and without what is
-    /// chance.
+    /// random.
     Sorted,
     /// Of a refusal the code, the reason and the fields: its wording is the server's own affair.
     Gist,
@@ -89,7 +89,7 @@ impl Names {
         // The real server keeps some of them in a map.
         let mut warnings: Vec<&String> = reply.warnings.iter().collect();
         warnings.sort();
-        // A busy server asks a webhook or a rule again, and then says it twice.
+        // A busy server asks a webhook or a rule again, and then reports it twice.
         warnings.dedup();
         for warning in warnings.into_iter().filter(|_| !by_chance) {
             let _ = writeln!(out, "  warning: {}", self.named(warning));
@@ -124,7 +124,7 @@ impl Names {
             .unwrap_or_default();
         let mut message = text(&status["message"]);
         if detail == Detail::Sorted {
-            message = settled(&without_causes(&message, &causes));
+            message = normalized(&without_causes(&message, &causes));
             causes.sort_by_key(|cause| (text(&cause["field"]), text(&cause["message"])));
         }
         if detail != Detail::Gist && status["message"].is_string() {
@@ -136,13 +136,13 @@ impl Names {
                 let _ = writeln!(out, "  {key}: {}", self.named(&value.to_string()));
             }
         }
-        let mut told = Vec::new();
+        let mut listed = Vec::new();
         for cause in &causes {
             // Passes of the real server overlap; what several of them find counts once.
-            if told.contains(&cause) {
+            if listed.contains(&cause) {
                 continue;
             }
-            told.push(cause);
+            listed.push(cause);
             let _ = write!(
                 out,
                 "  {} {}",
@@ -152,7 +152,7 @@ impl Names {
             if detail != Detail::Gist {
                 let mut message = text(&cause["message"]);
                 if detail == Detail::Sorted {
-                    message = settled(&message);
+                    message = normalized(&message);
                 }
                 let _ = write!(out, ": {}", self.named(&message));
             }
@@ -207,7 +207,7 @@ impl Names {
         }
     }
 
-    /// One line an entry, sorted: the order of two entries of the same second is chance.
+    /// One line an entry, sorted: the order of two entries of the same second is random.
     fn managers(&mut self, out: &mut String, entries: &Json, margin: &str) {
         let of = |entry: &Json, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
         let mut lines: Vec<String> = entries
@@ -273,18 +273,18 @@ fn without_updates(metadata: &mut Json) {
     }
 }
 
-/// A message less the list of the causes that it ends with. It tells a cause once, however often it is
+/// A message less the list of the causes that it ends with. It lists a cause once, however often it is
 /// among them.
 fn without_causes(message: &str, causes: &[Json]) -> String {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
-    let mut said: Vec<String> = Vec::new();
+    let mut listed: Vec<String> = Vec::new();
     for cause in causes {
         let line = format!("{}: {}", text(&cause["field"]), text(&cause["message"]));
-        if !said.contains(&line) {
-            said.push(line);
+        if !listed.contains(&line) {
+            listed.push(line);
         }
     }
-    let list = format!("[{}]", said.join(", "));
+    let list = format!("[{}]", listed.join(", "));
     match message.strip_suffix(&list) {
         Some(opening) => format!("{opening}[(causes)]"),
         None => message.to_owned(),

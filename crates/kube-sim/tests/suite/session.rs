@@ -114,7 +114,7 @@ impl Session {
         session
     }
 
-    /// What was said so far.
+    /// The transcript so far.
     pub(crate) fn transcript(&self) -> String {
         self.written.lock().expect("nobody panicked").text.clone()
     }
@@ -226,7 +226,7 @@ impl Session {
         request.body(Body::from(ask.body)).expect("a request")
     }
 
-    /// How a request stands in the transcript; continue tokens and versions are not shown.
+    /// How a request is written in the transcript; continue tokens and versions are not shown.
     fn shown(&self, method: &str, path: &str) -> String {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let parts: Vec<String> = query

@@ -15,12 +15,13 @@ fn what_somebody_changes_is_put_right_and_they_are_named() {
                 &theirs("a", &json!({"k": "theirs", "more": "1"})),
             )
             .await;
-        let told = kept.until("a", State::Progressing).await;
+        let progress = kept.until("a", State::Progressing).await;
         assert!(
-            told.message
+            progress
+                .message
                 .starts_with(".data.k was changed by kubectl-edit"),
             "{}",
-            told.message
+            progress.message
         );
         kept.until_so(async || {
             fixture
@@ -35,7 +36,7 @@ fn what_somebody_changes_is_put_right_and_they_are_named() {
 }
 
 #[test]
-fn what_says_how_it_was_applied_is_put_right_as_well() {
+fn a_changed_mark_of_the_last_apply_is_restored() {
     prove("put_right_mark", &async |fixture: &Fixture| {
         let mut kept = fixture.keep(&map("a", "ours"), &revision("1")).await;
         let mut bare = theirs("a", &json!({"k": "theirs"}));
@@ -100,11 +101,15 @@ fn what_the_server_makes_of_a_value_is_no_drift_and_costs_nothing_after_a_restar
         let quiet = tokio::time::Duration::from_secs(2);
         tokio::time::sleep(quiet).await;
         assert_eq!(fixture.asked(), [], "nothing is asked of the server");
-        while kept.until_told_within(quiet).await {}
+        while kept.reports_within(quiet).await {}
         drop(kept);
         let kept = fixture.keep(NORMALISED, &revision("1")).await;
         assert_eq!(fixture.writes(), [], "nor written after a restart");
-        assert!(kept.seen.iter().all(|told| told.state != State::Failed));
+        assert!(
+            kept.seen
+                .iter()
+                .all(|progress| progress.state != State::Failed)
+        );
     });
 }
 

@@ -25,42 +25,45 @@ async fn while_hit(fixture: &Fixture, kept: &mut Kept, seconds: u64) -> Vec<(Str
     while Instant::now() < end {
         hit(fixture, round).await;
         round += 1;
-        while kept.until_told_within(Duration::from_millis(1)).await {}
+        while kept.reports_within(Duration::from_millis(1)).await {}
         tokio::time::sleep_until(end.min(Instant::now() + Duration::from_secs(5))).await;
     }
     fixture.writes()
 }
 
-/// Virtual time, so that the rests pass at once; a real server has no such clock.
+/// On virtual time the backoffs pass at once; a real server has no such clock.
 #[test]
-fn a_fight_is_told_and_rests_longer_each_time() {
+fn a_fight_is_reported_and_backs_off_longer_each_time() {
     on_simulator("a_fight", &async |fixture: &Fixture| {
         let mut kept = fixture.keep(&map("a", "ours"), &revision("1")).await;
         for round in 1..=5 {
             let _ = fixture.writes();
             hit(fixture, round).await;
-            let told = kept.until("a", State::Progressing).await;
-            assert!(told.message.contains("changed by rival"), "{told:?}");
+            let progress = kept.until("a", State::Progressing).await;
+            assert!(
+                progress.message.contains("changed by rival"),
+                "{progress:?}"
+            );
             kept.until_so(async || is_ours(fixture).await).await;
             assert_eq!(fixture.writes().len(), 1, "round {round}");
         }
         hit(fixture, 6).await;
-        for (count, rest) in [(6, 60), (7, 120), (8, 240)] {
-            let told = kept.until("a", State::Failed).await;
+        for (count, backoff) in [(6, 60), (7, 120), (8, 240)] {
+            let progress = kept.until("a", State::Failed).await;
             let expected = format!(
-                "for the {count}th time in ten minutes: two fight over it. It is put right in {rest} s"
+                "for the {count}th time in ten minutes: two fight over it. It is put right in {backoff} s"
             );
-            assert!(told.message.contains(&expected), "{told:?}");
+            assert!(progress.message.contains(&expected), "{progress:?}");
             assert!(
-                told.message.contains(".data.k was changed by rival")
-                    && told.message.contains("capstan.dev/ignore"),
-                "{told:?}"
+                progress.message.contains(".data.k was changed by rival")
+                    && progress.message.contains("capstan.dev/ignore"),
+                "{progress:?}"
             );
-            assert!(!told.terminal, "it is put right later");
-            let writes = while_hit(fixture, &mut kept, rest - 1).await;
-            assert_eq!(writes, [], "while it rests");
+            assert!(!progress.terminal, "it is put right later");
+            let writes = while_hit(fixture, &mut kept, backoff - 1).await;
+            assert_eq!(writes, [], "while it backs off");
             kept.until_so(async || is_ours(fixture).await).await;
-            assert_eq!(fixture.writes().len(), 1, "after the rest");
+            assert_eq!(fixture.writes().len(), 1, "after the backoff");
             hit(fixture, 7).await;
         }
     });

@@ -141,7 +141,7 @@ impl Fixture {
         ApplySet::new(fleet, self.namespace.as_str())
     }
 
-    /// What the parent of a fleet's set says.
+    /// The data of the parent of a fleet's set.
     pub(super) async fn parent(&self, fleet: &str) -> Parent {
         let set = self.set(fleet);
         let live = self.config_map(&set.parent().name).await;
@@ -292,7 +292,7 @@ impl Kept {
         let next = tokio::time::timeout(PATIENCE, self.reports.recv()).await;
         let Ok(Some((_, report))) = next else {
             panic!(
-                "nothing more was told after {:#?} {:#?}",
+                "nothing more was reported after {:#?} {:#?}",
                 self.seen, self.leaving
             );
         };
@@ -310,25 +310,25 @@ impl Kept {
         while self.next().await != Report::Settled {}
     }
 
-    /// What is told of `name` next that is in `state`.
+    /// The next progress of `name` in `state`.
     pub(super) async fn until(&mut self, name: &str, state: State) -> Progress {
         loop {
-            if let Report::Object(told) = self.next().await
-                && told.object.name == name
-                && told.state == state
+            if let Report::Object(progress) = self.next().await
+                && progress.object.name == name
+                && progress.state == state
             {
-                return told;
+                return progress;
             }
         }
     }
 
-    /// Takes in what is told within a while; whether anything was.
-    pub(super) async fn until_told_within(&mut self, while_: Duration) -> bool {
+    /// Receives the next report; false when none arrives in time.
+    pub(super) async fn reports_within(&mut self, while_: Duration) -> bool {
         let next = tokio::time::timeout(while_, self.reports.recv()).await;
         matches!(next, Ok(Some(_)))
     }
 
-    /// Waits until something holds of what is told and what is there.
+    /// Waits until a condition of the reports and the live objects holds.
     pub(super) async fn until_so(&mut self, holds: impl AsyncFn() -> bool) {
         assert!(comes(holds).await, "it never came to be: {:#?}", self.seen);
     }

@@ -12,17 +12,17 @@ fn what_is_not_ours_is_left_alone_and_the_others_go_on() {
             .apply_as("kubectl", &theirs("a", &json!({"k": "theirs"})))
             .await;
         let mut kept = fixture.begin(&(map("a", "ours") + &map("b", "v")), &revision("1"));
-        let told = kept.until("a", State::Failed).await;
-        assert!(told.terminal, "somebody must do something");
+        let progress = kept.until("a", State::Failed).await;
+        assert!(progress.terminal, "somebody must do something");
         assert!(
-            told.message.contains("last written by kubectl"),
+            progress.message.contains("last written by kubectl"),
             "{}",
-            told.message
+            progress.message
         );
         assert!(
-            told.message.contains("capstan.dev/adopt"),
+            progress.message.contains("capstan.dev/adopt"),
             "{}",
-            told.message
+            progress.message
         );
         kept.until_so(async || fixture.config_map("b").await.is_some())
             .await;
@@ -41,11 +41,11 @@ fn another_fleet_s_object_is_left_alone_whatever_is_asked() {
             ..revision("1")
         };
         let mut kept = fixture.begin(&adopting, &second);
-        let told = kept.until("a", State::Failed).await;
+        let progress = kept.until("a", State::Failed).await;
         assert!(
-            told.message.contains(&fixture.set("one").id()),
+            progress.message.contains(&fixture.set("one").id()),
             "{}",
-            told.message
+            progress.message
         );
         let live = fixture.config_map("a").await.expect("it is there");
         assert_eq!(live["data"]["k"], "one");
@@ -119,11 +119,11 @@ fn a_conflict_with_a_controller_names_it_and_its_field() {
             .await;
         let more = map("a", "v, more: ours");
         let mut kept = fixture.begin(&more, &revision("2"));
-        let told = kept.until("a", State::Failed).await;
+        let progress = kept.until("a", State::Failed).await;
         assert!(
-            told.message.contains("some-controller") && told.message.contains(".data.more"),
+            progress.message.contains("some-controller") && progress.message.contains(".data.more"),
             "{}",
-            told.message
+            progress.message
         );
         drop(kept);
         let forced = annotated(

@@ -31,8 +31,8 @@ fn what_left_is_deleted_and_what_is_to_stay_stays() {
                 .get("applyset.kubernetes.io/part-of")
                 .is_none()
         );
-        let said = fixture.parent("one").await;
-        assert_eq!((said.applied.as_str(), said.ready.as_str()), ("2", "2"));
+        let parent = fixture.parent("one").await;
+        assert_eq!((parent.applied.as_str(), parent.ready.as_str()), ("2", "2"));
     });
 }
 
@@ -64,10 +64,13 @@ fn a_fleet_without_objects_removes_nothing() {
         drop(fixture.keep(&map("a", "v"), &revision("1")).await);
         let kept = fixture.keep("", &revision("2")).await;
         assert_eq!(fixture.config_maps().await, ["a"]);
-        let told = kept
+        let status = kept
             .left("ConfigMap", &fixture.namespace, "a")
-            .expect("it is told");
-        assert!(told.to_string().contains("probably a mistake"), "{told}");
+            .expect("it is reported");
+        assert!(
+            status.to_string().contains("probably a mistake"),
+            "{status}"
+        );
     });
 }
 
@@ -82,12 +85,12 @@ fn the_same_revision_removes_nothing_that_it_kept_before() {
         // As another binary might read it.
         let kept = fixture.keep(&map("a", "v"), &revision("1")).await;
         assert_eq!(fixture.config_maps().await, ["a", "b"]);
-        let told = kept
+        let status = kept
             .left("ConfigMap", &fixture.namespace, "b")
-            .expect("it is told");
+            .expect("it is reported");
         assert!(
-            told.to_string().contains("the revision is unchanged"),
-            "{told}"
+            status.to_string().contains("the revision is unchanged"),
+            "{status}"
         );
         drop(kept);
         drop(fixture.keep(&map("a", "v"), &revision("2")).await);

@@ -185,7 +185,7 @@ fn what_somebody_else_changed_is_put_back() {
 }
 
 #[test]
-fn what_somebody_else_has_is_told_as_theirs() {
+fn an_object_of_somebody_else_is_reported_as_theirs() {
     prove("theirs", &async |fixture: &Fixture| {
         define(fixture).await;
         let fleet = pool("4.20.17", SMALL);

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::fixture::{FREE, SECRET, definition, once, prove, prove_real};
 
 #[test]
-fn what_breaks_a_rule_of_its_definition_is_told_with_the_rule_and_others_go_on() {
+fn a_violated_validation_rule_is_reported_and_other_objects_are_applied() {
     prove("rule", |fixture| {
         let group = "rule.refusals.dev";
         fixture.put(&definition(group, &["v1"]));
@@ -17,11 +17,11 @@ fn what_breaks_a_rule_of_its_definition_is_told_with_the_rule_and_others_go_on()
                 "---\n{{apiVersion: {group}/v1, kind: Widget, metadata: {{name: w, namespace: NS}}, spec: {{size: {size}}}}}\n{FREE}"
             )
         };
-        let (code, said) = fixture.applied(&fixture.kubeconfig, &fleet(-1));
-        assert_eq!(code, Some(1), "{said}");
+        let (code, errors) = fixture.applied(&fixture.kubeconfig, &fleet(-1));
+        assert_eq!(code, Some(1), "{errors}");
         let rule = "a widget is not smaller than nothing";
-        once(&said, rule);
-        once(&said, "correct it in the fleet");
+        once(&errors, rule);
+        once(&errors, "correct it in the fleet");
         assert!(
             fixture.has(&fixture.path("configmaps/free")),
             "the others go on"
@@ -36,7 +36,7 @@ fn what_breaks_a_rule_of_its_definition_is_told_with_the_rule_and_others_go_on()
 }
 
 #[test]
-fn what_a_policy_denies_is_told_with_its_words_and_goes_on_when_it_is_gone() {
+fn a_denial_is_reported_with_the_message_of_the_policy_and_ends_with_it() {
     prove_real("policy", |fixture| {
         let name = &fixture.namespace;
         fixture.put(&json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
@@ -61,9 +61,9 @@ fn what_a_policy_denies_is_told_with_its_words_and_goes_on_when_it_is_gone() {
         let expected = format!(
             "ValidatingAdmissionPolicy '{name}' with binding '{name}' denied request: a Secret belongs to a team. Change the object to comply"
         );
-        let (code, said) = fixture.applied(&fixture.kubeconfig, &fleet);
-        assert_eq!(code, Some(1), "{said}");
-        once(&said, &expected);
+        let (code, errors) = fixture.applied(&fixture.kubeconfig, &fleet);
+        assert_eq!(code, Some(1), "{errors}");
+        once(&errors, &expected);
         assert!(
             fixture.has(&fixture.path("configmaps/free")),
             "the others go on"
@@ -83,8 +83,8 @@ fn what_a_policy_denies_is_told_with_its_words_and_goes_on_when_it_is_gone() {
     });
 }
 
-/// No controller counts here: what is used stands in the status as it was written.
-pub(super) fn is_tried_until_the_quota_has_room() {
+/// No controller counts here: the used amount in the status is what the test wrote.
+pub(super) fn is_retried_until_the_quota_allows_it() {
     prove_real("quota", |fixture| {
         let hard = |count: &str| json!({"status": {"hard": {"count/secrets": count}, "used": {"count/secrets": "1"}}});
         fixture.must(
@@ -102,13 +102,13 @@ pub(super) fn is_tried_until_the_quota_has_room() {
             answer.to_string().contains("exceeded quota")
         });
         let fleet = format!("{SECRET}{FREE}");
-        let (code, said) = fixture.applied(&fixture.kubeconfig, &fleet);
-        assert_eq!(code, Some(1), "{said}");
+        let (code, errors) = fixture.applied(&fixture.kubeconfig, &fleet);
+        assert_eq!(code, Some(1), "{errors}");
         assert!(
-            said.contains("error: not ready within 5s: 1/2 ready"),
-            "{said}"
+            errors.contains("error: not ready within 5s: 1/2 ready"),
+            "{errors}"
         );
-        assert!(said.contains("exceeded quota: small"), "{said}");
+        assert!(errors.contains("exceeded quota: small"), "{errors}");
         let daemon = fixture.daemon(&fixture.kubeconfig, &fleet);
         let expected = "exceeded quota: small, requested: count/secrets=1, used: count/secrets=1, limited: count/secrets=1. Raise the quota, or remove objects that use it; the request is retried";
         let check = daemon.until(CheckState::Pending, &["1/2 ready", expected]);

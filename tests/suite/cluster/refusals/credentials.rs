@@ -57,9 +57,9 @@ pub(super) fn are_named_until_the_file_has_others() {
         std::fs::write(&file, bad).expect("written");
         let kubeconfig = fixture.kubeconfig_of(&json!({"tokenFile": file}));
         let expected = "the API server does not accept the credentials (401 Unauthorized): they are wrong, expired or revoked. Provide valid ones: Capstan rereads a token file within a minute";
-        let (code, said) = fixture.applied(&kubeconfig, FREE);
-        assert_eq!(code, Some(2), "{said}");
-        once(&said, expected);
+        let (code, errors) = fixture.applied(&kubeconfig, FREE);
+        assert_eq!(code, Some(2), "{errors}");
+        once(&errors, expected);
         let daemon = fixture.daemon(&kubeconfig, FREE);
         let check = daemon.until(CheckState::Failure, &[expected]);
         assert!(

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use crate::servers::anonymous;
 
-/// What `apply` and `run` say when the way to the cluster is `arguments`, in a home without anything.
-fn said(arguments: &[&str]) -> [String; 2] {
+/// The errors of `apply` and `run` when the way to the cluster is `arguments`, in a home without anything.
+fn errors_of(arguments: &[&str]) -> [String; 2] {
     let home = tempfile::tempdir().expect("a directory");
     let source = home.path().join("repository.git");
     let source = source.to_str().expect("UTF-8");
@@ -24,46 +24,46 @@ fn said(arguments: &[&str]) -> [String; 2] {
             .env_remove("KUBERNETES_SERVICE_HOST")
             .output()
             .expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        let errors = said.lines().filter(|line| line.starts_with("error"));
-        assert_eq!(errors.count(), 1, "{said}");
-        said
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        let errors = message.lines().filter(|line| line.starts_with("error"));
+        assert_eq!(errors.count(), 1, "{message}");
+        message
     })
 }
 
 #[test]
 fn without_a_kubeconfig_the_ways_to_a_cluster_are_named() {
-    for said in said(&[]) {
-        assert!(said.contains("no cluster is configured"), "{said}");
+    for message in errors_of(&[]) {
+        assert!(message.contains("no cluster is configured"), "{message}");
         for part in [".kube/config", "--kubeconfig FILE", "--embedded"] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(message.contains(part), "{part}: {message}");
         }
     }
-    for said in said(&["--kubeconfig", "no/such/file"]) {
+    for message in errors_of(&["--kubeconfig", "no/such/file"]) {
         assert!(
-            said.contains("cannot read the kubeconfig: no/such/file: "),
-            "{said}"
+            message.contains("cannot read the kubeconfig: no/such/file: "),
+            "{message}"
         );
     }
 }
 
 #[test]
-fn a_wrong_context_is_told_with_the_file_and_the_right_ones() {
+fn an_unknown_context_is_reported_with_the_file_and_its_contexts() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("kubeconfig");
     std::fs::write(&file, anonymous("127.0.0.1:1")).expect("written");
     let file = file.to_str().expect("UTF-8");
-    for said in said(&["--kubeconfig", file, "--context", "prod"]) {
+    for message in errors_of(&["--kubeconfig", file, "--context", "prod"]) {
         let expected = format!(
             "the kubeconfig {file} has no context \"prod\"; it has test: choose one of them with --context"
         );
-        assert!(said.contains(&expected), "{said}");
+        assert!(message.contains(&expected), "{message}");
     }
 }
 
 #[test]
-fn a_cluster_that_is_not_there_is_told_with_the_cause() {
+fn an_unreachable_cluster_is_reported_with_the_cause() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("kubeconfig");
     std::fs::write(&file, anonymous("127.0.0.1:1")).expect("written");
@@ -73,14 +73,14 @@ fn a_cluster_that_is_not_there_is_told_with_the_cause() {
         .arg(file)
         .output()
         .expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
     assert!(
-        said.contains("nothing is applied: cannot reach the cluster: Connection refused"),
-        "{said}"
+        message.contains("nothing is applied: cannot reach the cluster: Connection refused"),
+        "{message}"
     );
     assert!(
-        said.contains("that the address in the kubeconfig is correct"),
-        "{said}"
+        message.contains("that the address in the kubeconfig is correct"),
+        "{message}"
     );
 }

@@ -38,7 +38,7 @@ pub(super) fn prove(name: &str, behaviour: impl Fn(&Fixture) + Send + Sync) {
     prove_before(name, |router| router, behaviour);
 }
 
-/// The same, with something that stands before the simulator.
+/// The same, with a layer before the simulator.
 pub(super) fn prove_before(
     name: &str,
     front: impl Fn(Router) -> Router + Send + Sync,
@@ -191,7 +191,7 @@ impl Fixture {
             .to_owned()
     }
 
-    /// What `apply` says of a fleet on stderr, and how it ends. NS in the fleet is the namespace.
+    /// `apply`'s exit code and stderr for a fleet. NS in the fleet is the namespace.
     pub(super) fn applied(&self, kubeconfig: &Path, yaml: &str) -> (Option<i32>, String) {
         let fleet = tempfile::tempdir().expect("a directory");
         let yaml = yaml.replace("NS", &self.namespace);
@@ -210,8 +210,8 @@ impl Fixture {
             .env("CAPSTAN_LOG", "off")
             .output()
             .expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.code(), said)
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), errors)
     }
 
     /// A daemon that follows a repository with this fleet.
@@ -250,12 +250,12 @@ impl Daemon {
         self.revision = self.world.push("main", Some(&self.revision), &yaml);
     }
 
-    /// The check of the newest revision once it is in this state and says all of this.
+    /// The check of the newest revision once it has this state and contains all of these parts.
     pub(super) fn until(&self, state: CheckState, parts: &[&str]) -> Check {
         let check = || self.world.check(&self.revision, SYNC);
         let is_wanted = |check: &Check| {
-            let said = format!("{}\n{}", check.title, check.summary);
-            check.state == state && parts.iter().all(|part| said.contains(part))
+            let message = format!("{}\n{}", check.title, check.summary);
+            check.state == state && parts.iter().all(|part| message.contains(part))
         };
         until(
             || check().filter(is_wanted),
@@ -268,9 +268,9 @@ impl Daemon {
     }
 }
 
-/// Something is said, and only once.
-pub(super) fn once(said: &str, part: &str) {
-    assert_eq!(said.matches(part).count(), 1, "{part:?} in {said}");
+/// The errors contain `part` exactly once.
+pub(super) fn once(errors: &str, part: &str) {
+    assert_eq!(errors.matches(part).count(), 1, "{part:?} in {errors}");
 }
 
 /// A ConfigMap that nobody minds.

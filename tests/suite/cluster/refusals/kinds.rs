@@ -18,7 +18,7 @@ fn has_widget(fixture: &Fixture, group: &str) -> bool {
 }
 
 #[test]
-fn a_missing_kind_is_told_with_its_supplier_and_goes_on_when_it_is_there() {
+fn a_missing_kind_is_reported_with_its_supplier_and_applied_once_it_is_served() {
     prove("missing", |fixture| {
         let group = "missing.refusals.dev";
         let foreign = [
@@ -50,10 +50,10 @@ fn a_missing_kind_is_told_with_its_supplier_and_goes_on_when_it_is_there() {
         let parts: Vec<&str> = missing.iter().map(String::as_str).collect();
 
         let fleet = format!("{others}{}{FREE}", widget(group, "v1"));
-        let (code, said) = fixture.applied(&fixture.kubeconfig, &fleet);
-        assert_eq!(code, Some(1), "{said}");
+        let (code, errors) = fixture.applied(&fixture.kubeconfig, &fleet);
+        assert_eq!(code, Some(1), "{errors}");
         for part in &parts {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(errors.contains(part), "{part}: {errors}");
         }
         assert!(
             fixture.has(&fixture.path("configmaps/free")),
@@ -72,7 +72,7 @@ fn a_missing_kind_is_told_with_its_supplier_and_goes_on_when_it_is_there() {
 }
 
 #[test]
-fn a_version_that_is_not_served_is_told_with_those_that_are() {
+fn a_version_that_is_not_served_is_reported_with_the_served_ones() {
     prove("versions", |fixture| {
         let group = "versions.refusals.dev";
         fixture.put(&definition(group, &["v1", "v1beta1"]));
@@ -83,9 +83,9 @@ fn a_version_that_is_not_served_is_told_with_those_that_are() {
         fixture.until("the versions are served", || {
             fixture.has(&format!("/apis/{group}/v1beta1"))
         });
-        let (code, said) = fixture.applied(&fixture.kubeconfig, &fleet);
-        assert_eq!(code, Some(1), "{said}");
-        assert!(said.contains(&expected), "{said}");
+        let (code, errors) = fixture.applied(&fixture.kubeconfig, &fleet);
+        assert_eq!(code, Some(1), "{errors}");
+        assert!(errors.contains(&expected), "{errors}");
         let daemon = fixture.daemon(&fixture.kubeconfig, &fleet);
         let check = daemon.until(CheckState::Failure, &[&expected]);
         once(&check.summary, &expected);

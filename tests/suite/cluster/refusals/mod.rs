@@ -1,4 +1,4 @@
-//! What a cluster refuses, and how that is told: what, where and what to do, once, while all else goes
+//! What a cluster refuses, and how that is reported: what, where and what to do, once, while all else goes
 //! on. The shipped program, `apply` and `run`, on the simulator as far as it can play it, and on a real
 //! server.
 
@@ -13,13 +13,16 @@ mod rights;
 
 /// These sleep for minutes, so they do it together.
 #[test]
-fn what_rests_for_minutes_goes_on_by_itself() {
+fn steps_that_back_off_for_minutes_continue_by_themselves() {
     let slow: [(&str, fn()); 3] = [
         (
             "a namespace that ends",
             namespaces::waits_until_it_is_made_again,
         ),
-        ("a full quota", admission::is_tried_until_the_quota_has_room),
+        (
+            "a full quota",
+            admission::is_retried_until_the_quota_allows_it,
+        ),
         (
             "refused credentials",
             credentials::are_named_until_the_file_has_others,

@@ -24,9 +24,9 @@ pub(super) fn waits_until_it_is_made_again() {
         let why = format!(
             "namespace {name} because it is being terminated. It is applied once the namespace is gone and created again. If that takes long, check what is left"
         );
-        let (code, said) = fixture.applied(&fixture.kubeconfig, &fleet);
-        assert_eq!(code, Some(1), "{said}");
-        assert!(said.contains(&waits) && said.contains(&why), "{said}");
+        let (code, errors) = fixture.applied(&fixture.kubeconfig, &fleet);
+        assert_eq!(code, Some(1), "{errors}");
+        assert!(errors.contains(&waits) && errors.contains(&why), "{errors}");
         assert!(
             fixture.has(&fixture.path("configmaps/free")),
             "the others go on"

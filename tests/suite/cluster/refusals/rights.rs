@@ -62,10 +62,10 @@ fn each_missing_right_is_named_with_the_rule_that_grants_it() {
             "ConfigMap/{}/capstan-config: no permission: {who} get configmaps {here}",
             fixture.namespace
         );
-        let (code, said) = fixture.applied(&limited, &fleet);
-        assert_eq!(code, Some(1), "{said}");
-        once(&said, &parent);
-        once(&said, &rule("configmaps", reads));
+        let (code, errors) = fixture.applied(&limited, &fleet);
+        assert_eq!(code, Some(1), "{errors}");
+        once(&errors, &parent);
+        once(&errors, &rule("configmaps", reads));
         let daemon = fixture.daemon(&limited, &fleet);
         let check = daemon.until(CheckState::Failure, &[&parent, &rule("configmaps", reads)]);
         assert!(
@@ -80,9 +80,9 @@ fn each_missing_right_is_named_with_the_rule_that_grants_it() {
             "its kind cannot be watched: no permission: {who} list secrets in the whole cluster. Add this rule to a ClusterRole {}",
             rule("secrets", reads)
         );
-        let (code, said) = fixture.applied(&limited, &fleet);
-        assert_eq!(code, Some(1), "{said}");
-        once(&said, &list);
+        let (code, errors) = fixture.applied(&limited, &fleet);
+        assert_eq!(code, Some(1), "{errors}");
+        once(&errors, &list);
         let free = fixture.path("configmaps/free");
         assert!(fixture.has(&free), "the others go on");
         fixture.must("DELETE", &free, &json!({}));
@@ -101,9 +101,9 @@ fn each_missing_right_is_named_with_the_rule_that_grants_it() {
             fixture.namespace,
             rule("secrets", ", create, patch, delete]}")
         );
-        let (code, said) = fixture.applied(&limited, &fleet);
-        assert_eq!(code, Some(1), "{said}");
-        once(&said, &patch);
+        let (code, errors) = fixture.applied(&limited, &fleet);
+        assert_eq!(code, Some(1), "{errors}");
+        once(&errors, &patch);
         let daemon = fixture.daemon(&limited, &fleet);
         let check = daemon.until(CheckState::Failure, &[&patch]);
         once(&check.summary, &patch);
@@ -112,10 +112,10 @@ fn each_missing_right_is_named_with_the_rule_that_grants_it() {
     });
 }
 
-/// Who may make a cluster and not see what controllers make of it is told so. The simulator refuses
+/// Missing permissions to read what controllers create for a cluster are reported. The simulator refuses
 /// twice here, in the words of a real server.
 #[test]
-fn what_controllers_make_and_may_not_be_seen_is_told_until_it_may() {
+fn missing_permissions_to_read_what_controllers_create_are_reported() {
     let cluster = Management::simulated(600, actors::Options::default());
     let refused = Arc::new(AtomicUsize::new(0));
     let front = from_fn(move |request: Request, next: Next| {
@@ -136,13 +136,13 @@ fn what_controllers_make_and_may_not_be_seen_is_told_until_it_may() {
     std::fs::write(&kubeconfig, anonymous(&address)).expect("written");
     let fleet = ["apply", "examples/quickstart", "--wait", "--timeout", "2m"];
     let output = cluster.capstan_on(&kubeconfig, &fleet);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
     once(
-        &said,
+        &errors,
         "failed: its progress cannot be seen: no permission: jo may not list vaults.keyvault.azure.com in the whole cluster. Add this rule to a ClusterRole that is bound to the user: {apiGroups: [\"keyvault.azure.com\"], resources: [vaults], ",
     );
-    assert!(said.contains("55/55 ready"), "{said}");
+    assert!(errors.contains("55/55 ready"), "{errors}");
 }
 
 fn forbidden() -> Response {

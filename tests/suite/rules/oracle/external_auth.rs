@@ -15,7 +15,7 @@ fn clients(clients: &str) -> Vec<Case> {
     vec![at(AUTH, "clients", clients)]
 }
 
-/// One client, `MARK`ed where a line says so.
+/// One client, `MARK`ed where a line asks for it.
 fn client(id: &str, name: &str, namespace: &str, kind: &str) -> String {
     format!(
         "\n- clientId: {id}\n  component:\n    name: {name}\n    authClientNamespace: {namespace}\n  type: {kind}"

@@ -6,7 +6,7 @@ const SUBSCRIPTION: &str = "/subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10"
 const ELSEWHERE: &str = "/subscriptions/11111111-2222-4333-8444-555555555555";
 const MANAGED: &str = "capz_node_one_one-resgroup_rg";
 
-/// What a cluster uses is that in Azure, and nothing else is said of it.
+/// The identities a cluster uses exist in Azure; nothing else is configured.
 fn uses(field: &str, id: &str, mark: &str) -> Vec<Case> {
     let value = format!("\n$patch: replace\narmId: {id} # {mark}");
     vec![at(CLUSTER, &format!("platform.{field}"), &value)]
@@ -109,7 +109,7 @@ fn identities_are_at_hand() {
 fn identities_are_listed_once_and_used_once() {
     let own = format!("{SUBSCRIPTION}/resourceGroups/one-resgroup");
     let ingress = identity(&own, "ONE-cp-ingress-074a45");
-    // Where the two identities stand in the list.
+    // The positions of the two identities in the list.
     let (of_ingress, of_kms) = (3, 8);
     let twice = format!(
         "- op: replace\n  path: {OPERATORS}/controlPlaneOperatorsReferences/kms\n  value:\n    armId: {ingress} # C33, V07\n\

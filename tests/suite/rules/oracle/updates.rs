@@ -4,7 +4,7 @@
 use super::super::fixture::{DEFINITION, changed, overlay};
 use super::{AUTH, CLUSTER, Case, KEY, KEY_VERSION, POOL, VISIBILITY, at, defined_in};
 
-/// How often U01 is told when the field becomes `to` after having been `from`, over the fleet `base`.
+/// How often U01 is reported when the field becomes `to` after having been `from`, over the fleet `base`.
 fn refused(base: &str, kind: &'static str, names: &str, from: &str, to: &str) -> usize {
     let text = |value: &str| {
         let Case { kind, patch } = at(kind, names, value);

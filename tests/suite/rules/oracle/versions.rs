@@ -56,10 +56,10 @@ fn an_unknown_version_is_held_to_the_newest_rules_with_one_warning() {
         as_set(&["elsewhere C26", "elsewhere C49"])
     );
     let findings = super::super::fixture::compiled(&[("base.yaml", &newer)]).findings;
-    let told = findings.iter().filter(|finding| finding.id == "C49");
-    let told: Vec<_> = told.map(|finding| finding.severity).collect();
+    let reported = findings.iter().filter(|finding| finding.id == "C49");
+    let reported: Vec<_> = reported.map(|finding| finding.severity).collect();
     assert_eq!(
-        told,
+        reported,
         [capstan::model::Severity::Warning],
         "once for all resources"
     );

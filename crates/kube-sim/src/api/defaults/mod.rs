@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deployment_runs_once_unless_it_says_otherwise() {
+    fn a_deployment_has_one_replica_by_default() {
         let image = |image: &str| {
             let spec = json!({"selector": {}, "template": {"spec": {"containers": [{"name": "c", "image": image}]}}});
             filled::<Deployment>(json!({"metadata": {}, "spec": spec}))

@@ -20,7 +20,7 @@ pub(super) fn fill_pod(spec: &mut PodSpec) {
         .get_or_insert_with(|| text("default-scheduler"));
     spec.termination_grace_period_seconds.get_or_insert(30);
     spec.security_context.get_or_insert_default();
-    // The older name of the field says the same.
+    // The older name of the field has the same value.
     spec.service_account = spec.service_account_name.clone();
     let init = spec.init_containers.iter_mut().flatten();
     for container in spec.containers.iter_mut().chain(init) {

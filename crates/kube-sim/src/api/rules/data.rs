@@ -31,7 +31,7 @@ pub(super) fn config_map(object: &Value, old: Option<&Value>, causes: &mut Vec<C
     let texts = fields(&object["data"]).filter_map(|(_, value)| value.as_str());
     let size = texts.map(str::len).sum::<usize>() + decoded_size(binary);
     if size > LIMIT {
-        // The whole object is meant, which has this name.
+        // The error is about the whole object, which has this name.
         causes.push(Cause::too_long("[]", LIMIT));
     }
     frozen(object, old, &["data", "binaryData"], causes);

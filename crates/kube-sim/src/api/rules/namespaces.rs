@@ -8,11 +8,11 @@ use crate::api::status::Cause;
 
 /// Gives a new namespace its finalizer.
 pub(crate) fn add_finalizer(namespace: &mut Value) {
-    let mut said: Vec<Value> = finalizers(namespace).cloned().collect();
-    if !said.contains(&json!(KUBERNETES)) {
-        said.push(json!(KUBERNETES));
+    let mut wanted: Vec<Value> = finalizers(namespace).cloned().collect();
+    if !wanted.contains(&json!(KUBERNETES)) {
+        wanted.push(json!(KUBERNETES));
     }
-    set_finalizers(namespace, &said);
+    set_finalizers(namespace, &wanted);
 }
 
 /// Who has to have done with the content of a namespace.
@@ -32,7 +32,7 @@ pub(crate) fn set_finalizers(namespace: &mut Value, finalizers: &[Value]) {
     }
 }
 
-/// A namespace is on its way out if and only if it says so.
+/// A namespace is in the phase Terminating if and only if it is being deleted.
 pub(super) fn check_status(object: &Value, _: Option<&Value>, causes: &mut Vec<Cause>) {
     let phase = &object["status"]["phase"];
     let (wanted, when) = match metadata::is_deleting(object) {

@@ -59,10 +59,10 @@ fn containers<'a>(at: &str, spec: &'a Value) -> Vec<(String, &'a Value)> {
 fn twice(at: &str, items: &Value, key: &str, warnings: &mut Vec<String>) {
     let mut seen = Vec::new();
     for (index, item) in list(items).iter().enumerate() {
-        let said = text(&item[key]);
-        match seen.contains(&said) {
-            true => warnings.push(format!("{at}[{index}].{key}: duplicate {key} {said:?}")),
-            false => seen.push(said),
+        let value = text(&item[key]);
+        match seen.contains(&value) {
+            true => warnings.push(format!("{at}[{index}].{key}: duplicate {key} {value:?}")),
+            false => seen.push(value),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::api::{metadata, names};
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 
-/// What the server says of a Service's address, beside the address itself.
+/// The fields the server sets beside a Service's address.
 const OF_ADDRESS: [&str; 4] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"];
 
 pub(super) fn service(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
@@ -70,7 +70,7 @@ fn doubles(ports: &[Value], causes: &mut Vec<Cause>) {
                 r#"Duplicate value: {{"Name":"","Protocol":{},"AppProtocol":null,"Port":{},"TargetPort":0,"NodePort":0}}"#,
                 key.0, key.1
             );
-            causes.push(Cause::said(format!("spec.ports[{at}]"), message));
+            causes.push(Cause::with_message(format!("spec.ports[{at}]"), message));
         }
         seen.push(key);
     }
@@ -129,7 +129,7 @@ pub(crate) fn give_address(service: &mut Value, address: &str) {
         spec["clusterIP"] = json!(address);
     }
     spec["clusterIPs"] = json!([spec["clusterIP"]]);
-    // Whoever selects no Pods says nothing of their families either.
+    // A Service without a selector needs no IP families either.
     let any_family = spec["clusterIP"] == "None" && spec["selector"].is_null();
     let (families, policy) = match any_family {
         true => (json!(["IPv4", "IPv6"]), "RequireDualStack"),

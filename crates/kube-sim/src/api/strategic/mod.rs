@@ -4,7 +4,7 @@
 //! null deletes, and lists of known fields merge by key; directives (`$patch`, `$retainKeys`,
 //! `$deleteFromPrimitiveList/…`, `$setElementOrder/…`) say otherwise.
 //!
-//! It answers as k8s.io/apimachinery `util/strategicpatch` does, down to where new items stand (before
+//! It answers as k8s.io/apimachinery `util/strategicpatch` does, down to where new items are put (before
 //! those that the patch does not name) and what is refused. That is not how patches of overlays go,
 //! which keep every item where it is: `schema::strategic` is theirs.
 
@@ -276,7 +276,7 @@ fn follow(
     })
 }
 
-/// What tells an item from the others of its list.
+/// What identifies an item of a list.
 fn identity<'a>(item: &'a Value, key: Option<&str>) -> Result<&'a Value, Refusal> {
     let Some(key) = key else {
         return Ok(item);

@@ -43,7 +43,7 @@ fn maps_merge_and_directives_say_otherwise() {
 }
 
 #[test]
-fn items_stand_as_the_patch_and_the_directive_say() {
+fn items_are_ordered_by_the_patch_and_the_directive() {
     let list =
         |names: &[&str]| -> Value { names.iter().map(|name| json!({"name": name})).collect() };
     assert_eq!(

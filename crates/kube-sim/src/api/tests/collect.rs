@@ -55,7 +55,7 @@ async fn an_object_stays_until_its_finalizers_are_gone() {
 }
 
 #[tokio::test]
-async fn a_deletion_says_what_it_deleted() {
+async fn a_deletion_reports_what_it_deleted() {
     let (_, api) = config_maps();
     let made = make(&api, "a", json!({})).await;
     let wrong = DeleteParams::default().preconditions(Preconditions {

@@ -179,7 +179,7 @@ async fn a_definition_whose_rules_make_no_sense_is_refused() {
 }
 
 #[tokio::test]
-async fn a_rule_that_is_beyond_the_server_is_told_in_a_warning() {
+async fn an_unsupported_rule_is_reported_in_a_warning() {
     let server = server();
     let rules = json!([{"rule": "[self.size].sortBy(n, n) == [self.size]", "message": "in order"}]);
     let made = post(&server, DEFINITIONS, &definition(rules)).await;

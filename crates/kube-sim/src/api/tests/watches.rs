@@ -23,7 +23,7 @@ fn shown(event: &WatchEvent<ConfigMap>) -> String {
     }
 }
 
-/// Everything a watch tells until it ends.
+/// All events of a watch until it ends.
 async fn all(api: &Api<ConfigMap>, params: &WatchParams, version: &str) -> Vec<String> {
     let stream = api.watch(params, version).await.unwrap();
     stream
@@ -63,7 +63,7 @@ async fn a_watch_starts_with_what_is_there_or_after_a_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_lasts_as_long_as_it_says_and_marks_how_far_it_is() {
+async fn a_watch_lasts_for_its_timeout_and_sends_bookmarks() {
     let (_, api) = config_maps();
     let made = apply(&api, "me", config_map("a", json!({}))).await.unwrap();
     let start = tokio::time::Instant::now();

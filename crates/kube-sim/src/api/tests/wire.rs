@@ -48,7 +48,7 @@ async fn an_unknown_path_is_a_plain_page() {
 }
 
 #[tokio::test]
-async fn an_answer_says_what_time_it_is() {
+async fn an_answer_has_a_date() {
     for path in ["/version", "/nowhere"] {
         let response = send(&server(), "GET", path, "", "").await;
         let date = response.headers()["date"].to_str().unwrap();
@@ -57,7 +57,7 @@ async fn an_answer_says_what_time_it_is() {
 }
 
 #[tokio::test]
-async fn an_unknown_subresource_is_told_in_a_status() {
+async fn an_unknown_subresource_is_reported_in_a_status() {
     let path = "/api/v1/namespaces/default/configmaps/a/status";
     let response = send(&server(), "GET", path, "", "").await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND);
@@ -162,7 +162,7 @@ async fn an_update_can_create_where_the_kind_allows_it() {
 }
 
 #[tokio::test]
-async fn discovery_tells_what_is_served() {
+async fn discovery_lists_what_is_served() {
     let server = server();
     let client = server.client("default");
     assert_eq!(client.apiserver_version().await.unwrap().major, "1");

@@ -285,7 +285,7 @@ async fn an_apply_counts_generations(s: &Session) {
     .await;
 }
 
-/// What is made by an apply that says so is going from the start.
+/// An object applied with a deletion timestamp is being deleted from the start.
 async fn what_is_applied_may_be_going(s: &Session) {
     s.install(&thing()).await;
     let going =

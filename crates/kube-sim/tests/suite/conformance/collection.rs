@@ -47,7 +47,7 @@ async fn gone(s: &Session, path: &str) {
 }
 
 /// Waits until the real server's collector has seen every object of these kinds: it forgets what hangs
-/// on nobody, in the order in which it is told of things.
+/// on nobody, in the order of its events.
 async fn seen(s: &Session, plurals: &[&str]) {
     let nobody = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": NOBODY});
     let metadata = json!({"name": "last-of-its-kind", "ownerReferences": [nobody]});

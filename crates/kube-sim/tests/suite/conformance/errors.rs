@@ -192,7 +192,7 @@ async fn a_body_can_be_read(s: &Session) {
                 .await;
         }
     }
-    // What ends too early is told in the same words.
+    // A document that ends too early gets the same message.
     for body in ["", "{", "{\"metadata\": {\"name\": \"something long\""] {
         s.send(Ask::new("POST", "configmaps").body("application/json", body))
             .await;

@@ -230,7 +230,7 @@ async fn a_version_that_is_no_longer_served_keeps_its_entries(s: &Session) {
     s.meet(&old, |reply| reply.status == 404).await;
     write(s, apply, "v2", "one", &json!({"text": "y"})).await;
     write(s, apply, "v2", "three", &json!({"text": "y", "count": 2})).await;
-    // Without the version nothing can be told of what was written in it.
+    // Without the version the fields written in it are unknown.
     let patch = json!([{"op": "remove", "path": "/spec/versions/0"}]).to_string();
     let stored = json!({"status": {"storedVersions": ["v2"]}}).to_string();
     for (path, media_type, body) in [

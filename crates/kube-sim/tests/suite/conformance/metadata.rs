@@ -1,4 +1,4 @@
-//! What of `metadata` the server says, and how the rest is checked.
+//! Which fields of `metadata` the server sets, and how the rest is validated.
 
 use serde_json::{Value as Json, json};
 
@@ -40,7 +40,7 @@ async fn a_name_and_a_namespace_stay(s: &Session) {
 
 async fn what_only_the_server_says_is_not_taken_from_a_creation(s: &Session) {
     s.install(&thing()).await;
-    let said = json!({
+    let sent = json!({
         "uid": "0a0a0a0a", "creationTimestamp": "2001-01-01T00:00:00Z",
         "deletionTimestamp": "2001-01-01T00:00:00Z", "deletionGracePeriodSeconds": 5,
         "generation": 9, "selfLink": "/somewhere",
@@ -49,9 +49,9 @@ async fn what_only_the_server_says_is_not_taken_from_a_creation(s: &Session) {
         let old = made.at("/metadata/creationTimestamp").starts_with("2001");
         s.note(&format!("old: {old}"));
     };
-    let made = s.post("configmaps", &a_config_map("a", &said)).await;
+    let made = s.post("configmaps", &a_config_map("a", &sent)).await;
     times(s, &made);
-    let made = s.post("things", &a_thing(&said)).await;
+    let made = s.post("things", &a_thing(&sent)).await;
     times(s, &made);
     let versioned = json!({"resourceVersion": "1"});
     s.post("configmaps", &a_config_map("b", &versioned)).await;
@@ -127,8 +127,8 @@ async fn a_resource_version_guards_an_update(s: &Session) {
     )
     .await;
     for version in ["x", "-1", "0"] {
-        let said = a_config_map("a", &json!({"resourceVersion": version}));
-        s.put("configmaps/a", &said).await;
+        let sent = a_config_map("a", &json!({"resourceVersion": version}));
+        s.put("configmaps/a", &sent).await;
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A behaviour holds a conversation; `expected/<group>/<behaviour>.txt` is how it went with a real
 //! kube-apiserver (v1.34). The simulator has to answer the same, and so has a real server where
-//! there is one. `CAPSTAN_WRITE=1` writes what the real one says, for review.
+//! there is one. `CAPSTAN_WRITE=1` records the real answers, for review.
 
 mod apply;
 mod apply_built_in;
@@ -122,15 +122,15 @@ fn converse(server: &Server, namespace: &str, behaviour: &impl AsyncFn(&Session)
 
 /// # Panics
 /// With the first lines that differ.
-fn compare(who: &str, file: &str, expected: &str, said: &str) {
-    if let Some(difference) = difference(expected, who, said) {
+fn compare(who: &str, file: &str, expected: &str, transcript: &str) {
+    if let Some(difference) = difference(expected, who, transcript) {
         let whole = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(who)
             .join(file.rsplit('/').next().expect("a file has a name"));
         std::fs::create_dir_all(whole.parent().expect("it has one")).expect("a directory");
-        std::fs::write(&whole, said).expect("the file can be written");
+        std::fs::write(&whole, transcript).expect("the file can be written");
         let whole = whole.display();
-        panic!("{who} differs from {file}, all it said is in {whole}, {difference}");
+        panic!("{who} differs from {file}, the whole transcript is in {whole}, {difference}");
     }
 }
 

@@ -30,7 +30,7 @@ async fn release(s: &Session, path: &str) {
     assert_eq!(reply.status, 200, "{}", reply.text);
 }
 
-/// The real server's controller has looked, and says what keeps it.
+/// The real server's controller has reported what remains.
 fn waits(reply: &Reply) -> bool {
     let conditions = reply.body["status"]["conditions"].as_array();
     let waits = |one: &Json| one["type"] == "NamespaceContentRemaining" && one["status"] == "True";

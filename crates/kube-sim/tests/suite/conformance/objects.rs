@@ -16,7 +16,7 @@ pub(super) fn a_thing(name: &str, spec: &Json) -> Json {
     json!({"apiVersion": version, "kind": "Thing", "metadata": {"name": name}, "spec": spec})
 }
 
-/// A ConfigMap with this metadata, of which the name is `a` unless it says otherwise.
+/// A ConfigMap with this metadata, named `a` by default.
 fn described(metadata: &Json) -> Json {
     let mut object = config_map("a", &json!({}));
     let fields = metadata.as_object().into_iter().flatten();
@@ -82,7 +82,7 @@ async fn an_object_lies_where_the_request_says(s: &Session) {
 
 async fn an_object_says_what_it_is(s: &Session) {
     s.install(&thing()).await;
-    let said = |version: &str, kind: &str| {
+    let typed = |version: &str, kind: &str| {
         let mut object = json!({"metadata": {"name": "a"}});
         for (key, value) in [("apiVersion", version), ("kind", kind)] {
             if !value.is_empty() {
@@ -102,7 +102,7 @@ async fn an_object_says_what_it_is(s: &Session) {
         ("a/b/c", "ConfigMap"),
         ("", "ConfigMap"),
     ] {
-        s.post("configmaps", &said(version, kind)).await;
+        s.post("configmaps", &typed(version, kind)).await;
     }
     let version = format!("{GROUP}/v1");
     for (version, kind) in [
@@ -115,7 +115,7 @@ async fn an_object_says_what_it_is(s: &Session) {
         (&*format!("{GROUP}/v2"), "Thing"),
         (&*version, "Thing"),
     ] {
-        s.post("things", &said(version, kind)).await;
+        s.post("things", &typed(version, kind)).await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which CustomResourceDefinitions are refused, and what is said of them.
+//! Which CustomResourceDefinitions are refused, and with which messages.
 
 use serde_json::{Value as Json, json};
 

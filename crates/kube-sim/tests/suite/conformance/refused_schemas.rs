@@ -1,4 +1,4 @@
-//! Which schemas a CustomResourceDefinition may not have, and what is said of them.
+//! Which schemas a CustomResourceDefinition may not have, and with which messages.
 
 use serde_json::{Value as Json, json};
 

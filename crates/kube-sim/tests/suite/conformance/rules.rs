@@ -1,4 +1,4 @@
-//! Rules of a schema (`x-kubernetes-validations`): when they hold, what is said when one does not, what
+//! Rules of a schema (`x-kubernetes-validations`): when they hold, the message when one does not, what
 //! is tolerated, and which definitions are refused for them.
 
 use serde_json::{Value as Json, json};

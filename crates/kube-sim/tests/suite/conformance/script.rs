@@ -1,7 +1,7 @@
 //! Conversations written down as lines, for behaviours that need no more.
 //!
 //! A line is a verb, a path and a body in YAML: `apply things/a?fieldManager=one {spec: {text: x}}`.
-//! Objects that are sent whole may leave out their type and their metadata, which the path tells.
+//! Objects that are sent whole may leave out their type and their metadata, which the path implies.
 //! `sorted` or `gist` before the verb say how the answer is kept; `#` opens a note.
 
 use serde_json::{Value as Json, json};
@@ -71,13 +71,13 @@ pub(super) fn whole(path: &str, mut body: Json) -> Json {
         None => version.to_owned(),
     };
     let name = parts.next().unwrap_or("a");
-    let said = body.as_object_mut().expect("an object");
+    let fields = body.as_object_mut().expect("an object");
     for (key, value) in [
         ("apiVersion", json!(version)),
         ("kind", json!(kind)),
         ("metadata", json!({})),
     ] {
-        said.entry(key).or_insert(value);
+        fields.entry(key).or_insert(value);
     }
     if let Some(metadata) = body["metadata"].as_object_mut() {
         metadata.entry("name").or_insert(json!(name));

@@ -34,7 +34,7 @@ fn defined(s: &Session, field: &Json) -> Ask {
 }
 
 /// The real server forgets, of defaults alone, that int-or-string is a type. Every object without the
-/// field would be refused, so whoever writes such a definition wants to know.
+/// field would be refused, so authors of such a definition want to know.
 #[test]
 fn a_default_of_int_or_string_is_either() {
     let field = json!({"x-kubernetes-int-or-string": true, "default": true});
@@ -50,8 +50,8 @@ fn an_answer_is_json() {
     refused("an-answer-is-json", ask, 406, "NotAcceptable");
 }
 
-/// Where etcd has forgotten, the real server still tells for a while what its cache holds; when it stops
-/// is chance. Here a watch is over at once, which its holder has to expect anyway.
+/// Where etcd has forgotten, the real server still sends for a while what its cache holds; when it stops
+/// is random. Here a watch is over at once, which its holder has to expect anyway.
 #[test]
 fn a_compaction_ends_watches_of_the_past() {
     let first_event = |server: Server| {

@@ -4,9 +4,9 @@
 //! on which both differ. `cases/` keeps such sequences, each with what the real server answered
 //! beside it, so that the simulator is held to them on every machine.
 //!
-//! `CAPSTAN_SEQUENCES=n` says how many are tried, `CAPSTAN_SEED=n` from which seed on (the same ones
-//! each time when nothing is said), and `CAPSTAN_TOLD=n` how many sorts of differences are shrunk and
-//! told before it ends.
+//! `CAPSTAN_SEQUENCES=n` sets the number of sequences, `CAPSTAN_SEED=n` from which seed on (the same ones
+//! each time by default), and `CAPSTAN_DIFFERENCES=n` how many kinds of differences are shrunk and
+//! reported before it ends.
 
 mod generate;
 mod run;
@@ -25,23 +25,23 @@ use super::servers::Server;
 use sequence::Step;
 use side::Side;
 
-/// How many sequences are tried when nothing is said.
+/// The number of sequences by default.
 const SEQUENCES: u64 = 500;
-/// The first seed when nothing is said: a gate does not judge by lot.
+/// The first seed by default: a fixed one, so that the result is repeatable.
 const SEED: u64 = 1;
 /// How many are compared before the next are begun.
 const ROUND: u64 = 250;
-/// How many sorts of differences are shrunk and told when nothing is said.
-const TOLD: u64 = 3;
+/// The number of kinds of differences that are shrunk and reported by default.
+const DIFFERENCES: u64 = 3;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     Some(text.parse().expect("a number"))
 }
 
-/// Past the capture of test output: which seeds were tried is told whatever becomes of them.
+/// Past the capture of test output: the seeds are printed in any case.
 fn say(line: &str) {
-    writeln!(std::io::stderr(), "agreement: {line}").expect("stderr is open");
+    writeln!(std::io::stderr(), "differential test: {line}").expect("stderr is open");
 }
 
 #[test]
@@ -55,26 +55,26 @@ fn sequences_at_random_go_the_same_on_both_servers() {
         "{count} sequences; CAPSTAN_SEED={first} repeats them"
     ));
     let began = Instant::now();
-    let real = Side::new(Server::Real(real), "agreement");
-    let most = number("CAPSTAN_TOLD").unwrap_or(TOLD) as usize;
+    let real = Side::new(Server::Real(real), "differential");
+    let most = number("CAPSTAN_DIFFERENCES").unwrap_or(DIFFERENCES) as usize;
     let mut sorts = BTreeMap::new();
     for round in (0..count).step_by(ROUND as usize) {
         let seeds = first + round..first + (round + ROUND).min(count);
-        let simulator = Side::new(Server::simulator(), "agreement");
+        let simulator = Side::new(Server::simulator(), "differential");
         differences(&real, &simulator, seeds, &mut sorts);
         if sorts.len() >= most {
             break;
         }
     }
-    let simulator = Side::new(Server::simulator(), "agreement");
+    let simulator = Side::new(Server::simulator(), "differential");
     for (wanted, seeds) in &sorts {
         say(&format!("{seeds:?} differ: {wanted:?}"));
     }
-    let told = sorts.values().take(most);
-    let told: Vec<String> = told
+    let reported = sorts.values().take(most);
+    let reported: Vec<String> = reported
         .filter_map(|seeds| tell(&real, &simulator, seeds[0]))
         .collect();
-    assert!(told.is_empty(), "{}", told.join("\n"));
+    assert!(reported.is_empty(), "{}", reported.join("\n"));
     say(&format!(
         "{count} sequences agree after {:.1?}",
         began.elapsed()
@@ -88,45 +88,45 @@ type Sorts = BTreeMap<(String, String), Vec<u64>>;
 fn differences(real: &Side, simulator: &Side, seeds: std::ops::Range<u64>, sorts: &mut Sorts) {
     let sequences: Vec<(String, Vec<Step>)> = seeds
         .clone()
-        .map(|seed| (format!("agreement-{seed}"), generate::sequence(seed)))
+        .map(|seed| (format!("differential-{seed}"), generate::sequence(seed)))
         .collect();
-    let (expected, said) = std::thread::scope(|scope| {
+    let (expected, answers) = std::thread::scope(|scope| {
         let expected = scope.spawn(|| real.converse(&sequences));
-        let said = simulator.converse(&sequences);
-        (expected.join().expect("the real server answers"), said)
+        let answers = simulator.converse(&sequences);
+        (expected.join().expect("the real server answers"), answers)
     });
-    for ((expected, said), seed) in expected.iter().zip(&said).zip(seeds) {
-        if let Some(wanted) = sort(expected, said) {
+    for ((expected, answers), seed) in expected.iter().zip(&answers).zip(seeds) {
+        if let Some(wanted) = sort(expected, answers) {
             sorts.entry(wanted).or_default().push(seed);
         }
     }
 }
 
 /// The smallest sequence found below that of `seed`, and where the servers part on it. Nothing when they
-/// agree the second time: the simulator says the same each time, so that was the other's chance.
+/// agree the second time: the simulator answers the same each time, so the real server's answer was random.
 fn tell(real: &Side, simulator: &Side, seed: u64) -> Option<String> {
     let mut tries = 0;
     let mut both = |steps: &[Step]| {
         tries += 1;
-        let namespace = format!("agreement-{seed}-{tries}");
+        let namespace = format!("differential-{seed}-{tries}");
         let expected = real.one(&namespace, steps);
         (expected, simulator.one(&namespace, steps))
     };
     let whole = generate::sequence(seed);
-    let (expected, said) = both(&whole);
-    let Some(wanted) = sort(&expected, &said) else {
+    let (expected, transcript) = both(&whole);
+    let Some(wanted) = sort(&expected, &transcript) else {
         say(&format!("{seed} differed once and then no more"));
         return None;
     };
     let small = shrink::shrink(whole, |steps| {
-        let (expected, said) = both(steps);
-        sort(&expected, &said).as_ref() == Some(&wanted)
+        let (expected, transcript) = both(steps);
+        sort(&expected, &transcript).as_ref() == Some(&wanted)
     });
-    let (expected, said) = both(&small);
-    let difference = difference(&expected, "simulator", &said);
+    let (expected, transcript) = both(&small);
+    let difference = difference(&expected, "simulator", &transcript);
     let difference = difference.unwrap_or_else(|| "nothing this time\n".into());
     Some(format!(
-        "CAPSTAN_SEED={seed} CAPSTAN_SEQUENCES=1 repeats this one; for agreement/cases:\n{}\n\
+        "CAPSTAN_SEED={seed} CAPSTAN_SEQUENCES=1 repeats this one; for differential/cases:\n{}\n\
          transcripts differ from {difference}",
         sequence::written(&small)
     ))
@@ -166,15 +166,18 @@ fn kept_sequences_go_as_they_went() {
             .as_ref()
             .is_some_and(|answered| *answered != expected)
         {
-            // A busy server may try a write twice, and then says more of it.
+            // A busy server may try a write twice, and then reports more.
             let again = format!("{namespace}-again");
             let second = real.as_ref().map(|real| real.one(&again, &steps));
             answered = second.map(|second| second.replace(&again, &namespace));
         }
-        let said = simulator.one(&namespace, &steps);
-        let sides = [("kube-apiserver", answered), ("the simulator", Some(said))];
-        for (who, said) in sides {
-            let found = said.and_then(|said| difference(&expected, who, &said));
+        let transcript = simulator.one(&namespace, &steps);
+        let sides = [
+            ("kube-apiserver", answered),
+            ("the simulator", Some(transcript)),
+        ];
+        for (who, transcript) in sides {
+            let found = transcript.and_then(|transcript| difference(&expected, who, &transcript));
             wrong.extend(found.map(|found| format!("{who} differs from {name}.txt, {found}")));
         }
     }

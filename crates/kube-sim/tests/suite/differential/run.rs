@@ -8,7 +8,7 @@ use super::sequence::{Step, Verb};
 use crate::reply::Reply;
 use crate::session::{Ask, Session};
 
-/// What the server last said of an object.
+/// The server's last answer about an object.
 #[derive(Default)]
 struct Seen {
     object: Json,

@@ -2,7 +2,7 @@
 //!
 //! A request may speak of what it cannot know: of the object as the server last showed it. In its
 //! body the texts `$version`, `$stale`, `$uid`, `$managers`, `$managers but ann`, `$default` and
-//! `$kube-system` stand for the present resource version, the first one, the uid, the managedFields,
+//! `$kube-system` are placeholders for the present resource version, the first one, the uid, the managedFields,
 //! these without one manager's, and for the uids of two namespaces.
 
 use serde::{Deserialize, Serialize};

@@ -144,11 +144,11 @@ impl Kubectl {
         }
     }
 
-    /// Runs what has to work and says nothing of it.
+    /// Runs a command that must succeed, without recording it.
     pub(crate) fn quietly(&self, arguments: &[&str]) {
         let output = self.output(arguments);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "kubectl {arguments:?}: {said}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {arguments:?}: {errors}");
     }
 
     fn transcript(&self) -> String {
@@ -182,12 +182,12 @@ pub(crate) fn prove(directory: &str, name: &str, behaviour: impl Fn(&Kubectl)) {
     let simulated = Kubectl::simulated(program, &namespace);
     behaviour(&simulated);
     let simulated = simulated.transcript();
-    let said = [
+    let transcripts = [
         real.map(|real| ("kube-apiserver", real)),
         Some(("the simulator", simulated)),
     ];
-    for (who, said) in said.into_iter().flatten() {
-        if let Some(difference) = difference(&expected, who, &said) {
+    for (who, transcript) in transcripts.into_iter().flatten() {
+        if let Some(difference) = difference(&expected, who, &transcript) {
             panic!("{who} differs from {file}, {difference}");
         }
     }

@@ -8,7 +8,7 @@ use regex::Regex;
 /// What kubectl remarks when it gives up on a watch within a second: luck decides.
 const REMARKS: [&str; 2] = ["very short watch", "Failed to watch"];
 
-/// What differs, and what stands for it.
+/// What differs, and its placeholder.
 static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (

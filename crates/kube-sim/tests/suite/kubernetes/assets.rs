@@ -1,5 +1,5 @@
 //! The `etcd` and `kube-apiserver` of `KUBEBUILDER_ASSETS`, which people may have already. They come
-//! without controllers, and are not told anything while they run.
+//! without controllers, and receive no input while they run.
 
 use std::fs::OpenOptions;
 use std::net::TcpListener;
@@ -87,7 +87,7 @@ impl Assets {
         assets
     }
 
-    /// The last of what both said.
+    /// The last output of both.
     fn log(&self) -> String {
         let log = std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
@@ -113,7 +113,7 @@ fn ports() -> [u16; 3] {
     listeners.map(|listener| listener.local_addr().expect("an address").port())
 }
 
-/// What it says goes to a file in `dir`.
+/// Its output goes to a file in `dir`.
 fn spawn(program: &Path, arguments: &[String], dir: &Path) -> Child {
     let log = OpenOptions::new()
         .create(true)

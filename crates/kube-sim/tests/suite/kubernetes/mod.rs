@@ -1,4 +1,4 @@
-//! A real API server on loopback, which ends with whoever started it.
+//! A real API server on loopback, which ends with the process that started it.
 //!
 //! The program is `tests/kubernetes`, as `tests/kubernetes/build` left it in the cache, or what
 //! `KUBEBUILDER_ASSETS` names. Without either the tests run on the simulator alone and say so in one

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-/// A running server and the pipe through which it is told things.
+/// A running server and the pipe for its input.
 pub(crate) struct Program {
     pub(super) kubeconfig: PathBuf,
     pipe: Mutex<Pipe>,
@@ -92,7 +92,7 @@ pub(super) fn kubectl() -> Option<PathBuf> {
 
 /// Where the build of these sources belongs.
 fn cache() -> Option<PathBuf> {
-    // The sources stand at the workspace's root, two directories above that of a library.
+    // The sources are at the workspace's root, two directories above that of a library.
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let sources = package
         .ancestors()

@@ -159,7 +159,7 @@ fn numbers(random: &mut Random, to: &mut Map<String, Json>) {
     }
 }
 
-/// Adds `allOf` and the like, of what may be said of the shape there: nothing that describes it.
+/// Adds `allOf` and the like, with the keywords allowed there: none that describe the shape.
 fn combine(random: &mut Random, shape: &Json, to: &mut Map<String, Json>, depth: usize) {
     if depth == 0 || !random.chance(25) {
         return;
@@ -222,7 +222,7 @@ pub(super) fn value(random: &mut Random, schema: &Json, fits: impl Fn(&Json) -> 
     made
 }
 
-/// A value of the schema's types. Limits are met by chance.
+/// A value of the schema's types. Limits are met at random.
 fn fitting(random: &mut Random, schema: &Json) -> Json {
     if schema["nullable"] == true && random.chance(20) {
         return Json::Null;

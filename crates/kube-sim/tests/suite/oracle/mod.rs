@@ -1,7 +1,7 @@
 //! A second opinion: what fits a schema for us, fits it for the `jsonschema` crate, and the other way
 //! round, as far as Kubernetes means what JSON Schema means.
 //!
-//! [`generate`] makes schemas that a CRD may have and values that nearly fit them, [`translate`] says in
+//! [`generate`] makes schemas that a CRD may have and values that nearly fit them, [`translate`] expresses in
 //! JSON Schema what Kubernetes means, [`shrink`] makes a difference small. `CAPSTAN_SEED=n` repeats one.
 //!
 //! Left out, because both mean different things, or JSON Schema means nothing:
@@ -70,7 +70,7 @@ fn a_second_opinion_is_the_same() {
                 assert!(
                     ours == theirs,
                     "{}",
-                    told(seed, &schema, &value, opinions.unknown)
+                    described(seed, &schema, &value, opinions.unknown)
                 );
                 fit += u32::from(ours);
                 tried += 1;
@@ -86,7 +86,7 @@ fn a_second_opinion_is_the_same() {
 }
 
 /// The smallest form of a difference.
-fn told(seed: u64, schema: &Json, value: &Json, unknown: Unknown) -> String {
+fn described(seed: u64, schema: &Json, value: &Json, unknown: Unknown) -> String {
     let opinions = |(schema, value): &(Json, Json)| Opinions::of(schema, unknown).on(value);
     let case = shrink::shrink((schema.clone(), value.clone()), |case| {
         let (ours, theirs) = opinions(case);

@@ -1,6 +1,6 @@
 //! A CRD's schema in the words of JSON Schema (draft 7).
 //!
-//! Only what differs is said anew: bounds that are exclusive by a flag, `nullable`, a number or a
+//! Only what differs is translated: bounds that are exclusive by a flag, `nullable`, a number or a
 //! string in one, and unknown fields.
 
 use kube_schema::Unknown;
@@ -11,7 +11,7 @@ pub(super) fn schema(json: &Json, unknown: Unknown) -> Json {
     part(json, unknown == Unknown::Reject)
 }
 
-/// Translates one schema; `closed` says that fields it does not know may not be there.
+/// Translates one schema; `closed` forbids unknown fields.
 fn part(json: &Json, closed: bool) -> Json {
     let Some(fields) = json.as_object() else {
         return json.clone();
@@ -19,29 +19,29 @@ fn part(json: &Json, closed: bool) -> Json {
     let flag = |name: &str| fields.get(name) == Some(&json!(true));
     let open = flag("x-kubernetes-preserve-unknown-fields");
     let mut out = Map::new();
-    for (key, said) in fields {
-        let said = match key.as_str() {
+    for (key, keyword) in fields {
+        let keyword = match key.as_str() {
             "nullable" | "exclusiveMinimum" | "exclusiveMaximum" => continue,
             "properties" => {
-                let properties = said.as_object().expect("a map").iter();
+                let properties = keyword.as_object().expect("a map").iter();
                 properties
                     .map(|(name, below)| (name.clone(), part(below, closed)))
                     .collect()
             }
-            "items" | "additionalProperties" => part(said, closed),
-            // What is said in there of fields does not make them known, nor others unknown.
+            "items" | "additionalProperties" => part(keyword, closed),
+            // Fields mentioned in there do not become known, nor others unknown.
             "allOf" | "anyOf" | "oneOf" => {
-                let arms = said.as_array().expect("a list").iter();
+                let arms = keyword.as_array().expect("a list").iter();
                 arms.map(|arm| part(arm, false)).collect()
             }
-            "not" => part(said, false),
+            "not" => part(keyword, false),
             "enum" => {
-                let values = said.as_array().expect("a list").iter();
+                let values = keyword.as_array().expect("a list").iter();
                 values.filter(|value| !value.is_null()).cloned().collect()
             }
-            _ => said.clone(),
+            _ => keyword.clone(),
         };
-        out.insert(key.clone(), said);
+        out.insert(key.clone(), keyword);
     }
     for (bound, exclusive) in [
         ("minimum", "exclusiveMinimum"),
@@ -66,7 +66,7 @@ fn part(json: &Json, closed: bool) -> Json {
     }
 }
 
-/// Null is looked at by nothing but `nullable` and `enum`, of whose values it never is one. Where no type is said, within `anyOf` and the
+/// Null is looked at by nothing but `nullable` and `enum`, of whose values it never is one. Where no type is given, within `anyOf` and the
 /// like, it is no fault.
 fn takes_null(fields: &Map<String, Json>) -> bool {
     let flag = |name: &str| fields.get(name) == Some(&json!(true));

@@ -1,4 +1,4 @@
-//! Strategic merge patches: what a merge patch says, and directives that only these have.
+//! Strategic merge patches: the fields of a merge patch, and directives that only these have.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -56,7 +56,7 @@ fn within(random: &mut Random, fields: &mut Map<String, Json>) {
     fields.extend(orders);
 }
 
-/// Directives for a list and its items; the order in which they are to stand comes back.
+/// Directives for a list and its items; returns the order they are to have.
 fn in_list(
     random: &mut Random,
     name: &str,

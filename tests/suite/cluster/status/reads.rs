@@ -32,7 +32,7 @@ fn still(more: &[(&str, &str)]) -> Management {
     cluster
 }
 
-/// Who asks this cluster is refused what `refused` says, and everything asked is written down: the
+/// This cluster refuses the requests that `refused` names, and records every request: the
 /// path, the query and what is accepted.
 struct Guarded<'a> {
     cluster: &'a Management,
@@ -74,18 +74,18 @@ impl<'a> Guarded<'a> {
         }
     }
 
-    /// What a command says on both streams, which ends with `code`.
-    fn said(&self, arguments: &[&str], code: i32) -> String {
+    /// Both output streams of a command that exits with `code`.
+    fn printed(&self, arguments: &[&str], code: i32) -> String {
         let output = self.cluster.capstan_on(&self.kubeconfig, arguments);
-        let said = text(&output.stdout) + &text(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{said}");
-        said
+        let printed = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{printed}");
+        printed
     }
 
-    /// The same with every line that was broken for the reader whole.
-    fn said_whole(&self, arguments: &[&str], code: i32) -> String {
-        let said = self.said(arguments, code);
-        let words: Vec<&str> = said.split_whitespace().collect();
+    /// The same with line breaks replaced by spaces.
+    fn printed_unwrapped(&self, arguments: &[&str], code: i32) -> String {
+        let output = self.printed(arguments, code);
+        let words: Vec<&str> = output.split_whitespace().collect();
         words.join(" ")
     }
 }
@@ -111,24 +111,24 @@ fn nothing(_: &str) -> Option<StatusCode> {
 }
 
 #[test]
-fn what_there_is_not_is_told_with_what_there_is() {
+fn an_unknown_name_is_reported_with_the_known_ones() {
     let cluster = still(&[("gone.example", "Gone")]);
     let all = Guarded::new(&cluster, nothing);
     assert_eq!(
-        all.said(&["status", "--fleet", "prod"], 2),
+        all.printed(&["status", "--fleet", "prod"], 2),
         "error: there is no fleet `prod` in this cluster; it has local\n"
     );
-    let near = all.said(&["why", "Cluster/clusters/quikstart"], 2);
+    let near = all.printed(&["why", "Cluster/clusters/quikstart"], 2);
     assert!(
         near.contains("; similar names are Cluster/clusters/quickstart, "),
         "{near}"
     );
-    let several = all.said(&["why", "quickstart"], 2);
+    let several = all.printed(&["why", "quickstart"], 2);
     assert!(
         several.contains("is not written Kind/namespace/name"),
         "{several}"
     );
-    let status = all.said(&["status"], 0);
+    let status = all.printed(&["status"], 0);
     assert!(
         status.contains("\n  objects   0 of 55 ready; 50 not created, 5 progressing\n"),
         "{status}"
@@ -140,12 +140,12 @@ fn what_there_is_not_is_told_with_what_there_is() {
 }
 
 #[test]
-fn a_cluster_without_fleets_says_so() {
+fn a_cluster_without_fleets_is_reported() {
     let cluster = Management::simulated(1, actors::Options::default());
-    let said = text(&cluster.capstan(&["status"]).stderr);
+    let output = text(&cluster.capstan(&["status"]).stderr);
     assert!(
-        said.starts_with("error: there is no fleet in this cluster: "),
-        "{said}"
+        output.starts_with("error: there is no fleet in this cluster: "),
+        "{output}"
     );
 }
 
@@ -158,7 +158,7 @@ fn who_may_not_look_everywhere_is_shown_what_may_be_seen() {
             || path.matches('/').count() < 4 && path != "/api/v1/configmaps";
         (!open).then_some(StatusCode::FORBIDDEN)
     });
-    let status = team.said_whole(&["status"], 0);
+    let status = team.printed_unwrapped(&["status"], 0);
     assert!(
         status.contains(" objects 0 of 55 ready; 50 not created, 5 progressing "),
         "{status}"
@@ -179,7 +179,7 @@ fn what_may_not_be_read_is_unknown_and_no_cause() {
                     .then_some(StatusCode::INTERNAL_SERVER_ERROR)
             })
     });
-    let status = some.said_whole(&["status"], 0);
+    let status = some.printed_unwrapped(&["status"], 0);
     assert!(
         status.contains("0 of 55 ready; 20 not created, 5 progressing, 30 unknown"),
         "{status}"
@@ -198,41 +198,41 @@ fn without_any_right_the_missing_one_is_named() {
     let nobody = Guarded::new(&cluster, |path| {
         path.contains("configmaps").then_some(StatusCode::FORBIDDEN)
     });
-    let said = nobody.said(&["status"], 2);
+    let output = nobody.printed(&["status"], 2);
     assert!(
-        said.contains("no permission to list configmaps in namespace capstan-system"),
-        "{said}"
+        output.contains("no permission to list configmaps in namespace capstan-system"),
+        "{output}"
     );
-    let said = nobody.said(&["status", "--fleet", "local"], 2);
+    let output = nobody.printed(&["status", "--fleet", "local"], 2);
     assert!(
-        said.contains("no permission to get configmaps in namespace capstan-system"),
-        "{said}"
+        output.contains("no permission to get configmaps in namespace capstan-system"),
+        "{output}"
     );
     let lister = Guarded::new(&cluster, |path| {
         path.ends_with("/configmaps")
             .then_some(StatusCode::FORBIDDEN)
     });
-    let said = lister.said(&["status", "--fleet", "local"], 0);
-    assert!(said.contains("\n  objects   0 of 55 ready"), "{said}");
+    let output = lister.printed(&["status", "--fleet", "local"], 0);
+    assert!(output.contains("\n  objects   0 of 55 ready"), "{output}");
     let stranger = Guarded::new(&cluster, |_| Some(StatusCode::UNAUTHORIZED));
-    let said = stranger.said(&["status"], 2);
+    let output = stranger.printed(&["status"], 2);
     assert!(
-        said.contains("does not accept these credentials: Unauthorized here"),
-        "{said}"
+        output.contains("does not accept these credentials: Unauthorized here"),
+        "{output}"
     );
 }
 
 #[test]
-fn no_cluster_is_told_without_talk_of_a_simulated_one() {
+fn an_unreachable_cluster_is_reported_without_mention_of_a_simulated_one() {
     let cluster = Management::simulated(1, actors::Options::default());
     let nowhere = cluster.kubeconfig.with_file_name("nowhere");
     std::fs::write(&nowhere, anonymous("127.0.0.1:1")).expect("written");
-    let said = text(&cluster.capstan_on(&nowhere, &["status"]).stderr);
+    let output = text(&cluster.capstan_on(&nowhere, &["status"]).stderr);
     assert!(
-        said.starts_with("error: the cluster does not answer: "),
-        "{said}"
+        output.starts_with("error: the cluster does not answer: "),
+        "{output}"
     );
-    assert!(!said.contains("embedded"), "{said}");
+    assert!(!output.contains("embedded"), "{output}");
 }
 
 /// A Secret that is named is looked for by its metadata, and missed when it is not there.
@@ -248,14 +248,14 @@ fn the_content_of_a_secret_is_not_asked_for() {
     });
     cluster.runtime.block_on(apply(&cluster.client, &group));
     let all = Guarded::new(&cluster, nothing);
-    let why = all.said(&["why", "ResourceGroup/raw"], 0);
+    let why = all.printed(&["why", "ResourceGroup/raw"], 0);
     assert!(
         why.contains("\nblocked by Secret/clusters/cred\n  message    it does not exist\n"),
         "{why}"
     );
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cred", "namespace": "clusters"}});
     cluster.runtime.block_on(apply(&cluster.client, &secret));
-    let why = all.said(&["why", "ResourceGroup/raw"], 0);
+    let why = all.printed(&["why", "ResourceGroup/raw"], 0);
     assert!(
         why.contains("\nblocked by ResourceGroup/clusters/raw\n"),
         "{why}"
@@ -278,7 +278,7 @@ fn the_content_of_a_secret_is_not_asked_for() {
 fn a_handful_of_requests_is_enough() {
     let cluster = still(&[]);
     let all = Guarded::new(&cluster, nothing);
-    all.said(&["status"], 0);
+    all.printed(&["status"], 0);
     let asked = all.asked.lock().unwrap();
     let lists = asked
         .iter()
@@ -294,7 +294,7 @@ fn a_handful_of_requests_is_enough() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_keeps_silent_is_given_up_after_half_a_minute() {
+async fn a_cluster_that_does_not_answer_is_given_up_after_half_a_minute() {
     let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
         std::future::pending::<Result<http::Response<Body>, std::convert::Infallible>>()
     });

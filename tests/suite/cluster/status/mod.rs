@@ -24,8 +24,8 @@ const FLEET: &str = "examples/quickstart";
 
 /// Applies the example. The parent of its set has more kinds if there are to be.
 fn begin(cluster: &Management, more: &[(&str, &str)]) {
-    let said = cluster.capstan(&["apply", FLEET]);
-    assert!(said.status.success(), "{}", text(&said.stderr));
+    let output = cluster.capstan(&["apply", FLEET]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
     let set = ApplySet::new("local", "capstan-system");
     let name = set.parent().name;
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), "capstan-system");
@@ -44,8 +44,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a command says, which ends with `code`.
-fn said(output: &Output, code: i32) -> String {
+/// The output of a command that exits with `code`.
+fn printed(output: &Output, code: i32) -> String {
     let (data, talk) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "{data}{talk}");
     data
@@ -74,7 +74,7 @@ fn is_blocked_by(status: &Json, object: &str) -> bool {
 }
 
 /// Half way: Azure makes the HCP cluster. Then all of it is ready.
-fn a_cluster_half_made_is_told(cluster: &Management) {
+fn a_half_created_cluster_is_reported(cluster: &Management) {
     begin(cluster, &[]);
     let hcp = "HcpOpenShiftCluster/clusters/quickstart";
     let half = until(cluster, |status| {
@@ -96,7 +96,7 @@ fn a_cluster_half_made_is_told(cluster: &Management) {
     let help = root["blocker"]["help"].as_str().unwrap_or_default();
     assert!(help.contains("usually takes up to 9 min"), "{help}");
 
-    let why = said(&cluster.capstan(&["why", "AROCluster/quickstart"]), 0);
+    let why = printed(&cluster.capstan(&["why", "AROCluster/quickstart"]), 0);
     let way: Vec<&str> = why
         .lines()
         .skip_while(|line| *line != "waits for")
@@ -116,7 +116,7 @@ fn a_cluster_half_made_is_told(cluster: &Management) {
     );
 
     until(cluster, |status| status["ready"] == true);
-    let all = said(&cluster.capstan(&["status", "--fleet", "local"]), 0);
+    let all = printed(&cluster.capstan(&["status", "--fleet", "local"]), 0);
     assert!(
         all.contains("\n  source    examples/quickstart\n  revision  none\n"),
         "{all}"
@@ -126,13 +126,13 @@ fn a_cluster_half_made_is_told(cluster: &Management) {
         all.contains("\n  Ready       clusters/quickstart  55/55 ready\n"),
         "{all}"
     );
-    let why = said(&cluster.capstan(&["why", "Cluster/clusters/quickstart"]), 0);
+    let why = printed(&cluster.capstan(&["why", "Cluster/clusters/quickstart"]), 0);
     assert_eq!(why, "Cluster/clusters/quickstart is ready\n");
-    a_deletion_is_told(cluster);
+    a_deletion_is_reported(cluster);
 }
 
 /// The root waits for what is deleted before it, and what is gone already is not missed.
-fn a_deletion_is_told(cluster: &Management) {
+fn a_deletion_is_reported(cluster: &Management) {
     let kind = GroupVersionKind::gvk("cluster.x-k8s.io", "v1beta2", "Cluster");
     let kind = ApiResource::from_gvk(&kind);
     let api: Api<DynamicObject> = Api::namespaced_with(cluster.client.clone(), "clusters", &kind);
@@ -150,7 +150,7 @@ fn a_deletion_is_told(cluster: &Management) {
         Json::Null,
         "{going:#}"
     );
-    let why = said(&cluster.capstan(&["why", "Cluster/quickstart"]), 0);
+    let why = printed(&cluster.capstan(&["why", "Cluster/quickstart"]), 0);
     assert!(
         why.contains("\n  message    being deleted, held by serviceoperator.azure.com/finalizer\n"),
         "{why}"
@@ -162,15 +162,15 @@ fn a_deletion_is_told(cluster: &Management) {
 }
 
 #[test]
-fn a_cluster_half_made_is_told_on_the_simulator() {
+fn a_half_created_cluster_is_reported_on_the_simulator() {
     let cluster = Management::simulated(HALF_WAY, actors::Options::default());
-    a_cluster_half_made_is_told(&cluster);
+    a_half_created_cluster_is_reported(&cluster);
 }
 
 #[test]
-fn a_cluster_half_made_is_told_on_kube_apiserver() {
+fn a_half_created_cluster_is_reported_on_kube_apiserver() {
     if let Some(cluster) = Management::real(HALF_WAY, actors::Options::default()) {
-        a_cluster_half_made_is_told(&cluster);
+        a_half_created_cluster_is_reported(&cluster);
     }
 }
 
@@ -183,13 +183,13 @@ fn failing(failure: &str) -> actors::Options {
 }
 
 /// What Azure refuses for good is the cause of all that waits for it, and an exit code.
-fn a_failure_is_told(cluster: &Management) {
+fn a_failure_is_reported(cluster: &Management) {
     begin(cluster, &[]);
     let hcp = "HcpOpenShiftCluster/clusters/quickstart";
     until(cluster, |status| {
         is_blocked_by(status, hcp) && blocker(status)["state"] == "Failed"
     });
-    let all = said(&cluster.capstan(&["status"]), 1);
+    let all = printed(&cluster.capstan(&["status"]), 1);
     assert!(
         all.contains("\n  Failed      clusters/quickstart  "),
         "{all}"
@@ -208,7 +208,7 @@ fn a_failure_is_told(cluster: &Management) {
         hcp,
     ] {
         let output = cluster.capstan(&["why", object, "--format", "json"]);
-        let why: Json = serde_json::from_str(&said(&output, 1)).expect("JSON");
+        let why: Json = serde_json::from_str(&printed(&output, 1)).expect("JSON");
         assert_eq!(
             (&why["kind"], &why["ready"]),
             (&json!("Why"), &json!(false))
@@ -224,14 +224,14 @@ fn a_failure_is_told(cluster: &Management) {
 const REFUSED: &str = "HcpOpenShiftCluster/quickstart=InvalidRequestContent";
 
 #[test]
-fn a_failure_is_told_on_the_simulator() {
-    a_failure_is_told(&Management::simulated(HASTE, failing(REFUSED)));
+fn a_failure_is_reported_on_the_simulator() {
+    a_failure_is_reported(&Management::simulated(HASTE, failing(REFUSED)));
 }
 
 #[test]
-fn a_failure_is_told_on_kube_apiserver() {
+fn a_failure_is_reported_on_kube_apiserver() {
     if let Some(cluster) = Management::real(HASTE, failing(REFUSED)) {
-        a_failure_is_told(&cluster);
+        a_failure_is_reported(&cluster);
     }
 }
 
@@ -249,7 +249,7 @@ fn ages_are_of_the_time_in_the_cluster() {
     let passed = age(&until(&cluster, failed)) - age(&first);
     assert!(passed >= 300, "{passed} s");
     assert_eq!(
-        said(&cluster.capstan(&["status"]), 0)
+        printed(&cluster.capstan(&["status"]), 0)
             .matches("AuthorizationFailed")
             .count(),
         2

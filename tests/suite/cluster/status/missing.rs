@@ -1,4 +1,4 @@
-//! What a fleet has and the cluster has not: `status` says so after `apply` has ended.
+//! Objects of a fleet that the cluster lacks: `status` reports them after `apply` has ended.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value as Json, json};
 
 use super::super::pipeline::{Management, apply};
-use super::{said, status, text};
+use super::{printed, status, text};
 
 /// One that is somebody else's, one that waits for it, one in no namespace, one of no kind.
 const FLEET: &str = "\
@@ -69,7 +69,7 @@ fn what_was_not_made_is_counted(cluster: &Management) {
         1,
     );
     applied(cluster, dir.path(), &adopted, 1);
-    let all = said(&cluster.capstan(&["status"]), 0);
+    let all = printed(&cluster.capstan(&["status"]), 0);
     assert!(
         all.contains("\n  objects   2 of 2 ready\n  missing   2 of 4 objects are missing or belong to somebody else"),
         "{all}"

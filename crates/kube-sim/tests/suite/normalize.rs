@@ -1,11 +1,11 @@
-//! What of a message is chance, taken out of it.
+//! Removes from a message what is random.
 //!
-//! A real server walks Go's maps in any order. So the faults of a configuration come in any order, and
-//! when one of them is an unknown field, what is behind it in the walk is not told. And a message may
+//! A real server walks Go's maps in any order. So the errors of a configuration come in any order, and
+//! after an unknown field the errors that follow in the walk are missing. A message may also
 //! quote a stored object, with its times and versions.
 
 /// `message` without what differs from run to run.
-pub(crate) fn settled(message: &str) -> String {
+pub(crate) fn normalized(message: &str) -> String {
     let (mut faults, mut lines): (Vec<&str>, Vec<&str>) =
         message.lines().partition(|line| line.starts_with("  "));
     faults.sort_unstable();
@@ -42,25 +42,25 @@ fn is_stored(message: &str) -> bool {
 }
 
 #[test]
-fn only_what_is_chance_is_taken_out() {
+fn only_random_parts_are_removed() {
     let kept = "Apply failed with 1 conflict: .spec.a{}";
-    assert_eq!(settled(kept), kept);
+    assert_eq!(normalized(kept), kept);
     assert_eq!(
-        settled("typed (/a; v1, Kind=A): errors:\n  .b: expected\n  .a: expected"),
+        normalized("typed (/a; v1, Kind=A): errors:\n  .b: expected\n  .a: expected"),
         "typed (/a; v1, Kind=A): errors:\n  .a: expected\n  .b: expected"
     );
     assert_eq!(
-        settled(
+        normalized(
             "typed (/a; v1, Kind=A): errors:\n  .b: expected\n  .a: field not declared in schema"
         ),
         "typed (/a; v1, Kind=A): (faults)"
     );
     assert_eq!(
-        settled("missing in '{\"creationTimestamp\":\"now\"}'"),
+        normalized("missing in '{\"creationTimestamp\":\"now\"}'"),
         "missing in '(object)'"
     );
     assert_eq!(
-        settled(r#"Invalid value: "{\"metadata\":{\"resourceVersion\":\"7\"}}": no"#),
+        normalized(r#"Invalid value: "{\"metadata\":{\"resourceVersion\":\"7\"}}": no"#),
         r#"Invalid value: "(object)": no"#
     );
 }
