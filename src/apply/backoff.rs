@@ -12,12 +12,12 @@ use crate::model::ErrorClass;
 pub(crate) struct Backoff {
     /// How long to wait.
     pub(crate) wait: Duration,
-    /// Whether somebody must do something first, as far as we can tell.
+    /// Whether retrying is probably in vain until a person acts.
     pub(crate) in_vain: bool,
 }
 
 /// What follows the `failures`th failure in a row, when the server asked to wait for `asked`.
-/// What may pass by itself is tried again soon; what somebody must fix, rarely. A namespace, a definition
+/// A failure that may pass by itself is retried soon; one that a person must fix, rarely. A namespace, a definition
 /// or another writer may be gone the next moment, so they count as in vain only from the third time on.
 pub(crate) fn backoff(class: ErrorClass, failures: u32, asked: Option<Duration>) -> Backoff {
     let (base, limit, patience) = match class {

@@ -1,4 +1,4 @@
-//! Whether a live object still is as it was applied, and what somebody changed.
+//! Whether a live object still is as it was applied, and what others changed.
 //!
 //! In: the live object, what is wanted of it, what was known of it before. Out: a [`DriftState`]. It does
 //! not know: what is done about it.
@@ -21,10 +21,10 @@ pub enum DriftState {
     Drifted(Drift),
 }
 
-/// What somebody changed.
+/// What others changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drift {
-    /// The fields, as API servers write them; empty when they cannot be told.
+    /// The fields, as API servers write them; empty when they cannot be determined.
     pub fields: Vec<String>,
     /// Who owns them now.
     pub by: Vec<String>,
@@ -77,8 +77,8 @@ impl DriftState {
         (state, digest)
     }
 
-    /// Whether applying takes fields back by force from whoever has them: what we had applied was
-    /// ours. `was_applied` says so of an object on which somebody wrote over the annotation that does.
+    /// Whether applying takes fields back by force from their current owner, because they were
+    /// ours. `was_applied` states that for an object whose annotation was overwritten.
     #[must_use]
     pub const fn takes_back(&self, was_applied: bool) -> bool {
         was_applied || matches!(self, Self::Drifted(_))
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// A live object of which we own some keys of its data, and somebody else the others.
+    /// A live object of whose data we own some keys and other managers the rest.
     fn live(data: &Json, own: &[&str], others: &[&str], hash: &str) -> Json {
         let entry = |manager: &str, operation: &str, keys: &[&str], more: Json| {
             let keys = keys.iter().map(|key| (format!("f:{key}"), json!({})));

@@ -62,7 +62,7 @@ impl Embedded {
         *failures
     }
 
-    /// Notes whether the cluster serves `kind`; `true` when that is news.
+    /// Notes whether the cluster serves `kind`; `true` if that is new.
     pub(crate) fn served(&mut self, kind: &Kind, served: bool) -> bool {
         if served {
             self.missing.remove(kind)
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(embedded.of(&kind), [id("a"), id("b")]);
         assert!(embedded.contains(&id("b")) && !embedded.contains(&id("c")));
 
-        assert!(embedded.served(&kind, false), "that is news");
+        assert!(embedded.served(&kind, false), "that is new");
         assert!(!embedded.served(&kind, false), "and now it is not");
         assert_eq!(embedded.missing("other"), []);
         assert_eq!(embedded.missing("g"), [(kind.clone(), example)]);

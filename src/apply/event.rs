@@ -1,7 +1,7 @@
 //! What the engine learns, and what it asks for. Plain data.
 //!
 //! Every event carries the clock's reading. Answers to what belongs to one assignment carry its number,
-//! so that those to an earlier one can be told apart.
+//! which tells them from answers to an earlier one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ pub(crate) enum WatchScope {
 /// Why a watch does not go on for now.
 #[derive(Clone, Debug)]
 pub(crate) struct Interruption {
-    /// What the cluster or the client says.
+    /// The message of the cluster or the client.
     pub(crate) why: String,
     /// Whether we may not watch, or are not known.
     pub(crate) denied: bool,
@@ -109,7 +109,7 @@ pub(crate) struct Interruption {
 /// The parent, before anything is applied.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParentRead {
-    /// What it says, and its resourceVersion; none when it is not there.
+    /// Its content and its resourceVersion; `None` if it does not exist.
     pub(crate) before: Option<(Parent, String)>,
     /// The clusters that may be deleted.
     pub(crate) approved: BTreeSet<String>,
@@ -118,7 +118,7 @@ pub(crate) struct ParentRead {
 /// Something to do. The engine waits for no answer: it comes as an event.
 #[derive(Clone, Debug)]
 pub(crate) enum Command {
-    /// Read the parent, and which deletions were approved since the revision that it says was applied.
+    /// Read the parent, and which deletions were approved since the revision that it records as applied.
     ReadParent(u64),
     /// Write the parent in place of the one of a resourceVersion; also over a newer one if `over`.
     WriteParent {

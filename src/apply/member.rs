@@ -30,7 +30,7 @@ pub struct Member {
     pub cluster: String,
     /// What happens to it when its file goes away, as it was last applied.
     pub policy: String,
-    /// The sha256 of the payload it was last applied with, as that says.
+    /// The sha256 of the payload it was last applied with, as its annotation has it.
     pub applied: String,
     /// Whether it is as it was applied.
     pub drift: DriftState,

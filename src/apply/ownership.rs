@@ -44,7 +44,7 @@ fn written_by(manager: &str) -> String {
 /// Whether the fleet with the ApplySet id `set` may apply `payload` to `live`.
 ///
 /// # Errors
-/// When it belongs to somebody else, or to nobody and the fleet does not ask to adopt it.
+/// When it has another owner, or has no owner and the fleet does not ask to adopt it.
 pub fn claim(live: &Json, payload: &Json, set: &str) -> Result<Claim, Foreign> {
     let object = Live(live);
     match object.label(labels::PART_OF) {
@@ -105,7 +105,7 @@ pub fn handover(live: &Json) -> Option<Json> {
     let first = managers.iter().find(|entry| gives(entry))?;
     let own = managers.iter().find(|entry| ours(entry));
     let api_version = own.unwrap_or(first).api_version.clone();
-    // Fields of another version have other names: those become nobody's, and stay as they are.
+    // Fields of another version have other names: they lose their owner and keep their values.
     let given = managers
         .iter()
         .filter(|entry| (ours(entry) || gives(entry)) && entry.api_version == api_version);
@@ -141,8 +141,9 @@ pub fn release(live: &Json, set: &str) -> Json {
     }})
 }
 
-/// `payload` as it is sent to an object that is there: of what is left to others, what nobody took yet
-/// stays as it is in `live`, since an applied field that is left out goes away; the rest is left out.
+/// `payload` as it is sent to an existing object. Of the fields that are left to others, those that have no
+/// other owner yet keep their value in `live`, since leaving out an applied field removes it; the others
+/// are left out.
 #[must_use]
 pub fn yielded(payload: &Json, live: &Json, manager: &str, left: &[String]) -> Json {
     let managers = Managed::read(live).unwrap_or_default();

@@ -30,7 +30,7 @@ pub(crate) enum RemovalState {
     Queued(Removal),
     /// The object with this uid is being removed.
     Removing { uid: String },
-    /// The cluster took the removal of the object with this uid; a watch says when it has left.
+    /// The cluster took the removal of the object with this uid; a watch reports when it is gone.
     Accepted { uid: String },
     /// A request failed; it is judged again then.
     BackingOff { until: Timestamp },
@@ -39,7 +39,7 @@ pub(crate) enum RemovalState {
 }
 
 impl RemovalState {
-    /// Whether nothing is judged before it is known how this one fares.
+    /// Whether no other member is judged before the outcome of this one is known.
     const fn is_busy(&self) -> bool {
         matches!(
             self,
@@ -88,7 +88,7 @@ impl Removals {
         self.stirred = true;
     }
 
-    /// Whether nobody leaves.
+    /// Whether no member leaves.
     pub(crate) fn is_empty(&self) -> bool {
         !self.entries.values().any(is_leaving)
     }
@@ -186,11 +186,11 @@ impl Removals {
     /// What was asked of an object may not have been done: it is asked again when its turn comes.
     pub(crate) fn doubt(&mut self, id: &ObjectId) {
         self.stirred = true;
-        let nobody = String::new();
+        let unknown = String::new();
         match self.state(id) {
             Some(RemovalState::Accepted { .. }) => self.enter(id, RemovalState::Pending),
             Some(RemovalState::Removing { .. }) => {
-                self.enter(id, RemovalState::Removing { uid: nobody });
+                self.enter(id, RemovalState::Removing { uid: unknown });
             }
             _ => {}
         }

@@ -308,8 +308,8 @@ impl Steps {
         first
     }
 
-    /// The object of a step is there as it was asked for before, and stays so for now: what needs no more
-    /// than that goes on.
+    /// The object of a step is as an earlier revision asked for and stays so for now: steps that need only
+    /// that may begin.
     pub(crate) fn keep(&mut self, at: usize) {
         if self.entries[at].reached < Milestone::Kept {
             self.entries[at].reached = Milestone::Kept;

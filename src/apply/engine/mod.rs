@@ -1,4 +1,4 @@
-//! The apply engine: a machine that keeps a cluster as a plan says.
+//! The apply engine: a state machine that keeps a cluster in line with a plan.
 //!
 //! ```text
 //! Assigned ─► parent opened ─► kinds listed ─► steps begun ─► in sync ─► ready
@@ -88,7 +88,7 @@ enum Ending {
     /// There is more to do.
     #[default]
     Open,
-    /// It was reported, and the parent says so.
+    /// It was reported, and the parent records it.
     Settled,
     /// The same, but members have come or gone since the parent was written.
     Recount,

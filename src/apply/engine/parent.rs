@@ -93,7 +93,7 @@ impl Engine {
         self.wake_after(backoff.wait, |_| RetryTarget::ParentOpening);
     }
 
-    /// The parent says what is going to be applied: steps may begin.
+    /// The parent names the revision to apply, so steps may begin.
     fn open(&mut self, opening: Opening, version: String) {
         let Opening {
             failures,

@@ -117,7 +117,7 @@ impl Engine {
             return;
         }
         match answer {
-            // A watch says when it has left.
+            // A watch reports when it is gone.
             Ok(removal) => {
                 self.work.removals.enter(id, RemovalState::Accepted { uid });
                 if removal == Removal::Delete {
@@ -128,8 +128,8 @@ impl Engine {
         }
     }
 
-    /// Reports a member that could not be read or removed. Nobody else is judged before it is known how
-    /// this one fares.
+    /// Reports a member that could not be read or removed. No other member is judged before the
+    /// state of this one is known.
     fn removal_failed(&mut self, id: &ObjectId, failure: &Failure) {
         self.report_removal(id, PruneStatus::Failed(failure.to_string()));
         let target = |until| RetryTarget::Removal(id.clone(), until);
@@ -187,7 +187,7 @@ impl Engine {
         let same = live.as_ref().filter(|live| Some(Live(live).uid()) == uid);
         let set = self.settings.set.id();
         if same.is_some_and(|live| Live(live).label(labels::PART_OF) == set) {
-            // The watch was wrong, and will say so; or somebody has put our label back.
+            // The watch was wrong and will correct itself, or our label was put back.
             self.work.removals.doubt(id);
         } else if same.is_some() && self.work.steps.of(id).is_none() {
             self.left(id, PruneStatus::Released);

@@ -100,7 +100,7 @@ impl Engine {
         };
         let object = steps.object(at).clone();
         match answer {
-            // A watch saw it go meanwhile, or the one before it: nobody can tell but the cluster.
+            // A watch reported a deletion meanwhile, of this object or of an earlier one: only the cluster knows.
             Ok(_) if vanished && !self.inventory.contains_key(&object) => steps.queue(at),
             Ok(live) => {
                 let member = Member::answered(&live, &steps.step(at).action);
@@ -232,7 +232,7 @@ impl Engine {
         }
     }
 
-    /// Applies a step again whose object somebody changed; when that happens again and again, later.
+    /// Applies a step again because others changed its object; backs off if that keeps happening.
     fn repair(&mut self, at: usize, why: &str) {
         if self.work.steps.state(at) != StepState::InSync {
             return;

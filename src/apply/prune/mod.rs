@@ -1,5 +1,5 @@
 //! What becomes of members that the fleet no longer has (DESIGN §7; the nine rules of
-//! `facts/gitops-peers.md` §4). Nothing is deleted that nobody meant to delete.
+//! `facts/gitops-peers.md` §4). Nothing is deleted by accident.
 //!
 //! In: the members of the set, which of them leave, how far the applies have come, what was approved.
 //! Out: a [`PruneDecision`] for each that leaves. Asked again whenever one of those changes. It does not know:
@@ -29,7 +29,7 @@ pub enum PruneDecision {
     After(ObjectId),
     /// Its turn comes once this step was applied.
     Until(ObjectId),
-    /// It stays until somebody does something.
+    /// It stays until a person acts.
     Held(String),
 }
 
@@ -65,8 +65,8 @@ pub fn references(live: &[Json]) -> BTreeMap<ObjectId, Vec<ObjectId>> {
 pub struct DeletionGuard {
     /// Whether anything is removed at all.
     pub prune: bool,
-    /// Whether the revision was applied to its end before: then what is to be deleted comes from
-    /// another binary or other definitions, and nobody asked for it.
+    /// Whether the revision was fully applied before: then a deletion comes from another binary or
+    /// other definitions, and no commit asked for it.
     pub unchanged: bool,
     /// Clusters that may be deleted, `namespace/name`.
     pub approved: BTreeSet<String>,
@@ -141,7 +141,7 @@ fn holds_others(id: &ObjectId) -> bool {
     id.is("", "Namespace") || id.is("apiextensions.k8s.io", "CustomResourceDefinition")
 }
 
-/// What happens when nothing is said (DESIGN §7).
+/// The policy of objects without an annotation (DESIGN §7).
 fn default_policy(id: &ObjectId) -> &'static str {
     match (id.group.as_str(), id.kind.as_str()) {
         ("", "Namespace") | (CAPI, "Cluster") | (INFRASTRUCTURE, "AzureClusterIdentity") => {
@@ -323,8 +323,8 @@ impl PruneInput<'_> {
         hold_what_waits(&decisions, ordered)
     }
 
-    /// Releases what released objects need: once they were, nobody would know that something leans on
-    /// it, and it would be deleted under them.
+    /// Releases what released objects need: once they are released, it would not be known that they need
+    /// it, and it would be deleted.
     fn keep_what_is_leant_on(&self, decisions: &mut BTreeMap<ObjectId, PruneDecision>) {
         let with =
             |decision: PruneDecision| decisions.iter().filter(move |(_, one)| **one == decision);
@@ -350,7 +350,7 @@ impl PruneInput<'_> {
     ) -> PruneDecision {
         let first = |(other, decision): (&ObjectId, &PruneDecision)| {
             let before = match self.root(id).as_ref() == Some(other) {
-                // What a part belongs to goes last: without it the part belongs to nobody.
+                // The root of a part goes last: without it the part has no owner.
                 true => false,
                 false => self.leans(id, other) || self.root(other).as_ref() == Some(id),
             };
@@ -361,7 +361,7 @@ impl PruneInput<'_> {
                 PruneDecision::Held(why) => {
                     Some(PruneDecision::Held(format!("it needs {other}: {why}")))
                 }
-                // It was meant to go, and to take with it what leans on it.
+                // It will be deleted together with what needs it.
                 PruneDecision::Delete | PruneDecision::Going | PruneDecision::After(_) => None,
             }
         };
@@ -424,10 +424,10 @@ impl PruneInput<'_> {
     }
 }
 
-/// Holds what would wait for something that is held: its turn never comes. `meant` is what each was to
-/// become by itself.
+/// Holds what would wait for something that is held: its turn never comes. `alone` has the decision
+/// for each without regard to the others.
 fn hold_what_waits(
-    meant: &BTreeMap<ObjectId, PruneDecision>,
+    alone: &BTreeMap<ObjectId, PruneDecision>,
     mut decisions: BTreeMap<ObjectId, PruneDecision>,
 ) -> BTreeMap<ObjectId, PruneDecision> {
     loop {
@@ -438,7 +438,7 @@ fn hold_what_waits(
             let Some(PruneDecision::Held(why)) = decisions.get(other) else {
                 return None;
             };
-            let why = match meant.get(id) {
+            let why = match alone.get(id) {
                 Some(PruneDecision::Orphan) => format!("it needs {other}: {why}"),
                 _ => format!("{other}, which is kept, needs it"),
             };
