@@ -145,11 +145,11 @@ fn apply(object: &Object, set: &ApplySet) -> Action {
     }
 }
 
-/// What is left to others once the object is made: what the fleet says, and what controllers are known
-/// to write (DESIGN §7).
+/// The fields that are left to others once the object exists: those that its annotation lists, and those
+/// that controllers are known to write (DESIGN §7).
 fn left_to_others(object: &Object) -> Vec<String> {
-    let said = object.annotation(labels::IGNORE).unwrap_or_default();
-    let said = said
+    let listed = object.annotation(labels::IGNORE).unwrap_or_default();
+    let listed = listed
         .split(',')
         .map(str::trim)
         .filter(|part| part.starts_with('/'));
@@ -161,7 +161,8 @@ fn left_to_others(object: &Object) -> Vec<String> {
         (CAPI, "MachinePool") => &["/spec/providerIDList"],
         _ => &[],
     };
-    said.chain(known.iter().copied())
+    listed
+        .chain(known.iter().copied())
         .map(str::to_owned)
         .collect()
 }

@@ -160,8 +160,8 @@ fn status(
         conditions.set(kind, resources::reported(node_pool, missing, default));
     }
     conditions.set(c::AGENT_POOLS_READY, NewCondition::yes(c::SUCCEEDED, ""));
-    let said = |path: &[&str]| node_pool.map_or("", |pool| pool.text(path));
-    let state = said(&["status", "properties", "provisioningState"]);
+    let text = |path: &[&str]| node_pool.map_or("", |pool| pool.text(path));
+    let state = text(&["status", "properties", "provisioningState"]);
     let works = ["Succeeded", "Updating"].contains(&state);
     let done = !entries.is_empty() && entries.iter().all(|entry| entry.ready);
     let was = live.flag(&["status", "initialization", "provisioned"]);
@@ -173,9 +173,9 @@ fn status(
         "conditions": conditions.into_value(),
     });
     let fields = [
-        ("id", said(&["status", "id"])),
+        ("id", text(&["status", "id"])),
         ("provisioningState", state),
-        ("version", said(&["status", "properties", "version", "id"])),
+        ("version", text(&["status", "properties", "version", "id"])),
     ];
     for (field, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
         status[field] = json!(value);

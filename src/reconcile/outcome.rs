@@ -29,7 +29,7 @@ pub(crate) enum Need {
     Object(ObjectId),
     /// Every object of a kind in a namespace.
     List(GroupKind, String),
-    /// That a kind is synced; a change of its objects asks for nothing.
+    /// That a kind is synced; a change of its objects triggers nothing.
     Synced(GroupKind),
 }
 

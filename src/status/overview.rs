@@ -11,7 +11,7 @@ use crate::plan::ApplySet;
 /// One fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetView {
-    /// Its objects and those that they carry, counted by state.
+    /// Its objects and those that are embedded in them, counted by state.
     pub counts: BTreeMap<Phase, usize>,
     /// Its clusters, those that need attention first, then by namespace and name.
     pub clusters: Vec<ClusterView>,
@@ -148,7 +148,8 @@ impl StatusGraph {
         }
     }
 
-    /// These objects and those that they carry. What a deleted carrier no longer has does not count.
+    /// These objects and those that are embedded in them. Those that were already deleted with their parent
+    /// resource do not count.
     fn with_carried(&self, members: &[usize]) -> Vec<usize> {
         let mut all = Vec::new();
         for at in members.iter().copied() {

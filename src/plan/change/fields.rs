@@ -377,8 +377,8 @@ pub(super) const FIELDS: &[(&str, &str, &[Field])] = &[
     ),
 ];
 
-/// The embedded resources that are somebody's nodes: when they are no longer among those of the object
-/// that carries them, the controllers delete them. Source: facts/aro-controllers.md §6.
+/// The embedded resources that have nodes: once their parent resource no longer lists them, the
+/// controllers delete them. Source: facts/aro-controllers.md §6.
 pub(super) const CARRIED: &[&str] = &["HcpOpenShiftCluster", "HcpOpenShiftClustersNodePool"];
 
 /// Why one that is gone counts.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::{Consequence, Part, carried};
+use super::{Consequence, Part, embedded_in};
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::api::labels;
 use crate::health::Live;
@@ -92,6 +92,6 @@ fn parts(object: &Json) -> Vec<(Cluster, Part<'_>)> {
         };
         (part.id.namespace.clone(), name.to_owned())
     };
-    let parts = std::iter::once(own).chain(carried(object));
+    let parts = std::iter::once(own).chain(embedded_in(object));
     parts.map(|part| (cluster(&part), part)).collect()
 }

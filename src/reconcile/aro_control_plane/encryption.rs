@@ -1,9 +1,9 @@
 //! The etcd encryption key of a control plane.
 //!
 //! In: an AROControlPlane, its HCP cluster's spec, and the vault among the infrastructure's resources.
-//! Out: the version to inject, and what `EncryptionKeyReady` says. With an identity the key is there a
-//! few seconds after its vault; its version is a number made of its name. Without one a person answers
-//! for the key.
+//! Out: the version to inject, and the condition `EncryptionKeyReady`. With an identity the key exists a
+//! few seconds after its vault; its version is a number made of its name. Without one a person must
+//! create the key.
 
 use std::time::Duration;
 
