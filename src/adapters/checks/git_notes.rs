@@ -2,7 +2,7 @@
 //!
 //! In: the note as it is, and one check. Out: the note with that check in it. Line 1 is
 //! `{"v":1,"checks":[...]}`, for programs; then, after an empty line, the same in Markdown, for
-//! people; then an end mark; and below it whatever else stood in the note, as it was. It does not
+//! people; then an end mark; and below it whatever else the note held, unchanged. It does not
 //! know git.
 
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub fn read(note: &str) -> Vec<Check> {
     parts(note).0.iter().filter_map(understood).collect()
 }
 
-/// The checks in a note, and what stands below our part.
+/// The checks in a note, and what follows our part.
 fn parts(note: &str) -> (Vec<Value>, &str) {
     let (first, below) = note.split_once('\n').unwrap_or((note, ""));
     match checks(first) {

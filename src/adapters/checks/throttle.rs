@@ -49,7 +49,7 @@ impl Throttle {
         self.written.insert(key(&check), (check, now));
     }
 
-    /// Forgets the revisions that nobody reports on any more.
+    /// Forgets the revisions that are not reported on any more.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         self.written.retain(|(revision, _), _| keep(revision));
     }

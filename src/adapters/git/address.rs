@@ -32,7 +32,7 @@ impl Address {
                 .filter(|path| path.starts_with('/'))
                 .and_then(unescaped),
             Some(_) => None,
-            // `host:path` is ssh, unless a `/` stands before the colon.
+            // `host:path` is ssh, unless a `/` comes before the colon.
             None => Some(written)
                 .filter(|path| !path.split('/').next().unwrap_or_default().contains(':'))
                 .filter(|path| !path.is_empty())

@@ -83,7 +83,7 @@ impl Place {
     }
 }
 
-/// `path` as it was given, told from paths that count from a root.
+/// `path` as it was given, marked so that it differs from paths relative to a root.
 fn outside(path: &Path) -> String {
     let plain = match path.is_absolute() || path.starts_with("..") {
         true => path.components().collect(),
@@ -100,7 +100,7 @@ fn absent(path: &Path, cause: &std::io::Error) -> Error {
 }
 
 /// The nearest directory at or above `path` that holds a repository. Git's own discovery would
-/// refuse repositories of other users, of which no more than the place is wanted here.
+/// refuse repositories of other users, but only the path is needed here.
 fn enclosing_repository(path: &Path) -> Option<&Path> {
     path.ancestors().find(|above| above.join(".git").exists())
 }

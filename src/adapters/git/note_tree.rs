@@ -43,7 +43,7 @@ impl<'r> Notes<'r> {
         })
     }
 
-    /// Where the note on `commit` stands or would stand, and its text. Git looks for `<40 digits>`
+    /// The path of the note on `commit`, whether it exists or not, and its text. Git looks for `<40 digits>`
     /// and spreads many notes over `<2>/<38>` and `<2>/<2>/<36>`; ours go into `<2>/<38>`, so that
     /// a write stays small however many there are.
     pub(super) fn find(&self, commit: Oid) -> Result<(String, Option<String>), git2::Error> {

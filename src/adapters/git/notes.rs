@@ -1,8 +1,8 @@
 //! Notes on commits, as `git notes` keeps them: one text per commit, in the tree of a ref.
 //!
 //! In: a notes ref and what to do with the text of some commits. Out: the ref, changed on the other
-//! side. Several writers may work at once: nobody's change is lost, because a push that comes late
-//! is done again on what the others wrote. It does not know what stands in a note.
+//! side. Several writers may work at once: no change is lost, because a push that comes late
+//! is repeated on top of what the others wrote. It does not know the content of a note.
 
 use std::time::Duration;
 

@@ -89,7 +89,7 @@ mod tests {
         let parent = parent.map(|parent| repository.find_commit(id(parent)).unwrap());
         let files = origin.commit(&[(b"a.yaml", FILE, message.as_bytes())], None);
         let tree = repository.find_commit(files).unwrap().tree().unwrap();
-        let who = crate::adapters::git::fixture::somebody();
+        let who = crate::adapters::git::fixture::author();
         let parents: Vec<_> = parent.iter().collect();
         let made = repository.commit(None, &who, &who, message, &tree, &parents);
         let made = made.unwrap();
@@ -116,7 +116,7 @@ mod tests {
         if !collect(&mirror) {
             return;
         }
-        assert!(mirror.commit(&between).is_err(), "nobody needs it");
+        assert!(mirror.commit(&between).is_err(), "it is not retained");
         assert!(mirror.tree(&old, "").is_ok());
         // What is new since, and not what both sides have.
         assert_eq!(approved(&mirror, &old, &new), ["new"]);
@@ -152,7 +152,7 @@ mod tests {
         let kept = |name| fs::read_to_string(inside.join(name)).unwrap();
         assert_eq!(kept("refs/capstan/applied").trim(), old);
         assert_eq!(kept("refs/capstan/ready").trim(), new);
-        // What cannot be read any more does not stand in the way.
+        // A ref that cannot be read is replaced.
         fs::write(inside.join("refs/capstan/applied"), "no id").unwrap();
         mirror.retain(RetainedRef::Applied, &new).unwrap_err();
         mirror.fetch().unwrap();

@@ -37,7 +37,7 @@ pub struct Compared {
     pub fields: BTreeMap<ObjectId, Vec<String>>,
     /// Per object: the fields that roll nodes or cannot be changed.
     pub consequences: BTreeMap<ObjectId, Vec<Consequence>>,
-    /// What the cluster, or whose object it is, stands against.
+    /// What the cluster refuses, or what belongs to another owner.
     pub refused: Vec<(ObjectId, String)>,
     /// What waits for something that neither the cluster nor the fleet has.
     pub blocked: Vec<(ObjectId, String)>,
@@ -87,7 +87,7 @@ impl Compared {
     }
 }
 
-/// Compares `plan` with what is there. `guard` says what may be removed.
+/// Compares `plan` with the cluster. `guard` limits what may be removed.
 ///
 /// # Errors
 /// When the cluster does not answer, or does not let us read.

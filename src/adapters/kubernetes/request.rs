@@ -85,8 +85,8 @@ impl ObjectClient {
         Ok(live.map_err(|error| self.error(error))?.map(json))
     }
 
-    /// Applies `step`. The object is known by its uid, or made if it is not there: what is there and not part
-    /// of `set` is left alone, unless the fleet adopts it.
+    /// Applies `step` to the object with the known uid, or creates it. An existing object that is not part of
+    /// `set` is left alone, unless the fleet adopts it.
     pub(super) async fn apply(
         &self,
         step: &Step,

@@ -293,8 +293,8 @@ impl Iterator for Backoffs {
 }
 
 impl Backoff for Backoffs {
-    /// Asked for with every event, also that a list begins, which is said before anything was asked:
-    /// only time shows that a watch holds.
+    /// Called with every event, also with the one that a list begins, which comes before any request:
+    /// only time shows that a watch works.
     fn reset(&mut self) {}
 }
 

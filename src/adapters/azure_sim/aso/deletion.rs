@@ -41,7 +41,7 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Out
     outcome.maybe(Marks::of(live).kept_owners().operation(operation).write());
     let condition =
         NewCondition::no(aso::DELETING, "The resource is being deleted").severe(aso::INFO);
-    outcome.maybe(status::says(live, now, condition, Some("Deleting")));
+    outcome.maybe(status::report(live, now, condition, Some("Deleting")));
     outcome
 }
 

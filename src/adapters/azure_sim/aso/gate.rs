@@ -84,7 +84,7 @@ impl Gate {
     }
 }
 
-/// The owner in the cluster that a resource names; none when it names an ARM id, or nobody.
+/// The owner in the cluster that a resource names; `None` if it names an ARM id or no owner.
 pub(super) fn owner(live: Live<'_>) -> Option<ObjectId> {
     let named = live.text(&["spec", "owner", "name"]);
     if named.is_empty() {

@@ -73,9 +73,9 @@ fn the_hcp_cluster_comes_after_its_role_assignments_have_settled() {
         })
         .unwrap_or_default();
     fixture.run_to(assigned + 60);
-    let said = condition(&fixture, "AROControlPlane", "c", c::HCP_CLUSTER_READY);
+    let reported = condition(&fixture, "AROControlPlane", "c", c::HCP_CLUSTER_READY);
     assert_eq!(
-        said,
+        reported,
         ("False".to_owned(), "WaitingForRoleAssignments".to_owned())
     );
     assert_eq!(
@@ -131,9 +131,9 @@ fn external_authentication_comes_after_a_node_pool() {
     let mut fixture = fixture(&[]);
     let hcp = appears(&mut fixture, "HcpOpenShiftCluster", "c");
     fixture.run_to(hcp + 600);
-    let said = condition(&fixture, "AROControlPlane", "c", c::EXTERNAL_AUTH_READY);
+    let reported = condition(&fixture, "AROControlPlane", "c", c::EXTERNAL_AUTH_READY);
     assert_eq!(
-        said,
+        reported,
         ("False".to_owned(), c::WAITING_FOR_NODE_POOL.to_owned())
     );
     let auth = appears(&mut fixture, "HcpOpenShiftClustersExternalAuth", "ea");
@@ -143,8 +143,8 @@ fn external_authentication_comes_after_a_node_pool() {
             .is_ready()
     );
     fixture.run_to(auth + 10);
-    let said = condition(&fixture, "AROControlPlane", "c", c::EXTERNAL_AUTH_READY);
-    assert_eq!(said.1, "Reconciling");
+    let reported = condition(&fixture, "AROControlPlane", "c", c::EXTERNAL_AUTH_READY);
+    assert_eq!(reported.1, "Reconciling");
 }
 
 #[test]

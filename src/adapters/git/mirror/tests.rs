@@ -5,7 +5,7 @@ use std::fs;
 use git2::Oid;
 
 use super::*;
-use crate::adapters::git::fixture::{FILE, Origin, open, somebody};
+use crate::adapters::git::fixture::{FILE, Origin, author, open};
 use crate::model::ErrorClass;
 
 #[test]
@@ -94,7 +94,7 @@ fn tags_lead_to_commits_whatever_their_kind() {
     let tag = |name: &str, object: &git2::Object<'_>| {
         origin
             .repository
-            .tag(name, object, &somebody(), "for people", false)
+            .tag(name, object, &author(), "for people", false)
             .unwrap()
     };
     let annotated = tag("v1", &object);

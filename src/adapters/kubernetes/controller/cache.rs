@@ -45,7 +45,7 @@ impl Cache {
         self.synced.contains(kind)
     }
 
-    /// Takes in an object unless a newer one is here or it was deleted. Says whether it was news.
+    /// Takes in an object unless a newer one is here or it was deleted. Returns whether it was new.
     pub(super) fn insert(&mut self, mut object: Value) -> bool {
         let live = Live(&object);
         let (id, version) = (live.id(), version(live));

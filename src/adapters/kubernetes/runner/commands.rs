@@ -23,9 +23,9 @@ use crate::plan::{ApplySet, Plan};
 
 /// What a job in the background came to.
 pub(super) enum Done {
-    /// Something that the engine is told as it is.
+    /// An event that the engine gets as it is.
     Happened(What),
-    /// The cluster said how it serves a kind.
+    /// The cluster answered how it serves a kind.
     Found(Kind, Result<Served, Error>),
 }
 
@@ -135,7 +135,7 @@ impl Runner {
         }
     }
 
-    /// Starts a job whose outcome the engine is told as it is.
+    /// Starts a job whose outcome the engine gets as it is.
     fn spawn(&mut self, job: impl Future<Output = What> + Send + 'static) -> AbortHandle {
         self.jobs.spawn(async { Done::Happened(job.await) })
     }

@@ -41,7 +41,7 @@ const ROUNDS: usize = 3;
 
 /// The choice of fleets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct FleetChoice {
     /// The name of one fleet; `None` for all.
     pub fleet: Option<String>,
     /// The namespace to look for parents in if they cannot be listed everywhere.
@@ -65,10 +65,10 @@ pub struct Survey {
 ///
 /// # Errors
 /// If it does not answer, if nothing of it may be read, or if it has no such fleet.
-pub async fn survey(client: &Client, wanted: &Wanted) -> Result<Survey, SurveyError> {
+pub async fn survey(client: &Client, choice: &FleetChoice) -> Result<Survey, SurveyError> {
     let reader = Reader::new(client.clone());
     let at = time(&reader).await?;
-    let (fleets, notes) = parents::find(&reader, wanted).await?;
+    let (fleets, notes) = parents::find(&reader, choice).await?;
     let kinds = Kinds::ask(&reader).await?;
     let mut surveyor = Surveyor {
         reader,
