@@ -45,9 +45,9 @@ impl Ui {
         }
     }
 
-    /// Sends logs to stderr: what happens, or errors only when `quiet`, or as CAPSTAN_LOG says. On a
-    /// terminal progress is drawn instead: other lines would come between. What a request failed of
-    /// is told by whoever made it.
+    /// Sends logs to stderr: progress, or errors only when `quiet`, or what CAPSTAN_LOG selects. On a
+    /// terminal progress is drawn instead, and other lines would disturb it. The errors of a request are
+    /// reported by the code that made it.
     pub(super) fn log(&self, environment: &Environment, quiet: bool) {
         let default = if quiet || self.terminal {
             "error,kube_client=off"

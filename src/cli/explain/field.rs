@@ -1,7 +1,7 @@
 //! A field as people write it: `spec.nodePools[0].version`, `spec.nodePools[mp1]`,
 //! `metadata.annotations[x.y/z]`, or a JSON pointer.
 //!
-//! In: the words and the object. Out: the path, or what is wrong with it and what was probably meant.
+//! In: the words and the object. Out: the path, or what is wrong with it and the most similar name.
 
 use crate::model::{Node, Path, Segment, Value};
 use kube_schema::nearest;
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_what_was_meant() {
+    fn a_mistake_is_reported_with_the_most_similar_name() {
         for (text, message) in [
             ("spce", "the object has no `spce`; did you mean `spec`?"),
             (

@@ -90,7 +90,7 @@ fn platform(b: &Blueprint) -> Node {
     })
 }
 
-/// The key. A version that nobody wrote is filled in by the controller, which needs an identity.
+/// The key. A version that is not specified is filled in by the controller, which needs an identity.
 fn kms(b: &Blueprint) -> Node {
     let beside = b.spec().arm_api_version.names_vault_beside_key();
     let (vault_beside, vault_under) = match beside {

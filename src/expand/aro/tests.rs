@@ -12,9 +12,9 @@ use crate::api::embedded;
 use crate::model::{Finding, Node, Object, Origin, Path, Span};
 use crate::overlay;
 
-/// Where the definition's name stands, and whatever `definition` does not change.
+/// The file with the definition's name and all that `definition` does not change.
 const BASE: &str = "base.yaml";
-/// Where what `definition` changes stands.
+/// The file with what `definition` changes.
 const OVER: &str = "over.yaml";
 
 fn origin(path: &str) -> Origin {
