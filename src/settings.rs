@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rules_are_held_by_is_taken_along() {
+    fn the_policy_has_what_the_rules_need() {
         let config = document(
             "{source: {git: {url: /x, path: /fleet/}}, tenancy: [{path: a, kinds: []}], rules: {experimentalReleaseFeatures: true}}",
         );

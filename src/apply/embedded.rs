@@ -1,4 +1,4 @@
-//! The resources that controllers make of what is applied, by kind.
+//! The resources that controllers create from applied objects, by kind.
 //!
 //! In: their ids. Out: which kinds to watch for them, and which of those the cluster does not serve
 //! yet. It does not know: how a kind is looked up.
@@ -17,7 +17,7 @@ pub(crate) struct Embedded {
     /// One object per kind, to ask with.
     kinds: BTreeMap<Kind, ObjectId>,
     missing: BTreeSet<Kind>,
-    /// Kinds that the cluster did not speak of: how often in a row.
+    /// Kinds about which the cluster did not answer, and how often in a row.
     failures: BTreeMap<Kind, u32>,
 }
 
@@ -55,7 +55,7 @@ impl Embedded {
         self.kinds.contains_key(kind)
     }
 
-    /// Counts how often the cluster did not speak of `kind`.
+    /// Counts how often the cluster did not answer about `kind`.
     pub(crate) fn failed(&mut self, kind: &Kind) -> u32 {
         let failures = self.failures.entry(kind.clone()).or_insert(0);
         *failures = failures.saturating_add(1);

@@ -1,6 +1,6 @@
 //! What the engine learns, and what it asks for. Plain data.
 //!
-//! Every event carries the clock's reading. Answers to what belongs to one assignment carry its number,
+//! Every event has its time. Answers to requests of an assignment have its number,
 //! which tells them from answers to an earlier one.
 
 use std::collections::BTreeSet;
@@ -25,11 +25,11 @@ pub(crate) struct Assignment {
     pub(crate) number: u64,
     /// What the cluster is to have.
     pub(crate) plan: Arc<Plan>,
-    /// What controllers make of it, with versions.
+    /// The embedded resources, with versions.
     pub(crate) embedded: Vec<(ObjectId, String)>,
     /// What it is a plan of; empty when it has no name.
     pub(crate) revision: String,
-    /// Where that comes from, for people.
+    /// The source of the plan, for people.
     pub(crate) source: String,
     /// Whether members that the plan lacks are removed.
     pub(crate) prune: bool,
@@ -82,7 +82,7 @@ pub(crate) enum WatchEvent {
     Listed(WatchScope, Kind, BTreeSet<ObjectId>),
     /// A kind cannot be watched for now.
     Interrupted(WatchScope, Kind, Interruption),
-    /// Nothing is at the address of a kind whose members are watched. Its watch is over.
+    /// The address of a watched kind does not exist any more. Its watch has ended.
     Lost(Kind),
     /// The definition of a custom kind of this group appeared or changed.
     Defined(String),
@@ -93,7 +93,7 @@ pub(crate) enum WatchEvent {
 pub(crate) enum WatchScope {
     /// Those with the label of our set.
     Members,
-    /// All, since what controllers make carries no label of ours.
+    /// All, since embedded resources do not have our label.
     Embedded,
 }
 
@@ -160,9 +160,9 @@ pub(crate) enum Command {
     },
     /// See whether an object that a watch no longer sees, and that had this uid, is there.
     Confirm(ObjectId, Kind, Option<String>),
-    /// Say when the time has come.
+    /// Send an event at this time.
     WakeAt(u64, Timestamp, RetryTarget),
-    /// Pass on what happened to the assignment of this number.
+    /// Report progress of the assignment with this number.
     Report(u64, Report),
     /// Warn the operator.
     Warn(Warning),
@@ -180,7 +180,7 @@ pub(crate) enum Removal {
 /// What is known of an object that is to be applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ApplyPrecondition {
-    /// Its uid; none when it must be looked for.
+    /// Its uid; `None` if it must be looked up.
     pub(crate) uid: Option<String>,
     /// Whether fields that others took from us are taken back.
     pub(crate) takes_back: bool,
@@ -189,7 +189,7 @@ pub(crate) struct ApplyPrecondition {
     pub(crate) gate: Option<bool>,
 }
 
-/// What is tried again after a while.
+/// What is retried after a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RetryTarget {
     /// Opening the parent.
@@ -213,7 +213,7 @@ pub(crate) enum RetryTarget {
 /// A line for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Warning {
-    /// Somebody changed what we applied.
+    /// Others changed what we applied.
     Drift { object: ObjectId, why: String },
     /// An embedded kind is not served, so its progress cannot be seen.
     Unseen { why: String },
@@ -228,7 +228,7 @@ pub(crate) struct Failure {
     pub(crate) retry_after: Option<Duration>,
     /// What it means beyond its class.
     pub(crate) cause: FailureCause,
-    /// The object the request was about; none for the parent.
+    /// The object of the request; `None` for the parent.
     pub(crate) object: Option<ObjectId>,
     /// What happened, for people, without the object.
     pub(crate) message: String,
@@ -239,7 +239,7 @@ pub(crate) struct Failure {
 pub(crate) enum FailureCause {
     /// The cluster does not serve the kind.
     NotServed,
-    /// Nobody asked for the change: the object stays as it was applied.
+    /// No commit asked for the change: the object stays as it was applied.
     Held,
     /// Anything else.
     Other,

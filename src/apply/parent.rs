@@ -26,9 +26,9 @@ pub struct Parent {
     pub source: String,
     /// The revision that is being applied, or was last.
     pub applying: String,
-    /// How many objects that revision has; none where an older Capstan wrote the parent.
+    /// How many objects that revision has; `None` if an older Capstan wrote the parent.
     pub objects: Option<usize>,
-    /// The revision that was last applied to its end, what it removed included; empty for none.
+    /// The last revision that was fully applied, including its removals; empty for none.
     pub applied: String,
     /// The revision that last became ready; empty for none.
     pub ready: String,
@@ -49,7 +49,7 @@ impl Parent {
     /// Reads the live parent of `set`.
     ///
     /// # Errors
-    /// When the ConfigMap is no parent, another set's, or another tool's (the KEP's rules for tools).
+    /// When the ConfigMap is not a parent, or belongs to another set or another tool (the KEP's rules for tools).
     pub fn read(set: &ApplySet, live: &Json) -> Result<Self, NotOurs> {
         let text = |part: &str, key: &str| {
             let found = live["metadata"][part][key].as_str();

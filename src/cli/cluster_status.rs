@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_line_goes_on_below_its_beginning() {
+    fn a_long_line_continues_below_its_beginning() {
         let word = "x".repeat(45);
         let line = wrapped("  help: ", &format!("{word} {word} {word}"));
         assert_eq!(line, format!("  help: {word} {word}\n        {word}\n"));

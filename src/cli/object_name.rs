@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_or_not_clear_is_told_with_names() {
+    fn a_missing_or_ambiguous_object_is_reported_with_names() {
         let ids = ids(&[
             ("", "Thing", "abc"),
             ("x.dev", "Thing", "abc"),

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn revisions_are_told_apart_only_where_they_differ() {
+    fn revisions_are_shown_only_where_they_differ() {
         let commit = "0123456789abcdef0123456789abcdef01234567";
         assert_eq!(
             parent(commit, commit, commit),

@@ -13,7 +13,7 @@ pub(super) fn from_condition(state: HealthState, condition: Condition<'_>) -> He
     Health::new(state, condition.reason(), condition.message())
 }
 
-/// No word yet about the newest spec.
+/// Nothing is reported about the newest spec yet.
 pub(super) fn unobserved(live: Live<'_>, what: &str) -> Health {
     let message = format!("no {what} for generation {} yet", live.generation());
     progressing("NotObserved", message)

@@ -70,7 +70,7 @@ fn has_external_auth(live: Live<'_>) -> bool {
             .any(|item| item.kind() == "HcpOpenShiftClustersExternalAuth")
 }
 
-/// Somebody has to supply an encryption key.
+/// A person has to supply an encryption key.
 fn refused_key(live: Live<'_>) -> Option<Health> {
     let key = live.condition(c::ENCRYPTION_KEY_READY)?;
     let refused = [c::ACTIVE_KEY_MISSING, c::KEY_VERSION_MISSING].contains(&key.reason());

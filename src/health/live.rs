@@ -1,4 +1,4 @@
-//! A live object, of which nothing is taken for granted.
+//! A live object, read without assumptions about its shape.
 //!
 //! In: the JSON an API server sent. Out: fields, identity and conditions; a field that is absent or of
 //! another type reads as empty. It does not know what any of it means.

@@ -24,7 +24,7 @@ pub struct IdentityUse {
 }
 
 impl IdentityUse {
-    /// That of a step which applies a control plane that names one.
+    /// The use by a step, if it applies a control plane that names an identity.
     #[must_use]
     pub fn of(step: &Step) -> Option<Self> {
         if !step.object.is(CONTROL_PLANE, "AROControlPlane") {
@@ -47,8 +47,8 @@ impl IdentityUse {
         allows(&Allowed::read(identity), &self.namespace, None).is_none()
     }
 
-    /// The labels of the namespace: those it has in the cluster, where it may not be yet, and over them those
-    /// that `steps` give it before the control plane is applied.
+    /// The labels of the namespace: those it has in the cluster, where it may not exist yet, overridden by those
+    /// that `steps` apply before the control plane.
     #[must_use]
     pub fn labels(&self, live: Option<&Json>, steps: &[Step]) -> BTreeMap<String, String> {
         let planned = steps
@@ -65,7 +65,7 @@ impl IdentityUse {
     /// Whether `identity`, as it is in the cluster, allows the namespace, which has these `labels`.
     ///
     /// # Errors
-    /// When it does not, or is not there.
+    /// When it does not, or does not exist.
     pub fn judge(
         &self,
         identity: Option<&Json>,

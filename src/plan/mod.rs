@@ -32,7 +32,7 @@ pub use text::{text, word};
 /// The field manager of a sync.
 pub const MANAGER: &str = "capstan";
 
-/// What a fleet asks of a cluster, as steps in apply order.
+/// What to apply to a cluster, as steps in apply order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// The steps; predecessors point backward.
@@ -52,7 +52,7 @@ pub struct Impact {
     pub clusters: usize,
     /// Nodes that are replaced, and of how many clusters.
     pub rolled: Rolled,
-    /// Resources that the controllers make of what is applied.
+    /// Resources that controllers create from applied objects.
     pub embedded: usize,
 }
 
@@ -62,7 +62,7 @@ pub fn against_none(objects: &[Object], graph: &Graph, set: &ApplySet) -> Plan {
     with_objects(|index| &objects[index], graph, set)
 }
 
-/// The same. Each object goes as soon as its step is made: of a large fleet both are a lot.
+/// The same, but drops each object once its step exists, since a large fleet has many of both.
 #[must_use]
 pub fn into_plan(objects: Vec<Object>, graph: &Graph, set: &ApplySet) -> Plan {
     let mut objects: Vec<Option<Object>> = objects.into_iter().map(Some).collect();
@@ -183,8 +183,8 @@ fn payload(object: &Object, set: &ApplySet) -> Payload {
     Payload::new(&payload, &hash, cluster)
 }
 
-/// Sets or removes the value under a chain of keys. What is no map is left as it is: the API server
-/// will say so.
+/// Sets or removes the value under a chain of keys. A value that is not a map stays as it is: the API server
+/// will reject it.
 fn set_in(json: &mut Json, keys: &[&str], value: Option<Json>) {
     let Some((key, rest)) = keys.split_first() else {
         return;

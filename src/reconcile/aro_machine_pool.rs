@@ -17,7 +17,7 @@ use crate::health::Live;
 
 const FINALIZER: &str = "aromachinepool/finalizer";
 const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
-/// Who sets the replicas of a MachinePool whose node pool scales itself.
+/// The manager of the replicas of a MachinePool whose node pool scales itself.
 const AUTOSCALER: &str = "aro-hcp";
 
 /// The most nodes that are made up for one pool: as many as Azure allows a whole cluster
@@ -54,7 +54,7 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Out
     }
 }
 
-/// Without an owner there is nothing to do but go.
+/// Without an owner there is nothing to do but to release it.
 fn abandoned(world: World<'_>, live: Live<'_>) -> Outcome {
     match live.is_deleting() {
         true => take_down(world, live, None, Outcome::default()),
@@ -62,7 +62,7 @@ fn abandoned(world: World<'_>, live: Live<'_>) -> Outcome {
     }
 }
 
-/// With its cluster the node pool goes anyway; alone it is deleted first.
+/// With its cluster the node pool is deleted anyway; alone it is deleted first.
 fn take_down(
     world: World<'_>,
     live: Live<'_>,

@@ -15,7 +15,7 @@ use crate::api::kinds::KINDS;
 use crate::health::{Live, health};
 use crate::model::{Health, ObjectId};
 
-/// More rounds than this without time passing is going in circles.
+/// More rounds than this without time passing is an endless loop.
 const MOST_ROUNDS: usize = 40;
 
 /// A cluster and its controllers.

@@ -57,7 +57,7 @@ impl Need {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Write {
     /// Server-side apply, taking fields from other managers. What the manager applied before and
-    /// leaves out now goes away.
+    /// leaves out now is removed.
     Apply(Value),
     /// The same for the status.
     Status(Value),

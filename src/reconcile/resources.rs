@@ -1,4 +1,4 @@
-//! Embedded resources: applying those of a list, deleting those that left it, and saying which are
+//! Embedded resources: applying those of a list, deleting those that left it, and reporting which are
 //! ready (facts/aro-controllers.md §6).
 //!
 //! In: an owner and the resources it wants. Out: writes, what was looked at, and an entry for each.

@@ -490,7 +490,7 @@ fn comments(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn comments_are_told_from_texts_that_look_like_them() {
+fn comments_differ_from_strings_that_look_like_them() {
     let text = "\
 # top
 a: \"x # no\" # one

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_and_a_new_state_go_out_at_once() {
+    fn the_first_report_and_a_new_state_are_sent_at_once() {
         let pending = check(CheckState::Pending, "1/2");
         assert_eq!(Throttle::default().due(&pending, at(0)), Due::Now);
         let throttle = after(pending);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_is_not_said_twice() {
+    fn the_same_report_is_not_sent_twice() {
         let throttle = after(check(CheckState::Pending, "1/2"));
         assert_eq!(
             throttle.due(&check(CheckState::Pending, "1/2"), at(9999)),

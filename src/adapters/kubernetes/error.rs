@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_is_not_served_is_told_with_what_is() {
+    fn a_kind_that_is_not_served_is_reported_with_what_is_served() {
         let message = not_served("keyvault.azure.com", "v1", &["v2", "v3"]);
         assert!(
             message.starts_with("Vault/ns/v: the cluster does not serve Vault of keyvault.azure.com/v1, only keyvault.azure.com/v2, keyvault.azure.com/v3: "),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn trouble_is_told_of_nothing_in_particular() {
+    fn an_error_without_an_object_has_a_class_and_a_message() {
         let status = kube::core::Status::failure("no", "Boom").with_code(500);
         let (class, message) = trouble(&kube::Error::Api(status.boxed()));
         assert_eq!(class, ErrorClass::Transient);

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_right_is_told_as_the_rule_that_grants_it() {
+    fn a_missing_permission_is_reported_with_the_rule_that_grants_it() {
         let message = "clusters.cluster.x-k8s.io \"a\" is forbidden: User \"system:serviceaccount:ci:capstan\" cannot patch resource \"clusters\" in API group \"cluster.x-k8s.io\" in the namespace \"prod\": RBAC: clusterrole.rbac.authorization.k8s.io \"x\" not found";
         assert_eq!(
             refused(403, message),

@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_whole_in_itself_is_taken() {
+    async fn a_self_contained_kubeconfig_is_accepted() {
         for user in ["{}", "{token: x}", "{username: x, password: y}"] {
             assert_eq!(error_of(&kubeconfig(SERVER, user)).await, "", "{user}");
         }
@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_secret_without_a_known_key_tells_those_it_has() {
+    async fn a_secret_without_a_known_key_lists_those_it_has() {
         let keys = Way::of(&id(), &secret(&[("a", HIDDEN), ("b", "")])).await;
         assert_eq!(
             keys.err().unwrap().to_string(),

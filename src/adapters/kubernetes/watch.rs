@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_cluster_that_turns_a_watch_away_is_asked_less_and_less() {
+    async fn a_watch_that_is_refused_is_retried_less_and_less_often() {
         let waits = turned_away("ConfigMap", 150).await;
         assert_eq!(waits, [1301, 2602, 5204, 10407, 20813, 41625, 41625]);
         let others = turned_away("Secret", 10).await;
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_watch_that_held_for_longer_than_it_ever_rests_starts_anew() {
+    async fn a_watch_that_outlasted_the_longest_backoff_starts_anew() {
         let mut waits = Backoffs::of("");
         let mut wait = || waits.next().unwrap().as_secs();
         for (held, expected) in [(0, 1), (32, 2), (0, 4), (33, 1), (0, 2)] {

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_starts_at_the_top_and_a_directory_stands_for_all_in_it() {
+    fn a_path_starts_at_the_top_and_a_directory_covers_all_in_it() {
         for path in ["teams/a", "/teams/a/", "teams/a/**", "teams/?", "**"] {
             assert!(has(path, "teams/a/x.yaml"), "{path}");
             assert!(has(path, "teams/a/deep/.x.yaml"), "{path}");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_says_why() {
+    fn an_invalid_path_is_explained() {
         for path in ["!teams/a", "teams/../x", "./teams", "a//b", "", "a{b", "["] {
             let path = path.to_owned();
             let tenant = Tenant {

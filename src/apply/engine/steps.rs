@@ -75,7 +75,7 @@ impl Engine {
         let was_applied = self.work.steps.is_applied(at);
         let takes_back = member.is_some_and(|member| member.drift.takes_back(was_applied));
         let gates = !takes_back && plan::is_looked_at(self.work.steps.object(at));
-        // What was refused may have been deleted, or made anew: then it is looked for.
+        // The object may have been deleted or replaced: then it is looked up.
         let known = member.filter(|_| failures == 0);
         ApplyPrecondition {
             takes_back,
@@ -84,7 +84,7 @@ impl Engine {
         }
     }
 
-    /// What is being deleted that a step must wait for: its object, or the cluster that is part of.
+    /// The deletion that a step must wait for: of its object, or of the cluster that contains it.
     fn being_deleted(&self, at: usize) -> Option<ObjectId> {
         let (object, step) = (self.work.steps.object(at), self.work.steps.step(at));
         let cluster = payload(step).cluster();
@@ -111,7 +111,7 @@ impl Engine {
         }
     }
 
-    /// Keeps the newest that is known of a member; `false` if that was known.
+    /// Keeps the newest version of a member; `false` if that was known.
     fn keep_newest(&mut self, id: &ObjectId, member: Member) -> bool {
         let known = self.inventory.get(id);
         let is_newest = known.is_none_or(|known| member.is_newer(known));
@@ -200,7 +200,7 @@ impl Engine {
         }
     }
 
-    /// What waits for a deletion looks again; so do those that leave.
+    /// Steps that wait for a deletion check again; so do the members that leave.
     pub(super) fn stir(&mut self, id: &ObjectId) {
         if !self.work.removals.is_empty() {
             self.work.removals.stir();
@@ -210,7 +210,7 @@ impl Engine {
         }
     }
 
-    /// Looks at the object of a step that was applied.
+    /// Examines the object of a step that was applied.
     fn look(&mut self, id: &ObjectId, at: usize) {
         let sending = matches!(self.work.steps.state(at), StepState::Sending { .. });
         if sending || !self.work.steps.is_applied(at) {

@@ -16,7 +16,7 @@ pub enum State {
     Waiting,
     /// It works.
     Progressing,
-    /// It is what was asked for.
+    /// It is as specified.
     Ready,
     /// It failed.
     Failed,
@@ -38,7 +38,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// What a live object's health means for people.
+    /// The progress that follows from the health of a live object.
     #[must_use]
     pub fn of(at: Timestamp, object: &ObjectId, health: &Health) -> Self {
         let state = match health.state {

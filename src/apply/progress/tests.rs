@@ -65,7 +65,7 @@ fn the_title_counts_and_names_what_is_waited_for() {
 }
 
 #[test]
-fn what_is_left_shrinks_while_an_object_works() {
+fn the_time_left_shrinks_while_an_object_progresses() {
     let mut tracker = tracker();
     let all = tracker.summary(at(0)).left;
     tracker.note(&progress(0, "ResourceGroup", State::Progressing));
@@ -124,7 +124,7 @@ fn a_failure_is_the_title() {
 }
 
 #[test]
-fn all_was_tried_when_what_is_left_waits_for_what_failed() {
+fn all_was_tried_when_the_remaining_steps_wait_for_failed_ones() {
     let step = |kind: &str, after: &[(usize, Needed)]| {
         Step::bare(progress(0, kind, State::Failed).object, after)
     };

@@ -24,14 +24,14 @@ struct Row {
     terminal: bool,
     since: Timestamp,
     message: String,
-    /// Whether it was seen in this run; what an earlier run saw is only for show.
+    /// Whether it was seen in this run; what an earlier run saw is only shown.
     seen: bool,
 }
 
 impl Row {
     /// Takes in one event; `false` if it is not new.
     fn note(&mut self, progress: &Progress) -> bool {
-        // An apply that changes nothing does not unmake what was ready.
+        // An apply that changes nothing does not reset a ready object.
         if progress.state == State::Applied && self.state.is_some() {
             return false;
         }
@@ -47,7 +47,7 @@ impl Row {
     }
 }
 
-/// Follows the objects of a fleet to ready.
+/// Follows the objects of a fleet until they are ready.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     graph: Arc<Graph>,

@@ -1,4 +1,4 @@
-//! What becomes of members that the fleet no longer has (DESIGN §7; the nine rules of
+//! What happens to members that the fleet no longer has (DESIGN §7; the nine rules of
 //! `facts/gitops-peers.md` §4). Nothing is deleted by accident.
 //!
 //! In: the members of the set, which of them leave, how far the applies have come, what was approved.
@@ -25,9 +25,9 @@ pub enum PruneDecision {
     Orphan,
     /// It is being deleted already.
     Going,
-    /// It goes with another object, or after it.
+    /// It is deleted with another object, or after it.
     After(ObjectId),
-    /// Its turn comes once this step was applied.
+    /// It is removed once this step was applied.
     Until(ObjectId),
     /// It stays until a person acts.
     Held(String),
@@ -74,7 +74,7 @@ pub struct DeletionGuard {
     pub max_clusters: usize,
 }
 
-/// What the decisions follow from.
+/// The input of the decisions.
 pub struct PruneInput<'a> {
     /// All members of the set, those that leave among them.
     pub members: &'a BTreeMap<ObjectId, Member>,
@@ -116,7 +116,7 @@ fn rank(id: &ObjectId) -> u8 {
     }
 }
 
-/// Whether it is reached from a Cluster, and goes with it.
+/// Whether it is reached from a Cluster, and deleted with it.
 fn is_part(id: &ObjectId) -> bool {
     matches!(
         (id.group.as_str(), id.kind.as_str()),
@@ -126,7 +126,7 @@ fn is_part(id: &ObjectId) -> bool {
     )
 }
 
-/// What clusters lean on: it goes only after they have gone.
+/// What clusters depend on: it is deleted only after them.
 fn carries_clusters(id: &ObjectId) -> bool {
     matches!(
         (id.group.as_str(), id.kind.as_str()),
@@ -136,7 +136,7 @@ fn carries_clusters(id: &ObjectId) -> bool {
     )
 }
 
-/// Whether objects live in it, or by it, that need not refer to it.
+/// Whether objects that do not refer to it may live in it or depend on it.
 fn holds_others(id: &ObjectId) -> bool {
     id.is("", "Namespace") || id.is("apiextensions.k8s.io", "CustomResourceDefinition")
 }
@@ -230,7 +230,7 @@ impl PruneInput<'_> {
         self.unapplied.iter().find(first).map(|(step, _)| step)
     }
 
-    /// The root of a cluster goes with its approval.
+    /// The root of a cluster is deleted once that is approved.
     fn cluster(&self, id: &ObjectId, known: &BTreeMap<ObjectId, PruneDecision>) -> PruneDecision {
         let name = format!("{}/{}", id.namespace, id.name);
         let unapproved = |(other, decision): &(&ObjectId, &PruneDecision)| {
@@ -249,7 +249,7 @@ impl PruneInput<'_> {
         ))
     }
 
-    /// A part of a cluster follows its root; a node pool may go alone.
+    /// A part of a cluster follows its root; a node pool may be deleted alone.
     fn part(
         &self,
         id: &ObjectId,
@@ -304,13 +304,13 @@ impl PruneInput<'_> {
         }
     }
 
-    /// Lets what is to be deleted wait for what leans on it, and what is to be released for what it
-    /// leans on.
+    /// Makes deletions wait for what depends on the object, and releases for what the object depends
+    /// on.
     fn in_order(
         &self,
         mut decisions: BTreeMap<ObjectId, PruneDecision>,
     ) -> BTreeMap<ObjectId, PruneDecision> {
-        self.keep_what_is_leant_on(&mut decisions);
+        self.release_dependencies(&mut decisions);
         let ordered = |(id, decision): (&ObjectId, &PruneDecision)| {
             let decision = match decision {
                 PruneDecision::Delete => self.ordered(id, &decisions),
@@ -325,7 +325,7 @@ impl PruneInput<'_> {
 
     /// Releases what released objects need: once they are released, it would not be known that they need
     /// it, and it would be deleted.
-    fn keep_what_is_leant_on(&self, decisions: &mut BTreeMap<ObjectId, PruneDecision>) {
+    fn release_dependencies(&self, decisions: &mut BTreeMap<ObjectId, PruneDecision>) {
         let with =
             |decision: PruneDecision| decisions.iter().filter(move |(_, one)| **one == decision);
         let mut released: Vec<ObjectId> = with(PruneDecision::Orphan)
@@ -333,7 +333,7 @@ impl PruneInput<'_> {
             .collect();
         while let Some(above) = released.pop() {
             for (id, decision) in decisions.iter_mut() {
-                if *decision == PruneDecision::Delete && self.leans(&above, id) {
+                if *decision == PruneDecision::Delete && self.depends(&above, id) {
                     *decision = PruneDecision::Orphan;
                     released.push(id.clone());
                 }
@@ -341,8 +341,8 @@ impl PruneInput<'_> {
         }
     }
 
-    /// When it is the turn of `id`, which is to be released: after what it leans on, since that is not
-    /// known any more once `id` was released.
+    /// When it is the turn of `id`, which is to be released: after what it depends on, since those
+    /// dependencies are not known any more once `id` was released.
     fn released(
         &self,
         id: &ObjectId,
@@ -352,7 +352,7 @@ impl PruneInput<'_> {
             let before = match self.root(id).as_ref() == Some(other) {
                 // The root of a part goes last: without it the part has no owner.
                 true => false,
-                false => self.leans(id, other) || self.root(other).as_ref() == Some(id),
+                false => self.depends(id, other) || self.root(other).as_ref() == Some(id),
             };
             match decision {
                 _ if other == id || !before => None,
@@ -381,7 +381,7 @@ impl PruneInput<'_> {
             true => self.members.keys().collect(),
             false => self.leaving.keys().collect(),
         };
-        for other in near.into_iter().filter(|other| self.leans(other, id)) {
+        for other in near.into_iter().filter(|other| self.depends(other, id)) {
             match decisions.get(other) {
                 Some(
                     PruneDecision::Delete
@@ -391,7 +391,7 @@ impl PruneInput<'_> {
                 ) => {
                     return PruneDecision::After(other.clone());
                 }
-                // What is released has released `id` with it.
+                // A release of the other also releases `id`.
                 Some(PruneDecision::Orphan | PruneDecision::Held(_)) | None => held = Some(other),
             }
         }
@@ -400,8 +400,8 @@ impl PruneInput<'_> {
         })
     }
 
-    /// Whether `other` must be gone before `id` goes.
-    fn leans(&self, other: &ObjectId, id: &ObjectId) -> bool {
+    /// Whether `other` must be gone before `id` is deleted.
+    fn depends(&self, other: &ObjectId, id: &ObjectId) -> bool {
         let Some(member) = self.members.get(other).filter(|_| other != id) else {
             return false;
         };

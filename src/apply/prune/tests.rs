@@ -105,7 +105,7 @@ impl Fixture {
 }
 
 #[test]
-fn what_leaves_is_deleted_or_released_as_it_was_last_applied() {
+fn a_member_that_leaves_follows_the_policy_it_was_last_applied_with() {
     let mut fixture = Fixture::new();
     fixture.leaves(&map("a"));
     fixture.leaves(&map("b")).policy = "Orphan".to_owned();
@@ -143,7 +143,7 @@ fn an_empty_fleet_deletes_nothing() {
 }
 
 #[test]
-fn an_object_that_goes_by_two_names_stays() {
+fn an_object_with_two_names_stays() {
     let mut fixture = Fixture::new();
     let (old, new) = (
         ObjectId::new("extensions", "Ingress", "ns", "i"),
@@ -212,7 +212,7 @@ fn a_namespace_in_use_stays_and_an_emptied_one_goes_last() {
 }
 
 #[test]
-fn dependents_go_first() {
+fn dependents_are_deleted_first() {
     let (mut fixture, vault, group) = a_vault_and_its_group();
     assert_eq!(fixture.decision(&vault), PruneDecision::Delete);
     assert_eq!(
@@ -297,7 +297,7 @@ fn a_cluster_is_deleted_only_with_approval_and_through_its_root() {
 }
 
 #[test]
-fn so_many_clusters_go_without_approval_and_no_more() {
+fn the_number_of_clusters_deleted_without_approval_is_limited() {
     let mut fixture = Fixture::new();
     for name in ["a", "b", "c"] {
         fixture.cluster_leaves(name, "Delete");
@@ -329,7 +329,7 @@ fn a_cluster_is_released_with_all_its_parts() {
 }
 
 #[test]
-fn what_clusters_lean_on_goes_after_them() {
+fn what_clusters_depend_on_is_deleted_after_them() {
     let mut fixture = Fixture::new();
     fixture.cluster_leaves("c", "Delete");
     fixture.guard.approved.insert("ns/c".to_owned());
@@ -345,7 +345,7 @@ fn what_clusters_lean_on_goes_after_them() {
 }
 
 #[test]
-fn a_node_pool_goes_once_another_of_its_cluster_is_ready() {
+fn a_node_pool_is_deleted_once_another_of_its_cluster_is_ready() {
     let mut fixture = Fixture::new();
     fixture.has(&cluster("c"));
     let old = fixture.pool("c-old", true);
@@ -394,7 +394,7 @@ fn a_fleet_that_does_not_prune_removes_nothing() {
 }
 
 #[test]
-fn what_would_wait_for_what_is_held_is_held() {
+fn what_waits_for_a_held_object_is_held() {
     let mut fixture = Fixture::new();
     fixture.cluster_leaves("c", "Delete");
     fixture.leaves(&map("a"));

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn it_is_looked_at_every_frame_for_two_minutes() {
+    async fn the_view_is_drawn_every_frame_for_two_minutes() {
         let (sender, mut view) = watch::channel(View::default());
         let (start, mut drawn) = (Instant::now(), Vec::new());
         let draw = |_: &View| drawn.push(start.elapsed().as_millis());

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_taken_as_they_are() {
+    fn texts_are_not_changed() {
         assert_eq!(literal("a{0} [b] c"), "a{{0}} [b] c");
         assert_eq!(literal("[b](1)"), "\\[b\\](1)");
     }

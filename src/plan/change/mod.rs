@@ -2,8 +2,8 @@
 //! (DESIGN §6).
 //!
 //! In: an object as it was applied or as it is, and as it will be. Out: the fields that matter, each with
-//! its consequence and the reason; how many nodes are replaced; whether a step may be sent. Objects that
-//! carry others are compared by what they carry. It does not know where the objects come from.
+//! its consequence and the reason; how many nodes are replaced; whether a step may be sent. Objects with
+//! embedded resources are compared resource by resource. It does not know where the objects come from.
 
 mod alike;
 mod fields;
@@ -144,7 +144,7 @@ fn embedded_in(owner: &Json) -> Vec<Part<'_>> {
 }
 
 impl Part<'_> {
-    /// What follows from making it of `before`.
+    /// The consequences of changing `before` into it.
     fn against(&self, before: &Json) -> Vec<Consequence> {
         let own = FIELDS
             .iter()
@@ -173,7 +173,7 @@ impl Part<'_> {
         }
     }
 
-    /// Where `field` changes.
+    /// The places where `field` changes.
     fn changed(&self, field: &Field, before: &Json) -> Vec<Consequence> {
         let paths = places(field.at, before, self.value);
         let differs = |keys: &Vec<String>| {

@@ -76,7 +76,7 @@ fn size(pool: &Json) -> u64 {
         .unwrap_or_default()
 }
 
-/// An object and those that it carries, each with its cluster.
+/// An object and those embedded in it, each with its cluster.
 fn parts(object: &Json) -> Vec<(Cluster, Part<'_>)> {
     let label = Live(object).label(labels::CLUSTER_NAME);
     let own = Part {

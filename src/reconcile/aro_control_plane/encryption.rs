@@ -26,7 +26,7 @@ const MAKING: Duration = Duration::from_secs(5);
 
 /// The state of the key.
 pub(super) enum Key {
-    /// The cluster asks for none.
+    /// The cluster needs none.
     NotAsked,
     /// It exists: the version to inject, if it is ours to inject.
     Ready(Option<String>, NewCondition),

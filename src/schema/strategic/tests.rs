@@ -250,7 +250,7 @@ fn elements_and_whole_lists_are_replaced_or_deleted_as_they_say() {
 }
 
 #[test]
-fn scalars_are_taken_out_of_lists_and_elements_are_ordered() {
+fn scalars_are_removed_from_lists_and_elements_are_ordered() {
     check(
         json!({"finalizers": ["a", "b", "c"]}),
         json!({"$deleteFromPrimitiveList/finalizers": ["b", "z"]}),

@@ -120,7 +120,7 @@ fn an_unknown_field_like_no_other_lists_the_known_ones() {
 }
 
 #[test]
-fn a_wrong_type_says_what_was_found_and_how_to_write_it() {
+fn a_wrong_type_is_reported_with_what_was_found_and_how_to_write_it() {
     let text = "spec:\n  location: uksouth\n  version: 4.20\n  replicas: \"3\"\n  pools: mp1";
     assert_eq!(
         messages(text),
@@ -147,7 +147,7 @@ fn a_missing_field_points_at_the_key_of_its_parent() {
 }
 
 #[test]
-fn a_value_that_is_not_allowed_is_told_without_jargon() {
+fn a_value_that_is_not_allowed_is_reported_without_jargon() {
     let text = "spec:\n  location: a\n  visibility: Publik\n  replicas: 0";
     assert_eq!(
         messages(text),
@@ -164,7 +164,7 @@ fn a_value_that_is_not_allowed_is_told_without_jargon() {
 }
 
 #[test]
-fn patterns_that_people_know_are_told_in_words() {
+fn well_known_patterns_are_described_in_words() {
     let pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
     let schema =
         json!({"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}});
@@ -190,7 +190,7 @@ fn other_violations_point_at_the_value() {
 }
 
 #[test]
-fn a_part_of_an_object_is_told_with_the_path_and_object_it_belongs_to() {
+fn a_part_of_an_object_is_reported_with_its_path_and_object() {
     let object = ObjectId::new("g", "Kind", "ns", "name");
     let at = Path::dotted("spec.resources").index(2);
     let found = findings(&schema(), &node("spec:\n  replicas: 1"), &at, Some(&object));

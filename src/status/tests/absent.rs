@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_is_not_made_says_what_its_controller_waits_for() {
+fn a_missing_object_reports_what_its_controller_waits_for() {
     let [root, aro, plane] = cluster();
     let plane = with_condition(
         plane,

@@ -22,7 +22,7 @@ fn the_deepest_that_waits_for_nothing_else_blocks() {
 }
 
 #[test]
-fn who_most_needs_somebody_blocks_then_the_oldest() {
+fn the_blocker_most_in_need_of_a_person_comes_first_then_the_oldest() {
     let mut old = at_work(rg("z"));
     old["status"]["conditions"][0]["lastTransitionTime"] = json!(MADE);
     let carried = |names: &[&str]| json!({"resources": names.iter().map(|name| rg(name)).collect::<Vec<_>>()});

@@ -19,7 +19,7 @@ fn only_what_belongs_to_the_objects_found_is_adopted() {
 }
 
 #[test]
-fn what_an_object_makes_is_not_looked_for() {
+fn objects_made_by_controllers_are_not_expected() {
     let exports =
         json!({"operatorSpec": {"configMaps": {"principalId": {"name": "ids", "key": "p"}}}});
     let identity = object(

@@ -178,7 +178,7 @@ fn patterns_that_cannot_match_are_refused() {
 }
 
 #[test]
-fn a_repository_that_is_gone_is_said_to_be_and_the_last_revision_stays() {
+fn a_repository_that_is_gone_is_reported_and_the_last_revision_stays() {
     let origin = Origin::new();
     let commit = origin.push("main", &[("a.yaml", "1")]);
     let (url, mirror) = (origin.url(), origin.mirror(&[]));

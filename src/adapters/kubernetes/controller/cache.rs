@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn only_newer_objects_are_taken() {
+    fn only_newer_objects_are_cached() {
         let mut cache = Cache::default();
         assert!(cache.insert(object("a", 5, "x")));
         assert!(!cache.insert(object("a", 5, "y")));
