@@ -97,7 +97,7 @@ pub(crate) enum WatchScope {
     Embedded,
 }
 
-/// Why a watch does not go on for now.
+/// Why a watch is interrupted.
 #[derive(Clone, Debug)]
 pub(crate) struct Interruption {
     /// The message of the cluster or the client.

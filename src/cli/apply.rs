@@ -163,7 +163,7 @@ enum End {
 
 impl Waiting {
     /// Waits, and draws a title and the clusters whenever something happened and every [`FRAME`].
-    /// Returns how it ended and what is to be drawn last.
+    /// Returns how it ended and the last drawing.
     async fn end(
         mut self,
         mut progress: UnboundedReceiver<(u64, Report)>,
@@ -251,7 +251,7 @@ mod tests {
     const ONE: &str =
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: default}}";
 
-    /// Waits a second for one ConfigMap to become ready while `happens` goes on. How it ended, and when
+    /// Waits a second for one ConfigMap to become ready while `happens` runs. Returns how it ended, and when
     /// it was drawn and ended, in milliseconds.
     async fn waited<F: Future<Output = ()>>(
         happens: impl FnOnce(UnboundedSender<(u64, Report)>) -> F,

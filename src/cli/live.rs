@@ -1,4 +1,4 @@
-//! Progress on a terminal: a tree of clusters with state, elapsed time and what is left.
+//! Progress on a terminal: a tree of clusters with state, elapsed time and the time left.
 
 use std::time::Duration;
 

@@ -131,7 +131,7 @@ async fn follow(config: SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resu
     Ok(Exit::Fine)
 }
 
-/// The cluster that the fleet is applied to. A simulated one takes the place of any.
+/// The cluster that the fleet is applied to. A simulated one replaces any other.
 async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Cluster> {
     let cluster = Cluster::open(args, config.settle).await?;
     let (Cluster::Real(target), Some(secret)) = (&cluster, &config.kubeconfig_secret) else {

@@ -68,7 +68,7 @@ impl StatusGraph {
 
     /// Every object, including those that are only referred to.
     pub fn ids(&self) -> impl Iterator<Item = (usize, &ObjectId)> {
-        // An object that two others carry appears twice in the graph.
+        // An object that is embedded in two others appears twice in the graph.
         let first = |(at, id): &(usize, &ObjectId)| self.by_id.get(*id) == Some(at);
         let ids = self.graph.vertices.iter().map(|vertex| &vertex.id);
         ids.enumerate().filter(first)
@@ -165,7 +165,7 @@ impl StatusGraph {
         }
     }
 
-    /// An HCP cluster that has not been created waits for everything that the AROCluster carries.
+    /// An HCP cluster that has not been created waits for everything that is embedded in the AROCluster.
     fn add_infrastructure(&mut self, aro: usize, plane: usize) {
         let unmade = |at: &usize| {
             let hcp = self.id(*at).is(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");

@@ -125,7 +125,7 @@ fn word(state: CheckState) -> &'static str {
     }
 }
 
-/// Text of several lines, none of which can be taken for the end of our part.
+/// Text of several lines, none of which can be mistaken for the end of our part.
 fn block(text: &str) -> String {
     let lines = text.lines().map(|line| match line {
         END => format!(" {END}\n"),

@@ -72,7 +72,7 @@ impl Address {
         }
     }
 
-    /// Whether there is nothing that git takes for a repository, broken or not.
+    /// Whether nothing there looks like a repository to git, broken or not.
     fn is_vacant(&self) -> bool {
         let opened = Repository::open(&self.path).map(drop);
         opened.is_err_and(|cause| cause.code() == ErrorCode::NotFound)
@@ -97,7 +97,7 @@ impl Address {
         }
     }
 
-    /// The path as libgit2 takes it.
+    /// The path as libgit2 expects it.
     pub(super) fn text(&self) -> Result<&str, Error> {
         self.path.to_str().ok_or_else(|| Error::Unreachable {
             url: self.shown.clone(),
@@ -127,7 +127,7 @@ fn without_password(written: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-/// The path behind `%41`-like escapes; none when one is broken.
+/// The path with `%41`-like escapes decoded; `None` if one is invalid.
 fn unescaped(text: &str) -> Option<PathBuf> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! What can go wrong with a repository, and what kind of trouble that is.
+//! What can go wrong with a repository, and its class.
 
 use std::path::{Path, PathBuf};
 

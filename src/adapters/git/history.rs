@@ -1,4 +1,4 @@
-//! What a mirror holds: commits, the way between them, and the files at each.
+//! What a mirror holds: commits, the path between them, and the files at each.
 
 use git2::{Oid, Repository, Sort};
 use jiff::Timestamp;

@@ -1,6 +1,6 @@
 //! The tree behind a notes ref: one blob per commit, by the commit's id.
 //!
-//! In: a commit of the ref and what becomes of some texts. Out: those texts, and a commit on top. It
+//! In: a commit of the ref and changes of some texts. Out: those texts, and a commit on top. It
 //! does not know where the ref is, nor who else writes it.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub type Rewrite<'a> = dyn Fn(Option<&str>) -> String + 'a;
 pub struct NoteEdit<'a> {
     /// The commit's id.
     pub commit: &'a str,
-    /// What becomes of its text. Called again for every attempt.
+    /// Maps the old text to the new one. Called again for every attempt.
     pub rewrite: &'a Rewrite<'a>,
 }
 
@@ -65,7 +65,7 @@ impl<'r> Notes<'r> {
         Ok((spread, None))
     }
 
-    /// A commit on top with the texts rewritten; none when they stay as they are.
+    /// A commit on top with the texts rewritten; `None` if they do not change.
     pub(super) fn rewritten(
         &self,
         edits: &[NoteEdit<'_>],

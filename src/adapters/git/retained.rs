@@ -1,5 +1,5 @@
 //! Commits that stay in a mirror whatever the other side does: a ref of ours leads to each, so that
-//! neither a forced push nor git's collection of garbage takes them away.
+//! neither a forced push nor git's garbage collection removes them.
 //!
 //! In: what a commit is kept as, and its id. It does not know: what the commit is needed for. A mirror
 //! belongs to one fleet of one repository, so there is one commit of each.
@@ -27,7 +27,7 @@ impl RetainedRef {
     }
 }
 
-/// Takes what is pinned along, from a repository that is going to be replaced by `to`: as far as it
+/// Copies the retained refs from a repository that is going to be replaced by `to`: as far as it
 /// can still be read there, or came from the other side again.
 pub(super) fn carry(from: &Repository, to: &Repository) {
     for name in RetainedRef::ALL.map(RetainedRef::reference) {

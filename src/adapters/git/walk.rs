@@ -17,10 +17,10 @@ use crate::model::{Problem, Tree};
 const MAX_TREE_BYTES: usize = 256 << 20;
 /// The most bytes all ignore files of a tree may have together: 256 KiB.
 const MAX_RULE_BYTES: usize = 256 << 10;
-/// The most directory entries that are looked at: 1,000,000. A tree that names the same directory
+/// The most directory entries that are read: 1,000,000. A tree that names the same directory
 /// again and again has far more than it stores.
 const MAX_ENTRIES: usize = 1_000_000;
-/// The deepest directory that is looked into.
+/// The deepest directory that is read.
 const MAX_DEPTH: usize = 64;
 
 /// The answer of a source about one thing: the world may be broken (the outer error), or only this

@@ -77,7 +77,7 @@ impl Discovery {
         known.remove(&api_version);
     }
 
-    /// The version at which the cluster prefers to serve a kind; none when it does not serve it.
+    /// The version at which the cluster prefers to serve a kind; `None` if it does not serve it.
     pub(super) async fn preferred(&self, object: &ObjectId) -> Result<Option<String>, Error> {
         for version in self.of_group(object).await? {
             if self.find(object, &version).await?.is_some() {

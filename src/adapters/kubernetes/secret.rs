@@ -1,7 +1,7 @@
 //! Connects to a cluster whose kubeconfig is in a Secret of another cluster.
 //!
 //! In: a client of the cluster with the Secret. Out: a client of the other cluster, which follows later
-//! changes of the Secret. Whoever may write the Secret is trusted with that cluster, not with this
+//! changes of the Secret. A writer of the Secret is trusted with that cluster, not with this
 //! machine: its kubeconfig must not run a program or read a file. Nothing from it is ever reported, not
 //! even in the messages of libraries, which may quote it; only the position of the error is.
 

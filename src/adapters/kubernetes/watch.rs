@@ -32,7 +32,7 @@ const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 /// About how long it backs off at most. A watch that held for longer counts as whole again.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(32);
 
-/// Why a watch does not go on for now.
+/// Why a watch is interrupted.
 fn interruption(error: &watcher::Error) -> Interruption {
     let transient = || (ErrorClass::Transient, error.to_string());
     let (class, why) = match error {
@@ -139,7 +139,7 @@ where
     watcher::watch_object(api, name).backoff(backoffs).boxed()
 }
 
-/// Reconnects by itself, with back-off; what vanished while it was away is seen as gone.
+/// Reconnects by itself, with back-off; objects deleted in the meantime are reported as gone.
 fn objects(
     client: &Client,
     served: &Served,
@@ -248,13 +248,13 @@ fn present(mut live: DynamicObject, resource: &ApiResource, scope: WatchScope) -
         api_version: resource.api_version.clone(),
         kind: resource.kind.clone(),
     });
-    // A dynamic object is made of JSON, so it always turns into JSON again.
+    // A dynamic object was parsed from JSON, so it can always be converted back.
     let live = serde_json::to_value(live).ok();
     WatchEvent::Object(scope, id, live.map(Box::new))
 }
 
 /// The back-offs of a watch that breaks again and again: each twice as long as the one before. They
-/// differ from kind to kind, so that not all come back at once after the API server was away, and
+/// differ from kind to kind, so that they do not all reconnect at once after an outage of the API server, and
 /// are the same in every run, as a rehearsal must be.
 struct Backoffs {
     /// How many 512ths of a back-off are added to it.
@@ -311,8 +311,8 @@ mod tests {
 
     use super::*;
 
-    /// The milliseconds between the requests of a watch to a cluster that turns all of them away.
-    async fn turned_away(kind: &str, seconds: u64) -> Vec<u128> {
+    /// The milliseconds between the requests of a watch to a cluster that refuses all of them.
+    async fn refused_requests(kind: &str, seconds: u64) -> Vec<u128> {
         let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
         let asked = Arc::clone(&times);
         let service = tower::service_fn(move |_: Request<Body>| {
@@ -343,9 +343,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_watch_that_is_refused_is_retried_less_and_less_often() {
-        let waits = turned_away("ConfigMap", 150).await;
+        let waits = refused_requests("ConfigMap", 150).await;
         assert_eq!(waits, [1301, 2602, 5204, 10407, 20813, 41625, 41625]);
-        let others = turned_away("Secret", 10).await;
+        let others = refused_requests("Secret", 10).await;
         assert_eq!(others, [1407, 2813, 5625]);
     }
 

@@ -1,6 +1,6 @@
 //! What a resource waits for before Azure is asked: its owner, what it refers to, and its inputs.
 //!
-//! In: a resource and the world. Out: what was looked at, and the first thing missing in ASO's words
+//! In: a resource and the world. Out: what was examined, and the first thing missing in ASO's words
 //! (facts/aro-rules.md §1.5 and §1.6).
 
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub(super) const REASONS: &[&str] = &[
 
 /// What was found.
 pub(super) struct Gate {
-    /// What was looked at.
+    /// What was examined.
     pub(super) needs: Vec<Need>,
     /// The first thing missing: a reason and a message.
     pub(super) blocked: Option<(&'static str, String)>,
@@ -118,7 +118,7 @@ fn reference_to(world: World<'_>, id: &ObjectId) -> Option<Value> {
     }))
 }
 
-/// What a spec takes from other objects.
+/// What a spec reads from other objects.
 #[derive(Default)]
 struct Inputs {
     /// Resources named by group, kind and name.

@@ -37,7 +37,7 @@ pub(in crate::adapters::git) fn is_kept(repository: &Repository, id: Oid) -> boo
     kept_refs(repository).is_ok_and(|listing| listing.values().any(|kept| *kept == id))
 }
 
-/// Makes the kept refs those of `listing`. What is gone goes first: `a` may have become `a/b`.
+/// Makes the kept refs those of `listing`. What is gone is removed first: `a` may have become `a/b`.
 pub(super) fn keep(
     repository: &Repository,
     before: &Listing,

@@ -2,7 +2,7 @@
 //!
 //! In: an address and a directory. Out: the refs over there, and their commits over here. The
 //! directory holds `lock`, so that one process works in it at a time, and `repository.git`, where
-//! the ref `refs/heads/x` of the other side is kept as `refs/origin/heads/x`, and what is pinned as
+//! the ref `refs/heads/x` of the other side is kept as `refs/origin/heads/x`, and retained refs as
 //! `refs/capstan/...`. A ref is written only
 //! when all it leads to has arrived, so a process killed at any moment leaves a usable mirror. One
 //! that is damaged all the same is copied anew beside itself and then replaced.

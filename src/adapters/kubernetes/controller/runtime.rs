@@ -251,7 +251,7 @@ impl Runtime {
         }
     }
 
-    /// Takes in an object and queues it for the controllers that handle it or need it.
+    /// Stores an object and queues it for the controllers that handle it or need it.
     fn merge(&mut self, object: Value) {
         let id = Live(&object).id();
         if !self.cache.insert(object) {

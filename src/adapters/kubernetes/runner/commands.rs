@@ -128,7 +128,7 @@ impl Runner {
             Command::Confirm(object, kind, uid) => self.confirm(object, &kind, uid),
             Command::WakeAt(number, at, target) => self.wake_at(number, at, target),
             Command::Report(number, report) => {
-                // Whoever stops listening also drops this future.
+                // A receiver that stops listening also drops this future.
                 let _ = self.reports.send((number, report));
             }
             Command::Warn(warning) => warn(&warning),
@@ -140,7 +140,7 @@ impl Runner {
         self.jobs.spawn(async { Done::Happened(job.await) })
     }
 
-    /// How to speak of `object` to the cluster; none when its kind was not discovered.
+    /// How to address `object` in the cluster; `None` if its kind was not discovered.
     fn object(&self, object: &ObjectId, kind: &Kind) -> Option<ObjectClient> {
         Some(ObjectClient {
             client: self.target.client.clone(),

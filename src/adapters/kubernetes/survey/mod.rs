@@ -6,7 +6,7 @@
 //! not exist. It does not know what follows from any of it.
 //!
 //! ```text
-//! time ─► parents ─► members ─► what they make ─► what is named ─► Survey
+//! time ─► parents ─► members ─► embedded and owned ─► references ─► Survey
 //! ```
 
 mod kinds;
