@@ -1,9 +1,9 @@
-//! The resources that AROCluster, AROControlPlane and AROMachinePool carry in `spec.resources`.
+//! The resources embedded in `spec.resources` of AROCluster, AROControlPlane and AROMachinePool.
 
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::{Node, Object, ObjectId, Path};
 
-/// Whether objects of this id carry embedded resources.
+/// Whether objects of this kind have embedded resources.
 #[must_use]
 pub fn carries(id: &ObjectId) -> bool {
     id.is(INFRASTRUCTURE, "AROCluster")
@@ -12,7 +12,7 @@ pub fn carries(id: &ObjectId) -> bool {
 }
 
 /// The embedded resources of `object` that have an identity, each with its path. They belong to the
-/// namespace of the object that carries them, whatever they specify (facts/aro-controllers.md §6.4).
+/// namespace of that object, whatever they specify (facts/aro-controllers.md §6.4).
 #[must_use]
 pub fn resources(object: &Object) -> Vec<(Path, Object)> {
     let path = Path::dotted("spec.resources");

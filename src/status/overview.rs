@@ -132,7 +132,7 @@ impl StatusGraph {
             .as_ref()
             .map(|chain| self.status(chain.blocker()).phase);
         let worst = parts.iter().map(|at| self.status(*at).phase);
-        let worst = worst.filter(|phase| phase.is_trouble()).max();
+        let worst = worst.filter(|phase| phase.is_stuck()).max();
         let phase = match (self.status(root).phase, worst.max(blocker)) {
             (Phase::Deleting, _) => Phase::Deleting,
             (_, Some(Phase::NotMade)) => Phase::Waiting,

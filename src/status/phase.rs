@@ -52,7 +52,7 @@ impl Phase {
     }
 
     /// Whether waiting does not help, or has not helped so far.
-    pub(super) const fn is_trouble(self) -> bool {
+    pub(super) const fn is_stuck(self) -> bool {
         matches!(
             self,
             Self::Retrying | Self::Missing | Self::NotServed | Self::Failed

@@ -25,7 +25,7 @@ pub fn rewrite(old: Option<&str>, check: &Check) -> String {
     checks.sort_by(|one, other| context(one).cmp(context(other)));
     let people: String = checks
         .iter()
-        .filter_map(understood)
+        .filter_map(parse)
         .map(|check| section(&check))
         .collect();
     let checks = Value::Array(checks);
@@ -37,7 +37,7 @@ pub fn rewrite(old: Option<&str>, check: &Check) -> String {
 /// The checks in a note, by context; none in a note that is not ours.
 #[must_use]
 pub fn read(note: &str) -> Vec<Check> {
-    parts(note).0.iter().filter_map(understood).collect()
+    parts(note).0.iter().filter_map(parse).collect()
 }
 
 /// The checks in a note, and what follows our part.
@@ -79,7 +79,7 @@ fn context(check: &Value) -> &str {
         .unwrap_or_default()
 }
 
-fn understood(check: &Value) -> Option<Check> {
+fn parse(check: &Value) -> Option<Check> {
     serde_json::from_value(check.clone()).ok()
 }
 

@@ -45,7 +45,7 @@ impl Address {
         Ok(Self { shown, path })
     }
 
-    /// The trouble `cause` is, when this repository was to be read. To libgit2 a path that is no
+    /// The error for `cause` when this repository was to be read. To libgit2 a path that is no
     /// directory is an address of a protocol it does not know.
     pub(super) fn unreachable(&self, cause: &git2::Error) -> Error {
         let url = self.shown.clone();
@@ -78,7 +78,7 @@ impl Address {
         opened.is_err_and(|cause| cause.code() == ErrorCode::NotFound)
     }
 
-    /// The trouble `cause` is, when `reference` was to be changed there.
+    /// The error for `cause` when `reference` was to be changed there.
     pub(super) fn unpushed(&self, reference: &str, cause: &git2::Error) -> Error {
         let (url, message) = (self.shown.clone(), cause.message().to_owned());
         let reference = reference.to_owned();

@@ -102,7 +102,7 @@ fn not_served(object: &ObjectId, version: &str, served: &[String]) -> String {
 
 /// What a failed request means, independent of its object, and how to react.
 #[must_use]
-pub fn trouble(error: &kube::Error) -> (ErrorClass, String) {
+pub fn classify(error: &kube::Error) -> (ErrorClass, String) {
     match error {
         kube::Error::Api(status) => {
             let refusal = Refusal::of(status);
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn an_error_without_an_object_has_a_class_and_a_message() {
         let status = kube::core::Status::failure("no", "Boom").with_code(500);
-        let (class, message) = trouble(&kube::Error::Api(status.boxed()));
+        let (class, message) = classify(&kube::Error::Api(status.boxed()));
         assert_eq!(class, ErrorClass::Transient);
         assert_eq!(message, "the API server refused it: no (Boom)");
     }

@@ -102,7 +102,7 @@ pub async fn connect_by_secret(
 ) -> Result<Client, SecretError> {
     let id = ObjectId::new("", "Secret", namespace, name);
     let found = read(holder, &id, waits).await?;
-    let first = Way::of(&id, &found).await?;
+    let first = Connection::of(&id, &found).await?;
     let namespace = first.client.default_namespace().to_owned();
     let (sender, client) = channel(first.client.clone());
     let updates = watch::object(holder, &id.namespace, name);
@@ -131,7 +131,7 @@ impl Switch {
 }
 
 /// A connection to a cluster.
-struct Way {
+struct Connection {
     /// The content that it was made from.
     text: Vec<u8>,
     /// The cluster's address.
@@ -139,7 +139,7 @@ struct Way {
     client: Client,
 }
 
-impl Way {
+impl Connection {
     async fn of(id: &ObjectId, secret: &v1::Secret) -> Result<Self, SecretError> {
         let (key, text) = chosen(secret.data.as_ref()).map_err(|known| SecretError::Key {
             secret: id.clone(),
@@ -201,7 +201,7 @@ async fn read(
 /// Switches to the new content of the Secret, if it can be used.
 async fn follow(
     id: ObjectId,
-    mut way: Way,
+    mut connection: Connection,
     mut updates: BoxStream<'static, watcher::Result<Option<v1::Secret>>>,
     sender: Sender<Client>,
 ) {
@@ -210,10 +210,10 @@ async fn follow(
         let interrupted = update.is_err();
         match update {
             Ok(Some(secret)) => {
-                if let Some(next) = changed(&id, &way, &secret).await {
+                if let Some(next) = changed(&id, &connection, &secret).await {
                     tracing::info!(secret = %id, "the kubeconfig has changed; the fleet now uses the new one");
                     let _ = sender.send(next.client.clone());
-                    way = next;
+                    connection = next;
                 }
             }
             Ok(None) => {
@@ -229,8 +229,12 @@ async fn follow(
 }
 
 /// The connection that the Secret describes now, if it is a new one to the same cluster.
-async fn changed(id: &ObjectId, way: &Way, secret: &v1::Secret) -> Option<Way> {
-    let next = match Way::of(id, secret).await {
+async fn changed(
+    id: &ObjectId,
+    connection: &Connection,
+    secret: &v1::Secret,
+) -> Option<Connection> {
+    let next = match Connection::of(id, secret).await {
         Ok(next) => next,
         Err(error) => {
             tracing::warn!(%error, "the fleet keeps using the previous kubeconfig");
@@ -238,11 +242,11 @@ async fn changed(id: &ObjectId, way: &Way, secret: &v1::Secret) -> Option<Way> {
         }
     };
     // The state of one cluster must not be taken for the state of another.
-    if next.server != way.server {
+    if next.server != connection.server {
         tracing::warn!(secret = %id, "the kubeconfig now names another server; the fleet stays on the old one until the daemon is restarted");
         return None;
     }
-    (next.text != way.text).then_some(next)
+    (next.text != connection.text).then_some(next)
 }
 
 /// The kubeconfig in a Secret, and its key; otherwise the Secret's keys, for people.
@@ -372,8 +376,11 @@ mod tests {
 
     /// The error of a kubeconfig; empty if it can be used.
     async fn error_of(text: &str) -> String {
-        let way = Way::of(&id(), &secret(&[("value", text)])).await;
-        way.err().map(|error| error.to_string()).unwrap_or_default()
+        let connection = Connection::of(&id(), &secret(&[("value", text)])).await;
+        connection
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
     }
 
     const SERVER: &str = "{server: 'http://127.0.0.1:1'}";
@@ -471,7 +478,11 @@ mod tests {
             data: Some([("value".to_owned(), ByteString(vec![0xff]))].into()),
             ..v1::Secret::default()
         };
-        let message = Way::of(&id(), &bytes).await.err().unwrap().to_string();
+        let message = Connection::of(&id(), &bytes)
+            .await
+            .err()
+            .unwrap()
+            .to_string();
         assert!(message.contains("this is not a kubeconfig;"), "{message}");
     }
 
@@ -532,7 +543,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_secret_without_a_known_key_lists_those_it_has() {
-        let keys = Way::of(&id(), &secret(&[("a", HIDDEN), ("b", "")])).await;
+        let keys = Connection::of(&id(), &secret(&[("a", HIDDEN), ("b", "")])).await;
         assert_eq!(
             keys.err().unwrap().to_string(),
             "Secret/fleets/mgmt has neither the key `value` nor `kubeconfig` (its keys: a, b): store the kubeconfig in one of these keys"

@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use super::discovery::Served;
-use super::error::trouble;
+use super::error::classify;
 use super::request::REQUEST_TIMEOUT;
 use crate::apply::{Interruption, Kind, WatchEvent, WatchScope};
 use crate::model::{ErrorClass, ObjectId};
@@ -36,8 +36,8 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(32);
 fn interruption(error: &watcher::Error) -> Interruption {
     let transient = || (ErrorClass::Transient, error.to_string());
     let (class, why) = match error {
-        watcher::Error::WatchError(status) => trouble(&kube::Error::Api(status.clone())),
-        error => cause(error).map_or_else(transient, trouble),
+        watcher::Error::WatchError(status) => classify(&kube::Error::Api(status.clone())),
+        error => cause(error).map_or_else(transient, classify),
     };
     let denied = class == ErrorClass::Denied;
     Interruption { why, denied }

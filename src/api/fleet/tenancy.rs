@@ -91,15 +91,15 @@ pub(super) fn findings(document: &Node) -> Vec<Finding> {
         let at = at.index(index);
         let path = tenant.get("path").and_then(|node| not_a_glob(node, &at));
         let fields = tenant.as_map().into_iter().flat_map(|map| map.iter());
-        let unsaid = fields.filter(|(_, value)| value.value == Value::Null);
-        let unsaid = unsaid.map(|(key, value)| {
+        let empty = fields.filter(|(_, value)| value.value == Value::Null);
+        let empty = empty.map(|(key, value)| {
             let field = at.key(key.name.as_ref());
             let message = format!("{field} has no value, which could mean everything or nothing");
             let help = "write [] to allow nothing, or remove the line to allow everything";
             let finding = Finding::error("S04", message).at(value.span());
             finding.field(&field).help(help)
         });
-        path.into_iter().chain(unsaid).collect::<Vec<_>>()
+        path.into_iter().chain(empty).collect::<Vec<_>>()
     };
     tenants.flat_map(of_tenant).collect()
 }

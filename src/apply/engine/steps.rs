@@ -129,7 +129,7 @@ impl Engine {
             self.report_step(at, State::Applied, false, String::new());
         }
         let object = self.work.steps.object(at).clone();
-        self.look(&object, at);
+        self.examine(&object, at);
     }
 
     /// Reports a failed step and lets it back off.
@@ -167,7 +167,7 @@ impl Engine {
             return;
         }
         match at {
-            Some(at) => self.look(id, at),
+            Some(at) => self.examine(id, at),
             None => {
                 self.work.removals.add(id);
                 self.work.recount();
@@ -211,7 +211,7 @@ impl Engine {
     }
 
     /// Examines the object of a step that was applied.
-    fn look(&mut self, id: &ObjectId, at: usize) {
+    fn examine(&mut self, id: &ObjectId, at: usize) {
         let sending = matches!(self.work.steps.state(at), StepState::Sending { .. });
         if sending || !self.work.steps.is_applied(at) {
             return;

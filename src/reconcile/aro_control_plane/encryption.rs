@@ -35,7 +35,7 @@ pub(super) enum Key {
 }
 
 /// Looks for the key of `hcp`, embedded in `plane`.
-pub(super) fn look(
+pub(super) fn find(
     world: World<'_>,
     plane: Live<'_>,
     hcp: Live<'_>,

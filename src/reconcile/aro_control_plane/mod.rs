@@ -83,7 +83,7 @@ fn provision(
         return outcome;
     };
     let spec = Live(&items[hcp]);
-    let key = encryption::look(world, live, spec, infrastructure, now, &mut outcome);
+    let key = encryption::find(world, live, spec, infrastructure, now, &mut outcome);
     let version = match key {
         Key::NotAsked => None,
         Key::Awaited(condition) => {

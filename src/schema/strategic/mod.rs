@@ -34,8 +34,8 @@ pub fn merge(base: Node, patch: &Node, lists: &ListKeys, findings: &mut Vec<Find
     run(mode, base, patch, lists, findings)
 }
 
-/// Lays `upper` on `lower`, where `lower` is what people mean by the value: as [`merge`], but a
-/// `null` replaces and stays, so that it can still lie on another layer.
+/// Lays `upper` on `lower`, where `lower` is the value that people look at: as [`merge`], but a
+/// `null` replaces and stays, so that it can still remove values of another layer.
 #[must_use]
 pub fn lay_over(lower: Node, upper: &Node, lists: &ListKeys, findings: &mut Vec<Finding>) -> Node {
     let mode = Mode {

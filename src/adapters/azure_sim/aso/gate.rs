@@ -30,7 +30,7 @@ pub(super) struct Gate {
 }
 
 /// Looks at everything the resource waits for.
-pub(super) fn look(world: World<'_>, live: Live<'_>) -> Gate {
+pub(super) fn check(world: World<'_>, live: Live<'_>) -> Gate {
     let owner = owner(live);
     let mut gate = Gate {
         needs: Vec::new(),

@@ -80,7 +80,7 @@ fn is_settled(live: Live<'_>, failure: Option<&Failure>) -> bool {
 
 /// Starts work in Azure, or reports what it waits for.
 fn begin(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
-    let gate = gate::look(world, live);
+    let gate = gate::check(world, live);
     let mut outcome = Outcome {
         needs: gate.needs,
         ..Outcome::default()

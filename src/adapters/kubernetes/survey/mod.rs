@@ -9,10 +9,10 @@
 //! time ─► parents ─► members ─► embedded and owned ─► references ─► Survey
 //! ```
 
+mod error;
 mod kinds;
 mod parents;
 mod read;
-mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ use crate::status::{Found, ReadError, ReadErrorReason};
 use kinds::Kinds;
 use read::{Outcome, Reader, Scope};
 
-pub use trouble::SurveyError;
+pub use error::SurveyError;
 
 /// How many requests run at once.
 const WIDTH: usize = 8;

@@ -5,8 +5,8 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::Value as Json;
 
 use super::FleetChoice;
+use super::error::{SurveyError, is_denied};
 use super::read::{Failure, Reader, in_time};
-use super::trouble::{SurveyError, is_denied};
 use crate::api::labels::APPLY_SET_ID;
 use crate::apply::{NotOurs, Parent};
 use crate::health::Live;
