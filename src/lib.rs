@@ -17,7 +17,7 @@
 //! - [`expand`]: a definition to the objects that make its cluster.
 //! - [`graph`]: what depends on what.
 //! - [`rules`]: what must hold before anything is applied.
-//! - [`health`]: what a live object says of itself.
+//! - [`health`]: what a live object reports about itself.
 //! - [`plan`]: what to do, and what each change means.
 //! - [`apply`]: which step may start, what the cluster has of it, and how far it has come.
 //! - [`status`]: what the cluster has, what is missing, and what blocks it.

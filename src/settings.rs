@@ -216,11 +216,11 @@ fn text(file: &std::path::Path) -> Result<(String, Vec<u8>), Error> {
 fn fleet_in(path: &str, text: &[u8]) -> Result<(Node, Fleet), Error> {
     let (mut documents, mut findings) = yaml::read(&Arc::from(path), text);
     let (Some(document), true) = (documents.pop(), documents.is_empty()) else {
-        let said = findings.first().map_or_else(
+        let message = findings.first().map_or_else(
             || format!("{path}: expected exactly one Fleet document"),
             ToString::to_string,
         );
-        return Err(Error::Mistaken(said));
+        return Err(Error::Mistaken(message));
     };
     let (fleet, more) = fleet::read(&document);
     findings.extend(more);
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rules_are_held_by_is_taken_along() {
+    fn the_policy_has_what_the_rules_need() {
         let config = document(
             "{source: {git: {url: /x, path: /fleet/}}, tenancy: [{path: a, kinds: []}], rules: {experimentalReleaseFeatures: true}}",
         );
@@ -408,12 +408,12 @@ mod tests {
         assert_eq!(named.kubeconfig_secret.as_deref(), Some("mgmt"));
         assert_eq!(of("{}").expect("it is sound").kubeconfig_secret, None);
         assert!(of("{kubeconfigSecretRef: {name: ''}}").is_err());
-        let said = of("{kubeconfigSecretRef: {name: a, key: b}}").expect_err("no such field");
-        assert!(said.contains("key"), "{said}");
+        let message = of("{kubeconfigSecretRef: {name: a, key: b}}").expect_err("no such field");
+        assert!(message.contains("key"), "{message}");
     }
 
     #[test]
-    fn mistakes_and_what_cannot_be_done_yet_are_said() {
+    fn mistakes_and_what_is_not_supported_yet_are_reported() {
         let cases = [
             ("{source: {git: {url: /x, brnch: main}}}", "fleet.yaml:4:"),
             (
@@ -434,8 +434,8 @@ mod tests {
             ),
         ];
         for (spec, expected) in cases {
-            let said = document(spec).expect_err(spec);
-            assert!(said.contains(expected), "{spec}: {said}");
+            let message = document(spec).expect_err(spec);
+            assert!(message.contains(expected), "{spec}: {message}");
         }
         assert!(SyncConfig::document("f", b"a: [", &environment()).is_err());
     }

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aso_versions_of_both_schemes_are_taken_apart() {
+    fn aso_versions_of_both_schemes_are_parsed() {
         let version = AsoVersion::parse("v1api20251223preview").unwrap();
         assert_eq!(version.arm(), "2025-12-23-preview");
         assert!(!version.storage);

@@ -23,8 +23,8 @@ pub fn identity_ref(object: &Object) -> Option<&Node> {
 
 /// The namespace of an identity: the one in the `identityRef`, otherwise the one it is `used_in`. Empty counts as absent.
 #[must_use]
-pub fn identity_namespace<'a>(said: Option<&'a str>, used_in: &'a str) -> &'a str {
-    said.filter(|said| !said.is_empty()).unwrap_or(used_in)
+pub fn identity_namespace<'a>(named: Option<&'a str>, used_in: &'a str) -> &'a str {
+    named.filter(|named| !named.is_empty()).unwrap_or(used_in)
 }
 
 /// The ARO HCP cluster itself.

@@ -123,9 +123,9 @@ impl Allowed {
                 })
             }
             Json::Object(fields) if fields.is_empty() => Self::All,
-            said @ Json::Object(_) => {
-                let said = serde_json::from_value(said.clone());
-                said.map_or(Self::Nobody, Self::Some)
+            fields @ Json::Object(_) => {
+                let selection = serde_json::from_value(fields.clone());
+                selection.map_or(Self::Nobody, Self::Some)
             }
             _ => Self::Nobody,
         }

@@ -103,14 +103,14 @@ pub(super) fn without_nulls(node: Node) -> Node {
     let Value::Map(map) = node.value else {
         return list_without_nulls(node);
     };
-    let said = map
+    let present = map
         .into_iter()
         .filter(|(_, node)| node.value != Value::Null)
         .map(|(key, node)| match &*key.name {
             "properties" => (key, node),
             _ => (key, without_nulls(node)),
         });
-    Node::new(Value::Map(said.collect()), &node.origin)
+    Node::new(Value::Map(present.collect()), &node.origin)
 }
 
 fn list_without_nulls(node: Node) -> Node {
@@ -200,7 +200,7 @@ pub(super) mod tests {
     #[test]
     fn null_means_absent_except_in_fields_of_azure() {
         let node = document("{a: null, b: {c: ~, d: [{e: null, f: 1}]}, properties: {g: null}}");
-        let said = json!({"b": {"d": [{"f": 1}]}, "properties": {"g": null}});
-        assert_eq!(without_nulls(node).to_json(), said);
+        let expected = json!({"b": {"d": [{"f": 1}]}, "properties": {"g": null}});
+        assert_eq!(without_nulls(node).to_json(), expected);
     }
 }

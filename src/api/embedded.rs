@@ -1,9 +1,9 @@
-//! The resources that AROCluster, AROControlPlane and AROMachinePool carry in `spec.resources`.
+//! The resources embedded in `spec.resources` of AROCluster, AROControlPlane and AROMachinePool.
 
 use crate::api::kinds::{CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::{Node, Object, ObjectId, Path};
 
-/// Whether objects of this id carry embedded resources.
+/// Whether objects of this kind have embedded resources.
 #[must_use]
 pub fn carries(id: &ObjectId) -> bool {
     id.is(INFRASTRUCTURE, "AROCluster")
@@ -12,7 +12,7 @@ pub fn carries(id: &ObjectId) -> bool {
 }
 
 /// The embedded resources of `object` that have an identity, each with its path. They belong to the
-/// namespace of the object that carries them, whatever they specify (facts/aro-controllers.md §6.4).
+/// namespace of that object, whatever they specify (facts/aro-controllers.md §6.4).
 #[must_use]
 pub fn resources(object: &Object) -> Vec<(Path, Object)> {
     let path = Path::dotted("spec.resources");
@@ -65,11 +65,11 @@ const INJECTED: &[(&str, &str, bool)] = &[
     ("HcpOpenShiftClustersNodePool", "spec.owner", false),
 ];
 
-/// Whether a controller sets `path` of a resource of this `kind` that `carrier` carries.
+/// Whether a controller sets `path` of a resource of this `kind` that is embedded in `owner`.
 #[must_use]
-pub fn is_injected(carrier: &Object, kind: &str, path: &Path) -> bool {
-    let identity = super::aro_control_plane::identity_ref(carrier).is_some();
-    carries(&carrier.id)
+pub fn is_injected(owner: &Object, kind: &str, path: &Path) -> bool {
+    let identity = super::aro_control_plane::identity_ref(owner).is_some();
+    carries(&owner.id)
         && INJECTED.iter().any(|(of, field, needs_identity)| {
             *of == kind && Path::dotted(field) == *path && (identity || !needs_identity)
         })
@@ -112,12 +112,12 @@ mod tests {
     }
 
     #[test]
-    fn embedded_resources_live_where_their_carrier_lives() {
-        let carrier = control_plane(&json!({"resources": [
+    fn embedded_resources_live_in_the_namespace_of_their_owner() {
+        let owner = control_plane(&json!({"resources": [
             {"apiVersion": "x/v1", "kind": "A", "metadata": {"name": "a", "namespace": "other"}},
             {"apiVersion": "x/v1", "kind": "B"},
         ]}));
-        let found = resources(&carrier);
+        let found = resources(&owner);
         let ids: Vec<_> = found
             .iter()
             .map(|(path, object)| (path.to_string(), object.id.to_string()))
@@ -126,7 +126,7 @@ mod tests {
             ids,
             [("spec.resources[0]".to_owned(), "A/clusters/a".to_owned())]
         );
-        let (id, version) = super::ids(&carrier).next().unwrap();
+        let (id, version) = super::ids(&owner).next().unwrap();
         assert_eq!((id, version.as_str()), (found[0].1.id.clone(), "v1"));
     }
 }

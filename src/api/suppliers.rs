@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_group_tells_the_supplier() {
+    fn the_group_determines_the_supplier() {
         let cases = [
             (
                 "network.azure.com",

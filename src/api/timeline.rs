@@ -79,7 +79,7 @@ const TYPICAL: &[Typical] = &[
     ),
 ];
 
-/// Durations of Azure resources that nobody measured.
+/// Durations of Azure resources that were not measured.
 const UNMEASURED: Typical = typical("", "", (20, 20), 10, 15);
 
 fn find(group: &str, kind: &str) -> Option<&'static Typical> {

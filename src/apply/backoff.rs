@@ -1,23 +1,23 @@
 //! How long to wait before a failed request is tried again, and when waiting is reported as in vain.
 //!
-//! In: the class of the error, and how often the request failed in a row. Out: a [`Backoff`]. There is no
-//! retry below this: a request that failed makes room for others. It does not know: what is retried.
+//! In: the class of the error, and how often the request failed in a row. Out: a [`Backoff`]. No
+//! other code retries: a request that failed frees its slot for others. It does not know what is retried.
 
 use std::time::Duration;
 
 use crate::model::ErrorClass;
 
-/// What follows a failure.
+/// How to go on after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Backoff {
     /// How long to wait.
     pub(crate) wait: Duration,
-    /// Whether somebody must do something first, as far as we can tell.
+    /// Whether retrying is probably in vain until a person acts.
     pub(crate) in_vain: bool,
 }
 
-/// What follows the `failures`th failure in a row, when the server asked to wait for `asked`.
-/// What may pass by itself is tried again soon; what somebody must fix, rarely. A namespace, a definition
+/// How to go on after the `failures`th failure in a row. `asked` is the wait that the server asked for.
+/// A failure that may pass by itself is retried soon; one that a person must fix, rarely. A namespace, a definition
 /// or another writer may be gone the next moment, so they count as in vain only from the third time on.
 pub(crate) fn backoff(class: ErrorClass, failures: u32, asked: Option<Duration>) -> Backoff {
     let (base, limit, patience) = match class {

@@ -1,4 +1,4 @@
-//! Whether a live object still is as it was applied, and what somebody changed.
+//! Whether a live object still is as it was applied, and what others changed.
 //!
 //! In: the live object, what is wanted of it, what was known of it before. Out: a [`DriftState`]. It does
 //! not know: what is done about it.
@@ -10,21 +10,21 @@ use serde_json::Value as Json;
 use crate::model::Action;
 use kube_schema::{Element, FieldPath, FieldSet, Managed, Operation};
 
-/// What became of what we applied to a live object. This is the only definition of drift.
+/// Whether a live object matches what we applied to it. This is the only definition of drift.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriftState {
     /// It is as it was applied.
     InSync,
-    /// Something else was applied to it, or nothing is wanted of it.
+    /// Something else was applied to it, or the plan does not have it.
     Outdated,
-    /// Somebody changed what we applied.
+    /// Others changed what we applied.
     Drifted(Drift),
 }
 
-/// What somebody changed.
+/// What others changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drift {
-    /// The fields, as API servers write them; empty when they cannot be told.
+    /// The fields, as API servers write them; empty when they cannot be determined.
     pub fields: Vec<String>,
     /// Who owns them now.
     pub by: Vec<String>,
@@ -35,8 +35,8 @@ impl DriftState {
     /// fields we own and their values. `wanted` is what is asked of it, `known` the digest of when it was
     /// in sync with the same payload.
     ///
-    /// It is in sync when that digest did not change: what the server made of our values is no drift. When
-    /// it is not known, after a restart, it is in sync when we own every field that we would apply.
+    /// It is in sync when that digest did not change: how the server stores our values is not drift. If
+    /// no digest is known, after a restart, it is in sync if we own every field that we would apply.
     pub(super) fn of(
         live: &Json,
         applied: &str,
@@ -77,14 +77,14 @@ impl DriftState {
         (state, digest)
     }
 
-    /// Whether applying takes fields back by force from whoever has them: what we had applied was
-    /// ours. `was_applied` says so of an object on which somebody wrote over the annotation that does.
+    /// Whether applying takes fields back by force from their current owner, because they were
+    /// ours. `was_applied` states that for an object whose annotation was overwritten.
     #[must_use]
     pub const fn takes_back(&self, was_applied: bool) -> bool {
         was_applied || matches!(self, Self::Drifted(_))
     }
 
-    /// What is to be repaired of an object that was applied, in words; none when nothing is.
+    /// What to repair on an applied object, in words; `None` if there is nothing.
     #[must_use]
     pub fn to_repair(&self) -> Option<String> {
         match self {
@@ -96,7 +96,7 @@ impl DriftState {
 }
 
 impl Drift {
-    /// The fields that went `missing`, and who of `managers` has them.
+    /// The `missing` fields, and which of the `managers` own them now.
     fn of(missing: &[FieldPath], managers: &[Managed]) -> Self {
         let has = |entry: &&Managed| missing.iter().any(|path| entry.owns(&path.0));
         Self {
@@ -125,7 +125,7 @@ impl fmt::Display for Drift {
     }
 }
 
-/// `payload` without what is left to others.
+/// `payload` without the fields that are left to others.
 #[must_use]
 pub fn without(mut payload: Json, left: &[String]) -> Json {
     for pointer in left {
@@ -134,7 +134,7 @@ pub fn without(mut payload: Json, left: &[String]) -> Json {
     payload
 }
 
-/// Takes the value at a JSON pointer out.
+/// Removes the value at a JSON pointer.
 fn remove(value: &mut Json, pointer: &str) {
     let Some((parent, last)) = pointer.rsplit_once('/') else {
         return;
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// A live object of which we own some keys of its data, and somebody else the others.
+    /// A live object of whose data we own some keys and other managers the rest.
     fn live(data: &Json, own: &[&str], others: &[&str], hash: &str) -> Json {
         let entry = |manager: &str, operation: &str, keys: &[&str], more: Json| {
             let keys = keys.iter().map(|key| (format!("f:{key}"), json!({})));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_as_applied_is_left_alone_also_after_a_restart() {
+    fn an_unchanged_object_is_left_alone_even_after_a_restart() {
         let data = json!({"k": "1", "l": "1"});
         let live = live(&data, &["k", "l"], &[], "h1");
         assert_eq!(drift_state(&live, &[], None), DriftState::InSync);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_somebody_took_is_drift_with_its_name_and_theirs() {
+    fn a_field_with_a_new_owner_is_drift_and_both_are_named() {
         let live = live(&json!({"k": "1", "l": "2"}), &["k"], &["l"], "h1");
         let drift = Drift {
             fields: vec![".data.l".to_owned()],

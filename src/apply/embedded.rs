@@ -1,4 +1,4 @@
-//! The resources that controllers make of what is applied, by kind.
+//! The resources that controllers create from applied objects, by kind.
 //!
 //! In: their ids. Out: which kinds to watch for them, and which of those the cluster does not serve
 //! yet. It does not know: how a kind is looked up.
@@ -17,7 +17,7 @@ pub(crate) struct Embedded {
     /// One object per kind, to ask with.
     kinds: BTreeMap<Kind, ObjectId>,
     missing: BTreeSet<Kind>,
-    /// Kinds that the cluster did not speak of: how often in a row.
+    /// Kinds about which the cluster did not answer, and how often in a row.
     failures: BTreeMap<Kind, u32>,
 }
 
@@ -55,14 +55,14 @@ impl Embedded {
         self.kinds.contains_key(kind)
     }
 
-    /// Counts how often the cluster did not speak of `kind`.
+    /// Counts how often the cluster did not answer about `kind`.
     pub(crate) fn failed(&mut self, kind: &Kind) -> u32 {
         let failures = self.failures.entry(kind.clone()).or_insert(0);
         *failures = failures.saturating_add(1);
         *failures
     }
 
-    /// Notes whether the cluster serves `kind`; `true` when that is news.
+    /// Notes whether the cluster serves `kind`; `true` if that is new.
     pub(crate) fn served(&mut self, kind: &Kind, served: bool) -> bool {
         if served {
             self.missing.remove(kind)
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(embedded.of(&kind), [id("a"), id("b")]);
         assert!(embedded.contains(&id("b")) && !embedded.contains(&id("c")));
 
-        assert!(embedded.served(&kind, false), "that is news");
+        assert!(embedded.served(&kind, false), "that is new");
         assert!(!embedded.served(&kind, false), "and now it is not");
         assert_eq!(embedded.missing("other"), []);
         assert_eq!(embedded.missing("g"), [(kind.clone(), example)]);

@@ -1,7 +1,7 @@
 //! What the engine learns, and what it asks for. Plain data.
 //!
-//! Every event carries the clock's reading. Answers to what belongs to one assignment carry its number,
-//! so that those to an earlier one can be told apart.
+//! Every event has its time. Answers to requests of an assignment have its number,
+//! which tells them from answers to an earlier one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ pub(crate) struct Assignment {
     pub(crate) number: u64,
     /// What the cluster is to have.
     pub(crate) plan: Arc<Plan>,
-    /// What controllers make of it, with versions.
+    /// The embedded resources, with versions.
     pub(crate) embedded: Arc<[(ObjectId, String)]>,
     /// What it is a plan of; empty when it has no name.
     pub(crate) revision: String,
-    /// Where that comes from, for people.
+    /// The source of the plan, for people.
     pub(crate) source: String,
     /// Whether members that the plan lacks are removed.
     pub(crate) prune: bool,
@@ -82,7 +82,7 @@ pub(crate) enum WatchEvent {
     Listed(WatchScope, Kind, BTreeSet<ObjectId>),
     /// A kind cannot be watched for now.
     Interrupted(WatchScope, Kind, Interruption),
-    /// Nothing is at the address of a kind whose members are watched. Its watch is over.
+    /// The address of a watched kind does not exist any more. Its watch has ended.
     Lost(Kind),
     /// The definition of a custom kind of this group appeared or changed.
     Defined(String),
@@ -93,14 +93,14 @@ pub(crate) enum WatchEvent {
 pub(crate) enum WatchScope {
     /// Those with the label of our set.
     Members,
-    /// All, since what controllers make carries no label of ours.
+    /// All, since embedded resources do not have our label.
     Embedded,
 }
 
-/// Why a watch does not go on for now.
+/// Why a watch is interrupted.
 #[derive(Clone, Debug)]
 pub(crate) struct Interruption {
-    /// What the cluster or the client says.
+    /// The message of the cluster or the client.
     pub(crate) why: String,
     /// Whether we may not watch, or are not known.
     pub(crate) denied: bool,
@@ -109,7 +109,7 @@ pub(crate) struct Interruption {
 /// The parent, before anything is applied.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParentRead {
-    /// What it says, and its resourceVersion; none when it is not there.
+    /// Its content and its resourceVersion; `None` if it does not exist.
     pub(crate) before: Option<(Parent, String)>,
     /// The clusters that may be deleted.
     pub(crate) approved: BTreeSet<String>,
@@ -118,7 +118,7 @@ pub(crate) struct ParentRead {
 /// Something to do. The engine waits for no answer: it comes as an event.
 #[derive(Clone, Debug)]
 pub(crate) enum Command {
-    /// Read the parent, and which deletions were approved since the revision that it says was applied.
+    /// Read the parent, and which deletions were approved since the revision that it records as applied.
     ReadParent(u64),
     /// Write the parent in place of the one of a resourceVersion; also over a newer one if `over`.
     WriteParent {
@@ -160,9 +160,9 @@ pub(crate) enum Command {
     },
     /// See whether an object that a watch no longer sees, and that had this uid, is there.
     Confirm(ObjectId, Kind, Option<String>),
-    /// Say when the time has come.
+    /// Send an event at this time.
     WakeAt(u64, Timestamp, RetryTarget),
-    /// Pass on what happened to the assignment of this number.
+    /// Report progress of the assignment with this number.
     Report(u64, Report),
     /// Warn the operator.
     Warn(Warning),
@@ -180,7 +180,7 @@ pub(crate) enum Removal {
 /// What is known of an object that is to be applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ApplyPrecondition {
-    /// Its uid; none when it must be looked for.
+    /// Its uid; `None` if it must be looked up.
     pub(crate) uid: Option<String>,
     /// Whether fields that others took from us are taken back.
     pub(crate) takes_back: bool,
@@ -189,7 +189,7 @@ pub(crate) struct ApplyPrecondition {
     pub(crate) gate: Option<bool>,
 }
 
-/// What is tried again after a while.
+/// What is retried after a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RetryTarget {
     /// Opening the parent.
@@ -213,7 +213,7 @@ pub(crate) enum RetryTarget {
 /// A line for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Warning {
-    /// Somebody changed what we applied.
+    /// Others changed what we applied.
     Drift { object: ObjectId, why: String },
     /// An embedded kind is not served, so its progress cannot be seen.
     Unseen { why: String },
@@ -228,7 +228,7 @@ pub(crate) struct Failure {
     pub(crate) retry_after: Option<Duration>,
     /// What it means beyond its class.
     pub(crate) cause: FailureCause,
-    /// The object the request was about; none for the parent.
+    /// The object of the request; `None` for the parent.
     pub(crate) object: Option<ObjectId>,
     /// What happened, for people, without the object.
     pub(crate) message: String,
@@ -239,7 +239,7 @@ pub(crate) struct Failure {
 pub(crate) enum FailureCause {
     /// The cluster does not serve the kind.
     NotServed,
-    /// Nobody asked for the change: the object stays as it was applied.
+    /// No commit asked for the change: the object stays as it was applied.
     Held,
     /// Anything else.
     Other,

@@ -29,7 +29,7 @@ impl KindState {
         matches!(self, Self::Asked | Self::Lost | Self::Listing { .. })
     }
 
-    /// Whether its objects are in namespaces, as far as the cluster said so.
+    /// Whether its objects are in namespaces, if the cluster has reported it.
     const fn is_namespaced(self) -> Option<bool> {
         match self {
             Self::Listing { namespaced } | Self::Listed { namespaced } => Some(namespaced),

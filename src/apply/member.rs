@@ -1,4 +1,4 @@
-//! What is kept of a live member of the fleet's set, so that an unchanged one costs nothing.
+//! The facts kept about a live member of the fleet's set, so that an unchanged one costs nothing.
 //!
 //! In: the live object, what is wanted of it, what was kept of it before. Out: a [`Member`]: who it is,
 //! its health, and whether it is as it was applied. managedFields and content are read here and not
@@ -16,7 +16,7 @@ use crate::model::{Action, Health};
 pub struct Member {
     /// Its uid.
     pub uid: String,
-    /// Its resourceVersion; zero when it is no number. API servers count up (since 1.35 officially).
+    /// Its resourceVersion; zero if it is not a number. API servers count up (since 1.35 officially).
     pub version: u128,
     /// Its generation.
     pub generation: i64,
@@ -30,11 +30,11 @@ pub struct Member {
     pub cluster: String,
     /// What happens to it when its file goes away, as it was last applied.
     pub policy: String,
-    /// The sha256 of the payload it was last applied with, as that says.
+    /// The sha256 of the payload it was last applied with, as its annotation has it.
     pub applied: String,
     /// Whether it is as it was applied.
     pub drift: DriftState,
-    /// Tells the fields we own and their values apart.
+    /// A digest of the fields we own and their values.
     digest: u64,
 }
 
@@ -80,8 +80,7 @@ impl Member {
         member
     }
 
-    /// The same, as the answer to our own apply: whatever the server or its webhooks made of it is what
-    /// was asked for.
+    /// The same for the answer to our own apply: it is in sync, whatever the server or its webhooks changed.
     #[must_use]
     pub fn answered(live: &Json, wanted: &Action) -> Self {
         let member = Self::read(live, Some(wanted), None);

@@ -7,7 +7,7 @@
 //! Event ─► Engine ─► Command
 //!            ├ steps: where each step is         inventory: the members, and whether they drifted
 //!            ├ removals: where each member is that leaves    kinds: what is watched
-//!            └ parent: what the set's parent says
+//!            └ parent: what the set's parent holds
 //! ```
 //!
 //! It does not know: how a request is made, who reads the reports.

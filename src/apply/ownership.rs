@@ -1,5 +1,5 @@
-//! Whose object it is that is already there (DESIGN §7: MustMatch), and how another tool's fields
-//! become ours.
+//! Who owns an object that already exists (DESIGN §7: MustMatch), and how we take over the fields of
+//! another tool.
 //!
 //! In: a live object's metadata. Out: whether it may be applied, or why not; the patch that hands
 //! over. It does not know: how either is carried out.
@@ -12,7 +12,7 @@ use crate::health::Live;
 use crate::plan::MANAGER;
 use kube_schema::{FieldSet, Managed, Operation};
 
-/// How an object that is there may be applied.
+/// How an existing object may be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// It is ours already.
@@ -21,7 +21,7 @@ pub enum Claim {
     TakeOver,
 }
 
-/// An object that is there and not ours.
+/// An existing object that is not ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Foreign {
     /// Another fleet, or another tool, has it in its set.
@@ -29,7 +29,7 @@ pub enum Foreign {
         "it already exists and belongs to another ApplySet, {0}; an object can belong to only one fleet: remove it from the other one first (deletion policy Orphan keeps it)"
     )]
     OtherSet(String),
-    /// Nobody claims it.
+    /// It has no owner.
     #[error("it already exists and is not part of this fleet{}; annotate it in the fleet with {}: \"true\" to take it over, or choose another name", written_by(.0), labels::ADOPT)]
     Unclaimed(String),
 }
@@ -44,7 +44,7 @@ fn written_by(manager: &str) -> String {
 /// Whether the fleet with the ApplySet id `set` may apply `payload` to `live`.
 ///
 /// # Errors
-/// When it belongs to somebody else, or to nobody and the fleet does not ask to adopt it.
+/// When it has another owner, or has no owner and the fleet does not ask to adopt it.
 pub fn claim(live: &Json, payload: &Json, set: &str) -> Result<Claim, Foreign> {
     let object = Live(live);
     match object.label(labels::PART_OF) {
@@ -56,7 +56,7 @@ pub fn claim(live: &Json, payload: &Json, set: &str) -> Result<Claim, Foreign> {
     if adopts || object.annotation(labels::ORPHANED_FROM) == set {
         return Ok(Claim::TakeOver);
     }
-    // Somebody took our label away, but not what we applied.
+    // Our label was removed, but not what we applied.
     let managers = Managed::read(live).unwrap_or_default();
     let ours = |entry: &Managed| entry.manager == MANAGER && entry.operation == Operation::Apply;
     let part_of = ["metadata", "labels", labels::PART_OF];
@@ -70,8 +70,8 @@ pub fn claim(live: &Json, payload: &Json, set: &str) -> Result<Claim, Foreign> {
     ))
 }
 
-/// Who applies whole manifests in the name of others. What people write by the way (`kubectl label`,
-/// `kubectl annotate`, `kubectl scale`) stays theirs.
+/// The field managers that apply whole manifests. Fields that people set one by one (`kubectl label`,
+/// `kubectl annotate`, `kubectl scale`) stay theirs.
 const APPLIERS: [&str; 13] = [
     "argocd-application-controller",
     "argocd-controller",
@@ -89,7 +89,7 @@ const APPLIERS: [&str; 13] = [
 ];
 
 /// The merge patch that makes what other appliers own of `live` our own, so that the next apply removes
-/// what it does not name; none when there is nothing to hand over. It holds only for the object as it
+/// what it does not name; `None` if there is nothing to hand over. It holds only for the object as it
 /// was read.
 #[must_use]
 pub fn handover(live: &Json) -> Option<Json> {
@@ -105,7 +105,7 @@ pub fn handover(live: &Json) -> Option<Json> {
     let first = managers.iter().find(|entry| gives(entry))?;
     let own = managers.iter().find(|entry| ours(entry));
     let api_version = own.unwrap_or(first).api_version.clone();
-    // Fields of another version have other names: those become nobody's, and stay as they are.
+    // Fields of another version have other names: they lose their owner and keep their values.
     let given = managers
         .iter()
         .filter(|entry| (ours(entry) || gives(entry)) && entry.api_version == api_version);
@@ -141,8 +141,9 @@ pub fn release(live: &Json, set: &str) -> Json {
     }})
 }
 
-/// `payload` as it is sent to an object that is there: of what is left to others, what nobody took yet
-/// stays as it is in `live`, since an applied field that is left out goes away; the rest is left out.
+/// `payload` as it is sent to an existing object. Of the fields that are left to others, those that have no
+/// other owner yet keep their value in `live`, since leaving out an applied field removes it; the others
+/// are left out.
 #[must_use]
 pub fn yielded(payload: &Json, live: &Json, manager: &str, left: &[String]) -> Json {
     let managers = Managed::read(live).unwrap_or_default();
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_claims_is_taken_over_only_when_asked_to_or_given_up_by_us() {
+    fn an_object_without_owner_is_adopted_only_on_request_or_if_it_was_ours() {
         let fields = json!({"f:data": {"f:k": {}}});
         let stranger = live(None, &json!({}), &[("kubectl", "Apply", &fields)]);
         assert_eq!(claim(&stranger, &payload(true), SET), Ok(Claim::TakeOver));
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_that_somebody_took_away_is_put_back() {
+    fn a_label_that_was_removed_is_put_back() {
         let fields = json!({"f:data": {"f:k": {}}});
         let bare = live(
             None,
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_to_others_stays_as_it_is_until_they_take_it() {
+    fn fields_left_to_others_keep_their_value_until_they_set_them() {
         let payload = json!({"spec": {"replicas": 3, "image": "i"}});
         let both = json!({"f:spec": {"f:replicas": {}, "f:image": {}}});
         let image = json!({"f:spec": {"f:image": {}}});

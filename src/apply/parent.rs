@@ -1,8 +1,8 @@
 //! The parent of an ApplySet: what the cluster knows of a fleet as a whole (KEP-3659).
 //!
-//! In: the parent as the cluster has it. Out: what it says, and the parent to apply. Which objects are
-//! members is what their labels say; the parent only says where to look for them, how many there are to
-//! be, and how far the fleet has come. It does not know: how it is read or written.
+//! In: the parent as the cluster has it. Out: its content, and the parent to apply. The labels of the
+//! objects decide which are members; the parent only names the kinds and namespaces to look in, how many
+//! members there should be, and how far the fleet has come. It does not know: how it is read or written.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::plan::ApplySet;
 /// What may read and write the parent, and in which version.
 const TOOLING: &str = concat!("capstan/v", env!("CARGO_PKG_VERSION"));
 
-/// What the parent says of its set.
+/// What the parent records about its set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parent {
     /// Group and kind of everything that is, or may be, a member.
@@ -26,9 +26,9 @@ pub struct Parent {
     pub source: String,
     /// The revision that is being applied, or was last.
     pub applying: String,
-    /// How many objects that revision has; none where an older Capstan wrote the parent.
+    /// How many objects that revision has; `None` if an older Capstan wrote the parent.
     pub objects: Option<usize>,
-    /// The revision that was last applied to its end, what it removed included; empty for none.
+    /// The last revision that was fully applied, including its removals; empty for none.
     pub applied: String,
     /// The revision that last became ready; empty for none.
     pub ready: String,
@@ -49,7 +49,7 @@ impl Parent {
     /// Reads the live parent of `set`.
     ///
     /// # Errors
-    /// When the ConfigMap is no parent, another set's, or another tool's (the KEP's rules for tools).
+    /// When the ConfigMap is not a parent, or belongs to another set or another tool (the KEP's rules for tools).
     pub fn read(set: &ApplySet, live: &Json) -> Result<Self, NotOurs> {
         let text = |part: &str, key: &str| {
             let found = live["metadata"][part][key].as_str();
@@ -204,7 +204,7 @@ mod tests {
         let refused = Parent::read(&set(), &other).expect_err("it is kubectl's");
         assert!(refused.to_string().contains("kubectl/v1.34"), "{refused}");
         let plain = json!({"metadata": {"name": "capstan-prod"}});
-        let refused = Parent::read(&set(), &plain).expect_err("it is nobody's");
+        let refused = Parent::read(&set(), &plain).expect_err("it has no owner");
         assert!(matches!(refused, NotOurs::Id(..)), "{refused}");
     }
 }

@@ -25,7 +25,7 @@ pub(crate) enum ParentState {
     Opening(Box<Opening>),
     /// It could not be read or written; it is read again after a while.
     BackingOff { failures: u32 },
-    /// It says what is being applied.
+    /// It names the revision that is being applied.
     Open(Box<Known>),
     /// It is being written as `wanted`.
     Writing {
@@ -41,15 +41,15 @@ pub(crate) enum ParentState {
 pub(crate) struct Opening {
     /// How often it could not be opened in a row.
     pub(crate) failures: u32,
-    /// What it said before.
+    /// What it held before.
     pub(crate) before: Parent,
-    /// What it is to say.
+    /// What to write into it.
     pub(crate) wanted: Parent,
     /// The clusters that may be deleted.
     pub(crate) approved: BTreeSet<String>,
 }
 
-/// What the parent says.
+/// What the parent holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) parent: Parent,

@@ -6,10 +6,10 @@
 //!    └──────────────────────────┘
 //! ```
 //!
-//! They are judged in rounds, since what becomes of one depends on the others: a round begins when
-//! something happened, no request is under way, and all that they refer to is known.
+//! They are judged in rounds, since the decision about one depends on the others: a round begins when
+//! something happened, no request is under way, and all their references are known.
 //!
-//! In: what happened to a member that leaves. Out: its state. It does not know: what becomes of whom, and why.
+//! In: what happened to a member that leaves. Out: its state. It does not know: what is decided, and why.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -30,7 +30,7 @@ pub(crate) enum RemovalState {
     Queued(Removal),
     /// The object with this uid is being removed.
     Removing { uid: String },
-    /// The cluster took the removal of the object with this uid; a watch says when it has left.
+    /// The cluster took the removal of the object with this uid; a watch reports when it is gone.
     Accepted { uid: String },
     /// A request failed; it is judged again then.
     BackingOff { until: Timestamp },
@@ -39,7 +39,7 @@ pub(crate) enum RemovalState {
 }
 
 impl RemovalState {
-    /// Whether nothing is judged before it is known how this one fares.
+    /// Whether no other member is judged before the outcome of this one is known.
     const fn is_busy(&self) -> bool {
         matches!(
             self,
@@ -66,7 +66,7 @@ pub(crate) struct Removals {
     round: VecDeque<ObjectId>,
     /// How many are busy.
     busy: usize,
-    /// Whether something happened that what becomes of them may follow from.
+    /// Whether something happened that may change the decisions.
     stirred: bool,
 }
 
@@ -83,12 +83,12 @@ impl Removals {
         self.stirred = true;
     }
 
-    /// Something happened that what becomes of them may follow from.
+    /// Something happened that may change the decisions.
     pub(crate) const fn stir(&mut self) {
         self.stirred = true;
     }
 
-    /// Whether nobody leaves.
+    /// Whether no member leaves.
     pub(crate) fn is_empty(&self) -> bool {
         !self.entries.values().any(is_leaving)
     }
@@ -119,7 +119,7 @@ impl Removals {
         begins
     }
 
-    /// Those of which it is not known what they refer to.
+    /// Those whose references are not known yet.
     pub(crate) fn unread(&self) -> Vec<ObjectId> {
         let unread = |(_, entry): &(&ObjectId, &Entry)| is_leaving(entry) && entry.refers.is_none();
         let unread = self.entries.iter().filter(unread);
@@ -160,15 +160,15 @@ impl Removals {
         None
     }
 
-    /// Now it is known what a member that leaves refers to.
+    /// Notes the references of a member that leaves.
     pub(crate) fn read(&mut self, id: &ObjectId, refers: Vec<ObjectId>) {
         if let Some(entry) = self.entries.get_mut(id) {
             entry.refers = Some(refers);
         }
     }
 
-    /// A request about it was answered, or its back-off has passed: it is judged again, unless it has
-    /// left meanwhile. Whether the answer is about an object that still leaves.
+    /// A request about it was answered, or its back-off has passed: it is judged again, unless it is
+    /// gone. Returns whether the answer is about an object that still leaves.
     pub(crate) fn ended(&mut self, id: &ObjectId) -> bool {
         self.stirred = true;
         let left = match self.state(id) {
@@ -183,14 +183,14 @@ impl Removals {
         left.is_none()
     }
 
-    /// What was asked of an object may not have been done: it is asked again when its turn comes.
+    /// A request about an object may have had no effect: it is sent again when its turn comes.
     pub(crate) fn doubt(&mut self, id: &ObjectId) {
         self.stirred = true;
-        let nobody = String::new();
+        let unknown = String::new();
         match self.state(id) {
             Some(RemovalState::Accepted { .. }) => self.enter(id, RemovalState::Pending),
             Some(RemovalState::Removing { .. }) => {
-                self.enter(id, RemovalState::Removing { uid: nobody });
+                self.enter(id, RemovalState::Removing { uid: unknown });
             }
             _ => {}
         }

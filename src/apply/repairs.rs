@@ -20,8 +20,8 @@ pub(crate) struct Repairs {
 }
 
 impl Repairs {
-    /// It is to be repaired at `now`: at once, or, when somebody keeps writing it, after the time that
-    /// is returned.
+    /// Asks when to repair it at `now`: at once, or, if another writer keeps changing it, after the
+    /// returned time.
     pub(crate) fn note(&mut self, now: Timestamp) -> Option<Duration> {
         let old = |time: &Timestamp| {
             Duration::try_from(now.duration_since(*time)).unwrap_or_default() > SPAN
@@ -54,11 +54,11 @@ mod tests {
         let mut repairs = Repairs::default();
         let mut note = |second| {
             let now = Timestamp::from_second(second).expect("in range");
-            repairs.note(now).map(|rest| rest.as_secs())
+            repairs.note(now).map(|wait| wait.as_secs())
         };
-        let rests: Vec<_> = (0..10).map(&mut note).collect();
-        assert_eq!(rests[..5], [None; 5]);
-        assert_eq!(rests[5..], [60, 120, 240, 480, 480].map(Some));
+        let waits: Vec<_> = (0..10).map(&mut note).collect();
+        assert_eq!(waits[..5], [None; 5]);
+        assert_eq!(waits[5..], [60, 120, 240, 480, 480].map(Some));
         assert_eq!(note(700), None, "ten quiet minutes end it");
     }
 }

@@ -31,7 +31,7 @@ pub enum PruneStatus {
     Gone,
     /// It stays in the cluster and is no longer a member.
     Released,
-    /// It stays until somebody acts.
+    /// It stays until a person acts.
     Held(String),
     /// Removing it failed and is retried.
     Failed(String),

@@ -22,34 +22,34 @@ use super::repairs::Repairs;
 use crate::model::{Action, Needed, ObjectId, Payload, Step};
 use crate::plan::Plan;
 
-/// Where a step is. `failures` counts how often it failed in a row; a step that fails goes on, so it is
-/// kept until the object is as it was asked for.
+/// Where a step is. `failures` counts how often it failed in a row; it is kept across
+/// retries until the object is in sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepState {
     /// Its predecessors have not come far enough.
     Waiting,
-    /// It begins as soon as there is room.
+    /// It begins as soon as a request may be sent.
     Queued { failures: u32 },
     /// The members of its kind are not known yet.
     WaitingForKind { failures: u32 },
-    /// Its object, or the cluster that is part of, is being deleted.
+    /// Its object, or the cluster that contains it, is being deleted.
     WaitingForRemoval { failures: u32 },
-    /// A request is under way. `vanished`: a watch saw its object go meanwhile.
+    /// A request is under way. `vanished`: a watch reported its object as deleted meanwhile.
     Sending { failures: u32, vanished: bool },
     /// It failed, or others keep changing its object; it is queued again then.
     BackingOff { failures: u32, until: Timestamp },
-    /// Its object was as it was asked for when it was seen last.
+    /// Its object was in sync when it was seen last.
     InSync,
 }
 
-/// How far a step has come once. It never goes back, whatever becomes of its object later.
+/// The farthest a step has come. It never goes back, whatever happens to its object later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Milestone {
-    /// Its object may not be there.
+    /// Its object may not exist.
     Nothing,
-    /// Its object is there as it was asked for before, and stays so for now.
+    /// Its object is as an earlier revision asked for, and stays so for now.
     Kept,
-    /// Its object is there as it is asked for.
+    /// Its object is in sync.
     Applied,
     /// Its object was ready.
     Ready,
@@ -200,12 +200,12 @@ impl Steps {
         self.entries[at].state
     }
 
-    /// Whether the object of a step was as it is asked for once.
+    /// Whether the object of a step has ever been in sync.
     pub(crate) fn is_applied(&self, at: usize) -> bool {
         self.entries[at].reached >= Milestone::Applied
     }
 
-    /// Whether every step's object was ready once.
+    /// Whether every step's object has ever been ready.
     pub(crate) fn are_ready(&self) -> bool {
         self.ready == self.entries.len()
     }
@@ -270,7 +270,7 @@ impl Steps {
         }
     }
 
-    /// Gives the steps of a group that failed another try at once, with a clean record.
+    /// Retries the failed steps of a group at once, and resets their failures.
     pub(crate) fn forgive(&mut self, group: &str) {
         for at in 0..self.entries.len() {
             let state = match self.state(at) {
@@ -289,14 +289,14 @@ impl Steps {
         }
     }
 
-    /// A watch saw the object of a step go while a request about it is under way.
+    /// A watch reported the object of a step as deleted while a request about it is under way.
     pub(crate) fn vanished_while_sending(&mut self, at: usize) {
         if let StepState::Sending { vanished, .. } = &mut self.entries[at].state {
             *vanished = true;
         }
     }
 
-    /// The object of a step is as it is asked for; `true` for the first time.
+    /// The object of a step is in sync; `true` for the first time.
     pub(crate) fn in_sync(&mut self, at: usize) -> bool {
         self.enter(at, StepState::InSync);
         self.unapplied.remove(&self.entries[at].object);
@@ -308,8 +308,8 @@ impl Steps {
         first
     }
 
-    /// The object of a step is there as it was asked for before, and stays so for now: what needs no more
-    /// than that goes on.
+    /// The object of a step is as an earlier revision asked for and stays so for now: steps that need only
+    /// that may begin.
     pub(crate) fn keep(&mut self, at: usize) {
         if self.entries[at].reached < Milestone::Kept {
             self.entries[at].reached = Milestone::Kept;
@@ -317,8 +317,8 @@ impl Steps {
         }
     }
 
-    /// The object of a step is ready. It counts only once the step itself was carried out: what was there
-    /// before means nothing for what is asked for now.
+    /// The object of a step is ready. It counts only once the step itself was carried out: the state
+    /// before means nothing for the new spec.
     pub(crate) fn ready(&mut self, at: usize) {
         if self.entries[at].reached == Milestone::Applied {
             self.entries[at].reached = Milestone::Ready;
@@ -340,7 +340,7 @@ impl Steps {
         }
     }
 
-    /// The cluster has its own idea of whether objects of a kind are in namespaces.
+    /// Notes whether the cluster has the objects of a kind in namespaces.
     pub(crate) fn locate(&mut self, kind: &Kind, namespaced: bool) {
         let Some(kind) = self.kinds.iter().position(|known| known == kind) else {
             return;
@@ -382,7 +382,7 @@ mod tests {
         }))
     }
 
-    /// Begins all that may.
+    /// Begins all steps that may begin.
     fn begun(steps: &mut Steps) -> Vec<usize> {
         let begin = || {
             let at = steps.next()?;
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_as_it_was_lets_others_go_on_but_is_not_done() {
+    fn an_object_that_is_kept_unblocks_others_but_is_not_in_sync() {
         let mut steps = steps(&[&[], &[(0, Needed::Applied)], &[(0, Needed::Ready)]]);
         begun(&mut steps);
         steps.keep(0);

@@ -76,7 +76,7 @@ async fn apply(
         ui.message(&format!("supplied {id} (not in the fleet)"));
     }
     let embedded = compiled.embedded();
-    // The plan says it all; of a large fleet the objects are half of what is held.
+    // The plan is enough; for a large fleet the objects would double the memory.
     let plan = Arc::new(plan::into_plan(compiled.objects, &compiled.graph, set));
     let (sender, progress) = unbounded_channel();
     let clock = Arc::clone(&target.clock);
@@ -163,7 +163,7 @@ enum End {
 
 impl Waiting {
     /// Waits, and draws a title and the clusters whenever something happened and every [`FRAME`].
-    /// Returns how it ended and what is to be drawn last.
+    /// Returns how it ended and the last drawing.
     async fn end(
         mut self,
         mut progress: UnboundedReceiver<(u64, Report)>,
@@ -251,7 +251,7 @@ mod tests {
     const ONE: &str =
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: default}}";
 
-    /// Waits a second for one ConfigMap to become ready while `happens` goes on. How it ended, and when
+    /// Waits a second for one ConfigMap to become ready while `happens` runs. Returns how it ended, and when
     /// it was drawn and ended, in milliseconds.
     async fn waited<F: Future<Output = ()>>(
         happens: impl FnOnce(UnboundedSender<(u64, Report)>) -> F,
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn news_within_a_twentieth_of_a_second_are_drawn_together() {
+    async fn changes_within_a_twentieth_of_a_second_are_drawn_together() {
         let lines = async |sender: UnboundedSender<(u64, Report)>| {
             for (wait, state) in [
                 (100, State::Waiting),
@@ -321,10 +321,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn news_are_drawn_at_once_and_end_it() {
+    async fn changes_are_drawn_at_once_and_end_it() {
         for (state, terminal, expected, drawn) in [
             (State::Ready, false, End::Done, vec![0, 100, 350]),
-            // What it says is drawn before the end.
+            // Its message is drawn before the end.
             (State::Failed, true, End::InVain, vec![0, 100, 350, 400]),
         ] {
             let lines = async |sender: UnboundedSender<(u64, Report)>| {

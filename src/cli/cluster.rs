@@ -9,7 +9,7 @@ use futures::FutureExt as _;
 use kube::Client;
 
 use super::embedded::{Embedded, supply};
-use crate::adapters::kubernetes::{Access, ConnectError, Target, connect, trouble};
+use crate::adapters::kubernetes::{Access, ConnectError, Target, classify, connect};
 use crate::daemon::{self, Engine, WallClock, wall_time};
 use crate::graph::Graph;
 use crate::model::ObjectId;
@@ -76,7 +76,7 @@ impl Cluster {
     pub(super) async fn check(&self) -> anyhow::Result<()> {
         let answer = self.target().client.apiserver_version().await;
         answer.map(drop).map_err(|error| {
-            let (_, why) = trouble(&error);
+            let (_, why) = classify(&error);
             anyhow::anyhow!("nothing is applied: {why}")
         })
     }

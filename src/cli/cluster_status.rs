@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
 use super::cluster::{AccessArgs, client};
-use crate::adapters::kubernetes::survey::{Survey, Wanted, survey};
+use crate::adapters::kubernetes::survey::{FleetChoice, Survey, survey};
 use crate::daemon::wall_time;
 use crate::settings::Environment;
 use crate::status::{Phase, StatusGraph};
@@ -24,7 +24,7 @@ impl ClusterStatus {
         fleet: Option<&str>,
         environment: &Environment,
     ) -> anyhow::Result<Self> {
-        let wanted = Wanted {
+        let choice = FleetChoice {
             fleet: fleet.map(str::to_owned),
             namespace: environment.namespace.clone(),
         };
@@ -33,7 +33,7 @@ impl ClusterStatus {
             .build()?;
         let survey = runtime.block_on(async {
             let client = client(access).await?;
-            anyhow::Ok(survey(&client, &wanted).await?)
+            anyhow::Ok(survey(&client, &choice).await?)
         })?;
         Ok(Self {
             graph: StatusGraph::new(&survey.found),
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_line_goes_on_below_its_beginning() {
+    fn a_long_line_continues_below_its_beginning() {
         let word = "x".repeat(45);
         let line = wrapped("  help: ", &format!("{word} {word} {word}"));
         assert_eq!(line, format!("  help: {word} {word}\n        {word}\n"));

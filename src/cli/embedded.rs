@@ -115,8 +115,8 @@ fn made_up(id: &ObjectId) -> (&'static str, &'static str, Json) {
         ),
         "ConfigMap" => ("configmaps", "v1", json!({"data": {"simulated": "true"}})),
         _ => {
-            let nobody = "00000000-0000-0000-0000-000000000000";
-            let spec = json!({"type": "WorkloadIdentity", "clientID": nobody, "tenantID": nobody, "allowedNamespaces": {}});
+            let unset = "00000000-0000-0000-0000-000000000000";
+            let spec = json!({"type": "WorkloadIdentity", "clientID": unset, "tenantID": unset, "allowedNamespaces": {}});
             ("azureclusteridentities", "v1beta1", json!({"spec": spec}))
         }
     }

@@ -1,4 +1,4 @@
-//! Progress on a terminal: a tree of clusters with state, elapsed time and what is left.
+//! Progress on a terminal: a tree of clusters with state, elapsed time and the time left.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::ui::Ui;
 use crate::apply::{ClusterSummary, Summary};
 
 /// A block of lines that is drawn over itself. Where lines cannot be redrawn, only changes of the
-/// title are said.
+/// title are printed.
 #[derive(Default)]
 pub(super) struct Live {
     drawn: usize,
@@ -70,7 +70,7 @@ fn lines(title: &str, clusters: &[ClusterSummary]) -> Vec<String> {
             summary.total,
             state(summary),
             elapsed(cluster),
-            rest(summary),
+            details(summary),
         );
         lines.push(line.trim_end().to_owned());
     }
@@ -111,7 +111,7 @@ fn elapsed(cluster: &ClusterSummary) -> String {
     }
 }
 
-fn rest(summary: &Summary) -> String {
+fn details(summary: &Summary) -> String {
     if let Some((id, message)) = summary.failed.first() {
         return format!("{id}: {message}");
     }

@@ -1,6 +1,6 @@
 //! An object as people name it on the command line.
 //!
-//! In: the text, and the objects that exist. Out: which one is meant, or why that is unclear.
+//! In: the text, and the objects that exist. Out: the matching one, or why there is no single match.
 
 use crate::model::ObjectId;
 
@@ -53,10 +53,10 @@ impl<'a> ObjectName<'a> {
                 .is_none_or(|namespace| namespace == id.namespace)
     }
 
-    /// The place of the one object among `ids` that is meant. `who` has them.
+    /// The index of the one object among `ids` that matches. `who` has them.
     ///
     /// # Errors
-    /// When there is none, or more than one.
+    /// When no object or more than one matches.
     pub(super) fn find(&self, ids: &[(usize, &ObjectId)], who: &str) -> anyhow::Result<usize> {
         let text = self.text;
         let found: Vec<_> = ids.iter().filter(|(_, id)| self.is(id)).collect();
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_or_not_clear_is_told_with_names() {
+    fn a_missing_or_ambiguous_object_is_reported_with_names() {
         let ids = ids(&[
             ("", "Thing", "abc"),
             ("x.dev", "Thing", "abc"),

@@ -65,7 +65,7 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
     Ok(Exit::failed_if(!compared.refused.is_empty()))
 }
 
-/// The plan beside the cluster. What would go is shown as with an approval of everything.
+/// The plan compared with the cluster. Deletions are shown as if all were approved.
 fn live(args: &PlanArgs, set: &ApplySet, plan: Plan) -> anyhow::Result<Compared> {
     let guard = DeletionGuard {
         prune: true,
@@ -80,7 +80,7 @@ fn live(args: &PlanArgs, set: &ApplySet, plan: Plan) -> anyhow::Result<Compared>
     })
 }
 
-/// The plan, then what changes, what goes, and what is refused.
+/// The plan, then what changes, what is deleted, and what is refused.
 fn text(compared: &Compared) -> String {
     let mut out = plan::text(&compared.plan);
     for (id, fields) in &compared.fields {

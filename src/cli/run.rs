@@ -47,7 +47,7 @@ pub(super) struct RunArgs {
     pub(super) cluster: ClusterArgs,
 }
 
-/// The picture is drawn no more often.
+/// The shortest time between two drawings.
 const FRAME: Duration = Duration::from_millis(100);
 /// How long what still runs on other threads may take at the end.
 const LEAVE: Duration = Duration::from_secs(2);
@@ -131,7 +131,7 @@ async fn follow(config: SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resu
     Ok(Exit::Fine)
 }
 
-/// The cluster that the fleet is applied to. A simulated one takes the place of any.
+/// The cluster that the fleet is applied to. A simulated one replaces any other.
 async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Cluster> {
     let cluster = Cluster::open(args, config.settle).await?;
     let (Cluster::Real(target), Some(secret)) = (&cluster, &config.kubeconfig_secret) else {
@@ -194,7 +194,7 @@ async fn show(view: watch::Receiver<View>, ui: &Ui) {
     frames(view, draw).await;
 }
 
-/// Draws the view whenever it changed, but no more often than every [`FRAME`], until its sender is
+/// Draws the view whenever it changed, but at most once every [`FRAME`], until its sender is
 /// gone.
 async fn frames(mut view: watch::Receiver<View>, mut draw: impl FnMut(View)) {
     while view.changed().await.is_ok() {

@@ -31,7 +31,7 @@ pub(super) struct StatusArgs {
 const STRAYS: usize = 20;
 /// How many objects are named that have the same cause.
 const NAMED: usize = 3;
-/// What is counted besides what is ready, the worst first.
+/// The phases that are counted besides ready, the worst first.
 const COUNTED: [Phase; 8] = [
     Phase::Failed,
     Phase::NotServed,
@@ -135,7 +135,7 @@ fn counts(view: &FleetView) -> String {
     }
 }
 
-/// The line about what is not there, if there is any.
+/// The line about missing objects, if there are any.
 fn missing(parent: &Parent, view: &FleetView) -> String {
     let (wanted, missing) = (parent.objects.unwrap_or_default(), view.missing);
     match missing {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn revisions_are_told_apart_only_where_they_differ() {
+    fn revisions_are_shown_only_where_they_differ() {
         let commit = "0123456789abcdef0123456789abcdef01234567";
         assert_eq!(
             parent(commit, commit, commit),

@@ -1,4 +1,4 @@
-//! The only place that prints. Data goes to stdout, talk to stderr.
+//! The only place that prints. Data goes to stdout, messages to stderr.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 use crate::settings::Environment;
 
 /// A text as one line that cannot move the cursor of a terminal, nor be a command to GitHub's runner,
-/// which takes a line for one when it begins with `::`.
+/// which reads a line as one when it begins with `::`.
 pub(super) fn plain(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\r' | '\t' => ' ',
@@ -30,7 +30,7 @@ pub(super) fn plain_lines(text: &str) -> String {
 
 /// Output for the person who started the program.
 pub(super) struct Ui {
-    /// Whether stderr takes colour.
+    /// Whether stderr supports colour.
     colour: bool,
     /// Whether stderr is a terminal on which lines can be redrawn.
     terminal: bool,
@@ -45,9 +45,9 @@ impl Ui {
         }
     }
 
-    /// Sends logs to stderr: what happens, or errors only when `quiet`, or as CAPSTAN_LOG says. On a
-    /// terminal progress is drawn instead: other lines would come between. What a request failed of
-    /// is told by whoever made it.
+    /// Sends logs to stderr: progress, or errors only when `quiet`, or what CAPSTAN_LOG selects. On a
+    /// terminal progress is drawn instead, and other lines would disturb it. The errors of a request are
+    /// reported by the code that made it.
     pub(super) fn log(&self, environment: &Environment, quiet: bool) {
         let default = if quiet || self.terminal {
             "error,kube_client=off"
@@ -79,7 +79,7 @@ impl Ui {
         self.colour
     }
 
-    /// Writes data. A reader that went away (a closed pipe) is no error.
+    /// Writes data. A reader that has gone (a closed pipe) is not an error.
     ///
     /// # Errors
     /// When the data did not arrive for another reason, such as a full disk: what was written then

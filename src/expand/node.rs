@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_is_left_out() {
+    fn absent_values_are_left_out() {
         let made = node!(&origin("a"), {"a": None::<&str>, "b": Some(2), "c": [None::<bool>]});
         assert_eq!(made.to_json(), json!({"b": 2, "c": []}));
     }

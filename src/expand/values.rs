@@ -25,7 +25,7 @@ impl Values {
         }
     }
 
-    /// The origin of values that nobody wrote.
+    /// The origin of generated values.
     pub(super) fn origin(&self) -> &Origin {
         &self.name
     }

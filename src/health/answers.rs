@@ -8,12 +8,12 @@ pub(super) fn progressing(reason: &str, message: impl Into<String>) -> Health {
     Health::new(HealthState::Progressing, reason, message)
 }
 
-/// What a condition that is not true says, as this state.
-pub(super) fn said(state: HealthState, condition: Condition<'_>) -> Health {
+/// This state with the reason and message of a condition.
+pub(super) fn from_condition(state: HealthState, condition: Condition<'_>) -> Health {
     Health::new(state, condition.reason(), condition.message())
 }
 
-/// No word yet about the newest spec.
+/// Nothing is reported about the newest spec yet.
 pub(super) fn unobserved(live: Live<'_>, what: &str) -> Health {
     let message = format!("no {what} for generation {} yet", live.generation());
     progressing("NotObserved", message)

@@ -3,7 +3,7 @@
 //!
 //! In: a live object. Out: its health.
 
-use super::{Condition, Live, aso, progressing, said, unobserved};
+use super::{Condition, Live, aso, from_condition, progressing, unobserved};
 use crate::api::conditions as c;
 use crate::model::{Health, HealthState};
 
@@ -23,7 +23,7 @@ pub(super) fn cluster(live: Live<'_>) -> Health {
 }
 
 /// AROControlPlane: the key, the HCP cluster and, if it has one, the external authentication, and a
-/// kubeconfig (which `ready` stands for).
+/// kubeconfig (which `ready` indicates).
 pub(super) fn control_plane(live: Live<'_>) -> Health {
     if let Some(failed) = refused_key(live) {
         return failed;
@@ -55,7 +55,9 @@ pub(super) fn machine_pool(live: Live<'_>) -> Health {
 /// AzureClusterIdentity: ready when it exists, unless a controller reports a problem with it.
 pub(super) fn identity(live: Live<'_>) -> Health {
     match live.condition(c::READY) {
-        Some(ready) if ready.is_false() => said(HealthState::Failed { terminal: false }, ready),
+        Some(ready) if ready.is_false() => {
+            from_condition(HealthState::Failed { terminal: false }, ready)
+        }
         _ => Health::ready(),
     }
 }
@@ -68,11 +70,11 @@ fn has_external_auth(live: Live<'_>) -> bool {
             .any(|item| item.kind() == "HcpOpenShiftClustersExternalAuth")
 }
 
-/// Somebody has to supply an encryption key.
+/// A person has to supply an encryption key.
 fn refused_key(live: Live<'_>) -> Option<Health> {
     let key = live.condition(c::ENCRYPTION_KEY_READY)?;
     let refused = [c::ACTIVE_KEY_MISSING, c::KEY_VERSION_MISSING].contains(&key.reason());
-    (key.is_false() && refused).then(|| said(HealthState::Failed { terminal: true }, key))
+    (key.is_false() && refused).then(|| from_condition(HealthState::Failed { terminal: true }, key))
 }
 
 /// The health that follows from a condition that is not true of the newest spec.
@@ -81,7 +83,7 @@ fn unmet(live: Live<'_>, kind: &str) -> Option<Health> {
         None => Some(unobserved(live, kind)),
         Some(condition) if !live.is_current(condition) => Some(unobserved(live, kind)),
         Some(condition) if condition.is_true() => None,
-        Some(condition) => Some(said(state(condition), condition)),
+        Some(condition) => Some(from_condition(state(condition), condition)),
     }
 }
 
@@ -106,7 +108,7 @@ fn awaiting(live: Live<'_>, kind: &str, mark: &str) -> Health {
         .condition(kind)
         .filter(|condition| !condition.is_true())
     {
-        Some(condition) => said(HealthState::Progressing, condition),
+        Some(condition) => from_condition(HealthState::Progressing, condition),
         None => progressing("Provisioning", format!("{mark} is not true yet")),
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! In: a live object of any ASO kind. Out: its health.
 
-use super::{Condition, Live, said, unobserved};
+use super::{Condition, Live, from_condition, unobserved};
 use crate::api::aso;
 use crate::model::{Health, HealthState};
 
@@ -17,10 +17,10 @@ pub(super) fn health(live: Live<'_>) -> Health {
 
 fn current(ready: Condition<'_>) -> Health {
     if ready.is_true() {
-        return said(HealthState::Ready, ready);
+        return from_condition(HealthState::Ready, ready);
     }
     let state = failure(ready.severity(), ready.reason(), ready.message());
-    said(state, ready)
+    from_condition(state, ready)
 }
 
 /// What a condition that is not true means. Waiting does not help against two failures although ASO keeps

@@ -3,7 +3,7 @@
 //! In: a live Cluster or MachinePool. Out: its health. A cluster that is not initialized is progressing
 //! whatever its summary condition is, since that may be missing or old.
 
-use super::{Live, progressing, said, unobserved};
+use super::{Live, from_condition, progressing, unobserved};
 use crate::api::capi;
 use crate::api::labels::REPLICAS_MANAGED_BY;
 use crate::model::{Health, HealthState};
@@ -22,14 +22,14 @@ pub(super) fn cluster(live: Live<'_>) -> Health {
         .find(|(step, _)| !live.flag(&["status", "initialization", step]));
     if let Some((step, condition)) = missing {
         return match live.condition(condition).filter(|c| !c.is_true()) {
-            Some(condition) => said(HealthState::Progressing, condition),
+            Some(condition) => from_condition(HealthState::Progressing, condition),
             None => progressing(condition, format!("{step} is not true yet")),
         };
     }
     match live.condition(capi::AVAILABLE) {
         Some(available) if !live.is_current(available) => unobserved(live, capi::AVAILABLE),
         Some(available) if available.is_true() => Health::ready(),
-        Some(available) => said(HealthState::Progressing, available),
+        Some(available) => from_condition(HealthState::Progressing, available),
         None => unobserved(live, capi::AVAILABLE),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: a live object of the kind. Out: its health.
 
-use super::{Live, progressing, said};
+use super::{Live, from_condition, progressing};
 use crate::model::{Health, HealthState};
 
 /// A load balancer needs its cluster IP; other services are always ready.
@@ -35,11 +35,11 @@ pub(super) fn namespace(live: Live<'_>) -> Health {
 pub(super) fn definition(live: Live<'_>) -> Health {
     let terminal = HealthState::Failed { terminal: true };
     if let Some(names) = live.condition("NamesAccepted").filter(|c| c.is_false()) {
-        return said(terminal, names);
+        return from_condition(terminal, names);
     }
     match live.condition("Established") {
         Some(c) if c.is_true() => Health::ready(),
-        Some(c) if c.is_false() && c.reason() != "Installing" => said(terminal, c),
+        Some(c) if c.is_false() && c.reason() != "Installing" => from_condition(terminal, c),
         _ => progressing("Installing", "the definition is not served yet"),
     }
 }

@@ -13,7 +13,7 @@ pub struct Cause {
     /// The reasons that name it; empty where its message does.
     pub reasons: &'static [&'static str],
     /// A part of its message; empty where its reason names it.
-    pub says: &'static str,
+    pub contains: &'static str,
     /// What usually helps.
     pub help: &'static str,
 }
@@ -21,15 +21,15 @@ pub struct Cause {
 const fn reason(reasons: &'static [&'static str], help: &'static str) -> Cause {
     Cause {
         reasons,
-        says: "",
+        contains: "",
         help,
     }
 }
 
-const fn message(says: &'static str, help: &'static str) -> Cause {
+const fn message(contains: &'static str, help: &'static str) -> Cause {
     Cause {
         reasons: &[],
-        says,
+        contains,
         help,
     }
 }
@@ -206,9 +206,9 @@ pub fn causes() -> &'static [Cause] {
 /// What usually helps; `None` if the cause is not a common one.
 #[must_use]
 pub fn help(health: &Health) -> Option<&'static str> {
-    let fits = |cause: &&Cause| match cause.says {
+    let fits = |cause: &&Cause| match cause.contains {
         "" => cause.reasons.contains(&health.reason.as_str()),
-        says => health.message.contains(says),
+        contains => health.message.contains(contains),
     };
     let listed = CAUSES.iter().find(fits).map(|cause| cause.help);
     listed.or_else(|| (aso::severity(&health.reason) == aso::ERROR).then_some(REFUSED))
@@ -254,7 +254,7 @@ mod tests {
     fn no_cause_hides_another() {
         let mut seen = Vec::new();
         for cause in CAUSES {
-            assert_eq!(cause.says.is_empty(), !cause.reasons.is_empty());
+            assert_eq!(cause.contains.is_empty(), !cause.reasons.is_empty());
             for reason in cause.reasons {
                 assert!(!seen.contains(reason), "{reason} is listed twice");
                 seen.push(*reason);

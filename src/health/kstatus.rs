@@ -2,7 +2,7 @@
 //!
 //! In: a live object that is not being deleted. Out: its health. It does not know severities.
 
-use super::{Live, core, pod, progressing, said, workload};
+use super::{Live, core, from_condition, pod, progressing, workload};
 use crate::model::{Health, HealthState};
 
 /// The health of an object of any kind.
@@ -30,9 +30,9 @@ fn standard_conditions(live: Live<'_>) -> Option<Health> {
         "Stalled" => Some(HealthState::Failed { terminal: true }),
         _ => None,
     };
-    let said_true = live.conditions().filter(|condition| condition.is_true());
-    said_true
-        .filter_map(|condition| Some(said(state(condition.kind())?, condition)))
+    let true_conditions = live.conditions().filter(|condition| condition.is_true());
+    true_conditions
+        .filter_map(|condition| Some(from_condition(state(condition.kind())?, condition)))
         .next()
 }
 
@@ -61,8 +61,8 @@ fn built_in(live: Live<'_>) -> Option<Health> {
 fn ready_condition(live: Live<'_>) -> Option<Health> {
     let ready = live.condition("Ready")?;
     match ready.status() {
-        "True" => Some(said(HealthState::Ready, ready)),
-        "False" | "Unknown" => Some(said(HealthState::Progressing, ready)),
+        "True" => Some(from_condition(HealthState::Ready, ready)),
+        "False" | "Unknown" => Some(from_condition(HealthState::Progressing, ready)),
         _ => None,
     }
 }

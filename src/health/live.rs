@@ -1,4 +1,4 @@
-//! A live object, of which nothing is taken for granted.
+//! A live object, read without assumptions about its shape.
 //!
 //! In: the JSON an API server sent. Out: fields, identity and conditions; a field that is absent or of
 //! another type reads as empty. It does not know what any of it means.
@@ -16,7 +16,7 @@ pub struct Live<'a>(pub &'a Value);
 pub struct Condition<'a>(&'a Value);
 
 impl<'a> Live<'a> {
-    /// The value at a path of keys; null is none.
+    /// The value at a path of keys; `None` if it is null.
     #[must_use]
     pub fn at(self, path: &[&str]) -> Option<&'a Value> {
         let found = path.iter().try_fold(self.0, |value, key| value.get(key));
@@ -135,7 +135,7 @@ impl<'a> Live<'a> {
     }
 
     /// Whether a condition is about the newest spec. Without a generation of its own it is about the
-    /// generation in the status; without that, about none.
+    /// generation in the status; without that, it is not.
     #[must_use]
     pub fn is_current(self, condition: Condition<'a>) -> bool {
         let observed = condition.observed().unwrap_or_else(|| self.observed());

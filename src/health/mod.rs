@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::{Health, HealthState};
 
-use answers::{progressing, said, unobserved};
+use answers::{from_condition, progressing, unobserved};
 pub use help::{Cause, causes, help};
 pub use live::{Condition, Live};
 

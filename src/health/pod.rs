@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::{Live, progressing, said};
+use super::{Live, from_condition, progressing};
 use crate::model::{Health, HealthState};
 
 /// A pod: completed, or running and ready.
@@ -48,7 +48,7 @@ fn crash_looping(live: Live<'_>) -> Option<&str> {
 fn pending(live: Live<'_>) -> Health {
     let scheduled = live.condition("PodScheduled");
     match scheduled.filter(|c| c.is_false() && c.reason() == "Unschedulable") {
-        Some(condition) => said(HealthState::Waiting, condition),
+        Some(condition) => from_condition(HealthState::Waiting, condition),
         None => progressing("PodPending", "the pod is pending"),
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn job(live: Live<'_>) -> Health {
         return Health::new(HealthState::Ready, "JobComplete", "");
     }
     if let Some(failed) = is("Failed") {
-        return said(HealthState::Failed { terminal: true }, failed);
+        return from_condition(HealthState::Failed { terminal: true }, failed);
     }
     if is("Suspended").is_some() && live.flag(&["spec", "suspend"]) {
         return Health::new(HealthState::Ready, "JobSuspended", "");

@@ -2,7 +2,7 @@
 //!
 //! In: a live object of the kind. Out: its health, by comparing counts in kstatus' order.
 
-use super::{Live, progressing, said};
+use super::{Live, from_condition, progressing};
 use crate::model::{Health, HealthState};
 
 /// One comparison of two counts: progressing while `have < want`.
@@ -52,7 +52,7 @@ fn surplus(live: Live<'_>) -> Count {
 pub(super) fn deployment(live: Live<'_>) -> Health {
     let rollout = live.condition("Progressing");
     if let Some(late) = rollout.filter(|c| c.reason() == "ProgressDeadlineExceeded") {
-        return said(HealthState::Failed { terminal: false }, late);
+        return from_condition(HealthState::Failed { terminal: false }, late);
     }
     let (want, updated) = (wanted(live), status(live, "updatedReplicas"));
     let counts = [
@@ -93,7 +93,7 @@ fn rolled_out(live: Live<'_>) -> Health {
 /// A replica set: all pods are labelled, available and ready.
 pub(super) fn replica_set(live: Live<'_>) -> Health {
     if let Some(failure) = live.condition("ReplicaFailure").filter(|c| c.is_true()) {
-        return said(HealthState::Progressing, failure);
+        return from_condition(HealthState::Progressing, failure);
     }
     let want = wanted(live);
     let counts = [

@@ -1,7 +1,7 @@
 //! The ApplySet that the objects of a fleet are members of (KEP-3659).
 //!
 //! In: a fleet's name and namespace. Out: the id that members are labelled with, and the name of the
-//! parent ConfigMap. It does not know: what the parent says.
+//! parent ConfigMap. It does not know: what the parent holds.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

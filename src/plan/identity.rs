@@ -24,7 +24,7 @@ pub struct IdentityUse {
 }
 
 impl IdentityUse {
-    /// That of a step which applies a control plane that names one.
+    /// The use by a step, if it applies a control plane that names an identity.
     #[must_use]
     pub fn of(step: &Step) -> Option<Self> {
         if !step.object.is(CONTROL_PLANE, "AROControlPlane") {
@@ -47,8 +47,8 @@ impl IdentityUse {
         allows(&Allowed::read(identity), &self.namespace, None).is_none()
     }
 
-    /// The labels of the namespace: those it has in the cluster, where it may not be yet, and over them those
-    /// that `steps` give it before the control plane is applied.
+    /// The labels of the namespace: those it has in the cluster, where it may not exist yet, overridden by those
+    /// that `steps` apply before the control plane.
     #[must_use]
     pub fn labels(&self, live: Option<&Json>, steps: &[Step]) -> BTreeMap<String, String> {
         let planned = steps
@@ -65,7 +65,7 @@ impl IdentityUse {
     /// Whether `identity`, as it is in the cluster, allows the namespace, which has these `labels`.
     ///
     /// # Errors
-    /// When it does not, or is not there.
+    /// When it does not, or does not exist.
     pub fn judge(
         &self,
         identity: Option<&Json>,
@@ -147,7 +147,7 @@ mod tests {
             step
         };
         let live = json!({"metadata": {"labels": {"team": "old", "env": "prod"}}});
-        let said = |live, steps: &[Step]| {
+        let rendered = |live, steps: &[Step]| {
             let labels = uses.labels(live, steps).into_iter();
             let labels: Vec<String> = labels
                 .map(|(key, value)| format!("{key}={value}"))
@@ -155,13 +155,16 @@ mod tests {
             labels.join(" ")
         };
         let steps = [namespace("other"), namespace("team-a")];
-        assert_eq!(said(Some(&live), &steps), "env=prod of=plan team=team-a");
-        assert_eq!(said(Some(&live), &steps[..1]), "env=prod team=old");
-        assert_eq!(said(None, &steps), "of=plan team=team-a");
+        assert_eq!(
+            rendered(Some(&live), &steps),
+            "env=prod of=plan team=team-a"
+        );
+        assert_eq!(rendered(Some(&live), &steps[..1]), "env=prod team=old");
+        assert_eq!(rendered(None, &steps), "of=plan team=team-a");
     }
 
     #[test]
-    fn what_is_not_there_is_waited_for_and_what_refuses_says_what_to_do() {
+    fn a_missing_identity_is_waited_for_and_a_refusal_explains_what_to_do() {
         let step = control_plane("AROControlPlane", &json!({"name": "id"}));
         let uses = IdentityUse::of(&step).expect("it uses one");
         let none = BTreeMap::new();
@@ -170,10 +173,10 @@ mod tests {
         let identity = |allowed: Json| json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "spec": {"allowedNamespaces": allowed}});
         assert_eq!(uses.judge(Some(&identity(json!({}))), &none), Ok(()));
         let refused = uses.judge(Some(&identity(json!({"list": ["x"]}))), &none);
-        let said = refused.expect_err("refused").to_string();
+        let message = refused.expect_err("refused").to_string();
         assert!(
-            said.contains("add team-a to spec.allowedNamespaces.list"),
-            "{said}"
+            message.contains("add team-a to spec.allowedNamespaces.list"),
+            "{message}"
         );
         let selects = identity(json!({"selector": {"matchLabels": {"team": "a"}}}));
         assert!(uses.needs_labels(&selects));

@@ -32,7 +32,7 @@ pub use text::{text, word};
 /// The field manager of a sync.
 pub const MANAGER: &str = "capstan";
 
-/// What a fleet asks of a cluster, as steps in apply order.
+/// What to apply to a cluster, as steps in apply order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// The steps; predecessors point backward.
@@ -52,7 +52,7 @@ pub struct Impact {
     pub clusters: usize,
     /// Nodes that are replaced, and of how many clusters.
     pub rolled: Rolled,
-    /// Resources that the controllers make of what is applied.
+    /// Resources that controllers create from applied objects.
     pub embedded: usize,
 }
 
@@ -63,7 +63,7 @@ pub fn against_none(objects: &[Object], graph: &Graph, set: &ApplySet) -> Plan {
     with_objects(sent.collect(), graph)
 }
 
-/// The same. Each object goes as soon as what is sent of it is made: of a large fleet both are a lot.
+/// The same, but drops each object once its step exists, since a large fleet has many of both.
 #[must_use]
 pub fn into_plan(objects: Vec<Object>, graph: &Graph, set: &ApplySet) -> Plan {
     let sent = objects.into_par_iter().map(|object| sent(&object, set));
@@ -146,11 +146,11 @@ fn apply(object: &Object, set: &ApplySet) -> Action {
     }
 }
 
-/// What is left to others once the object is made: what the fleet says, and what controllers are known
-/// to write (DESIGN §7).
+/// The fields that are left to others once the object exists: those that its annotation lists, and those
+/// that controllers are known to write (DESIGN §7).
 fn left_to_others(object: &Object) -> Vec<String> {
-    let said = object.annotation(labels::IGNORE).unwrap_or_default();
-    let said = said
+    let listed = object.annotation(labels::IGNORE).unwrap_or_default();
+    let listed = listed
         .split(',')
         .map(str::trim)
         .filter(|part| part.starts_with('/'));
@@ -162,7 +162,8 @@ fn left_to_others(object: &Object) -> Vec<String> {
         (CAPI, "MachinePool") => &["/spec/providerIDList"],
         _ => &[],
     };
-    said.chain(known.iter().copied())
+    listed
+        .chain(known.iter().copied())
         .map(str::to_owned)
         .collect()
 }
@@ -184,8 +185,8 @@ pub fn payload(object: &Object, set: &ApplySet) -> Payload {
     Payload::new(&payload, &hash, cluster)
 }
 
-/// Sets or removes the value under a chain of keys. What is no map is left as it is: the API server
-/// will say so.
+/// Sets or removes the value under a chain of keys. A value that is not a map stays as it is: the API server
+/// will reject it.
 fn set_in(json: &mut Json, keys: &[&str], value: Option<Json>) {
     let Some((key, rest)) = keys.split_first() else {
         return;

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_have_a_port_whatever_the_url_says() {
+    fn endpoints_have_a_port_whether_the_url_has_one_or_not() {
         let cases = [
             (
                 "https://api.x.example:6443/",

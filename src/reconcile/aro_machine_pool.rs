@@ -17,7 +17,7 @@ use crate::health::Live;
 
 const FINALIZER: &str = "aromachinepool/finalizer";
 const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
-/// Who sets the replicas of a MachinePool whose node pool scales itself.
+/// The manager of the replicas of a MachinePool whose node pool scales itself.
 const AUTOSCALER: &str = "aro-hcp";
 
 /// The most nodes that are made up for one pool: as many as Azure allows a whole cluster
@@ -54,7 +54,7 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Out
     }
 }
 
-/// Without an owner there is nothing to do but go.
+/// Without an owner there is nothing to do but to release it.
 fn abandoned(world: World<'_>, live: Live<'_>) -> Outcome {
     match live.is_deleting() {
         true => take_down(world, live, None, Outcome::default()),
@@ -62,7 +62,7 @@ fn abandoned(world: World<'_>, live: Live<'_>) -> Outcome {
     }
 }
 
-/// With its cluster the node pool goes anyway; alone it is deleted first.
+/// With its cluster the node pool is deleted anyway; alone it is deleted first.
 fn take_down(
     world: World<'_>,
     live: Live<'_>,
@@ -160,8 +160,8 @@ fn status(
         conditions.set(kind, resources::reported(node_pool, missing, default));
     }
     conditions.set(c::AGENT_POOLS_READY, NewCondition::yes(c::SUCCEEDED, ""));
-    let said = |path: &[&str]| node_pool.map_or("", |pool| pool.text(path));
-    let state = said(&["status", "properties", "provisioningState"]);
+    let text = |path: &[&str]| node_pool.map_or("", |pool| pool.text(path));
+    let state = text(&["status", "properties", "provisioningState"]);
     let works = ["Succeeded", "Updating"].contains(&state);
     let done = !entries.is_empty() && entries.iter().all(|entry| entry.ready);
     let was = live.flag(&["status", "initialization", "provisioned"]);
@@ -173,9 +173,9 @@ fn status(
         "conditions": conditions.into_value(),
     });
     let fields = [
-        ("id", said(&["status", "id"])),
+        ("id", text(&["status", "id"])),
         ("provisioningState", state),
-        ("version", said(&["status", "properties", "version", "id"])),
+        ("version", text(&["status", "properties", "version", "id"])),
     ];
     for (field, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
         status[field] = json!(value);

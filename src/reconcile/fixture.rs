@@ -15,7 +15,7 @@ use crate::api::kinds::KINDS;
 use crate::health::{Live, health};
 use crate::model::{Health, ObjectId};
 
-/// More rounds than this without time passing is going in circles.
+/// More rounds than this without time passing is an endless loop.
 const MOST_ROUNDS: usize = 40;
 
 /// A cluster and its controllers.
@@ -187,8 +187,8 @@ impl Fixture {
     fn apply(&mut self, manager: &'static str, patch: &Value) {
         let id = Live(patch).id();
         let held = self.objects.get(&id).cloned();
-        let meant = patch["metadata"].get("uid").cloned();
-        if meant.is_some() && held.as_ref().map(|held| &held["metadata"]["uid"]) != meant.as_ref() {
+        let uid = patch["metadata"].get("uid").cloned();
+        if uid.is_some() && held.as_ref().map(|held| &held["metadata"]["uid"]) != uid.as_ref() {
             return;
         }
         let mut object = held.unwrap_or_else(|| json!({}));

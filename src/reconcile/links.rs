@@ -1,6 +1,6 @@
 //! How the kinds of Cluster API point at one another.
 //!
-//! In: an object with references. Out: ids, owner references, and whether somebody paused it.
+//! In: an object with references. Out: ids, owner references, and whether it is paused.
 
 use serde_json::{Value, json};
 

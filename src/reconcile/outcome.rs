@@ -29,7 +29,7 @@ pub(crate) enum Need {
     Object(ObjectId),
     /// Every object of a kind in a namespace.
     List(GroupKind, String),
-    /// That a kind is synced; a change of its objects asks for nothing.
+    /// That a kind is synced; a change of its objects triggers nothing.
     Synced(GroupKind),
 }
 
@@ -57,7 +57,7 @@ impl Need {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Write {
     /// Server-side apply, taking fields from other managers. What the manager applied before and
-    /// leaves out now goes away.
+    /// leaves out now is removed.
     Apply(Value),
     /// The same for the status.
     Status(Value),

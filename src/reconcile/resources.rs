@@ -1,4 +1,4 @@
-//! Embedded resources: applying those of a list, deleting those that left it, and saying which are
+//! Embedded resources: applying those of a list, deleting those that left it, and reporting which are
 //! ready (facts/aro-controllers.md §6).
 //!
 //! In: an owner and the resources it wants. Out: writes, what was looked at, and an entry for each.
@@ -28,7 +28,7 @@ pub(super) struct Entry {
     pub(super) id: ObjectId,
     /// The version it is written at.
     pub(super) version: String,
-    /// Whether ASO says so of its newest spec.
+    /// Whether ASO reports its newest spec as ready.
     pub(super) ready: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn wanted(owner: Live<'_>) -> Vec<Value> {
     owner.list(&["spec", "resources"]).to_vec()
 }
 
-/// The id of an embedded resource, which lives in its owner's namespace whatever it says.
+/// The id of an embedded resource, which lives in its owner's namespace whatever it specifies.
 pub(super) fn id(owner: Live<'_>, item: &Value) -> ObjectId {
     let item = Live(item);
     ObjectId::new(item.group(), item.kind(), owner.namespace(), item.name())

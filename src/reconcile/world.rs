@@ -1,7 +1,7 @@
 //! What a controller sees of the cluster: a read-only view of the objects as they were last seen.
 //!
-//! In: the objects, who owns whom, and which kinds are synced. Out: look-ups. It does not know who
-//! keeps the objects, nor who looks.
+//! In: the objects, who owns whom, and which kinds are synced. Out: look-ups. It does not know
+//! who keeps the objects, or who reads them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ pub(crate) enum Lookup<'a> {
     Present(Live<'a>),
     /// It does not exist.
     Absent,
-    /// Nobody knows yet: not all objects of its kind were listed.
+    /// It is not known yet: its kind has not been fully listed.
     NotSynced,
 }
 
@@ -80,7 +80,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The objects of a kind in a namespace, by name; none when they are not synced.
+    /// The objects of a kind in a namespace, by name; empty until they are synced.
     pub(crate) fn list(
         self,
         group: &'a str,

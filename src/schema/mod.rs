@@ -1,7 +1,7 @@
 //! What a written document has wrong by its schema, and what a merge or a patch makes of it, with
 //! every value still knowing the line it came from.
 //!
-//! - [`findings()`] says what is wrong with a document, at the line to edit.
+//! - [`findings()`] reports what is wrong with a document, at the line to edit.
 //! - [`strategic`] and [`json_patch`] change values that know where they came from.
 //!
 //! In: schemas and nodes. Out: findings and nodes. It does not know kinds, clusters or files; plain

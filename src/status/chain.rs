@@ -77,8 +77,8 @@ impl StatusGraph {
     fn behind(&self, at: usize) -> Vec<usize> {
         let next = self.unmet(at);
         let failed = matches!(self.status(at).phase, Phase::Failed | Phase::Retrying);
-        let troubled = |to: &usize| self.status(*to).phase.is_trouble();
-        match failed && !next.iter().any(troubled) {
+        let stuck = |to: &usize| self.status(*to).phase.is_stuck();
+        match failed && !next.iter().any(stuck) {
             true => Vec::new(),
             false => next,
         }

@@ -129,7 +129,7 @@ impl Found {
         theirs.chain(carried).collect()
     }
 
-    /// Adds the `candidates` that an object found carries, or that it owns, directly or through another
+    /// Adds the `candidates` that are embedded in an object found, or that it owns, directly or through another
     /// candidate.
     pub fn adopt(&mut self, mut candidates: Vec<Json>) {
         let carried = self.carried();
@@ -165,20 +165,20 @@ impl Found {
             .collect()
     }
 
-    /// The top-level objects, for a graph. An object carried by another one is part of that.
+    /// The top-level objects, for a graph. An object embedded in another one is part of that.
     pub(super) fn top_level(&self) -> Vec<Object> {
         let carried = self.carried();
         self.read(|id| !carried.contains(id))
     }
 
-    /// The objects carried by others.
+    /// The objects embedded in others.
     fn carried(&self) -> BTreeSet<ObjectId> {
-        let carriers = self.read(embedded::carries);
-        let carried = carriers.iter().flat_map(embedded::ids);
+        let owners = self.read(embedded::carries);
+        let carried = owners.iter().flat_map(embedded::ids);
         carried.map(|(id, _)| id).collect()
     }
 
-    /// All objects, and those that they carry.
+    /// All objects, and those that are embedded in them.
     fn all(&self) -> Vec<Object> {
         let mut all = self.top_level();
         let carried = all.iter().flat_map(embedded::resources);

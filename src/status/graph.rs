@@ -68,7 +68,7 @@ impl StatusGraph {
 
     /// Every object, including those that are only referred to.
     pub fn ids(&self) -> impl Iterator<Item = (usize, &ObjectId)> {
-        // An object that two others carry appears twice in the graph.
+        // An object that is embedded in two others appears twice in the graph.
         let first = |(at, id): &(usize, &ObjectId)| self.by_id.get(*id) == Some(at);
         let ids = self.graph.vertices.iter().map(|vertex| &vertex.id);
         ids.enumerate().filter(first)
@@ -165,7 +165,7 @@ impl StatusGraph {
         }
     }
 
-    /// An HCP cluster that has not been created waits for everything that the AROCluster carries.
+    /// An HCP cluster that has not been created waits for everything that is embedded in the AROCluster.
     fn add_infrastructure(&mut self, aro: usize, plane: usize) {
         let unmade = |at: &usize| {
             let hcp = self.id(*at).is(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
@@ -193,9 +193,9 @@ impl StatusGraph {
 
     fn statuses_of(&self, found: &Found) -> Vec<ObjectStatus> {
         let status = |vertex: &Vertex| match (found.presence(&vertex.id), vertex.place) {
-            (Presence::Absent, Place::Embedded(carrier)) => {
-                let carrier = &self.graph.vertices[carrier].id;
-                ObjectStatus::not_made(carrier, found.objects.get(carrier))
+            (Presence::Absent, Place::Embedded(owner)) => {
+                let owner = &self.graph.vertices[owner].id;
+                ObjectStatus::not_made(owner, found.objects.get(owner))
             }
             (Presence::Absent, _) if !found.asked.contains(&vertex.id) => {
                 ObjectStatus::of(&Presence::Unread)
@@ -221,7 +221,7 @@ impl StatusGraph {
                 let all = self.graph.needs(at);
                 let open = all.filter(|edge| !edge.any && !self.is_met(edge));
                 let open = open.map(|edge| edge.to).chain(self.any_of(at));
-                let open = open.chain(self.carrier_needs(at));
+                let open = open.chain(self.owner_needs(at));
                 let unready =
                     |at: &usize| !matches!(self.statuses[*at].phase, Phase::Ready | Phase::Unknown);
                 open.chain(carried.filter(unready)).collect()
@@ -229,11 +229,11 @@ impl StatusGraph {
         }
     }
 
-    /// What must exist before a carrier can create an object.
-    fn carrier_needs(&self, at: usize) -> Vec<usize> {
+    /// What must exist before the parent resource of an embedded object can create it.
+    fn owner_needs(&self, at: usize) -> Vec<usize> {
         match (self.graph.vertices[at].place, self.statuses[at].phase) {
-            (Place::Embedded(carrier), Phase::NotMade) => {
-                let needs = self.graph.needs(carrier);
+            (Place::Embedded(owner), Phase::NotMade) => {
+                let needs = self.graph.needs(owner);
                 let open = needs.filter(|edge| edge.until == Needed::Applied && !self.is_met(edge));
                 open.map(|edge| edge.to).collect()
             }

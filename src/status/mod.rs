@@ -1,7 +1,7 @@
 //! The status of fleets, by what the cluster holds alone.
 //!
-//! In: what a survey [`Found`]. Out: a [`StatusGraph`]: each object's [`ObjectStatus`], what it waits for in the
-//! end and what usually helps, and the same summed up by cluster and fleet.
+//! In: what a survey [`Found`]. Out: a [`StatusGraph`]: each object's [`ObjectStatus`], what it ultimately waits
+//! for and what usually helps, and the same for each cluster and fleet.
 //!
 //! ```text
 //! Found ─► graph of live objects ─► StatusGraph ─► chain (why) ─► overview (status)

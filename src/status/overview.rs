@@ -11,7 +11,7 @@ use crate::plan::ApplySet;
 /// One fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetView {
-    /// Its objects and those that they carry, counted by state.
+    /// Its objects and those that are embedded in them, counted by state.
     pub counts: BTreeMap<Phase, usize>,
     /// Its clusters, those that need attention first, then by namespace and name.
     pub clusters: Vec<ClusterView>,
@@ -132,7 +132,7 @@ impl StatusGraph {
             .as_ref()
             .map(|chain| self.status(chain.blocker()).phase);
         let worst = parts.iter().map(|at| self.status(*at).phase);
-        let worst = worst.filter(|phase| phase.is_trouble()).max();
+        let worst = worst.filter(|phase| phase.is_stuck()).max();
         let phase = match (self.status(root).phase, worst.max(blocker)) {
             (Phase::Deleting, _) => Phase::Deleting,
             (_, Some(Phase::NotMade)) => Phase::Waiting,
@@ -148,7 +148,8 @@ impl StatusGraph {
         }
     }
 
-    /// These objects and those that they carry. What a deleted carrier no longer has does not count.
+    /// These objects and those that are embedded in them. Those that were already deleted with their parent
+    /// resource do not count.
     fn with_carried(&self, members: &[usize]) -> Vec<usize> {
         let mut all = Vec::new();
         for at in members.iter().copied() {

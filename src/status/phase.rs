@@ -52,7 +52,7 @@ impl Phase {
     }
 
     /// Whether waiting does not help, or has not helped so far.
-    pub(super) const fn is_trouble(self) -> bool {
+    pub(super) const fn is_stuck(self) -> bool {
         matches!(
             self,
             Self::Retrying | Self::Missing | Self::NotServed | Self::Failed
@@ -80,9 +80,9 @@ impl ObjectStatus {
     #[must_use]
     pub fn words(&self) -> String {
         let parts = [self.reason.as_str(), self.message.as_str()];
-        let said = parts.into_iter().filter(|part| !part.is_empty());
-        let said = said.collect::<Vec<_>>().join(": ");
-        said.split_whitespace().collect::<Vec<_>>().join(" ")
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        let joined = parts.collect::<Vec<_>>().join(": ");
+        joined.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// An object that exists, that no controller creates, or that could not be read.
@@ -95,9 +95,9 @@ impl ObjectStatus {
         }
     }
 
-    /// An object that `carrier` carries and has not created.
-    pub(super) fn not_made(carrier: &ObjectId, live: Option<&Json>) -> Self {
-        let mut status = plain(Phase::NotMade, &format!("{carrier} has not created it yet"));
+    /// An object that is embedded in `owner`, which has not created it yet.
+    pub(super) fn not_made(owner: &ObjectId, live: Option<&Json>) -> Self {
+        let mut status = plain(Phase::NotMade, &format!("{owner} has not created it yet"));
         let Some(live) = live.map(Live) else {
             return status;
         };
@@ -109,7 +109,7 @@ impl ObjectStatus {
         if let Some(condition) = live.conditions().find(holds_back) {
             condition.kind().clone_into(&mut status.condition);
             condition.reason().clone_into(&mut status.reason);
-            status.message = format!("{} ({carrier} has not created it yet)", condition.message());
+            status.message = format!("{} ({owner} has not created it yet)", condition.message());
             status.since = time(condition.since()).or(status.since);
         }
         status
@@ -172,18 +172,18 @@ fn deleting(live: Live<'_>) -> ObjectStatus {
         finalizers => format!("being deleted, held by {}", finalizers.join(", ")),
     };
     // A namespace has a condition for each kind of content that is left in it.
-    let says = |condition: &Condition<'_>| {
-        let told = condition.is_true() && !condition.message().is_empty();
-        told && (condition.kind() == "Deleting" || condition.kind().ends_with("Remaining"))
+    let explains = |condition: &Condition<'_>| {
+        let has_message = condition.is_true() && !condition.message().is_empty();
+        has_message && (condition.kind() == "Deleting" || condition.kind().ends_with("Remaining"))
     };
-    let said = live.conditions().find(says);
-    let message = match said {
+    let condition = live.conditions().find(explains);
+    let message = match condition {
         Some(condition) => format!("{held}: {}", condition.message()),
         None => held,
     };
     ObjectStatus {
         phase: Phase::Deleting,
-        condition: said.map_or("", Condition::kind).to_owned(),
+        condition: condition.map_or("", Condition::kind).to_owned(),
         reason: String::new(),
         message,
         since: time(live.text(&["metadata", "deletionTimestamp"])),

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use super::entries::Entries;
 use crate::model::{Finding, Node, Origin, Value};
 
-/// How many findings one file gets. Whoever has this many fixes some and runs the check again.
+/// The most findings per file. With this many, people fix some and run the check again.
 const MAX_FINDINGS: usize = 100;
 
 /// The documents of one file while they are read.

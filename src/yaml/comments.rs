@@ -38,8 +38,8 @@ pub fn comments(path: &Arc<str>, text: &[u8]) -> Vec<Comment> {
     let mut comments = Vec::new();
     while let Some(next) = parser.next_event() {
         match next {
-            Ok((Event::Comment(said, _), range)) => {
-                comments.push(comment(path, text, &said, range.start));
+            Ok((Event::Comment(content, _), range)) => {
+                comments.push(comment(path, text, &content, range.start));
             }
             Ok(_) => {}
             Err(_) if parser.proceed_next_document().unwrap_or(false) => {}
@@ -49,14 +49,14 @@ pub fn comments(path: &Arc<str>, text: &[u8]) -> Vec<Comment> {
     comments
 }
 
-fn comment(path: &Arc<str>, text: &str, said: &str, start: events::Marker) -> Comment {
+fn comment(path: &Arc<str>, text: &str, content: &str, start: events::Marker) -> Comment {
     let before = start.byte_offset().and_then(|at| text.get(..at));
     let line = before.and_then(|before| before.rsplit(['\n', '\r']).next());
     let column = number(start.col() + 1);
-    let length = number(said.chars().count() + 1);
+    let length = number(content.chars().count() + 1);
     Comment {
         span: Span::new(path, number(start.line()), column, length),
-        text: said.to_owned(),
+        text: content.to_owned(),
         is_alone: line.is_some_and(|line| line.trim().is_empty()),
     }
 }

@@ -59,12 +59,12 @@ mod tests {
             ("c.yaml", Problem::LinkLeavesTree),
             ("d.yaml", Problem::Unreadable("permission denied".into())),
         ]);
-        let said: Vec<String> = problems(&tree)
+        let reported: Vec<String> = problems(&tree)
             .iter()
             .map(|f| format!("{} {} {}", f.id, f.span.as_ref().expect("span"), f.message))
             .collect();
         assert_eq!(
-            said,
+            reported,
             [
                 "Y03 a.yaml:1:1 the file has 2000000 bytes; the limit is 1048576",
                 "Y04 b.yaml:1:1 the fleet has more than 20000 files; this file and those after it are not read",

@@ -26,7 +26,7 @@ fn value(text: &str, expected: &Json) {
 }
 
 /// `id line:column message` of every finding.
-fn said(text: &str) -> Vec<String> {
+fn read_findings(text: &str) -> Vec<String> {
     let say = |finding: &Finding| {
         let start = finding.span.as_ref().unwrap().start;
         assert!(finding.help.is_some(), "no help: {}", finding.message);
@@ -230,7 +230,7 @@ fn faults_are_named_where_they_are() {
     ];
     for (text, expected) in table {
         assert_eq!(
-            said(text).first().map(String::as_str),
+            read_findings(text).first().map(String::as_str),
             Some(expected),
             "{text}"
         );
@@ -241,7 +241,7 @@ fn faults_are_named_where_they_are() {
 fn all_duplicate_keys_are_found_and_the_first_value_stays() {
     let text = "a: 1\nb: {x: 1, x: 2}\na: 3\n\"a\": 4\n";
     assert_eq!(
-        said(text),
+        read_findings(text),
         [
             "Y02 2:11 duplicate key `x`; first used on line 2",
             "Y02 3:1 duplicate key `a`; first used on line 1",
@@ -266,7 +266,7 @@ fn a_broken_document_leaves_the_others_alone() {
         ]
     );
     assert_eq!(
-        said(text),
+        read_findings(text),
         [
             "Y01 3:4 this bracket is never closed",
             "Y01 9:4 this alias refers to an anchor that is not defined above it",
@@ -285,17 +285,17 @@ fn text_that_is_not_utf8_is_a_finding() {
 #[test]
 fn depth_has_a_limit_whatever_it_is_made_of() {
     let lists = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    assert_eq!(said(&lists(Node::MAX_DEPTH)), [""; 0]);
-    assert!(said(&lists(Node::MAX_DEPTH + 1))[0].starts_with("Y05 1:65 "));
+    assert_eq!(read_findings(&lists(Node::MAX_DEPTH)), [""; 0]);
+    assert!(read_findings(&lists(Node::MAX_DEPTH + 1))[0].starts_with("Y05 1:65 "));
     let chain = format!(
         "- &a {}\n- {}*a{}\n",
         lists(40),
         "[".repeat(40),
         "]".repeat(40)
     );
-    assert!(said(&chain)[0].starts_with("Y05 2:43 "));
+    assert!(read_findings(&chain)[0].starts_with("Y05 2:43 "));
     let indented: String = (0..200).map(|depth| " ".repeat(depth) + "a:\n").collect();
-    assert!(said(&indented)[0].starts_with("Y05 65:65 "));
+    assert!(read_findings(&indented)[0].starts_with("Y05 65:65 "));
     for opening in ["[", "{a: ", "- ", "? ", "[{"] {
         let text = opening.repeat(10_000) + "\n---\nafter: 1\n";
         let (documents, findings) = parse(&text);
@@ -468,15 +468,15 @@ fn a_nul_byte_is_one_finding_that_thinks_of_utf_16() {
         assert_eq!(documents, []);
         assert_eq!(findings.len(), 1, "{findings:?}");
         assert_eq!(findings[0].id, "Y08");
-        let said = "the file contains a NUL byte; is it UTF-16?";
-        assert_eq!(findings[0].message, said);
+        let message = "the file contains a NUL byte; is it UTF-16?";
+        assert_eq!(findings[0].message, message);
         assert_eq!(findings[0].help.as_deref(), Some("save the file as UTF-8"));
         assert_eq!(findings[0].span.as_ref().unwrap().to_string(), place);
     }
 }
 
-/// `line:column text`, with a `!` for those that stand behind something.
-fn remarks(text: &str) -> Vec<String> {
+/// `line:column text`, with a `!` for those that follow something on their line.
+fn comments(text: &str) -> Vec<String> {
     let say = |comment: &super::Comment| {
         let start = comment.span.start;
         let behind = if comment.is_alone { "" } else { "!" };
@@ -490,7 +490,7 @@ fn remarks(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn comments_are_told_from_texts_that_look_like_them() {
+fn comments_differ_from_strings_that_look_like_them() {
     let text = "\
 # top
 a: \"x # no\" # one
@@ -522,9 +522,12 @@ i: 1 # eight
         "15:21 seven !",
         "18:6 eight !",
     ];
-    assert_eq!(remarks(text), expected);
-    assert_eq!(remarks("\u{feff}# a\r\nb: c # d\r\n"), ["1:1 a", "2:6 d !"]);
+    assert_eq!(comments(text), expected);
+    assert_eq!(
+        comments("\u{feff}# a\r\nb: c # d\r\n"),
+        ["1:1 a", "2:6 d !"]
+    );
     let many = format!("a:\n{}- b\n", "  # c\n".repeat(500));
-    assert_eq!(remarks(&many).len(), 500);
+    assert_eq!(comments(&many).len(), 500);
     assert_eq!(super::comments(&Arc::from("f.yaml"), b"\xff # a"), []);
 }

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_stand_in_the_order_people_expect() {
+    fn keys_are_in_the_order_people_expect() {
         let document = json!({
             "spec": {"b": 1, "a": [], "resources": [{
                 "spec": {}, "metadata": {"name": "vault"}, "kind": "Vault", "apiVersion": "k/v1"

@@ -44,7 +44,7 @@ impl FromStr for Failure {
     }
 }
 
-/// Whether Kubernetes takes the word as the reason of a condition.
+/// Whether Kubernetes accepts the word as the reason of a condition.
 fn is_reason(word: &str) -> bool {
     let inner = |c: char| c.is_ascii_alphanumeric() || "_,:".contains(c);
     word.starts_with(|c: char| c.is_ascii_alphabetic())

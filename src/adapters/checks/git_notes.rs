@@ -2,7 +2,7 @@
 //!
 //! In: the note as it is, and one check. Out: the note with that check in it. Line 1 is
 //! `{"v":1,"checks":[...]}`, for programs; then, after an empty line, the same in Markdown, for
-//! people; then an end mark; and below it whatever else stood in the note, as it was. It does not
+//! people; then an end mark; and below it whatever else the note held, unchanged. It does not
 //! know git.
 
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub fn rewrite(old: Option<&str>, check: &Check) -> String {
     checks.sort_by(|one, other| context(one).cmp(context(other)));
     let people: String = checks
         .iter()
-        .filter_map(understood)
+        .filter_map(parse)
         .map(|check| section(&check))
         .collect();
     let checks = Value::Array(checks);
@@ -37,10 +37,10 @@ pub fn rewrite(old: Option<&str>, check: &Check) -> String {
 /// The checks in a note, by context; none in a note that is not ours.
 #[must_use]
 pub fn read(note: &str) -> Vec<Check> {
-    parts(note).0.iter().filter_map(understood).collect()
+    parts(note).0.iter().filter_map(parse).collect()
 }
 
-/// The checks in a note, and what stands below our part.
+/// The checks in a note, and what follows our part.
 fn parts(note: &str) -> (Vec<Value>, &str) {
     let (first, below) = note.split_once('\n').unwrap_or((note, ""));
     match checks(first) {
@@ -79,7 +79,7 @@ fn context(check: &Value) -> &str {
         .unwrap_or_default()
 }
 
-fn understood(check: &Value) -> Option<Check> {
+fn parse(check: &Value) -> Option<Check> {
     serde_json::from_value(check.clone()).ok()
 }
 
@@ -125,7 +125,7 @@ fn word(state: CheckState) -> &'static str {
     }
 }
 
-/// Text of several lines, none of which can be taken for the end of our part.
+/// Text of several lines, none of which can be mistaken for the end of our part.
 fn block(text: &str) -> String {
     let lines = text.lines().map(|line| match line {
         END => format!(" {END}\n"),

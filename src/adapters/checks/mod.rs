@@ -1,7 +1,7 @@
 //! Checks in the form that each place for them understands.
 //!
 //! In: [`Check`](crate::model::Check)s. Out: the text of a note, and when it is time to write one.
-//! All of it is values; who carries the text to the repository is not known here.
+//! All of it is values; it does not know how the text reaches the repository.
 
 mod git_notes;
 mod throttle;

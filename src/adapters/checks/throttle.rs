@@ -49,7 +49,7 @@ impl Throttle {
         self.written.insert(key(&check), (check, now));
     }
 
-    /// Forgets the revisions that nobody reports on any more.
+    /// Forgets the revisions that are not reported on any more.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         self.written.retain(|(revision, _), _| keep(revision));
     }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_and_a_new_state_go_out_at_once() {
+    fn the_first_report_and_a_new_state_are_sent_at_once() {
         let pending = check(CheckState::Pending, "1/2");
         assert_eq!(Throttle::default().due(&pending, at(0)), Due::Now);
         let throttle = after(pending);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_is_not_said_twice() {
+    fn the_same_report_is_not_sent_twice() {
         let throttle = after(check(CheckState::Pending, "1/2"));
         assert_eq!(
             throttle.due(&check(CheckState::Pending, "1/2"), at(9999)),

@@ -32,7 +32,7 @@ impl Address {
                 .filter(|path| path.starts_with('/'))
                 .and_then(unescaped),
             Some(_) => None,
-            // `host:path` is ssh, unless a `/` stands before the colon.
+            // `host:path` is ssh, unless a `/` comes before the colon.
             None => Some(written)
                 .filter(|path| !path.split('/').next().unwrap_or_default().contains(':'))
                 .filter(|path| !path.is_empty())
@@ -45,7 +45,7 @@ impl Address {
         Ok(Self { shown, path })
     }
 
-    /// The trouble `cause` is, when this repository was to be read. To libgit2 a path that is no
+    /// The error for `cause` when this repository was to be read. To libgit2 a path that is no
     /// directory is an address of a protocol it does not know.
     pub(super) fn unreachable(&self, cause: &git2::Error) -> Error {
         let url = self.shown.clone();
@@ -72,13 +72,13 @@ impl Address {
         }
     }
 
-    /// Whether there is nothing that git takes for a repository, broken or not.
+    /// Whether nothing there looks like a repository to git, broken or not.
     fn is_vacant(&self) -> bool {
         let opened = Repository::open(&self.path).map(drop);
         opened.is_err_and(|cause| cause.code() == ErrorCode::NotFound)
     }
 
-    /// The trouble `cause` is, when `reference` was to be changed there.
+    /// The error for `cause` when `reference` was to be changed there.
     pub(super) fn unpushed(&self, reference: &str, cause: &git2::Error) -> Error {
         let (url, message) = (self.shown.clone(), cause.message().to_owned());
         let reference = reference.to_owned();
@@ -97,7 +97,7 @@ impl Address {
         }
     }
 
-    /// The path as libgit2 takes it.
+    /// The path as libgit2 expects it.
     pub(super) fn text(&self) -> Result<&str, Error> {
         self.path.to_str().ok_or_else(|| Error::Unreachable {
             url: self.shown.clone(),
@@ -127,7 +127,7 @@ fn without_password(written: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-/// The path behind `%41`-like escapes; none when one is broken.
+/// The path with `%41`-like escapes decoded; `None` if one is invalid.
 fn unescaped(text: &str) -> Option<PathBuf> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

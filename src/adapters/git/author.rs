@@ -1,4 +1,4 @@
-//! Writes commits into a bare repository, as somebody who pushes to it would.
+//! Writes commits into a bare repository, as a person who pushes to it would.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

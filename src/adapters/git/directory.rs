@@ -83,7 +83,7 @@ impl Place {
     }
 }
 
-/// `path` as it was given, told from paths that count from a root.
+/// `path` as it was given, marked so that it differs from paths relative to a root.
 fn outside(path: &Path) -> String {
     let plain = match path.is_absolute() || path.starts_with("..") {
         true => path.components().collect(),
@@ -100,7 +100,7 @@ fn absent(path: &Path, cause: &std::io::Error) -> Error {
 }
 
 /// The nearest directory at or above `path` that holds a repository. Git's own discovery would
-/// refuse repositories of other users, of which no more than the place is wanted here.
+/// refuse repositories of other users, but only the path is needed here.
 fn enclosing_repository(path: &Path) -> Option<&Path> {
     path.ancestors().find(|above| above.join(".git").exists())
 }
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_yaml_and_json_and_leaves_the_rest() {
+    fn reads_yaml_and_json_and_ignores_other_files() {
         let fleet = directory(&[
             ("b.yml", "b"),
             ("a/x.yaml", "x"),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn overlays_go_by_paths_that_no_file_of_the_fleet_has() {
+    fn overlays_get_paths_that_no_file_of_the_fleet_has() {
         let place = directory(&[
             ("fleet/a.yaml", "fleet"),
             ("fleet/overlays/a.yaml", "inside"),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_are_given_are_told_from_those_that_count_from_a_root() {
+    fn given_paths_differ_from_those_relative_to_a_root() {
         for (given, named) in [
             ("ov", "./ov"),
             ("./ov//x/", "./ov/x"),

@@ -1,4 +1,4 @@
-//! What can go wrong with a repository, and what kind of trouble that is.
+//! What can go wrong with a repository, and its class.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub enum Error {
     Unreachable {
         /// The address.
         url: String,
-        /// What git said.
+        /// The message of git.
         cause: String,
     },
     /// Nothing is at the address, or no repository. It may come (back), as after a mount.
@@ -52,7 +52,7 @@ pub enum Error {
     Denied {
         /// The address.
         url: String,
-        /// What git said.
+        /// The message of git.
         cause: String,
     },
     /// The refs could be listed, but what they point to did not arrive.
@@ -64,7 +64,7 @@ pub enum Error {
         url: String,
         /// The mirror.
         dir: PathBuf,
-        /// What git said.
+        /// The message of git.
         cause: String,
     },
     /// The repository does not take our change.
@@ -77,7 +77,7 @@ pub enum Error {
         url: String,
         /// The ref that was to change.
         reference: String,
-        /// What the repository said.
+        /// The message of the repository.
         cause: String,
     },
     /// A change did not get through for a reason that may pass.
@@ -87,7 +87,7 @@ pub enum Error {
         url: String,
         /// The ref that was to change.
         reference: String,
-        /// What git said.
+        /// The message of git.
         cause: String,
     },
     /// Others changed the ref each time before we could.
@@ -158,7 +158,7 @@ pub enum Error {
     Damaged {
         /// The repository.
         dir: PathBuf,
-        /// What git said.
+        /// The message of git.
         cause: String,
     },
     /// The local file system refuses.
@@ -166,7 +166,7 @@ pub enum Error {
     Disk {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The message of the system.
         cause: String,
     },
 }

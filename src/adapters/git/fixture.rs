@@ -1,4 +1,4 @@
-//! Repositories for the tests of this room: a bare one that people push to, and mirrors of it.
+//! Repositories for the tests of this module: a bare one that people push to, and mirrors of it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -70,7 +70,7 @@ impl Origin {
             .into_iter()
             .collect();
         let parents: Vec<_> = parents.iter().collect();
-        let who = somebody();
+        let who = author();
         self.repository
             .commit(None, &who, &who, "change it\n\nwhy", &tree, &parents)
             .unwrap()
@@ -127,6 +127,6 @@ pub(super) fn open(dir: &Path, url: &str, patterns: &[&str]) -> Mirror {
     Mirror::open(dir, url, &patterns).unwrap()
 }
 
-pub(super) fn somebody() -> Signature<'static> {
+pub(super) fn author() -> Signature<'static> {
     Signature::new("Ada", "ada@example.com", &Time::new(1_760_000_000, 0)).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What a mirror holds: commits, the way between them, and the files at each.
+//! What a mirror holds: commits, the path between them, and the files at each.
 
 use git2::{Oid, Repository, Sort};
 use jiff::Timestamp;
@@ -89,7 +89,7 @@ impl Mirror {
             for commit in &commits {
                 let commit = self.find(repository, &commit.id)?;
                 let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
-                // A message without trailers is none with an error.
+                // A message without trailers is not an error.
                 let trailers = git2::message_trailers_strs(message.as_str()).ok();
                 for (name, value) in trailers.iter().flat_map(git2::MessageTrailersStrs::iter) {
                     if name.eq_ignore_ascii_case(key) {

@@ -82,7 +82,7 @@ impl Hooks {
             .spawn()
             .map_err(failed)?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A hook need not read what it is told.
+            // A hook need not read its input.
             drop(stdin.write_all(input.as_bytes()));
         }
         let output = child.wait_with_output().map_err(failed)?;
@@ -153,9 +153,9 @@ mod tests {
     }
 
     #[test]
-    fn hooks_are_told_what_git_tells_them() {
+    fn hooks_get_the_input_that_git_gives_them() {
         let (old, new) = ("0".repeat(40), "ab".repeat(20));
-        for (name, told) in [
+        for (name, input) in [
             (
                 "pre-receive",
                 format!("pre-receive  {old} {new} refs/notes/x ."),
@@ -163,7 +163,7 @@ mod tests {
             ("update", format!("update refs/notes/x {old} {new}  .")),
         ] {
             let message = hooks(&Origin::new(), name).ask(change()).unwrap_err();
-            let expected = format!("its {name} hook declined: {told}");
+            let expected = format!("its {name} hook declined: {input}");
             assert!(message.starts_with(&expected), "{message}");
             assert!(message.ends_with("/objects"), "{message}");
         }

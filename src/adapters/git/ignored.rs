@@ -18,7 +18,7 @@ pub(super) struct Rules<'above> {
 }
 
 impl<'above> Rules<'above> {
-    /// The rules in `text`, which stands in `directory`, over those above. A line that is no
+    /// The rules in `text`, of the file in `directory`, over those of the directories above. A line that is no
     /// pattern is left out and named in the second value.
     pub(super) fn read(
         text: &str,

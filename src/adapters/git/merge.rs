@@ -10,7 +10,7 @@ use super::mirror::{Mirror, is_missing};
 use super::objects::Objects;
 use crate::model::Tree;
 
-/// More than the priorities of libgit2's own stores, so that what a merge writes goes nowhere else.
+/// More than the priorities of libgit2's own stores, so that a merge writes nowhere else.
 const FIRST: i32 = 1000;
 
 /// Two commits merged.

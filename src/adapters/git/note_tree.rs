@@ -1,6 +1,6 @@
 //! The tree behind a notes ref: one blob per commit, by the commit's id.
 //!
-//! In: a commit of the ref and what becomes of some texts. Out: those texts, and a commit on top. It
+//! In: a commit of the ref and changes of some texts. Out: those texts, and a commit on top. It
 //! does not know where the ref is, nor who else writes it.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub type Rewrite<'a> = dyn Fn(Option<&str>) -> String + 'a;
 pub struct NoteEdit<'a> {
     /// The commit's id.
     pub commit: &'a str,
-    /// What becomes of its text. Called again for every attempt.
+    /// Maps the old text to the new one. Called again for every attempt.
     pub rewrite: &'a Rewrite<'a>,
 }
 
@@ -43,7 +43,7 @@ impl<'r> Notes<'r> {
         })
     }
 
-    /// Where the note on `commit` stands or would stand, and its text. Git looks for `<40 digits>`
+    /// The path of the note on `commit`, whether it exists or not, and its text. Git looks for `<40 digits>`
     /// and spreads many notes over `<2>/<38>` and `<2>/<2>/<36>`; ours go into `<2>/<38>`, so that
     /// a write stays small however many there are.
     pub(super) fn find(&self, commit: Oid) -> Result<(String, Option<String>), git2::Error> {
@@ -65,7 +65,7 @@ impl<'r> Notes<'r> {
         Ok((spread, None))
     }
 
-    /// A commit on top with the texts rewritten; none when they stay as they are.
+    /// A commit on top with the texts rewritten; `None` if they do not change.
     pub(super) fn rewritten(
         &self,
         edits: &[NoteEdit<'_>],

@@ -1,8 +1,8 @@
 //! Notes on commits, as `git notes` keeps them: one text per commit, in the tree of a ref.
 //!
 //! In: a notes ref and what to do with the text of some commits. Out: the ref, changed on the other
-//! side. Several writers may work at once: nobody's change is lost, because a push that comes late
-//! is done again on what the others wrote. It does not know what stands in a note.
+//! side. Several writers may work at once: no change is lost, because a push that comes late
+//! is repeated on top of what the others wrote. It does not know the content of a note.
 
 use std::time::Duration;
 
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_that_refuses_is_a_denial_and_leaves_no_trace() {
+    fn a_hook_that_refuses_is_a_denial_and_changes_nothing() {
         for hook in ["pre-receive", "update"] {
             let origin = Origin::new();
             let commit = origin.push("main", &[("a.yaml", "1")]);
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_too_late_pauses_longer_each_time_up_to_the_tenth_attempt() {
+    fn a_late_writer_pauses_longer_each_time_up_to_the_tenth_attempt() {
         assert_eq!(pauses(0, 1), (vec![], true));
         let shortest = vec![5, 10, 20, 40, 80, 160, 320, 320, 320];
         assert_eq!(pauses(0, 10), (shortest.clone(), true));

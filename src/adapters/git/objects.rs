@@ -37,7 +37,7 @@ pub(super) struct Objects<'r> {
 }
 
 impl<'r> Objects<'r> {
-    /// The files at `path` in the tree `root`; none when there is no such directory.
+    /// The files at `path` in the tree `root`; `None` if there is no such directory.
     pub(super) fn at(
         repository: &'r Repository,
         root: Oid,

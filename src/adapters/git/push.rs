@@ -1,5 +1,5 @@
 //! One ref of a repository on this machine moved to what a mirror holds: objects first, then the
-//! ref, and only if nobody else moved it meanwhile.
+//! ref, and only if no other writer moved it meanwhile.
 //!
 //! In: a mirror's repository, an address and a change. Out: whether it was made. libgit2's own push
 //! to a path neither compares under the ref's lock nor asks the hooks, so two daemons could lose
@@ -43,8 +43,8 @@ pub(super) fn push(
     Ok(pushed)
 }
 
-/// Copies an object and all it leads to; what is there has all it leads to already, and to keep
-/// that true the object itself comes last.
+/// Copies an object and all that it refers to. An object that exists is complete; to keep that true,
+/// the object itself is written last.
 fn copy(from: &Repository, to: &Odb<'_>, id: Oid) -> Result<(), git2::Error> {
     if to.exists(id) {
         return Ok(());

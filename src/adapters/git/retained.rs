@@ -1,5 +1,5 @@
 //! Commits that stay in a mirror whatever the other side does: a ref of ours leads to each, so that
-//! neither a forced push nor git's collection of garbage takes them away.
+//! neither a forced push nor git's garbage collection removes them.
 //!
 //! In: what a commit is kept as, and its id. It does not know: what the commit is needed for. A mirror
 //! belongs to one fleet of one repository, so there is one commit of each.
@@ -27,7 +27,7 @@ impl RetainedRef {
     }
 }
 
-/// Takes what is pinned along, from a repository that is going to be replaced by `to`: as far as it
+/// Copies the retained refs from a repository that is going to be replaced by `to`: as far as it
 /// can still be read there, or came from the other side again.
 pub(super) fn carry(from: &Repository, to: &Repository) {
     for name in RetainedRef::ALL.map(RetainedRef::reference) {
@@ -89,7 +89,7 @@ mod tests {
         let parent = parent.map(|parent| repository.find_commit(id(parent)).unwrap());
         let files = origin.commit(&[(b"a.yaml", FILE, message.as_bytes())], None);
         let tree = repository.find_commit(files).unwrap().tree().unwrap();
-        let who = crate::adapters::git::fixture::somebody();
+        let who = crate::adapters::git::fixture::author();
         let parents: Vec<_> = parent.iter().collect();
         let made = repository.commit(None, &who, &who, message, &tree, &parents);
         let made = made.unwrap();
@@ -116,7 +116,7 @@ mod tests {
         if !collect(&mirror) {
             return;
         }
-        assert!(mirror.commit(&between).is_err(), "nobody needs it");
+        assert!(mirror.commit(&between).is_err(), "it is not retained");
         assert!(mirror.tree(&old, "").is_ok());
         // What is new since, and not what both sides have.
         assert_eq!(approved(&mirror, &old, &new), ["new"]);
@@ -152,7 +152,7 @@ mod tests {
         let kept = |name| fs::read_to_string(inside.join(name)).unwrap();
         assert_eq!(kept("refs/capstan/applied").trim(), old);
         assert_eq!(kept("refs/capstan/ready").trim(), new);
-        // What cannot be read any more does not stand in the way.
+        // A ref that cannot be read is replaced.
         fs::write(inside.join("refs/capstan/applied"), "no id").unwrap();
         mirror.retain(RetainedRef::Applied, &new).unwrap_err();
         mirror.fetch().unwrap();

@@ -2,9 +2,9 @@
 //! problem.
 //!
 //! In: a [`Source`], which lists directories and reads files. Out: a `Tree`, the same whether the
-//! files stand in git or in a directory. Left out in silence: names that are not YAML or JSON,
+//! files are in git or in a directory. Left out in silence: names that are not YAML or JSON,
 //! what `.capstanignore` names, hidden directories, nested repositories, links to directories
-//! inside the tree (their files are read where they stand). It does not know git or file systems.
+//! inside the tree (their files are read in their own place). It does not know git or file systems.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::model::{Problem, Tree};
 const MAX_TREE_BYTES: usize = 256 << 20;
 /// The most bytes all ignore files of a tree may have together: 256 KiB.
 const MAX_RULE_BYTES: usize = 256 << 10;
-/// The most directory entries that are looked at: 1,000,000. A tree that names the same directory
+/// The most directory entries that are read: 1,000,000. A tree that names the same directory
 /// again and again has far more than it stores.
 const MAX_ENTRIES: usize = 1_000_000;
-/// The deepest directory that is looked into.
+/// The deepest directory that is read.
 const MAX_DEPTH: usize = 64;
 
-/// What a source says about one thing: the world may be broken (the outer error), or only this
+/// The answer of a source about one thing: the world may be broken (the outer error), or only this
 /// thing (the problem).
 pub(super) type Taken<T> = Result<Result<T, Problem>, Error>;
 
@@ -77,7 +77,7 @@ pub(super) fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// Reads all files below `root`, which stands at `path` in the repository.
+/// Reads all files below `root`, which is at `path` in the repository.
 pub(super) fn collect<S: Source>(
     source: &S,
     root: &S::Handle,

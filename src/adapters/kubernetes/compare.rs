@@ -1,7 +1,7 @@
 //! What a plan would change in a cluster, without changing it.
 //!
 //! In: a plan, and what may be removed. Out: the same plan with each step's change, the fields that
-//! would change, what would be refused, and what becomes of members that the plan lacks. It asks the
+//! would change, what would be refused, and what happens to members that the plan lacks. It asks the
 //! API server itself (a dry run), so that defaults and webhooks have their say. It does not know: who
 //! asks, and whether it will be done.
 
@@ -25,7 +25,7 @@ use crate::plan::{self, ApplySet, Consequence, IdentityUse, Plan, Rolled};
 /// How many requests are under way at once.
 const WIDTH: usize = 32;
 
-/// How often an object is looked at in all when others write to it between our look and the dry run.
+/// How often an object is read at most when others write to it between our read and the dry run.
 const LOOKS: usize = 5;
 
 /// A plan beside a cluster.
@@ -37,11 +37,11 @@ pub struct Compared {
     pub fields: BTreeMap<ObjectId, Vec<String>>,
     /// Per object: the fields that roll nodes or cannot be changed.
     pub consequences: BTreeMap<ObjectId, Vec<Consequence>>,
-    /// What the cluster, or whose object it is, stands against.
+    /// What the cluster refuses, or what belongs to another owner.
     pub refused: Vec<(ObjectId, String)>,
     /// What waits for something that neither the cluster nor the fleet has.
     pub blocked: Vec<(ObjectId, String)>,
-    /// Members that the plan lacks, and what becomes of them.
+    /// Members that the plan lacks, and what happens to them.
     pub leaving: BTreeMap<ObjectId, PruneDecision>,
 }
 
@@ -87,7 +87,7 @@ impl Compared {
     }
 }
 
-/// Compares `plan` with what is there. `guard` says what may be removed.
+/// Compares `plan` with the cluster. `guard` limits what may be removed.
 ///
 /// # Errors
 /// When the cluster does not answer, or does not let us read.

@@ -160,7 +160,7 @@ contexts: [{name: one, context: {cluster: one, user: me, namespace: here}}, {nam
     }
 
     #[tokio::test]
-    async fn the_current_context_is_meant_unless_another_is_named() {
+    async fn the_current_context_is_used_unless_another_is_named() {
         let client = connected(KUBECONFIG, None).await.unwrap();
         assert_eq!(client.default_namespace(), "here");
         let refused = |result: Result<Client, String>| result.err().unwrap_or_default();

@@ -22,7 +22,7 @@ pub(super) struct Served {
 type Resources = Arc<OnceCell<Vec<APIResource>>>;
 
 /// The kinds that the cluster serves, asked for once per group and version. Clones share what they
-/// learn; whoever asks while the answer is on its way waits for it.
+/// learn; a second caller waits for the answer to the first.
 #[derive(Clone)]
 pub(super) struct Discovery {
     client: Client,
@@ -37,7 +37,7 @@ impl Discovery {
         }
     }
 
-    /// How the cluster serves `object` at `version`; when it does not, the error says what it serves
+    /// How the cluster serves `object` at `version`; if it does not, the error names what it serves
     /// instead.
     pub(super) async fn resolve(&self, object: &ObjectId, version: &str) -> Result<Served, Error> {
         match self.find(object, version).await? {
@@ -70,14 +70,14 @@ impl Discovery {
         Ok(found)
     }
 
-    /// Whatever was said of a group and version is asked for again.
+    /// Forgets the answer about a group and version, so that it is asked for again.
     pub(super) fn doubt(&self, group: &str, version: &str) {
         let api_version = GroupVersionKind::gvk(group, version, "").api_version();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.remove(&api_version);
     }
 
-    /// The version at which the cluster prefers to serve a kind; none when it does not serve it.
+    /// The version at which the cluster prefers to serve a kind; `None` if it does not serve it.
     pub(super) async fn preferred(&self, object: &ObjectId) -> Result<Option<String>, Error> {
         for version in self.of_group(object).await? {
             if self.find(object, &version).await?.is_some() {
@@ -137,7 +137,7 @@ impl Discovery {
         Arc::clone(known.entry(api_version.to_owned()).or_default())
     }
 
-    /// Forgets `cell`, unless somebody has asked anew meanwhile.
+    /// Forgets `cell`, unless it was asked for again meanwhile.
     fn forget(&self, api_version: &str, cell: &Resources) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known

@@ -102,7 +102,7 @@ fn not_served(object: &ObjectId, version: &str, served: &[String]) -> String {
 
 /// What a failed request means, independent of its object, and how to react.
 #[must_use]
-pub fn trouble(error: &kube::Error) -> (ErrorClass, String) {
+pub fn classify(error: &kube::Error) -> (ErrorClass, String) {
     match error {
         kube::Error::Api(status) => {
             let refusal = Refusal::of(status);
@@ -189,7 +189,7 @@ impl Error {
         }
     }
 
-    /// Whether nothing is wrong but that nobody asked for the change: the object stays as it was applied.
+    /// Whether the only problem is that no commit asked for the change: the object stays as it was applied.
     const fn is_held(&self) -> bool {
         matches!(
             self,
@@ -226,26 +226,26 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_is_not_served_is_told_with_what_is() {
-        let said = not_served("keyvault.azure.com", "v1", &["v2", "v3"]);
+    fn a_kind_that_is_not_served_is_reported_with_what_is_served() {
+        let message = not_served("keyvault.azure.com", "v1", &["v2", "v3"]);
         assert!(
-            said.starts_with("Vault/ns/v: the cluster does not serve Vault of keyvault.azure.com/v1, only keyvault.azure.com/v2, keyvault.azure.com/v3: "),
-            "{said}"
+            message.starts_with("Vault/ns/v: the cluster does not serve Vault of keyvault.azure.com/v1, only keyvault.azure.com/v2, keyvault.azure.com/v3: "),
+            "{message}"
         );
-        let said = not_served("keyvault.azure.com", "v1", &[]);
-        assert!(said.contains("Azure Service Operator"), "{said}");
-        let said = not_served("", "v2", &["v1"]);
+        let message = not_served("keyvault.azure.com", "v1", &[]);
+        assert!(message.contains("Azure Service Operator"), "{message}");
+        let message = not_served("", "v2", &["v1"]);
         assert!(
-            said.contains("does not serve Vault of v2, only v1: "),
-            "{said}"
+            message.contains("does not serve Vault of v2, only v1: "),
+            "{message}"
         );
     }
 
     #[test]
-    fn trouble_is_told_of_nothing_in_particular() {
+    fn an_error_without_an_object_has_a_class_and_a_message() {
         let status = kube::core::Status::failure("no", "Boom").with_code(500);
-        let (class, said) = trouble(&kube::Error::Api(status.boxed()));
+        let (class, message) = classify(&kube::Error::Api(status.boxed()));
         assert_eq!(class, ErrorClass::Transient);
-        assert_eq!(said, "the API server refused it: no (Boom)");
+        assert_eq!(message, "the API server refused it: no (Boom)");
     }
 }

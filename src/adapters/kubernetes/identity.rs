@@ -45,7 +45,7 @@ pub(super) async fn check(
     })
 }
 
-/// An object at the first of these versions that is served; none when it is not there.
+/// An object at the first of these versions that is served; `None` if it does not exist.
 async fn read(
     client: &Client,
     discovery: &Discovery,

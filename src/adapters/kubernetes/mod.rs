@@ -30,6 +30,6 @@ mod watch;
 
 pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect};
-pub use error::{Error, trouble};
+pub use error::{Error, classify};
 pub use runner::{Approvals, Assignment, Options, Target, run, run_once};
 pub use secret::{Fault, SecretError, connect_by_secret};

@@ -1,6 +1,6 @@
 //! The parent of the fleet's ApplySet in the cluster.
 //!
-//! In: what the parent is to say. Out: what it said. A namespace that is missing is made. It does not
+//! In: the content to write. Out: the content that was read. A missing namespace is created. It does not
 //! know: what the members are.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
@@ -13,7 +13,7 @@ use crate::apply::Parent;
 use crate::model::{ErrorClass, ObjectId};
 use crate::plan::{ApplySet, MANAGER};
 
-/// The parent as it is, and its version; none when there is none yet.
+/// The parent as it is, and its version; `None` if it does not exist yet.
 pub(super) async fn read(
     client: &Client,
     set: &ApplySet,
@@ -29,9 +29,9 @@ pub(super) async fn read(
     Ok(Some((parent, version)))
 }
 
-/// Writes the parent in place of the one of this version, and its namespace first where there is none.
-/// A request that is late, of an assignment before or a process that was killed, thus changes nothing
-/// any more. The new version comes back.
+/// Writes the parent in place of the one of this version, after creating its namespace if that is missing.
+/// A late request, of an earlier assignment or a process that was killed, thus changes
+/// nothing. Returns the new version.
 pub(super) async fn write(
     client: &Client,
     set: &ApplySet,
@@ -49,7 +49,7 @@ pub(super) async fn write(
     }
 }
 
-/// The same, whatever version is there now, once somebody else has written it.
+/// The same whatever its version is, after another writer has changed it.
 pub(super) async fn write_over(
     client: &Client,
     set: &ApplySet,
@@ -73,7 +73,7 @@ async fn apply(
     version: &str,
 ) -> Result<String, kube::Error> {
     let id = set.parent();
-    // Nobody else has a say in it.
+    // It has no other owner.
     let params = PatchParams::apply(MANAGER).force();
     let mut payload = parent.payload(set);
     if !version.is_empty() {

@@ -55,21 +55,27 @@ struct Right<'a> {
 
 impl<'a> Refusal<'a> {
     pub(super) fn of(status: &'a Status) -> Self {
-        let says = |part: &str| status.message.contains(part);
+        let contains = |part: &str| status.message.contains(part);
         let details = status.details.as_ref();
         let cause = match status.code {
             401 => Cause::Credentials,
-            403 if says("because it is being terminated") => Cause::Ending,
-            403 if says("exceeded quota: ") || says("status unknown for quota: ") => Cause::Quota,
+            403 if contains("because it is being terminated") => Cause::Ending,
+            403 if contains("exceeded quota: ") || contains("status unknown for quota: ") => {
+                Cause::Quota
+            }
             // Two requests changed its usage at the same time.
             409 if details.is_some_and(|about| about.kind == "resourcequotas") => Cause::Quota,
-            409 if says("Apply failed with ") => Cause::Conflict,
+            409 if contains("Apply failed with ") => Cause::Conflict,
             404 if details.is_some_and(|about| about.kind == "namespaces") => {
                 Cause::NoNamespace(details.map_or("", |about| about.name.as_str()))
             }
-            500 if says("failed calling webhook") => Cause::Webhook,
-            _ if says("ValidatingAdmissionPolicy '") && says(" denied request") => Cause::Policy,
-            _ if says("admission webhook \"") && says(" denied the request") => Cause::Policy,
+            500 if contains("failed calling webhook") => Cause::Webhook,
+            _ if contains("ValidatingAdmissionPolicy '") && contains(" denied request") => {
+                Cause::Policy
+            }
+            _ if contains("admission webhook \"") && contains(" denied the request") => {
+                Cause::Policy
+            }
             403 => Right::read(&status.message).map_or(Cause::Other, Cause::Permission),
             _ => Cause::Other,
         };
@@ -232,7 +238,7 @@ mod tests {
         Status::failure(message, reason).with_code(code)
     }
 
-    fn said(code: u16, message: &str) -> String {
+    fn refused(code: u16, message: &str) -> String {
         Refusal::of(&status(code, "", message)).to_string()
     }
 
@@ -264,35 +270,35 @@ mod tests {
 
     #[test]
     fn a_refusal_without_a_reason_shows_its_number() {
-        let said = |reason| Refusal::of(&status(500, reason, "no")).to_string();
-        assert_eq!(said(""), "the API server refused it: no (500)");
-        assert_eq!(said("Boom"), "the API server refused it: no (Boom)");
+        let refused = |reason| Refusal::of(&status(500, reason, "no")).to_string();
+        assert_eq!(refused(""), "the API server refused it: no (500)");
+        assert_eq!(refused("Boom"), "the API server refused it: no (Boom)");
     }
 
     #[test]
-    fn a_missing_right_is_told_as_the_rule_that_grants_it() {
+    fn a_missing_permission_is_reported_with_the_rule_that_grants_it() {
         let message = "clusters.cluster.x-k8s.io \"a\" is forbidden: User \"system:serviceaccount:ci:capstan\" cannot patch resource \"clusters\" in API group \"cluster.x-k8s.io\" in the namespace \"prod\": RBAC: clusterrole.rbac.authorization.k8s.io \"x\" not found";
         assert_eq!(
-            said(403, message),
+            refused(403, message),
             "no permission: system:serviceaccount:ci:capstan may not patch clusters.cluster.x-k8s.io in namespace prod. Add this rule to a Role in that namespace, or a ClusterRole, that is bound to the user: {apiGroups: [\"cluster.x-k8s.io\"], resources: [clusters], verbs: [get, list, watch, create, patch, delete]}"
         );
         let message = "configmaps is forbidden: User \"jo\" cannot escalate resource \"configmaps\" in API group \"\" at the cluster scope";
         assert_eq!(
-            said(403, message),
+            refused(403, message),
             "no permission: jo may not escalate configmaps in the whole cluster. Add this rule to a ClusterRole that is bound to the user: {apiGroups: [\"\"], resources: [configmaps], verbs: [escalate]}"
         );
         let list = message.replace("escalate", "list");
-        assert!(said(403, &list).ends_with(
+        assert!(refused(403, &list).ends_with(
             "verbs: [get, list, watch]}; also create, patch, delete if the fleet contains such objects"
         ));
         let create = message
             .replace("escalate", "create")
             .replace("configmaps", "namespaces");
-        assert!(said(403, &create).ends_with("resources: [namespaces], verbs: [create]}"));
+        assert!(refused(403, &create).ends_with("resources: [namespaces], verbs: [create]}"));
         let anonymous = message.replace("jo", "system:anonymous");
-        assert!(said(403, &anonymous).contains("No credentials were sent"));
+        assert!(refused(403, &anonymous).contains("No credentials were sent"));
         for other in ["", "User \"", "User \"a\" cannot get path \"/apis\""] {
-            assert!(said(403, other).starts_with("the API server refused it: "));
+            assert!(refused(403, other).starts_with("the API server refused it: "));
         }
     }
 
@@ -302,12 +308,12 @@ mod tests {
         let webhook = "admission webhook \"w.dev\" denied the request: a team is needed";
         for message in [policy, webhook] {
             for code in [403, 422] {
-                let said = said(code, message);
-                assert!(said.contains(message) && said.contains("policy"), "{said}");
+                let text = refused(code, message);
+                assert!(text.contains(message) && text.contains("policy"), "{text}");
             }
         }
         let down = "Internal error occurred: failed calling webhook \"w.dev\": connection refused";
-        assert!(said(500, down).contains("that the webhook's service is running"));
+        assert!(refused(500, down).contains("that the webhook's service is running"));
     }
 
     #[test]
@@ -321,8 +327,8 @@ mod tests {
             details: about("namespaces"),
             ..status(404, "NotFound", "namespaces \"n\" not found")
         };
-        let said = Refusal::of(&missing).to_string();
-        assert!(said.starts_with("namespace n does not exist: "), "{said}");
+        let text = Refusal::of(&missing).to_string();
+        assert!(text.starts_with("namespace n does not exist: "), "{text}");
         let counted = Status {
             details: about("resourcequotas"),
             ..status(409, "Conflict", "the object has been modified")

@@ -1,4 +1,4 @@
-//! One request, or the few that one step takes.
+//! One request, or the few that one step needs.
 //!
 //! In: a step, how the cluster serves its kind, what is known of its object. Out: the object as the
 //! cluster holds it now, or an error in words for people. It does not know: whether the step may be
@@ -73,20 +73,20 @@ impl ObjectClient {
         Error::new(&self.id, error)
     }
 
-    /// The live object; none when it is not there.
+    /// The live object; `None` if it does not exist.
     pub(super) async fn read(&self) -> Result<Option<Json>, Error> {
         let live = self.api().get_opt(&self.id.name).await;
         Ok(live.map_err(|error| self.error(error))?.map(json))
     }
 
-    /// Its metadata; none when it is not there. What Secrets hold is not asked for.
+    /// Its metadata; `None` if it does not exist. The content of Secrets is not requested.
     pub(super) async fn metadata(&self) -> Result<Option<Json>, Error> {
         let live = self.api().get_metadata_opt(&self.id.name).await;
         Ok(live.map_err(|error| self.error(error))?.map(json))
     }
 
-    /// Applies `step`. The object is known by its uid, or made if it is not there: what is there and not part
-    /// of `set` is left alone, unless the fleet adopts it.
+    /// Applies `step` to the object with the known uid, or creates it. An existing object that is not part of
+    /// `set` is left alone, unless the fleet adopts it.
     pub(super) async fn apply(
         &self,
         step: &Step,
@@ -215,7 +215,7 @@ impl ObjectClient {
     }
 }
 
-/// As whom `step` is applied, and whether what was ours is taken back.
+/// The field manager for `step`, and whether it takes fields back by force.
 fn params(step: &Step, takes_back: bool) -> PatchParams {
     let Action::Apply { manager, force, .. } = &step.action;
     let mut params = PatchParams::apply(manager);
@@ -223,7 +223,7 @@ fn params(step: &Step, takes_back: bool) -> PatchParams {
     params
 }
 
-/// What kube reads is made of JSON, so it always turns into JSON again.
+/// The value was parsed from JSON, so it can always be converted back.
 fn json(object: impl serde::Serialize) -> Json {
     serde_json::to_value(object).unwrap_or_default()
 }

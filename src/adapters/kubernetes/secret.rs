@@ -1,7 +1,7 @@
 //! Connects to a cluster whose kubeconfig is in a Secret of another cluster.
 //!
 //! In: a client of the cluster with the Secret. Out: a client of the other cluster, which follows later
-//! changes of the Secret. Whoever may write the Secret is trusted with that cluster, not with this
+//! changes of the Secret. A writer of the Secret is trusted with that cluster, not with this
 //! machine: its kubeconfig must not run a program or read a file. Nothing from it is ever reported, not
 //! even in the messages of libraries, which may quote it; only the position of the error is.
 
@@ -102,11 +102,11 @@ pub async fn connect_by_secret(
 ) -> Result<Client, SecretError> {
     let id = ObjectId::new("", "Secret", namespace, name);
     let found = read(holder, &id, waits).await?;
-    let first = Way::of(&id, &found).await?;
+    let first = Connection::of(&id, &found).await?;
     let namespace = first.client.default_namespace().to_owned();
     let (sender, client) = channel(first.client.clone());
-    let news = watch::object(holder, &id.namespace, name);
-    let task = tokio::spawn(follow(id, first, news, sender));
+    let updates = watch::object(holder, &id.namespace, name);
+    let task = tokio::spawn(follow(id, first, updates, sender));
     let switch = Switch {
         client,
         _follower: AbortOnDropHandle::new(task),
@@ -131,7 +131,7 @@ impl Switch {
 }
 
 /// A connection to a cluster.
-struct Way {
+struct Connection {
     /// The content that it was made from.
     text: Vec<u8>,
     /// The cluster's address.
@@ -139,7 +139,7 @@ struct Way {
     client: Client,
 }
 
-impl Way {
+impl Connection {
     async fn of(id: &ObjectId, secret: &v1::Secret) -> Result<Self, SecretError> {
         let (key, text) = chosen(secret.data.as_ref()).map_err(|known| SecretError::Key {
             secret: id.clone(),
@@ -201,19 +201,19 @@ async fn read(
 /// Switches to the new content of the Secret, if it can be used.
 async fn follow(
     id: ObjectId,
-    mut way: Way,
-    mut news: BoxStream<'static, watcher::Result<Option<v1::Secret>>>,
+    mut connection: Connection,
+    mut updates: BoxStream<'static, watcher::Result<Option<v1::Secret>>>,
     sender: Sender<Client>,
 ) {
     let mut watched = true;
-    while let Some(news) = news.next().await {
-        let interrupted = news.is_err();
-        match news {
+    while let Some(update) = updates.next().await {
+        let interrupted = update.is_err();
+        match update {
             Ok(Some(secret)) => {
-                if let Some(next) = changed(&id, &way, &secret).await {
+                if let Some(next) = changed(&id, &connection, &secret).await {
                     tracing::info!(secret = %id, "the kubeconfig has changed; the fleet now uses the new one");
                     let _ = sender.send(next.client.clone());
-                    way = next;
+                    connection = next;
                 }
             }
             Ok(None) => {
@@ -229,8 +229,12 @@ async fn follow(
 }
 
 /// The connection that the Secret describes now, if it is a new one to the same cluster.
-async fn changed(id: &ObjectId, way: &Way, secret: &v1::Secret) -> Option<Way> {
-    let next = match Way::of(id, secret).await {
+async fn changed(
+    id: &ObjectId,
+    connection: &Connection,
+    secret: &v1::Secret,
+) -> Option<Connection> {
+    let next = match Connection::of(id, secret).await {
         Ok(next) => next,
         Err(error) => {
             tracing::warn!(%error, "the fleet keeps using the previous kubeconfig");
@@ -238,11 +242,11 @@ async fn changed(id: &ObjectId, way: &Way, secret: &v1::Secret) -> Option<Way> {
         }
     };
     // The state of one cluster must not be taken for the state of another.
-    if next.server != way.server {
+    if next.server != connection.server {
         tracing::warn!(secret = %id, "the kubeconfig now names another server; the fleet stays on the old one until the daemon is restarted");
         return None;
     }
-    (next.text != way.text).then_some(next)
+    (next.text != connection.text).then_some(next)
 }
 
 /// The kubeconfig in a Secret, and its key; otherwise the Secret's keys, for people.
@@ -262,7 +266,7 @@ fn chosen(data: Option<&BTreeMap<String, ByteString>>) -> Result<(&str, &ByteStr
     })
 }
 
-/// Reads a kubeconfig that was written by somebody else.
+/// Reads a kubeconfig from an untrusted author.
 fn checked(text: &[u8]) -> Result<Kubeconfig, Fault> {
     let text = std::str::from_utf8(text).map_err(|_| Fault::Form(String::new()))?;
     let mut config = Kubeconfig::from_yaml(text).map_err(|error| Fault::Form(place(&error)))?;
@@ -371,9 +375,12 @@ mod tests {
     }
 
     /// The error of a kubeconfig; empty if it can be used.
-    async fn said(text: &str) -> String {
-        let way = Way::of(&id(), &secret(&[("value", text)])).await;
-        way.err().map(|error| error.to_string()).unwrap_or_default()
+    async fn error_of(text: &str) -> String {
+        let connection = Connection::of(&id(), &secret(&[("value", text)])).await;
+        connection
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
     }
 
     const SERVER: &str = "{server: 'http://127.0.0.1:1'}";
@@ -392,14 +399,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_whole_in_itself_is_taken() {
+    async fn a_self_contained_kubeconfig_is_accepted() {
         for user in ["{}", "{token: x}", "{username: x, password: y}"] {
-            assert_eq!(said(&kubeconfig(SERVER, user)).await, "", "{user}");
+            assert_eq!(error_of(&kubeconfig(SERVER, user)).await, "", "{user}");
         }
         let only = kubeconfig(SERVER, "{}").replace("current-context: a, ", "");
-        assert_eq!(said(&only).await, "");
+        assert_eq!(error_of(&only).await, "");
         let empty = kubeconfig(SERVER, "{}").replace("current-context: a", "current-context: ''");
-        assert_eq!(said(&empty).await, "");
+        assert_eq!(error_of(&empty).await, "");
     }
 
     #[tokio::test]
@@ -439,52 +446,56 @@ mod tests {
             ),
         ];
         for (field, cluster, user) in cases {
-            let told = said(&kubeconfig(cluster, &user)).await;
+            let message = error_of(&kubeconfig(cluster, &user)).await;
             let expected = format!(
                 "Secret/fleets/mgmt: key value: {field} is not allowed: a kubeconfig from a Secret must not \
                  run a program or read a file on this machine; put the token or the certificates into the kubeconfig itself"
             );
-            assert_eq!(told, expected);
+            assert_eq!(message, expected);
         }
         assert!(!trace.exists());
     }
 
     /// The error of this kubeconfig contains `expected` and nothing from the kubeconfig.
-    async fn tells(text: &str, expected: &str) {
-        let told = said(text).await;
+    async fn check_error(text: &str, expected: &str) {
+        let message = error_of(text).await;
         let beginning = "Secret/fleets/mgmt: key value: ";
-        assert!(told.starts_with(beginning), "{told}");
-        assert!(told.contains(expected), "{text}\n{told}");
-        assert!(!told.contains(HIDDEN), "{told}");
+        assert!(message.starts_with(beginning), "{message}");
+        assert!(message.contains(expected), "{text}\n{message}");
+        assert!(!message.contains(HIDDEN), "{message}");
     }
 
     #[tokio::test]
-    async fn what_is_no_kubeconfig_is_told_and_nothing_of_it() {
+    async fn what_is_not_a_kubeconfig_is_reported_without_its_content() {
         let unread = "this is not a kubeconfig: it cannot be read";
-        tells("t0psecret", &format!("{unread} at line 1, column 1;")).await;
-        tells("a: [t0psecret", &format!("{unread} at line 1, column ")).await;
-        tells("users: {t0psecret: 1}", &format!("{unread} at line 1")).await;
-        tells(&kubeconfig(SERVER, "{token: [t0psecret]}"), unread).await;
-        tells(&kubeconfig(SERVER, "{exec: t0psecret}"), unread).await;
-        tells("", "this is not a kubeconfig: it has no clusters;").await;
+        check_error("t0psecret", &format!("{unread} at line 1, column 1;")).await;
+        check_error("a: [t0psecret", &format!("{unread} at line 1, column ")).await;
+        check_error("users: {t0psecret: 1}", &format!("{unread} at line 1")).await;
+        check_error(&kubeconfig(SERVER, "{token: [t0psecret]}"), unread).await;
+        check_error(&kubeconfig(SERVER, "{exec: t0psecret}"), unread).await;
+        check_error("", "this is not a kubeconfig: it has no clusters;").await;
         let bytes = v1::Secret {
             data: Some([("value".to_owned(), ByteString(vec![0xff]))].into()),
             ..v1::Secret::default()
         };
-        let told = Way::of(&id(), &bytes).await.err().unwrap().to_string();
-        assert!(told.contains("this is not a kubeconfig;"), "{told}");
+        let message = Connection::of(&id(), &bytes)
+            .await
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(message.contains("this is not a kubeconfig;"), "{message}");
     }
 
     #[tokio::test]
-    async fn what_is_wrong_in_a_kubeconfig_is_told_and_nothing_of_what_is_there() {
+    async fn what_is_wrong_in_a_kubeconfig_is_reported_without_its_content() {
         let token = format!("{{token: {HIDDEN}}}");
         let sound = kubeconfig(SERVER, &token);
         let context = sound.replace("current-context: a", "current-context: t0psecret");
         let expected = "its current-context is not among its contexts";
-        tells(&context, expected).await;
+        check_error(&context, expected).await;
         let cluster = sound.replace("cluster: a,", "cluster: t0psecret,");
         let expected = "the cluster of its current-context is not among";
-        tells(&cluster, expected).await;
+        check_error(&cluster, expected).await;
         let clusters = [
             ("{}", "its cluster has no server"),
             (
@@ -513,7 +524,7 @@ mod tests {
             ),
         ];
         for (cluster, expected) in clusters {
-            tells(&kubeconfig(cluster, &token), expected).await;
+            check_error(&kubeconfig(cluster, &token), expected).await;
         }
         let users = [
             (
@@ -526,13 +537,13 @@ mod tests {
             ),
         ];
         for (user, expected) in users {
-            tells(&kubeconfig("{server: 'https://x'}", user), expected).await;
+            check_error(&kubeconfig("{server: 'https://x'}", user), expected).await;
         }
     }
 
     #[tokio::test]
-    async fn a_secret_without_a_known_key_tells_those_it_has() {
-        let keys = Way::of(&id(), &secret(&[("a", HIDDEN), ("b", "")])).await;
+    async fn a_secret_without_a_known_key_lists_those_it_has() {
+        let keys = Connection::of(&id(), &secret(&[("a", HIDDEN), ("b", "")])).await;
         assert_eq!(
             keys.err().unwrap().to_string(),
             "Secret/fleets/mgmt has neither the key `value` nor `kubeconfig` (its keys: a, b): store the kubeconfig in one of these keys"
@@ -561,15 +572,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_cluster_that_does_not_answer_is_asked_again_and_what_it_lacks_is_told() {
+    async fn a_cluster_that_does_not_answer_is_asked_again_and_what_it_lacks_is_reported() {
         let away = || status(503, "ServiceUnavailable");
         let there = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "mgmt"}});
         let (client, times) = holder(vec![away(), away(), away(), (200, there)]);
-        let told = Mutex::new(0);
-        read(&client, &id(), |_| *told.lock().unwrap() += 1)
+        let reports = Mutex::new(0);
+        read(&client, &id(), |_| *reports.lock().unwrap() += 1)
             .await
             .unwrap();
-        assert_eq!(*told.lock().unwrap(), 1);
+        assert_eq!(*reports.lock().unwrap(), 1);
         assert_eq!(*times.lock().unwrap(), [0, 1, 3, 7]);
 
         let (client, _) = holder(vec![away(), status(404, "NotFound")]);

@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use super::discovery::Served;
-use super::error::trouble;
+use super::error::classify;
 use super::request::REQUEST_TIMEOUT;
 use crate::apply::{Interruption, Kind, WatchEvent, WatchScope};
 use crate::model::{ErrorClass, ObjectId};
@@ -32,12 +32,12 @@ const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 /// About how long it backs off at most. A watch that held for longer counts as whole again.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(32);
 
-/// Why a watch does not go on for now.
+/// Why a watch is interrupted.
 fn interruption(error: &watcher::Error) -> Interruption {
     let transient = || (ErrorClass::Transient, error.to_string());
     let (class, why) = match error {
-        watcher::Error::WatchError(status) => trouble(&kube::Error::Api(status.clone())),
-        error => cause(error).map_or_else(transient, trouble),
+        watcher::Error::WatchError(status) => classify(&kube::Error::Api(status.clone())),
+        error => cause(error).map_or_else(transient, classify),
     };
     let denied = class == ErrorClass::Denied;
     Interruption { why, denied }
@@ -139,7 +139,7 @@ where
     watcher::watch_object(api, name).backoff(backoffs).boxed()
 }
 
-/// Reconnects by itself, with back-off; what vanished while it was away is seen as gone.
+/// Reconnects by itself, with back-off; objects deleted in the meantime are reported as gone.
 fn objects(
     client: &Client,
     served: &Served,
@@ -248,13 +248,13 @@ fn present(mut live: DynamicObject, resource: &ApiResource, scope: WatchScope) -
         api_version: resource.api_version.clone(),
         kind: resource.kind.clone(),
     });
-    // A dynamic object is made of JSON, so it always turns into JSON again.
+    // A dynamic object was parsed from JSON, so it can always be converted back.
     let live = serde_json::to_value(live).ok();
     WatchEvent::Object(scope, id, live.map(Box::new))
 }
 
 /// The back-offs of a watch that breaks again and again: each twice as long as the one before. They
-/// differ from kind to kind, so that not all come back at once after the API server was away, and
+/// differ from kind to kind, so that they do not all reconnect at once after an outage of the API server, and
 /// are the same in every run, as a rehearsal must be.
 struct Backoffs {
     /// How many 512ths of a back-off are added to it.
@@ -293,8 +293,8 @@ impl Iterator for Backoffs {
 }
 
 impl Backoff for Backoffs {
-    /// Asked for with every event, also that a list begins, which is said before anything was asked:
-    /// only time shows that a watch holds.
+    /// Called with every event, also with the one that a list begins, which comes before any request:
+    /// only time shows that a watch works.
     fn reset(&mut self) {}
 }
 
@@ -311,8 +311,8 @@ mod tests {
 
     use super::*;
 
-    /// The milliseconds between the requests of a watch to a cluster that turns all of them away.
-    async fn turned_away(kind: &str, seconds: u64) -> Vec<u128> {
+    /// The milliseconds between the requests of a watch to a cluster that refuses all of them.
+    async fn refused_requests(kind: &str, seconds: u64) -> Vec<u128> {
         let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
         let asked = Arc::clone(&times);
         let service = tower::service_fn(move |_: Request<Body>| {
@@ -342,15 +342,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_cluster_that_turns_a_watch_away_is_asked_less_and_less() {
-        let waits = turned_away("ConfigMap", 150).await;
+    async fn a_watch_that_is_refused_is_retried_less_and_less_often() {
+        let waits = refused_requests("ConfigMap", 150).await;
         assert_eq!(waits, [1301, 2602, 5204, 10407, 20813, 41625, 41625]);
-        let others = turned_away("Secret", 10).await;
+        let others = refused_requests("Secret", 10).await;
         assert_eq!(others, [1407, 2813, 5625]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_watch_that_held_for_longer_than_it_ever_rests_starts_anew() {
+    async fn a_watch_that_outlasted_the_longest_backoff_starts_anew() {
         let mut waits = Backoffs::of("");
         let mut wait = || waits.next().unwrap().as_secs();
         for (held, expected) in [(0, 1), (32, 2), (0, 4), (33, 1), (0, 2)] {

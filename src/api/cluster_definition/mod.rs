@@ -190,7 +190,7 @@ spec:
     }
 
     #[test]
-    fn null_takes_a_default_back_into_its_place() {
+    fn null_restores_a_default() {
         let text = format!("{SMALLEST}  network: {{podCIDR: null}}\n  externalAuth: null\n");
         let (definition, findings) = read(&document(&text));
         assert_eq!(findings, []);

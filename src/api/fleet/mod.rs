@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenant_says_all_or_nothing_plainly() {
+    fn a_tenant_states_all_or_nothing_explicitly() {
         let tenants = |tenants: &str| {
             read_text(&format!(
                 "{{source: {{git: {{url: u}}}}, tenancy: {tenants}}}"

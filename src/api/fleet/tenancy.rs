@@ -91,15 +91,15 @@ pub(super) fn findings(document: &Node) -> Vec<Finding> {
         let at = at.index(index);
         let path = tenant.get("path").and_then(|node| not_a_glob(node, &at));
         let fields = tenant.as_map().into_iter().flat_map(|map| map.iter());
-        let unsaid = fields.filter(|(_, value)| value.value == Value::Null);
-        let unsaid = unsaid.map(|(key, value)| {
+        let empty = fields.filter(|(_, value)| value.value == Value::Null);
+        let empty = empty.map(|(key, value)| {
             let field = at.key(key.name.as_ref());
             let message = format!("{field} has no value, which could mean everything or nothing");
             let help = "write [] to allow nothing, or remove the line to allow everything";
             let finding = Finding::error("S04", message).at(value.span());
             finding.field(&field).help(help)
         });
-        path.into_iter().chain(unsaid).collect::<Vec<_>>()
+        path.into_iter().chain(empty).collect::<Vec<_>>()
     };
     tenants.flat_map(of_tenant).collect()
 }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_starts_at_the_top_and_a_directory_stands_for_all_in_it() {
+    fn a_path_starts_at_the_top_and_a_directory_covers_all_in_it() {
         for path in ["teams/a", "/teams/a/", "teams/a/**", "teams/?", "**"] {
             assert!(has(path, "teams/a/x.yaml"), "{path}");
             assert!(has(path, "teams/a/deep/.x.yaml"), "{path}");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_says_why() {
+    fn an_invalid_path_is_explained() {
         for path in ["!teams/a", "teams/../x", "./teams", "a//b", "", "a{b", "["] {
             let path = path.to_owned();
             let tenant = Tenant {

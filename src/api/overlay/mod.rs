@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn directives_are_left_to_merging() {
+    fn directives_are_left_for_the_merge() {
         let (overlay, findings) =
             read_spec(" {merge: {network: {$patch: replace, hostPrefix: 24}}}");
         assert_eq!(findings, []);

@@ -1,4 +1,4 @@
-//! Kinds: found, listed, lost; those of members, and those of what controllers make.
+//! Kinds: found, listed, lost; those of members, and those of embedded resources.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use super::{EarlierKind, Engine};
 use crate::health::health;
 use crate::model::{ErrorClass, ObjectId};
 
-/// Any object of a kind, to ask with.
+/// Any object of a kind, as an example for discovery.
 fn example(group: &str, kind: &str) -> ObjectId {
     ObjectId::new(group, kind, "", "")
 }
 
 impl Engine {
-    /// Finds out how the cluster serves `kind`, unless that is known or was asked.
+    /// Asks how the cluster serves `kind`, unless that is known or was asked.
     pub(super) fn find(&mut self, kind: &Kind, example: &ObjectId) {
         if matches!(self.kinds.state(kind), None | Some(KindState::Unserved)) {
             self.kinds.enter(kind, KindState::Asked);
@@ -69,7 +69,7 @@ impl Engine {
         self.work.removals.stir();
     }
 
-    /// Steps whose kind cannot be listed say why, and go on waiting.
+    /// Steps whose kind cannot be listed report why, and keep waiting.
     pub(super) fn interrupted(&mut self, kind: &Kind, interruption: &Interruption) {
         for at in self.work.steps.waiting_for(kind) {
             let why = format!("its kind cannot be watched: {}", interruption.why);
@@ -89,8 +89,8 @@ impl Engine {
         self.discover(kind, &example(&kind.0, &kind.2), true);
     }
 
-    /// The cluster did not say how it serves a kind that was watched once: it is asked again. When the
-    /// kind is not served, its objects are gone.
+    /// The cluster did not answer how it serves a kind that was watched before, so it is asked again. If
+    /// the kind is not served, its objects are gone.
     fn members_unserved(&mut self, kind: &Kind, failure: &Failure) {
         let mut members = self.inventory.keys();
         if failure.cause != FailureCause::NotServed {
@@ -141,7 +141,7 @@ impl Engine {
         self.work.earlier.insert(kind.clone(), earlier);
     }
 
-    /// The cluster did not say how it serves a kind: where there may be earlier members of it, it is
+    /// The cluster did not answer how it serves a kind: if there may be earlier members of it, it is
     /// asked again.
     fn earlier_unserved(&mut self, kind: &Kind, failure: &Failure) {
         let key = (kind.0.clone(), kind.2.clone());
@@ -156,14 +156,14 @@ impl Engine {
         }
     }
 
-    /// Definitions tell when a kind that is missing may be there.
+    /// The definitions of custom kinds show when a missing kind may have appeared.
     pub(super) fn watch_definitions(&mut self) {
         if self.kinds.watch_definitions() {
             self.command(Command::WatchDefinitions);
         }
     }
 
-    /// The definition of a kind in `group` appeared or changed: what failed for want of one is tried
+    /// The definition of a kind in `group` appeared or changed: what failed without it is tried
     /// again.
     pub(super) fn defined(&mut self, group: &str) {
         self.work.steps.forgive(group);
@@ -189,7 +189,7 @@ impl Engine {
     }
 
     /// An embedded kind is watched once the cluster serves it. Its resources carry no label of ours, so
-    /// all of the kind are watched and the others passed over.
+    /// all objects of the kind are watched and the others ignored.
     fn embedded_served(&mut self, kind: &Kind, answer: &Result<bool, Failure>) {
         if !self.work.embedded.has(kind) || self.kinds.is_embedded(kind) {
             return;
@@ -219,7 +219,7 @@ impl Engine {
         }
     }
 
-    /// What controllers make of a kind may not be seen: that is reported, since it may last.
+    /// We may not see the embedded resources of a kind: that is reported, since it may last.
     pub(super) fn embedded_interrupted(&mut self, kind: &Kind, interruption: &Interruption) {
         if interruption.denied && self.work.embedded.served(kind, false) {
             let why = format!("its progress cannot be seen: {}", interruption.why);
@@ -227,7 +227,7 @@ impl Engine {
         }
     }
 
-    /// What controllers made of a kind was seen; what they did not make is waited for again.
+    /// The embedded resources of a kind were listed; missing ones are waited for again.
     pub(super) fn embedded_listed(&mut self, kind: &Kind) {
         if self.work.embedded.served(kind, true) {
             self.report_kind(kind, State::Waiting, "");
@@ -235,7 +235,7 @@ impl Engine {
         }
     }
 
-    /// A watch saw a resource that controllers made, or no longer sees it.
+    /// A watch saw an embedded resource, or no longer sees it.
     pub(super) fn embedded_seen(&mut self, id: &ObjectId, live: Option<&Json>) {
         match live {
             Some(live) => drop(self.embedded.insert(id.clone(), health(live))),
@@ -250,12 +250,12 @@ impl Engine {
         }
     }
 
-    /// Whether controllers make it of what is applied.
+    /// Whether it is an embedded resource of the plan.
     fn is_embedded(&self, id: &ObjectId) -> bool {
         self.work.embedded.contains(id) && self.work.steps.of(id).is_none()
     }
 
-    /// Reports every embedded resource that is there.
+    /// Reports every embedded resource that exists.
     pub(super) fn report_embedded(&mut self) {
         let all = self.embedded.iter().filter(|(id, _)| self.is_embedded(id));
         let all: Vec<_> = all

@@ -1,4 +1,4 @@
-//! The apply engine: a machine that keeps a cluster as a plan says.
+//! The apply engine: a state machine that keeps a cluster in line with a plan.
 //!
 //! ```text
 //! Assigned ─► parent opened ─► kinds listed ─► steps begun ─► in sync ─► ready
@@ -7,7 +7,7 @@
 //!                       └── those that leave: deleted or released, last of all
 //! ```
 //!
-//! In: [`Event`]s, each with the clock's reading. Out: [`Command`]s. An object that is in sync costs no
+//! In: [`Event`]s, each with its time. Out: [`Command`]s. An object that is in sync costs no
 //! request. A new assignment replaces the one before; what is known of the cluster stays. It does not know:
 //! how a command is carried out.
 
@@ -50,10 +50,10 @@ pub(crate) struct Engine {
     kinds: Kinds,
     /// The members of the set, by the watches and the answers to our own applies.
     inventory: BTreeMap<ObjectId, Member>,
-    /// The health of everything that is of a kind which controllers make.
+    /// The health of all objects of the kinds of embedded resources.
     embedded: BTreeMap<ObjectId, Health>,
     work: Work,
-    /// The clock's reading of the event at hand.
+    /// The time of the current event.
     now: Timestamp,
     commands: Vec<Command>,
 }
@@ -88,7 +88,7 @@ enum Ending {
     /// There is more to do.
     #[default]
     Open,
-    /// It was reported, and the parent says so.
+    /// It was reported, and the parent records it.
     Settled,
     /// The same, but members have come or gone since the parent was written.
     Recount,
@@ -130,7 +130,7 @@ impl Engine {
         }
     }
 
-    /// Takes in what happened, and returns what is to be done, in order.
+    /// Handles an event, and returns what to do, in order.
     pub(crate) fn on(&mut self, event: Event) -> Vec<Command> {
         self.now = event.at;
         self.take_in(event.what);
@@ -195,7 +195,7 @@ impl Engine {
         }
     }
 
-    /// Takes up a plan in place of the one before. What is known of the cluster stays.
+    /// Replaces the plan. What is known of the cluster stays.
     fn assigned(&mut self, assignment: Assignment) {
         self.work = Work::new(assignment);
         let Work {
@@ -236,7 +236,7 @@ impl Engine {
         self.commands.push(command);
     }
 
-    /// Comes back to `target` after `wait`. When that is.
+    /// Schedules a retry of `target` after `wait`, and returns its time.
     fn wake_after(
         &mut self,
         wait: Duration,
@@ -247,7 +247,7 @@ impl Engine {
         at
     }
 
-    /// Comes back to `target` after the pause of a question that failed.
+    /// Schedules a retry of `target` after the pause for a failed question.
     fn retry(&mut self, failure: &Failure, target: RetryTarget) {
         self.wake_after(failure.pause(), |_| target);
     }

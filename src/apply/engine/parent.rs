@@ -8,7 +8,7 @@ use super::{EarlierKind, Ending, Engine};
 use crate::model::{ErrorClass, ObjectId};
 
 impl Engine {
-    /// What the parent is to say while the assignment is under way.
+    /// The content of the parent while the assignment is under way.
     fn opening(&self) -> Parent {
         let (assignment, steps) = (&self.work.assignment, &self.work.steps);
         let kinds = steps
@@ -31,8 +31,8 @@ impl Engine {
         self.command(Command::ReadParent(self.number()));
     }
 
-    /// Writes into the parent what is going to be a member: first of all, so that nothing that was applied
-    /// is ever forgotten.
+    /// Writes the future members into the parent before anything is applied, so that no applied object is
+    /// ever forgotten.
     pub(super) fn parent_read(&mut self, answer: Result<ParentRead, Failure>) {
         let ParentState::Reading { failures } = self.work.parent else {
             return;
@@ -93,7 +93,7 @@ impl Engine {
         self.wake_after(backoff.wait, |_| RetryTarget::ParentOpening);
     }
 
-    /// The parent says what is going to be applied: steps may begin.
+    /// The parent names the revision to apply, so steps may begin.
     fn open(&mut self, opening: Opening, version: String) {
         let Opening {
             failures,
@@ -128,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// Writes into the parent how far the fleet has come, when that is new.
+    /// Writes into the parent how far the fleet has come, if that has changed.
     pub(super) fn write_parent(&mut self) {
         let (true, ParentState::Open(known)) = (self.knows_all(), &self.work.parent) else {
             return;

@@ -1,4 +1,4 @@
-//! Members that the plan no longer has: what becomes of each is decided by `prune`; here it is asked for.
+//! Members that the plan no longer has: `prune` decides about each; the requests are made here.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::health::Live;
 use crate::model::ObjectId;
 
 impl Engine {
-    /// Goes on with those that leave: reads what they refer to, then removes those whose turn it is.
+    /// Continues with the members that leave: reads what they refer to, then removes those whose turn it is.
     pub(super) fn prune(&mut self) {
         self.remove_next();
         if !self.knows_all() || !self.work.removals.begin_round() {
@@ -43,13 +43,13 @@ impl Engine {
                 let refers = prune::references(&[live]).remove(id);
                 self.work.removals.read(id, refers.unwrap_or_default());
             }
-            // The watch will say so, too.
+            // The watch will report it, too.
             Ok(None) => self.work.removals.read(id, Vec::new()),
             Err(failure) => self.removal_failed(id, &failure),
         }
     }
 
-    /// Decides what becomes of those that leave.
+    /// Decides about the members that leave.
     fn judge(&mut self) {
         let work = &self.work;
         if work.removals.is_empty() {
@@ -76,7 +76,7 @@ impl Engine {
         self.remove_next();
     }
 
-    /// Queues a removal, unless the cluster took it for the same object before.
+    /// Queues a removal, unless the cluster has already accepted it for the same object.
     fn queue_removal(&mut self, id: &ObjectId, removal: Removal) {
         let member = self.inventory.get(id).map(|member| &member.uid);
         match self.work.removals.state(id) {
@@ -117,7 +117,7 @@ impl Engine {
             return;
         }
         match answer {
-            // A watch says when it has left.
+            // A watch reports when it is gone.
             Ok(removal) => {
                 self.work.removals.enter(id, RemovalState::Accepted { uid });
                 if removal == Removal::Delete {
@@ -128,8 +128,8 @@ impl Engine {
         }
     }
 
-    /// Reports a member that could not be read or removed. Nobody else is judged before it is known how
-    /// this one fares.
+    /// Reports a member that could not be read or removed. No other member is judged before the
+    /// state of this one is known.
     fn removal_failed(&mut self, id: &ObjectId, failure: &Failure) {
         self.report_removal(id, PruneStatus::Failed(failure.to_string()));
         let target = |until| RetryTarget::Removal(id.clone(), until);
@@ -149,7 +149,7 @@ impl Engine {
         }
     }
 
-    /// All objects of a kind were seen: members that are not among them are gone, or were made since.
+    /// All objects of a kind were seen: members that are not among them are gone, or were created since.
     pub(super) fn confirm_missing(&mut self, kind: &Kind, there: &BTreeSet<ObjectId>) {
         let of_kind = |id: &&ObjectId| id.is(&kind.0, &kind.2) && !there.contains(*id);
         let missing: Vec<ObjectId> = self.inventory.keys().filter(of_kind).cloned().collect();
@@ -158,7 +158,7 @@ impl Engine {
         }
     }
 
-    /// Finds out whether an object that a watch no longer sees is there.
+    /// Asks whether an object that a watch no longer sees still exists.
     pub(super) fn confirm(&mut self, id: &ObjectId) {
         if let Some(kind) = self.kinds.listed(id).cloned() {
             let uid = self.inventory.get(id).map(|member| member.uid.clone());
@@ -166,7 +166,7 @@ impl Engine {
         }
     }
 
-    /// Whether the object that had this uid is there.
+    /// The answer whether the object with this uid exists.
     pub(super) fn confirmed(
         &mut self,
         id: &ObjectId,
@@ -181,13 +181,13 @@ impl Engine {
             }
         };
         if self.inventory.get(id).map(|member| member.uid.as_str()) != uid {
-            // Another has come, and is known.
+            // It was replaced by another object, which is known.
             return;
         }
         let same = live.as_ref().filter(|live| Some(Live(live).uid()) == uid);
         let set = self.settings.set.id();
         if same.is_some_and(|live| Live(live).label(labels::PART_OF) == set) {
-            // The watch was wrong, and will say so; or somebody has put our label back.
+            // The watch was wrong and will correct itself, or our label was put back.
             self.work.removals.doubt(id);
         } else if same.is_some() && self.work.steps.of(id).is_none() {
             self.left(id, PruneStatus::Released);
@@ -196,7 +196,7 @@ impl Engine {
         }
     }
 
-    /// It is not in the cluster any more, or no member.
+    /// It is not in the cluster any more, or is not a member.
     pub(super) fn disappeared(&mut self, id: &ObjectId) {
         match self.work.steps.of(id) {
             Some(_) => self.gone(id),

@@ -75,7 +75,7 @@ impl Engine {
         let was_applied = self.work.steps.is_applied(at);
         let takes_back = member.is_some_and(|member| member.drift.takes_back(was_applied));
         let gates = !takes_back && plan::is_looked_at(self.work.steps.object(at));
-        // What was refused may have been deleted, or made anew: then it is looked for.
+        // The object may have been deleted or replaced: then it is looked up.
         let known = member.filter(|_| failures == 0);
         ApplyPrecondition {
             takes_back,
@@ -84,7 +84,7 @@ impl Engine {
         }
     }
 
-    /// What is being deleted that a step must wait for: its object, or the cluster that is part of.
+    /// The deletion that a step must wait for: of its object, or of the cluster that contains it.
     fn being_deleted(&self, at: usize) -> Option<ObjectId> {
         let (object, step) = (self.work.steps.object(at), self.work.steps.step(at));
         let cluster = payload(step).cluster();
@@ -100,7 +100,7 @@ impl Engine {
         };
         let object = steps.object(at).clone();
         match answer {
-            // A watch saw it go meanwhile, or the one before it: nobody can tell but the cluster.
+            // A watch reported a deletion meanwhile, of this object or of an earlier one: only the cluster knows.
             Ok(_) if vanished && !self.inventory.contains_key(&object) => steps.queue(at),
             Ok(live) => {
                 let member = Member::answered(&live, &steps.step(at).action);
@@ -111,7 +111,7 @@ impl Engine {
         }
     }
 
-    /// Keeps the newest that is known of a member; `false` if that was known.
+    /// Keeps the newest version of a member; `false` if that was known.
     fn keep_newest(&mut self, id: &ObjectId, member: Member) -> bool {
         let known = self.inventory.get(id);
         let is_newest = known.is_none_or(|known| member.is_newer(known));
@@ -129,7 +129,7 @@ impl Engine {
             self.report_step(at, State::Applied, false, String::new());
         }
         let object = self.work.steps.object(at).clone();
-        self.look(&object, at);
+        self.examine(&object, at);
     }
 
     /// Reports a failed step and lets it back off.
@@ -167,7 +167,7 @@ impl Engine {
             return;
         }
         match at {
-            Some(at) => self.look(id, at),
+            Some(at) => self.examine(id, at),
             None => {
                 self.work.removals.add(id);
                 self.work.recount();
@@ -200,7 +200,7 @@ impl Engine {
         }
     }
 
-    /// What waits for a deletion looks again; so do those that leave.
+    /// Steps that wait for a deletion check again; so do the members that leave.
     pub(super) fn stir(&mut self, id: &ObjectId) {
         if !self.work.removals.is_empty() {
             self.work.removals.stir();
@@ -210,8 +210,8 @@ impl Engine {
         }
     }
 
-    /// Looks at the object of a step that was applied.
-    fn look(&mut self, id: &ObjectId, at: usize) {
+    /// Examines the object of a step that was applied.
+    fn examine(&mut self, id: &ObjectId, at: usize) {
         let sending = matches!(self.work.steps.state(at), StepState::Sending { .. });
         if sending || !self.work.steps.is_applied(at) {
             return;
@@ -232,7 +232,7 @@ impl Engine {
         }
     }
 
-    /// Applies a step again whose object somebody changed; when that happens again and again, later.
+    /// Applies a step again because others changed its object; backs off if that keeps happening.
     fn repair(&mut self, at: usize, why: &str) {
         if self.work.steps.state(at) != StepState::InSync {
             return;

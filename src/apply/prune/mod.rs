@@ -1,5 +1,5 @@
-//! What becomes of members that the fleet no longer has (DESIGN §7; the nine rules of
-//! `facts/gitops-peers.md` §4). Nothing is deleted that nobody meant to delete.
+//! What happens to members that the fleet no longer has (DESIGN §7; the nine rules of
+//! `facts/gitops-peers.md` §4). Nothing is deleted by accident.
 //!
 //! In: the members of the set, which of them leave, how far the applies have come, what was approved.
 //! Out: a [`PruneDecision`] for each that leaves. Asked again whenever one of those changes. It does not know:
@@ -25,11 +25,11 @@ pub enum PruneDecision {
     Orphan,
     /// It is being deleted already.
     Going,
-    /// It goes with another object, or after it.
+    /// It is deleted with another object, or after it.
     After(ObjectId),
-    /// Its turn comes once this step was applied.
+    /// It is removed once this step was applied.
     Until(ObjectId),
-    /// It stays until somebody does something.
+    /// It stays until a person acts.
     Held(String),
 }
 
@@ -65,8 +65,8 @@ pub fn references(live: &[Json]) -> BTreeMap<ObjectId, Vec<ObjectId>> {
 pub struct DeletionGuard {
     /// Whether anything is removed at all.
     pub prune: bool,
-    /// Whether the revision was applied to its end before: then what is to be deleted comes from
-    /// another binary or other definitions, and nobody asked for it.
+    /// Whether the revision was fully applied before: then a deletion comes from another binary or
+    /// other definitions, and no commit asked for it.
     pub unchanged: bool,
     /// Clusters that may be deleted, `namespace/name`.
     pub approved: BTreeSet<String>,
@@ -74,7 +74,7 @@ pub struct DeletionGuard {
     pub max_clusters: usize,
 }
 
-/// What the decisions follow from.
+/// The input of the decisions.
 pub struct PruneInput<'a> {
     /// All members of the set, those that leave among them.
     pub members: &'a BTreeMap<ObjectId, Member>,
@@ -116,7 +116,7 @@ fn rank(id: &ObjectId) -> u8 {
     }
 }
 
-/// Whether it is reached from a Cluster, and goes with it.
+/// Whether it is reached from a Cluster, and deleted with it.
 fn is_part(id: &ObjectId) -> bool {
     matches!(
         (id.group.as_str(), id.kind.as_str()),
@@ -126,7 +126,7 @@ fn is_part(id: &ObjectId) -> bool {
     )
 }
 
-/// What clusters lean on: it goes only after they have gone.
+/// What clusters depend on: it is deleted only after them.
 fn carries_clusters(id: &ObjectId) -> bool {
     matches!(
         (id.group.as_str(), id.kind.as_str()),
@@ -136,12 +136,12 @@ fn carries_clusters(id: &ObjectId) -> bool {
     )
 }
 
-/// Whether objects live in it, or by it, that need not refer to it.
+/// Whether objects that do not refer to it may live in it or depend on it.
 fn holds_others(id: &ObjectId) -> bool {
     id.is("", "Namespace") || id.is("apiextensions.k8s.io", "CustomResourceDefinition")
 }
 
-/// What happens when nothing is said (DESIGN §7).
+/// The policy of objects without an annotation (DESIGN §7).
 fn default_policy(id: &ObjectId) -> &'static str {
     match (id.group.as_str(), id.kind.as_str()) {
         ("", "Namespace") | (CAPI, "Cluster") | (INFRASTRUCTURE, "AzureClusterIdentity") => {
@@ -230,7 +230,7 @@ impl PruneInput<'_> {
         self.unapplied.iter().find(first).map(|(step, _)| step)
     }
 
-    /// The root of a cluster goes with its approval.
+    /// The root of a cluster is deleted once that is approved.
     fn cluster(&self, id: &ObjectId, known: &BTreeMap<ObjectId, PruneDecision>) -> PruneDecision {
         let name = format!("{}/{}", id.namespace, id.name);
         let unapproved = |(other, decision): &(&ObjectId, &PruneDecision)| {
@@ -249,7 +249,7 @@ impl PruneInput<'_> {
         ))
     }
 
-    /// A part of a cluster follows its root; a node pool may go alone.
+    /// A part of a cluster follows its root; a node pool may be deleted alone.
     fn part(
         &self,
         id: &ObjectId,
@@ -304,13 +304,13 @@ impl PruneInput<'_> {
         }
     }
 
-    /// Lets what is to be deleted wait for what leans on it, and what is to be released for what it
-    /// leans on.
+    /// Makes deletions wait for what depends on the object, and releases for what the object depends
+    /// on.
     fn in_order(
         &self,
         mut decisions: BTreeMap<ObjectId, PruneDecision>,
     ) -> BTreeMap<ObjectId, PruneDecision> {
-        self.keep_what_is_leant_on(&mut decisions);
+        self.release_dependencies(&mut decisions);
         let ordered = |(id, decision): (&ObjectId, &PruneDecision)| {
             let decision = match decision {
                 PruneDecision::Delete => self.ordered(id, &decisions),
@@ -323,9 +323,9 @@ impl PruneInput<'_> {
         hold_what_waits(&decisions, ordered)
     }
 
-    /// Releases what released objects need: once they were, nobody would know that something leans on
-    /// it, and it would be deleted under them.
-    fn keep_what_is_leant_on(&self, decisions: &mut BTreeMap<ObjectId, PruneDecision>) {
+    /// Releases what released objects need: once they are released, it would not be known that they need
+    /// it, and it would be deleted.
+    fn release_dependencies(&self, decisions: &mut BTreeMap<ObjectId, PruneDecision>) {
         let with =
             |decision: PruneDecision| decisions.iter().filter(move |(_, one)| **one == decision);
         let mut released: Vec<ObjectId> = with(PruneDecision::Orphan)
@@ -333,7 +333,7 @@ impl PruneInput<'_> {
             .collect();
         while let Some(above) = released.pop() {
             for (id, decision) in decisions.iter_mut() {
-                if *decision == PruneDecision::Delete && self.leans(&above, id) {
+                if *decision == PruneDecision::Delete && self.depends(&above, id) {
                     *decision = PruneDecision::Orphan;
                     released.push(id.clone());
                 }
@@ -341,8 +341,8 @@ impl PruneInput<'_> {
         }
     }
 
-    /// When it is the turn of `id`, which is to be released: after what it leans on, since that is not
-    /// known any more once `id` was released.
+    /// When it is the turn of `id`, which is to be released: after what it depends on, since those
+    /// dependencies are not known any more once `id` was released.
     fn released(
         &self,
         id: &ObjectId,
@@ -350,9 +350,9 @@ impl PruneInput<'_> {
     ) -> PruneDecision {
         let first = |(other, decision): (&ObjectId, &PruneDecision)| {
             let before = match self.root(id).as_ref() == Some(other) {
-                // What a part belongs to goes last: without it the part belongs to nobody.
+                // The root of a part goes last: without it the part has no owner.
                 true => false,
-                false => self.leans(id, other) || self.root(other).as_ref() == Some(id),
+                false => self.depends(id, other) || self.root(other).as_ref() == Some(id),
             };
             match decision {
                 _ if other == id || !before => None,
@@ -361,7 +361,7 @@ impl PruneInput<'_> {
                 PruneDecision::Held(why) => {
                     Some(PruneDecision::Held(format!("it needs {other}: {why}")))
                 }
-                // It was meant to go, and to take with it what leans on it.
+                // It will be deleted together with what needs it.
                 PruneDecision::Delete | PruneDecision::Going | PruneDecision::After(_) => None,
             }
         };
@@ -381,7 +381,7 @@ impl PruneInput<'_> {
             true => self.members.keys().collect(),
             false => self.leaving.keys().collect(),
         };
-        for other in near.into_iter().filter(|other| self.leans(other, id)) {
+        for other in near.into_iter().filter(|other| self.depends(other, id)) {
             match decisions.get(other) {
                 Some(
                     PruneDecision::Delete
@@ -391,7 +391,7 @@ impl PruneInput<'_> {
                 ) => {
                     return PruneDecision::After(other.clone());
                 }
-                // What is released has released `id` with it.
+                // A release of the other also releases `id`.
                 Some(PruneDecision::Orphan | PruneDecision::Held(_)) | None => held = Some(other),
             }
         }
@@ -400,8 +400,8 @@ impl PruneInput<'_> {
         })
     }
 
-    /// Whether `other` must be gone before `id` goes.
-    fn leans(&self, other: &ObjectId, id: &ObjectId) -> bool {
+    /// Whether `other` must be gone before `id` is deleted.
+    fn depends(&self, other: &ObjectId, id: &ObjectId) -> bool {
         let Some(member) = self.members.get(other).filter(|_| other != id) else {
             return false;
         };
@@ -424,10 +424,10 @@ impl PruneInput<'_> {
     }
 }
 
-/// Holds what would wait for something that is held: its turn never comes. `meant` is what each was to
-/// become by itself.
+/// Holds what would wait for something that is held: its turn never comes. `alone` has the decision
+/// for each without regard to the others.
 fn hold_what_waits(
-    meant: &BTreeMap<ObjectId, PruneDecision>,
+    alone: &BTreeMap<ObjectId, PruneDecision>,
     mut decisions: BTreeMap<ObjectId, PruneDecision>,
 ) -> BTreeMap<ObjectId, PruneDecision> {
     loop {
@@ -438,7 +438,7 @@ fn hold_what_waits(
             let Some(PruneDecision::Held(why)) = decisions.get(other) else {
                 return None;
             };
-            let why = match meant.get(id) {
+            let why = match alone.get(id) {
                 Some(PruneDecision::Orphan) => format!("it needs {other}: {why}"),
                 _ => format!("{other}, which is kept, needs it"),
             };

@@ -58,7 +58,7 @@ async fn tour(speed: u32, ui: &Ui, environment: &Environment) -> anyhow::Result<
     let stop = CancellationToken::new();
     let (sender, view) = watch::channel(View::default());
     let daemon = tokio::spawn(daemon::run(config, cluster.engine(), sender, stop.clone()));
-    let mut scene = Scene {
+    let mut scene = Tour {
         ui,
         view,
         sync: "capstan/demo/sync",
@@ -84,15 +84,15 @@ fn sync_config(dir: &Path, author: &Author, environment: &Environment) -> SyncCo
     }
 }
 
-/// What is shown, and where from.
-struct Scene<'a> {
+/// What the demo shows, and where it comes from.
+struct Tour<'a> {
     ui: &'a Ui,
     view: watch::Receiver<View>,
     sync: &'static str,
     plan: &'static str,
 }
 
-impl Scene<'_> {
+impl Tour<'_> {
     async fn play(
         &mut self,
         author: &Author,
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn it_is_looked_at_every_frame_for_two_minutes() {
+    async fn the_view_is_drawn_every_frame_for_two_minutes() {
         let (sender, mut view) = watch::channel(View::default());
         let (start, mut drawn) = (Instant::now(), Vec::new());
         let draw = |_: &View| drawn.push(start.elapsed().as_millis());

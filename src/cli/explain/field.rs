@@ -1,7 +1,7 @@
 //! A field as people write it: `spec.nodePools[0].version`, `spec.nodePools[mp1]`,
 //! `metadata.annotations[x.y/z]`, or a JSON pointer.
 //!
-//! In: the words and the object. Out: the path, or what is wrong with it and what was probably meant.
+//! In: the words and the object. Out: the path, or what is wrong with it and the most similar name.
 
 use crate::model::{Node, Path, Segment, Value};
 use kube_schema::nearest;
@@ -30,7 +30,7 @@ pub(super) fn resolve(root: &Node, text: &str) -> anyhow::Result<Path> {
     Ok(path)
 }
 
-/// What one step of the way is called, where it leads, and the rest of the way.
+/// The name of one step of the path, the node it leads to, and the rest of the path.
 type Step<'n, 't> = (String, Option<(Segment, &'n Node)>, &'t str);
 
 /// The next token of a JSON pointer (RFC 6901).
@@ -62,7 +62,7 @@ fn part<'n, 't>(node: &'n Node, rest: &'t str) -> Step<'n, 't> {
     (word.to_owned(), child(node, word), after)
 }
 
-/// What goes by `word`: a key, an index, or the name of an item.
+/// The child named `word`: a key, an index, or the name of an item.
 fn child<'n>(node: &'n Node, word: &str) -> Option<(Segment, &'n Node)> {
     match &node.value {
         Value::Map(map) => Some((Segment::Key(word.to_owned()), map.get(word)?)),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_what_was_meant() {
+    fn a_mistake_is_reported_with_the_most_similar_name() {
         for (text, message) in [
             ("spce", "the object has no `spce`; did you mean `spec`?"),
             (

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn within_a_second_the_last_word_counts_whoever_comes_first() {
+    fn within_a_second_the_last_state_counts_in_any_order() {
         let one = changes(&[(0, "a", Applied), (0, "b", Ready), (0, "a", Waiting)]);
         let more = [
             (0, "b", Progressing),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn that_it_was_sent_is_told_once() {
+    fn that_it_was_applied_is_reported_once() {
         let seen = [(0, "a", Failed), (1, "a", Applied), (2, "a", Applied)];
         assert_eq!(changes(&seen), [is(0, "a", Failed), is(1, "a", Applied)]);
     }

@@ -80,10 +80,10 @@ fn names_an_object(compiled: &Compiled, failure: &Failure) -> bool {
         .graph
         .vertices
         .iter()
-        .any(|vertex| is_meant(&vertex.id, failure))
+        .any(|vertex| matches_failure(&vertex.id, failure))
 }
 
-fn is_meant(id: &ObjectId, failure: &Failure) -> bool {
+fn matches_failure(id: &ObjectId, failure: &Failure) -> bool {
     let here = failure
         .namespace
         .as_ref()

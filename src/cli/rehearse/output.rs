@@ -92,9 +92,9 @@ fn critical_path(compiled: &Compiled, rehearsal: &Rehearsal) -> String {
             .get(graph.vertices[*vertex].id.to_string().as_str())
             .copied()
     };
-    // Of two that were ready in the same second, the same one is told however the files are ordered.
+    // Of two that were ready in the same second, the same one is reported however the files are ordered.
     let latest = |at: &usize| (when(at), &graph.vertices[*at].id);
-    // What Cluster API and the carriers say only mirrors the resources behind them.
+    // Cluster API and the parent resources only mirror the resources behind them.
     let own =
         |at: &usize| graph.carried(*at).next().is_none() && graph.vertices[*at].id.group != CAPI;
     let last = (0..graph.vertices.len()).filter(own).max_by_key(latest);

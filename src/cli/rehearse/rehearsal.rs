@@ -1,7 +1,7 @@
 //! One rehearsal.
 //!
-//! In: a compiled fleet, what should fail, and what stands in front of the simulated API server. Out:
-//! what happened and when, the same each time, whatever the order in which tasks had their turn. It
+//! In: a compiled fleet, what should fail, and the faults in front of the simulated API server. Out:
+//! what happened and when, the same each time, in whatever order the tasks ran. It
 //! does not know how that is shown.
 
 use std::sync::Arc;
@@ -93,7 +93,7 @@ async fn rehearse(
     let runner = tokio::spawn(kubernetes::run_once(target, options, assignment, sender));
     let mut events = Events::default();
     blocked(&plan).for_each(|event| events.note(event));
-    // Retries that fail again are no news.
+    // Retries that fail again change nothing.
     let mut changed = Instant::now();
     loop {
         let end = match tracker.is_ready() {
@@ -171,10 +171,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_ends_an_hour_after_the_last_news() {
+    async fn it_ends_an_hour_after_the_last_change() {
         let unknown =
             "{apiVersion: unknown.io/v1, kind: Thing, metadata: {name: t, namespace: default}}";
-        // That waiting is in vain is known, and news, after the third try.
+        // After the third try waiting is known to be in vain, which is a change.
         let end = Duration::from_secs(3) + IDLE;
         assert_eq!(held(unknown, &[]).await, (false, 0, end));
         let failures = ["ResourceGroup/rg=AuthorizationFailed"];

@@ -21,7 +21,7 @@ pub(in crate::cli) fn github(compiled: &Compiled) -> String {
     out
 }
 
-/// GitHub takes a column only of what stands on one line.
+/// GitHub accepts columns only for a range within one line.
 fn place(span: &Span) -> String {
     let (path, start, end) = (property(&span.path), span.start, span.end);
     let column = match start.line == end.line {

@@ -1,6 +1,6 @@
 //! Findings as people and programs read them, one file for each format.
 //!
-//! In: what a fleet comes to, for text its sources too. Out: a text. It does not know where it goes.
+//! In: a compiled fleet, and for text its sources. Out: a text. It does not know where it is printed.
 
 mod github;
 mod json;

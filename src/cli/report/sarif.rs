@@ -1,8 +1,8 @@
 //! Findings as SARIF 2.1.0, which forges and editors take in.
 //!
 //! One run. Every rule that a result names is among the driver's; warnings that are allowed are results
-//! with a suppression. Paths are relative to the root of the repository, and where that is on this
-//! machine is nobody's business.
+//! with a suppression. Paths are relative to the root of the repository, so that they do not
+//! reveal where it is on this machine.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_taken_as_they_are() {
+    fn texts_are_not_changed() {
         assert_eq!(literal("a{0} [b] c"), "a{{0}} [b] c");
         assert_eq!(literal("[b](1)"), "\\[b\\](1)");
     }

@@ -15,7 +15,7 @@ use crate::rules::names_client_secret;
 /// All findings, what is allowed, and how many there are. `trees` hold the sources.
 pub(in crate::cli) fn text(compiled: &Compiled, trees: &[&Tree], colour: bool) -> String {
     let mut out = String::new();
-    // The worst stand last, where a person looks first.
+    // The worst come last, where a person looks first.
     let mut findings: Vec<&Finding> = compiled.findings.iter().collect();
     findings.sort_by_key(|finding| Reverse(finding.severity));
     let sources = Sources::of(compiled, trees);
@@ -118,7 +118,7 @@ impl<'t> Sources<'t> {
 /// A file, split once for all its findings.
 struct Source<'t> {
     lines: Vec<&'t [u8]>,
-    /// Which of them are never repeated, for a secret may stand there.
+    /// Which of them are never repeated, because they may hold a secret.
     hidden: Vec<bool>,
 }
 
@@ -142,24 +142,24 @@ impl<'t> Source<'t> {
         lines.for_each(|hidden| *hidden = true);
     }
 
-    /// What to show of the line where a finding begins; one line is enough. Of a finding about a remark
-    /// only that is shown, for what it stands behind may be a secret; nothing of a line that is hidden,
+    /// What to show of the line where a finding begins; one line is enough. Of a finding about a comment
+    /// only the comment is shown, because the value before it may be a secret; nothing of a line that is hidden,
     /// or of an operation of a patch, which may hold any value.
     fn shown(&self, finding: &Finding, span: &Span) -> Option<String> {
         let at = (span.start.line as usize).saturating_sub(1);
         let line = self.lines.get(at).copied().unwrap_or_default();
         let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
         if finding.id.starts_with("Y2") {
-            let (before, remark) = line.split_at(offset(span.start, &line));
+            let (before, comment) = line.split_at(offset(span.start, &line));
             let blank: String = before.chars().map(|_| ' ').collect();
-            return Some(format!("{blank}{remark}"));
+            return Some(format!("{blank}{comment}"));
         }
         let hidden = finding.id == "O02" || self.hidden.get(at).is_some_and(|hidden| *hidden);
         (!hidden).then(|| line.into_owned())
     }
 }
 
-/// Whether a value does not fit where only a reference to a client's secret may stand: it may be one.
+/// Whether a value does not fit where only a reference to a client's secret is allowed: it may be one.
 fn is_of_client_secret(finding: &Finding) -> bool {
     let mut steps = finding.field.iter().flat_map(|field| &field.0);
     finding.id.starts_with('S')
@@ -216,7 +216,7 @@ mod tests {
         super::text(&compiled, &[&tree], false)
     }
 
-    /// The column under which the caret stands, and how many there are.
+    /// The column of the caret, and how many carets there are.
     fn caret(shown: &str) -> (usize, usize) {
         let line = shown.lines().nth(4).unwrap_or_default();
         let before = line.chars().take_while(|c| *c != '^').count();
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caret_stands_under_the_value() {
+    fn the_caret_is_under_the_value() {
         let text = shown("kind: X\nname: ümläut, here\n", (2, 7, 6));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "error[Y99]: this is wrong");
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_before_a_remark_is_not_repeated() {
+    fn what_comes_before_a_comment_is_not_repeated() {
         let text = "password: hunter2 # capstan:allow N08 x\n";
         let shown = shown_of(text, &[("Y23", (1, 19, 21))]);
         assert!(!shown.contains("hunter2"), "{shown}");

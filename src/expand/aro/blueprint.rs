@@ -61,7 +61,7 @@ impl<'a> Blueprint<'a> {
         self.values.get(path)
     }
 
-    /// What was `made`, with what the definition says at `path` merged onto it.
+    /// `made`, with the value of the definition at `path` merged onto it.
     pub(super) fn with(&self, made: Node, path: &str) -> Node {
         self.values.onto(made, path)
     }
@@ -116,7 +116,7 @@ impl Pool<'_> {
         self.values.get(path)
     }
 
-    /// What was `made`, with what the pool says at `path` merged onto it.
+    /// `made`, with the value of the pool at `path` merged onto it.
     pub(super) fn with(&self, made: Node, path: &str) -> Node {
         self.values.onto(made, path)
     }

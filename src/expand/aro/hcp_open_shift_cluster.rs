@@ -68,8 +68,8 @@ fn properties(b: &Blueprint) -> Node {
     })
 }
 
-/// The managed resource group is always named: left out, Azure makes up a new name at every write and
-/// then refuses the change.
+/// The managed resource group is always named: without a name, Azure generates a new one at every write
+/// and then refuses the change.
 fn platform(b: &Blueprint) -> Node {
     let subnet = |name| virtual_networks_subnet::reference(b, name);
     let integrated = b.spec().arm_api_version.has_integration_subnet();
@@ -90,7 +90,7 @@ fn platform(b: &Blueprint) -> Node {
     })
 }
 
-/// The key. A version that nobody wrote is filled in by the controller, which needs an identity.
+/// The key. A version that is not specified is filled in by the controller, which needs an identity.
 fn kms(b: &Blueprint) -> Node {
     let beside = b.spec().arm_api_version.names_vault_beside_key();
     let (vault_beside, vault_under) = match beside {

@@ -179,11 +179,11 @@ fn pool_too_long(
 ) -> Option<Finding> {
     const LIMIT: usize = 15;
     let name = names.pool(pool).azure;
-    let room = LIMIT.saturating_sub(names.prefix.len() + 1);
+    let limit = LIMIT.saturating_sub(names.prefix.len() + 1);
     let cluster = LIMIT.saturating_sub(pool.name.len() + 1);
-    let shorten_pool = format!("shorten the pool's name to at most {room} characters");
+    let shorten_pool = format!("shorten the pool's name to at most {limit} characters");
     let shorten_cluster = format!("shorten metadata.name to at most {cluster} characters");
-    let help = match (room, cluster) {
+    let help = match (limit, cluster) {
         (0, _) => shorten_cluster,
         (_, 0..3) => shorten_pool,
         _ => format!("{shorten_pool}, or {shorten_cluster}"),

@@ -1,7 +1,7 @@
-//! `RoleAssignment`: what each identity may do. Its owner is what the role is given on.
+//! `RoleAssignment`: what each identity may do. Its owner is the scope of the role.
 //!
-//! With shared identities, a role on what goes with the cluster's resource group is left to go with
-//! it, and a role on what stays is taken away when the cluster goes.
+//! With shared identities, a role on a resource in the cluster's resource group is deleted with that
+//! group, and a role on any other resource is deleted with the cluster.
 
 use super::blueprint::Blueprint;
 use super::roles::{self, Assignment, KEY_VAULT_CRYPTO_OFFICER, Role, Scope};

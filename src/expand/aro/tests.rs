@@ -12,9 +12,9 @@ use crate::api::embedded;
 use crate::model::{Finding, Node, Object, Origin, Path, Span};
 use crate::overlay;
 
-/// Where the definition's name stands, and whatever `definition` does not change.
+/// The file with the definition's name and all that `definition` does not change.
 const BASE: &str = "base.yaml";
-/// Where what `definition` changes stands.
+/// The file with what `definition` changes.
 const OVER: &str = "over.yaml";
 
 fn origin(path: &str) -> Origin {
@@ -79,7 +79,7 @@ fn infrastructure(spec: Json) -> usize {
 }
 
 #[test]
-fn objects_stand_in_apply_order() {
+fn objects_are_in_apply_order() {
     let objects = expanded(json!({}));
     let kinds: Vec<_> = objects.iter().map(|object| object.id.to_string()).collect();
     assert_eq!(
@@ -147,7 +147,7 @@ fn top_level_objects_carry_our_marks_and_the_definitions_labels() {
 }
 
 #[test]
-fn what_a_definition_asks_of_us_is_asked_of_all_its_objects() {
+fn our_annotations_of_a_definition_are_copied_to_all_its_objects() {
     let annotations = json!({"capstan.dev/adopt": "true", "team": "a"});
     let over = json!({"metadata": {"annotations": annotations}});
     let (objects, _) = expand(&definition(over));
@@ -158,7 +158,7 @@ fn what_a_definition_asks_of_us_is_asked_of_all_its_objects() {
 }
 
 #[test]
-fn a_label_of_ours_cannot_be_taken() {
+fn a_label_of_ours_cannot_be_overridden() {
     let over = json!({"metadata": {"labels": {"app.kubernetes.io/managed-by": "me"}}});
     let (objects, _) = expand(&definition(over));
     assert_eq!(
@@ -341,7 +341,7 @@ fn shared_identities_are_those_of_the_pool_and_stay() {
 }
 
 #[test]
-fn roles_on_shared_identities_are_taken_away_and_the_others_go_with_the_group() {
+fn roles_on_shared_identities_are_deleted_and_the_others_go_with_the_group() {
     let roles = |spec: Json| embedded_of(&with_shared_identities(spec), "RoleAssignment");
     let (gone, kept): (Vec<Object>, Vec<Object>) =
         roles(json!({})).into_iter().partition(is_detached);
@@ -370,7 +370,7 @@ fn roles_on_shared_identities_are_taken_away_and_the_others_go_with_the_group() 
 }
 
 #[test]
-fn a_pool_without_a_number_is_told_apart_by_the_cluster() {
+fn a_pool_without_a_number_is_distinguished_by_the_cluster() {
     let pool = json!({"mode": "Shared", "resourceGroup": "pool"});
     let objects = expanded(json!({"managedIdentities": pool}));
     let identity = embedded_of(&objects, "UserAssignedIdentity").remove(0);
@@ -495,7 +495,7 @@ fn every_object_knows_its_definition() {
 }
 
 #[test]
-fn what_comes_later_is_said_and_nothing_is_rendered() {
+fn an_unsupported_feature_is_reported_and_nothing_is_rendered() {
     let refused = |spec: Json| -> Finding {
         let (objects, mut findings) = crate::expand::expand(&definition(json!({"spec": spec})));
         assert_eq!(objects, []);

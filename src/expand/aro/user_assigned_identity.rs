@@ -1,6 +1,6 @@
 //! `UserAssignedIdentity`: one for each operator, with its ids in a ConfigMap for the role
 //! assignments to read. Shared ones exist already: they are found by their names, and stay when the
-//! cluster goes.
+//! cluster is deleted.
 
 use super::blueprint::Blueprint;
 use super::identities::{IDENTITIES, Identity};

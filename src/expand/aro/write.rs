@@ -12,7 +12,7 @@ pub(super) fn embedded(b: &Blueprint, id: [&str; 3], spec: Node) -> Node {
     frame(b, None, id, spec)
 }
 
-/// The same, of a resource that stays in Azure when its object goes.
+/// The same, of a resource that stays in Azure when its object is deleted.
 pub(super) fn detached(b: &Blueprint, id: [&str; 3], spec: Node) -> Node {
     frame(b, Some("detach-on-delete"), id, spec)
 }

@@ -183,7 +183,7 @@ fn aro_clusters_do_not_look_at_status_ready() {
 }
 
 #[test]
-fn aro_control_planes_pass_on_what_azure_said() {
+fn aro_control_planes_pass_on_the_messages_of_azure() {
     let of = |conditions: Value, ready: bool| {
         let status = json!({"ready": ready, "initialization": {"controlPlaneInitialized": ready}, "conditions": conditions});
         live(

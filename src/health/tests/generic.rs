@@ -1,4 +1,4 @@
-//! Kubernetes' own kinds, and kinds nobody knows.
+//! Kubernetes' own kinds, and unknown kinds.
 
 use super::*;
 
@@ -37,9 +37,9 @@ fn any_kind_follows_the_generic_rules() {
         ),
         ("other conditions", with(off("Other", "", "")), Ready),
     ]);
-    let said = health(&with(off("Ready", "Because", "it is not")));
+    let off_health = health(&with(off("Ready", "Because", "it is not")));
     assert_eq!(
-        (said.reason.as_str(), said.message.as_str()),
+        (off_health.reason.as_str(), off_health.message.as_str()),
         ("Because", "it is not")
     );
 }

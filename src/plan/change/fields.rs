@@ -88,7 +88,7 @@ const KUBERNETES: &str = "Kubernetes does not allow changes after creation";
 /// Of every kind of Azure Service Operator.
 pub(super) const EVERY_ASO: &[Field] = &[
     fixed("/spec/azureName", Absent::Name, ASO),
-    // Controllers fill it in for what they carry.
+    // Controllers fill it in for embedded resources.
     fixed("/spec/owner", Absent::Chosen, ASO),
     Field {
         same: location,
@@ -377,10 +377,10 @@ pub(super) const FIELDS: &[(&str, &str, &[Field])] = &[
     ),
 ];
 
-/// The embedded resources that are somebody's nodes: when they are no longer among those of the object
-/// that carries them, the controllers delete them. Source: facts/aro-controllers.md §6.
+/// The embedded resources that have nodes: once their parent resource no longer lists them, the
+/// controllers delete them. Source: facts/aro-controllers.md §6.
 pub(super) const CARRIED: &[&str] = &["HcpOpenShiftCluster", "HcpOpenShiftClustersNodePool"];
 
-/// Why one that is gone counts.
+/// Why a removed one counts.
 pub(super) const GONE: &str =
     "the controllers delete resources that are no longer in spec.resources, and create new ones";

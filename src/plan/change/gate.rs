@@ -16,7 +16,7 @@ pub enum Withheld {
     /// A field is immutable.
     #[error("{0}")]
     Replaces(String),
-    /// It replaces nodes, and nobody asked for that.
+    /// It replaces nodes, and no commit asked for that.
     #[error(
         "the revision is unchanged, so nobody asked to replace nodes ({0}); push a commit to continue"
     )]
@@ -29,7 +29,7 @@ pub enum Withheld {
     NoIdentity(String),
 }
 
-/// Whether `sent` may be applied to `live`. `unchanged` says that the revision has been fully applied
+/// Whether `sent` may be applied to `live`. `unchanged` means that the revision has been fully applied
 /// before, so that a change comes from another binary or another version of a CRD.
 ///
 /// # Errors
@@ -83,9 +83,9 @@ fn fields(found: &[Consequence]) -> String {
     found.iter().map(field).collect::<Vec<_>>().join(", ")
 }
 
-/// What `live` would be after an apply of `sent` as `manager`, as far as that can be said without the
-/// server: what the manager owned and no longer says is gone. Lists of custom kinds are whole values, as
-/// where their definition does not say otherwise.
+/// What `live` would be after an apply of `sent` as `manager`, as far as that can be predicted without the
+/// server: fields that the manager owned and no longer sends are gone. Lists of custom kinds are whole
+/// values, which is the default of their definitions.
 #[must_use]
 pub fn would_be(live: &Json, sent: &Json, manager: &str) -> Json {
     let mut after = live.clone();

@@ -2,8 +2,8 @@
 //! (DESIGN §6).
 //!
 //! In: an object as it was applied or as it is, and as it will be. Out: the fields that matter, each with
-//! its consequence and the reason; how many nodes are replaced; whether a step may be sent. Objects that
-//! carry others are compared by what they carry. It does not know where the objects come from.
+//! its consequence and the reason; how many nodes are replaced; whether a step may be sent. Objects with
+//! embedded resources are compared resource by resource. It does not know where the objects come from.
 
 mod alike;
 mod fields;
@@ -79,7 +79,7 @@ pub fn consequences(before: &Json, after: &Json) -> Vec<Consequence> {
         value: after,
     };
     let mut found = whole.against(before);
-    let (old, new) = (carried(before), carried(after));
+    let (old, new) = (embedded_in(before), embedded_in(after));
     for part in &old {
         match new.iter().find(|other| other.id == part.id) {
             Some(now) => found.extend(now.against(part.value)),
@@ -95,7 +95,7 @@ pub fn consequences(before: &Json, after: &Json) -> Vec<Consequence> {
     found
 }
 
-/// The most severe of `consequences`; in place if there are none.
+/// The most severe of `consequences`; in place if it is empty.
 #[must_use]
 pub fn heaviest(consequences: &[Consequence]) -> Change {
     let changes = consequences.iter().map(|consequence| consequence.change);
@@ -117,7 +117,7 @@ fn is_plain(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")
 }
 
-/// An object, or one that it carries.
+/// An object, or one that is embedded in it.
 struct Part<'a> {
     id: ObjectId,
     path: Path,
@@ -125,10 +125,10 @@ struct Part<'a> {
 }
 
 /// The resources in `spec.resources` that have a name.
-fn carried(carrier: &Json) -> Vec<Part<'_>> {
-    let namespace = Live(carrier).namespace();
-    let items = match embedded::carries(&Live(carrier).id()) {
-        true => Live(carrier).list(&["spec", "resources"]),
+fn embedded_in(owner: &Json) -> Vec<Part<'_>> {
+    let namespace = Live(owner).namespace();
+    let items = match embedded::carries(&Live(owner).id()) {
+        true => Live(owner).list(&["spec", "resources"]),
         false => &[],
     };
     let path = Path::dotted("spec.resources");
@@ -144,7 +144,7 @@ fn carried(carrier: &Json) -> Vec<Part<'_>> {
 }
 
 impl Part<'_> {
-    /// What follows from making it of `before`.
+    /// The consequences of changing `before` into it.
     fn against(&self, before: &Json) -> Vec<Consequence> {
         let own = FIELDS
             .iter()
@@ -173,7 +173,7 @@ impl Part<'_> {
         }
     }
 
-    /// Where `field` changes.
+    /// The places where `field` changes.
     fn changed(&self, field: &Field, before: &Json) -> Vec<Consequence> {
         let paths = places(field.at, before, self.value);
         let differs = |keys: &Vec<String>| {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::{Consequence, Part, carried};
+use super::{Consequence, Part, embedded_in};
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::api::labels;
 use crate::health::Live;
@@ -76,7 +76,7 @@ fn size(pool: &Json) -> u64 {
         .unwrap_or_default()
 }
 
-/// An object and those that it carries, each with its cluster.
+/// An object and those embedded in it, each with its cluster.
 fn parts(object: &Json) -> Vec<(Cluster, Part<'_>)> {
     let label = Live(object).label(labels::CLUSTER_NAME);
     let own = Part {
@@ -92,6 +92,6 @@ fn parts(object: &Json) -> Vec<(Cluster, Part<'_>)> {
         };
         (part.id.namespace.clone(), name.to_owned())
     };
-    let parts = std::iter::once(own).chain(carried(object));
+    let parts = std::iter::once(own).chain(embedded_in(object));
     parts.map(|part| (cluster(&part), part)).collect()
 }

@@ -268,7 +268,7 @@ fn nothing_is_replaced_for_any_revision() {
 }
 
 #[test]
-fn what_others_set_stays_and_what_we_no_longer_say_goes() {
+fn fields_of_others_stay_and_fields_we_no_longer_send_are_removed() {
     let kind = "HcpOpenShiftClustersNodePool";
     let body = json!({"spec": {"azureName": "a", "properties": {"platform": {"vmSize": "D4", "availabilityZone": "1"}}}});
     let sent = object(
@@ -302,7 +302,7 @@ fn what_others_wrote_over_is_no_change_of_ours() {
 }
 
 #[test]
-fn only_what_the_api_server_lets_through_is_looked_at() {
+fn only_changes_that_the_api_server_accepts_are_examined() {
     let looked = |group: &str, kind: &str| is_looked_at(&ObjectId::new(group, kind, "ns", "a"));
     assert!(looked("infrastructure.cluster.x-k8s.io", "AROMachinePool"));
     assert!(looked("network.azure.com", "VirtualNetwork"));

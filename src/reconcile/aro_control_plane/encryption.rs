@@ -1,9 +1,9 @@
 //! The etcd encryption key of a control plane.
 //!
 //! In: an AROControlPlane, its HCP cluster's spec, and the vault among the infrastructure's resources.
-//! Out: the version to inject, and what `EncryptionKeyReady` says. With an identity the key is there a
-//! few seconds after its vault; its version is a number made of its name. Without one a person answers
-//! for the key.
+//! Out: the version to inject, and the condition `EncryptionKeyReady`. With an identity the key exists a
+//! few seconds after its vault; its version is a number made of its name. Without one a person must
+//! create the key.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ const MAKING: Duration = Duration::from_secs(5);
 
 /// The state of the key.
 pub(super) enum Key {
-    /// The cluster asks for none.
+    /// The cluster needs none.
     NotAsked,
     /// It exists: the version to inject, if it is ours to inject.
     Ready(Option<String>, NewCondition),
@@ -35,7 +35,7 @@ pub(super) enum Key {
 }
 
 /// Looks for the key of `hcp`, embedded in `plane`.
-pub(super) fn look(
+pub(super) fn find(
     world: World<'_>,
     plane: Live<'_>,
     hcp: Live<'_>,

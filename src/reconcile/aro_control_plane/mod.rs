@@ -83,7 +83,7 @@ fn provision(
         return outcome;
     };
     let spec = Live(&items[hcp]);
-    let key = encryption::look(world, live, spec, infrastructure, now, &mut outcome);
+    let key = encryption::find(world, live, spec, infrastructure, now, &mut outcome);
     let version = match key {
         Key::NotAsked => None,
         Key::Awaited(condition) => {
@@ -157,8 +157,8 @@ fn settled(
     last.checked_add(settle).unwrap_or(Timestamp::MAX)
 }
 
-/// Fills in what the controller sets: the key's version, where the kubeconfig goes, and whose the
-/// external authentication is.
+/// Fills in what the controller sets: the key's version, where the kubeconfig goes, and the owner of the
+/// external authentication.
 fn shape(live: Live<'_>, items: &mut [Value], hcp: usize, version: Option<String>) {
     let name = Live(&items[hcp]).name().to_owned();
     let secrets = ["spec", "operatorSpec", "secrets"];
@@ -187,7 +187,7 @@ fn shape(live: Live<'_>, items: &mut [Value], hcp: usize, version: Option<String
     }
 }
 
-/// Sets the value at a path, making the maps on the way.
+/// Sets the value at a path, creating missing maps.
 fn put(under: &mut Value, path: &[&str], value: Value) {
     let Some((key, rest)) = path.split_first() else {
         *under = value;

@@ -31,7 +31,7 @@ pub(super) fn held(live: Live<'_>) -> Value {
     status
 }
 
-/// The status by what is there now.
+/// The status for the current state of the world.
 pub(super) fn of(
     world: World<'_>,
     live: Live<'_>,

@@ -1,6 +1,6 @@
 //! JSON patches (RFC 6902) on values that know where they came from.
 //!
-//! In: a value and operations. Out: the changed value, in which every part says where it is written
+//! In: a value and operations. Out: the changed value, in which every part knows where it is written
 //! and what it replaced; or the value as it was and a finding (O02). It does not know what the value
 //! is.
 
@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use crate::model::{Finding, Key, Node, Value};
 
-/// Follows the operations in order. If one cannot be followed none is, and a finding says which.
+/// Applies the operations in order. If one fails, none is applied, and a finding names it.
 #[must_use]
 pub fn apply(node: Node, operations: &[Node], findings: &mut Vec<Finding>) -> Node {
     let mut patched = node.clone();
@@ -76,7 +76,7 @@ fn follow(root: &mut Node, operation: &Node, copies: &mut usize) -> Result<(), F
     }
 }
 
-/// What it holds is not said: it may be a secret.
+/// The value is not shown: it may be a secret.
 fn test(root: &mut Node, path: &Pointer, operation: &Node) -> Result<(), Fault> {
     let found = find(root, path)?.to_json();
     if equal(&found, &value(operation)?.to_json()) {

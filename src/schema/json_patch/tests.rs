@@ -40,7 +40,7 @@ fn fails(base: Json, operations: Json, message: &str) {
 }
 
 #[test]
-fn each_operation_does_what_the_rfc_says() {
+fn each_operation_follows_the_rfc() {
     let base = json!({"a": 1, "l": [1, 2], "x/y": {"~": 0}});
     let with = |name: &str, value: Json| {
         let mut json = base.clone();

@@ -1,4 +1,4 @@
-//! The lists that a CustomResourceDefinition of the tree says have keys.
+//! The lists that have keys according to a CustomResourceDefinition of the tree.
 //!
 //! In: the definition as a document. Out: entries of [`ListKeys`]. It does not know whether the
 //! definition is sound.
@@ -42,7 +42,7 @@ impl ListKeys {
     }
 }
 
-/// The keys of a list whose elements are told apart by them.
+/// The keys that identify the elements of a list.
 fn map_keys(schema: &Node) -> Option<Vec<&str>> {
     let is_map = schema.text(&["x-kubernetes-list-type"]) == Some("map");
     let keys = schema.get("x-kubernetes-list-map-keys")?.as_list()?;

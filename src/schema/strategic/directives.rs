@@ -22,7 +22,7 @@ pub(super) enum Directive {
 }
 
 impl Directive {
-    /// What `$patch` in this value says.
+    /// The `$patch` directive of this value.
     pub(super) fn of(patch: &Node) -> Self {
         match patch.text(&[PATCH]) {
             Some("replace") => Self::Replace,
@@ -37,7 +37,7 @@ pub(super) fn is_directive(key: &str) -> bool {
     matches!(key, PATCH | RETAIN_KEYS) || key.starts_with(DELETE_FROM) || key.starts_with(ORDER)
 }
 
-/// Whether an element of a list only says that the whole list is replaced.
+/// Whether an element of a list only asks to replace the whole list.
 pub(super) fn replaces_list(element: &Node) -> bool {
     let alone = element.as_map().is_some_and(|map| map.len() == 1);
     alone && Directive::of(element) == Directive::Replace

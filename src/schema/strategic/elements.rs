@@ -32,8 +32,8 @@ impl Elements {
         }
     }
 
-    /// The place of the element of this identity, a new one at the end if there is none. Each
-    /// element is found once: who says the same name twice means two, and is told so later.
+    /// The place of the element of this identity, or of a new one at the end. Each element
+    /// is found once: a name that is used twice stands for two elements, which is reported later.
     pub(super) fn place(&mut self, identity: Option<String>) -> usize {
         let known = identity.and_then(|identity| self.places.remove(&identity));
         known.unwrap_or_else(|| {

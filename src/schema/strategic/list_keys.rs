@@ -1,6 +1,6 @@
 //! Which lists merge by which keys.
 //!
-//! In: where a list stands. Out: the keys that identify its elements, or nothing for a list that is
+//! In: the place of a list. Out: the keys that identify its elements, or nothing for a list that is
 //! replaced as a whole. It does not know the lists themselves.
 
 use std::collections::HashMap;
@@ -9,10 +9,10 @@ use kube_schema::{Items, MERGING_LISTS};
 
 use crate::model::{Node, Value};
 
-/// Where a value stands: what the rules for lists look at.
+/// The place of a value, as the rules for lists need it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct At<'a> {
-    /// The API group of the innermost object; none when it does not say.
+    /// The API group of the innermost object; `None` if it has none.
     group: Option<&'a str>,
     /// The kind of the innermost object, or empty.
     pub(super) kind: &'a str,
@@ -33,7 +33,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// The place of the value under `field` of the map that stands here.
+    /// The place of the value under `field` of the map at this place.
     pub(super) fn child(self, field: &'a str) -> Self {
         Self {
             parent: self.field,
@@ -42,7 +42,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// The place of `element` of the list that stands here: objects in lists have their own kind.
+    /// The place of `element` of the list at this place: objects in lists have their own kind.
     pub(super) fn element(self, element: &'a Node) -> Self {
         match (element.text(&["kind"]), element.get("metadata")) {
             (Some(kind), Some(_)) => Self::of(element.text(&["apiVersion"]), kind),
@@ -81,7 +81,7 @@ impl ListKeys {
         self.0.entry(field.to_owned()).or_default().push(rule);
     }
 
-    /// The keys of the list that stands at `at`.
+    /// The keys of the list at `at`.
     pub(super) fn of(&self, at: At<'_>) -> Option<&Keys> {
         let fits = |wanted: &str, given: &str| wanted.is_empty() || wanted == given;
         let rules = self.0.get(at.field)?;

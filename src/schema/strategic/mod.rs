@@ -1,7 +1,7 @@
 //! Kubernetes' strategic merge patch on values that know where they came from.
 //!
 //! In: a value, a patch, and which lists have keys. Out: the merged value, in which every part still
-//! says where it is written and what it replaced, and findings (O02) for what cannot be followed. It
+//! knows where it is written and what it replaced, and findings (O02) for what cannot be applied. It
 //! does not know overlays, definitions or files.
 //!
 //! Maps merge deeply, a scalar replaces, `null` deletes (RFC 7386), lists replace, except that keyed
@@ -23,7 +23,7 @@ use list_keys::{At, Keys};
 
 use crate::model::{Finding, Key, Map, Node, Origin, Value};
 
-/// Changes `base` by `patch`. Maps and lists are said to be opened where `base` opens them; elements
+/// Merges `patch` into `base`. Maps and lists keep the origin that they have in `base`; elements
 /// keep their order and new ones come last.
 #[must_use]
 pub fn merge(base: Node, patch: &Node, lists: &ListKeys, findings: &mut Vec<Finding>) -> Node {
@@ -34,8 +34,8 @@ pub fn merge(base: Node, patch: &Node, lists: &ListKeys, findings: &mut Vec<Find
     run(mode, base, patch, lists, findings)
 }
 
-/// Lays `upper` on `lower`, where `lower` is what people mean by the value: as [`merge`], but a
-/// `null` replaces and stays, so that it can still lie on another layer.
+/// Lays `upper` on `lower`, where `lower` is the value that people look at: as [`merge`], but a
+/// `null` replaces and stays, so that it can still remove values of another layer.
 #[must_use]
 pub fn lay_over(lower: Node, upper: &Node, lists: &ListKeys, findings: &mut Vec<Finding>) -> Node {
     let mode = Mode {
@@ -45,9 +45,9 @@ pub fn lay_over(lower: Node, upper: &Node, lists: &ListKeys, findings: &mut Vec<
     run(mode, lower, upper, lists, findings)
 }
 
-/// Lays `upper` on `lower`, where `upper` is what people mean by the value: the values of
-/// [`lay_over`], but maps and lists are said to be opened where `upper` opens them, and elements
-/// stand in its order, those that only `lower` has last.
+/// Lays `upper` on `lower`, where `upper` is the value that people look at: the values of
+/// [`lay_over`], but maps and lists keep the origin that they have in `upper`, and elements keep its
+/// order, followed by those that only `lower` has.
 #[must_use]
 pub fn lay_under(upper: &Node, lower: Node, lists: &ListKeys, findings: &mut Vec<Finding>) -> Node {
     let mode = Mode {
@@ -87,7 +87,7 @@ struct Mode {
     nulls: Nulls,
 }
 
-/// Who is said to have opened a map or list that both sides have.
+/// Which side gives its origin to a map or list that both have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Base,
@@ -116,7 +116,7 @@ struct Merge<'a> {
 }
 
 impl<'a> Merge<'a> {
-    /// The value that stands at `at` once patched; nothing when the patch removes it.
+    /// The patched value at `at`; `None` if the patch removes it.
     fn node(&mut self, base: Node, patch: &Node, at: At<'_>) -> Option<Node> {
         match Directive::of(patch) {
             Directive::Delete => return None,
@@ -246,8 +246,8 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Merges two elements of one identity. What only says which element is meant does not count as
-    /// set by the patch.
+    /// Merges two elements of one identity. The fields that identify the element do not count
+    /// as set by the patch.
     fn element(&mut self, old: Node, patch: &Node, keys: &Keys, at: At<'_>) -> Option<Node> {
         let identity = keys.values(&old);
         let mut new = self.node(old, patch, at)?;

@@ -209,7 +209,7 @@ fn lists_of_a_tree_can_be_added() {
     for stranger in ["v1", "y.dev/v1"] {
         assert_eq!(dishes(stranger, one.clone(), other.clone()), json!([other]));
     }
-    // What a definition says of its own lists comes before the table, where labels have a `key`.
+    // The definition of a kind takes precedence over the table, where labels have a `key`.
     let labels = |value: i64| json!({"id": 1, "labels": [{"id": 2, "key": value, "v": value}]});
     assert_eq!(dishes("x.dev/v1", labels(1), labels(3)), json!([labels(3)]));
 }
@@ -250,7 +250,7 @@ fn elements_and_whole_lists_are_replaced_or_deleted_as_they_say() {
 }
 
 #[test]
-fn scalars_are_taken_out_of_lists_and_elements_are_ordered() {
+fn scalars_are_removed_from_lists_and_elements_are_ordered() {
     check(
         json!({"finalizers": ["a", "b", "c"]}),
         json!({"$deleteFromPrimitiveList/finalizers": ["b", "z"]}),
@@ -291,11 +291,11 @@ fn directives_that_cannot_be_followed_are_findings() {
     let base = json!({"taints": [{"key": "a", "effect": "e"}]});
     for (patch, message) in table {
         let (node, findings) = patched(&base, &patch);
-        let said: Vec<&str> = findings
+        let messages: Vec<&str> = findings
             .iter()
             .map(|finding| finding.message.as_str())
             .collect();
-        assert_eq!(said, [message]);
+        assert_eq!(messages, [message]);
         assert!(findings[0].id == "O02" && findings[0].help.is_some());
         assert_eq!(node.to_json()["taints"], base["taints"], "{patch}");
     }

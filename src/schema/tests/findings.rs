@@ -89,7 +89,7 @@ fn schema() -> Schema {
     .unwrap()
 }
 
-fn told(text: &str) -> Vec<String> {
+fn messages(text: &str) -> Vec<String> {
     let found = findings(&schema(), &node(text), &Path::default(), None);
     found.iter().map(line).collect()
 }
@@ -106,7 +106,7 @@ fn an_unknown_field_points_at_its_key_and_names_the_nearest() {
     let text = "spec:\n  location: uksouth\n  pools:\n    -\n      name: a\n      autoscaling: 1";
     let expected =
         "6:7 S01 unknown field `spec.pools[0].autoscaling` | did you mean `autoScaling`?";
-    assert_eq!(told(text), [expected]);
+    assert_eq!(messages(text), [expected]);
 }
 
 #[test]
@@ -114,16 +114,16 @@ fn an_unknown_field_like_no_other_lists_the_known_ones() {
     let known = "known fields: location, pools, replicas, version, visibility";
     let text = "spec:\n  location: uksouth\n  colour: red";
     assert_eq!(
-        told(text),
+        messages(text),
         [format!("3:3 S01 unknown field `spec.colour` | {known}")]
     );
 }
 
 #[test]
-fn a_wrong_type_says_what_was_found_and_how_to_write_it() {
+fn a_wrong_type_is_reported_with_what_was_found_and_how_to_write_it() {
     let text = "spec:\n  location: uksouth\n  version: 4.20\n  replicas: \"3\"\n  pools: mp1";
     assert_eq!(
-        told(text),
+        messages(text),
         [
             "5:10 S02 `spec.pools` must be a list, not a string | write it as a list, with `- ` before each item",
             "4:13 S02 `spec.replicas` must be an integer, not a string | write it as 3, without quotes",
@@ -136,21 +136,21 @@ fn a_wrong_type_says_what_was_found_and_how_to_write_it() {
 fn a_missing_field_points_at_the_key_of_its_parent() {
     let text = "spec:\n  replicas: 1";
     assert_eq!(
-        told(text),
+        messages(text),
         ["1:1 S03 `spec.location` is missing | add `location`, a string"]
     );
     let text = "spec:\n  location:\n  replicas: 1";
     assert_eq!(
-        told(text),
+        messages(text),
         ["2:3 S03 `spec.location` is missing | add `location`, a string"]
     );
 }
 
 #[test]
-fn a_value_that_is_not_allowed_is_told_without_jargon() {
+fn a_value_that_is_not_allowed_is_reported_without_jargon() {
     let text = "spec:\n  location: a\n  visibility: Publik\n  replicas: 0";
     assert_eq!(
-        told(text),
+        messages(text),
         [
             "4:13 S04 `spec.replicas`: invalid value: 0: should be greater than or equal to 1 | -",
             "3:15 S04 `spec.visibility`: unsupported value: \"Publik\": supported values: \"Public\", \"Private\" | did you mean `Public`?",
@@ -158,13 +158,13 @@ fn a_value_that_is_not_allowed_is_told_without_jargon() {
     );
     let text = "spec:\n  location: a\n  replicas: 3000000000";
     assert_eq!(
-        told(text),
+        messages(text),
         ["3:13 S04 `spec.replicas`: invalid value: 3000000000: must fit in int32 | -"]
     );
 }
 
 #[test]
-fn patterns_that_people_know_are_told_in_words() {
+fn well_known_patterns_are_described_in_words() {
     let pattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
     let schema =
         json!({"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}});
@@ -182,7 +182,7 @@ fn patterns_that_people_know_are_told_in_words() {
 fn other_violations_point_at_the_value() {
     let text = "spec:\n  location: a\n  pools:\n    -\n      name: a\n    -\n      name: a";
     assert_eq!(
-        told(text),
+        messages(text),
         [
             "7:7 S05 `spec.pools[1]`: duplicate value: {\"name\":\"a\"} | give each item of the list a unique `name`"
         ]
@@ -190,7 +190,7 @@ fn other_violations_point_at_the_value() {
 }
 
 #[test]
-fn a_part_of_an_object_is_told_with_the_path_and_object_it_belongs_to() {
+fn a_part_of_an_object_is_reported_with_its_path_and_object() {
     let object = ObjectId::new("g", "Kind", "ns", "name");
     let at = Path::dotted("spec.resources").index(2);
     let found = findings(&schema(), &node("spec:\n  replicas: 1"), &at, Some(&object));

@@ -3,9 +3,9 @@
 use super::*;
 
 #[test]
-fn what_is_not_made_says_what_its_controller_waits_for() {
+fn a_missing_object_reports_what_its_controller_waits_for() {
     let [root, aro, plane] = cluster();
-    let plane = says(
+    let plane = with_condition(
         plane,
         "HcpClusterReady",
         "WaitingForRoleAssignments",
@@ -33,12 +33,15 @@ fn what_is_not_made_says_what_its_controller_waits_for() {
     objects[5] = at_work(vault("rg"));
     let graph = StatusGraph::new(&found(&objects));
     let (name, _) = blocker(&graph, "HcpOpenShiftCluster/ns/c");
-    assert_eq!(name, "Vault/ns/kv", "not before its infrastructure stands");
+    assert_eq!(
+        name, "Vault/ns/kv",
+        "not before its infrastructure is ready"
+    );
 }
 
 #[test]
 fn what_does_not_exist_is_named() {
-    let mut group = says(rg("rg"), "Ready", "SecretNotFound", "no secret");
+    let mut group = with_condition(rg("rg"), "Ready", "SecretNotFound", "no secret");
     group["metadata"]["annotations"] = json!({"serviceoperator.azure.com/credential-from": "cred"});
     let subnet = object(
         NETWORK,
@@ -86,13 +89,13 @@ fn what_could_not_be_read_is_blamed_for_nothing() {
     found
         .errors
         .push(error("ResourceGroup", "resources.azure.com", denied));
-    let said: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
+    let errors: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
     assert_eq!(
-        said[0],
+        errors[0],
         "Vault of keyvault.azure.com: the cluster does not serve it"
     );
     assert_eq!(
-        said[1],
+        errors[1],
         "ResourceGroup: no permission to list resourcegroups.resources.azure.com in all namespaces"
     );
     let graph = StatusGraph::new(&found);

@@ -5,8 +5,8 @@ use super::*;
 #[test]
 fn the_deepest_that_waits_for_nothing_else_blocks() {
     let [root, aro, plane] = cluster();
-    let failed = says(rg("rg"), "Ready", "AuthorizationFailed", "no");
-    let waiting = says(vault("rg"), "Ready", "WaitingForOwner", "rg");
+    let failed = with_condition(rg("rg"), "Ready", "AuthorizationFailed", "no");
+    let waiting = with_condition(vault("rg"), "Ready", "WaitingForOwner", "rg");
     let graph = StatusGraph::new(&found(&[namespace(), root, aro, plane, failed, waiting]));
     let expected = ["Cluster/ns/c", "AROCluster/ns/c", "ResourceGroup/ns/rg"];
     assert_eq!(path(&graph, "Cluster/ns/c"), expected);
@@ -22,7 +22,7 @@ fn the_deepest_that_waits_for_nothing_else_blocks() {
 }
 
 #[test]
-fn who_most_needs_somebody_blocks_then_the_oldest() {
+fn the_blocker_most_in_need_of_a_person_comes_first_then_the_oldest() {
     let mut old = at_work(rg("z"));
     old["status"]["conditions"][0]["lastTransitionTime"] = json!(MADE);
     let carried = |names: &[&str]| json!({"resources": names.iter().map(|name| rg(name)).collect::<Vec<_>>()});
@@ -34,7 +34,7 @@ fn who_most_needs_somebody_blocks_then_the_oldest() {
         |all: &[usize]| -> Vec<&str> { all.iter().map(|at| graph.id(*at).name.as_str()).collect() };
     assert_eq!(names(&chain.path), ["c", "z"]);
     assert_eq!(names(&chain.others), ["a", "b"]);
-    objects[3] = says(rg("b"), "Ready", "InvalidRequestContent", "no");
+    objects[3] = with_condition(rg("b"), "Ready", "InvalidRequestContent", "no");
     objects[3]["status"]["conditions"][0]["severity"] = json!("Error");
     let graph = StatusGraph::new(&found(&objects));
     let (name, cause) = blocker(&graph, "AROCluster/ns/c");
@@ -54,14 +54,14 @@ fn a_failure_that_repeats_another_is_not_the_cause() {
         &json!({"owner": {"name": "rg"}}),
     );
     let idle = hcp.clone();
-    let hcp = says(hcp, "Ready", "Conflict", "busy");
-    let mirror = says(
+    let hcp = with_condition(hcp, "Ready", "Conflict", "busy");
+    let mirror = with_condition(
         plane.clone(),
         "HcpClusterReady",
         "Conflict",
         "[Warning] busy",
     );
-    let ours = says(
+    let ours = with_condition(
         plane.clone(),
         "EncryptionKeyReady",
         "KeyVersionMissing",
@@ -74,7 +74,7 @@ fn a_failure_that_repeats_another_is_not_the_cause() {
         blocker(&graph, "AROControlPlane/ns/c").0,
         "HcpOpenShiftCluster/ns/c"
     );
-    let echo = says(plane.clone(), "HcpClusterReady", "Reconciling", "");
+    let echo = with_condition(plane.clone(), "HcpClusterReady", "Reconciling", "");
     let graph = StatusGraph::new(&found(&[base.clone(), vec![echo, at_work(idle)]].concat()));
     assert_eq!(
         blocker(&graph, "Cluster/ns/c").0,
@@ -124,15 +124,19 @@ fn external_authentication_waits_for_one_node_pool_of_several() {
         objects.push(at_work(pool(name)));
     }
     let auth = "HcpOpenShiftClustersExternalAuth/ns/c-ea";
-    let said = |objects: &[Json]| blocker(&StatusGraph::new(&found(objects)), auth).0;
-    assert_eq!(said(&objects), "HcpOpenShiftClustersNodePool/ns/a");
+    let blocking = |objects: &[Json]| blocker(&StatusGraph::new(&found(objects)), auth).0;
+    assert_eq!(blocking(&objects), "HcpOpenShiftClustersNodePool/ns/a");
     *objects.last_mut().unwrap() = ready(pool("b"));
-    assert_eq!(said(&objects), auth, "nothing holds its controller back");
+    assert_eq!(
+        blocking(&objects),
+        auth,
+        "nothing holds its controller back"
+    );
 }
 
 #[test]
 fn what_azure_is_at_work_on_waits_for_nothing() {
-    let failed = says(rg("rg"), "Ready", "Conflict", "busy");
+    let failed = with_condition(rg("rg"), "Ready", "Conflict", "busy");
     let working = at_work(vault("rg"));
     let graph = StatusGraph::new(&found(&[namespace(), failed.clone(), working]));
     assert_eq!(path(&graph, "Vault/ns/kv"), ["Vault/ns/kv"]);
@@ -142,13 +146,13 @@ fn what_azure_is_at_work_on_waits_for_nothing() {
 
 #[test]
 fn an_object_waits_for_what_it_controls() {
-    let parent = says(
+    let parent = with_condition(
         object("x.dev/v1", "Set", "s", &json!({})),
         "Ready",
         "No",
         "",
     );
-    let child = says(rg("child"), "Ready", "Conflict", "busy");
+    let child = with_condition(rg("child"), "Ready", "Conflict", "busy");
     let mut used = child.clone();
     used["metadata"]["ownerReferences"] = json!([{"uid": parent["metadata"]["uid"]}]);
     let controlled = owned_by(child, &parent);
@@ -159,7 +163,7 @@ fn an_object_waits_for_what_it_controls() {
 }
 
 #[test]
-fn things_that_wait_for_each_other_are_told() {
+fn objects_that_wait_for_each_other_are_reported() {
     let dependent = |name: &str, on: &str| {
         let mut object = rg(name);
         let on = format!("resources.azure.com/namespaces/ns/ResourceGroup/{on}");

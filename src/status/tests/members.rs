@@ -19,7 +19,7 @@ fn only_what_belongs_to_the_objects_found_is_adopted() {
 }
 
 #[test]
-fn what_an_object_makes_is_not_looked_for() {
+fn objects_made_by_controllers_are_not_expected() {
     let exports =
         json!({"operatorSpec": {"configMaps": {"principalId": {"name": "ids", "key": "p"}}}});
     let identity = object(
@@ -47,7 +47,7 @@ fn what_an_object_makes_is_not_looked_for() {
     let plain = Found::default();
     assert!(
         plain.made_kinds().is_empty(),
-        "nobody makes anything of nothing"
+        "without owners no kind is created"
     );
 }
 
@@ -59,8 +59,13 @@ fn a_fleet_is_its_members_and_what_they_carry() {
         object
     };
     let [root, aro, plane] = cluster().map(member);
-    let stray = member(says(rg("stray"), "Ready", "AuthorizationFailed", "no"));
-    let alien = says(rg("alien"), "Ready", "AuthorizationFailed", "no");
+    let stray = member(with_condition(
+        rg("stray"),
+        "Ready",
+        "AuthorizationFailed",
+        "no",
+    ));
+    let alien = with_condition(rg("alien"), "Ready", "AuthorizationFailed", "no");
     let objects = [
         namespace(),
         root,
@@ -100,7 +105,7 @@ fn a_fleet_is_its_members_and_what_they_carry() {
     );
 }
 
-/// What the parent says of a fleet of which one object is there, and ready.
+/// The parent records a fleet of one object, which exists and is ready.
 #[test]
 fn a_fleet_is_ready_when_all_of_it_is_there() {
     let set = ApplySet::new("prod", "capstan-system");

@@ -33,7 +33,7 @@ fn object(api_version: &str, kind: &str, name: &str, spec: &Json) -> Json {
 }
 
 /// With a condition of a type that is not true.
-fn says(mut object: Json, kind: &str, reason: &str, message: &str) -> Json {
+fn with_condition(mut object: Json, kind: &str, reason: &str, message: &str) -> Json {
     object["status"]["observedGeneration"] = json!(1);
     object["status"]["conditions"] = json!([{"type": kind, "status": "False", "reason": reason,
         "message": message, "severity": "Warning", "observedGeneration": 1, "lastTransitionTime": LATER}]);
@@ -46,7 +46,7 @@ fn ready(mut object: Json) -> Json {
 }
 
 fn at_work(object: Json) -> Json {
-    let mut object = says(object, "Ready", "Reconciling", "");
+    let mut object = with_condition(object, "Ready", "Reconciling", "");
     object["status"]["conditions"][0]["severity"] = json!("Info");
     object
 }

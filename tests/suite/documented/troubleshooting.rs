@@ -32,7 +32,7 @@ fn table() -> String {
 }
 
 fn names(cause: &Cause) -> Vec<String> {
-    match cause.says {
+    match cause.contains {
         "" => cause
             .reasons
             .iter()

@@ -15,7 +15,7 @@ use crate::reconcile::world::World;
 /// The subscription of a resource that belongs to no control plane.
 const NO_SUBSCRIPTION: &str = "00000000-0000-0000-0000-000000000000";
 
-/// Where a kind stands below its owner.
+/// The path segments of a kind below its owner.
 const TYPES: &[(&str, &str)] = &[
     ("ResourceGroup", "resourceGroups"),
     (
@@ -67,7 +67,7 @@ fn azure_name(live: Live<'_>) -> String {
     }
 }
 
-/// The ARM id a resource stands below.
+/// The ARM id of a resource's owner.
 fn owner(world: World<'_>, live: Live<'_>) -> String {
     let named = live.text(&["spec", "owner", "armId"]);
     let owner = gate::owner(live).and_then(|id| world.get(&id).present());
@@ -79,7 +79,7 @@ fn owner(world: World<'_>, live: Live<'_>) -> String {
 }
 
 /// The subscription of the control plane that the resource's cluster has. ASO would take it from a
-/// credential, whose content is none of ours.
+/// credential, whose content is not read here.
 fn subscription<'a>(world: World<'a>, live: Live<'_>) -> &'a str {
     let namespace = live.namespace();
     let owners = live.list(&["metadata", "ownerReferences"]).iter().map(Live);
@@ -93,11 +93,11 @@ fn subscription<'a>(world: World<'a>, live: Live<'_>) -> &'a str {
         let id = ObjectId::new(CONTROL_PLANE, "AROControlPlane", namespace, name);
         world.get(&id).present()
     });
-    let said = plane.map_or("", |plane| plane.text(&["spec", "subscriptionID"]));
-    if said.is_empty() {
+    let subscription = plane.map_or("", |plane| plane.text(&["spec", "subscriptionID"]));
+    if subscription.is_empty() {
         NO_SUBSCRIPTION
     } else {
-        said
+        subscription
     }
 }
 

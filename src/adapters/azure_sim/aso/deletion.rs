@@ -1,7 +1,7 @@
-//! How a resource goes: Azure deletes it, then ASO lets go.
+//! How a resource is deleted: first in Azure, then ASO removes its finalizer.
 //!
 //! In: a resource that is being deleted. Out: writes up to the removal of the finalizer. What Azure
-//! never made, must not touch, or deletes together with the owner goes at once.
+//! never made, must not touch, or deletes together with the owner is deleted at once.
 
 use jiff::Timestamp;
 
@@ -41,7 +41,7 @@ pub(super) fn reconcile(world: World<'_>, live: Live<'_>, now: Timestamp) -> Out
     outcome.maybe(Marks::of(live).kept_owners().operation(operation).write());
     let condition =
         NewCondition::no(aso::DELETING, "The resource is being deleted").severe(aso::INFO);
-    outcome.maybe(status::says(live, now, condition, Some("Deleting")));
+    outcome.maybe(status::report(live, now, condition, Some("Deleting")));
     outcome
 }
 

@@ -1,6 +1,6 @@
 //! What a resource waits for before Azure is asked: its owner, what it refers to, and its inputs.
 //!
-//! In: a resource and the world. Out: what was looked at, and the first thing missing in ASO's words
+//! In: a resource and the world. Out: what was examined, and the first thing missing in ASO's words
 //! (facts/aro-rules.md §1.5 and §1.6).
 
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub(super) const REASONS: &[&str] = &[
 
 /// What was found.
 pub(super) struct Gate {
-    /// What was looked at.
+    /// What was examined.
     pub(super) needs: Vec<Need>,
     /// The first thing missing: a reason and a message.
     pub(super) blocked: Option<(&'static str, String)>,
@@ -30,7 +30,7 @@ pub(super) struct Gate {
 }
 
 /// Looks at everything the resource waits for.
-pub(super) fn look(world: World<'_>, live: Live<'_>) -> Gate {
+pub(super) fn check(world: World<'_>, live: Live<'_>) -> Gate {
     let owner = owner(live);
     let mut gate = Gate {
         needs: Vec::new(),
@@ -84,7 +84,7 @@ impl Gate {
     }
 }
 
-/// The owner in the cluster that a resource names; none when it names an ARM id, or nobody.
+/// The owner in the cluster that a resource names; `None` if it names an ARM id or no owner.
 pub(super) fn owner(live: Live<'_>) -> Option<ObjectId> {
     let named = live.text(&["spec", "owner", "name"]);
     if named.is_empty() {
@@ -118,7 +118,7 @@ fn reference_to(world: World<'_>, id: &ObjectId) -> Option<Value> {
     }))
 }
 
-/// What a spec takes from other objects.
+/// What a spec reads from other objects.
 #[derive(Default)]
 struct Inputs {
     /// Resources named by group, kind and name.

@@ -71,7 +71,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// With an owner, so that it goes when the owner goes.
+    /// With an owner, so that it is deleted with its owner.
     pub(super) fn owned_by(mut self, owner: Option<Value>) -> Self {
         self.owners.extend(owner);
         self

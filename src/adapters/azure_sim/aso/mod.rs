@@ -32,7 +32,7 @@ use policy::{Policy, policy};
 
 /// ASO's field manager.
 const MANAGER: &str = "azureserviceoperator-controller";
-/// What ASO says while it works.
+/// The message of ASO while it works.
 const AT_WORK: &str = "The resource is in the process of being reconciled by the operator";
 
 /// The one controller that looks after every kind.
@@ -65,22 +65,22 @@ fn hits(failure: &Failure, live: Live<'_>) -> bool {
         && elsewhere.is_none_or(|namespace| namespace == live.namespace())
 }
 
-/// Whether ASO has said its last condition about this spec: it succeeded, or Azure refused it. Waiting for
-/// something else is no last condition.
+/// Whether the condition about this spec is final: it succeeded, or Azure refused it. Waiting for
+/// something else is not final.
 fn is_settled(live: Live<'_>, failure: Option<&Failure>) -> bool {
     let Some(ready) = live.condition(aso::READY).filter(|c| live.is_current(*c)) else {
         return false;
     };
-    // A failure may be told to look like waiting; then it is one only once Azure was asked.
+    // A failure may be configured with a reason that means waiting; then it counts once Azure was asked.
     let asked = !live.annotation(RESOURCE_ID).is_empty();
-    let as_told = asked && failure.is_some_and(|failure| failure.reason == ready.reason());
+    let as_configured = asked && failure.is_some_and(|failure| failure.reason == ready.reason());
     let working = ready.severity() == aso::INFO || gate::REASONS.contains(&ready.reason());
-    ready.is_true() || as_told || !working
+    ready.is_true() || as_configured || !working
 }
 
-/// Starts work in Azure, or says what it waits for.
+/// Starts work in Azure, or reports what it waits for.
 fn begin(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
-    let gate = gate::look(world, live);
+    let gate = gate::check(world, live);
     let mut outcome = Outcome {
         needs: gate.needs,
         ..Outcome::default()
@@ -88,11 +88,11 @@ fn begin(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
     if let Some((reason, message)) = gate.blocked {
         let condition = NewCondition::no(reason, message).severe(aso::WARNING);
         outcome.maybe(Marks::of(live).kept_owners().write());
-        outcome.maybe(status::says(live, now, condition, None));
+        outcome.maybe(status::report(live, now, condition, None));
         return outcome;
     }
     if status::is_broken(live) {
-        outcome.maybe(status::says(live, now, status::refuse_update(live), None));
+        outcome.maybe(status::report(live, now, status::refuse_update(live), None));
         return outcome;
     }
     let operation = Operation::starting(live, now);
@@ -102,7 +102,7 @@ fn begin(world: World<'_>, live: Live<'_>, now: Timestamp) -> Outcome {
         .id(arm::id(world, live));
     outcome.maybe(marks.operation(operation).write());
     let condition = NewCondition::no(aso::RECONCILING, AT_WORK).severe(aso::INFO);
-    outcome.maybe(status::says(
+    outcome.maybe(status::report(
         live,
         now,
         condition,
@@ -123,7 +123,7 @@ fn run(
     let due = due(live, operation, failure);
     if now < due {
         let condition = NewCondition::no(aso::RECONCILING, AT_WORK).severe(aso::INFO);
-        outcome.maybe(status::says(
+        outcome.maybe(status::report(
             live,
             now,
             condition,
@@ -137,7 +137,7 @@ fn run(
             let message = format!("Azure refused the request: {}", failure.reason);
             let condition =
                 NewCondition::no(&failure.reason, message).severe(aso::severity(&failure.reason));
-            outcome.maybe(status::says(live, now, condition, Some("Failed")));
+            outcome.maybe(status::report(live, now, condition, Some("Failed")));
         }
         None => {
             outcome.writes.extend(outputs::writes(live));

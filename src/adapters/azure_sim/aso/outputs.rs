@@ -80,7 +80,7 @@ fn kubeconfig(live: Live<'_>) -> Option<Value> {
     Some(output(live, "Secret", name, data))
 }
 
-/// An object that goes when the resource goes.
+/// An object that is deleted with the resource.
 fn output(live: Live<'_>, kind: &str, name: &str, data: Value) -> Value {
     let owner = json!({
         "apiVersion": live.text(&["apiVersion"]),

@@ -1,6 +1,6 @@
 //! The status of a resource: ASO's condition, and what Azure reports.
 //!
-//! In: a resource and what is to be said. Out: writes of its whole status.
+//! In: a resource and what to report. Out: writes of its whole status.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -40,8 +40,8 @@ pub(super) fn starting(live: Live<'_>) -> &'static str {
     }
 }
 
-/// Says `condition`, and for ARO HCP this provisioning state.
-pub(super) fn says(
+/// Reports `condition`, and for ARO HCP this provisioning state.
+pub(super) fn report(
     live: Live<'_>,
     now: Timestamp,
     condition: NewCondition,

@@ -277,7 +277,7 @@ fn a_cluster_that_failed_refuses_every_update() {
 }
 
 #[test]
-fn deletion_takes_its_time_unless_azure_is_not_to_be_touched() {
+fn deletion_takes_time_unless_azure_must_not_be_touched() {
     let cases = [("manage", 10), ("skip", 0), ("detach-on-delete", 0)];
     for (policy, seconds) in cases {
         let mut fixture = fixture(&[]);
@@ -305,7 +305,7 @@ fn deletion_takes_its_time_unless_azure_is_not_to_be_touched() {
 }
 
 #[test]
-fn children_go_with_their_owner() {
+fn children_are_deleted_with_their_owner() {
     let mut fixture = fixture(&[]);
     fixture.put(group());
     fixture.put(network("vnet"));

@@ -1,7 +1,7 @@
 //! The controller of MachinePool.
 //!
 //! In: a MachinePool, its Cluster and its infrastructure. Out: owner references, and counts of nodes;
-//! on deletion the infrastructure goes first.
+//! on deletion the infrastructure is deleted first.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};

@@ -152,7 +152,7 @@ fn a_paused_cluster_is_left_alone() {
 }
 
 #[test]
-fn deletion_goes_from_the_pools_to_the_infrastructure() {
+fn deletion_proceeds_from_the_pools_to_the_infrastructure() {
     let mut fixture = fixture();
     fixture.run();
     // The provider holds its objects by finalizers; they are let go one after the other.

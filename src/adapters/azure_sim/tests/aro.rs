@@ -73,9 +73,9 @@ fn the_hcp_cluster_comes_after_its_role_assignments_have_settled() {
         })
         .unwrap_or_default();
     fixture.run_to(assigned + 60);
-    let said = condition(&fixture, "AROControlPlane", "c", c::HCP_CLUSTER_READY);
+    let reported = condition(&fixture, "AROControlPlane", "c", c::HCP_CLUSTER_READY);
     assert_eq!(
-        said,
+        reported,
         ("False".to_owned(), "WaitingForRoleAssignments".to_owned())
     );
     assert_eq!(
@@ -96,7 +96,7 @@ fn the_key_version_is_injected_once_its_vault_is_there() {
 }
 
 #[test]
-fn making_a_key_takes_5_seconds_after_its_vault() {
+fn a_key_is_created_5_seconds_after_its_vault() {
     let mut fixture = fixture(&[]);
     let mut cluster = fixture.live("AROCluster", "c").unwrap_or_default();
     let resources = cluster["spec"]["resources"].as_array_mut();
@@ -131,9 +131,9 @@ fn external_authentication_comes_after_a_node_pool() {
     let mut fixture = fixture(&[]);
     let hcp = appears(&mut fixture, "HcpOpenShiftCluster", "c");
     fixture.run_to(hcp + 600);
-    let said = condition(&fixture, "AROControlPlane", "c", c::EXTERNAL_AUTH_READY);
+    let reported = condition(&fixture, "AROControlPlane", "c", c::EXTERNAL_AUTH_READY);
     assert_eq!(
-        said,
+        reported,
         ("False".to_owned(), c::WAITING_FOR_NODE_POOL.to_owned())
     );
     let auth = appears(&mut fixture, "HcpOpenShiftClustersExternalAuth", "ea");
@@ -143,12 +143,12 @@ fn external_authentication_comes_after_a_node_pool() {
             .is_ready()
     );
     fixture.run_to(auth + 10);
-    let said = condition(&fixture, "AROControlPlane", "c", c::EXTERNAL_AUTH_READY);
-    assert_eq!(said.1, "Reconciling");
+    let reported = condition(&fixture, "AROControlPlane", "c", c::EXTERNAL_AUTH_READY);
+    assert_eq!(reported.1, "Reconciling");
 }
 
 #[test]
-fn a_failing_node_pool_is_told_up_to_the_machine_pool() {
+fn a_failing_node_pool_is_reported_up_to_the_machine_pool() {
     let mut fixture = fixture(&["HcpOpenShiftClustersNodePool/c-mp1=InvalidRequestContent"]);
     fixture.run();
     assert!(fixture.health("AROMachinePool", "c-mp1").is_terminal());
@@ -161,7 +161,7 @@ fn a_failing_node_pool_is_told_up_to_the_machine_pool() {
 }
 
 #[test]
-fn what_leaves_the_list_is_deleted_and_the_rest_stays() {
+fn a_resource_removed_from_the_list_is_deleted_and_the_others_stay() {
     let mut fixture = fixture(&[]);
     fixture.run();
     let mut cluster = fixture.live("AROCluster", "c").unwrap_or_default();
@@ -175,7 +175,7 @@ fn what_leaves_the_list_is_deleted_and_the_rest_stays() {
 }
 
 #[test]
-fn the_root_takes_everything_with_it() {
+fn deleting_the_root_deletes_everything() {
     let mut fixture = fixture(&[]);
     fixture.run();
     fixture.delete(&ObjectId::new(CAPI, "Cluster", NAMESPACE, "c"));
@@ -184,7 +184,7 @@ fn the_root_takes_everything_with_it() {
 }
 
 #[test]
-fn a_pool_alone_goes_without_the_cluster() {
+fn a_pool_can_be_deleted_without_the_cluster() {
     let mut fixture = fixture(&[]);
     fixture.run();
     fixture.delete(&ObjectId::new(CAPI, "MachinePool", NAMESPACE, "c-mp1"));

@@ -286,7 +286,7 @@ async fn a_failing_vault_stops_the_cluster_before_azure_builds_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deleting_the_root_takes_everything_down() {
+async fn deleting_the_root_deletes_everything_below_it() {
     let mut rehearsal = Rehearsal::new(&[]).await;
     rehearsal.apply(&small_cluster()).await;
     rehearsal.until(whole(SMALL)).await;

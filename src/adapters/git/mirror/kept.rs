@@ -37,7 +37,7 @@ pub(in crate::adapters::git) fn is_kept(repository: &Repository, id: Oid) -> boo
     kept_refs(repository).is_ok_and(|listing| listing.values().any(|kept| *kept == id))
 }
 
-/// Makes the kept refs those of `listing`. What is gone goes first: `a` may have become `a/b`.
+/// Makes the kept refs those of `listing`. What is gone is removed first: `a` may have become `a/b`.
 pub(super) fn keep(
     repository: &Repository,
     before: &Listing,
@@ -78,7 +78,7 @@ pub(super) fn leads_elsewhere(cause: &git2::Error) -> bool {
     )
 }
 
-/// Whether a name or an id has nothing behind it, or is none.
+/// Whether a name or an id is invalid or does not lead to an object.
 pub(in crate::adapters::git) fn is_missing(cause: &git2::Error) -> bool {
     matches!(
         cause.code(),
@@ -90,7 +90,7 @@ pub(super) fn is_pattern(text: &str) -> bool {
     text.starts_with("refs/") && text.matches('*').count() <= 1
 }
 
-/// As in git's own refspecs: `*` stands for any text, `/` included.
+/// As in git's own refspecs: `*` matches any text, `/` included.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

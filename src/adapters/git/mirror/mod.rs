@@ -2,7 +2,7 @@
 //!
 //! In: an address and a directory. Out: the refs over there, and their commits over here. The
 //! directory holds `lock`, so that one process works in it at a time, and `repository.git`, where
-//! the ref `refs/heads/x` of the other side is kept as `refs/origin/heads/x`, and what is pinned as
+//! the ref `refs/heads/x` of the other side is kept as `refs/origin/heads/x`, and retained refs as
 //! `refs/capstan/...`. A ref is written only
 //! when all it leads to has arrived, so a process killed at any moment leaves a usable mirror. One
 //! that is damaged all the same is copied anew beside itself and then replaced.
@@ -35,7 +35,7 @@ const ALWAYS: &[&str] = &["HEAD", "refs/heads/*", "refs/tags/*", "refs/notes/cap
 const UNFINISHED: &str = "unfinished.git";
 /// A copy that was replaced.
 const DAMAGED: &str = "damaged.git";
-/// The setting that says which repository a mirror is of.
+/// The setting that holds the URL of the mirrored repository.
 const URL: &str = "capstan.url";
 
 /// A revision, as people name it.
@@ -110,8 +110,7 @@ impl Mirror {
         Ok(mirror)
     }
 
-    /// Brings what is new, and lets go of what is gone. Costs no more than listing the refs when
-    /// nothing changed.
+    /// Fetches what is new, and drops what is gone. Only lists the refs when nothing changed.
     ///
     /// # Errors
     /// When the repository does not answer; what was fetched before stays as it is.

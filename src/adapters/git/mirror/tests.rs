@@ -5,7 +5,7 @@ use std::fs;
 use git2::Oid;
 
 use super::*;
-use crate::adapters::git::fixture::{FILE, Origin, open, somebody};
+use crate::adapters::git::fixture::{FILE, Origin, author, open};
 use crate::model::ErrorClass;
 
 #[test]
@@ -94,7 +94,7 @@ fn tags_lead_to_commits_whatever_their_kind() {
     let tag = |name: &str, object: &git2::Object<'_>| {
         origin
             .repository
-            .tag(name, object, &somebody(), "for people", false)
+            .tag(name, object, &author(), "for people", false)
             .unwrap()
     };
     let annotated = tag("v1", &object);
@@ -178,7 +178,7 @@ fn patterns_that_cannot_match_are_refused() {
 }
 
 #[test]
-fn a_repository_that_is_gone_is_said_to_be_and_the_last_revision_stays() {
+fn a_repository_that_is_gone_is_reported_and_the_last_revision_stays() {
     let origin = Origin::new();
     let commit = origin.push("main", &[("a.yaml", "1")]);
     let (url, mirror) = (origin.url(), origin.mirror(&[]));

@@ -21,7 +21,7 @@ pub(super) struct Cache {
     synced: BTreeSet<GroupKind>,
     /// Lists in progress: what of the kind was known before and was not seen since.
     missing: BTreeMap<GroupKind, BTreeSet<ObjectId>>,
-    /// Uids of deleted objects, as long as answers about them may be under way.
+    /// Uids of deleted objects, as long as answers about them may arrive.
     deleted: BTreeSet<String>,
 }
 
@@ -45,7 +45,7 @@ impl Cache {
         self.synced.contains(kind)
     }
 
-    /// Takes in an object unless a newer one is here or it was deleted. Says whether it was news.
+    /// Stores an object unless a newer one is here or it was deleted. Returns whether it was new.
     pub(super) fn insert(&mut self, mut object: Value) -> bool {
         let live = Live(&object);
         let (id, version) = (live.id(), version(live));
@@ -81,7 +81,7 @@ impl Cache {
         here
     }
 
-    /// No answers are under way any more that could bring back what was deleted.
+    /// No more answers can arrive that would bring deleted objects back.
     pub(super) fn forget_deleted(&mut self) {
         self.deleted.clear();
     }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn only_newer_objects_are_taken() {
+    fn only_newer_objects_are_cached() {
         let mut cache = Cache::default();
         assert!(cache.insert(object("a", 5, "x")));
         assert!(!cache.insert(object("a", 5, "y")));

@@ -38,8 +38,8 @@ impl Drop for Running {
     }
 }
 
-/// Runs the controllers on the cluster behind `client` until the result is dropped. `clock` tells the
-/// cluster's time.
+/// Runs the controllers on the cluster behind `client` until the result is dropped. `clock` has the
+/// time of the cluster.
 #[must_use]
 pub fn spawn(client: Client, clock: Arc<dyn Clock>, controllers: Vec<Controller>) -> Running {
     let runtime = runtime::Runtime::new(client, clock, controllers);

@@ -109,7 +109,7 @@ impl Runtime {
         }
     }
 
-    /// Sleeps until the first wake-up is due; for ever when there is none.
+    /// Sleeps until the first wake-up is due; forever if none is scheduled.
     fn until_wake(&self) -> BoxFuture<'static, ()> {
         let Some(time) = self.schedule.first_wake() else {
             return std::future::pending().boxed();
@@ -235,14 +235,14 @@ impl Runtime {
         }
     }
 
-    /// A kind was listed whole, or is not served, so that there are none of it.
+    /// A kind was listed whole, or is not served, so that no object of it exists.
     fn end_list(&mut self, kind: usize) {
         let kind = self.kinds[kind].clone();
-        let news = !self.cache.is_synced(&kind);
+        let first = !self.cache.is_synced(&kind);
         for id in self.cache.end_list(&kind) {
             self.forget(&id);
         }
-        if news {
+        if first {
             self.schedule.synced(kind);
             let (cache, controllers) = (&self.cache, &self.controllers);
             let is_synced = |kind| cache.is_synced(kind);
@@ -251,7 +251,7 @@ impl Runtime {
         }
     }
 
-    /// Takes in an object and queues it for the controllers that handle it or need it.
+    /// Stores an object and queues it for the controllers that handle it or need it.
     fn merge(&mut self, object: Value) {
         let id = Live(&object).id();
         if !self.cache.insert(object) {
@@ -265,7 +265,7 @@ impl Runtime {
         self.schedule.changed(&id);
     }
 
-    /// An object was deleted: nobody waits for its sake, and whoever needs it is queued.
+    /// An object was deleted: its own wake-up is dropped, and the objects that need it are queued.
     fn forget(&mut self, id: &ObjectId) {
         for controller in 0..self.controllers.len() {
             let key = Key::new(controller, id);

@@ -1,4 +1,4 @@
-//! The work queue: which objects are to be reconciled, which are being written, what each of them
+//! The work queue: which objects to reconcile, which are being written, what each of them
 //! needs and when it wakes up.
 //!
 //! In: changes, needs, wake-ups and results. Out: the next key. It does not know the time, nor what is
@@ -30,7 +30,7 @@ impl Key {
     }
 }
 
-/// What is to be reconciled, and when.
+/// Which objects to reconcile, and when.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     /// In the order in which they were queued.
@@ -82,7 +82,7 @@ impl Schedule {
         Some(key)
     }
 
-    /// Takes in what a decision needs and when it is to be made again.
+    /// Records what a decision needs and when to make it again.
     pub(super) fn reconciled(&mut self, key: &Key, needs: Vec<Need>, wake: Option<Timestamp>) {
         for need in self.needs_of.remove(key).unwrap_or_default() {
             if let Some(waiting) = self.waiting.get_mut(&need) {

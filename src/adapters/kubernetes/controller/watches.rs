@@ -83,7 +83,7 @@ fn known(kind: &GroupKind) -> Option<ApiResource> {
     version.map(|version| resource(group, version, kind))
 }
 
-/// The kind at the version that the cluster prefers; none when it does not serve it.
+/// The kind at the version that the cluster prefers; `None` if it does not serve it.
 async fn served(client: Client, kind: &GroupKind) -> Result<Option<ApiResource>, Error> {
     let discovery = Discovery::new(client);
     let id = ObjectId::new(kind.group.as_str(), kind.kind.as_str(), "", "");

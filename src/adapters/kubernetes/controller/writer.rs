@@ -52,7 +52,7 @@ async fn one(client: &Client, manager: &str, write: &Write) -> Result<Option<Val
 }
 
 /// Deletes in the background. An object that was deleted already, or made again meanwhile, needs no
-/// more. The watch shows what becomes of it.
+/// more. The watch shows what happens to it.
 async fn delete(
     client: &Client,
     id: &ObjectId,

@@ -23,9 +23,9 @@ use crate::plan::{ApplySet, Plan};
 
 /// What a job in the background came to.
 pub(super) enum Done {
-    /// Something that the engine is told as it is.
+    /// An event that the engine gets as it is.
     Happened(What),
-    /// The cluster said how it serves a kind.
+    /// The cluster answered how it serves a kind.
     Found(Kind, Result<Served, Error>),
 }
 
@@ -128,19 +128,19 @@ impl Runner {
             Command::Confirm(object, kind, uid) => self.confirm(object, &kind, uid),
             Command::WakeAt(number, at, target) => self.wake_at(number, at, target),
             Command::Report(number, report) => {
-                // Whoever stops listening also drops this future.
+                // A receiver that stops listening also drops this future.
                 let _ = self.reports.send((number, report));
             }
             Command::Warn(warning) => warn(&warning),
         }
     }
 
-    /// Starts a job whose outcome the engine is told as it is.
+    /// Starts a job whose outcome the engine gets as it is.
     fn spawn(&mut self, job: impl Future<Output = What> + Send + 'static) -> AbortHandle {
         self.jobs.spawn(async { Done::Happened(job.await) })
     }
 
-    /// How to speak of `object` to the cluster; none when its kind was not discovered.
+    /// How to address `object` in the cluster; `None` if its kind was not discovered.
     fn object(&self, object: &ObjectId, kind: &Kind) -> Option<ObjectClient> {
         Some(ObjectClient {
             client: self.target.client.clone(),

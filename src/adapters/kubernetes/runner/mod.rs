@@ -1,4 +1,4 @@
-//! Keeps a cluster as a plan says: carries out what the apply engine asks for, and tells it what happened.
+//! Keeps a cluster in line with a plan: carries out the commands of the apply engine, and reports events to it.
 //!
 //! ```text
 //!   assignments ─┐

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::error::SurveyError;
 use super::read::Reader;
-use super::trouble::SurveyError;
 use crate::adapters::kubernetes::discovery::{Discovery, Served};
 use crate::model::ObjectId;
 

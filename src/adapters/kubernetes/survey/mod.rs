@@ -6,13 +6,13 @@
 //! not exist. It does not know what follows from any of it.
 //!
 //! ```text
-//! time ─► parents ─► members ─► what they make ─► what is named ─► Survey
+//! time ─► parents ─► members ─► embedded and owned ─► references ─► Survey
 //! ```
 
+mod error;
 mod kinds;
 mod parents;
 mod read;
-mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ use crate::status::{Found, ReadError, ReadErrorReason};
 use kinds::Kinds;
 use read::{Outcome, Reader, Scope};
 
-pub use trouble::SurveyError;
+pub use error::SurveyError;
 
 /// How many requests run at once.
 const WIDTH: usize = 8;
@@ -41,7 +41,7 @@ const ROUNDS: usize = 3;
 
 /// The choice of fleets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct FleetChoice {
     /// The name of one fleet; `None` for all.
     pub fleet: Option<String>,
     /// The namespace to look for parents in if they cannot be listed everywhere.
@@ -65,10 +65,10 @@ pub struct Survey {
 ///
 /// # Errors
 /// If it does not answer, if nothing of it may be read, or if it has no such fleet.
-pub async fn survey(client: &Client, wanted: &Wanted) -> Result<Survey, SurveyError> {
+pub async fn survey(client: &Client, choice: &FleetChoice) -> Result<Survey, SurveyError> {
     let reader = Reader::new(client.clone());
     let at = time(&reader).await?;
-    let (fleets, notes) = parents::find(&reader, wanted).await?;
+    let (fleets, notes) = parents::find(&reader, choice).await?;
     let kinds = Kinds::ask(&reader).await?;
     let mut surveyor = Surveyor {
         reader,

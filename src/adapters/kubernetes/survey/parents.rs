@@ -4,9 +4,9 @@ use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::Value as Json;
 
-use super::Wanted;
+use super::FleetChoice;
+use super::error::{SurveyError, is_denied};
 use super::read::{Failure, Reader, in_time};
-use super::trouble::{SurveyError, is_denied};
 use crate::api::labels::APPLY_SET_ID;
 use crate::apply::{NotOurs, Parent};
 use crate::health::Live;
@@ -15,12 +15,12 @@ use crate::plan::ApplySet;
 /// The chosen fleets, by name, and notes for the user.
 pub(super) async fn find(
     reader: &Reader,
-    wanted: &Wanted,
+    choice: &FleetChoice,
 ) -> Result<(Vec<(ApplySet, Parent)>, Vec<String>), SurveyError> {
     let mut notes = Vec::new();
     let labelled = match list(reader, None).await {
         Err(failure) if is_denied(&failure) => {
-            let namespace = &wanted.namespace;
+            let namespace = &choice.namespace;
             notes.push(format!(
                 "no permission to list configmaps in all namespaces: only fleets of namespace {namespace} are known"
             ));
@@ -28,12 +28,12 @@ pub(super) async fn find(
         }
         other => other,
     };
-    let labelled = match (labelled, &wanted.fleet) {
+    let labelled = match (labelled, &choice.fleet) {
         (Err(failure), Some(fleet)) if is_denied(&failure) => {
-            one(reader, &ApplySet::new(fleet, wanted.namespace.as_str())).await?
+            one(reader, &ApplySet::new(fleet, choice.namespace.as_str())).await?
         }
         (labelled, _) => labelled
-            .map_err(|failure| SurveyError::of(failure, "list", "configmaps", &wanted.namespace))?,
+            .map_err(|failure| SurveyError::of(failure, "list", "configmaps", &choice.namespace))?,
     };
     let mut fleets = Vec::new();
     for live in &labelled {
@@ -48,10 +48,10 @@ pub(super) async fn find(
         .iter()
         .map(|(set, _)| set.fleet().to_owned())
         .collect();
-    if let Some(fleet) = &wanted.fleet {
+    if let Some(fleet) = &choice.fleet {
         fleets.retain(|(set, _)| set.fleet() == fleet);
     }
-    match (fleets.is_empty(), &wanted.fleet) {
+    match (fleets.is_empty(), &choice.fleet) {
         (false, _) => Ok((fleets, notes)),
         (true, Some(wanted)) => Err(SurveyError::NoSuchFleet {
             wanted: wanted.clone(),

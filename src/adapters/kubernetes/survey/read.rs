@@ -1,7 +1,7 @@
 //! Read requests, and what their refusal means.
 //!
 //! In: a kind and a scope. Out: objects as a watch would return them, without managed fields, or why
-//! there are none. Secrets and ConfigMaps are read without their content.
+//! they cannot be read. Secrets and ConfigMaps are read without their content.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::adapters::kubernetes::discovery::Served;
 use crate::model::ObjectId;
 use crate::status::ReadErrorReason;
 
-/// How long a request may take: somebody is waiting for it.
+/// How long a request may take: a person is waiting for it.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The page size of lists.
 const PAGE: u32 = 500;

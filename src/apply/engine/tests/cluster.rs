@@ -53,7 +53,7 @@ impl Fixture {
         self.happens(What::Watched(WatchEvent::Lost(kind.clone())));
     }
 
-    /// An object is like this now, or gone; whoever watches it will see that.
+    /// Sets the state of an object, or removes it; its watches will see that.
     fn changed(&mut self, id: &ObjectId, live: Option<Json>) {
         let live = live.map(|mut live| {
             self.clock += 1;

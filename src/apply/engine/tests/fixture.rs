@@ -1,4 +1,4 @@
-//! A cluster in memory that answers what the engine asks for, when the test says so.
+//! A cluster in memory that answers the requests of the engine when the test asks it to.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -233,16 +233,16 @@ impl Fixture {
         self.watched.iter().cloned().collect()
     }
 
-    /// Answers the oldest request that is `meant`.
-    pub(super) fn answer(&mut self, meant: &str) {
-        self.answer_with(meant, None);
+    /// Answers the oldest request with this description.
+    pub(super) fn answer(&mut self, description: &str) {
+        self.answer_with(description, None);
     }
 
-    pub(super) fn answer_with(&mut self, meant: &str, fault: Option<Fault>) {
-        let is_meant = |request: &Command| described(request) == meant;
-        let at = self.requests.iter().position(is_meant);
+    pub(super) fn answer_with(&mut self, description: &str, fault: Option<Fault>) {
+        let matches = |request: &Command| described(request) == description;
+        let at = self.requests.iter().position(matches);
         let all = || self.requests.iter().map(described).collect::<Vec<_>>();
-        let at = at.unwrap_or_else(|| unreachable!("{meant} is not asked for: {:?}", all()));
+        let at = at.unwrap_or_else(|| unreachable!("{description} is not asked for: {:?}", all()));
         self.answer_at(at, fault);
     }
 
@@ -262,8 +262,8 @@ impl Fixture {
             _ => 0,
         };
         if failed && number == self.number {
-            let heard = self.wakes.len() > wakes || self.reports.len() > reports;
-            assert!(heard, "a failure is lost: {request:?}");
+            let noticed = self.wakes.len() > wakes || self.reports.len() > reports;
+            assert!(noticed, "a failure is lost: {request:?}");
         }
     }
 
@@ -281,7 +281,7 @@ impl Fixture {
         while self.see() {}
     }
 
-    /// Time passes until the next wake-up; `false` when there is none.
+    /// Lets time pass until the next wake-up; `false` if none is due.
     pub(super) fn wake(&mut self) -> bool {
         let next = (0..self.wakes.len()).min_by_key(|at| self.wakes[*at].0);
         next.is_some_and(|next| {
@@ -310,7 +310,7 @@ impl Fixture {
             }
             self.answer_at(0, None);
         }
-        unreachable!("it never comes to rest: {:#?}", self.sent);
+        unreachable!("it never settles: {:#?}", self.sent);
     }
 
     /// Everything is answered and seen until nothing is left to do.
@@ -347,7 +347,7 @@ impl Fixture {
         })
     }
 
-    /// Whether the cluster has exactly what the plan says, and the parent says so.
+    /// Whether the cluster matches the plan, and the parent records that.
     pub(super) fn is_as_planned(&self) -> Result<(), String> {
         for id in &self.planned {
             let live = self.live.get(id).ok_or(format!("{id} is not there"))?;
@@ -364,7 +364,7 @@ impl Fixture {
         }
         match &self.parent {
             Some((parent, _)) if parent.applied == self.revision => Ok(()),
-            parent => Err(format!("the parent says {parent:?}")),
+            parent => Err(format!("the parent holds {parent:?}")),
         }
     }
 }

@@ -29,7 +29,7 @@ fn drift_after_an_answer_that_was_lost_is_repaired() {
 }
 
 #[test]
-fn what_was_refused_and_then_left_the_fleet_is_deleted() {
+fn an_object_that_was_refused_and_then_left_the_fleet_is_deleted() {
     let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
     fixture.assign("2", &[map("a", "1", ""), map("b", "2", "")]);
     fixture.answer("read parent");
@@ -92,7 +92,7 @@ fn what_is_deleted_before_a_slow_answer_arrives_is_made_again() {
 }
 
 #[test]
-fn what_goes_while_it_is_read_does_not_hold_the_end_up() {
+fn an_object_deleted_while_it_is_read_does_not_delay_the_end() {
     let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
     fixture.assign("2", &[map("a", "1", "")]);
     fixture.answer("read parent");
@@ -109,7 +109,7 @@ fn what_goes_while_it_is_read_does_not_hold_the_end_up() {
 }
 
 #[test]
-fn what_comes_back_while_it_is_read_is_read_again() {
+fn an_object_recreated_while_it_is_read_is_read_again() {
     let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
     let copy = fixture.live[&id("b")].clone();
     fixture.assign("2", &[map("a", "1", "")]);
@@ -165,7 +165,7 @@ fn a_kind_that_is_gone_is_not_asked_for_any_more() {
 }
 
 #[test]
-fn what_went_while_its_kind_was_lost_is_made_again() {
+fn an_object_deleted_while_its_kind_was_lost_is_created_again() {
     let mut fixture = Fixture::settled(&[map("a", "1", "")]);
     let kind = fixture.watched().remove(0);
     fixture.live.clear();

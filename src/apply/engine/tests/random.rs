@@ -1,7 +1,7 @@
 //! Random events in random order. Whatever happens: nothing is deleted without its approval, no two
 //! requests of an assignment are about one object at a time, every failure is retried or reported (the
-//! fixture sees to these with every request); in the end the cluster is as the fleet says, and nothing more
-//! is asked of it.
+//! fixture sees to these with every request); in the end the cluster matches the fleet, and no more
+//! requests are sent.
 
 use proptest::prelude::*;
 use serde_json::Value as Json;
@@ -72,7 +72,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_the_cluster_is_in_the_end_as_the_fleet_says(
+    fn whatever_happens_the_cluster_matches_the_fleet_in_the_end(
         approved in any::<bool>(),
         concurrency in 1_usize..5,
         last in any::<u8>(),
@@ -92,7 +92,7 @@ proptest! {
         prop_assert_eq!(fixture.is_as_planned(), Ok(()));
         prop_assert!(fixture.has_settled());
 
-        // A fleet that does not change asks for nothing.
+        // A fleet that does not change sends no requests.
         fixture.sent.clear();
         for kind in fixture.watched() {
             fixture.list(&kind);

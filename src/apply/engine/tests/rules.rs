@@ -189,7 +189,7 @@ fn nothing_is_applied_while_the_object_or_its_cluster_is_being_deleted() {
 }
 
 #[test]
-fn what_leaves_is_deleted_last_of_all() {
+fn members_that_leave_are_deleted_last() {
     let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
     fixture.assign("2", &[map("a", "2", "")]);
     fixture.answer("read parent");
@@ -205,7 +205,7 @@ fn what_leaves_is_deleted_last_of_all() {
 }
 
 #[test]
-fn nothing_is_removed_unless_the_fleet_says_so() {
+fn nothing_is_removed_unless_the_fleet_prunes() {
     let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
     fixture.assign_as("2", &[map("a", "1", "")], false);
     fixture.settle();
@@ -255,7 +255,7 @@ fn a_cluster_is_deleted_with_its_approval_only() {
 }
 
 #[test]
-fn what_a_revision_that_did_not_change_would_delete_is_held() {
+fn deletions_by_an_unchanged_revision_are_held() {
     let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
     fixture.assign("1", &[map("a", "1", "")]);
     fixture.settle();
@@ -281,7 +281,7 @@ fn a_kind_that_is_not_served_is_tried_again_when_it_is_defined() {
 }
 
 #[test]
-fn a_kind_that_cannot_be_watched_says_why_and_its_steps_go_on_waiting() {
+fn a_kind_that_cannot_be_watched_is_reported_and_its_steps_keep_waiting() {
     let mut fixture = Fixture::new(8);
     fixture.assign("1", &[map("a", "1", "")]);
     fixture.answer("read parent");

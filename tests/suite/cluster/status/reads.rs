@@ -10,7 +10,7 @@ use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use capstan::adapters::azure_sim as actors;
-use capstan::adapters::kubernetes::survey::{Wanted, survey};
+use capstan::adapters::kubernetes::survey::{FleetChoice, survey};
 use http::StatusCode;
 use kube::Client;
 use serde_json::json;
@@ -299,7 +299,7 @@ async fn a_cluster_that_does_not_answer_is_given_up_after_half_a_minute() {
         std::future::pending::<Result<http::Response<Body>, std::convert::Infallible>>()
     });
     let client = Client::new(silent, "default");
-    let wanted = Wanted {
+    let wanted = FleetChoice {
         fleet: None,
         namespace: "capstan-system".to_owned(),
     };

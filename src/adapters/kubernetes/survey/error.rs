@@ -30,7 +30,7 @@ pub enum SurveyError {
     #[error("cannot list the kinds that the cluster serves: {0}")]
     Discovery(Box<super::super::Error>),
     /// There is no fleet of this name.
-    #[error("there is no fleet `{wanted}` in this cluster; {}{}", names(.known), said(.notes))]
+    #[error("there is no fleet `{wanted}` in this cluster; {}{}", names(.known), suffix(.notes))]
     NoSuchFleet {
         /// The requested name.
         wanted: String,
@@ -40,7 +40,7 @@ pub enum SurveyError {
         notes: Vec<String>,
     },
     /// There is no fleet.
-    #[error("there is no fleet in this cluster: it has no ConfigMap capstan-<fleet> with the label applyset.kubernetes.io/id{}", said(.0))]
+    #[error("there is no fleet in this cluster: it has no ConfigMap capstan-<fleet> with the label applyset.kubernetes.io/id{}", suffix(.0))]
     NoFleet(Vec<String>),
 }
 
@@ -98,6 +98,6 @@ fn names(fleets: &[String]) -> String {
     }
 }
 
-fn said(notes: &[String]) -> String {
+fn suffix(notes: &[String]) -> String {
     notes.iter().map(|note| format!(" ({note})")).collect()
 }

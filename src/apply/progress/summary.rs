@@ -1,0 +1,83 @@
+//! One line about a fleet or a cluster.
+//!
+//! In: counts, and what is still missing. Out: "31/54 ready, HCP cluster, about 9 min left". It does not
+//! know how they were counted.
+
+use std::time::Duration;
+
+use crate::api::kinds::{AUTHORIZATION, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
+use crate::model::ObjectId;
+
+/// One line about a fleet or a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Objects that are ready, embedded ones counted.
+    pub ready: usize,
+    /// All objects, embedded ones counted.
+    pub total: usize,
+    /// What is being waited for, in words; empty when all is ready.
+    pub stage: String,
+    /// How long until all is ready, by what each kind typically takes.
+    pub left: Duration,
+    /// The objects that failed, and why.
+    pub failed: Vec<(ObjectId, String)>,
+    /// Whether one of them can only be helped by a change.
+    pub terminal: bool,
+}
+
+/// One cluster of the fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterSummary {
+    /// The Cluster.
+    pub id: ObjectId,
+    /// Its parts.
+    pub summary: Summary,
+    /// From the start of the revision until its last part became ready, or until now.
+    pub elapsed: Duration,
+}
+
+impl Summary {
+    /// `31/54 ready, HCP cluster, about 9 min left`. Always one line, even if messages have several.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let brief = self.brief();
+        let Some((_, message)) = self.failed.first() else {
+            return brief;
+        };
+        let words: Vec<&str> = message.split_whitespace().collect();
+        format!("{brief}: {}", words.join(" "))
+    }
+
+    /// The same without the message of a failure.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        let count = format!("{}/{} ready", self.ready, self.total);
+        if let Some((id, _)) = self.failed.first() {
+            return format!("{count}, {id} failed");
+        }
+        match self.ready < self.total {
+            true => format!("{count}, {}, {}", self.stage, about(self.left)),
+            false => count,
+        }
+    }
+}
+
+/// `about 9 min left`.
+fn about(left: Duration) -> String {
+    match left.as_secs() {
+        0..60 => "less than a minute left".to_owned(),
+        seconds => format!("about {} min left", seconds.div_ceil(60)),
+    }
+}
+
+/// What people call a kind.
+pub(super) fn label(id: &ObjectId) -> String {
+    match (id.group.as_str(), id.kind.as_str()) {
+        (AUTHORIZATION, _) => "role assignments".to_owned(),
+        (MANAGED_IDENTITY, _) => "managed identities".to_owned(),
+        (RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") => "HCP cluster".to_owned(),
+        (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool") => "node pool".to_owned(),
+        (RED_HAT_OPENSHIFT, "HcpOpenShiftClustersExternalAuth") => "external auth".to_owned(),
+        (_, kind) => kind.to_owned(),
+    }
+}
