@@ -53,6 +53,8 @@ pub(crate) struct Engine {
     /// The health of all objects of the kinds of embedded resources.
     embedded: BTreeMap<ObjectId, Health>,
     work: Work,
+    /// How many applies of earlier assignments are not answered yet.
+    late_applies: usize,
     /// The time of the current event.
     now: Timestamp,
     commands: Vec<Command>,
@@ -125,6 +127,7 @@ impl Engine {
             inventory: BTreeMap::new(),
             embedded: BTreeMap::new(),
             work: Work::default(),
+            late_applies: 0,
             now: Timestamp::UNIX_EPOCH,
             commands: Vec::new(),
         }
@@ -149,10 +152,12 @@ impl Engine {
             What::Elapsed(_, RetryTarget::EmbeddedKind(kind)) => self.find_embedded(&kind),
             What::Elapsed(_, RetryTarget::Confirmation(id)) => self.confirm(&id),
             What::Elapsed(_, RetryTarget::LostKind(kind)) => self.find_again(&kind),
+            What::Answered(number, _, answer) if number != self.number() => {
+                self.answered_late(*answer);
+            }
             What::ParentRead(number, _)
             | What::ParentWritten(number, _)
             | What::VersionFound(number, ..)
-            | What::Answered(number, ..)
             | What::Read(number, ..)
             | What::Removed(number, ..)
             | What::Elapsed(number, _)
@@ -197,6 +202,7 @@ impl Engine {
 
     /// Replaces the plan. What is known of the cluster stays.
     fn assigned(&mut self, assignment: Assignment) {
+        self.late_applies += self.work.steps.sending();
         self.work = Work::new(assignment);
         let Work {
             steps, removals, ..

@@ -130,7 +130,9 @@ impl Engine {
 
     /// Writes into the parent how far the fleet has come, if that has changed.
     pub(super) fn write_parent(&mut self) {
-        let (true, ParentState::Open(known)) = (self.knows_all(), &self.work.parent) else {
+        // What an earlier assignment still applies may make a member of a kind that this one does not name.
+        let knows_all = self.knows_all() && self.late_applies == 0;
+        let (true, ParentState::Open(known)) = (knows_all, &self.work.parent) else {
             return;
         };
         let (work, parent) = (&self.work, &known.parent);

@@ -12,6 +12,7 @@ use super::super::steps::{StepState, payload};
 use super::super::{DriftState, Member, State};
 use super::Engine;
 use crate::api::kinds::CAPI;
+use crate::health::Live;
 use crate::model::ObjectId;
 use crate::plan;
 
@@ -108,6 +109,18 @@ impl Engine {
                 self.in_sync(at);
             }
             Err(failure) => self.step_failed(at, &failure),
+        }
+    }
+
+    /// Takes in the answer to an apply of an earlier assignment. What is no longer in the fleet became a
+    /// member that no watch may have reported yet. A step of this assignment finds out by its own apply.
+    pub(super) fn answered_late(&mut self, answer: Result<Json, Failure>) {
+        self.late_applies = self.late_applies.saturating_sub(1);
+        if let Ok(live) = answer {
+            let id = Live(&live).id();
+            if self.work.steps.of(&id).is_none() {
+                self.seen(&id, &live);
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! requests are sent.
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use serde_json::Value as Json;
 
 use super::fixture::{Fault, Fixture, cluster, cluster_id, id, map};
@@ -68,8 +69,20 @@ fn step(fixture: &mut Fixture, what: u8, which: u8) {
     }
 }
 
+/// The same inputs each time; `PROPTEST_RNG_SEED` tries others, and `PROPTEST_CASES` more of them.
+fn config() -> ProptestConfig {
+    let mut config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    if let RngSeed::Random = config.rng_seed {
+        config.rng_seed = RngSeed::Fixed(1);
+    }
+    config
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn whatever_happens_the_cluster_matches_the_fleet_in_the_end(
@@ -100,4 +113,31 @@ proptest! {
         fixture.settle();
         prop_assert_eq!(&fixture.sent, &[""; 0]);
     }
+}
+
+/// An apply of an earlier revision is answered, but no watch has reported its object when the engine crashes:
+/// the parent must still name the object's kind.
+#[test]
+fn a_late_answer_of_an_earlier_revision_survives_a_crash() {
+    let mut fixture = Fixture::new(2);
+    fixture.assign("r0", &revision(0));
+    for description in [
+        "read parent",
+        "write parent",
+        "discover ConfigMap",
+        "discover Cluster",
+    ] {
+        fixture.answer(description);
+    }
+    fixture.see_all();
+    fixture.assign("r3", &revision(3));
+    fixture.answer("apply c");
+    // All requests are answered, and no watch event arrives.
+    while !fixture.requests.is_empty() {
+        fixture.answer_at(0, None);
+    }
+    fixture.crash();
+    fixture.assign("r3", &revision(3));
+    fixture.settle();
+    assert_eq!(fixture.is_as_planned(), Ok(()));
 }
