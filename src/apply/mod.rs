@@ -1,6 +1,6 @@
 //! Applying a plan: what is known of the cluster, what may be done next, and how far it has come.
 //!
-//! In: a plan, and what happens in the cluster, as [`Event`]s. Out: [`Command`]s: requests to send, times to
+//! In: a plan, and what happens in the cluster, as `Event`s. Out: `Command`s: requests to send, times to
 //! wake up at, and [`Report`]s; a [`Tracker`] turns those into "31/54 ready, HCP cluster, about 9 min left".
 //!
 //! ```text

@@ -25,7 +25,7 @@ pub enum Severity {
 /// An argument of a message: its name and its value, such as `("vmSize", "Standard_D2")`.
 pub type Arg = (&'static str, String);
 
-/// A message for people, and the arguments that it was formatted with. Write it with [`message!`]; a plain
+/// A message for people, and the arguments that it was formatted with. Write it with `message!`; a plain
 /// text is a message without arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {

@@ -1,7 +1,7 @@
 //! Our controllers: what each of them decides about one object.
 //!
-//! In: a read-only [view of the cluster](world), a live object and the time. Out: an
-//! [outcome](outcome): writes, what else the decision needs, and when to decide again. They call
+//! In: a read-only view of the cluster, a live object and the time. Out: an
+//! outcome: writes, what else the decision needs, and when to decide again. They call
 //! nothing and read no clock; they do not know what runs them.
 //!
 //! The controllers of AROCluster, AROControlPlane and AROMachinePool follow facts/aro-controllers.md §3

@@ -1,6 +1,6 @@
 //! What a value means field by field, given how its kind merges.
 //!
-//! In: values and [`Types`]. Out: the fields a value has, what differs between two
+//! In: values and [`Types`](crate::types::Types). Out: the fields a value has, what differs between two
 //! values, two values merged, a value with fields removed. It does not know
 //! who owns a field; that is `apply`'s.
 
