@@ -12,7 +12,7 @@ use tokio::task::{AbortHandle, JoinError, JoinSet};
 use super::super::discovery::{Discovery, Served};
 use super::super::request::{ObjectClient, with_timeout};
 use super::super::{Error, identity, parent, watch};
-use super::{Approvals, Target};
+use super::assignment::{Approvals, Target};
 use crate::api::labels;
 use crate::apply::{
     ApplyPrecondition, Command, GroupKind, Kind, Parent, ParentRead, Removal, Report, RetryTarget,

@@ -2,13 +2,14 @@
 //!
 //! In: a client and the choice of fleets. Out: the parents of the ApplySets, their members, what the
 //! members' controllers created, what all of these refer to, and the cluster's time. What cannot be read
-//! is an error of the survey with a reason; the only errors are a cluster that does not answer and a fleet that does
-//! not exist. It does not know what follows from any of it.
+//! is listed with a reason; the only errors are a cluster that does not answer and a fleet that does not
+//! exist. It does not know what follows from any of it.
 //!
 //! ```text
 //! time ─► parents ─► members ─► embedded and owned ─► references ─► Survey
 //! ```
 
+mod choice;
 mod error;
 mod kinds;
 mod parents;
@@ -31,6 +32,7 @@ use crate::status::{Found, ReadError, ReadErrorReason};
 use kinds::Kinds;
 use read::{Outcome, Reader, Scope};
 
+pub use choice::FleetChoice;
 pub use error::SurveyError;
 
 /// How many requests run at once.
@@ -38,15 +40,6 @@ const WIDTH: usize = 8;
 /// How many times references of newly read objects are followed: an object, its identity, the identity's
 /// Secret.
 const ROUNDS: usize = 3;
-
-/// The choice of fleets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FleetChoice {
-    /// The name of one fleet; `None` for all.
-    pub fleet: Option<String>,
-    /// The namespace to look for parents in if they cannot be listed everywhere.
-    pub namespace: String,
-}
 
 /// The result.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::Value as Json;
 
-use super::FleetChoice;
+use super::choice::FleetChoice;
 use super::error::{SurveyError, is_denied};
 use super::read::{Failure, Reader, in_time};
 use crate::api::labels::APPLY_SET_ID;
