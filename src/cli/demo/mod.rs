@@ -103,7 +103,7 @@ impl Tour<'_> {
         self.ui.heading(&format!(
             "The daemon follows main; simulated Azure runs {speed} times faster than real time"
         ));
-        let check = self.sync(first).await?;
+        let check = self.sync(author, first).await?;
         self.show(&check, CheckState::Success)?;
 
         self.ui.heading("A push adds a node pool to dev-uks-1");
@@ -115,7 +115,7 @@ impl Tour<'_> {
             "dev-uks-1: a second node pool",
             wall_time(),
         )?;
-        let check = self.sync(&second).await?;
+        let check = self.sync(author, &second).await?;
         self.show(&check, CheckState::Success)?;
 
         self.ui
@@ -128,7 +128,12 @@ impl Tour<'_> {
             wall_time(),
         )?;
         let plan = self.plan;
-        let check = self.wait(|view| view.check(plan, &bad).cloned()).await?;
+        let check = self
+            .wait(|view| {
+                let check = view.check(plan, &bad).cloned();
+                check.filter(|_| story::is_published(author, &bad))
+            })
+            .await?;
         self.show(&check, CheckState::Failure)?;
 
         self.ui
@@ -140,12 +145,13 @@ impl Tour<'_> {
         Ok(())
     }
 
-    /// Shows progress until the sync check of `revision` is decided.
-    async fn sync(&mut self, revision: &str) -> anyhow::Result<Check> {
+    /// Shows progress until the sync check of `revision` is decided and published.
+    async fn sync(&mut self, author: &Author, revision: &str) -> anyhow::Result<Check> {
         let context = self.sync;
         self.wait(|view| {
             view.check(context, revision)
                 .filter(|check| check.state != CheckState::Pending)
+                .filter(|_| story::is_published(author, revision))
                 .cloned()
         })
         .await

@@ -8,6 +8,7 @@ use crate::adapters::checks::{self, NOTES_REF};
 use crate::adapters::git::Author;
 pub(super) use crate::adapters::git::Files;
 use crate::cli::ui::Ui;
+use crate::model::CheckState;
 
 /// The directory of shipped overlays below the demo's.
 pub(super) const SHIPPED: &str = "overlays";
@@ -121,6 +122,18 @@ spec:
     let mut bad = files.clone();
     bad.insert("clusters/dev/dev-weu-2.yaml".to_owned(), text.to_owned());
     bad
+}
+
+/// Whether the note of `revision` is pushed and has no pending check. The daemon shows a check before it is
+/// pushed.
+pub(super) fn is_published(author: &Author, revision: &str) -> bool {
+    let note = author.note(NOTES_REF, revision);
+    let checks = note.ok().flatten().map(|note| checks::read(&note));
+    checks.is_some_and(|checks| {
+        checks
+            .iter()
+            .all(|check| check.state != CheckState::Pending)
+    })
 }
 
 /// The checks of `revision`, read from its note.
