@@ -204,7 +204,7 @@ pub(super) fn edit(
 /// DELETE of the objects of a collection that have these keys.
 ///
 /// # Errors
-/// As [`delete`]; an object that is gone already is no error.
+/// As [`delete`]; an object that does not exist is not an error.
 pub(super) fn delete_all<'a>(
     state: &mut State,
     resource: &Arc<Resource>,

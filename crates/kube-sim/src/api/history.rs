@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use super::object::Stored;
 
-/// How many changes of one collection are kept. A watch that falls further behind starts anew.
+/// How many changes of one collection are kept. A watch that falls further behind must list again.
 const KEPT: usize = 16_384;
 /// How many bytes of objects that were replaced or deleted are kept with them.
 const KEPT_BYTES: usize = 16 * 1024 * 1024;

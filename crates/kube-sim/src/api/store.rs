@@ -56,7 +56,7 @@ impl State {
         state
     }
 
-    /// Adds a collection if there is none. One that was closed starts anew.
+    /// Adds a collection if it does not exist, or replaces a closed one with an empty one.
     pub(super) fn open(&mut self, collection: &Arc<str>) {
         let known = self.collections.get(collection);
         if known.is_none_or(|known| known.closed) {

@@ -3,7 +3,7 @@
 //! In: a scope, options, and the shared state. Out: a stream of lines. The watch keeps the version up
 //! to which it has sent everything and reads on from there in the collection's history, so that
 //! nothing is lost between a list and a watch and no reader holds up a writer. A reader that falls so
-//! far behind that the history has forgotten gets a 410 and starts anew.
+//! far behind that the history has forgotten gets a 410 and must list again.
 
 use std::convert::Infallible;
 use std::sync::Arc;

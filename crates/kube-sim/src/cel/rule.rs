@@ -49,7 +49,7 @@ impl CompiledRule {
     /// Reads and parses a rule.
     ///
     /// # Errors
-    /// When the JSON does not have the form of a rule. An expression that does not parse is no error
+    /// When the JSON does not have the form of a rule. An expression that does not parse is not an error
     /// here.
     pub(super) fn from_json(json: &Value) -> Result<Self, String> {
         let rule = Rule::deserialize(json);

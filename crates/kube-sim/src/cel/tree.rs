@@ -23,7 +23,7 @@ impl RuleTree {
     ///
     /// # Errors
     /// When an entry of `x-kubernetes-validations` does not have the form of a rule. An expression that
-    /// does not parse is no error here.
+    /// does not parse is not an error here.
     pub(crate) fn compile(schema: &Schema) -> Result<Self, String> {
         let rules = schema.validations.iter().map(CompiledRule::from_json);
         let rules = rules.collect::<Result<_, _>>()?;

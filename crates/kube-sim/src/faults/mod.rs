@@ -1,7 +1,7 @@
 //! Why a schema cannot be the schema of a CRD.
 //!
 //! In: the JSON of an `openAPIV3Schema`. Out: faults in the API server's words, each with its path.
-//! Three files look: `structure` at the shape (and only if there is no keyword that CRDs do not have),
+//! Three files look: `structure` at the shape (only if every keyword is one that CRDs support),
 //! `defaults` at the defaults of a sound structure, `keywords` at each keyword by itself. Source:
 //! `pkg/apis/apiextensions/validation` and `pkg/apiserver/schema` of k8s.io/apiextensions-apiserver.
 //! It does not know rules (`x-kubernetes-validations`), nor the definition around the schema.

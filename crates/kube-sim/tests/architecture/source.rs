@@ -132,7 +132,7 @@ fn file(name: &str, text: &str) -> File {
     while let Some((token, after)) = rest.split_first() {
         rest = match token.as_str() {
             "use" => tree(after, &[], &mut file),
-            // `pub(in super::super)` limits the visibility of an item, and is no dependency.
+            // `pub(in super::super)` limits the visibility of an item; it is not a dependency.
             "in" if after
                 .first()
                 .is_some_and(|next| PLACES.contains(&next.as_str())) =>
