@@ -9,10 +9,10 @@ use super::super::super::event::{
 };
 use super::fixture::{Fault, Fixture, about, set};
 use crate::api::labels;
-use crate::apply::{Kind, Parent};
+use crate::apply::{ApplyPrecondition, Kind, Parent};
 use crate::health::Live;
 use crate::model::{Action, ErrorClass, ObjectId};
-use crate::plan::MANAGER;
+use crate::plan::{MANAGER, Plan};
 
 /// Everything below `value`, as FieldsV1 has it.
 fn fields(value: &Json) -> Json {
@@ -131,6 +131,44 @@ impl Fixture {
         (is_failed, answer(request, result, &self.unserved))
     }
 
+    /// Server-side apply: refuses another uid, and an object without our label.
+    fn apply(
+        &mut self,
+        plan: &Plan,
+        step: usize,
+        object: &ObjectId,
+        precondition: &ApplyPrecondition,
+    ) -> Result<Option<Json>, ErrorClass> {
+        let live = self.live.get(object);
+        let uid = live.map(|live| Live(live).uid().to_owned());
+        let foreign = live.is_some_and(|live| Live(live).label(labels::PART_OF).is_empty());
+        if precondition.uid.is_some() && precondition.uid != uid {
+            return Err(ErrorClass::Conflict);
+        }
+        if foreign {
+            return Err(ErrorClass::Denied);
+        }
+        let Action::Apply { payload, .. } = &plan.steps[step].action;
+        let mut applied = payload.json();
+        let mut own = json!({});
+        for part in ["data", "spec"] {
+            if let Some(value) = applied.get(part) {
+                own[format!("f:{part}")] = fields(value);
+            }
+        }
+        for part in ["labels", "annotations"] {
+            own["f:metadata"][format!("f:{part}")] = fields(&applied["metadata"][part]);
+        }
+        self.clock += 1;
+        applied["metadata"]["uid"] = json!(uid.unwrap_or(format!("u{}", self.clock)));
+        applied["metadata"]["namespace"] = json!(object.namespace);
+        applied["metadata"]["managedFields"] = json!([{"manager": MANAGER, "operation": "Apply",
+            "apiVersion": payload.api_version(), "time": "2026-01-01T00:00:00Z",
+            "fieldsType": "FieldsV1", "fieldsV1": own}]);
+        self.changed(object, Some(applied));
+        Ok(self.live.get(object).cloned())
+    }
+
     /// What the cluster makes of a request.
     fn carry_out(&mut self, request: &Command) -> Result<Option<Json>, ErrorClass> {
         match request {
@@ -160,36 +198,7 @@ impl Fixture {
                 object,
                 precondition,
                 ..
-            } => {
-                let live = self.live.get(object);
-                let uid = live.map(|live| Live(live).uid().to_owned());
-                let foreign = live.is_some_and(|live| Live(live).label(labels::PART_OF).is_empty());
-                if precondition.uid.is_some() && precondition.uid != uid {
-                    return Err(ErrorClass::Conflict);
-                }
-                if foreign {
-                    return Err(ErrorClass::Denied);
-                }
-                let Action::Apply { payload, .. } = &plan.steps[*step].action;
-                let mut applied = payload.json();
-                let mut own = json!({});
-                for part in ["data", "spec"] {
-                    if let Some(value) = applied.get(part) {
-                        own[format!("f:{part}")] = fields(value);
-                    }
-                }
-                for part in ["labels", "annotations"] {
-                    own["f:metadata"][format!("f:{part}")] = fields(&applied["metadata"][part]);
-                }
-                self.clock += 1;
-                applied["metadata"]["uid"] = json!(uid.unwrap_or(format!("u{}", self.clock)));
-                applied["metadata"]["namespace"] = json!(object.namespace);
-                applied["metadata"]["managedFields"] = json!([{"manager": MANAGER, "operation": "Apply",
-                    "apiVersion": payload.api_version(), "time": "2026-01-01T00:00:00Z",
-                    "fieldsType": "FieldsV1", "fieldsV1": own}]);
-                self.changed(object, Some(applied));
-                Ok(self.live.get(object).cloned())
-            }
+            } => self.apply(plan, *step, object, precondition),
             Command::Remove {
                 object,
                 uid,
