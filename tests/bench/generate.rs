@@ -32,7 +32,8 @@ spec:
       osDisk: {sizeGiB: 128, storageAccountType: Standard_LRS}
 ";
 
-fn definition(index: usize) -> String {
+/// One cluster, `fleet-<index>`, whose identity an overlay names.
+pub(crate) fn definition(index: usize) -> String {
     format!(
         "\
 apiVersion: capstan.dev/v1alpha1

@@ -13,6 +13,9 @@
     clippy::unwrap_used
 )]
 
+#[allow(dead_code, reason = "the pipeline benchmark uses the rest")]
+#[path = "../bench/generate.rs"]
+mod generate;
 #[allow(dead_code, reason = "the suite uses the rest")]
 #[path = "../../crates/kube-sim/tests/suite/kubernetes/mod.rs"]
 mod kubernetes;

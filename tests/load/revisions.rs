@@ -20,6 +20,7 @@ use kube::api::{ListParams, PostParams};
 use serde_json::Value as Json;
 
 use super::Fixture;
+use super::generate::definition;
 use super::process::memory;
 use super::steady::{Daemon, commit, git};
 
@@ -192,30 +193,6 @@ spec:
   patches:
   - target: {{kind: MachinePool}}
     patch: {{metadata: {{annotations: {{example.com/revision: \"{revision}\"}}}}}}
-"
-    )
-}
-
-fn definition(at: usize) -> String {
-    format!(
-        "\
-apiVersion: capstan.dev/v1alpha1
-kind: ClusterDefinition
-metadata:
-  name: fleet-{at}
-  namespace: clusters
-  labels: {{env: prod, region: uksouth}}
-spec:
-  platform: ARO
-  location: uksouth
-  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
-  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
-  version: {{id: \"4.20\", channelGroup: stable}}
-  nodePools:
-  - name: mp1
-    version: 4.20.17
-    vmSize: Standard_D4s_v3
-    autoscaling: {{min: 2, max: 10}}
 "
     )
 }
