@@ -15,6 +15,7 @@ pub mod explain;
 mod mark;
 mod metadata;
 mod once;
+pub mod select;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
