@@ -18,6 +18,18 @@ pub(super) enum DataFormat {
     Json,
 }
 
+/// When output is colored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always, for example through a pager
+    Always,
+    /// Never
+    Never,
+}
+
 /// `90s`, `1m`, `2h30m`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     text.parse()

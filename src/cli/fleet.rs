@@ -1,17 +1,19 @@
 //! A fleet from a directory, compiled.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
 
-use super::report;
+use super::report::{self, Report, Style};
 use super::ui::Ui;
 use crate::adapters::git::directory;
 use crate::api::fleet::FleetPolicy;
+use crate::api::overlay::Selector;
 use crate::compile::explain::{Explanation, explain};
+use crate::compile::select::{Extent, Selected, select};
 use crate::compile::{Compiled, compile_by};
-use crate::model::Tree;
+use crate::model::{Finding, Severity, Tree};
 use crate::settings;
 
 /// Where the fleet is.
@@ -28,11 +30,24 @@ pub(super) struct FleetArgs {
     pub(super) fleet: Option<PathBuf>,
 }
 
+/// Which part of the fleet.
+#[derive(Debug, Args)]
+pub(super) struct SelectorArgs {
+    /// Only definitions and raw objects whose labels match, such as env=prod or 'tier in (a, b)'. The whole fleet
+    /// is still checked, and whatever may concern the selection is reported
+    #[arg(short = 'l', long = "selector", value_name = "SELECTOR")]
+    pub(super) selector: Option<Selector>,
+}
+
 /// The sources and what they come to.
 pub(super) struct Fleet {
     tree: Tree,
     overlays: Vec<Tree>,
+    /// The fleet, or what is selected of it.
     pub(super) compiled: Compiled,
+    /// The findings that concern only what is not selected; `None` if nothing was selected.
+    pub(super) others: Option<Vec<Finding>>,
+    paths: Paths,
 }
 
 impl Fleet {
@@ -41,23 +56,55 @@ impl Fleet {
     /// # Errors
     /// When a directory does not exist, or the Fleet document is not valid.
     pub(super) fn read(args: &FleetArgs) -> anyhow::Result<Self> {
-        let tree = directory::read(&args.path)?;
-        let read = |dir: &std::path::PathBuf| {
-            directory::read_beside(dir, Some(&args.path)).context("--overlays")
+        let (policy, mut fleet) = Self::sources(args)?;
+        fleet.compiled = compile_by(&policy, &fleet.tree, &fleet.overlays);
+        Ok(fleet)
+    }
+
+    /// The same, of what is selected.
+    ///
+    /// # Errors
+    /// When nothing is.
+    pub(super) fn selected(
+        args: &FleetArgs,
+        selector: &SelectorArgs,
+        extent: Extent,
+    ) -> anyhow::Result<Self> {
+        let Some(selector) = &selector.selector else {
+            return Self::read(args);
         };
-        let overlays: Vec<Tree> = args
-            .overlays
-            .iter()
-            .map(read)
-            .collect::<anyhow::Result<_>>()?;
+        let (policy, mut fleet) = Self::sources(args)?;
+        let selected = select(&policy, &fleet.tree, &fleet.overlays, selector, extent);
+        let Selected {
+            compiled,
+            others,
+            is_empty,
+        } = selected;
+        anyhow::ensure!(
+            !is_empty,
+            "no definition or object in {} has labels that match the selector",
+            args.path.display()
+        );
+        (fleet.compiled, fleet.others) = (compiled, Some(others));
+        Ok(fleet)
+    }
+
+    fn sources(args: &FleetArgs) -> anyhow::Result<(FleetPolicy, Self)> {
+        let tree = directory::read(&args.path)?;
+        let read =
+            |dir: &PathBuf| directory::read_beside(dir, Some(&args.path)).context("--overlays");
+        let overlays = args.overlays.iter().map(read);
+        let overlays = overlays.collect::<anyhow::Result<_>>()?;
         let policy = args.fleet.as_deref().map(settings::policy);
-        let policy: FleetPolicy = policy.transpose().context("--fleet")?.unwrap_or_default();
-        let compiled = compile_by(&policy, &tree, &overlays);
-        Ok(Self {
+        let policy = policy.transpose().context("--fleet")?.unwrap_or_default();
+        let fleet = Self {
+            paths: Paths::new(&directory::root(&args.path)?),
             tree,
             overlays,
-            compiled,
-        })
+            compiled: Compiled::default(),
+            others: None,
+        };
+        Ok((policy, fleet))
     }
 
     /// Where the values of its objects come from.
@@ -65,17 +112,110 @@ impl Fleet {
         explain(&self.tree, &self.overlays, &self.compiled)
     }
 
-    /// The findings as text.
-    pub(super) fn findings(&self, colour: bool) -> String {
-        let trees: Vec<&Tree> = std::iter::once(&self.tree).chain(&self.overlays).collect();
-        report::text(&self.compiled, &trees, colour)
+    /// Its files as people find them.
+    pub(super) const fn paths(&self) -> &Paths {
+        &self.paths
     }
 
-    /// Whether the fleet has error findings, which are printed.
+    /// The findings to report, down to `level`.
+    pub(super) fn report(&self, level: Severity) -> Report<'_> {
+        Report {
+            level,
+            others: self.others.as_deref(),
+            ..Report::of(&self.compiled)
+        }
+    }
+
+    /// The findings as text.
+    pub(super) fn findings(&self, level: Severity, colour: bool) -> String {
+        let trees: Vec<&Tree> = std::iter::once(&self.tree).chain(&self.overlays).collect();
+        let place = |path: &str| self.paths.shown(path);
+        let style = Style {
+            colour,
+            place: &place,
+        };
+        report::text(&self.report(level), &trees, &style)
+    }
+
+    /// Whether the fleet has error findings, which are printed. Errors in what is not selected are counted.
     pub(super) fn is_refused(&self, ui: &Ui) -> bool {
         if self.compiled.has_errors() {
-            ui.coloured_message(self.findings(ui.colours_messages()).trim_end());
+            let findings = self.findings(Severity::Info, ui.colours_messages());
+            ui.coloured_message(findings.trim_end());
+        } else if let Some(note) = self.report(Severity::Info).others() {
+            ui.message(&note);
         }
         self.compiled.has_errors()
+    }
+}
+
+/// How paths that count from the root of a repository are shown: from the working directory, so that a
+/// terminal makes them links.
+pub(super) struct Paths {
+    /// What paths count from.
+    root: PathBuf,
+    /// The working directory, if it is known.
+    here: Option<PathBuf>,
+}
+
+impl Paths {
+    fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            here: std::fs::canonicalize(".").ok(),
+        }
+    }
+
+    /// A path of the fleet as it is shown.
+    pub(super) fn shown(&self, path: &str) -> String {
+        let given = ["/", "./", "../"]
+            .iter()
+            .any(|start| path.starts_with(*start));
+        match &self.here {
+            Some(here) if !given => relative(path, &self.root, here),
+            _ => path.to_owned(),
+        }
+    }
+}
+
+/// A path below `root` as seen from `here`; from the root when neither directory contains the other.
+fn relative(path: &str, root: &Path, here: &Path) -> String {
+    let whole = root.join(path);
+    let shown = match (whole.strip_prefix(here), here.strip_prefix(root)) {
+        (Ok(below), _) => below.to_owned(),
+        (_, Ok(_)) => {
+            let same = whole.components().zip(here.components());
+            let same = same.take_while(|(a, b)| a == b).count();
+            let up = here.components().skip(same).map(|_| Path::new(".."));
+            let down = whole.components().skip(same).collect::<PathBuf>();
+            up.chain([down.as_path()]).collect()
+        }
+        _ => path.into(),
+    };
+    shown.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_shown_from_the_working_directory() {
+        let shown =
+            |root: &str, path: &str, here: &str| relative(path, Path::new(root), Path::new(here));
+        for (root, path, here, expected) in [
+            ("/r", "f/a.yaml", "/r", "f/a.yaml"),
+            ("/r", "f/a.yaml", "/r/f", "a.yaml"),
+            ("/r", "f/a.yaml", "/r/g/h", "../../f/a.yaml"),
+            ("/r", "a.yaml", "/", "r/a.yaml"),
+            ("/r", "a.yaml", "/elsewhere", "a.yaml"),
+        ] {
+            assert_eq!(shown(root, path, here), expected, "{path} from {here}");
+        }
+        let overlay = Paths {
+            root: "/r".into(),
+            here: Some("/r/f".into()),
+        };
+        assert_eq!(overlay.shown("../o/a.yaml"), "../o/a.yaml");
     }
 }

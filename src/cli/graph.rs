@@ -3,15 +3,18 @@
 use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
-use super::fleet::{Fleet, FleetArgs};
+use super::fleet::{Fleet, FleetArgs, SelectorArgs};
 use super::ui::Ui;
 use crate::api::timeline;
+use crate::compile::select::Extent;
 use crate::graph::{Pace, Schedule, dot, text};
 
 #[derive(Debug, Args)]
 pub(super) struct GraphArgs {
     #[command(flatten)]
     pub(super) fleet: FleetArgs,
+    #[command(flatten)]
+    pub(super) selector: SelectorArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: GraphFormat,
@@ -28,7 +31,7 @@ pub(super) enum GraphFormat {
 
 /// Draws the graph even when the fleet has errors: a cycle is best seen in it.
 pub(super) fn run(args: &GraphArgs, ui: &Ui) -> anyhow::Result<Exit> {
-    let fleet = Fleet::read(&args.fleet)?;
+    let fleet = Fleet::selected(&args.fleet, &args.selector, Extent::WithNeeds)?;
     let refused = fleet.is_refused(ui);
     let graph = &fleet.compiled.graph;
     let schedule = Schedule::new(

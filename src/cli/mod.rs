@@ -35,6 +35,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::settings::Environment;
+use args::ColorChoice;
 use exit::Exit;
 use ui::Ui;
 
@@ -42,6 +43,9 @@ use ui::Ui;
 #[derive(Debug, Parser)]
 #[command(name = "capstan", version, about, propagate_version = true)]
 struct Cli {
+    /// When to use color
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: ColorChoice,
     #[command(subcommand)]
     command: Command,
 }
@@ -107,7 +111,7 @@ pub fn command() -> clap::Command {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::read();
-    let ui = Ui::new(&environment);
+    let ui = Ui::new(&environment, cli.color);
     let quiet = !matches!(cli.command, Command::Run(_));
     ui.log(&environment, quiet);
     // A second provider in the process is no fault of ours.

@@ -9,10 +9,11 @@ use serde_json::json;
 use super::args::{DataFormat, LOCAL};
 use super::cluster::{AccessArgs, client};
 use super::exit::Exit;
-use super::fleet::{Fleet, FleetArgs};
+use super::fleet::{Fleet, FleetArgs, SelectorArgs};
 use super::ui::{Ui, plain_lines};
 use crate::adapters::kubernetes::{Compared, compare};
 use crate::apply::{DeletionGuard, PruneDecision};
+use crate::compile::select::Extent;
 use crate::model::{Change, Needed, ObjectId, Predecessor, Step};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
@@ -21,6 +22,8 @@ use crate::settings::Environment;
 pub(super) struct PlanArgs {
     #[command(flatten)]
     pub(super) fleet: FleetArgs,
+    #[command(flatten)]
+    pub(super) selector: SelectorArgs,
     /// What to compare with
     #[arg(long, value_enum, default_value_t)]
     pub(super) against: Against,
@@ -45,7 +48,7 @@ pub(super) enum Against {
 
 /// The plan and its impact; exit 0 with changes, 1 on error findings.
 pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    let fleet = Fleet::read(&args.fleet)?;
+    let fleet = Fleet::selected(&args.fleet, &args.selector, Extent::Exact)?;
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
@@ -76,7 +79,12 @@ fn live(args: &PlanArgs, set: &ApplySet, plan: Plan) -> anyhow::Result<Compared>
         .build()?;
     runtime.block_on(async {
         let client = client(&args.access).await?;
-        Ok(compare(&client, set, plan, guard).await?)
+        let mut compared = compare(&client, set, plan, guard).await?;
+        // What is not selected may still be in the fleet.
+        if args.selector.selector.is_some() {
+            compared.leaving.clear();
+        }
+        Ok(compared)
     })
 }
 

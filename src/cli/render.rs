@@ -2,11 +2,12 @@
 
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::exit::Exit;
-use super::fleet::{Fleet, FleetArgs};
+use super::fleet::{Fleet, FleetArgs, SelectorArgs};
 use super::ui::Ui;
+use crate::compile::select::Extent;
 use crate::graph::Place;
 use crate::model::Object;
 use crate::yaml;
@@ -15,6 +16,8 @@ use crate::yaml;
 pub(super) struct RenderArgs {
     #[command(flatten)]
     pub(super) fleet: FleetArgs,
+    #[command(flatten)]
+    pub(super) selector: SelectorArgs,
     /// Only the objects of this definition
     #[arg(long, value_name = "NAME")]
     pub(super) cluster: Option<String>,
@@ -28,13 +31,13 @@ pub(super) enum Output {
     /// A YAML stream
     #[default]
     Yaml,
-    /// A JSON array
+    /// One JSON object of kind List, as kubectl reads it
     Json,
 }
 
 /// With any error finding nothing goes to stdout, so that no engine prunes by a partial render.
 pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
-    let fleet = Fleet::read(&args.fleet)?;
+    let fleet = Fleet::selected(&args.fleet, &args.selector, Extent::Exact)?;
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
@@ -66,7 +69,10 @@ pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
     }
     ui.data(&match args.output {
         Output::Yaml => yaml::write(&objects),
-        Output::Json => format!("{}\n", serde_json::to_string_pretty(&objects)?),
+        Output::Json => format!(
+            "{:#}\n",
+            json!({"apiVersion": "v1", "kind": "List", "items": objects})
+        ),
     })?;
     Ok(Exit::Fine)
 }

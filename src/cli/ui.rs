@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use anyhow::Context as _;
 use tracing_subscriber::EnvFilter;
 
+use super::args::ColorChoice;
 use crate::settings::Environment;
 
 /// A text as one line that cannot move the cursor of a terminal, nor be a command to GitHub's runner,
@@ -32,15 +33,26 @@ pub(super) fn plain_lines(text: &str) -> String {
 pub(super) struct Ui {
     /// Whether stderr supports colour.
     colour: bool,
+    /// Whether data is coloured.
+    colour_data: bool,
     /// Whether stderr is a terminal on which lines can be redrawn.
     terminal: bool,
 }
 
 impl Ui {
-    pub(super) fn new(environment: &Environment) -> Self {
+    pub(super) fn new(environment: &Environment, color: ColorChoice) -> Self {
         let terminal = io::stderr().is_terminal();
+        let (colour, colour_data) = match color {
+            ColorChoice::Auto => {
+                let colour = environment.colour && terminal;
+                (colour, colour && io::stdout().is_terminal())
+            }
+            ColorChoice::Always => (true, true),
+            ColorChoice::Never => (false, false),
+        };
         Self {
-            colour: environment.colour && terminal,
+            colour,
+            colour_data,
             terminal,
         }
     }
@@ -71,7 +83,7 @@ impl Ui {
 
     /// Whether findings may be coloured on stdout.
     pub(super) fn colours_data(&self) -> bool {
-        self.colour && io::stdout().is_terminal()
+        self.colour_data
     }
 
     /// Whether findings may be coloured on stderr.

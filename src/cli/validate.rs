@@ -3,17 +3,48 @@
 use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
-use super::fleet::{Fleet, FleetArgs};
+use super::fleet::{Fleet, FleetArgs, SelectorArgs};
 use super::report;
 use super::ui::Ui;
+use crate::compile::select::Extent;
+use crate::model::Severity;
 
 #[derive(Debug, Args)]
 pub(super) struct ValidateArgs {
     #[command(flatten)]
     pub(super) fleet: FleetArgs,
+    #[command(flatten)]
+    pub(super) selector: SelectorArgs,
+    /// Exit with 1 on warnings, too
+    #[arg(long)]
+    pub(super) strict: bool,
+    /// The least severe findings to list; all are counted
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) level: Level,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: FindingFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Level {
+    /// Only errors
+    Error,
+    /// Errors and warnings
+    Warning,
+    /// All findings
+    #[default]
+    Info,
+}
+
+impl From<Level> for Severity {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Error => Self::Error,
+            Level::Warning => Self::Warning,
+            Level::Info => Self::Info,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -29,14 +60,21 @@ pub(super) enum FindingFormat {
     Github,
 }
 
-/// Findings to stdout in the asked format; exit 1 when one of them is an error.
+/// Findings to stdout in the asked format; exit 1 when one of them is an error, or in strict mode a warning.
 pub(super) fn run(args: &ValidateArgs, ui: &Ui) -> anyhow::Result<Exit> {
-    let fleet = Fleet::read(&args.fleet)?;
+    let fleet = Fleet::selected(&args.fleet, &args.selector, Extent::Exact)?;
+    let level = args.level.into();
+    let found = fleet.report(level);
     ui.data(&match args.format {
-        FindingFormat::Text => fleet.findings(ui.colours_data()),
-        FindingFormat::Json => format!("{:#}\n", report::json(&fleet.compiled)),
-        FindingFormat::Sarif => format!("{:#}\n", report::sarif(&fleet.compiled)),
-        FindingFormat::Github => report::github(&fleet.compiled),
+        FindingFormat::Text => fleet.findings(level, ui.colours_data()),
+        FindingFormat::Json => format!("{:#}\n", report::json(&found)),
+        FindingFormat::Sarif => format!("{:#}\n", report::sarif(&found)),
+        FindingFormat::Github => report::github(&found),
     })?;
-    Ok(Exit::failed_if(fleet.compiled.has_errors()))
+    let has_errors = fleet.compiled.has_errors();
+    let too_strict = args.strict && fleet.compiled.count(Severity::Warning) > 0;
+    if too_strict && !has_errors {
+        ui.error("there are warnings, and --strict does not accept them");
+    }
+    Ok(Exit::failed_if(has_errors || too_strict))
 }

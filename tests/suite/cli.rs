@@ -128,8 +128,12 @@ fn render_can_pick_one_cluster_and_write_json() {
         &with_fleet("render", &["--cluster", "dev-uks-1", "-o", "json"]),
         0,
     );
-    let objects: Vec<serde_json::Value> = serde_json::from_str(&output).expect("JSON");
-    assert_eq!(objects.len(), 5);
+    let list: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+    assert_eq!(
+        (&list["apiVersion"], &list["kind"]),
+        (&"v1".into(), &"List".into())
+    );
+    assert_eq!(list["items"].as_array().map(Vec::len), Some(5));
     assert!(
         stderr(&with_fleet("render", &["--cluster", "nobody"]), 2)
             .contains("no definition named `nobody`")

@@ -22,6 +22,7 @@ mod rehearsal;
 mod reporting;
 mod robust;
 mod rules;
+mod selecting;
 mod shipped;
 mod threads;
 

@@ -108,8 +108,8 @@ fn an_overlay_that_is_in_the_fleet_too_is_applied_once() {
     std::fs::write(overlays.join("o.yaml"), overlay(patch)).expect("written");
     let [fleet, overlays] = [&fleet, &overlays].map(|path| path.to_str().expect("UTF-8"));
     let output = stdout(&["render", "-o", "json", fleet, "--overlays", overlays], 0);
-    let objects: Json = serde_json::from_str(&output).expect("JSON");
-    assert_eq!(objects[0]["list"], serde_json::json!([1]));
+    let list: Json = serde_json::from_str(&output).expect("JSON");
+    assert_eq!(list["items"][0]["list"], serde_json::json!([1]));
 }
 
 fn seventh(text: &str) -> String {

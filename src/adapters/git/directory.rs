@@ -21,6 +21,15 @@ pub fn read(path: &Path) -> Result<Tree, Error> {
     place.read(&below(place.root(), &place.at))
 }
 
+/// What the paths of the tree at `path` count from: the root of the enclosing git repository, else the
+/// directory itself.
+///
+/// # Errors
+/// As [`read`].
+pub fn root(path: &Path) -> Result<PathBuf, Error> {
+    Ok(Place::of(path)?.root().to_owned())
+}
+
 /// Reads overlays beside the fleet at `fleet` (none: it is not on this machine), so that no file of theirs
 /// goes by the path of another file of the fleet: paths count from where the fleet's count from, and
 /// those outside of that are absolute or begin with a dot.

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use super::args::DataFormat;
 use super::exit::Exit;
-use super::fleet::{Fleet, FleetArgs};
+use super::fleet::{Fleet, FleetArgs, Paths};
 use super::object_name::ObjectName;
 use super::ui::{Ui, plain};
 use crate::compile::explain::{By, Field, Layer};
@@ -52,30 +52,32 @@ pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
     let path = field::resolve(explanation.object(at), &args.field)?;
     let (id, fields) = (ids[at].1, explanation.fields(at, &path));
     ui.data(&match args.format {
-        DataFormat::Text => text(id, &fields),
+        DataFormat::Text => text(id, &fields, fleet.paths()),
         DataFormat::Json => format!("{:#}\n", report(id, &fields)),
     })?;
     Ok(Exit::Fine)
 }
 
 /// Text from the files must not control a terminal or a build: every line is plain.
-fn text(id: &ObjectId, fields: &[Field]) -> String {
-    let fields = fields.iter().flat_map(lines);
+fn text(id: &ObjectId, fields: &[Field], paths: &Paths) -> String {
+    let fields = fields.iter().flat_map(|field| lines(field, paths));
     let lines = std::iter::once(id.to_string()).chain(fields);
     lines.map(|line| plain(&line) + "\n").collect()
 }
 
 /// An empty line, a value, and under it who set it and what that overrode.
-fn lines(field: &Field) -> Vec<String> {
+fn lines(field: &Field, paths: &Paths) -> Vec<String> {
     let shown = |layer| value(layer, field.is_secret);
     let first = &field.layers[0];
     let mut lines = vec![
         String::new(),
         format!("{}: {}", field.path, shown(first)),
-        format!("  {}", by(first)),
+        format!("  {}", by(first, paths)),
     ];
     let overridden = field.layers[1..].iter();
-    lines.extend(overridden.map(|layer| format!("  overrides {}, {}", shown(layer), by(layer))));
+    lines.extend(
+        overridden.map(|layer| format!("  overrides {}, {}", shown(layer), by(layer, paths))),
+    );
     lines
 }
 
@@ -99,8 +101,10 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// Who set a value, and where.
-fn by(layer: &Layer) -> String {
-    let span = &layer.span;
+fn by(layer: &Layer, paths: &Paths) -> String {
+    let start = layer.span.start;
+    let path = paths.shown(&layer.span.path);
+    let span = format!("{path}:{}:{}", start.line, start.column);
     match &layer.by {
         By::Definition(id) => format!(
             "set by the definition {}/{} at {span}",

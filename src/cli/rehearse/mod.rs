@@ -10,11 +10,12 @@ use clap::Args;
 
 use super::args::{DataFormat, LOCAL};
 use super::exit::Exit;
-use super::fleet::{Fleet, FleetArgs};
+use super::fleet::{Fleet, FleetArgs, SelectorArgs};
 use super::ui::Ui;
 use crate::adapters::azure_sim::{Failure, Options};
 use crate::api::kinds::{KINDS, is_aso};
 use crate::compile::Compiled;
+use crate::compile::select::Extent;
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
 use crate::settings::Environment;
@@ -25,6 +26,8 @@ pub use rehearsal::Rehearsal;
 pub(super) struct RehearseArgs {
     #[command(flatten)]
     pub(super) fleet: FleetArgs,
+    #[command(flatten)]
+    pub(super) selector: SelectorArgs,
     /// Make an object fail, as Kind/name=Reason; may be repeated
     #[arg(long, value_name = "KIND/NAME=REASON")]
     pub(super) fail: Vec<Failure>,
@@ -35,7 +38,7 @@ pub(super) struct RehearseArgs {
 
 /// Exit 0 when everything became ready.
 pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    let fleet = Fleet::read(&args.fleet)?;
+    let fleet = Fleet::selected(&args.fleet, &args.selector, Extent::WithNeeds)?;
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::compile::Compiled;
+use super::listing::Report;
 use crate::model::{Finding, Severity, Span};
 
 /// A command for each finding.
-pub(in crate::cli) fn github(compiled: &Compiled) -> String {
+pub(in crate::cli) fn github(report: &Report<'_>) -> String {
     let mut out = String::new();
-    for finding in &compiled.findings {
+    for finding in report.findings() {
         let level = match finding.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -59,12 +59,13 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::compile::Compiled;
 
     fn command(finding: Finding) -> String {
-        github(&Compiled {
+        github(&Report::of(&Compiled {
             findings: vec![finding],
             ..Compiled::default()
-        })
+        }))
     }
 
     #[test]

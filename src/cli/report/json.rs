@@ -2,15 +2,17 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::compile::{Allowed, Compiled};
+use super::listing::Report;
+use crate::compile::Allowed;
 use crate::model::{Finding, Severity};
 
-/// `{"findings": [...], "allowed": [...], "summary": {...}}`.
-pub(in crate::cli) fn json(compiled: &Compiled) -> Json {
-    json!({
+/// `{"findings": [...], "allowed": [...], "summary": {...}}`. The summary counts what is not listed, too.
+pub(in crate::cli) fn json(report: &Report<'_>) -> Json {
+    let compiled = report.compiled;
+    let mut json = json!({
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "ValidationReport",
-        "findings": compiled.findings.iter().map(finding).collect::<Vec<_>>(),
+        "findings": report.findings().map(finding).collect::<Vec<_>>(),
         "allowed": compiled.allowed.iter().map(allowed).collect::<Vec<_>>(),
         "summary": {
             "errors": compiled.count(Severity::Error),
@@ -20,7 +22,12 @@ pub(in crate::cli) fn json(compiled: &Compiled) -> Json {
             "objects": compiled.objects.len(),
             "embedded": compiled.embedded().len(),
         },
-    })
+    });
+    if report.others.is_some() {
+        let (errors, warnings) = report.others_count();
+        json["summary"]["notSelected"] = json!({"errors": errors, "warnings": warnings});
+    }
+    json
 }
 
 fn finding(finding: &Finding) -> Json {

@@ -1,21 +1,25 @@
 //! Findings as people and programs read them, one file for each format.
 //!
-//! In: a compiled fleet, and for text its sources. Out: a text. It does not know where it is printed.
+//! In: a compiled fleet, which of its findings are wanted, and for text its sources. Out: a text. It does not
+//! know where it is printed.
 
 mod github;
 mod json;
+mod listing;
 mod sarif;
 mod text;
 
 pub(super) use github::github;
 pub(super) use json::json;
+pub(super) use listing::Report;
 pub(super) use sarif::sarif;
-pub(super) use text::text;
+pub(super) use text::{Style, text};
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
+    use super::*;
     use crate::compile::{Allowed, Compiled};
     use crate::model::{Finding, Position, Span, Tree};
 
@@ -70,11 +74,11 @@ mod tests {
             };
             let compiled = all_over(text, &path);
             let count = compiled.findings.len();
-            let shown = super::text(&compiled, &[&tree], false);
+            let shown = super::text(&Report::of(&compiled), &[&tree], &Style::plain());
             assert!(shown.contains(&format!("{count} warnings allowed:")));
             assert!(!shown.contains('\u{1b}'), "{text:?}");
-            assert_eq!(super::github(&compiled).lines().count(), count);
-            let log = super::sarif(&compiled);
+            assert_eq!(super::github(&Report::of(&compiled)).lines().count(), count);
+            let log = super::sarif(&Report::of(&compiled));
             let results = log["runs"][0]["results"].as_array().expect("results");
             assert_eq!(results.len(), 2 * count);
             for result in &results[..count] {
@@ -82,7 +86,7 @@ mod tests {
                 let region = region.as_object().expect("a region");
                 assert!(region.values().all(|number| number.as_u64() > Some(0)));
             }
-            let report = super::json(&compiled);
+            let report = super::json(&Report::of(&compiled));
             assert_eq!(report["findings"].as_array().map(Vec::len), Some(count));
         }
     }

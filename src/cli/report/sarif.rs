@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use crate::compile::{Allowed, Compiled, nameless, without_numbers};
+use super::listing::Report;
+use crate::compile::{Allowed, nameless, without_numbers};
 use crate::model::{Finding, ObjectId, Severity, Span};
 use crate::rules::book;
 
@@ -20,9 +21,11 @@ const SCHEMA: &str =
 const ROOT: &str = "%SRCROOT%";
 
 /// The log of one run.
-pub(in crate::cli) fn sarif(compiled: &Compiled) -> Json {
-    let reported = compiled.findings.iter().map(|finding| (finding, None));
+pub(in crate::cli) fn sarif(report: &Report<'_>) -> Json {
+    let compiled = report.compiled;
+    let reported = report.findings().map(|finding| (finding, None));
     let allowed = compiled.allowed.iter();
+    let allowed = allowed.filter(|_| report.level >= Severity::Warning);
     let allowed = allowed.map(|allowed| (&allowed.finding, Some(allowed)));
     let findings: Vec<_> = reported.chain(allowed).collect();
     let rules = rules(findings.iter().map(|(finding, _)| finding.id));

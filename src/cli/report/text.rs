@@ -7,27 +7,81 @@ use std::fmt::Write as _;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
+use super::listing::{Report, counted};
 use crate::cli::ui::plain;
 use crate::compile::{Allowed, Compiled};
 use crate::model::{Finding, Position, Segment, Severity, Span, Tree};
 use crate::rules::names_client_secret;
 
-/// All findings, what is allowed, and how many there are. `trees` hold the sources.
-pub(in crate::cli) fn text(compiled: &Compiled, trees: &[&Tree], colour: bool) -> String {
+/// How text is shown.
+pub(in crate::cli) struct Style<'a> {
+    /// Whether it is coloured.
+    pub(in crate::cli) colour: bool,
+    /// How the path of a file is shown.
+    pub(in crate::cli) place: &'a dyn Fn(&str) -> String,
+}
+
+impl Style<'_> {
+    /// Without colours, and with paths as they are.
+    #[cfg(test)]
+    pub(super) fn plain() -> Self {
+        Self {
+            colour: false,
+            place: &str::to_owned,
+        }
+    }
+
+    /// The same text, in which places of these files are shown as their paths are.
+    fn places(&self, text: &str, trees: &[&Tree]) -> String {
+        let place = |word: &str| {
+            let path = word.trim_start_matches(['(', '`', '"']);
+            let (before, end) = (word.len() - path.len(), path.find(':')?);
+            let known = trees
+                .iter()
+                .any(|tree| tree.files.contains_key(&path[..end]));
+            let (before, path) = (&word[..before], &path[..end]);
+            known.then(|| {
+                word.replacen(
+                    &format!("{before}{path}"),
+                    &format!("{before}{}", (self.place)(path)),
+                    1,
+                )
+            })
+        };
+        let words = text.split_inclusive(' ');
+        words
+            .map(|word| place(word).unwrap_or_else(|| word.to_owned()))
+            .collect()
+    }
+}
+
+/// The findings, what is allowed, and how many there are. `trees` hold the sources.
+pub(in crate::cli) fn text(report: &Report<'_>, trees: &[&Tree], style: &Style<'_>) -> String {
     let mut out = String::new();
+    let compiled = report.compiled;
     // The worst come last, where a person looks first.
-    let mut findings: Vec<&Finding> = compiled.findings.iter().collect();
+    let mut findings: Vec<&Finding> = report.findings().collect();
     findings.sort_by_key(|finding| Reverse(finding.severity));
     let sources = Sources::of(compiled, trees);
     for finding in findings {
-        let _ = writeln!(out, "{}\n", one(finding, &sources, colour));
+        let places = |text: &str| style.places(text, trees);
+        let shown = Finding {
+            message: places(&finding.message),
+            help: finding.help.as_deref().map(places),
+            ..finding.clone()
+        };
+        let _ = writeln!(out, "{}\n", one(&shown, &sources, style));
     }
-    if !compiled.allowed.is_empty() {
+    if !compiled.allowed.is_empty() && report.level >= Severity::Warning {
         let count = counted(compiled.allowed.len(), "warning");
-        let lines: String = compiled.allowed.iter().map(leave).collect();
+        let lines = compiled.allowed.iter();
+        let lines: String = lines.map(|allowed| leave(allowed, style)).collect();
         let _ = writeln!(out, "{count} allowed:\n{lines}");
     }
     let _ = writeln!(out, "{}", tally(compiled));
+    if let Some(others) = report.others() {
+        let _ = writeln!(out, "{others}");
+    }
     out
 }
 
@@ -44,18 +98,17 @@ fn tally(compiled: &Compiled) -> String {
     format!("{errors}, {warnings} in {definitions} ({objects}, {embedded} embedded)",)
 }
 
-fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
-}
-
 /// The line of a warning that is allowed.
-fn leave(allowed: &Allowed) -> String {
-    let place = allowed.finding.span.as_ref().map(ToString::to_string);
+fn leave(allowed: &Allowed, style: &Style<'_>) -> String {
+    let place = allowed.finding.span.as_ref().map(|span| {
+        let (path, start) = ((style.place)(&span.path), span.start);
+        format!("{path}:{}:{}", start.line, start.column)
+    });
     let (id, place) = (allowed.finding.id, place.unwrap_or_default());
     plain(&format!("  {id} {place}: {}", allowed.reason)) + "\n"
 }
 
-fn one(finding: &Finding, sources: &Sources<'_>, colour: bool) -> String {
+fn one(finding: &Finding, sources: &Sources<'_>, style: &Style<'_>) -> String {
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -69,11 +122,11 @@ fn one(finding: &Finding, sources: &Sources<'_>, colour: bool) -> String {
         Some((span, Some(line))) => title.element(
             Snippet::source(line.clone())
                 .line_start(span.start.line as usize)
-                .path(plain(&span.path))
+                .path(plain(&(style.place)(&span.path)))
                 .annotation(AnnotationKind::Primary.span(range(span, &line))),
         ),
         Some((span, None)) => title.element(
-            Origin::path(plain(&span.path))
+            Origin::path(plain(&(style.place)(&span.path)))
                 .line(span.start.line as usize)
                 .char_column(span.start.column as usize),
         ),
@@ -85,7 +138,7 @@ fn one(finding: &Finding, sources: &Sources<'_>, colour: bool) -> String {
     if let Some(help) = &finding.help {
         report = report.element(Level::HELP.message(plain(help)));
     }
-    let renderer = match colour {
+    let renderer = match style.colour {
         true => Renderer::styled(),
         false => Renderer::plain(),
     };
@@ -213,7 +266,7 @@ mod tests {
             findings: vec![finding],
             ..Compiled::default()
         };
-        super::text(&compiled, &[&tree], false)
+        super::text(&Report::of(&compiled), &[&tree], &Style::plain())
     }
 
     /// The column of the caret, and how many carets there are.
@@ -266,7 +319,7 @@ mod tests {
             findings: findings.iter().map(finding).collect(),
             ..Compiled::default()
         };
-        super::text(&compiled, &[&tree], false)
+        super::text(&Report::of(&compiled), &[&tree], &Style::plain())
     }
 
     #[test]
@@ -324,7 +377,11 @@ mod tests {
                 files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
                 ..Tree::default()
             };
-            let shown = super::text(&crate::compile::compile(&tree, &[]), &[&tree], false);
+            let shown = super::text(
+                &Report::of(&crate::compile::compile(&tree, &[])),
+                &[&tree],
+                &Style::plain(),
+            );
             assert!(
                 shown.contains("[S0") && shown.contains("--> a.yaml:4:"),
                 "{shown}"
@@ -351,7 +408,7 @@ mod tests {
             findings: vec![finding],
             ..Compiled::default()
         };
-        let shown = super::text(&compiled, &[], false);
+        let shown = super::text(&Report::of(&compiled), &[], &Style::plain());
         assert!(!shown.contains(['\u{1b}', '\r', '\u{9b}']), "{shown:?}");
         assert!(
             !shown.lines().any(|line| line.trim().starts_with("::")),

@@ -74,9 +74,9 @@ fn before_us(cluster: &Management, kubectl: &Path, files: &Files) {
     let mut capstan = Command::new(env!("CARGO_BIN_EXE_capstan"));
     let rendered = capstan.args(["render", path, "-o", "json"]).output();
     let rendered = rendered.expect("it runs");
-    let objects: Vec<Json> = serde_json::from_slice(&rendered.stdout).expect("JSON");
+    let list: Json = serde_json::from_slice(&rendered.stdout).expect("JSON");
     let mut text = String::new();
-    for mut object in objects {
+    for mut object in list["items"].as_array().expect("objects").clone() {
         object["metadata"]["annotations"] = Json::Null;
         object["metadata"]["labels"]["app.kubernetes.io/managed-by"] = Json::Null;
         text.push_str(&format!("---\n{object}\n"));

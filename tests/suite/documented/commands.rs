@@ -11,7 +11,8 @@ This page is generated from the command line: `capstan COMMAND --help` says the 
 
 Data goes to standard output, messages and progress to standard error. The exit code is 0 when all is
 well, 1 when there are findings of severity error or the work failed, and 2 when the command line or its
-surroundings are wrong. Color and progress appear on a terminal only; `NO_COLOR` turns color off.
+surroundings are wrong. Color and progress appear on a terminal only; `NO_COLOR` turns color off. Every
+command takes `--color auto|always|never`, which decides whatever the terminal and `NO_COLOR` say.
 
 A `PATH` is a fleet's directory, or one file. An object is written `Kind/namespace/name`, and
 `Kind//name` when its kind has no namespaces. [operating.md](operating.md#clusters-and-credentials)
@@ -42,7 +43,10 @@ fn describe(page: &mut String, command: &mut Command) {
         sentence(&about),
         usage.trim_start_matches("Usage: ")
     );
-    let own = |argument: &&Arg| !["help", "version"].contains(&argument.get_id().as_str());
+    let own = |argument: &&Arg| {
+        let common = ["help", "version"].contains(&argument.get_id().as_str());
+        !common && !argument.is_global_set()
+    };
     let mut rows = command.get_arguments().filter(own).map(row).peekable();
     if rows.peek().is_some() {
         page.push_str("\n| argument | meaning |\n|---|---|\n");
