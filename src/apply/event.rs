@@ -29,6 +29,8 @@ pub(crate) struct Assignment {
     pub(crate) embedded: Arc<[(ObjectId, String)]>,
     /// What it is a plan of; empty when it has no name.
     pub(crate) revision: String,
+    /// Whether a person asked for it just now: then no change is held because its revision was applied before.
+    pub(crate) by_hand: bool,
     /// The source of the plan, for people.
     pub(crate) source: String,
     /// Whether members that the plan lacks are removed.

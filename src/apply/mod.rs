@@ -19,6 +19,7 @@ mod engine;
 mod event;
 mod kinds;
 mod member;
+mod members;
 mod ownership;
 mod parent;
 mod parent_state;
@@ -31,6 +32,7 @@ mod steps;
 
 pub use drift::{Drift, DriftState, without};
 pub use member::{Member, Owner};
+pub use members::Members;
 pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
 pub use parent::{NotOurs, Parent};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};

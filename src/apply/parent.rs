@@ -1,13 +1,14 @@
 //! The parent of an ApplySet: what the cluster knows of a fleet as a whole (KEP-3659).
 //!
 //! In: the parent as the cluster has it. Out: its content, and the parent to apply. The labels of the
-//! objects decide which are members; the parent only names the kinds and namespaces to look in, how many
-//! members there should be, and how far the fleet has come. It does not know: how it is read or written.
+//! objects decide which are members; the parent only names the kinds and namespaces to look in, which members
+//! there should be, and how far the fleet has come. It does not know: how it is read or written.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
+use super::members::Members;
 use crate::api::labels;
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
@@ -28,6 +29,8 @@ pub struct Parent {
     pub applying: String,
     /// How many objects that revision has; `None` if an older Capstan wrote the parent.
     pub objects: Option<usize>,
+    /// Which objects these are; empty if they are too many, or an older Capstan wrote the parent.
+    pub members: Members,
     /// The last revision that was fully applied, including its removals; empty for none.
     pub applied: String,
     /// The revision that last became ready; empty for none.
@@ -72,6 +75,7 @@ impl Parent {
             source: data("source"),
             applying: data("applying"),
             objects: data("objects").parse().ok(),
+            members: Members::read(&data("members")),
             applied: data("applied"),
             ready: data("ready"),
         })
@@ -86,6 +90,7 @@ impl Parent {
             source: planned.source,
             applying: planned.applying,
             objects: planned.objects,
+            members: planned.members,
             ..self
         }
     }
@@ -108,9 +113,10 @@ impl Parent {
         let objects = self.objects.map(|count| count.to_string());
         let objects = objects.unwrap_or_default();
         let data = [
-            ("source", &self.source),
+            ("source", &*self.source),
             ("applying", &self.applying),
             ("objects", &objects),
+            ("members", self.members.text()),
             ("applied", &self.applied),
             ("ready", &self.ready),
         ];
@@ -176,6 +182,7 @@ mod tests {
             source: "/srv/config.git".to_owned(),
             applying: "2".to_owned(),
             objects: Some(12),
+            members: Members::of([ObjectId::new("", "ConfigMap", "a", "b")].iter()),
             applied: "1".to_owned(),
             ready: String::new(),
         };

@@ -260,6 +260,8 @@ impl Source {
     pub(super) fn approvals(&self, applied: &str, revision: &str) -> BTreeSet<String> {
         let (from, most) = match applied {
             "" => (None, 1),
+            // A directory was applied by hand.
+            applied if !applied.chars().all(|digit| digit.is_ascii_hexdigit()) => (None, 1),
             applied => (Some(applied), MOST_APPROVING),
         };
         let trailers = self.mirror.trailers(from, revision, most, labels::APPROVE);

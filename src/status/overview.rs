@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Chain, Phase, StatusGraph};
 use crate::api::kinds::CAPI;
 use crate::apply::Parent;
+use crate::model::ObjectId;
 use crate::plan::ApplySet;
 
 /// One fleet.
@@ -17,9 +18,15 @@ pub struct FleetView {
     pub clusters: Vec<ClusterView>,
     /// Objects that are not ready and belong to no cluster, by their blocker; the worst first.
     pub strays: Vec<Stray>,
-    /// How many objects of its revision are missing or not its own; `None` if unknown: older versions of Capstan
-    /// do not record how many there must be, and some kinds may not be readable.
+    /// How many objects of its revision are missing or not its own; zero if that is unknown: older versions of
+    /// Capstan do not record how many there must be, and some kinds may not be readable.
     pub missing: usize,
+    /// Which these are, if the parent names its objects.
+    pub absent: Vec<ObjectId>,
+    /// How many of its objects are not in its revision and still exist, if the parent names its objects.
+    pub leftovers: usize,
+    /// Whether something is missing, or failed so that waiting does not help.
+    pub broken: bool,
     /// Whether its revision is not fully applied, if it is known how many objects it has.
     pub behind: bool,
 }
@@ -77,8 +84,18 @@ impl StatusGraph {
         let members: Vec<usize> = vertices.filter(|at| self.set(*at) == id).collect();
         let seen = !parent.kinds.iter().any(|kind| self.unread.contains(kind));
         let wanted = parent.objects.filter(|_| seen).unwrap_or_default();
+        let named = parent.members.ids();
+        let absent = self.absent(&named, &members);
         let mut view = FleetView {
-            missing: wanted.saturating_sub(members.len()),
+            missing: match named.is_empty() {
+                true => wanted.saturating_sub(members.len()),
+                false => absent.len(),
+            },
+            leftovers: match named.is_empty() {
+                true => 0,
+                false => (members.len() + absent.len()).saturating_sub(named.len()),
+            },
+            absent,
             behind: parent.objects.is_some() && parent.applied != parent.applying,
             ..FleetView::default()
         };
@@ -103,7 +120,28 @@ impl StatusGraph {
         }
         let others = members.into_iter().filter(|at| !parts.contains(at));
         view.strays = self.strays(others);
+        let failed = view
+            .counts
+            .keys()
+            .chain(view.clusters.iter().map(|one| &one.phase));
+        let blockers = view
+            .strays
+            .iter()
+            .map(|stray| &self.status(stray.blocker).phase);
+        view.broken = view.missing > 0 || failed.chain(blockers).any(|phase| phase.is_broken());
         view
+    }
+
+    /// The named objects that are not among `members`. What cannot be read may well be there.
+    fn absent(&self, named: &BTreeSet<ObjectId>, members: &[usize]) -> Vec<ObjectId> {
+        let there: BTreeSet<&ObjectId> = members.iter().map(|at| self.id(*at)).collect();
+        let absent = |id: &&ObjectId| {
+            // Before a kind is known, its objects seem to be in namespaces.
+            let bare = ObjectId::new(&*id.group, &*id.kind, "", &*id.name);
+            let kind = (id.group.clone(), id.kind.clone());
+            !there.contains(*id) && !there.contains(&bare) && !self.unread.contains(&kind)
+        };
+        named.iter().filter(absent).cloned().collect()
     }
 
     fn strays(&self, members: impl Iterator<Item = usize>) -> Vec<Stray> {

@@ -51,6 +51,11 @@ impl Phase {
         }
     }
 
+    /// Whether something is missing, or failed so that waiting does not help.
+    pub(super) const fn is_broken(self) -> bool {
+        matches!(self, Self::Missing | Self::NotServed | Self::Failed)
+    }
+
     /// Whether waiting does not help, or has not helped so far.
     pub(super) const fn is_stuck(self) -> bool {
         matches!(

@@ -3,7 +3,7 @@
 use super::super::backoff::backoff;
 use super::super::event::{Command, Failure, ParentRead, RetryTarget};
 use super::super::parent_state::{Known, Opening, ParentState};
-use super::super::{Kind, Parent, Report};
+use super::super::{Kind, Members, Parent, Report};
 use super::{EarlierKind, Ending, Engine};
 use crate::model::{ErrorClass, ObjectId};
 
@@ -21,6 +21,7 @@ impl Engine {
             source: assignment.source.clone(),
             applying: assignment.revision.clone(),
             objects: Some(assignment.plan.steps.len()),
+            members: Members::of(steps.objects()),
             ..Parent::default()
         }
     }
@@ -103,7 +104,8 @@ impl Engine {
         } = opening;
         let work = &mut self.work;
         let revision = &work.assignment.revision;
-        work.guard.unchanged = !revision.is_empty() && before.applied == *revision;
+        let by_hand = work.assignment.by_hand;
+        work.guard.unchanged = !by_hand && !revision.is_empty() && before.applied == *revision;
         work.guard.approved = approved;
         work.parent = ParentState::Open(Box::new(Known { parent, version }));
         work.removals.stir();

@@ -105,6 +105,34 @@ fn a_fleet_is_its_members_and_what_they_carry() {
     );
 }
 
+#[test]
+fn what_is_missing_is_named_beside_leftovers() {
+    let set = ApplySet::new("prod", "capstan-system");
+    let member = |name: &str| {
+        let mut group = ready(rg(name));
+        group["metadata"]["labels"] = json!({PART_OF: set.id()});
+        group
+    };
+    let id = |name: &str| ObjectId::new("resources.azure.com", "ResourceGroup", "ns", name);
+    let wanted = [id("a"), id("b"), id("c")];
+    let parent = Parent {
+        objects: Some(3),
+        members: Members::of(wanted.iter()),
+        ..Parent::default()
+    };
+    let view = |names: &[&str]| {
+        let objects = names.iter().map(|name| member(name));
+        let objects: Vec<Json> = std::iter::once(namespace()).chain(objects).collect();
+        StatusGraph::new(&found(&objects)).fleet(&set, &parent)
+    };
+    let left = view(&["a", "old", "older"]);
+    assert_eq!(left.absent, [id("b"), id("c")]);
+    assert_eq!((left.missing, left.leftovers, left.broken), (2, 2, true));
+    let whole = view(&["a", "b", "c", "old"]);
+    assert_eq!((whole.missing, whole.leftovers), (0, 1));
+    assert!(!whole.broken && whole.is_ready());
+}
+
 /// The parent records a fleet of one object, which exists and is ready.
 #[test]
 fn a_fleet_is_ready_when_all_of_it_is_there() {

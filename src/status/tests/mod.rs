@@ -12,7 +12,8 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::api::labels::PART_OF;
-use crate::apply::Parent;
+use crate::apply::{Members, Parent};
+use crate::model::ObjectId;
 use crate::plan::ApplySet;
 
 const CAPI: &str = "cluster.x-k8s.io/v1beta2";

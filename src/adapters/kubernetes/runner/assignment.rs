@@ -42,6 +42,8 @@ pub struct Assignment {
     pub embedded: Arc<[(ObjectId, String)]>,
     /// What it is a plan of; empty when it has no name. It is written down in the cluster.
     pub revision: String,
+    /// Whether a person asked for it just now: then no change is held because its revision was applied before.
+    pub by_hand: bool,
     /// Where that comes from, for people.
     pub source: String,
     /// Whether members that the plan lacks are removed.
@@ -61,6 +63,7 @@ impl Assignment {
             plan,
             embedded: embedded.into(),
             revision: String::new(),
+            by_hand: false,
             source: String::new(),
             prune: false,
             max_clusters: 0,
@@ -75,6 +78,7 @@ impl Assignment {
             plan: self.plan,
             embedded: self.embedded,
             revision: self.revision,
+            by_hand: self.by_hand,
             source: self.source,
             prune: self.prune,
             max_clusters: self.max_clusters,
