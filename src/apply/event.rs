@@ -64,7 +64,7 @@ pub(crate) enum What {
     /// A watch saw something.
     Watched(WatchEvent),
     /// The answer to [`Command::Apply`] of a step.
-    Answered(u64, usize, Box<Result<Json, Failure>>),
+    Answered(u64, usize, Box<Result<Applied, Failure>>),
     /// The answer to [`Command::Read`].
     Read(u64, ObjectId, Box<Result<Option<Json>, Failure>>),
     /// The answer to [`Command::Remove`].
@@ -73,6 +73,15 @@ pub(crate) enum What {
     Confirmed(ObjectId, Option<String>, Box<Result<Option<Json>, Failure>>),
     /// The time of a [`Command::WakeAt`] has come.
     Elapsed(u64, RetryTarget),
+}
+
+/// An object that was applied.
+#[derive(Clone, Debug)]
+pub(crate) struct Applied {
+    /// The object as the cluster has it now.
+    pub(crate) live: Json,
+    /// Whether it did not exist before.
+    pub(crate) created: bool,
 }
 
 /// What a watch saw.
@@ -241,6 +250,8 @@ pub(crate) struct Failure {
 pub(crate) enum FailureCause {
     /// The cluster does not serve the kind.
     NotServed,
+    /// The credentials are not valid, or lack a permission: somebody may change that at any time.
+    NoRights,
     /// No commit asked for the change: the object stays as it was applied.
     Held,
     /// Anything else.

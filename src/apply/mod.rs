@@ -37,12 +37,12 @@ pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
 pub use parent::{NotOurs, Parent};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
 pub use prune::{DeletionGuard, PruneDecision, PruneInput, prune, references};
-pub use report::{PruneStatus, Report};
+pub use report::{Outcome, PruneStatus, Report};
 
 pub(crate) use backoff::backoff;
 pub(crate) use embedded::{Embedded, Kind};
 pub(crate) use engine::{Engine, Settings};
 pub(crate) use event::{
-    ApplyPrecondition, Assignment, Command, Event, Failure, FailureCause, GroupKind, Interruption,
-    ParentRead, Removal, RetryTarget, Warning, WatchEvent, WatchScope, What,
+    Applied, ApplyPrecondition, Assignment, Command, Event, Failure, FailureCause, GroupKind,
+    Interruption, ParentRead, Removal, RetryTarget, Warning, WatchEvent, WatchScope, What,
 };

@@ -8,6 +8,10 @@ use crate::model::ObjectId;
 pub enum Report {
     /// An object of the plan, or one embedded in it, reached a state.
     Object(Progress),
+    /// An object of the plan is as it was asked for, for the first time in this assignment.
+    Applied(ObjectId, Outcome),
+    /// A request was refused for want of a permission.
+    Denied,
     /// The state of a member that the fleet no longer contains changed.
     Prune(ObjectId, PruneStatus),
     /// Everything was applied, and everything to remove was removed.
@@ -16,6 +20,29 @@ pub enum Report {
     Stuck(String),
     /// It is fixed, and steps start.
     Begun,
+}
+
+/// What an apply made of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// It did not exist.
+    Created,
+    /// It was there in another form, or was not part of the fleet.
+    Updated,
+    /// It was as it was asked for.
+    Unchanged,
+}
+
+impl Outcome {
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+        }
+    }
 }
 
 /// The state of a member that leaves the set.

@@ -1,10 +1,11 @@
 //! `capstan apply`: one shot.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -13,14 +14,16 @@ use super::cluster::{Cluster, ClusterArgs};
 use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs};
 use super::live::Live;
-use super::ui::Ui;
-use crate::adapters::kubernetes::{self, Assignment};
+use super::outcomes::{Line, Outcomes};
+use super::ui::{Ui, plain};
+use crate::adapters::kubernetes::{self, Assignment, Rights, missing_rights};
 use crate::api::timeline;
-use crate::apply::{ClusterSummary, Report, Summary, Tracker};
+use crate::apply::{ClusterSummary, Report, Tracker};
 use crate::compile::Compiled;
-use crate::model::{Clock, ObjectId};
+use crate::model::{Action, Clock};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
+use crate::yaml;
 
 #[derive(Debug, Args)]
 pub(super) struct ApplyArgs {
@@ -75,7 +78,7 @@ async fn apply(
     for id in cluster.supply(&compiled.graph).await? {
         ui.message(&format!("supplied {id} (not in the fleet)"));
     }
-    let embedded = compiled.embedded();
+    let embedded: Arc<[_]> = compiled.embedded().into();
     // The plan is enough; for a large fleet the objects would double the memory.
     let plan = Arc::new(plan::into_plan(compiled.objects, &compiled.graph, set));
     let (sender, progress) = unbounded_channel();
@@ -83,10 +86,10 @@ async fn apply(
     let waiting = Waiting {
         tracker: Tracker::new(&compiled.graph, timeline::SETTLE, clock.now()),
         plan: Arc::clone(&plan),
+        outcomes: Outcomes::of(&plan.steps),
         settled: false,
-        lines: Vec::new(),
-        failures: BTreeMap::new(),
         stuck: None,
+        denied: false,
         wait: args.wait,
         limit: clock.real(args.timeout),
         clock,
@@ -98,44 +101,90 @@ async fn apply(
     let approved: BTreeSet<String> = args.approve.iter().cloned().collect();
     let assignment = Assignment {
         source: args.fleet.path.display().to_string(),
+        revision: content(&plan),
+        by_hand: true,
         prune: args.prune,
         approvals: Arc::new(move |_| approved.clone()),
-        ..Assignment::new(plan, embedded)
+        ..Assignment::new(Arc::clone(&plan), Arc::clone(&embedded))
     };
+    let client = target.client.clone();
     let run = kubernetes::run_once(target, options, assignment, sender);
     let _runner = AbortOnDropHandle::new(tokio::spawn(run));
-    let mut live = Live::default();
+    let (mut live, mut broken) = (Live::default(), None);
     let draw = |shown: &Shown<'_>| {
         if !shown.lines.is_empty() {
             live.clear(ui);
         }
-        for line in shown.lines {
-            ui.message(&format!("  {line}"));
-        }
+        let printed = shown.lines.iter().try_for_each(|line| show_line(line, ui));
+        broken = broken.take().or(printed.err());
         live.draw(ui, shown.title, shown.clusters);
     };
-    let (end, title, clusters) = waiting.end(progress, draw).await;
-    let done = end == End::Done;
-    match end {
-        End::Done | End::InVain => live.finish(ui, &title, &clusters),
+    let ended = waiting.end(progress, draw).await;
+    let (title, done) = (ended.title, ended.end == End::Done);
+    match ended.end {
+        End::Done | End::InVain => live.finish(ui, &title, &ended.clusters),
         End::Stuck(why) => ui.error(&why),
         End::TooLate => ui.error(&format!("not ready within {:?}: {title}", args.timeout)),
     }
+    ui.message(&ended.tally);
+    if ended.denied && !done {
+        let rights = missing_rights(&client, set, &plan, &embedded, args.prune).await;
+        // Each refusal was printed; this only puts them together.
+        rights.iter().for_each(|rights| show_rights(rights, ui));
+    }
+    broken.map_or(Ok(()), Err)?;
     Ok(Exit::failed_if(!done))
+}
+
+fn show_line(line: &Line, ui: &Ui) -> anyhow::Result<()> {
+    match line {
+        Line::Data(text) => ui.data(&(plain(text) + "\n")),
+        Line::Message(text) => {
+            ui.message(text);
+            Ok(())
+        }
+    }
+}
+
+/// The name of what is applied, in place of a revision: the same for the same objects.
+fn content(plan: &Plan) -> String {
+    let mut hash = Sha256::new();
+    for step in &plan.steps {
+        let Action::Apply { payload, .. } = &step.action;
+        hash.update(format!("{} {}\n", step.object, payload.hash()));
+    }
+    let hash = hash.finalize();
+    let digits = hash.iter().take(6).map(|byte| format!("{byte:02x}"));
+    format!("content-{}", digits.collect::<String>())
+}
+
+/// The missing rights together, and the rules that grant them.
+fn show_rights(rights: &Rights, ui: &Ui) {
+    if rights.missing.is_empty() {
+        return;
+    }
+    ui.error("permissions are missing:");
+    for missing in &rights.missing {
+        ui.message(&format!("  {missing}"));
+    }
+    let hint = "these rules grant all that this fleet needs, of the kinds that the cluster serves; apply them as an administrator:";
+    ui.message(&format!(
+        "{hint}\n---\n{}",
+        yaml::write(&rights.grant).trim_end()
+    ));
 }
 
 /// What is waited for.
 struct Waiting {
     tracker: Tracker,
     plan: Arc<Plan>,
+    outcomes: Outcomes,
     /// Whether everything was applied, and removed what was to be.
     settled: bool,
-    /// Lines to print, about members that leave and about failures.
-    lines: Vec<String>,
-    /// The failures that were printed.
-    failures: BTreeMap<ObjectId, String>,
     /// Why nothing can be done.
     stuck: Option<String>,
+    /// Whether a permission is missing.
+    denied: bool,
     clock: Arc<dyn Clock>,
     /// Whether it is done when all is ready, or else when all is applied.
     wait: bool,
@@ -146,9 +195,20 @@ struct Waiting {
 /// What is drawn.
 struct Shown<'a> {
     /// Lines to print once.
-    lines: &'a [String],
+    lines: &'a [Line],
     title: &'a str,
     clusters: &'a [ClusterSummary],
+}
+
+/// How it ended, and the last drawing.
+struct Ended {
+    end: End,
+    title: String,
+    clusters: Vec<ClusterSummary>,
+    /// What became of the objects, in numbers.
+    tally: String,
+    /// Whether a permission was missing.
+    denied: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,19 +223,18 @@ enum End {
 
 impl Waiting {
     /// Waits, and draws a title and the clusters whenever something happened and every [`FRAME`].
-    /// Returns how it ended and the last drawing.
     async fn end(
         mut self,
         mut progress: UnboundedReceiver<(u64, Report)>,
         mut draw: impl FnMut(&Shown<'_>),
-    ) -> (End, String, Vec<ClusterSummary>) {
+    ) -> Ended {
         let deadline = tokio::time::sleep(self.limit);
         tokio::pin!(deadline);
         loop {
             let looked = tokio::time::Instant::now();
             let (summary, clusters) = self.tracker.overview(self.clock.now());
             let title = summary.brief();
-            self.note_failures(&summary);
+            self.outcomes.failed(&summary);
             let done = match self.wait {
                 true => self.settled && self.tracker.is_ready(),
                 false => self.settled,
@@ -189,7 +248,7 @@ impl Waiting {
                 }
                 None => None,
             };
-            let lines = std::mem::take(&mut self.lines);
+            let lines = self.outcomes.lines(end.is_some());
             if end.is_none() || !lines.is_empty() {
                 draw(&Shown {
                     lines: &lines,
@@ -198,7 +257,7 @@ impl Waiting {
                 });
             }
             if let Some(end) = end {
-                return (end, title, clusters);
+                return self.ended(end, title, clusters);
             }
             tokio::select! {
                 biased;
@@ -209,26 +268,34 @@ impl Waiting {
                         self.note(next.1);
                     }
                 }
-                () = &mut deadline => return (End::TooLate, title, clusters),
+                () = &mut deadline => {
+                    let lines = self.outcomes.lines(true);
+                    if !lines.is_empty() {
+                        draw(&Shown { lines: &lines, title: &title, clusters: &clusters });
+                    }
+                    return self.ended(End::TooLate, title, clusters);
+                }
                 () = tokio::time::sleep(FRAME) => {}
             }
         }
     }
 
-    /// Prints each message of a failure once.
-    fn note_failures(&mut self, summary: &Summary) {
-        for (id, why) in &summary.failed {
-            if self.failures.insert(id.clone(), why.clone()).as_ref() != Some(why) {
-                let words: Vec<&str> = why.split_whitespace().collect();
-                self.lines.push(format!("{id} failed: {}", words.join(" ")));
-            }
+    fn ended(&self, end: End, title: String, clusters: Vec<ClusterSummary>) -> Ended {
+        Ended {
+            end,
+            title,
+            clusters,
+            tally: self.outcomes.tally(),
+            denied: self.denied,
         }
     }
 
     fn note(&mut self, report: Report) {
         match report {
             Report::Object(progress) => drop(self.tracker.note(&progress)),
-            Report::Prune(id, leaving) => self.lines.push(format!("{id}: {leaving}")),
+            Report::Applied(id, outcome) => self.outcomes.applied(id, outcome),
+            Report::Denied => self.denied = true,
+            Report::Prune(id, leaving) => self.outcomes.leaves(id, &leaving),
             Report::Settled => self.settled = true,
             Report::Stuck(why) => self.stuck = Some(why),
             Report::Begun => {}
@@ -245,11 +312,34 @@ mod tests {
     use super::*;
     use crate::apply::{Progress, State};
     use crate::compile::compile;
-    use crate::model::Tree;
+    use crate::model::{ObjectId, Tree};
     use kube_sim::SimClock;
 
     const ONE: &str =
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: default}}";
+
+    #[test]
+    fn what_is_applied_by_hand_is_named_by_its_content() {
+        let named = |text: &str| {
+            let tree = Tree {
+                files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+                ..Tree::default()
+            };
+            let compiled = compile(&tree, &[]);
+            let set = ApplySet::new("test", "default");
+            content(&plan::against_none(
+                &compiled.objects,
+                &compiled.graph,
+                &set,
+            ))
+        };
+        assert_eq!(named(ONE), named(&format!("# a remark\n{ONE}")));
+        assert_ne!(
+            named(ONE),
+            named(&ONE.replace("ConfigMap,", "ConfigMap, data: {a: b},"))
+        );
+        assert!(named(ONE).starts_with("content-") && named(ONE).len() == 20);
+    }
 
     /// Waits a second for one ConfigMap to become ready while `happens` runs. Returns how it ended, and when
     /// it was drawn and ended, in milliseconds.
@@ -269,10 +359,10 @@ mod tests {
                 &compiled.graph,
                 &ApplySet::new("test", "default"),
             )),
+            outcomes: Outcomes::default(),
             settled: false,
-            lines: Vec::new(),
-            failures: BTreeMap::new(),
             stuck: None,
+            denied: false,
             wait: true,
             limit: clock.real(Duration::from_secs(60)),
             clock,
@@ -280,9 +370,9 @@ mod tests {
         let (sender, progress) = unbounded_channel();
         let (start, mut times) = (Instant::now(), Vec::new());
         let draw = |_: &Shown<'_>| times.push(start.elapsed().as_millis());
-        let ((end, ..), ()) = tokio::join!(waiting.end(progress, draw), happens(sender));
+        let (ended, ()) = tokio::join!(waiting.end(progress, draw), happens(sender));
         times.push(start.elapsed().as_millis());
-        (end, times)
+        (ended.end, times)
     }
 
     fn progress(state: State, terminal: bool) -> (u64, Report) {

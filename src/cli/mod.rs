@@ -17,6 +17,7 @@ mod fleet;
 mod graph;
 mod live;
 mod object_name;
+mod outcomes;
 mod plan;
 mod rehearse;
 mod render;

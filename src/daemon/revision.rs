@@ -70,6 +70,7 @@ impl Sync {
                 tracing::info!(object = %id, "no longer in the fleet: {leaving}");
                 self.leaving.insert(id, leaving);
             }
+            Report::Applied(..) | Report::Denied => return false,
             Report::Settled => (self.settled, self.stuck) = (true, None),
             Report::Begun => self.stuck = None,
             Report::Stuck(why) => {

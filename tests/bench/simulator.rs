@@ -71,7 +71,7 @@ async fn apply(plan: Arc<Plan>, set: &ApplySet) {
             Report::Settled => break,
             Report::Object(next) => assert_ne!(next.state, State::Failed, "{}", next.message),
             Report::Stuck(why) => unreachable!("{why}"),
-            Report::Prune(..) | Report::Begun => {}
+            Report::Prune(..) | Report::Begun | Report::Applied(..) | Report::Denied => {}
         }
     }
     runner.abort();

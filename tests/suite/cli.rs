@@ -228,20 +228,18 @@ fn a_real_hand_written_cluster_is_taken_as_it_is() {
 
 #[test]
 fn apply_waits_until_the_embedded_cluster_is_ready() {
-    let output = stderr(
-        &[
-            "apply",
-            "examples/quickstart",
-            "--embedded",
-            "--wait",
-            "--timeout",
-            "10h",
-            "--speed",
-            "1000",
-        ],
-        0,
+    let waits = ["--wait", "--timeout", "10h", "--speed", "1000"];
+    let arguments = [&["apply", "examples/quickstart", "--embedded"], &waits[..]].concat();
+    let output = capstan(&arguments).output().expect("it runs");
+    let [outcomes, messages] =
+        [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(messages.contains("55/55 ready"), "{messages}");
+    assert!(messages.contains("5 created\n"), "{messages}");
+    assert!(
+        outcomes.contains("created    Cluster/clusters/quickstart\n"),
+        "{outcomes}"
     );
-    assert!(output.contains("55/55 ready"), "{output}");
+    assert_eq!(outcomes.lines().count(), 5, "{outcomes}");
     let output = stderr(&["apply", "examples/quickstart"], 2);
     assert!(output.contains("--embedded"), "{output}");
 }

@@ -165,6 +165,9 @@ impl Error {
             retry_after: self.retry_after(),
             cause: match self {
                 Self::NotServed { .. } => FailureCause::NotServed,
+                Self::Refused { status, .. } if Refusal::of(status).is_about_rights() => {
+                    FailureCause::NoRights
+                }
                 error if error.is_held() => FailureCause::Held,
                 _ => FailureCause::Other,
             },

@@ -82,6 +82,11 @@ impl<'a> Refusal<'a> {
         Self { status, cause }
     }
 
+    /// Whether other credentials, or another role, would help.
+    pub(super) const fn is_about_rights(&self) -> bool {
+        matches!(self.cause, Cause::Credentials | Cause::Permission(_))
+    }
+
     pub(super) fn class(&self) -> ErrorClass {
         match (self.cause, self.status.code) {
             (Cause::Quota | Cause::Ending, _) => ErrorClass::Transient,

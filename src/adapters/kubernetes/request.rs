@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 use super::Error;
 use super::discovery::Served;
-use crate::apply::{self, ApplyPrecondition, Claim};
+use crate::apply::{self, Applied, ApplyPrecondition, Claim};
 use crate::health::Live;
 use crate::model::{Action, ObjectId, Step};
 use crate::plan::{self, MANAGER};
@@ -92,7 +92,7 @@ impl ObjectClient {
         step: &Step,
         set: &str,
         precondition: ApplyPrecondition,
-    ) -> Result<Json, Error> {
+    ) -> Result<Applied, Error> {
         let Action::Apply {
             payload,
             manager,
@@ -108,7 +108,11 @@ impl ObjectClient {
                     // If it is not there, the conflict was about something else.
                     claimed.ok_or_else(|| self.error(kube::Error::Api(status)))?
                 }
-                answer => return answer.map(json).map_err(|error| self.error(error)),
+                answer => {
+                    let live = answer.map(json).map_err(|error| self.error(error))?;
+                    let created = true;
+                    return Ok(Applied { live, created });
+                }
             },
         };
         let yields = left.iter().any(|left| payload.pointer(left).is_some());
@@ -132,7 +136,9 @@ impl ObjectClient {
         let answer = self
             .send(&sent, &params(step, precondition.takes_back))
             .await;
-        answer.map(json).map_err(|error| self.error(error))
+        let live = answer.map(json).map_err(|error| self.error(error))?;
+        let created = false;
+        Ok(Applied { live, created })
     }
 
     /// The object as applying `step` would make it; nothing is changed. `takes_back` is as in

@@ -8,7 +8,7 @@ use super::super::backoff::backoff;
 use super::super::event::{Command, Failure, FailureCause, GroupKind, Interruption};
 use super::super::event::{RetryTarget, Warning, WatchScope};
 use super::super::kinds::KindState;
-use super::super::{Kind, State};
+use super::super::{Kind, Report, State};
 use super::{EarlierKind, Engine};
 use crate::health::health;
 use crate::model::{ErrorClass, ObjectId};
@@ -71,6 +71,9 @@ impl Engine {
 
     /// Steps whose kind cannot be listed report why, and keep waiting.
     pub(super) fn interrupted(&mut self, kind: &Kind, interruption: &Interruption) {
+        if interruption.denied {
+            self.report(Report::Denied);
+        }
         for at in self.work.steps.waiting_for(kind) {
             let why = format!("its kind cannot be watched: {}", interruption.why);
             self.report_step(at, State::Failed, interruption.denied, why);
@@ -209,12 +212,12 @@ impl Engine {
                 self.wake_after(wait, |_| RetryTarget::EmbeddedKind(kind.clone()));
             }
             Err(failure) => {
-                let why = failure.to_string();
                 if is_new {
-                    self.warn(Warning::Unseen { why: why.clone() });
+                    let why = failure.to_string();
+                    self.warn(Warning::Unseen { why });
                 }
                 self.watch_definitions();
-                self.report_kind(kind, State::Failed, &why);
+                self.report_kind(kind, State::Failed, &failure.message);
             }
         }
     }
@@ -222,6 +225,7 @@ impl Engine {
     /// We may not see the embedded resources of a kind: that is reported, since it may last.
     pub(super) fn embedded_interrupted(&mut self, kind: &Kind, interruption: &Interruption) {
         if interruption.denied && self.work.embedded.served(kind, false) {
+            self.report(Report::Denied);
             let why = format!("its progress cannot be seen: {}", interruption.why);
             self.report_kind(kind, State::Failed, &why);
         }

@@ -24,8 +24,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::event::{
-    Assignment, Command, Event, Failure, GroupKind, RetryTarget, Warning, WatchEvent, WatchScope,
-    What,
+    Assignment, Command, Event, Failure, FailureCause, GroupKind, RetryTarget, Warning, WatchEvent,
+    WatchScope, What,
 };
 use super::kinds::Kinds;
 use super::parent_state::ParentState;
@@ -264,6 +264,13 @@ impl Engine {
 
     fn report(&mut self, report: Report) {
         self.command(Command::Report(self.number(), report));
+    }
+
+    /// Reports that permissions are missing, if that is why a request failed.
+    fn report_denied(&mut self, failure: &Failure) {
+        if failure.cause == FailureCause::NoRights {
+            self.report(Report::Denied);
+        }
     }
 
     fn report_health(&mut self, id: &ObjectId, health: &Health) {

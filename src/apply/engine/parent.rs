@@ -89,6 +89,7 @@ impl Engine {
         let backoff = backoff(failure.class, failures, failure.retry_after);
         // A write of the assignment before may have come in between.
         if failure.class != ErrorClass::Conflict || backoff.in_vain {
+            self.report_denied(failure);
             self.report(Report::Stuck(failure.to_string()));
         }
         self.wake_after(backoff.wait, |_| RetryTarget::ParentOpening);

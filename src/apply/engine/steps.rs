@@ -5,11 +5,11 @@ use serde_json::Value as Json;
 
 use super::super::backoff::backoff;
 use super::super::event::{
-    ApplyPrecondition, Command, Failure, FailureCause, RetryTarget, Warning,
+    Applied, ApplyPrecondition, Command, Failure, FailureCause, RetryTarget, Warning,
 };
 use super::super::kinds::KindState;
 use super::super::steps::{StepState, payload};
-use super::super::{DriftState, Member, State};
+use super::super::{DriftState, Member, Outcome, Report, State};
 use super::Engine;
 use crate::api::kinds::CAPI;
 use crate::health::Live;
@@ -55,7 +55,7 @@ impl Engine {
         }
         let member = self.inventory.get(self.work.steps.object(at));
         if member.is_some_and(|member| member.drift == DriftState::InSync) {
-            return self.in_sync(at);
+            return self.in_sync(at, Outcome::Unchanged);
         }
         let precondition = self.precondition(at, member, failures);
         let steps = &mut self.work.steps;
@@ -94,7 +94,7 @@ impl Engine {
         [object, &root].into_iter().find(deleted).cloned()
     }
 
-    pub(super) fn answered(&mut self, at: usize, answer: Result<Json, Failure>) {
+    pub(super) fn answered(&mut self, at: usize, answer: Result<Applied, Failure>) {
         let steps = &mut self.work.steps;
         let StepState::Sending { vanished, .. } = steps.state(at) else {
             return;
@@ -103,10 +103,14 @@ impl Engine {
         match answer {
             // A watch reported a deletion meanwhile, of this object or of an earlier one: only the cluster knows.
             Ok(_) if vanished && !self.inventory.contains_key(&object) => steps.queue(at),
-            Ok(live) => {
+            Ok(Applied { live, created }) => {
                 let member = Member::answered(&live, &steps.step(at).action);
                 self.keep_newest(&object, member);
-                self.in_sync(at);
+                let outcome = match created {
+                    true => Outcome::Created,
+                    false => Outcome::Updated,
+                };
+                self.in_sync(at, outcome);
             }
             Err(failure) => self.step_failed(at, &failure),
         }
@@ -114,9 +118,9 @@ impl Engine {
 
     /// Takes in the answer to an apply of an earlier assignment. What is no longer in the fleet became a
     /// member that no watch may have reported yet. A step of this assignment finds out by its own apply.
-    pub(super) fn answered_late(&mut self, answer: Result<Json, Failure>) {
+    pub(super) fn answered_late(&mut self, answer: Result<Applied, Failure>) {
         self.late_applies = self.late_applies.saturating_sub(1);
-        if let Ok(live) = answer {
+        if let Ok(Applied { live, .. }) = answer {
             let id = Live(&live).id();
             if self.work.steps.of(&id).is_none() {
                 self.seen(&id, &live);
@@ -135,10 +139,12 @@ impl Engine {
     }
 
     /// The object is as it was asked for.
-    fn in_sync(&mut self, at: usize) {
+    fn in_sync(&mut self, at: usize, outcome: Outcome) {
         let first = self.work.steps.in_sync(at);
         self.work.removals.stir();
         if first {
+            let object = self.work.steps.step(at).object.clone();
+            self.report(Report::Applied(object, outcome));
             self.report_step(at, State::Applied, false, String::new());
         }
         let object = self.work.steps.object(at).clone();
@@ -150,6 +156,7 @@ impl Engine {
         if failure.cause == FailureCause::NotServed {
             self.watch_definitions();
         }
+        self.report_denied(failure);
         let steps = &mut self.work.steps;
         if failure.cause == FailureCause::Held {
             steps.keep(at);

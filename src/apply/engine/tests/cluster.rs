@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 
 use super::super::super::event::{
-    Command, Failure, FailureCause, ParentRead, Removal, WatchEvent, WatchScope, What,
+    Applied, Command, Failure, FailureCause, ParentRead, Removal, WatchEvent, WatchScope, What,
 };
 use super::fixture::{Fault, Fixture, about, set};
 use crate::api::labels;
@@ -274,11 +274,19 @@ fn answer(
             let version = (!unserved.contains(&kind.1)).then(|| version.to_owned());
             What::VersionFound(*number, kind.clone(), result.map(|_| version))
         }
-        Command::Apply { number, step, .. } => What::Answered(
-            *number,
-            *step,
-            Box::new(result.map(Option::unwrap_or_default)),
-        ),
+        Command::Apply {
+            number,
+            step,
+            precondition,
+            ..
+        } => {
+            let created = precondition.uid.is_none();
+            let applied = |live: Option<Json>| Applied {
+                live: live.unwrap_or_default(),
+                created,
+            };
+            What::Answered(*number, *step, Box::new(result.map(applied)))
+        }
         Command::Read(number, object, _) => What::Read(*number, object.clone(), Box::new(result)),
         Command::Remove {
             number,

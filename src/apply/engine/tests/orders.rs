@@ -1,7 +1,7 @@
 //! Orders of answers that fault schedules found (`tests/suite/faults/known.rs`), each once more without a
 //! server.
 
-use super::super::super::event::{Command, What};
+use super::super::super::event::{Applied, Command, What};
 use super::fixture::{Fault, Fixture, described, id, map};
 use crate::apply::PruneStatus;
 use crate::model::{ErrorClass, ObjectId};
@@ -86,7 +86,14 @@ fn what_is_deleted_before_a_slow_answer_arrives_is_made_again() {
     fixture.delete(&id("a"));
     fixture.see_all();
     fixture.requests.clear();
-    fixture.happens(What::Answered(number, step, Box::new(Ok(live))));
+    fixture.happens(What::Answered(
+        number,
+        step,
+        Box::new(Ok(Applied {
+            live,
+            created: true,
+        })),
+    ));
     fixture.settle();
     assert_eq!(fixture.is_as_planned(), Ok(()));
 }

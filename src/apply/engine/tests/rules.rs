@@ -36,6 +36,28 @@ fn the_parent_names_what_becomes_a_member_before_anything_is_applied() {
 }
 
 #[test]
+fn what_became_of_each_object_is_reported_once() {
+    let outcomes = |fixture: &Fixture| {
+        let outcomes = fixture
+            .reports
+            .iter()
+            .filter_map(|(_, report)| match report {
+                Report::Applied(id, outcome) => Some(format!("{} {}", id.name, outcome.word())),
+                _ => None,
+            });
+        outcomes.collect::<Vec<_>>().join(", ")
+    };
+    let mut fixture = Fixture::new(8);
+    fixture.assign("1", &[map("a", "1", ""), map("b", "1", "")]);
+    fixture.settle();
+    assert_eq!(outcomes(&fixture), "a created, b created");
+    fixture.reports.clear();
+    fixture.assign("2", &[map("a", "1", ""), map("b", "2", "")]);
+    fixture.settle();
+    assert_eq!(outcomes(&fixture), "a unchanged, b updated");
+}
+
+#[test]
 fn what_is_in_sync_costs_no_request() {
     let documents = [map("a", "1", ""), map("b", "1", "a")];
     let mut fixture = Fixture::settled(&documents);

@@ -301,7 +301,11 @@ impl Kept {
             Report::Prune(id, leaving) => {
                 drop(self.leaving.insert(id.to_string(), leaving.clone()))
             }
-            Report::Settled | Report::Stuck(_) | Report::Begun => {}
+            Report::Settled
+            | Report::Stuck(_)
+            | Report::Begun
+            | Report::Applied(..)
+            | Report::Denied => {}
         }
         report
     }

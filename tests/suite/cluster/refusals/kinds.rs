@@ -72,6 +72,28 @@ fn a_missing_kind_is_reported_with_its_supplier_and_applied_once_it_is_served() 
 }
 
 #[test]
+fn the_objects_of_a_missing_kind_are_counted() {
+    prove("counted", |fixture| {
+        let group = "counted.refusals.dev";
+        let widgets: String = ["w", "x", "z"]
+            .iter()
+            .map(|name| widget(group, "v1").replace("name: w", &format!("name: {name}")))
+            .collect();
+        let (code, errors) = fixture.applied(&fixture.kubeconfig, &format!("{widgets}{FREE}"));
+        assert_eq!(code, Some(1), "{errors}");
+        once(&errors, "the cluster does not serve Widget of");
+        let first = format!("Widget/{}/w", fixture.namespace);
+        once(
+            &errors,
+            &format!("refused    3 objects, such as {first}: the cluster"),
+        );
+        once(&errors, "1 created, 3 not applied");
+        let (_, again) = fixture.applied(&fixture.kubeconfig, &format!("{widgets}{FREE}"));
+        once(&again, "1 unchanged, 3 not applied");
+    });
+}
+
+#[test]
 fn a_version_that_is_not_served_is_reported_with_the_served_ones() {
     prove("versions", |fixture| {
         let group = "versions.refusals.dev";

@@ -26,7 +26,11 @@ pub(super) fn waits_until_it_is_made_again() {
         );
         let (code, errors) = fixture.applied(&fixture.kubeconfig, &fleet);
         assert_eq!(code, Some(1), "{errors}");
-        assert!(errors.contains(&waits) && errors.contains(&why), "{errors}");
+        let refused = waits.replace(" failed: ", ": ");
+        assert!(
+            errors.contains(&refused) && errors.contains(&why),
+            "{errors}"
+        );
         assert!(
             fixture.has(&fixture.path("configmaps/free")),
             "the others go on"

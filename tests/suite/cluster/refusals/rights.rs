@@ -103,12 +103,50 @@ fn each_missing_right_is_named_with_the_rule_that_grants_it() {
         );
         let (code, errors) = fixture.applied(&limited, &fleet);
         assert_eq!(code, Some(1), "{errors}");
-        once(&errors, &patch);
+        once(
+            &errors,
+            &format!("refused    {}", patch.replace(" failed: ", ": ")),
+        );
         let daemon = fixture.daemon(&limited, &fleet);
         let check = daemon.until(CheckState::Failure, &[&patch]);
         once(&check.summary, &patch);
         grant(fixture, &[("configmaps", ALL), ("secrets", ALL)]);
         daemon.succeeds();
+    });
+}
+
+/// All that is missing is printed at once, with the rules that grant it; these are enough.
+#[test]
+fn all_missing_rights_are_printed_with_the_rules_that_grant_them() {
+    prove_real("all-rights", |fixture| {
+        let fleet = format!("{FREE}{SECRET}");
+        let token = fixture.token("limited");
+        let limited = fixture.kubeconfig_of(&json!({"token": token}));
+        let (code, errors) = fixture.applied(&limited, &fleet);
+        assert_eq!(code, Some(1), "{errors}");
+        let here = format!("in namespace {}", fixture.namespace);
+        for missing in [
+            format!("\n  get, create, patch configmaps {here}\n"),
+            "\n  list, watch configmaps in the whole cluster\n".to_owned(),
+            format!("\n  get, create, patch secrets {here}\n"),
+            "\n  list, watch secrets in the whole cluster\n".to_owned(),
+        ] {
+            once(&errors, &missing);
+        }
+        let (_, granted) = errors.split_once("\n---\n").expect("the rules");
+        for document in granted.split("---\n") {
+            let mut object: Json = serde_yaml::from_str(document).expect("YAML");
+            // Other tests use the same server.
+            object["metadata"]["name"] = json!(fixture.namespace);
+            if object["kind"] == "ClusterRoleBinding" {
+                object["roleRef"]["name"] = json!(fixture.namespace);
+            }
+            fixture.put(&object);
+        }
+        fixture.until("the rules are in force", || {
+            fixture.applied(&limited, &fleet).0 == Some(0)
+        });
+        assert!(fixture.has(&fixture.path("secrets/shut")));
     });
 }
 
@@ -140,7 +178,7 @@ fn missing_permissions_to_read_what_controllers_create_are_reported() {
     assert!(output.status.success(), "{errors}");
     once(
         &errors,
-        "failed: its progress cannot be seen: no permission: jo may not list vaults.keyvault.azure.com in the whole cluster. Add this rule to a ClusterRole that is bound to the user: {apiGroups: [\"keyvault.azure.com\"], resources: [vaults], ",
+        "failed     Vault/clusters/quickstart-kv-db37f9: its progress cannot be seen: no permission: jo may not list vaults.keyvault.azure.com in the whole cluster. Add this rule to a ClusterRole that is bound to the user: {apiGroups: [\"keyvault.azure.com\"], resources: [vaults], ",
     );
     assert!(errors.contains("55/55 ready"), "{errors}");
 }

@@ -118,7 +118,8 @@ fn a_half_created_cluster_is_reported(cluster: &Management) {
     until(cluster, |status| status["ready"] == true);
     let all = printed(&cluster.capstan(&["status", "--fleet", "local"]), 0);
     assert!(
-        all.contains("\n  source    examples/quickstart\n  revision  none\n"),
+        all.contains("\n  source    examples/quickstart\n  revision  content-")
+            && all.contains(", applied; last ready none\n"),
         "{all}"
     );
     assert!(all.contains("\n  objects   55 of 55 ready\n"), "{all}");

@@ -1,0 +1,315 @@
+//! The rights that applying a plan needs, and which of them are missing.
+//!
+//! In: a plan. Out: what the user may not do of it, and the rules that allow all of it. The API server is asked
+//! about each right, so this is for when a request was refused. It does not know: who can grant rights.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use serde_json::{Value as Json, json};
+
+use super::Error;
+use super::discovery::{Discovery, Served};
+use super::request::with_timeout;
+use crate::api::azure_cluster_identity::VERSIONS;
+use crate::model::{Action, ObjectId};
+use crate::plan::{ApplySet, IdentityUse, Plan};
+
+/// All verbs, in the order in which they are shown.
+const VERBS: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
+/// The verbs that are used on all namespaces at once.
+const WIDE: [&str; 2] = ["list", "watch"];
+/// How many questions are asked at once.
+const WIDTH: usize = 16;
+
+/// What is missing, and what grants it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rights {
+    /// What may not be done, as `list, watch secrets in the whole cluster`.
+    pub missing: Vec<String>,
+    /// A ClusterRole with everything that the plan needs, and its binding to the user.
+    pub grant: Vec<Json>,
+}
+
+/// What is done with one kind.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Need {
+    version: String,
+    verbs: BTreeSet<&'static str>,
+    namespaces: BTreeSet<String>,
+}
+
+/// By group and kind.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Needs(BTreeMap<(String, String), Need>);
+
+impl Needs {
+    fn of(set: &ApplySet, plan: &Plan, embedded: &[(ObjectId, String)], prune: bool) -> Self {
+        let mut needs = Self::default();
+        needs.add(&set.parent(), "v1", &["get", "create", "patch"]);
+        let own = if prune { &VERBS[..] } else { &VERBS[..5] };
+        for step in &plan.steps {
+            let Action::Apply { payload, .. } = &step.action;
+            needs.add(&step.object, payload.version(), own);
+            if let Some(uses) = IdentityUse::of(step) {
+                needs.add(&uses.identity, VERSIONS[0], &["get"]);
+                let namespace = ObjectId::new("", "Namespace", "", uses.namespace);
+                needs.add(&namespace, "v1", &["get"]);
+            }
+        }
+        for (id, version) in embedded {
+            needs.add(id, version, &WIDE);
+        }
+        needs
+    }
+
+    fn add(&mut self, id: &ObjectId, version: &str, verbs: &[&'static str]) {
+        let kind = (id.group.clone(), id.kind.clone());
+        let need = self.0.entry(kind).or_default();
+        if need.version.is_empty() {
+            version.clone_into(&mut need.version);
+        }
+        need.verbs.extend(verbs);
+        need.namespaces.insert(id.namespace.clone());
+    }
+}
+
+/// Asks which rights of those that `plan` needs are missing. Kinds that the cluster does not serve are left
+/// out.
+///
+/// # Errors
+/// When the API server does not answer.
+pub async fn missing_rights(
+    client: &Client,
+    set: &ApplySet,
+    plan: &Plan,
+    embedded: &[(ObjectId, String)],
+    prune: bool,
+) -> Result<Rights, Error> {
+    let mut needs = Needs::of(set, plan, embedded, prune);
+    let home = ObjectId::new("", "Namespace", "", set.namespace());
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    if let Ok(None) = namespaces.get_opt(set.namespace()).await {
+        needs.add(&home, "v1", &["create"]);
+    }
+    let discovery = Discovery::new(client.clone());
+    let mut served = Vec::new();
+    for ((group, kind), need) in &needs.0 {
+        let example = ObjectId::new(&**group, &**kind, "", "");
+        let found = with_timeout(&example, discovery.find(&example, &need.version)).await?;
+        served.extend(found.map(|found| (found, need)));
+    }
+    let questions = served.iter().flat_map(|(served, need)| {
+        let verbs = VERBS.iter().filter(|verb| need.verbs.contains(*verb));
+        verbs.map(move |verb| (served, *need, *verb))
+    });
+    let ask = |(served, need, verb)| async move {
+        let place = lacking(client, served, need, verb).await?;
+        Ok::<_, Error>((resource(served), verb, place))
+    };
+    let answers: Vec<_> = stream::iter(questions.map(ask))
+        .buffered(WIDTH)
+        .try_collect()
+        .await?;
+    let mut missing: BTreeMap<(String, String), Vec<&str>> = BTreeMap::new();
+    for (resource, verb, place) in answers {
+        if let Some(place) = place {
+            missing.entry((resource, place)).or_default().push(verb);
+        }
+    }
+    let user = whoami(client).await;
+    Ok(Rights {
+        missing: missing
+            .into_iter()
+            .map(|((resource, place), verbs)| format!("{} {resource} {place}", verbs.join(", ")))
+            .collect(),
+        grant: grant(set, &served, user.as_deref()),
+    })
+}
+
+/// `clusters.cluster.x-k8s.io`.
+fn resource(served: &Served) -> String {
+    let resource = &served.resource;
+    match resource.group.as_str() {
+        "" => resource.plural.clone(),
+        group => format!("{}.{group}", resource.plural),
+    }
+}
+
+/// Where `verb` is not allowed, although it is needed there.
+async fn lacking(
+    client: &Client,
+    served: &Served,
+    need: &Need,
+    verb: &str,
+) -> Result<Option<String>, Error> {
+    if may(client, served, verb, None).await? {
+        return Ok(None);
+    }
+    if WIDE.contains(&verb) || !served.namespaced {
+        return Ok(Some("in the whole cluster".to_owned()));
+    }
+    for namespace in &need.namespaces {
+        if !may(client, served, verb, Some(namespace)).await? {
+            return Ok(Some(format!("in namespace {namespace}")));
+        }
+    }
+    Ok(None)
+}
+
+async fn may(
+    client: &Client,
+    served: &Served,
+    verb: &str,
+    namespace: Option<&str>,
+) -> Result<bool, Error> {
+    let attributes = ResourceAttributes {
+        group: Some(served.resource.group.clone()),
+        resource: Some(served.resource.plural.clone()),
+        verb: Some(verb.to_owned()),
+        namespace: namespace.map(str::to_owned),
+        ..ResourceAttributes::default()
+    };
+    let review = SelfSubjectAccessReview {
+        spec: SelfSubjectAccessReviewSpec {
+            resource_attributes: Some(attributes),
+            ..SelfSubjectAccessReviewSpec::default()
+        },
+        ..SelfSubjectAccessReview::default()
+    };
+    let id = ObjectId::new("authorization.k8s.io", "SelfSubjectAccessReview", "", verb);
+    let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    let params = PostParams::default();
+    let answer = async {
+        let answer = api.create(&params, &review).await;
+        answer.map_err(|error| Error::new(&id, error))
+    };
+    let answer = with_timeout(&id, answer).await?;
+    Ok(answer.status.is_some_and(|status| status.allowed))
+}
+
+/// The name of the user, where the API server knows it (since Kubernetes 1.28).
+async fn whoami(client: &Client) -> Option<String> {
+    let api: Api<SelfSubjectReview> = Api::all(client.clone());
+    let review = SelfSubjectReview::default();
+    let answer = api.create(&PostParams::default(), &review).await.ok()?;
+    answer.status?.user_info?.username
+}
+
+/// The ClusterRole that allows all of it, and its binding to the user if that is known.
+fn grant(set: &ApplySet, needs: &[(Served, &Need)], user: Option<&str>) -> Vec<Json> {
+    let mut rules: BTreeMap<(&str, Vec<&str>), Vec<&str>> = BTreeMap::new();
+    for (served, need) in needs {
+        let verbs = VERBS.iter().filter(|verb| need.verbs.contains(*verb));
+        let key = (&*served.resource.group, verbs.copied().collect());
+        rules.entry(key).or_default().push(&served.resource.plural);
+    }
+    let rules = rules.into_iter().map(|((group, verbs), resources)| {
+        json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
+    });
+    let group = "rbac.authorization.k8s.io";
+    let (version, name) = (format!("{group}/v1"), format!("capstan-{}", set.fleet()));
+    let role = json!({"apiVersion": version, "kind": "ClusterRole",
+        "metadata": {"name": name}, "rules": rules.collect::<Vec<_>>()});
+    let bound = |user: &str| {
+        let account = user.strip_prefix("system:serviceaccount:");
+        let subject = match account.and_then(|account| account.split_once(':')) {
+            Some((namespace, name)) => {
+                json!({"kind": "ServiceAccount", "name": name, "namespace": namespace})
+            }
+            None => json!({"apiGroup": group, "kind": "User", "name": user}),
+        };
+        json!({"apiVersion": version, "kind": "ClusterRoleBinding", "metadata": {"name": name},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name}, "subjects": [subject]})
+    };
+    std::iter::once(role).chain(user.map(bound)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::{ApiResource, GroupVersionKind};
+
+    use super::*;
+    use crate::model::{Payload, Step};
+
+    fn step(group: &str, kind: &str, namespace: &str) -> Step {
+        let object = ObjectId::new(group, kind, namespace, "a");
+        let mut step = Step::bare(object, &[]);
+        let Action::Apply { payload, .. } = &mut step.action;
+        *payload = Payload::new(&json!({"apiVersion": format!("{group}/v1")}), "", "");
+        step
+    }
+
+    #[test]
+    fn all_kinds_of_a_plan_are_needed_with_what_is_done_to_them() {
+        let plan = Plan {
+            steps: vec![step("x.dev", "Thing", "one"), step("x.dev", "Thing", "two")],
+            ..Plan::default()
+        };
+        let set = ApplySet::new("f", "home");
+        let vault = ObjectId::new("keyvault.azure.com", "Vault", "one", "kv");
+        let needs = Needs::of(&set, &plan, &[(vault, "v2".to_owned())], false);
+        let needs: Vec<String> = needs
+            .0
+            .iter()
+            .map(|((group, kind), need)| {
+                let verbs: Vec<&str> = need.verbs.iter().copied().collect();
+                let places: Vec<&str> = need.namespaces.iter().map(String::as_str).collect();
+                let (verbs, places) = (verbs.join(" "), places.join(" "));
+                format!("{kind}.{group} {}: {verbs} in {places}", need.version)
+            })
+            .collect();
+        assert_eq!(
+            needs,
+            [
+                "ConfigMap. v1: create get patch in home",
+                "Vault.keyvault.azure.com v2: list watch in one",
+                "Thing.x.dev v1: create get list patch watch in one two",
+            ]
+        );
+        let pruned = Needs::of(&set, &plan, &[], true);
+        let thing = &pruned.0[&("x.dev".to_owned(), "Thing".to_owned())];
+        assert!(thing.verbs.contains("delete"));
+    }
+
+    #[test]
+    fn one_role_grants_all() {
+        let served = |group: &str, kind: &str, plural: &str| Served {
+            resource: ApiResource::from_gvk_with_plural(
+                &GroupVersionKind::gvk(group, "v1", kind),
+                plural,
+            ),
+            namespaced: true,
+        };
+        let need = |verbs: &[&'static str]| Need {
+            verbs: verbs.iter().copied().collect(),
+            ..Need::default()
+        };
+        let (reads, writes) = (need(&["watch", "list"]), need(&["patch", "create"]));
+        let needs = [
+            (served("", "Secret", "secrets"), &reads),
+            (served("", "ConfigMap", "configmaps"), &reads),
+            (served("", "Event", "events"), &writes),
+        ];
+        let set = ApplySet::new("f", "home");
+        let all = grant(&set, &needs, Some("system:serviceaccount:ci:bot"));
+        assert_eq!(
+            all[0]["rules"],
+            json!([
+                {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+                {"apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["list", "watch"]},
+            ])
+        );
+        let subject = json!({"kind": "ServiceAccount", "name": "bot", "namespace": "ci"});
+        assert_eq!(all[1]["subjects"], json!([subject]));
+        assert_eq!(all[1]["roleRef"]["name"], "capstan-f");
+        assert_eq!(grant(&set, &needs, None).len(), 1);
+    }
+}
