@@ -1,6 +1,6 @@
 //! The cluster that a command works on: a real one, or a simulated one in this process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use futures::FutureExt as _;
 use kube::Client;
 
 use super::embedded::{Embedded, supply};
+use super::served::Served;
 use crate::adapters::kubernetes::{Access, ConnectError, Target, classify, connect};
 use crate::daemon::{self, Engine, WallClock, wall_time};
 use crate::graph::Graph;
@@ -25,6 +26,21 @@ pub(super) struct AccessArgs {
     /// A context of the kubeconfig [default: the current context]
     #[arg(long, value_name = "NAME")]
     pub(super) context: Option<String>,
+}
+
+impl AccessArgs {
+    /// The cluster of a kubeconfig.
+    pub(super) const fn of(kubeconfig: PathBuf) -> Self {
+        Self {
+            kubeconfig: Some(kubeconfig),
+            context: None,
+        }
+    }
+
+    /// Whether no cluster is named.
+    pub(super) const fn is_default(&self) -> bool {
+        self.kubeconfig.is_none() && self.context.is_none()
+    }
 }
 
 /// Which cluster.
@@ -93,6 +109,17 @@ impl Cluster {
         match self {
             Self::Real(_) => Ok(Vec::new()),
             Self::Simulated(embedded) => supply(&embedded.target.client, graph).await,
+        }
+    }
+
+    /// Serves the API of a simulated one to other programs of this user.
+    pub(super) async fn serve(&self, cache: &Path, fleet: &str) -> anyhow::Result<Option<Served>> {
+        match self {
+            Self::Real(_) => Ok(None),
+            Self::Simulated(embedded) => {
+                let router = embedded.router.clone();
+                Ok(Some(Served::start(router, cache, fleet).await?))
+            }
         }
     }
 

@@ -1,9 +1,12 @@
 //! What `status` and `why` share: the state of a cluster, and how the state of an object is written.
 
 use jiff::Timestamp;
+use kube::Client;
 use serde_json::{Value as Json, json};
 
 use super::cluster::{AccessArgs, client};
+use super::served;
+use super::ui::Ui;
 use crate::adapters::kubernetes::survey::{FleetChoice, Survey, survey};
 use crate::daemon::wall_time;
 use crate::settings::Environment;
@@ -17,31 +20,54 @@ pub(super) struct ClusterStatus {
     pub(super) now: Timestamp,
 }
 
-impl ClusterStatus {
-    /// Reads the cluster that the flags mean, all fleets or one.
-    pub(super) fn read(
+/// Reads the state of a cluster, as often as it is wanted.
+pub(super) struct StatusReader {
+    choice: FleetChoice,
+    client: Client,
+}
+
+impl StatusReader {
+    /// Reads all fleets or one of the cluster that the flags mean. Where they and the environment name none, that is
+    /// the simulated cluster of a running daemon, if there is one.
+    pub(super) async fn open(
         access: &AccessArgs,
         fleet: Option<&str>,
         environment: &Environment,
+        ui: &Ui,
     ) -> anyhow::Result<Self> {
-        let choice = FleetChoice {
-            fleet: fleet.map(str::to_owned),
-            namespace: environment.namespace.clone(),
+        let simulated = match access.is_default() && !environment.names_cluster {
+            true => served::running(&environment.cache, fleet)?,
+            false => None,
         };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let survey = runtime.block_on(async {
-            let client = client(access).await?;
-            anyhow::Ok(survey(&client, &choice).await?)
-        })?;
+        if let Some(file) = &simulated {
+            let file = file.display();
+            ui.message(&format!("reading the simulated cluster of a running daemon ({file}); --kubeconfig chooses another"));
+        }
+        let client = match simulated {
+            Some(file) => client(&AccessArgs::of(file)).await,
+            None => client(access).await,
+        };
         Ok(Self {
+            choice: FleetChoice {
+                fleet: fleet.map(str::to_owned),
+                namespace: environment.namespace.clone(),
+            },
+            client: client?,
+        })
+    }
+
+    /// The state now.
+    pub(super) async fn read(&self) -> anyhow::Result<ClusterStatus> {
+        let survey = survey(&self.client, &self.choice).await?;
+        Ok(ClusterStatus {
             graph: StatusGraph::new(&survey.found),
             now: survey.at.unwrap_or_else(wall_time),
             survey,
         })
     }
+}
 
+impl ClusterStatus {
     /// What could not be read, and other notes.
     pub(super) fn unreadable(&self) -> Vec<String> {
         let errors = self.survey.found.errors.iter().map(ToString::to_string);

@@ -25,6 +25,8 @@ use kube_sim::{Server, SimClock};
 /// A running simulation; it ends when this is dropped.
 pub(super) struct Embedded {
     pub(super) target: Target,
+    /// Its API.
+    pub(super) router: Router,
     _actors: Running,
 }
 
@@ -47,7 +49,8 @@ impl Embedded {
     ) -> anyhow::Result<Self> {
         let server = Server::new(Arc::new(clock));
         let clock: Arc<dyn Clock> = Arc::new(clock);
-        let client = Client::new(front(server.router()), "default");
+        let router = front(server.router());
+        let client = Client::new(router.clone(), "default");
         for crd in foreign().into_iter().chain(crds()) {
             let name = crd["metadata"]["name"]
                 .as_str()
@@ -60,6 +63,7 @@ impl Embedded {
         let actors = controller::spawn(client.clone(), Arc::clone(&clock), actors);
         Ok(Self {
             target: Target { client, clock },
+            router,
             _actors: actors,
         })
     }

@@ -24,6 +24,7 @@ mod render;
 mod report;
 mod rules;
 mod run;
+mod served;
 mod status;
 mod ui;
 mod validate;
@@ -69,9 +70,11 @@ enum Command {
     Rehearse(rehearse::RehearseArgs),
     /// Show which clusters are ready, what blocks the others, and since when
     ///
-    /// Reads only the cluster: neither git nor the daemon is needed. Exits with 1 when something failed
-    /// and waiting will not help, with 2 when the cluster cannot be read or has no such fleet, otherwise
-    /// with 0, even while work is in progress (see `ready` in the JSON output).
+    /// Reads only the cluster: neither git nor the daemon is needed. By default that is the cluster of KUBECONFIG or
+    /// the one that this process runs in, else the simulated cluster of a running `capstan run --embedded`, else
+    /// the one of ~/.kube/config. Exits with 1 when something is missing, or failed so that waiting will not help,
+    /// with 2 when the cluster cannot be read or has no such fleet, otherwise with 0, even while work is in progress
+    /// (see `ready` in the JSON output). With --wait, exits with 0 only when all is ready.
     Status(status::StatusArgs),
     /// Show what blocks an object, since when, and what usually helps
     ///

@@ -1,7 +1,7 @@
 //! `capstan run`: the daemon.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow:
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let exit = runtime.block_on(follow(config, &args.cluster, ui));
+    let exit = runtime.block_on(follow(config, &args.cluster, &environment.cache, ui));
     // A repository that does not answer must not hold the end up.
     runtime.shutdown_timeout(LEAVE);
     exit
@@ -102,7 +102,12 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
     Ok(config)
 }
 
-async fn follow(config: SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Exit> {
+async fn follow(
+    config: SyncConfig,
+    args: &ClusterArgs,
+    cache: &Path,
+    ui: &Ui,
+) -> anyhow::Result<Exit> {
     let stop = CancellationToken::new();
     tokio::spawn(signalled(stop.clone()));
     let cluster = tokio::select! {
@@ -122,6 +127,15 @@ async fn follow(config: SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resu
         "fleet {}: following {}{time}",
         config.fleet, config.url
     ));
+    let served = cluster.serve(cache, &config.fleet).await;
+    match &served {
+        Ok(None) => {}
+        Ok(Some(served)) => ui.message(&format!(
+            "the simulated cluster: `capstan status` and `capstan why` find it, and `kubectl --kubeconfig {}`",
+            served.kubeconfig.display()
+        )),
+        Err(error) => ui.error(&format!("the simulated cluster is not served: {error:#}")),
+    }
     let shown = show(view, ui);
     let daemon = daemon::run(config, cluster.engine(), sender, stop);
     // The view ends with the daemon.

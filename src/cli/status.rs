@@ -1,13 +1,15 @@
 //! `capstan status`: which clusters are ready, what blocks the others, and since when.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value as Json, json};
+use tokio::time::Instant;
 
-use super::args::DataFormat;
+use super::args::{DataFormat, duration};
 use super::cluster::AccessArgs;
-use super::cluster_status::{ClusterStatus, word, wrapped};
+use super::cluster_status::{ClusterStatus, StatusReader, word, wrapped};
 use super::exit::Exit;
 use super::ui::Ui;
 use crate::apply::Parent;
@@ -22,13 +24,27 @@ pub(super) struct StatusArgs {
     pub(super) fleet: Option<String>,
     #[command(flatten)]
     pub(super) access: AccessArgs,
+    /// Show changes until interrupted
+    #[arg(long)]
+    pub(super) watch: bool,
+    /// Wait until everything is ready, or waiting does not help
+    #[arg(long)]
+    pub(super) wait: bool,
+    /// How long to wait
+    #[arg(long, default_value = "60m", requires = "wait", value_parser = duration)]
+    pub(super) timeout: Duration,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: DataFormat,
 }
 
+/// How often the cluster is read while it is watched or waited for.
+const INTERVAL: Duration = Duration::from_secs(2);
+
 /// How many causes are listed for objects that belong to no cluster.
 const STRAYS: usize = 20;
+/// How many missing objects are named.
+const ABSENT: usize = 20;
 /// How many objects are named that have the same cause.
 const NAMED: usize = 3;
 /// The phases that are counted besides ready, the worst first.
@@ -43,23 +59,85 @@ const COUNTED: [Phase; 8] = [
     Phase::Unknown,
 ];
 
-/// Exit 1 when something failed so that waiting is in vain.
+/// Exit 1 when something is missing, or failed so that waiting is in vain; with `--wait` unless all is ready.
 pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    let status = ClusterStatus::read(&args.access, args.fleet.as_deref(), environment)?;
-    let fleets: Vec<(&ApplySet, &Parent, FleetView)> = status
-        .survey
-        .fleets
-        .iter()
-        .map(|(set, parent)| (set, parent, status.graph.fleet(set, parent)))
-        .collect();
-    ui.data(&match args.format {
-        DataFormat::Text => text(&status, &fleets),
-        DataFormat::Json => format!("{:#}\n", report(&status, &fleets)),
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let fleet = args.fleet.as_deref();
+    let seen = runtime.block_on(async {
+        let reader = StatusReader::open(&args.access, fleet, environment, ui).await?;
+        let read = async || anyhow::Ok(Seen::of(&reader.read().await?, args.format));
+        follow(args, read, ui).await
     })?;
-    let failed = |view: &FleetView| view.count(Phase::Failed) > 0;
-    Ok(Exit::failed_if(
-        fleets.iter().any(|(.., view)| failed(view)),
-    ))
+    if !args.watch {
+        ui.data(&seen.text)?;
+    }
+    if args.wait && !seen.ready && !seen.failed {
+        ui.error(&format!("not ready within {:?}", args.timeout));
+    }
+    Ok(Exit::failed_if(match args.wait {
+        true => !seen.ready,
+        false => seen.broken,
+    }))
+}
+
+/// Reads the status until it is as it is waited for, and shows it meanwhile if it is watched. Returns the last one.
+async fn follow(
+    args: &StatusArgs,
+    mut read: impl AsyncFnMut() -> anyhow::Result<Seen>,
+    ui: &Ui,
+) -> anyhow::Result<Seen> {
+    let deadline = Instant::now() + args.timeout;
+    let mut seen = read().await?;
+    let mut shown = String::new();
+    loop {
+        if args.watch && shown != seen.text {
+            ui.repaint(&seen.text)?;
+            shown.clone_from(&seen.text);
+        }
+        let over = match args.wait {
+            true => seen.ready || seen.failed || Instant::now() >= deadline,
+            false => !args.watch,
+        };
+        if over {
+            return Ok(seen);
+        }
+        let next = Instant::now() + INTERVAL;
+        tokio::time::sleep_until(if args.wait { next.min(deadline) } else { next }).await;
+        match read().await {
+            Ok(status) => seen = status,
+            Err(error) => ui.error(&format!("{error:#}; trying again")),
+        }
+    }
+}
+
+/// What was seen of a cluster.
+struct Seen {
+    text: String,
+    ready: bool,
+    /// Whether something failed so that waiting does not help.
+    failed: bool,
+    /// The same, or something is missing.
+    broken: bool,
+}
+
+impl Seen {
+    fn of(status: &ClusterStatus, format: DataFormat) -> Self {
+        let fleets = status.survey.fleets.iter();
+        let fleets = fleets.map(|(set, parent)| (set, parent, status.graph.fleet(set, parent)));
+        let fleets: Vec<(&ApplySet, &Parent, FleetView)> = fleets.collect();
+        let views = || fleets.iter().map(|(.., view)| view);
+        Self {
+            text: match format {
+                DataFormat::Text => text(status, &fleets),
+                DataFormat::Json => format!("{:#}\n", report(status, &fleets)),
+            },
+            ready: views().all(FleetView::is_ready),
+            failed: views().any(|view| view.count(Phase::Failed) > 0),
+            broken: views().any(|view| view.broken),
+        }
+    }
 }
 
 fn text(status: &ClusterStatus, fleets: &[(&ApplySet, &Parent, FleetView)]) -> String {
@@ -135,18 +213,28 @@ fn counts(view: &FleetView) -> String {
     }
 }
 
-/// The line about missing objects, if there are any.
+/// The lines about missing objects and about leftovers, if there are any.
 fn missing(parent: &Parent, view: &FleetView) -> String {
     let (wanted, missing) = (parent.objects.unwrap_or_default(), view.missing);
-    match missing {
-        0 => String::new(),
-        _ => wrapped(
-            "  missing   ",
-            &format!(
-                "{missing} of {wanted} objects are missing or belong to somebody else; the commit's check or `apply` says why"
-            ),
-        ),
+    let mut out = String::new();
+    if missing > 0 {
+        let why = "the commit's check or `apply` says why";
+        let line =
+            format!("{missing} of {wanted} objects are missing or belong to somebody else; {why}");
+        out.push_str(&wrapped("  missing   ", &line));
+        for id in view.absent.iter().take(ABSENT) {
+            out.push_str(&wrapped("            ", &id.to_string()));
+        }
+        if view.absent.len() > ABSENT {
+            let _ = writeln!(out, "            and {} more", view.absent.len() - ABSENT);
+        }
     }
+    if view.leftovers > 0 {
+        let left = view.leftovers;
+        let line = format!("{left} more objects exist that the revision does not have any more");
+        out.push_str(&wrapped("  leftovers ", &line));
+    }
+    out
 }
 
 fn name(status: &ClusterStatus, cluster: &ClusterView) -> String {
@@ -251,6 +339,7 @@ fn report(status: &ClusterStatus, fleets: &[(&ApplySet, &Parent, FleetView)]) ->
             let objects: Vec<Json> = objects.collect();
             json!({"blocker": status.blocker(stray.blocker), "objects": objects})
         });
+        let absent: Vec<String> = view.absent.iter().map(ToString::to_string).collect();
         let phases = view.counts.iter();
         let phases: serde_json::Map<String, Json> = phases
             .map(|(phase, count)| (phase.word().to_owned(), json!(count)))
@@ -261,7 +350,7 @@ fn report(status: &ClusterStatus, fleets: &[(&ApplySet, &Parent, FleetView)]) ->
             "source": parent.source,
             "revisions": {"applying": parent.applying, "applied": parent.applied, "ready": parent.ready},
             "ready": view.is_ready(),
-            "objects": {"total": view.total(), "states": phases, "wanted": parent.objects, "missing": view.missing},
+            "objects": {"total": view.total(), "states": phases, "wanted": parent.objects, "missing": view.missing, "absent": absent, "leftovers": view.leftovers},
             "clusters": clusters.collect::<Vec<_>>(),
             "ofNoCluster": strays.collect::<Vec<_>>(),
         })
@@ -290,7 +379,49 @@ fn cluster_json(status: &ClusterStatus, cluster: &ClusterView) -> Json {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+    use crate::cli::args::ColorChoice;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: StatusArgs,
+    }
+
+    /// Follows a cluster that is ready with the fifth read. Returns how often it was read, after how long, and
+    /// whether it was ready.
+    async fn followed(flags: &[&str]) -> (usize, u64, bool) {
+        let line = Line::parse_from([&["status"], flags].concat());
+        let ui = Ui::new(&Environment::default(), ColorChoice::Never);
+        let (start, mut reads) = (Instant::now(), 0);
+        let read = async || {
+            reads += 1;
+            anyhow::ensure!(reads != 2, "the cluster is away for a moment");
+            Ok(Seen {
+                text: String::new(),
+                ready: reads >= 5,
+                failed: flags.contains(&"json"),
+                broken: false,
+            })
+        };
+        let seen = follow(&line.args, read, &ui).await.expect("it is read");
+        (reads, start.elapsed().as_secs(), seen.ready)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_read_every_two_seconds_until_it_is_ready_or_time_is_up() {
+        for (flags, expected) in [
+            (&[][..], (1, 0, false)),
+            (&["--wait"], (5, 8, true)),
+            (&["--wait", "--watch"], (5, 8, true)),
+            (&["--wait", "--timeout", "5s"], (4, 5, false)),
+            (&["--wait", "--format", "json"], (1, 0, false)),
+        ] {
+            assert_eq!(followed(flags).await, expected, "{flags:?}");
+        }
+    }
 
     fn parent(applying: &str, applied: &str, ready: &str) -> String {
         revisions(&Parent {

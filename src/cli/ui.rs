@@ -31,7 +31,7 @@ pub(super) fn plain_lines(text: &str) -> String {
 
 /// Output for the person who started the program.
 pub(super) struct Ui {
-    /// Whether stderr supports colour.
+    /// Whether messages are coloured.
     colour: bool,
     /// Whether data is coloured.
     colour_data: bool,
@@ -105,6 +105,19 @@ impl Ui {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Shows data in place of what was shown before; below it where that cannot be done.
+    ///
+    /// # Errors
+    /// As [`Self::data`].
+    pub(super) fn repaint(&self, text: &str) -> anyhow::Result<()> {
+        if !io::stdout().is_terminal() {
+            return self.data(&format!("{text}\n"));
+        }
+        // Clears line by line: a screen that is cleared as a whole flickers.
+        let lines = text.replace('\n', "\u{1b}[K\n");
+        self.data(&format!("\u{1b}[H{lines}\u{1b}[J"))
     }
 
     /// Says something, which others may have written: it steers no terminal.

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::args::DataFormat;
 use super::cluster::AccessArgs;
-use super::cluster_status::{ClusterStatus, word, wrapped};
+use super::cluster_status::{ClusterStatus, StatusReader, word, wrapped};
 use super::exit::Exit;
 use super::object_name::ObjectName;
 use super::ui::Ui;
@@ -31,7 +31,13 @@ const OTHERS: usize = 10;
 /// Exit 1 when what blocks it failed so that waiting is in vain.
 pub(super) fn run(args: &WhyArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     let name = ObjectName::read(&args.object)?;
-    let status = ClusterStatus::read(&args.access, None, environment)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let status = runtime.block_on(async {
+        let reader = StatusReader::open(&args.access, None, environment, ui).await?;
+        reader.read().await
+    })?;
     let ids: Vec<_> = status.graph.ids().collect();
     let at = name.find(&ids, "no fleet of this cluster")?;
     let chain = status.graph.blocked(at);

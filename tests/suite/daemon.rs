@@ -136,7 +136,7 @@ impl World {
         };
         command
             .args(arguments)
-            .env("CAPSTAN_CACHE", self.dir.path().join("cache"))
+            .env("CAPSTAN_CACHE", self.cache())
             .stdout(Stdio::null());
         command
     }
@@ -151,6 +151,20 @@ impl World {
             .env("CAPSTAN_LOG", "capstan::step=debug")
             .stderr(Stdio::piped());
         command
+    }
+
+    /// Where the daemon keeps its files.
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.dir.path().join("cache")
+    }
+
+    /// Asks the daemon to stop, and waits until it has.
+    pub(crate) fn stop(&mut self) {
+        let mut daemon = self.daemon.take().expect("it runs");
+        let id = daemon.id().to_string();
+        let asked = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(asked.expect("a kill program").success());
+        assert_eq!(daemon.wait().expect("it ends").code(), Some(0));
     }
 
     pub(crate) fn kill(&mut self) {

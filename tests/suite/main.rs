@@ -9,6 +9,7 @@ mod corpus;
 mod crds;
 mod daemon;
 mod documented;
+mod embedded;
 mod expand;
 mod explain;
 mod faults;

@@ -69,9 +69,13 @@ fn what_was_not_made_is_counted(cluster: &Management) {
         1,
     );
     applied(cluster, dir.path(), &adopted, 1);
-    let all = printed(&cluster.capstan(&["status"]), 0);
+    let all = printed(&cluster.capstan(&["status"]), 1);
     assert!(
         all.contains("\n  objects   2 of 2 ready\n  missing   2 of 4 objects are missing or belong to somebody else"),
+        "{all}"
+    );
+    assert!(
+        all.contains("\n            ConfigMap/nowhere/lost\n            Widget/clusters/w\n"),
         "{all}"
     );
 

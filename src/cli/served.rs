@@ -1,0 +1,356 @@
+//! The API of a simulated cluster, for other programs of the same user.
+//!
+//! In: the cluster's router. Out: a server on loopback, and a kubeconfig for it, in a file that only the user can
+//! read. Other users of the machine can connect, too: without the token in that file they are refused. The file
+//! is locked while the server runs, so that `status` finds it, and tells it from one that a killed process left.
+//! It does not know: what the cluster holds.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::IntoResponse as _;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use http::{StatusCode, header};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::task::AbortOnDropHandle;
+
+/// How long a client may take to open a connection.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// The ending of the files.
+const ENDING: &str = "kubeconfig";
+/// How many daemons can follow fleets of one name.
+const MOST: usize = 100;
+
+/// A running server; it ends when this is dropped.
+pub(super) struct Served {
+    /// How to reach it.
+    pub(super) kubeconfig: PathBuf,
+    /// Locked while it runs.
+    _file: File,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.kubeconfig);
+    }
+}
+
+impl Served {
+    /// Serves `router` to whoever has the kubeconfig that is written below `cache`, named after `fleet`.
+    pub(super) async fn start(router: Router, cache: &Path, fleet: &str) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let mut token = [0; 32];
+        let provider = rustls::crypto::ring::default_provider();
+        let filled = provider.secure_random.fill(&mut token);
+        filled.map_err(|_| anyhow::anyhow!("the system has no random numbers"))?;
+        let token: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
+        let identity = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
+        let authority = identity.cert.pem();
+        let (mut file, kubeconfig) = file(&directory(cache)?, fleet)?;
+        file.set_len(0)?;
+        file.write_all(content(address, &authority, &token).as_bytes())?;
+        let key = PrivatePkcs8KeyDer::from(identity.signing_key.serialize_der());
+        let tls = rustls::ServerConfig::builder_with_provider(Arc::new(provider))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(vec![identity.cert.der().clone()], PrivateKeyDer::Pkcs8(key))?;
+        let listener = Tls {
+            listener,
+            acceptor: TlsAcceptor::from(Arc::new(tls)),
+            opening: JoinSet::new(),
+        };
+        let server = axum::serve(listener, guarded(router, &token));
+        let task = tokio::spawn(async move { drop(server.await) });
+        Ok(Self {
+            kubeconfig,
+            _file: file,
+            _task: AbortOnDropHandle::new(task),
+        })
+    }
+}
+
+/// The same for requests with the token only.
+fn guarded(router: Router, token: &str) -> Router {
+    // Digests take equally long to compare wherever they differ from what an attacker can choose.
+    let expected: [u8; 32] = Sha256::digest(format!("Bearer {token}")).into();
+    router.layer(from_fn(move |request: Request, next: Next| async move {
+        let given = request.headers().get(header::AUTHORIZATION);
+        let given = given.map(|given| <[u8; 32]>::from(Sha256::digest(given.as_bytes())));
+        match given == Some(expected) {
+            true => next.run(request).await,
+            false => {
+                let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                    "message": "Unauthorized", "reason": "Unauthorized", "code": 401});
+                let json = [(header::CONTENT_TYPE, "application/json")];
+                (StatusCode::UNAUTHORIZED, json, status.to_string()).into_response()
+            }
+        }
+    }))
+}
+
+/// Connections with TLS: kubectl sends a token over no others.
+struct Tls {
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    /// A client that is slow holds up no others.
+    opening: JoinSet<Option<(TlsStream<TcpStream>, SocketAddr)>>,
+}
+
+impl axum::serve::Listener for Tls {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            tokio::select! {
+                biased;
+                Some(opened) = self.opening.join_next() => {
+                    if let Ok(Some(connection)) = opened {
+                        return connection;
+                    }
+                }
+                (stream, address) = axum::serve::Listener::accept(&mut self.listener) => {
+                    let acceptor = self.acceptor.clone();
+                    self.opening.spawn(async move {
+                        let opening = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream));
+                        Some((opening.await.ok()?.ok()?, address))
+                    });
+                }
+            }
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+        self.listener.local_addr()
+    }
+}
+
+fn content(address: SocketAddr, authority: &str, token: &str) -> String {
+    let authority = BASE64_STANDARD.encode(authority);
+    let name = "capstan-embedded";
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": name,
+        "clusters": [{"name": name, "cluster": {
+            "server": format!("https://{address}"), "certificate-authority-data": authority}}],
+        "users": [{"name": name, "user": {"token": token}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+    });
+    format!("{config:#}\n")
+}
+
+/// Where the files are: in a directory that others can neither read nor write.
+fn directory(cache: &Path) -> anyhow::Result<PathBuf> {
+    let directory = cache.join("embedded");
+    let made = DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&directory);
+    made.with_context(|| format!("cannot create {}", directory.display()))?;
+    anyhow::ensure!(
+        is_private(&directory),
+        "{} is open to other users: `chmod 700` it",
+        directory.display()
+    );
+    Ok(directory)
+}
+
+fn is_private(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.mode() & 0o077 == 0)
+}
+
+/// A file that only the user can read, and that no other process has locked.
+fn file(directory: &Path, fleet: &str) -> anyhow::Result<(File, PathBuf)> {
+    let fleet = fleet.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "-");
+    for at in 1..=MOST {
+        let name = match at {
+            1 => format!("{fleet}.{ENDING}"),
+            at => format!("{fleet}-{at}.{ENDING}"),
+        };
+        let path = directory.join(name);
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(&path);
+        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+        if file.try_lock().is_ok() && is_private(&path) {
+            return Ok((file, path));
+        }
+    }
+    anyhow::bail!("{MOST} daemons follow a fleet {fleet} on this machine");
+}
+
+/// The kubeconfig of the simulated cluster that runs, if one does; of `fleet` if there are several.
+///
+/// # Errors
+/// When several run, and no fleet tells which of them is meant.
+pub(super) fn running(cache: &Path, fleet: Option<&str>) -> anyhow::Result<Option<PathBuf>> {
+    let directory = cache.join("embedded");
+    let entries = std::fs::read_dir(&directory).ok();
+    let entries = entries.filter(|_| is_private(&directory));
+    let paths = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| is_running(path)).collect();
+    paths.sort();
+    if let (true, Some(fleet)) = (paths.len() > 1, fleet) {
+        paths.retain(|path| path.file_stem().is_some_and(|stem| stem == fleet));
+    }
+    match paths.as_slice() {
+        [] => Ok(None),
+        [path] => Ok(Some(path.clone())),
+        several => {
+            let several: Vec<String> = several
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
+            anyhow::bail!(
+                "several simulated clusters run; choose one with --kubeconfig: {}",
+                several.join(", ")
+            )
+        }
+    }
+}
+
+/// Whether the process that wrote the file still runs: then it holds the lock.
+fn is_running(path: &Path) -> bool {
+    let ours = path.extension().is_some_and(|ending| ending == ENDING) && is_private(path);
+    let file = File::open(path).ok().filter(|_| ours);
+    file.is_some_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use kube::config::Kubeconfig;
+
+    use super::*;
+    use crate::adapters::kubernetes::{Access, connect};
+
+    async fn served(cache: &Path) -> Served {
+        let router = Router::new().route(
+            "/version",
+            axum::routing::get(|| async { r#"{"major": "1", "minor": "34"}"# }),
+        );
+        Served::start(router, cache, "prod").await.unwrap()
+    }
+
+    async fn answers(kubeconfig: &Path) -> Result<(), u16> {
+        let access = Access {
+            kubeconfig: Some(kubeconfig.to_owned()),
+            context: None,
+        };
+        let client = connect(&access).await.unwrap();
+        let request = http::Request::get("/version").body(kube::client::Body::empty());
+        let answer = client.send(request.unwrap()).await.unwrap();
+        match answer.status().as_u16() {
+            200 => Ok(()),
+            code => Err(code),
+        }
+    }
+
+    #[tokio::test]
+    async fn only_the_token_opens_it_and_only_the_user_reads_that() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let cache = tempfile::tempdir().unwrap();
+        let first = served(cache.path()).await;
+        assert_eq!(answers(&first.kubeconfig).await, Ok(()));
+        assert!(is_private(&first.kubeconfig));
+        let text = std::fs::read_to_string(&first.kubeconfig).unwrap();
+        let token = Kubeconfig::from_yaml(&text).unwrap();
+        let token = serde_json::to_value(&token).unwrap()["users"][0]["user"]["token"].clone();
+        let other = text.replace(token.as_str().unwrap(), "wrong");
+        let stranger = cache.path().join("stranger");
+        std::fs::write(&stranger, other).unwrap();
+        assert_eq!(answers(&stranger).await, Err(401));
+    }
+
+    #[tokio::test]
+    async fn the_one_that_runs_is_found() {
+        let cache = tempfile::tempdir().unwrap();
+        let running = |fleet| running(cache.path(), fleet);
+        assert_eq!(running(None).unwrap(), None);
+        let first = served(cache.path()).await;
+        let path = first.kubeconfig.clone();
+        assert_eq!(running(None).unwrap(), Some(path.clone()));
+        let second = served(cache.path()).await;
+        assert!(second.kubeconfig.ends_with("prod-2.kubeconfig"));
+        let several = running(None).unwrap_err().to_string();
+        assert!(
+            several.contains("choose one with --kubeconfig: "),
+            "{several}"
+        );
+        assert_eq!(running(Some("prod")).unwrap(), Some(path.clone()));
+        drop(first);
+        assert!(!path.exists());
+        std::fs::write(&path, "left behind by a killed process").unwrap();
+        assert_eq!(running(None).unwrap(), Some(second.kubeconfig.clone()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_client_is_cut_off() {
+        let cache = tempfile::tempdir().unwrap();
+        let served = served(cache.path()).await;
+        let kubeconfig = Kubeconfig::read_from(&served.kubeconfig).unwrap();
+        let server = kubeconfig.clusters[0]
+            .cluster
+            .clone()
+            .unwrap()
+            .server
+            .unwrap();
+        let start = tokio::time::Instant::now();
+        let silent = TcpStream::connect(server.trim_start_matches("https://"))
+            .await
+            .unwrap();
+        silent.readable().await.unwrap();
+        assert_eq!(silent.try_read(&mut [0]).unwrap_or(0), 0);
+        assert_eq!(start.elapsed().as_secs(), 10);
+    }
+
+    #[tokio::test]
+    async fn a_silent_client_holds_up_nobody() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let cache = tempfile::tempdir().unwrap();
+        let served = served(cache.path()).await;
+        let kubeconfig = Kubeconfig::read_from(&served.kubeconfig).unwrap();
+        let server = kubeconfig.clusters[0]
+            .cluster
+            .clone()
+            .unwrap()
+            .server
+            .unwrap();
+        let _silent = TcpStream::connect(server.trim_start_matches("https://"))
+            .await
+            .unwrap();
+        assert_eq!(answers(&served.kubeconfig).await, Ok(()));
+    }
+
+    #[test]
+    fn a_directory_that_is_open_to_others_is_not_used() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let cache = tempfile::tempdir().unwrap();
+        let open = directory(cache.path()).unwrap();
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let error = directory(cache.path()).unwrap_err().to_string();
+        assert!(error.contains("is open to other users"), "{error}");
+        assert_eq!(running(cache.path(), None).unwrap(), None);
+    }
+}
