@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::references::{self, Reference};
 use super::{Edge, Executor, Graph, Place, Vertex, cycles};
 use crate::api::embedded;
-use crate::api::kinds::{AUTHORIZATION, RED_HAT_OPENSHIFT};
+use crate::api::kinds::{AUTHORIZATION, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::model::{Finding, Needed, Object, ObjectId, Origin, message};
 
 /// Builds the graph of `objects` (top-level, unique ids) with its findings: R01 for dangling references, R04 for
@@ -230,13 +230,26 @@ impl Builder {
             ),
         )
         .at(origin.span())
-        .of(user)
-        .help(format!(
-            "nothing to do if {id} is created elsewhere; {user} uses it"
-        ));
-        self.findings.push(finding);
+        .of(user);
+        let elsewhere = format!("nothing to do if {id} is created elsewhere; {user} uses it");
+        let help = match self.slip(&id) {
+            Some(name) => {
+                format!("did you mean `{name}`, which is in the fleet? otherwise, {elsewhere}")
+            }
+            None => elsewhere,
+        };
+        self.findings.push(finding.help(help));
         let to = self.outside_vertex(id, origin);
         self.edge(from, to, Needed::Applied, &reference.why);
+    }
+
+    /// The identity of the fleet whose name differs from this one's by one slip of the keyboard.
+    fn slip(&self, id: &ObjectId) -> Option<&str> {
+        let is_identity = id.is(INFRASTRUCTURE, "AzureClusterIdentity");
+        let names = self.names.get(&family(id)).filter(|_| is_identity)?;
+        let names = names.iter().map(String::as_str);
+        let mut near = names.filter(|name| strsim::damerau_levenshtein(name, &id.name) == 1);
+        near.next()
     }
 
     fn dangling(&mut self, from: usize, reference: &Reference) {
