@@ -60,6 +60,15 @@ fn is_dns_label(text: &str) -> bool {
     !text.is_empty() && inner && text.starts_with(ends) && text.ends_with(ends)
 }
 
+/// What to add to a message about the first of several resources, if there are `others`.
+pub(super) fn and_others(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => " (here and in 1 more resource)".to_owned(),
+        others => format!(" (here and in {others} more resources)"),
+    }
+}
+
 /// A finding if `field` holds a number outside of `range`; `why` explains the range.
 pub(super) fn out_of(
     field: &Field<'_>,

@@ -1,5 +1,5 @@
-//! Data that changes over time: machine sizes, minimum versions, channels, fields of Cluster API. Text files in
-//! this directory, read once.
+//! Data that changes over time: machine sizes, regions, minimum versions, channels, fields of Cluster API. Text
+//! files in this directory, read once.
 
 use std::sync::OnceLock;
 
@@ -8,6 +8,7 @@ use super::version::Version;
 const VM_SIZES: &str = include_str!("node-vm-sizes.txt");
 const NODE_POOLS: &str = include_str!("node-pools.txt");
 const CLUSTER_API: &str = include_str!("cluster-api.txt");
+const REGIONS: &str = include_str!("regions.txt");
 
 /// The machine sizes of node pools.
 pub(super) fn node_vm_sizes() -> &'static [String] {
@@ -19,6 +20,11 @@ pub(super) fn node_vm_sizes() -> &'static [String] {
         };
         lines(VM_SIZES).flat_map(of_family).collect()
     })
+}
+
+/// The regions of all clouds.
+pub(super) fn regions() -> impl Iterator<Item = &'static str> {
+    lines(REGIONS).flat_map(|(_, names)| names.split_whitespace())
 }
 
 /// The minimum version of a node pool.
@@ -79,6 +85,17 @@ mod tests {
         assert_eq!(node_channels(false).collect::<Vec<_>>(), ["stable", "fast"]);
         assert!(node_channels(true).any(|channel| channel == "nightly"));
         assert!(across_majors().any(|pair| pair == "4.22/5.1"));
+    }
+
+    #[test]
+    fn each_region_is_listed_once() {
+        let once: BTreeSet<_> = regions().collect();
+        assert_eq!(once.len(), regions().count());
+        assert!(
+            ["uksouth", "chinanorth3", "usgovvirginia"]
+                .iter()
+                .all(|name| once.contains(name))
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod names;
 mod networks;
+mod regions;
 
 use super::FleetRule;
 
@@ -12,4 +13,5 @@ pub(super) const RULES: &[FleetRule] = &[
     names::vault_names_are_apart,
     networks::peered_networks_are_apart,
     networks::clusters_in_reach_are_apart,
+    regions::regions_are_known,
 ];

@@ -1,0 +1,117 @@
+//! F06: locations are regions of Azure.
+
+use std::collections::{BTreeMap, HashSet};
+
+use kube_schema::nearest;
+
+use crate::model::{Finding, ObjectId, message};
+use crate::rules::arm::{Field, Resource, World};
+use crate::rules::data;
+use crate::rules::wording::and_others;
+
+/// F06: every location is a known region. One that many resources of a definition or of an object share is
+/// reported once.
+pub(in crate::rules) fn regions_are_known(world: &World<'_>) -> Vec<Finding> {
+    let known: HashSet<&str> = data::regions().collect();
+    let mut firsts: BTreeMap<(&ObjectId, &str), (Field<'_>, usize)> = BTreeMap::new();
+    for resource in world.all() {
+        let Some(text) = resource.node.text(&["spec", "location"]) else {
+            continue;
+        };
+        if text.is_empty() || known.contains(text) || known.contains(&*plain(text)) {
+            continue;
+        }
+        let key = (writer(resource), text);
+        let first = firsts
+            .entry(key)
+            .or_insert_with(|| (resource.field("spec.location"), 0));
+        first.1 += 1;
+    }
+    let firsts = firsts.into_iter();
+    firsts
+        .map(|((_, text), (field, count))| unknown(&field, text, count - 1))
+        .collect()
+}
+
+/// Azure reads `UK South` as `uksouth`.
+fn plain(location: &str) -> String {
+    location.replace(' ', "").to_lowercase()
+}
+
+/// The definition or the object that a resource is written in.
+fn writer<'a>(resource: &Resource<'a>) -> &'a ObjectId {
+    let carrier = resource.carrier;
+    carrier.definition.as_ref().unwrap_or(&carrier.id)
+}
+
+fn unknown(field: &Field<'_>, text: &str, others: usize) -> Finding {
+    // All resources of a definition have the one location that a person wrote.
+    let is_made = field.resource.carrier.definition.is_some();
+    let others = and_others(if is_made { 0 } else { others });
+    let message = message!("{text:?} is not a known Azure region{others}", text);
+    let help = match nearest(&plain(text), data::regions()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            "write the name of a region such as uksouth; if it is a new one, allow this warning"
+                .to_owned()
+        }
+    };
+    field.finding("F06", message).help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::Object;
+
+    fn told(locations: &[&str]) -> Vec<(String, String)> {
+        let items = locations.iter().enumerate().map(|(at, location)| {
+            format!("{{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {{name: n{at}}}, spec: {{location: {location:?}}}}}")
+        });
+        let items: Vec<_> = items.collect();
+        let yaml = format!(
+            "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AROCluster\nmetadata: {{name: one}}\nspec: {{resources: [{}]}}\n",
+            items.join(", ")
+        );
+        let (documents, findings) = crate::yaml::read(&Arc::from("test.yaml"), yaml.as_bytes());
+        assert_eq!(findings, [], "the test's YAML is sound");
+        let objects = documents.into_iter();
+        let objects: Vec<Object> = objects
+            .filter_map(|document| Object::from_node(document, "default"))
+            .collect();
+        let findings = regions_are_known(&World::of(&objects)).into_iter();
+        findings
+            .map(|finding| (finding.message, finding.help.unwrap_or_default()))
+            .collect()
+    }
+
+    #[test]
+    fn a_region_is_known_however_it_is_written() {
+        assert_eq!(
+            told(&["uksouth", "UK South", "WestEurope", "global", ""]),
+            []
+        );
+    }
+
+    #[test]
+    fn an_unknown_region_is_reported_once_with_the_nearest_one() {
+        let [(message, help)] = told(&["uksuoth", "uksuoth", "uksouth", "uksuoth"])
+            .try_into()
+            .expect("one finding");
+        assert_eq!(
+            message,
+            "\"uksuoth\" is not a known Azure region (here and in 2 more resources)"
+        );
+        assert_eq!(help, "did you mean `uksouth`?");
+        let strangers = told(&["uksuoth", "mars"]);
+        assert_eq!(strangers.len(), 2);
+        assert!(
+            strangers
+                .iter()
+                .any(|(_, help)| help.contains("such as uksouth")),
+            "{strangers:?}"
+        );
+    }
+}
