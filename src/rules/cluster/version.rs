@@ -8,8 +8,9 @@ use serde::Deserialize;
 use super::fields::{missing, one_of};
 use crate::api::arm_version::{ArmVersion, AsoVersion};
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::{Finding, Node, Severity, Value, message};
+use crate::model::{Finding, Message, Node, Severity, Value, message};
 use crate::rules::arm::{Resource, World};
+use crate::rules::wording::and_others;
 
 #[derive(Deserialize)]
 struct Releases {
@@ -22,6 +23,8 @@ struct Releases {
 struct ClusterReleases {
     minimum: (u64, u64),
     majors: u64,
+    /// The newest minor version of each major version that this release of Capstan knows.
+    newest: Vec<(u64, u64)>,
     channel_groups: Vec<String>,
     experimental_channel_groups: Vec<String>,
 }
@@ -104,7 +107,8 @@ pub(in crate::rules) fn is_supported(world: &World<'_>, cluster: &Resource<'_>) 
     fault.into_iter().collect()
 }
 
-fn supported(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
+/// C04 with the experimental features or without.
+pub(in crate::rules) fn supported(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
     let field = cluster.field("spec.properties.version.id");
     let text = field.text()?;
     let version = read(text)?;
@@ -123,9 +127,25 @@ fn supported(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
             text
         )
     } else {
-        return None;
+        let help = "correct the version; if Azure has it by now, allow this warning";
+        return unknown(asked, known).map(|message| Finding {
+            severity: Severity::Warning,
+            ..field.finding("C04", message).help(help)
+        });
     };
     Some(field.finding("C04", message))
+}
+
+/// What is unusual about a version that is newer than all known ones. There may be newer ones by now.
+fn unknown((major, minor): (u64, u64), known: &ClusterReleases) -> Option<Message> {
+    let of_major = known.newest.iter().find(|(of, _)| *of == major);
+    let (newest_major, newest) = of_major.or_else(|| known.newest.last())?;
+    let message = message!(
+        "version {major}.{minor} is unknown: the newest known version is {newest_major}.{newest}",
+        major,
+        minor
+    );
+    ((major, minor) > (*newest_major, *newest)).then_some(message)
 }
 
 /// C05: the channel group is a known one.
@@ -163,11 +183,7 @@ pub(in crate::rules) fn api_versions(world: &World<'_>) -> Vec<Finding> {
 
 /// A version that may be newer than this release is only a warning.
 fn unknown_version(first: &Resource<'_>, version: &str, others: usize) -> Finding {
-    let others = match others {
-        0 => String::new(),
-        1 => " (here and in 1 more resource)".to_owned(),
-        others => format!(" (here and in {others} more resources)"),
-    };
+    let others = and_others(others);
     let newest = ArmVersion::ALL.last().copied().unwrap_or_default();
     let (severity, what) = match AsoVersion::parse(version) {
         Some(parsed) if parsed.storage => {
@@ -235,6 +251,7 @@ fn is_storage(resource: &Resource<'_>) -> bool {
 mod tests {
     use super::super::findings_of;
     use super::*;
+    use crate::rules::rule::ResourceRule;
 
     fn spec(version: &str) -> String {
         format!("{{properties: {{version: {version}}}}}")
@@ -319,6 +336,37 @@ mod tests {
         let spec = |size: usize| format!("{{tags: {{a: {:?}}}}}", "x".repeat(size));
         assert_eq!(findings_of(all, &spec(4_000_000)).len(), 0);
         assert_eq!(findings_of(all, &spec(4_200_000)).len(), 1);
+    }
+
+    #[test]
+    fn a_version_newer_than_all_known_ones_is_a_warning() {
+        for (id, experimental, expected) in [
+            ("4.23", false, None),
+            (
+                "4.99",
+                false,
+                Some("4.99 is unknown: the newest known version is 4.23"),
+            ),
+            ("5.2", true, None),
+            (
+                "5.9",
+                true,
+                Some("5.9 is unknown: the newest known version is 5.2"),
+            ),
+            (
+                "6.0",
+                true,
+                Some("6.0 is unknown: the newest known version is 5.2"),
+            ),
+        ] {
+            let rule: ResourceRule = match experimental {
+                true => |_, cluster| supported(cluster, true).into_iter().collect(),
+                false => is_supported,
+            };
+            let found = findings_of(rule, &spec(&format!("{{id: {id:?}}}")));
+            let expected = expected.map(|text| format!("version {text}"));
+            assert_eq!(found, Vec::from_iter(expected), "{id}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::model::{Finding, Message, Value, message};
 use crate::rules::arm::{Field, Resource, World};
+use crate::rules::cluster::version::supported;
 use crate::rules::version::{Version, major_and_minor};
 use crate::rules::{data, wording};
 
@@ -72,16 +73,19 @@ pub(super) fn channel_is_offered(world: &World<'_>, pool: &Resource<'_>) -> Vec<
 
 /// N08: the pool is not newer than its cluster, and at most two minor versions older.
 pub(super) fn is_near_the_clusters(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+    of_pool(world, pool, world.experimental)
+}
+
+fn of_pool(world: &World<'_>, pool: &Resource<'_>, experimental: bool) -> Vec<Finding> {
     let field = pool.field("spec.properties.version.id");
     let version = field.text().and_then(Version::parse);
     let cluster = world.owner(pool);
+    // If Azure does not support the cluster's version, or it is unknown, that is reported instead.
+    let cluster = cluster.filter(|cluster| supported(cluster, experimental).is_none());
     let cluster = cluster.and_then(|cluster| {
         let id = cluster.field("spec.properties.version.id");
         major_and_minor(id.text()?)
     });
-    let least = data::least_node_version().numbers;
-    // If the cluster's version is too old, that is reported instead.
-    let cluster = cluster.filter(|cluster| *cluster >= (least.0, least.1));
     let (Some(version), Some(cluster)) = (version, cluster) else {
         return Vec::new();
     };
@@ -124,6 +128,7 @@ mod tests {
     use super::*;
     use crate::rules::findings_of_kind;
     use crate::rules::pool::KIND;
+    use crate::rules::rule::ResourceRule;
 
     fn cluster_and_pool(cluster: &str, pool: &str) -> String {
         format!(
@@ -158,16 +163,20 @@ mod tests {
         for (cluster, pool, near) in [
             ("4.22", "4.22.8", true),
             ("4.22", "4.20.8", true),
-            ("4.24", "4.25.0", false),
-            ("4.24", "4.21.0", false),
+            ("4.22", "4.23.0", false),
+            ("4.23", "4.20.8", false),
+            ("4.22", "5.0.0", false),
             ("5.0", "4.21.0", true),
             ("5.0", "4.23.0", false),
             ("5.1", "4.22.0", true),
-            ("4.22", "5.0.0", false),
+            ("4.99", "4.20.8", true),
             ("nonsense", "5.0.0", true),
         ] {
-            let said =
-                findings_of_kind(is_near_the_clusters, KIND, &cluster_and_pool(cluster, pool));
+            let rule: ResourceRule = match cluster.starts_with('5') {
+                true => |world, pool| of_pool(world, pool, true),
+                false => is_near_the_clusters,
+            };
+            let said = findings_of_kind(rule, KIND, &cluster_and_pool(cluster, pool));
             assert_eq!(said.is_empty(), near, "{cluster} {pool}: {said:?}");
         }
     }

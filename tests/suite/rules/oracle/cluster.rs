@@ -60,7 +60,7 @@ fn versions() {
             "version.id",
             &["\"4.20.8\"", "4.21.0-rc.1", "\"\"", "\"4\"", "four"],
         ),
-        bads("C04; elsewhere: N08", "version.id", &["\"5.0\"", "\"6.1\""]),
+        bads("C04", "version.id", &["\"4.99\"", "\"5.0\"", "\"6.1\""]),
         goods("version.channelGroup", &["stable", "fast"]),
         bads(
             "C05",
