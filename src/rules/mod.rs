@@ -9,6 +9,7 @@ mod admission;
 pub(crate) mod allowed_namespaces;
 mod arm;
 pub mod book;
+mod cidr;
 mod cluster;
 mod data;
 mod duration;

@@ -99,6 +99,16 @@ impl ArmId {
         child
     }
 
+    /// The same, and the namespace of the object that names it if it has no subscription: two namespaces may use
+    /// different subscriptions.
+    pub(in crate::rules) fn named_in(self, namespace: &str) -> (Self, String) {
+        let namespace = match self.subscription.is_empty() {
+            true => namespace.to_owned(),
+            false => String::new(),
+        };
+        (self, namespace)
+    }
+
     /// Whether both are, or could be, in the same subscription.
     pub(in crate::rules) fn shares_subscription(&self, other: &Self) -> bool {
         let unknown = self.subscription.is_empty() || other.subscription.is_empty();

@@ -5,5 +5,5 @@ mod resource;
 mod world;
 
 pub(super) use id::ArmId;
-pub(super) use resource::{Field, Resource};
+pub(super) use resource::{Field, POLICY, Resource};
 pub(super) use world::World;

@@ -3,6 +3,9 @@
 use crate::model::{Finding, Message, Node, Object, ObjectId, Path};
 use crate::rules::book;
 
+/// The annotation that says whether Azure Service Operator changes a resource.
+pub(in crate::rules) const POLICY: &str = "serviceoperator.azure.com/reconcile-policy";
+
 /// A resource of Azure: embedded in another object, or an object itself.
 pub(in crate::rules) struct Resource<'a> {
     /// What it is called in the cluster.
@@ -39,16 +42,20 @@ impl Resource<'_> {
 
     /// Whether that name was generated from a definition, and so is checked already.
     pub(in crate::rules) fn is_named_by_expansion(&self) -> bool {
-        let made = self.carrier.definition.is_some();
-        let name = self.azure_name();
-        made && name.node.map(Node::span) == Some(self.carrier.origin.span())
+        self.azure_name().is_default()
+    }
+
+    /// Whether it only reads what is in Azure, so that its fields change nothing.
+    pub(in crate::rules) fn is_read_only(&self) -> bool {
+        self.node.text(&["metadata", "annotations", POLICY]) == Some("skip")
     }
 }
 
 /// A field of a resource, present or not.
 #[derive(Clone)]
 pub(in crate::rules) struct Field<'a> {
-    resource: &'a Resource<'a>,
+    /// The resource that it is a field of.
+    pub(in crate::rules) resource: &'a Resource<'a>,
     /// Its value; none if it is absent.
     pub(in crate::rules) node: Option<&'a Node>,
     path: Path,
@@ -86,6 +93,13 @@ impl<'a> Field<'a> {
     /// Whether it is present and null.
     pub(in crate::rules) fn is_null(&self) -> bool {
         self.node.is_some() && !self.is_given()
+    }
+
+    /// Whether nobody wrote its value: it was generated from a definition, or is a default.
+    pub(in crate::rules) fn is_default(&self) -> bool {
+        let carrier = self.resource.carrier;
+        let made = carrier.definition.is_some();
+        made && self.node.map(Node::span) == Some(carrier.origin.span())
     }
 
     /// The items of a list; none of anything else.

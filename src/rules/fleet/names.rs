@@ -4,23 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api::kinds::{KEYVAULT, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
 use crate::model::{Finding, ObjectId, Path, message};
-use crate::rules::arm::{ArmId, Resource, World};
-
-const POLICY: &str = "serviceoperator.azure.com/reconcile-policy";
+use crate::rules::arm::{ArmId, POLICY, Resource, World};
 
 /// F01: no two objects are the same resource in Azure, unless all but one only read it. Resources inside of
 /// such a resource are not reported again.
 pub(in crate::rules) fn a_resource_is_one_object(world: &World<'_>) -> Vec<Finding> {
     let mut first = BTreeMap::new();
     let mut again = Vec::new();
-    for resource in world.all().filter(|resource| !only_reads(resource)) {
+    for resource in world.all().filter(|resource| !resource.is_read_only()) {
         let Some(id) = world.name_of(resource) else {
             continue;
         };
-        // Without a subscription, the namespace decides which credentials are used, and so the subscription.
-        let unknown = id.subscription.is_empty();
-        let whose = unknown.then(|| resource.id.namespace.clone());
-        let key = (id.clone(), whose);
+        let key = id.clone().named_in(&resource.id.namespace);
         if let Some(before) = first.get(&key) {
             again.push((id, resource, *before));
         } else {
@@ -118,7 +113,7 @@ pub(in crate::rules) fn vault_names_are_apart(world: &World<'_>) -> Vec<Finding>
     let mut first = BTreeMap::new();
     let mut findings = Vec::new();
     let vaults = world.of_kind(KEYVAULT, "Vault");
-    for vault in vaults.filter(|vault| !only_reads(vault)) {
+    for vault in vaults.filter(|vault| !vault.is_read_only()) {
         let field = vault.azure_name();
         let name = field.text().unwrap_or_default().to_lowercase();
         let before = first.entry(name).or_insert(vault);
@@ -138,10 +133,6 @@ pub(in crate::rules) fn vault_names_are_apart(world: &World<'_>) -> Vec<Finding>
 fn around(id: &ArmId) -> ArmId {
     let group = || ArmId::of_group(&id.subscription, &id.group);
     id.parent().unwrap_or_else(group)
-}
-
-fn only_reads(resource: &Resource<'_>) -> bool {
-    resource.node.text(&["metadata", "annotations", POLICY]) == Some("skip")
 }
 
 #[cfg(test)]

@@ -7,21 +7,17 @@ use ipnet::Ipv4Net;
 use crate::api::kinds::{NETWORK, RED_HAT_OPENSHIFT};
 use crate::model::{Finding, message};
 use crate::rules::arm::{ArmId, Field, Resource, World};
-use crate::rules::cluster::network::{networks_of, overlap};
+use crate::rules::cidr::{self, edit_earlier, overlap, remark};
+use crate::rules::cluster::network::networks_of;
 
 /// A range of addresses, with its field and its name in messages.
 type Range<'a> = (Field<'a>, &'static str, Ipv4Net);
 
-/// The name of a network: its ARM id, and the namespace of the object that names it if the id has no
-/// subscription, since two namespaces may use different subscriptions.
+/// The name of a network, as in [`ArmId::named_in`].
 type Name = (ArmId, String);
 
 fn name(id: ArmId, said_by: &Resource<'_>) -> Name {
-    let namespace = match id.subscription.is_empty() {
-        true => said_by.id.namespace.clone(),
-        false => String::new(),
-    };
-    (id, namespace)
+    id.named_in(&said_by.id.namespace)
 }
 
 /// The virtual networks of a fleet, and their peerings.
@@ -75,7 +71,7 @@ fn ends(world: &World<'_>, peering: &Resource<'_>) -> Option<(ArmId, ArmId)> {
 fn ranges<'a>(network: &'a Resource<'a>) -> Vec<Range<'a>> {
     let prefixes = network.field("spec.addressSpace.addressPrefixes");
     let read = |field: Field<'a>| {
-        let range = field.text()?.parse::<Ipv4Net>().ok()?;
+        let range = cidr::of(&field)?;
         Some((field, "virtual", range))
     };
     prefixes.items().filter_map(read).collect()
@@ -92,13 +88,18 @@ pub(in crate::rules) fn peered_networks_are_apart(world: &World<'_>) -> Vec<Find
         };
         let own = name(id, network);
         let peers = networks.peers(&own).filter_map(|peer| before.get(peer));
-        for other in peers.flatten() {
+        for &other in peers.flatten() {
             let all = overlaps(&ranges(network), &ranges(other));
             let first = all.into_iter().next();
-            findings.extend(first.map(|((field, _, range), (there, _, taken))| {
-                let place = written(&there);
+            findings.extend(first.map(|(own, theirs)| {
+                let (own, theirs) = match edit_earlier(&theirs.0, &own.0) {
+                    true => ((theirs, other), (own, network)),
+                    false => ((own, network), (theirs, other)),
+                };
+                let (((field, _, range), network), ((there, _, taken), other)) = (own, theirs);
+                let (place, remark) = (written(&there), remark(&there));
                 let message = message!(
-                    "{network} has {range}, which overlaps {taken} of its peer {other}{place}",
+                    "{network} has {range}, which overlaps {taken}{remark} of its peer {other}{place}",
                     network = network.id,
                     range,
                     taken,
@@ -114,7 +115,8 @@ pub(in crate::rules) fn peered_networks_are_apart(world: &World<'_>) -> Vec<Find
 }
 
 /// F05: the internal networks of clusters that can reach each other do not overlap. The finding points at the
-/// later cluster, and names the first one that it overlaps.
+/// later cluster, and names the first one that it overlaps; if only the first one's network was written by a
+/// person, it is the other way round.
 pub(in crate::rules) fn clusters_in_reach_are_apart(world: &World<'_>) -> Vec<Finding> {
     let networks = Networks::of(world);
     let mut before: HashMap<Name, Vec<(usize, &Resource<'_>)>> = HashMap::new();
@@ -180,14 +182,19 @@ fn first_overlap(
     let mut all = overlaps(own, theirs);
     // F04 compares virtual networks with each other.
     all.retain(|((_, one, _), (_, another, _))| (*one, *another) != ("virtual", "virtual"));
-    let ((field, called, range), (there, others, taken)) = all.first()?;
+    let (one, another) = all.first()?;
+    let (own, theirs) = match edit_earlier(&another.0, &one.0) {
+        true => ((another, other), (one, cluster)),
+        false => ((one, cluster), (another, other)),
+    };
+    let (((field, called, range), cluster), ((there, others, taken), other)) = (own, theirs);
     let more = match all.len() - 1 {
         0 => String::new(),
         more => format!(" ({more} more of their networks overlap)"),
     };
-    let place = written(there);
+    let (place, remark) = (written(there), remark(there));
     let message = message!(
-        "the {called} network {range} of {cluster} overlaps the {others} network {taken} of {other}{place}, which is {reach}{more}",
+        "the {called} network {range} of {cluster} overlaps the {others} network {taken}{remark} of {other}{place}, which is {reach}{more}",
         called,
         range,
         cluster = cluster.id,

@@ -1,0 +1,77 @@
+//! IPv4 networks as people write them: every rule reads them here, in the same way.
+//!
+//! In: fields. Out: networks, why a text is not one, and which of two fields to point at. A text that is not a
+//! network is reported by one rule (C13 or W12); all others skip it. It does not know what a network is for.
+
+use ipnet::{Ipv4Net, Ipv6Net};
+
+use super::arm::Field;
+
+/// The network that `text` names.
+///
+/// # Errors
+/// Why Azure rejects it: the rest of a sentence that starts with the text.
+pub(super) fn read(text: &str) -> Result<Ipv4Net, String> {
+    match text.parse::<Ipv4Net>() {
+        Ok(net) if net.trunc().to_string() == text => Ok(net),
+        Ok(net) if net.network() != net.addr() => {
+            Err(format!("has host bits set; the network is {}", net.trunc()))
+        }
+        Ok(net) => Err(format!("must be written as {net}")),
+        Err(_) if text.parse::<Ipv6Net>().is_ok() => Err("is not IPv4".to_owned()),
+        Err(_) if format!("{text}/32").parse::<Ipv4Net>().is_ok() => {
+            Err("has no prefix length, such as /24".to_owned())
+        }
+        Err(_) => Err("is not a network such as 10.128.0.0/14".to_owned()),
+    }
+}
+
+/// The network that a field names; none if it is absent or not a network.
+pub(super) fn of(field: &Field<'_>) -> Option<Ipv4Net> {
+    read(field.text()?).ok()
+}
+
+/// Whether two networks have addresses in common.
+pub(super) fn overlap(one: &Ipv4Net, other: &Ipv4Net) -> bool {
+    one.contains(other) || other.contains(one)
+}
+
+/// Whether the earlier one of two fields that do not fit is the one to edit: only if a person wrote it, and the
+/// later one is a default.
+pub(super) fn edit_earlier(earlier: &Field<'_>, later: &Field<'_>) -> bool {
+    later.is_default() && !earlier.is_default()
+}
+
+/// What to add to a value in a message if nobody wrote it.
+pub(super) fn remark(field: &Field<'_>) -> &'static str {
+    match field.is_default() {
+        true => " (the default)",
+        false => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_is_ipv4_in_its_canonical_form() {
+        for text in ["10.0.0.0/8", "10.100.76.0/24", "10.0.0.1/32", "0.0.0.0/0"] {
+            assert_eq!(read(text).map(|net| net.to_string()), Ok(text.to_owned()));
+        }
+        for (text, why) in [
+            ("10.0.0.1/16", "host bits set; the network is 10.0.0.0/16"),
+            ("10.0.0.0", "no prefix length"),
+            ("2001:db8::/32", "not IPv4"),
+            ("999.1.1.1/99", "not a network"),
+            ("10.0.0.0/33", "not a network"),
+            (" 10.0.0.0/16", "not a network"),
+            ("hello", "not a network"),
+            ("", "not a network"),
+        ] {
+            let fault = read(text).expect_err(text);
+            assert!(fault.contains(why), "{text}: {fault}");
+        }
+        assert!(read("10.0.0.0/08").is_err(), "Azure refuses leading zeros");
+    }
+}
