@@ -18,6 +18,7 @@ mod fleet;
 mod identity;
 mod key_version;
 mod mistyped;
+mod networks;
 mod pool;
 mod properties;
 mod rule;
@@ -132,6 +133,7 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
         found.par_extend(resources.par_iter().flat_map_iter(of_resource));
     }
     let of_fleet = FLEET_RULES.par_iter().chain(fleet::RULES);
+    let of_fleet = of_fleet.chain(networks::RULES);
     found.par_extend(of_fleet.flat_map_iter(|rule| rule(&world)));
     found.extend(allowed_namespaces::check(objects));
     found

@@ -7,6 +7,7 @@ use ipnet::Ipv4Net;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Message, ObjectId, message};
 use crate::rules::arm::{Field, Resource, World};
+use crate::rules::cidr::{self, edit_earlier, overlap, remark};
 
 /// The field of each network, and its name in messages.
 const NETWORKS: [(&str, &str); 3] = [
@@ -27,12 +28,7 @@ pub(in crate::rules) fn networks_are_canonical(
     let fault = |(name, _): (&str, &str)| {
         let field = network.key(name);
         let text = field.text()?;
-        let why = match text.parse::<Ipv4Net>() {
-            Ok(net) if net.network() == net.addr() => return None,
-            Ok(net) => format!("has host bits set; the network is {}", net.trunc()),
-            Err(_) if text.parse::<ipnet::Ipv6Net>().is_ok() => "is not IPv4".to_owned(),
-            Err(_) => "is not a network such as 10.128.0.0/14".to_owned(),
-        };
+        let why = cidr::read(text).err()?;
         Some(field.finding("C13", message!("{name} {text:?} {why}", name, text)))
     };
     NETWORKS.into_iter().filter_map(fault).collect()
@@ -61,57 +57,70 @@ pub(in crate::rules) fn networks_of<'a>(
     let network = cluster.field("spec.properties.network");
     let read = |(name, called): (&str, &'static str)| {
         let field = network.key(name);
-        let net = field.text()?.parse::<Ipv4Net>().ok()?;
+        let net = cidr::of(&field)?;
         Some((field, called, net))
     };
     NETWORKS.into_iter().filter_map(read).collect()
 }
 
-/// Whether two networks have addresses in common.
-pub(in crate::rules) fn overlap(one: &Ipv4Net, other: &Ipv4Net) -> bool {
-    one.contains(other) || other.contains(one)
+/// C15: the three networks do not overlap. A network that overlaps both others is reported once.
+pub(in crate::rules) fn networks_are_apart(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    overlapping(cluster)
+        .into_iter()
+        .map(|(_, one)| one)
+        .collect()
 }
 
-/// C15: the three networks do not overlap.
-pub(in crate::rules) fn networks_are_apart(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+/// The networks of a cluster that C15 reports.
+pub(in crate::rules) fn overlapping<'a>(cluster: &'a Resource<'a>) -> Vec<(&'static str, Finding)> {
     let nets = networks_of(cluster);
-    let mut findings = Vec::new();
-    for (at, (field, called, net)) in nets.iter().enumerate() {
-        for (_, other, before) in &nets[..at] {
-            if overlap(net, before) {
-                let message = message!(
-                    "the {called} network {net} overlaps the {other} network {before}",
-                    called,
-                    net,
-                    other,
-                    before
-                );
-                findings.push(field.finding("C15", message));
+    let mut found: Vec<(&'static str, Finding)> = Vec::new();
+    for (at, later) in nets.iter().enumerate() {
+        for earlier in nets[..at].iter().filter(|one| overlap(&one.2, &later.2)) {
+            let ((field, called, net), (rest, other, taken)) =
+                match edit_earlier(&earlier.0, &later.0) {
+                    true => (earlier, later),
+                    false => (later, earlier),
+                };
+            if found.iter().any(|(known, _)| known == called) {
+                continue;
             }
+            let remark = remark(rest);
+            let message = message!(
+                "the {called} network {net} overlaps the {other} network {taken}{remark}",
+                called,
+                net,
+                other,
+                taken
+            );
+            found.push((called, field.finding("C15", message)));
         }
     }
-    findings
+    found
 }
 
-/// C16: the pod network has room for all nodes that the pools may have, and no subnet of the cluster overlaps
-/// the pod or service network.
+/// The number of nodes that a pool may have.
+pub(in crate::rules) fn most_nodes(pool: &Resource<'_>) -> i64 {
+    let properties = pool.field("spec.properties");
+    let most = properties.key("autoScaling").key("max").number();
+    let most = most.or_else(|| properties.key("replicas").number());
+    most.unwrap_or_default()
+}
+
+/// C16: the pod network has room for all nodes that the pools may have.
 pub(in crate::rules) fn networks_are_roomy(world: &World<'_>) -> Vec<Finding> {
     let mut nodes: HashMap<&ObjectId, i64> = HashMap::new();
     for pool in world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftClustersNodePool") {
         let Some(cluster) = world.owner(pool) else {
             continue;
         };
-        let properties = pool.field("spec.properties");
-        let most = properties.key("autoScaling").key("max").number();
-        let most = most.or_else(|| properties.key("replicas").number());
         let count = nodes.entry(&cluster.id).or_default();
-        *count = count.saturating_add(most.unwrap_or_default());
+        *count = count.saturating_add(most_nodes(pool));
     }
     let clusters = world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster");
-    let found = clusters.flat_map(|cluster| {
+    let found = clusters.filter_map(|cluster| {
         let nodes = nodes.get(&cluster.id).copied().unwrap_or_default();
-        let too_small = room_for(cluster, nodes);
-        too_small.into_iter().chain(subnets_inside(world, cluster))
+        room_for(cluster, nodes)
     });
     found.collect()
 }
@@ -119,7 +128,7 @@ pub(in crate::rules) fn networks_are_roomy(world: &World<'_>) -> Vec<Finding> {
 fn room_for(cluster: &Resource<'_>, nodes: i64) -> Option<Finding> {
     let network = cluster.field("spec.properties.network");
     let field = network.key("podCidr");
-    let pods = field.text()?.parse::<Ipv4Net>().ok()?;
+    let pods = cidr::of(&field)?;
     let prefix = network.key("hostPrefix").number().unwrap_or(23);
     // C14 reports any other prefix.
     HOST_PREFIXES.contains(&prefix).then_some(())?;
@@ -137,37 +146,6 @@ fn room_for(cluster: &Resource<'_>, nodes: i64) -> Option<Finding> {
     );
     let help = "use a larger network or a longer hostPrefix: neither can be changed later";
     (room < nodes).then(|| field.finding("C16", message).help(help))
-}
-
-fn subnets_inside(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
-    let platform = cluster.field("spec.properties.platform");
-    let network = cluster.field("spec.properties.network");
-    let subnets = ["subnetReference", "vnetIntegrationSubnetReference"];
-    let subnets = subnets.into_iter().filter_map(|name| {
-        let subnet = world.resolve(cluster, &platform.key(name))?;
-        let range = subnet.field("spec.addressPrefix").text()?;
-        Some((&subnet.id, range.parse::<Ipv4Net>().ok()?))
-    });
-    let mut findings = Vec::new();
-    for (subnet, range) in subnets {
-        for (name, called) in &NETWORKS[1..] {
-            let field = network.key(name);
-            let Some(net) = field.text().and_then(|text| text.parse::<Ipv4Net>().ok()) else {
-                continue;
-            };
-            if overlap(&net, &range) {
-                let message = message!(
-                    "the {called} network {net} overlaps {subnet}, {range}",
-                    called,
-                    net,
-                    subnet,
-                    range
-                );
-                findings.push(field.finding("C16", message));
-            }
-        }
-    }
-    findings
 }
 
 /// C18: the authorized networks of the API are IPv4 addresses and networks, and there is at least one.
@@ -202,9 +180,9 @@ fn unfit(text: &str) -> Option<String> {
     if format!("{text}/32").parse::<Ipv4Net>().is_ok() {
         return None;
     }
-    match text.parse::<Ipv4Net>() {
-        Ok(net) if net.network() == net.addr() => None,
-        Ok(net) => Some(format!("has host bits set; the network is {}", net.trunc())),
+    match cidr::read(text) {
+        Ok(_) => None,
+        Err(why) if text.parse::<Ipv4Net>().is_ok() => Some(why),
         Err(_) if text.trim() != text => Some("has spaces around it".to_owned()),
         Err(_) => {
             Some("is neither an IPv4 address nor a network such as 203.0.113.0/24".to_owned())

@@ -8,6 +8,7 @@ mod tags;
 mod version;
 
 use super::ResourceRule;
+pub(super) use size::IN_A_CLUSTER;
 
 /// The kind they apply to.
 pub(super) const KIND: &str = "HcpOpenShiftClustersNodePool";

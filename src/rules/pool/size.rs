@@ -7,7 +7,7 @@ use crate::rules::wording;
 /// The maximum number of nodes in a pool without an availability zone.
 const WITHOUT_ZONE: i64 = 200;
 /// The maximum number of nodes in a cluster.
-const IN_A_CLUSTER: i64 = 500;
+pub(in crate::rules) const IN_A_CLUSTER: i64 = 500;
 const WHY: &str = ", the limit without an availability zone";
 
 /// N16: `replicas` is not negative, and at most 200 without an availability zone.

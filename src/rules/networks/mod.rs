@@ -1,0 +1,40 @@
+//! W: virtual networks and their subnets, made by a definition or written by hand (facts/aro-2026-09-01.md §3).
+//!
+//! In: the resources of a fleet. Out: findings. One wrong range gives one finding: what was reported is not
+//! compared with anything else.
+//!
+//! It does not know: the networks inside of a cluster on their own (C13 to C15), and those of clusters that reach
+//! each other (F04, F05).
+
+mod clusters;
+mod nodes;
+mod range;
+mod ranges;
+
+use super::FleetRule;
+
+/// The rules of networks, in order of id.
+pub(super) const RULES: &[FleetRule] = &[
+    ranges::ranges_fit,
+];
+
+/// The messages of `rule` for YAML documents, as `id line:column message`.
+#[cfg(test)]
+fn findings_of(rule: FleetRule, yaml: &str) -> Vec<String> {
+    let path = std::sync::Arc::from("test.yaml");
+    let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
+    assert_eq!(findings, [], "the test's YAML is valid");
+    let objects = documents.into_iter();
+    let objects: Vec<_> = objects
+        .filter_map(|document| crate::model::Object::from_node(document, "default"))
+        .collect();
+    let say = |finding: crate::model::Finding| {
+        let start = finding.span.expect("a rule points somewhere").start;
+        let (id, message) = (finding.id, finding.message);
+        format!("{id} {}:{} {message}", start.line, start.column)
+    };
+    rule(&super::arm::World::of(&objects))
+        .into_iter()
+        .map(say)
+        .collect()
+}

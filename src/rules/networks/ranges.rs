@@ -1,0 +1,405 @@
+//! W04: subnets are inside of their network, and apart. C16: they are apart from pods and services.
+//!
+//! Each value is compared step by step, and left out of the next steps once it was reported.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::clusters::clusters;
+use super::nodes;
+use super::range::{Range, Ranges, read};
+use crate::api::kinds::NETWORK;
+use crate::model::{Finding, ObjectId, message};
+use crate::rules::arm::{ArmId, Field, Resource, World};
+use crate::rules::cidr::{edit_earlier, overlap, remark};
+use crate::rules::cluster::network::{networks_of, overlapping};
+
+/// W04, W09, W12, W13 and C16: the ranges of networks and subnets.
+pub(super) fn ranges_fit(world: &World<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut all = |kind| -> Vec<Ranges<'_>> {
+        let resources = world.of_kind(NETWORK, kind);
+        resources.map(|one| read(one, &mut findings)).collect()
+    };
+    let networks = all("VirtualNetwork");
+    let mut subnets = all("VirtualNetworksSubnet");
+    findings.extend(outside(world, &networks, &mut subnets));
+    findings.extend(crossing(world, &mut subnets));
+    let by_id: HashMap<&ObjectId, &Ranges<'_>> =
+        subnets.iter().map(|one| (&one.of.id, one)).collect();
+    for (cluster, pools) in clusters(world) {
+        let users = || std::iter::once(cluster).chain(pools.iter().copied());
+        let used = users().flat_map(|user| subnets_of(world, user));
+        let ids: BTreeSet<&ObjectId> = used.collect();
+        let used: Vec<_> = ids.iter().filter_map(|id| by_id.get(id).copied()).collect();
+        findings.extend(inside_of_cluster(cluster, &used));
+        findings.extend(nodes::without_address(world, cluster, &pools, &used));
+    }
+    findings
+}
+
+/// The subnets of the fleet that a cluster or a pool uses.
+fn subnets_of<'a>(world: &'a World<'a>, user: &'a Resource<'a>) -> Vec<&'a ObjectId> {
+    let platform = user.field("spec.properties.platform");
+    let names = ["subnetReference", "vnetIntegrationSubnetReference"];
+    let found = names.map(|name| world.resolve(user, &platform.key(name)));
+    found.into_iter().flatten().map(|one| &one.id).collect()
+}
+
+/// W04: the ranges of subnets that are not inside of their network.
+fn outside(world: &World<'_>, networks: &[Ranges<'_>], subnets: &mut [Ranges<'_>]) -> Vec<Finding> {
+    let by_id: HashMap<&ObjectId, &Ranges<'_>> =
+        networks.iter().map(|one| (&one.of.id, one)).collect();
+    let mut findings = Vec::new();
+    // Defaults of subnets that do not fit the range that a person wrote for their network.
+    let mut defaults: Vec<(&Ranges<'_>, Vec<String>)> = Vec::new();
+    for subnet in subnets {
+        let owner = world.owner(subnet.of);
+        let Some(network) = owner.and_then(|owner| by_id.get(&owner.id)) else {
+            continue;
+        };
+        let has = |range: &Range<'_>| {
+            network
+                .sound
+                .iter()
+                .any(|whole| whole.net.contains(&range.net))
+        };
+        // It may be in a range that was reported.
+        let Some(whole) = network.sound.first().filter(|_| network.complete) else {
+            continue;
+        };
+        let (inside, outside): (Vec<_>, Vec<_>) = subnet.sound.drain(..).partition(has);
+        subnet.sound = inside;
+        for range in outside {
+            if !edit_earlier(&whole.field, &range.field) {
+                findings.push(not_inside(&range, network));
+                continue;
+            }
+            let text = range.net.to_string();
+            match defaults
+                .iter_mut()
+                .find(|(known, _)| known.of.id == network.of.id)
+            {
+                Some((_, ranges)) => ranges.push(text),
+                None => defaults.push((network, vec![text])),
+            }
+        }
+    }
+    let defaults = defaults.into_iter();
+    findings.extend(defaults.filter_map(|(network, ranges)| too_far(network, &ranges)));
+    findings
+}
+
+fn not_inside(range: &Range<'_>, network: &Ranges<'_>) -> Finding {
+    let whole: Vec<_> = network
+        .sound
+        .iter()
+        .map(|one| one.net.to_string())
+        .collect();
+    let first = network.sound.first();
+    let remark = first.map_or("", |first| remark(&first.field));
+    let message = message!(
+        "the subnet {range} is not inside of its virtual network, {whole}{remark}",
+        range = range.net,
+        whole = whole.join(", "),
+    );
+    let finding = range.field.finding("W04", message);
+    finding.help("choose a range inside of the network, or give the network another range")
+}
+
+/// A network whose range was written, with subnets that still have the default ones.
+fn too_far(network: &Ranges<'_>, subnets: &[String]) -> Option<Finding> {
+    let whole = network.sound.first()?;
+    let what = match subnets.len() {
+        1 => "subnet",
+        _ => "subnets",
+    };
+    let message = message!(
+        "the default {what} {subnets} are not inside of the virtual network {whole}",
+        subnets = subnets.join(" and "),
+        whole = whole.net
+    );
+    let help = "set subnetCIDR and integrationSubnetCIDR to ranges inside of the network, too";
+    Some(whole.field.finding("W04", message).help(help))
+}
+
+/// W04: the ranges of subnets of one network that overlap. The finding points at the later one.
+fn crossing(world: &World<'_>, subnets: &mut [Ranges<'_>]) -> Vec<Finding> {
+    let mut before: HashMap<(ArmId, String), Vec<(ArmId, usize)>> = HashMap::new();
+    let mut findings = Vec::new();
+    for at in 0..subnets.len() {
+        let (firsts, rest) = subnets.split_at_mut(at);
+        let Some(later) = rest.first_mut() else { break };
+        let Some(id) = world.name_of(later.of) else {
+            continue;
+        };
+        let Some(network) = id.parent() else { continue };
+        let others = before
+            .entry(network.named_in(&later.of.id.namespace))
+            .or_default();
+        // F01 reports two objects for one subnet.
+        for (_, other) in others.iter().filter(|(other, _)| *other != id) {
+            findings.extend(apart(&mut firsts[*other], later));
+        }
+        others.push((id, at));
+    }
+    findings
+}
+
+/// Takes the ranges that overlap from two subnets.
+fn apart(earlier: &mut Ranges<'_>, later: &mut Ranges<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    loop {
+        let pairs = earlier.sound.iter().enumerate();
+        let mut pairs =
+            pairs.flat_map(|one| later.sound.iter().enumerate().map(move |two| (one, two)));
+        let pair = pairs.find(|((_, one), (_, two))| overlap(&one.net, &two.net));
+        let Some(((first, one), (second, two))) = pair else {
+            return findings;
+        };
+        let is_earlier = edit_earlier(&one.field, &two.field);
+        findings.push(match is_earlier {
+            true => crosses(one, two, later.of),
+            false => crosses(two, one, earlier.of),
+        });
+        match is_earlier {
+            true => earlier.sound.remove(first),
+            false => later.sound.remove(second),
+        };
+    }
+}
+
+fn crosses(range: &Range<'_>, other: &Range<'_>, of: &Resource<'_>) -> Finding {
+    let remark = remark(&other.field);
+    let message = message!(
+        "the subnet {range} overlaps {taken}{remark} of {other}, in the same virtual network",
+        range = range.net,
+        taken = other.net,
+        other = of.id
+    );
+    let finding = range.field.finding("W04", message);
+    finding.help("choose a range that no other subnet of the network has")
+}
+
+/// C16: the pod and service networks of a cluster overlap none of its subnets.
+fn inside_of_cluster(cluster: &Resource<'_>, subnets: &[&Ranges<'_>]) -> Vec<Finding> {
+    let reported = overlapping(cluster);
+    let is_new =
+        |called: &str| called != "machine" && reported.iter().all(|(known, _)| *known != called);
+    let networks = networks_of(cluster);
+    let networks = networks.iter().filter(|(_, called, _)| is_new(called));
+    let mut findings = Vec::new();
+    let mut known: Vec<&Range<'_>> = Vec::new();
+    for (field, called, net) in networks {
+        let called = format!("the {called} network");
+        let ranges = subnets.iter().flat_map(|subnet| {
+            let ranges = subnet.sound.iter();
+            ranges.map(move |range| (range, subnet.of))
+        });
+        let hit = ranges.filter(|(range, _)| overlap(&range.net, net));
+        let (theirs, own): (Vec<_>, Vec<_>) =
+            hit.partition(|(range, _)| edit_earlier(&range.field, field));
+        for (range, _) in theirs {
+            if known.iter().any(|one| one.net == range.net) {
+                continue;
+            }
+            known.push(range);
+            let remark = remark(field);
+            let message = message!(
+                "the subnet {range} overlaps {called} {net}{remark} of {cluster}",
+                range = range.net,
+                called,
+                net,
+                cluster = cluster.id
+            );
+            findings.push(into_cluster(&range.field, message));
+        }
+        if let Some(((range, subnet), more)) = own.split_first() {
+            let more = match more.len() {
+                0 => String::new(),
+                1 => ", and 1 more subnet".to_owned(),
+                more => format!(", and {more} more subnets"),
+            };
+            let remark = remark(&range.field);
+            let message = message!(
+                "{called} {net} overlaps {range}{remark} of {subnet}{more}",
+                called,
+                net,
+                range = range.net,
+                subnet = subnet.id
+            );
+            findings.push(into_cluster(field, message));
+        }
+    }
+    findings
+}
+
+fn into_cluster(field: &Field<'_>, message: crate::model::Message) -> Finding {
+    let help = "keep subnets apart from the pods and services of their cluster: neither can be changed later";
+    field.finding("C16", message).help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges_fit;
+    use crate::rules::networks::findings_of;
+
+    fn told(yaml: &str) -> Vec<String> {
+        findings_of(ranges_fit, yaml)
+    }
+
+    /// A network with these ranges on line 2, and subnets with these from line 4 on, every second line.
+    fn network(ranges: &str, subnets: &[&str]) -> String {
+        let mut text = format!(
+            "---\n{{spec: {{addressSpace: {{addressPrefixes: [{ranges}]}}, owner: {{armId: /subscriptions/s/resourceGroups/g}}}}, apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {{name: net}}}}\n"
+        );
+        for (at, subnet) in subnets.iter().enumerate() {
+            text += &format!(
+                "---\n{{spec: {{{subnet}, owner: {{name: net}}}}, apiVersion: network.azure.com/v1api20201101, kind: VirtualNetworksSubnet, metadata: {{name: s{at}}}}}\n"
+            );
+        }
+        text
+    }
+
+    #[test]
+    fn each_wrong_range_is_reported_once() {
+        for (ranges, subnet, expected) in [
+            ("10.0.0.0/16", "addressPrefix: 10.0.1.0/24", None),
+            (
+                "10.0.0.0/16",
+                "addressPrefix: 10.0.1.1/24",
+                Some("W12 4:24"),
+            ),
+            ("10.0.0.0/16", "addressPrefix: 7", Some("W12 4:24")),
+            (
+                "10.0.0.0/16",
+                "addressPrefixes: [10.0.1.0/24, hello]",
+                Some("W12 4:40"),
+            ),
+            (
+                "10.0.0.0/16",
+                "addressPrefix: 10.0.1.0/30",
+                Some("W09 4:24"),
+            ),
+            (
+                "10.0.0.0/16",
+                "addressPrefix: 10.1.1.0/30",
+                Some("W09 4:24"),
+            ),
+            (
+                "10.0.0.0/16",
+                "addressPrefix: 10.1.1.0/24",
+                Some("W04 4:24"),
+            ),
+            ("10.0.0.0/16", "addressPrefix: 10.0.0.0/8", Some("W04 4:24")),
+            (
+                "10.0.0.0/16, 10.1.0.0/16",
+                "addressPrefix: 10.1.1.0/24",
+                None,
+            ),
+            ("0.0.0.0/0", "addressPrefix: 10.1.1.0/24", Some("W09 2:42")),
+            ("hello", "addressPrefix: 10.1.1.0/24", Some("W12 2:42")),
+            (
+                "'fd00::/48'",
+                "addressPrefix: 10.1.1.0/24",
+                Some("W12 2:42"),
+            ),
+            (
+                "10.0.0.0/16, 'fd00::/48'",
+                "addressPrefixes: [10.0.1.0/24, 'fd00::/64']",
+                None,
+            ),
+            (
+                "10.0.0.0/16, 10.1.0.1/16",
+                "addressPrefix: 10.1.1.0/24",
+                Some("W12 2:55"),
+            ),
+        ] {
+            let found = told(&network(ranges, &[subnet]));
+            let places: Vec<_> = found
+                .iter()
+                .map(|one| one.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" "))
+                .collect();
+            assert_eq!(
+                places,
+                Vec::from_iter(expected),
+                "{ranges} {subnet}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn subnets_of_one_network_are_apart() {
+        let subnets = [
+            "addressPrefix: 10.0.1.0/24",
+            "addressPrefix: 10.0.2.0/24",
+            "addressPrefixes: [10.0.3.0/24, 10.0.0.0/22]",
+            "addressPrefix: 10.0.3.128/25",
+        ];
+        let yaml = network("10.0.0.0/16", &subnets);
+        assert_eq!(
+            told(&yaml),
+            [
+                "W04 8:40 the subnet 10.0.0.0/22 overlaps 10.0.1.0/24 of VirtualNetworksSubnet/default/s0, in the same virtual network",
+                "W04 10:24 the subnet 10.0.3.128/25 overlaps 10.0.3.0/24 of VirtualNetworksSubnet/default/s2, in the same virtual network",
+            ]
+        );
+        let apart = yaml.replace("name: s3}", "name: s3, namespace: other}");
+        assert_eq!(
+            told(&apart).len(),
+            1,
+            "it is in no network that the fleet has"
+        );
+    }
+
+    #[test]
+    fn two_objects_for_one_subnet_are_not_two_subnets() {
+        let same = "addressPrefix: 10.0.1.0/24, azureName: one";
+        assert_eq!(told(&network("10.0.0.0/16", &[same, same])), [""; 0]);
+    }
+
+    /// A cluster in the first subnet, with these networks.
+    fn cluster(networks: &str) -> String {
+        format!(
+            "---\n{{spec: {{properties: {{network: {{{networks}}}, platform: {{subnetReference: {{group: network.azure.com, kind: VirtualNetworksSubnet, name: s0}}}}}}}}, apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {{name: one}}}}\n"
+        )
+    }
+
+    #[test]
+    fn subnets_are_apart_from_pods_and_services() {
+        let net = network("10.0.0.0/8", &["addressPrefix: 10.0.1.0/24"]);
+        for (networks, expected) in [
+            ("podCidr: 10.128.0.0/14", None),
+            ("machineCidr: 10.0.0.0/16", None),
+            ("podCidr: 10.0.0.0/14", Some("C16 6:41")),
+            ("podCidr: 10.0.0.1/14", None),
+            ("podCidr: 10.0.0.0/14, machineCidr: 10.0.0.0/16", None),
+        ] {
+            let found = told(&(net.clone() + &cluster(networks)));
+            let places: Vec<_> = found
+                .iter()
+                .map(|one| one.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" "))
+                .collect();
+            assert_eq!(places, Vec::from_iter(expected), "{networks}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn nodes_need_addresses() {
+        let pool = |size: &str| {
+            format!(
+                "---\n{{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftClustersNodePool, metadata: {{name: p}}, spec: {{owner: {{name: one}}, properties: {{{size}}}}}}}\n"
+            )
+        };
+        let fleet = |prefix: &str, size: &str| {
+            let subnet = format!("addressPrefix: {prefix}");
+            network("10.0.0.0/16", &[&subnet]) + &cluster("hostPrefix: 23") + &pool(size)
+        };
+        let expected = "W13 4:24 the subnet 10.0.1.0/28 has room for 11 nodes, but the node pools in it may have 12";
+        assert_eq!(
+            told(&fleet("10.0.1.0/28", "autoScaling: {max: 12}")),
+            [expected]
+        );
+        assert_eq!(told(&fleet("10.0.1.0/28", "replicas: 11")), [""; 0]);
+        assert_eq!(told(&fleet("10.0.1.1/28", "replicas: 99")).len(), 1);
+    }
+}
