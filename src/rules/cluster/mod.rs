@@ -8,7 +8,7 @@ pub(super) mod naming;
 pub(super) mod network;
 mod operators;
 pub(super) mod platform;
-mod reference;
+pub(super) mod reference;
 pub(super) mod roles;
 pub(super) mod sharing;
 pub(super) mod tags;

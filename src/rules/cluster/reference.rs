@@ -82,7 +82,7 @@ pub(super) fn fault(id: &'static str, reference: &Field<'_>, wanted: &Wanted) ->
 }
 
 /// The field to point at for what a reference names.
-pub(super) fn name_in<'a>(reference: &Field<'a>) -> Field<'a> {
+pub(in crate::rules) fn name_in<'a>(reference: &Field<'a>) -> Field<'a> {
     let fields = ["armId", "name"].map(|name| reference.key(name));
     let given = fields.into_iter().find(Field::is_given);
     given.unwrap_or_else(|| reference.clone())

@@ -10,11 +10,17 @@ mod clusters;
 mod nodes;
 mod range;
 mod ranges;
+mod service;
 
 use super::FleetRule;
 
 /// The rules of networks, in order of id.
 pub(super) const RULES: &[FleetRule] = &[
+    service::integration_subnet_is_dedicated,
+    service::integration_subnet_is_delegated,
+    service::integration_subnet_has_no_security_group,
+    service::nodes_have_the_clusters_security_group,
+    service::node_subnets_are_not_delegated,
     ranges::ranges_fit,
 ];
 

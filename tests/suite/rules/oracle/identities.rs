@@ -36,7 +36,7 @@ fn networks_are_at_hand() {
     };
     // Roles are given on what the fleet makes: on anything else they are missing.
     hold(&[
-        guarded(&network(&group, GROUP), "elsewhere: V07"),
+        guarded(&network(&group, GROUP), "W05; elsewhere: V07"),
         guarded(&network(&group, NET), "C23"),
         guarded("g", "C23"),
         guarded(&network(SUBSCRIPTION, GROUP), "C23; elsewhere: V07"),
