@@ -27,9 +27,10 @@ spec:
   identityRef: {name: cluster-identity}
   version: {id: "4.20"}
   nameSuffix: a1b2c3
-  externalAuth: {clientID: c1d5b0a2-7e4f-4a35-b6a8-0d9e2f3c4b5a}
+  externalAuth: {clientID: c1d5b0a2-7e4f-4a35-b6a8-0d9e2f3c4b5a, azureName: stage-uks-1-ea}
   nodePools:
   - name: mp1
+    azureName: stage-uks-1-mp1
     version: 4.20.17
     vmSize: Standard_D4s_v3
     autoscaling: {min: 2, max: 10}
@@ -157,7 +158,7 @@ const MODES: &[(&str, &str)] = &[
     ),
     (
         "with a fixed size",
-        "{identityRef: {name: id}, nodePools: [{$patch: replace}, {name: a, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 3}, {name: b, version: 4.20.17, vmSize: Standard_D8s_v3}]}",
+        "{identityRef: {name: id}, nodePools: [{$patch: replace}, {name: np1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 3}, {name: np2, version: 4.20.17, vmSize: Standard_D8s_v3}]}",
     ),
     (
         "with shared identities",
@@ -296,9 +297,9 @@ fn a_value_points_at_its_own_line_and_a_default_at_the_name() {
     );
     assert_eq!(
         of_pool(&["spec", "properties", "platform", "osDisk", "sizeGiB"]),
-        "18:23"
+        "19:23"
     );
-    assert_eq!(of_pool(&["spec", "properties", "labels"]), "19:26");
+    assert_eq!(of_pool(&["spec", "properties", "labels"]), "20:26");
     assert_eq!(of_pool(&["spec", "properties", "autoRepair"]), name);
 }
 

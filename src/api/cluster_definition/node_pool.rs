@@ -9,9 +9,12 @@ use crate::api::structural::{Properties, any_object};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodePool {
-    /// Its name within the cluster.
-    #[schemars(regex(pattern = "^[a-z]([-a-z0-9]*[a-z0-9])?$"))]
+    /// Its name within the cluster. Its objects are called `<cluster>-<name>`.
+    #[schemars(regex(pattern = "^[a-z]([-a-z0-9]*[a-z0-9])?$"), length(max = 63))]
     pub name: String,
+    /// Its name in Azure, 3 to 15 characters; defaults to `name`. Changing it replaces the node pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub azure_name: Option<String>,
     /// OpenShift version of the nodes, `X.Y.Z`.
     pub version: String,
     /// Azure VM size, such as `Standard_D4s_v3`.

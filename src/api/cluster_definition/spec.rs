@@ -324,6 +324,9 @@ pub enum IdentityMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExternalAuth {
+    /// Its name in Azure, 2 to 15 characters; defaults to `ea`. Changing it replaces the external auth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub azure_name: Option<String>,
     /// The application ID at the provider, used as both audience and client.
     #[serde(rename = "clientID")]
     #[schemars(length(min = 1))]

@@ -11,13 +11,13 @@ const KIND: &str = "HcpOpenShiftClustersNodePool";
 
 pub(super) fn resource(b: &Blueprint, pool: &Pool) -> Node {
     let spec = node!(b.origin(), {
-        "azureName": &pool.names.azure,
+        "azureName": pool.azure_name(),
         "location": b.value("location"),
         "owner": {"name": &b.names.cluster},
         "properties": pool.with(properties(b, pool), "properties"),
         "tags": b.value("tags"),
     });
-    embedded(b, [RED_HAT_OPENSHIFT, KIND, &pool.names.kubernetes], spec)
+    embedded(b, [RED_HAT_OPENSHIFT, KIND, &pool.name], spec)
 }
 
 /// Replicas beside autoscaling are written as they were asked for: the rules refuse them.

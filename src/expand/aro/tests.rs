@@ -486,6 +486,41 @@ fn what_is_made_from_a_value_points_at_that_value() {
 }
 
 #[test]
+fn pools_and_external_auths_have_short_names_in_azure() {
+    let of = |spec: Json| {
+        let objects = expanded(spec);
+        let auth = embedded_of(&objects, "HcpOpenShiftClustersExternalAuth").remove(0);
+        let pool = embedded_of(&objects, "HcpOpenShiftClustersNodePool").remove(0);
+        [pool, auth].map(|made| {
+            let name = at(&made, "spec.azureName").expect("azureName");
+            let path = name.span().path.to_string();
+            (made.id.name.clone(), name.to_json(), path)
+        })
+    };
+    let [pool, auth] = of(json!({"externalAuth": {"clientID": "app"}}));
+    assert_eq!(
+        pool,
+        ("prod-uks-1-mp1".to_owned(), "mp1".into(), BASE.to_owned())
+    );
+    assert_eq!(
+        auth,
+        ("prod-uks-1-ea".to_owned(), "ea".into(), BASE.to_owned())
+    );
+    let [pool, auth] = of(json!({
+        "externalAuth": {"clientID": "app", "azureName": "prod-uks-1-ea"},
+        "nodePools": [{"name": "mp1", "azureName": "prod-uks-1-mp1"}],
+    }));
+    assert_eq!(
+        (pool.0, pool.1),
+        ("prod-uks-1-mp1".to_owned(), "prod-uks-1-mp1".into())
+    );
+    assert_eq!(
+        (auth.0, auth.1),
+        ("prod-uks-1-ea".to_owned(), "prod-uks-1-ea".into())
+    );
+}
+
+#[test]
 fn every_object_knows_its_definition() {
     let definition = definition(json!({}));
     for object in expand(&definition).0 {

@@ -36,13 +36,6 @@ impl Resource<'_> {
         }
         self.field("metadata.name")
     }
-
-    /// Whether that name was generated from a definition, and so is checked already.
-    pub(in crate::rules) fn is_named_by_expansion(&self) -> bool {
-        let made = self.carrier.definition.is_some();
-        let name = self.azure_name();
-        made && name.node.map(Node::span) == Some(self.carrier.origin.span())
-    }
 }
 
 /// A field of a resource, present or not.
