@@ -111,6 +111,14 @@ impl ArmVersion {
             .all(|(_, _, since)| self >= *since)
     }
 
+    /// The fields of `kind` below `spec.properties` that this version lacks, with the first version that has
+    /// them.
+    pub fn lacks(self, kind: &str) -> impl Iterator<Item = (&'static str, Self)> {
+        let of_kind = SINCE.iter().filter(move |(of, ..)| *of == kind);
+        let later = of_kind.filter(move |(.., since)| self < *since);
+        later.map(|(_, field, since)| (*field, *since))
+    }
+
     /// Whether clusters have a second subnet, through which Azure reaches the network.
     #[must_use]
     pub fn has_integration_subnet(self) -> bool {

@@ -4,7 +4,10 @@
 //! In: nothing. Out: constants, and the severity of a reason. It does not know how to react to any of
 //! them.
 
-use crate::api::kinds::{KEYVAULT, MANAGED_IDENTITY, NETWORK, RED_HAT_OPENSHIFT, RESOURCES};
+use crate::api::kinds::{
+    KEYVAULT, MANAGED_IDENTITY, NETWORK, RED_HAT_OPENSHIFT, RESOURCES, is_aso,
+};
+use crate::model::{Node, ObjectId};
 
 /// The only condition type.
 pub const READY: &str = "Ready";
@@ -103,6 +106,17 @@ pub fn owner_kind(group: &str, kind: &str) -> Option<(&'static str, &'static str
         }
         _ => None,
     }
+}
+
+/// The name in Azure of an object of an ASO kind: `azureName`, or else its own name. ASO chooses the names of
+/// role assignments.
+#[must_use]
+pub fn azure_name<'a>(id: &'a ObjectId, object: &'a Node) -> Option<&'a str> {
+    let given = object.text(&["spec", "azureName"]);
+    let named = is_aso(&id.group) && id.kind != "RoleAssignment";
+    given
+        .filter(|_| is_aso(&id.group))
+        .or(named.then_some(&*id.name))
 }
 
 /// The Azure resource provider of an ASO kind, and the last part of its resource type

@@ -15,6 +15,7 @@ mod exit;
 mod explain;
 mod fleet;
 mod graph;
+mod init;
 mod live;
 mod object_name;
 mod outcomes;
@@ -54,6 +55,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Write a fleet to start from: a cluster, an overlay for its environment, and a CI file
+    ///
+    /// Files that exist are never changed. So a second run with another `--environment` or `--name` adds an
+    /// environment or a cluster.
+    Init(init::InitArgs),
     /// Print every object of a fleet, in apply order
     Render(render::RenderArgs),
     /// Report mistakes in a fleet, with file and line
@@ -132,6 +138,7 @@ pub fn main() -> ExitCode {
 
 fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
     match command {
+        Command::Init(args) => init::run(&args, ui),
         Command::Render(args) => render::run(&args, ui),
         Command::Validate(args) => validate::run(&args, ui),
         Command::Explain(args) => explain::run(&args, ui),

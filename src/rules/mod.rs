@@ -125,8 +125,8 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     ] {
         let resources: Vec<_> = world.of_kind(RED_HAT_OPENSHIFT, kind).collect();
         let of_resource = |resource: &&Resource<'_>| {
-            let shared: ResourceRule = properties::are_known;
-            let rules = std::iter::once(&shared).chain(rules);
+            let shared: &[ResourceRule] = &[properties::are_known, properties::are_in_the_version];
+            let rules = shared.iter().chain(rules);
             let found = rules.flat_map(|rule| rule(&world, resource));
             found.collect::<Vec<_>>()
         };

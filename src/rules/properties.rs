@@ -2,9 +2,35 @@
 //! server would reject a misspelled field, or drop it silently.
 
 use crate::api::arm_properties;
-use crate::model::{Finding, Path};
-use crate::rules::arm::{Resource, World};
+use crate::api::arm_version::ArmVersion;
+use crate::model::{Finding, Path, message};
+use crate::rules::arm::{Field, Resource, World};
 use crate::schema;
+
+/// S01: the version of Azure's API has the fields.
+pub(super) fn are_in_the_version(_: &World<'_>, resource: &Resource<'_>) -> Vec<Finding> {
+    let Some(version) = ArmVersion::from_aso(&resource.version) else {
+        return Vec::new();
+    };
+    let lacking = version
+        .lacks(&resource.id.kind)
+        .filter_map(|(field, since)| {
+            let place = resource.field(&format!("spec.properties.{field}"));
+            place
+                .is_given()
+                .then(|| too_new(&place, field, version, since))
+        });
+    lacking.collect()
+}
+
+fn too_new(place: &Field<'_>, field: &str, version: ArmVersion, since: ArmVersion) -> Finding {
+    let arm = version.arm();
+    let message = message!("API version {arm} has no field `{field}`", arm, field);
+    let having = ArmVersion::ALL.iter().filter(|known| **known >= since);
+    let having: Vec<&str> = having.map(|known| known.arm()).collect();
+    let finding = place.finding("S01", message);
+    finding.help(format!("versions that have it: {}", having.join(", ")))
+}
 
 /// S01 and S02: the fields are known and have values of the right types.
 pub(super) fn are_known(_: &World<'_>, resource: &Resource<'_>) -> Vec<Finding> {
@@ -23,6 +49,22 @@ pub(super) fn are_known(_: &World<'_>, resource: &Resource<'_>) -> Vec<Finding> 
 mod tests {
     use super::*;
     use crate::rules::findings_of_kind;
+
+    #[test]
+    fn a_field_of_a_later_version_is_found() {
+        let found = |version: &str, properties: &str| {
+            let kind = "HcpOpenShiftCluster";
+            let yaml = format!(
+                "apiVersion: redhatopenshift.azure.com/{version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{properties: {{{properties}}}}}\n"
+            );
+            findings_of_kind(are_in_the_version, kind, &yaml)
+        };
+        let mirrors = "imageDigestMirrors: [{source: a, mirrors: [b]}]";
+        let expected = "S01 4:41 API version 2024-06-10-preview has no field `imageDigestMirrors`";
+        assert_eq!(found("v1api20240610preview", mirrors), [expected]);
+        assert_eq!(found("v1api20251223preview", mirrors), [""; 0]);
+        assert_eq!(found("v1api20990101preview", mirrors), [""; 0]);
+    }
 
     #[test]
     fn unknown_fields_and_wrong_types_are_found() {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan::api::arm_version::ArmVersion;
 use capstan::api::cluster_definition::{self, ClusterDefinition};
 use capstan::api::{arm_properties, embedded};
 use capstan::expand::expand;
@@ -27,14 +28,15 @@ spec:
   identityRef: {name: cluster-identity}
   version: {id: "4.20"}
   nameSuffix: a1b2c3
-  externalAuth: {clientID: c1d5b0a2-7e4f-4a35-b6a8-0d9e2f3c4b5a}
+  externalAuth: {clientID: c1d5b0a2-7e4f-4a35-b6a8-0d9e2f3c4b5a, azureName: stage-uks-1-ea}
   nodePools:
   - name: mp1
+    azureName: stage-uks-1-mp1
     version: 4.20.17
     vmSize: Standard_D4s_v3
     autoscaling: {min: 2, max: 10}
     osDisk: {sizeGiB: 128, storageAccountType: Standard_LRS}
-    properties: {labels: [{key: region, value: uksouth}]}
+    labels: {region: uksouth}
 "#;
 
 fn definition(text: &str) -> ClusterDefinition {
@@ -157,7 +159,11 @@ const MODES: &[(&str, &str)] = &[
     ),
     (
         "with a fixed size",
-        "{identityRef: {name: id}, nodePools: [{$patch: replace}, {name: a, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 3}, {name: b, version: 4.20.17, vmSize: Standard_D8s_v3}]}",
+        "{identityRef: {name: id}, nodePools: [{$patch: replace}, {name: np1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 3}, {name: np2, version: 4.20.17, vmSize: Standard_D8s_v3}]}",
+    ),
+    (
+        "with the fields of everyday use",
+        "{identityRef: {name: id}, nodeDrainTimeoutMinutes: 60, dnsBaseDomainPrefix: shop, clusterImageRegistry: {state: Disabled}, clusterAutoscaling: {maxNodesTotal: 50, maxPodGracePeriodSeconds: 600, maxNodeProvisionTimeSeconds: 900, podPriorityThreshold: -5}, nodePools: [{name: mp1, labels: {tier: web}, taints: [{key: dedicated, effect: NoSchedule}], availabilityZone: '1', nodeDrainTimeoutMinutes: 30, autoRepair: false, diskEncryptionSetID: /subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/resourceGroups/g/providers/Microsoft.Compute/diskEncryptionSets/d, subnetID: /subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/s}]}",
     ),
     (
         "with shared identities",
@@ -296,9 +302,9 @@ fn a_value_points_at_its_own_line_and_a_default_at_the_name() {
     );
     assert_eq!(
         of_pool(&["spec", "properties", "platform", "osDisk", "sizeGiB"]),
-        "18:23"
+        "19:23"
     );
-    assert_eq!(of_pool(&["spec", "properties", "labels"]), "19:26");
+    assert_eq!(of_pool(&["spec", "properties", "labels"]), "20:13");
     assert_eq!(of_pool(&["spec", "properties", "autoRepair"]), name);
 }
 
@@ -378,6 +384,42 @@ fn the_properties_we_know_are_those_of_the_real_crds() {
         let mut ours = BTreeSet::new();
         fields(&arm_properties::json(&kind), "", &mut ours);
         assert_eq!(ours, real, "{kind}");
+    }
+}
+
+/// Every other test of a definition with mirrors is on a version that has them.
+#[test]
+fn each_version_has_the_fields_of_its_real_crds() {
+    for (directory, arm) in [
+        ("aso-2.13", "2024-06-10-preview"),
+        ("aso-2.13", "2025-12-23-preview"),
+        ("aso-2.19", "2026-06-30-preview"),
+    ] {
+        let (Some(definitions), Ok(version)) = (
+            real::crds(directory),
+            serde_json::from_value::<ArmVersion>(json!(arm)),
+        ) else {
+            return;
+        };
+        for definition in &definitions {
+            let spec = &definition["spec"];
+            let kind = spec["names"]["kind"].as_str().expect("a kind");
+            let mut versions = spec["versions"].as_array().expect("versions").iter();
+            let of_version = versions.find(|one| one["name"] == version.aso());
+            let Some(of_version) = of_version.filter(|_| kind.starts_with("HcpOpenShift")) else {
+                continue;
+            };
+            let schema = &of_version["schema"]["openAPIV3Schema"]["properties"]["spec"];
+            let (mut real, mut ours) = (BTreeSet::new(), BTreeSet::new());
+            fields(&schema["properties"]["properties"], "", &mut real);
+            fields(&arm_properties::json(kind), "", &mut ours);
+            let lacking: Vec<&str> = version.lacks(kind).map(|(field, _)| field).collect();
+            let is_lacking = |field: &str| lacking.iter().any(|lacked| field.starts_with(lacked));
+            let only_older = |field: &str| field.contains("activeKey.vaultName");
+            ours.retain(|field| !is_lacking(field) && !only_older(field));
+            real.retain(|field| !only_older(field));
+            assert_eq!(ours, real, "{arm} {kind}");
+        }
     }
 }
 

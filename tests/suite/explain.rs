@@ -55,6 +55,7 @@ fn a_value_is_shown_with_what_it_overrode() {
         say(hcp, "spec.properties.version.channelGroup"),
         "\
 HcpOpenShiftCluster/clusters/prod-uks-1
+name in Azure: prod-uks-1
 
 spec.properties.version.channelGroup: stable
   set by the overlay `high` (Enforced) at overlays.yaml:22:29
@@ -106,6 +107,24 @@ spec.properties.sku.family: B
     );
     let expected = "metadata.name: prod-uks-1-mp1\n  derived from prod.yaml:";
     assert!(output.contains(expected), "{output}");
+}
+
+#[test]
+fn a_definition_is_shown_with_its_names_in_azure() {
+    let fleet = fleet();
+    let output = explained(fleet.path(), &["ClusterDefinition/prod-uks-1"], 0);
+    let (_, names) = output.split_once("\nnames in Azure:\n").expect("names");
+    for name in [
+        "  ResourceGroup/clusters/prod-uks-1-resgroup: prod-uks-1-resgroup\n",
+        "  HcpOpenShiftClustersNodePool/clusters/prod-uks-1-mp1: mp1\n",
+    ] {
+        assert!(names.contains(name), "{names}");
+    }
+    assert!(!names.contains("RoleAssignment"), "{names}");
+    let pool = "HcpOpenShiftClustersNodePool/prod-uks-1-mp1";
+    let output = explained(fleet.path(), &[pool, "--format", "json"], 0);
+    let report: Json = serde_json::from_str(&output).expect("JSON");
+    assert_eq!(report["azureName"], "mp1");
 }
 
 #[test]

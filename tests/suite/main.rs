@@ -15,6 +15,7 @@ mod explain;
 mod faults;
 mod fleet;
 mod follow;
+mod init;
 mod patience;
 mod properties;
 mod provenance;

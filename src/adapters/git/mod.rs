@@ -25,6 +25,7 @@ mod push;
 mod remote;
 mod retained;
 mod walk;
+mod working_copy;
 
 pub use author::{Author, Files};
 pub use checkout::read_at;
@@ -34,3 +35,4 @@ pub use merge::Merged;
 pub use mirror::{Mirror, Ref, Refs};
 pub use note_tree::{NoteEdit, Rewrite};
 pub use retained::RetainedRef;
+pub use working_copy::WorkingCopy;

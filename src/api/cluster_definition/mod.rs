@@ -12,10 +12,11 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-pub use node_pool::{Autoscaling, NodePool, OsDisk};
+pub use node_pool::{Autoscaling, NodePool, OsDisk, Taint};
 pub use spec::{
-    Api, AzureEnvironment, ClusterDefinitionSpec, DeletionPolicy, Encryption, Etcd, ExistingVault,
-    ExternalAuth, IdentityMode, IdentityRef, ManagedIdentities, Network, Phase, Platform, Version,
+    Api, AzureEnvironment, ClusterAutoscaling, ClusterDefinitionSpec, ClusterImageRegistry,
+    DeletionPolicy, Encryption, Etcd, ExistingVault, ExternalAuth, IdentityMode, IdentityRef,
+    ImageDigestMirror, ManagedIdentities, Network, Phase, Platform, RegistryState, Version,
     Visibility,
 };
 

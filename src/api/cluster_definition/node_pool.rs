@@ -1,5 +1,7 @@
 //! A node pool of a `ClusterDefinition`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +11,12 @@ use crate::api::structural::{Properties, any_object};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodePool {
-    /// Its name within the cluster.
-    #[schemars(regex(pattern = "^[a-z]([-a-z0-9]*[a-z0-9])?$"))]
+    /// Its name within the cluster. Its objects are called `<cluster>-<name>`.
+    #[schemars(regex(pattern = "^[a-z]([-a-z0-9]*[a-z0-9])?$"), length(max = 63))]
     pub name: String,
+    /// Its name in Azure, 3 to 15 characters; defaults to `name`. Changing it replaces the node pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub azure_name: Option<String>,
     /// OpenShift version of the nodes, `X.Y.Z`.
     pub version: String,
     /// Azure VM size, such as `Standard_D4s_v3`.
@@ -28,10 +33,43 @@ pub struct NodePool {
     /// The nodes' disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub os_disk: Option<OsDisk>,
+    /// Labels of the nodes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Taints of the nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend(
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["key", "effect"]
+    ))]
+    pub taints: Vec<Taint>,
+    /// Azure's availability zone, such as `"1"`; if absent, Azure chooses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub availability_zone: Option<String>,
+    /// How long a node may take to drain before it is replaced anyway, 0 to 10080 minutes; defaults to the
+    /// cluster's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_drain_timeout_minutes: Option<i64>,
+    /// Whether Azure replaces nodes that are not healthy.
+    #[serde(default = "yes")]
+    pub auto_repair: bool,
+    /// ARM ID of the disk encryption set that encrypts the nodes' disks.
+    #[serde(
+        rename = "diskEncryptionSetID",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub disk_encryption_set_id: Option<String>,
+    /// ARM ID of the nodes' subnet; defaults to the cluster's subnet.
+    #[serde(rename = "subnetID", skip_serializing_if = "Option::is_none")]
+    pub subnet_id: Option<String>,
     /// Other fields of `HcpOpenShiftClustersNodePool.spec.properties`, merged onto the generated ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "any_object")]
     pub properties: Option<Properties>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl NodePool {
@@ -46,6 +84,18 @@ impl NodePool {
             None => Some(self.replicas.unwrap_or(Self::DEFAULT_REPLICAS)),
         }
     }
+}
+
+/// A taint of the nodes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Taint {
+    /// Its key.
+    pub key: String,
+    /// Its value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub effect: String,
 }
 
 /// Limits of the number of nodes.

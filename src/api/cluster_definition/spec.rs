@@ -63,6 +63,24 @@ pub struct ClusterDefinitionSpec {
     /// An OpenID Connect provider for user logins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_auth: Option<ExternalAuth>,
+    /// How long a node may take to drain before it is replaced anyway, 0 to 10080 minutes; node pools may have
+    /// their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_drain_timeout_minutes: Option<i64>,
+    /// Limits of the autoscaler of all node pools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_autoscaling: Option<ClusterAutoscaling>,
+    /// The first part of the cluster's domain, at most 15 characters; if absent, Azure chooses. Changing it
+    /// replaces the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns_base_domain_prefix: Option<String>,
+    /// Registries from which images are pulled instead. Needs ARM API version 2025-12-23-preview or later. A
+    /// change replaces all nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub image_digest_mirrors: Vec<ImageDigestMirror>,
+    /// The registry in the cluster.
+    #[serde(default)]
+    pub cluster_image_registry: ClusterImageRegistry,
     /// Groups of worker nodes.
     #[schemars(
         length(min = 1),
@@ -324,6 +342,9 @@ pub enum IdentityMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExternalAuth {
+    /// Its name in Azure, 2 to 15 characters; defaults to `ea`. Changing it replaces the external auth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub azure_name: Option<String>,
     /// The application ID at the provider, used as both audience and client.
     #[serde(rename = "clientID")]
     #[schemars(length(min = 1))]
@@ -349,6 +370,51 @@ fn oid() -> String {
 
 fn groups() -> String {
     "groups".to_owned()
+}
+
+/// Limits of the cluster autoscaler. Azure's defaults apply to absent fields.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterAutoscaling {
+    /// Maximum number of nodes of all node pools, at most 500.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_nodes_total: Option<i64>,
+    /// Seconds that pods have to stop before their node is removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_pod_grace_period_seconds: Option<i64>,
+    /// Seconds that a new node may take to become ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_node_provision_time_seconds: Option<i64>,
+    /// Pods with a lower priority neither add nodes nor keep them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pod_priority_threshold: Option<i64>,
+}
+
+/// Mirrors of a registry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ImageDigestMirror {
+    /// The registry, such as `quay.io/team`; `*.example.com` stands for all registries below a domain.
+    pub source: String,
+    /// The registries to try instead, in this order.
+    pub mirrors: Vec<String>,
+}
+
+/// The registry in the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ClusterImageRegistry {
+    /// Whether there is one. Changing it replaces the cluster.
+    pub state: RegistryState,
+}
+
+/// Whether a cluster has a registry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RegistryState {
+    /// It has one.
+    #[default]
+    Enabled,
+    /// It has none.
+    Disabled,
 }
 
 /// What happens to a cluster when its definition is removed.

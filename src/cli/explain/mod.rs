@@ -12,8 +12,10 @@ use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs, Paths};
 use super::object_name::ObjectName;
 use super::ui::{Ui, plain};
+use crate::api::aso::azure_name;
+use crate::api::embedded;
 use crate::compile::explain::{By, Field, Layer};
-use crate::model::{Node, ObjectId, Value};
+use crate::model::{Node, Object, ObjectId, Value};
 
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
@@ -50,23 +52,85 @@ pub(super) fn run(args: &ExplainArgs, ui: &Ui) -> anyhow::Result<Exit> {
     let ids: Vec<(usize, &ObjectId)> = explanation.ids().enumerate().collect();
     let at = name.find(&ids, &format!("no object in {}", args.path.display()))?;
     let path = field::resolve(explanation.object(at), &args.field)?;
-    let (id, fields) = (ids[at].1, explanation.fields(at, &path));
+    let id = ids[at].1;
+    let explained = Explained {
+        id,
+        azure_name: azure_name(id, explanation.object(at)),
+        azure_names: match path.0.is_empty() {
+            true => names_in_azure(&fleet.compiled.objects, id),
+            false => Vec::new(),
+        },
+        fields: explanation.fields(at, &path),
+    };
     ui.data(&match args.format {
-        DataFormat::Text => text(id, &fields, fleet.paths()),
-        DataFormat::Json => format!("{:#}\n", report(id, &fields)),
+        DataFormat::Text => explained.text(fleet.paths()),
+        DataFormat::Json => format!("{:#}\n", explained.json()),
     })?;
     Ok(Exit::Fine)
 }
 
-/// Text from the files must not control a terminal or a build: every line is plain.
-fn text(id: &ObjectId, fields: &[Field], paths: &Paths) -> String {
-    let fields = fields.iter().flat_map(|field| lines(field, paths));
-    let lines = std::iter::once(id.to_string()).chain(fields);
-    lines.map(|line| plain(&line) + "\n").collect()
+/// What is printed about an object.
+struct Explained<'a> {
+    id: &'a ObjectId,
+    /// Its name in Azure, if it is a resource of Azure.
+    azure_name: Option<&'a str>,
+    /// For a definition: the resources of Azure that it becomes, with their names there.
+    azure_names: Vec<(ObjectId, String)>,
+    fields: Vec<Field>,
+}
+
+impl Explained<'_> {
+    /// Text from the files must not control a terminal or a build: every line is plain.
+    fn text(&self, paths: &Paths) -> String {
+        let name = self.azure_name;
+        let name = name.map(|name| format!("name in Azure: {name}"));
+        let mut lines = vec![self.id.to_string()];
+        lines.extend(name);
+        let fields = self.fields.iter();
+        lines.extend(fields.flat_map(|field| field_lines(field, paths)));
+        if !self.azure_names.is_empty() {
+            lines.extend([String::new(), "names in Azure:".to_owned()]);
+        }
+        let names = self.azure_names.iter();
+        lines.extend(names.map(|(id, name)| format!("  {id}: {name}")));
+        lines.iter().map(|line| plain(line) + "\n").collect()
+    }
+
+    fn json(&self) -> Json {
+        let mut json = json!({
+            "apiVersion": "capstan.dev/v1alpha1",
+            "kind": "Explanation",
+            "object": self.id.to_string(),
+            "fields": self.fields.iter().map(field_json).collect::<Vec<_>>(),
+        });
+        if let Some(name) = self.azure_name {
+            json["azureName"] = json!(name);
+        }
+        if !self.azure_names.is_empty() {
+            let names = self.azure_names.iter();
+            let names =
+                names.map(|(id, name)| json!({"object": id.to_string(), "azureName": name}));
+            json["azureNames"] = names.collect();
+        }
+        json
+    }
+}
+
+/// The resources of Azure that the definition `id` becomes, with their names there.
+fn names_in_azure(objects: &[Object], id: &ObjectId) -> Vec<(ObjectId, String)> {
+    let made = objects
+        .iter()
+        .filter(|object| object.definition.as_ref() == Some(id));
+    let resources = made.flat_map(embedded::resources);
+    let named = resources.filter_map(|(_, resource)| {
+        let name = azure_name(&resource.id, &resource.node)?.to_owned();
+        Some((resource.id, name))
+    });
+    named.collect()
 }
 
 /// An empty line, a value, and under it who set it and what that overrode.
-fn lines(field: &Field, paths: &Paths) -> Vec<String> {
+fn field_lines(field: &Field, paths: &Paths) -> Vec<String> {
     let shown = |layer| value(layer, field.is_secret);
     let first = &field.layers[0];
     let mut lines = vec![
@@ -118,15 +182,6 @@ fn by(layer: &Layer, paths: &Paths) -> String {
         By::Derived => format!("derived from {span}"),
         By::Default => format!("filled in by Capstan for {span}"),
     }
-}
-
-fn report(id: &ObjectId, fields: &[Field]) -> Json {
-    json!({
-        "apiVersion": "capstan.dev/v1alpha1",
-        "kind": "Explanation",
-        "object": id.to_string(),
-        "fields": fields.iter().map(field_json).collect::<Vec<_>>(),
-    })
 }
 
 /// The layer that won, with those it overrode.

@@ -1,7 +1,7 @@
 //! What every file of this module reads: a definition's values, and the names derived from it.
 
 use super::identities::{Identity, Plane};
-use super::names::{Named, Names};
+use super::names::Names;
 use crate::api::cluster_definition::{ClusterDefinition, ClusterDefinitionSpec, NodePool};
 use crate::expand::node::node;
 use crate::expand::values::Values;
@@ -19,7 +19,8 @@ pub(super) struct Blueprint<'a> {
 pub(super) struct Pool<'a> {
     pub(super) spec: &'a NodePool,
     pub(super) values: Values,
-    pub(super) names: Named,
+    /// What its objects are called.
+    pub(super) name: String,
 }
 
 impl<'a> Blueprint<'a> {
@@ -33,7 +34,7 @@ impl<'a> Blueprint<'a> {
         let pool = |(spec, values): (&'a NodePool, Values)| Pool {
             spec,
             values,
-            names: names.pool(spec),
+            name: names.pool(spec),
         };
         Self {
             pools: pools.map(pool).collect(),
@@ -119,6 +120,11 @@ impl Pool<'_> {
     /// `made`, with the value of the pool at `path` merged onto it.
     pub(super) fn with(&self, made: Node, path: &str) -> Node {
         self.values.onto(made, path)
+    }
+
+    /// Its name in Azure, which is unique only within the cluster.
+    pub(super) fn azure_name(&self) -> Option<Node> {
+        self.value("azureName").or_else(|| self.value("name"))
     }
 
     /// How many nodes it has; `None` when that moves with the load.

@@ -64,7 +64,11 @@ fn properties(b: &Blueprint) -> Node {
                 "customerManaged": {"encryptionType": "KMS", "kms": kms(b)},
             },
         },
-        "clusterImageRegistry": {"state": "Enabled"},
+        "clusterImageRegistry": {"state": b.value("clusterImageRegistry.state")},
+        "dns": b.value("dnsBaseDomainPrefix").map(|prefix| node!(b.origin(), {"baseDomainPrefix": prefix})),
+        "imageDigestMirrors": b.value("imageDigestMirrors"),
+        "autoscaling": b.value("clusterAutoscaling"),
+        "nodeDrainTimeoutMinutes": b.value("nodeDrainTimeoutMinutes"),
     })
 }
 

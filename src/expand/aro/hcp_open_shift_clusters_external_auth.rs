@@ -8,10 +8,13 @@ use crate::model::Node;
 
 const KIND: &str = "HcpOpenShiftClustersExternalAuth";
 
+/// Its name in Azure, which is unique only within the cluster.
+const NAME: &str = "ea";
+
 pub(super) fn resource(b: &Blueprint) -> Option<Node> {
     b.spec().external_auth.as_ref()?;
     let spec = node!(b.origin(), {
-        "azureName": &b.names.external_auth,
+        "azureName": azure_name(b),
         "owner": {"name": &b.names.cluster},
         "properties": b.with(properties(b), "externalAuth.properties"),
     });
@@ -20,6 +23,11 @@ pub(super) fn resource(b: &Blueprint) -> Option<Node> {
         [RED_HAT_OPENSHIFT, KIND, &b.names.external_auth],
         spec,
     ))
+}
+
+fn azure_name(b: &Blueprint) -> Node {
+    let given = b.value("externalAuth.azureName");
+    given.unwrap_or_else(|| b.text(NAME))
 }
 
 /// The one client is the cluster's console.

@@ -9,7 +9,7 @@ use crate::model::Object;
 /// Under autoscaling the number of replicas is the autoscaler's. The bootstrap secret is never read;
 /// Cluster API only wants it named.
 pub(super) fn object(b: &Blueprint, pool: &Pool) -> Object {
-    let name = &pool.names.kubernetes;
+    let name = &pool.name;
     let replicas = match pool.spec.autoscaling {
         Some(_) => None,
         None => pool.replicas(),

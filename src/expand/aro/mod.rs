@@ -40,8 +40,7 @@ pub(super) fn expand(definition: &ClusterDefinition) -> (Vec<Object>, Vec<Findin
     if !refused.is_empty() {
         return (Vec::new(), refused);
     }
-    let findings = names::too_long(definition, &blueprint.names);
-    (objects(&blueprint), findings)
+    (objects(&blueprint), Vec::new())
 }
 
 /// In the order they are applied: Cluster API sets owner references only once the Cluster is there.

@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | Cluster, AROCluster, AROControlPlane, HcpOpenShiftCluster | `C` | | 54 |
 //! | ResourceGroup | `C-resgroup` | | 90 |
-//! | the resource group Azure manages | | `capz_node_C_C-resgroup_rg` | 90 |
+//! | the resource group Azure manages | | `capz_node_C_C-resgroup_rg`, or `capz_node_C_rg` if that is too long | 90 |
 //! | VirtualNetwork | `P-vnet-S` | | 64 |
 //! | NetworkSecurityGroup | `P-nsg-S` | | 80 |
 //! | VirtualNetworksSubnet | `P-vnet-S-P-subnet-S` | `P-subnet-S` | 80 |
@@ -14,24 +14,28 @@
 //! | UserAssignedIdentity (Shared) | as above with `Q` for `S` | `<operator>`, `dp-<operator>`, `service` | 128 |
 //! | ConfigMap of an identity | `identity-map-<identity>` | | |
 //! | RoleAssignment | `<identity>-<role>-<scope>` | chosen by ASO | |
-//! | HcpOpenShiftClustersExternalAuth | `C-ea` | | 15 |
-//! | MachinePool, AROMachinePool, HcpOpenShiftClustersNodePool | `C-<pool>` | `P-<pool>` | 15 |
+//! | HcpOpenShiftClustersExternalAuth | `C-ea` | `externalAuth.azureName`, `ea` by default | 15 |
+//! | MachinePool, AROMachinePool, HcpOpenShiftClustersNodePool | `C-<pool>` | the pool's `azureName`, `<pool>` by default | 15 |
 //! | Secret with the kubeconfig | `C-kubeconfig` | | |
 //!
 //! `C` is the definition's name, `P` is `C` cut to 14 characters, `S` the suffix; a `-` at the end of
 //! a cut is cut too; `Q` are the digits at the end of the resource group's name that holds the shared
 //! identities, else `P`: role assignments cannot change their principal, so another pool is another
-//! name. Nothing is cut any further: what is too long is a finding (X01).
+//! name. Nothing is cut any further: with at most 54 characters for `C`, which the schema asks for, all
+//! of it fits. The names in Azure of node pools and external auths are unique only within their
+//! cluster, so they are short and do not contain `C`; the rules N01 and E01 check them.
 //! Source: facts/aro-controllers.md §7 and facts/aro-rules.md §1.7.
 
 use sha2::{Digest, Sha256};
 
 use super::identities::Identity;
 use crate::api::cluster_definition::{ClusterDefinition, NodePool};
-use crate::model::{Finding, Path, message};
 
 /// The maximum length of the cluster's name in names that must be short.
 const PREFIX: usize = 14;
+
+/// The maximum length of a resource group's name.
+const RESOURCE_GROUP: usize = 90;
 
 /// The names of one cluster.
 pub(super) struct Names {
@@ -45,7 +49,6 @@ pub(super) struct Names {
     pub(super) vault: String,
     pub(super) external_auth: String,
     pub(super) kubeconfig: String,
-    prefix: String,
     suffix: String,
     /// The end of the names of identities.
     identities: String,
@@ -71,7 +74,7 @@ impl Names {
         let resource_group = format!("{name}-resgroup");
         Self {
             cluster: name.clone(),
-            managed_resource_group: format!("capz_node_{name}_{resource_group}_rg"),
+            managed_resource_group: managed(name, &resource_group),
             resource_group,
             security_group: format!("{prefix}-nsg-{suffix}"),
             subnet: in_network(format!("{prefix}-subnet-{suffix}")),
@@ -81,7 +84,6 @@ impl Names {
             kubeconfig: format!("{name}-kubeconfig"),
             identities: identities.unwrap_or(&suffix).to_owned(),
             network,
-            prefix,
             suffix,
         }
     }
@@ -100,11 +102,8 @@ impl Names {
         format!("{}-key-officer-{}", self.cluster, self.suffix)
     }
 
-    pub(super) fn pool(&self, pool: &NodePool) -> Named {
-        Named {
-            kubernetes: format!("{}-{}", self.cluster, pool.name),
-            azure: format!("{}-{}", self.prefix, pool.name),
-        }
+    pub(super) fn pool(&self, pool: &NodePool) -> String {
+        format!("{}-{}", self.cluster, pool.name)
     }
 }
 
@@ -112,6 +111,15 @@ impl Names {
 fn prefix(name: &str) -> String {
     let cut: String = name.chars().take(PREFIX).collect();
     cut.trim_end_matches('-').to_owned()
+}
+
+/// The resource group that Azure creates for the cluster's machines.
+fn managed(name: &str, resource_group: &str) -> String {
+    let long = format!("capz_node_{name}_{resource_group}_rg");
+    match long.len() <= RESOURCE_GROUP {
+        true => long,
+        false => format!("capz_node_{name}_rg"),
+    }
 }
 
 /// The digits at the end of a resource group's name.
@@ -134,83 +142,6 @@ fn suffix(definition: &ClusterDefinition) -> String {
         .collect()
 }
 
-/// A finding for each name that Azure would refuse for its length.
-pub(super) fn too_long(definition: &ClusterDefinition, names: &Names) -> Vec<Finding> {
-    let auth = definition.spec.external_auth.as_ref();
-    let mut made = vec![
-        ("cluster", &names.cluster, 54, 1),
-        ("resource group", &names.resource_group, 90, 1),
-        (
-            "managed resource group",
-            &names.managed_resource_group,
-            90,
-            2,
-        ),
-    ];
-    made.extend(auth.map(|_| ("external auth", &names.external_auth, 15, 1)));
-    let long = made
-        .into_iter()
-        .filter(|(_, name, limit, _)| name.len() > *limit);
-    let of_cluster = long.map(|(what, name, limit, times)| {
-        let fixed = name.len() - times * definition.id.name.len();
-        let help = format!(
-            "shorten metadata.name to at most {} characters",
-            (limit - fixed) / times
-        );
-        finding(
-            definition,
-            &Path::dotted("metadata.name"),
-            what,
-            name,
-            limit,
-        )
-        .help(help)
-    });
-    let pools = definition.spec.node_pools.iter().enumerate();
-    let of_pools = pools.filter_map(|(at, pool)| pool_too_long(definition, names, at, pool));
-    of_cluster.chain(of_pools).collect()
-}
-
-fn pool_too_long(
-    definition: &ClusterDefinition,
-    names: &Names,
-    at: usize,
-    pool: &NodePool,
-) -> Option<Finding> {
-    const LIMIT: usize = 15;
-    let name = names.pool(pool).azure;
-    let limit = LIMIT.saturating_sub(names.prefix.len() + 1);
-    let cluster = LIMIT.saturating_sub(pool.name.len() + 1);
-    let shorten_pool = format!("shorten the pool's name to at most {limit} characters");
-    let shorten_cluster = format!("shorten metadata.name to at most {cluster} characters");
-    let help = match (limit, cluster) {
-        (0, _) => shorten_cluster,
-        (_, 0..3) => shorten_pool,
-        _ => format!("{shorten_pool}, or {shorten_cluster}"),
-    };
-    let field = Path::dotted("spec.nodePools").index(at).key("name");
-    (name.len() > LIMIT).then(|| finding(definition, &field, "node pool", &name, LIMIT).help(help))
-}
-
-fn finding(
-    definition: &ClusterDefinition,
-    field: &Path,
-    what: &str,
-    name: &str,
-    limit: usize,
-) -> Finding {
-    let length = name.len();
-    let message = message!(
-        "the Azure name of the {what} is too long: `{name}` has {length} characters, more than {limit}",
-        what,
-        name
-    );
-    Finding::error("X01", message)
-        .at(definition.node.nearest(field).span())
-        .field(field)
-        .of(&definition.id)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -218,24 +149,20 @@ mod tests {
     use super::super::tests::definition;
     use super::*;
 
-    fn names(name: &str) -> (Names, Vec<String>) {
-        let definition = definition(json!({"metadata": {"name": name}}));
-        let names = Names::of(&definition);
-        let found = too_long(&definition, &names);
-        (names, found.into_iter().filter_map(|f| f.help).collect())
+    fn names(name: &str) -> Names {
+        Names::of(&definition(json!({"metadata": {"name": name}})))
     }
 
     #[test]
     fn a_dash_at_the_end_of_a_cut_is_cut_too() {
-        let (names, _) = names("production-uk-south");
-        assert_eq!(names.prefix, "production-uk");
+        let names = names("production-uk-south");
         assert_eq!(names.vault, format!("production-uk-kv-{}", names.suffix));
     }
 
     #[test]
     fn the_suffix_is_the_digest_of_what_names_the_cluster() {
         // printf 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/clusters/prod-uks-1 | sha256sum
-        assert_eq!(names("prod-uks-1").0.suffix, "1ac7ad");
+        assert_eq!(names("prod-uks-1").suffix, "1ac7ad");
         let given = definition(json!({"spec": {"nameSuffix": "a1b2c3"}}));
         assert_eq!(suffix(&given), "a1b2c3");
     }
@@ -249,43 +176,34 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_vault_name_has_azures_24_characters() {
-        assert_eq!(names("a-name-of-thirty-three-characters").0.vault.len(), 24);
+    fn the_longest_name_of_a_cluster_gives_names_that_azure_takes() {
+        let name = format!("a{}", "b".repeat(53));
+        let names = names(&name);
+        let identity = |identity| names.identity(identity).len();
+        let longest = super::super::identities::IDENTITIES
+            .iter()
+            .map(identity)
+            .max();
+        for (length, limit) in [
+            (names.cluster.len(), 54),
+            (names.resource_group.len(), 90),
+            (names.managed_resource_group.len(), 90),
+            (names.network.len(), 64),
+            (names.security_group.len(), 80),
+            (names.subnet.azure.len(), 80),
+            (names.integration_subnet.azure.len(), 80),
+            (names.vault.len(), 24),
+            (longest.unwrap_or_default(), 128),
+        ] {
+            assert!(length <= limit, "{length} of {limit}");
+        }
     }
 
     #[test]
-    fn too_long_names_say_how_long_they_may_be() {
-        let help = |name: &str| names(name).1;
-        assert_eq!(help("prod-uks-1"), Vec::<String>::new());
-        assert_eq!(
-            help("prod-uksouth-1"),
-            ["shorten metadata.name to at most 11 characters"]
-        );
-        assert_eq!(
-            help("a-name-of-thirty-four-characters-x"),
-            [
-                "shorten metadata.name to at most 33 characters",
-                "shorten metadata.name to at most 11 characters"
-            ]
-        );
-    }
-
-    #[test]
-    fn an_external_auth_makes_names_shorter() {
-        let definition = definition(json!({
-            "metadata": {"name": "prod-uks-1234"},
-            "spec": {"externalAuth": {"clientID": "x"}, "nodePools": [
-                {"$patch": "replace"},
-                {"name": "a", "version": "4.20.17", "vmSize": "Standard_D4s_v3"}
-            ]},
-        }));
-        let names = Names::of(&definition);
-        assert_eq!(names.external_auth, "prod-uks-1234-ea");
-        let found = too_long(&definition, &names);
-        assert!(found[0].message.contains("external auth"), "{found:?}");
-        assert_eq!(
-            found[0].help.as_deref(),
-            Some("shorten metadata.name to at most 12 characters")
-        );
+    fn the_managed_resource_group_keeps_its_name_as_long_as_it_fits() {
+        let group = |length| names(&"a".repeat(length)).managed_resource_group;
+        assert_eq!(group(33).len(), 89);
+        let name = "a".repeat(34);
+        assert_eq!(group(34), format!("capz_node_{name}_rg"));
     }
 }

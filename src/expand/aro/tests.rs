@@ -460,6 +460,60 @@ fn what_has_no_field_of_its_own_is_merged_with_its_origin() {
 }
 
 #[test]
+fn fields_of_everyday_use_become_those_of_azure() {
+    let set = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/diskEncryptionSets/d";
+    let subnet =
+        "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/s";
+    let mirrors = json!([{"source": "quay.io/a", "mirrors": ["mirror.example.com/a"]}]);
+    let taints = json!([{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]);
+    let objects = expanded(json!({
+        "nodeDrainTimeoutMinutes": 60,
+        "dnsBaseDomainPrefix": "shop",
+        "imageDigestMirrors": mirrors,
+        "clusterImageRegistry": {"state": "Disabled"},
+        "clusterAutoscaling": {"maxNodesTotal": 50, "podPriorityThreshold": -5},
+        "nodePools": [{
+            "name": "mp1", "labels": {"tier": "web", "a": "b"}, "taints": taints, "availabilityZone": "1",
+            "nodeDrainTimeoutMinutes": 30, "autoRepair": false, "diskEncryptionSetID": set, "subnetID": subnet,
+        }],
+    }));
+    let hcp = embedded_of(&objects, "HcpOpenShiftCluster").remove(0);
+    let pool = embedded_of(&objects, "HcpOpenShiftClustersNodePool").remove(0);
+    for (made, field, expected) in [
+        (&hcp, "nodeDrainTimeoutMinutes", json!(60)),
+        (&hcp, "dns", json!({"baseDomainPrefix": "shop"})),
+        (&hcp, "imageDigestMirrors", mirrors),
+        (&hcp, "clusterImageRegistry.state", json!("Disabled")),
+        (
+            &hcp,
+            "autoscaling",
+            json!({"maxNodesTotal": 50, "podPriorityThreshold": -5}),
+        ),
+        (
+            &pool,
+            "labels",
+            json!([{"key": "a", "value": "b"}, {"key": "tier", "value": "web"}]),
+        ),
+        (&pool, "taints", taints),
+        (&pool, "platform.availabilityZone", json!("1")),
+        (&pool, "platform.subnetReference", json!({"armId": subnet})),
+        (
+            &pool,
+            "platform.osDisk",
+            json!({"encryptionSetReference": {"armId": set}}),
+        ),
+        (&pool, "nodeDrainTimeoutMinutes", json!(30)),
+        (&pool, "autoRepair", json!(false)),
+    ] {
+        let path = format!("spec.properties.{field}");
+        assert_eq!(json_at(made, &path), expected, "{field}");
+    }
+    let key =
+        at(&pool, "spec.properties.labels").and_then(|labels| labels.as_list()?[0].get("key"));
+    assert_eq!(&*key.expect("a key").span().path, OVER);
+}
+
+#[test]
 fn a_written_value_points_at_its_line_and_a_default_at_the_name() {
     let objects = expanded(json!({"network": {"podCIDR": "10.132.0.0/14"}, "tags": {"a": "b"}}));
     let hcp = embedded_of(&objects, "HcpOpenShiftCluster").remove(0);
@@ -483,6 +537,41 @@ fn what_is_made_from_a_value_points_at_that_value() {
     let hcp = embedded_of(&objects, "HcpOpenShiftCluster").remove(0);
     let service = "spec.properties.platform.operatorsAuthentication.userAssignedIdentities.serviceManagedIdentityReference.armId";
     assert_eq!(&*at(&hcp, service).expect("armId").span().path, OVER);
+}
+
+#[test]
+fn pools_and_external_auths_have_short_names_in_azure() {
+    let of = |spec: Json| {
+        let objects = expanded(spec);
+        let auth = embedded_of(&objects, "HcpOpenShiftClustersExternalAuth").remove(0);
+        let pool = embedded_of(&objects, "HcpOpenShiftClustersNodePool").remove(0);
+        [pool, auth].map(|made| {
+            let name = at(&made, "spec.azureName").expect("azureName");
+            let path = name.span().path.to_string();
+            (made.id.name.clone(), name.to_json(), path)
+        })
+    };
+    let [pool, auth] = of(json!({"externalAuth": {"clientID": "app"}}));
+    assert_eq!(
+        pool,
+        ("prod-uks-1-mp1".to_owned(), "mp1".into(), BASE.to_owned())
+    );
+    assert_eq!(
+        auth,
+        ("prod-uks-1-ea".to_owned(), "ea".into(), BASE.to_owned())
+    );
+    let [pool, auth] = of(json!({
+        "externalAuth": {"clientID": "app", "azureName": "prod-uks-1-ea"},
+        "nodePools": [{"name": "mp1", "azureName": "prod-uks-1-mp1"}],
+    }));
+    assert_eq!(
+        (pool.0, pool.1),
+        ("prod-uks-1-mp1".to_owned(), "prod-uks-1-mp1".into())
+    );
+    assert_eq!(
+        (auth.0, auth.1),
+        ("prod-uks-1-ea".to_owned(), "prod-uks-1-ea".into())
+    );
 }
 
 #[test]

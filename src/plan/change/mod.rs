@@ -40,6 +40,8 @@ pub struct Consequence {
     pub change: Change,
     /// The reason.
     pub why: &'static str,
+    /// The previous name in Azure, if that is what changes.
+    pub old_name: Option<String>,
 }
 
 impl Consequence {
@@ -57,16 +59,25 @@ impl Consequence {
 
     /// What to do next.
     #[must_use]
-    pub fn help(&self) -> &'static str {
-        match self.change {
-            Change::Replace if is_plain(&self.part.group) => {
+    pub fn help(&self) -> String {
+        let help = match (self.change, &self.old_name) {
+            (Change::Replace, Some(name)) => {
+                let place = match self.part.kind.as_str() {
+                    "HcpOpenShiftClustersNodePool" => " in the node pool",
+                    "HcpOpenShiftClustersExternalAuth" => " in the external auth",
+                    _ => "",
+                };
+                return format!("to keep what exists in Azure, set `azureName: {name}`{place}");
+            }
+            (Change::Replace, None) if is_plain(&self.part.group) => {
                 "add it under a new name and remove the old one"
             }
-            Change::Replace => REPLACE,
+            (Change::Replace, None) => REPLACE,
             _ => {
                 "the nodes are drained and replaced one after the other: merge the change when that is acceptable"
             }
-        }
+        };
+        help.to_owned()
     }
 }
 
@@ -88,6 +99,7 @@ pub fn consequences(before: &Json, after: &Json) -> Vec<Consequence> {
                 field: Path::dotted("spec.resources"),
                 change: Change::Replace,
                 why: GONE,
+                old_name: None,
             }),
             None => {}
         }
@@ -196,8 +208,21 @@ impl Part<'_> {
                 .fold(self.path.clone(), |path, key| path.key(key)),
             change: field.change,
             why: field.why,
+            old_name: self.old_name(field, before),
         };
         paths.into_iter().filter(differs).map(consequence).collect()
+    }
+
+    /// The name in Azure that `field` had before, if that is the field.
+    fn old_name(&self, field: &Field, before: &Json) -> Option<String> {
+        let name = match field.absent {
+            Absent::Name => Live(before).text(&["spec", "azureName"]),
+            _ => return None,
+        };
+        Some(name)
+            .filter(|name| !name.is_empty())
+            .or(Some(&self.id.name))
+            .map(str::to_owned)
     }
 }
 

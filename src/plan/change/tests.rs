@@ -176,6 +176,23 @@ fn control_plane(mirrors: &Json) -> Json {
 }
 
 #[test]
+fn another_name_in_azure_can_be_avoided() {
+    let named = |name: Option<&str>| {
+        with(
+            HCP,
+            "HcpOpenShiftClustersNodePool",
+            "/spec/azureName",
+            name.map(Json::from),
+        )
+    };
+    for (before, old) in [(Some("one-np1"), "one-np1"), (None, "a")] {
+        let one = consequences(&named(before), &named(Some("np1"))).remove(0);
+        let help = format!("to keep what exists in Azure, set `azureName: {old}` in the node pool");
+        assert_eq!((one.change, one.help()), (Change::Replace, help));
+    }
+}
+
+#[test]
 fn what_is_carried_is_compared_by_kind_and_name() {
     let pool = |size: &str| json!({"platform": {"vmSize": size}});
     let before = machine_pool(&[("a", pool("D4")), ("b", pool("D8"))]);

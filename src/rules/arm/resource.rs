@@ -40,11 +40,6 @@ impl Resource<'_> {
         self.field("metadata.name")
     }
 
-    /// Whether that name was generated from a definition, and so is checked already.
-    pub(in crate::rules) fn is_named_by_expansion(&self) -> bool {
-        self.azure_name().is_default()
-    }
-
     /// Whether it only reads what is in Azure, so that its fields change nothing.
     pub(in crate::rules) fn is_read_only(&self) -> bool {
         self.node.text(&["metadata", "annotations", POLICY]) == Some("skip")

@@ -30,10 +30,7 @@ pub(in crate::rules) fn name(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Findi
         .bytes()
         .last()
         .is_some_and(|b| b.is_ascii_alphanumeric());
-    let expanded = cluster.carrier.definition.is_some() && name == cluster.id.name;
-    // X01 reports names of definitions that are too long.
-    let length = (3..=54).contains(&name.len()) || expanded && name.len() > 54;
-    if first && last && length && name.bytes().all(inner) {
+    if first && last && (3..=54).contains(&name.len()) && name.bytes().all(inner) {
         return Vec::new();
     }
     let message = message!("{name:?} is not a valid name for a cluster in Azure", name);
@@ -65,18 +62,14 @@ pub(in crate::rules) fn managed_group(_: &World<'_>, cluster: &Resource<'_>) -> 
     let pattern =
         PATTERN.get_or_init(|| Regex::new(r"^[\p{L}\p{N}_\-.()]{0,89}[\p{L}\p{N}_\-()]$").ok());
     let field = cluster.field("spec.properties.platform.managedResourceGroup");
-    // X01 reports names of definitions that are too long.
-    let expanded = cluster.carrier.definition.is_some();
-    let is_reported = |name: &str| expanded && name.len() > 90 && name.starts_with("capz_node_");
     let help = "name a resource group that does not exist yet: Azure creates it, and without a name generates a new one at every write";
     if let Some(finding) = missing("C21", &field) {
         return vec![finding.help(help)];
     }
     let name = field.text().unwrap_or_default();
-    if is_reported(name)
-        || pattern
-            .as_ref()
-            .is_none_or(|pattern| pattern.is_match(name))
+    if pattern
+        .as_ref()
+        .is_none_or(|pattern| pattern.is_match(name))
     {
         return Vec::new();
     }

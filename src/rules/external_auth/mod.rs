@@ -35,7 +35,7 @@ fn is_named(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
         let finding = field.finding("E01", message!("the name {name:?} {why}", name));
         finding.help("set azureName, or choose a shorter name")
     };
-    let why = wording::of_azure_name(name, 2..=15).filter(|_| !auth.is_named_by_expansion());
+    let why = wording::of_azure_name(name, 2..=15);
     why.map(finding).into_iter().collect()
 }
 

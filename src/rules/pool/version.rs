@@ -10,7 +10,7 @@ use crate::rules::{data, wording};
 pub(super) fn is_named_and_placed(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let field = pool.azure_name();
     let name = field.text().unwrap_or_default();
-    let why = wording::of_azure_name(name, 3..=15).filter(|_| !pool.is_named_by_expansion());
+    let why = wording::of_azure_name(name, 3..=15);
     let name = why.map(|why| {
         let finding = field.finding("N01", message!("the name {name:?} {why}", name));
         finding.help("set azureName, or choose a shorter name")

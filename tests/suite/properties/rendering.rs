@@ -36,7 +36,7 @@ fn any_values_are_written_as_what_they_are() {
 /// A definition that asks for this or that.
 fn definition() -> impl Strategy<Value = Json> {
     let pool = (
-        select(&["a", "b"][..]),
+        select(&["np1", "np2"][..]),
         select(vec![
             json!({"replicas": 3}),
             json!({"autoscaling": {"min": 2, "max": 9}}),
@@ -89,7 +89,7 @@ fn overlays() -> impl Strategy<Value = Vec<Json>> {
         json!({"precedence": "Enforced", "merge": {"version": {"channelGroup": "fast"}, "tags": null}}),
         json!({"patches": [{"target": {"kind": "ARO.*"}, "patch": {"metadata": {"annotations": {"x": "~"}}}}]}),
         json!({"patches": [{"target": {"kind": "Vault"}, "json6902": [{"op": "add", "path": "/spec/tags", "value": {"n": "y"}}]}]}),
-        json!({"merge": {"nodePools": [{"name": "c", "version": "4.20.17", "vmSize": "Standard_D8s_v3"}]}}),
+        json!({"merge": {"nodePools": [{"name": "np3", "version": "4.20.17", "vmSize": "Standard_D8s_v3"}]}}),
     ];
     vec(select(spec), 0..3).prop_map(|specs| {
         let overlay = |(at, spec): (usize, Json)| json!({"apiVersion": "capstan.dev/v1alpha1", "kind": "Overlay", "metadata": {"name": format!("o{at}")}, "spec": spec});

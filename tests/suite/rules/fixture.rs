@@ -19,10 +19,10 @@ use serde_json::{Value as Json, json};
 
 use crate::fleet::{self, tree};
 
-/// A fleet without faults, of one cluster.
+/// A fleet without faults, of one cluster, at the version of Azure's API that has all fields.
 pub(super) const DEFINITION: &str = concat!(
     include_str!("../../definition.yaml"),
-    "    replicas: 2\n  externalAuth: {clientID: app}\n"
+    "    replicas: 2\n  externalAuth: {clientID: app}\n  armAPIVersion: 2026-06-30-preview\n"
 );
 const SUBSCRIPTION: &str = "3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10";
 

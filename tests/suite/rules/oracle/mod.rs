@@ -78,8 +78,7 @@ fn bad(kind: &'static str, mark: &str, names: &'static str, values: &[&str]) -> 
 
 /// The sound fleet as a definition, in this version of Azure's API.
 fn defined_in(version: &str) -> String {
-    let spec = format!("\nspec:\n  armAPIVersion: {version}\n");
-    DEFINITION.replace("\nspec:\n", &spec)
+    DEFINITION.replace("2026-06-30-preview", version)
 }
 
 /// `["x", "x"]`, so many times.

@@ -30,8 +30,6 @@ fn what_azure_fixes_stays() {
         (CLUSTER, "dns.baseDomainPrefix", "shop-1", "shop-2"),
         (CLUSTER, VISIBILITY, "Public", "Private"),
         (CLUSTER, KEY, "a", "b"),
-        // The base is written for 2025-12-23.
-        (CLUSTER, KEY_VERSION, "a", "b"),
         (
             POOL,
             "platform.vmSize",
@@ -45,6 +43,8 @@ fn what_azure_fixes_stays() {
         let times = refused(DEFINITION, kind, names, from, to);
         assert_eq!(times, 1, "{names} becomes {to}");
     }
+    let older = defined_in("2025-12-23-preview");
+    assert_eq!(refused(&older, CLUSTER, KEY_VERSION, "a", "b"), 1);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::{CLUSTER, at, defined_in};
 /// The fleet written by hand in this version of the API.
 fn written_in(version: &str) -> String {
     by_hand().replace(
-        "redhatopenshift.azure.com/v1api20251223preview",
+        "redhatopenshift.azure.com/v1api20260630preview",
         &format!("redhatopenshift.azure.com/{version}"),
     )
 }

@@ -1,0 +1,147 @@
+//! `capstan init`: a fleet to start from.
+//!
+//! It writes only files that do not exist yet, and then says what is left to do.
+
+mod args;
+mod files;
+mod forge;
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::exit::Exit;
+use super::fleet::{Fleet, FleetArgs};
+use super::ui::{Ui, plain};
+use crate::adapters::git::WorkingCopy;
+use args::IMAGE;
+use forge::Forge;
+
+pub(super) use args::InitArgs;
+
+/// Writes what does not exist yet. Placeholders are no error: they are listed.
+pub(super) fn run(args: &InitArgs, ui: &Ui) -> anyhow::Result<Exit> {
+    fs::create_dir_all(&args.path)
+        .with_context(|| format!("cannot create {}", args.path.display()))?;
+    let mut kept = Vec::new();
+    let mut write = |file: PathBuf, text: &str| -> anyhow::Result<()> {
+        let is_new = create(&file, text)?;
+        let word = if is_new { "wrote" } else { "kept " };
+        ui.data(&format!("{word}  {}\n", plain(&file.display().to_string())))?;
+        kept.extend((!is_new).then_some(file));
+        Ok(())
+    };
+    for (name, text) in files::of_fleet(args) {
+        write(beside(&args.path, name), &text)?;
+    }
+    let ci = ci(args)?;
+    if let Some((file, text)) = &ci {
+        write(file.clone(), text)?;
+    }
+    if !kept.is_empty() {
+        ui.message("\nFiles that exist were kept as they are: flags have no effect on them.");
+    }
+    ui.message(&left_to_do(
+        args,
+        ci.as_ref().map(|(file, _)| file.as_path()),
+    )?);
+    Ok(Exit::Fine)
+}
+
+/// Whether the file was created. One that exists stays as it is.
+fn create(file: &Path, text: &str) -> anyhow::Result<bool> {
+    let cannot = || format!("cannot write {}", file.display());
+    if let Some(directory) = file.parent() {
+        fs::create_dir_all(directory).with_context(cannot)?;
+    }
+    let created = fs::File::options().write(true).create_new(true).open(file);
+    match created {
+        Ok(mut created) => {
+            created.write_all(text.as_bytes()).with_context(cannot)?;
+            Ok(true)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error).with_context(cannot),
+    }
+}
+
+/// The CI file with its text; none if no forge is known. It is at the top of the repository, if there is one.
+fn ci(args: &InitArgs) -> anyhow::Result<Option<(PathBuf, String)>> {
+    let copy = WorkingCopy::around(&args.path);
+    let origin = copy.as_ref().and_then(|copy| copy.origin.as_deref());
+    let forge = args.forge.or_else(|| Forge::of(origin?));
+    let Some((file, template)) = forge.and_then(Forge::ci) else {
+        return Ok(None);
+    };
+    let real = fs::canonicalize(&args.path)?;
+    let inner = copy
+        .as_ref()
+        .and_then(|copy| real.strip_prefix(&copy.root).ok());
+    let inner = inner.unwrap_or(Path::new(""));
+    // Above the fleet as often as it lies below the top, so that the printed path stays short.
+    let up = inner.components().map(|_| "..").collect::<PathBuf>();
+    let top = match (args.path.ends_with(inner), inner.components().count()) {
+        (_, 0) => args.path.clone(),
+        (true, depth) => args.path.ancestors().nth(depth).map_or(up, Path::to_owned),
+        (false, _) => beside(&args.path, up),
+    };
+    let path = match inner.to_string_lossy() {
+        path if path.is_empty() => ".".to_owned(),
+        path => path.replace('\\', "/"),
+    };
+    Ok(Some((
+        beside(&top, file),
+        files::of_ci(template, args, &path),
+    )))
+}
+
+/// `name` in a directory, without a leading `./`.
+fn beside(directory: &Path, name: impl AsRef<Path>) -> PathBuf {
+    match directory == Path::new(".") {
+        true => name.as_ref().to_owned(),
+        false => directory.join(name),
+    }
+}
+
+/// What the person does next. Placeholders are found as `capstan validate` finds them.
+fn left_to_do(args: &InitArgs, ci: Option<&Path>) -> anyhow::Result<String> {
+    let path = args.path.display();
+    let fleet = Fleet::read(&FleetArgs {
+        path: args.path.clone(),
+        overlays: Vec::new(),
+        fleet: None,
+    })?;
+    let found = fleet.compiled.findings.iter();
+    // No schema accepts a placeholder; only overlays have them.
+    let placeholders = found.filter(|finding| finding.id == "S04");
+    let mut lines: Vec<String> = placeholders
+        .filter_map(|finding| {
+            let place = finding.span.as_ref()?;
+            let place = Some(place).filter(|place| place.path.contains("overlays/"))?;
+            let field = finding.field.as_ref()?;
+            let (path, line) = (fleet.paths().shown(&place.path), place.start.line);
+            Some(format!("  {path}:{line}: {field}"))
+        })
+        .collect();
+    if !lines.is_empty() {
+        lines.insert(0, "\nTo fill in:".to_owned());
+    }
+    lines.push("\nNext:".to_owned());
+    lines.push(format!("  capstan validate {path}    # finds mistakes"));
+    lines.push(format!(
+        "  capstan rehearse {path}    # provisions the fleet in simulated Azure"
+    ));
+    match ci {
+        Some(ci) if args.image == IMAGE => lines.push(format!(
+            "  build Capstan's image, push it to your registry, and name it in {}",
+            ci.display()
+        )),
+        None if args.forge.is_none() => lines.push(
+            "  for a CI file, run this again with --forge: no git remote `origin` names a known forge".to_owned(),
+        ),
+        _ => {}
+    }
+    Ok(lines.join("\n"))
+}
