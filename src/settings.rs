@@ -18,6 +18,8 @@ use crate::yaml;
 pub struct Environment {
     /// Whether output may be coloured (`NO_COLOR` is not set).
     pub colour: bool,
+    /// Whether the terminal understands no control sequences (`TERM=dumb`).
+    pub dumb: bool,
     /// What to log (`CAPSTAN_LOG`), as a filter of the tracing crate.
     pub log: Option<String>,
     /// The namespace of a fleet's ConfigMap if no Fleet document sets it (`CAPSTAN_NAMESPACE`).
@@ -44,6 +46,7 @@ impl Environment {
         };
         Self {
             colour: variable("NO_COLOR").is_none(),
+            dumb: variable("TERM").is_some_and(|term| term == "dumb"),
             log: variable("CAPSTAN_LOG"),
             namespace: variable("CAPSTAN_NAMESPACE").unwrap_or_else(|| "capstan-system".to_owned()),
             cache: variable("CAPSTAN_CACHE").map_or_else(user_cache, PathBuf::from),

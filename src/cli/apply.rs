@@ -15,6 +15,7 @@ use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs};
 use super::live::Live;
 use super::outcomes::{Line, Outcomes};
+use super::signals::asked_to_stop;
 use super::ui::{Ui, plain};
 use crate::adapters::kubernetes::{self, Assignment, Rights, missing_rights};
 use crate::api::timeline;
@@ -58,7 +59,17 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(apply(args, fleet.compiled, &set, ui))
+    runtime.block_on(async {
+        tokio::select! {
+            biased;
+            signal = asked_to_stop() => {
+                ui.leave();
+                ui.message("interrupted: what was applied stays and goes on; the same command continues");
+                Ok(Exit::Signal(signal))
+            }
+            exit = apply(args, fleet.compiled, &set, ui) => exit,
+        }
+    })
 }
 
 /// How often times are drawn anew when nothing else happens.
@@ -112,17 +123,15 @@ async fn apply(
     let _runner = AbortOnDropHandle::new(tokio::spawn(run));
     let (mut live, mut broken) = (Live::default(), None);
     let draw = |shown: &Shown<'_>| {
-        if !shown.lines.is_empty() {
-            live.clear(ui);
-        }
         let printed = shown.lines.iter().try_for_each(|line| show_line(line, ui));
         broken = broken.take().or(printed.err());
         live.draw(ui, shown.title, shown.clusters);
     };
     let ended = waiting.end(progress, draw).await;
     let (title, done) = (ended.title, ended.end == End::Done);
+    live.finish(ui, &title, &ended.clusters);
     match ended.end {
-        End::Done | End::InVain => live.finish(ui, &title, &ended.clusters),
+        End::Done | End::InVain => {}
         End::Stuck(why) => ui.error(&why),
         End::TooLate => ui.error(&format!("not ready within {:?}: {title}", args.timeout)),
     }

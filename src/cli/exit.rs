@@ -7,9 +7,20 @@ pub(super) enum Exit {
     Fine,
     /// Findings of severity error, or the work failed.
     Failed,
+    /// A signal with this number ended it early.
+    Signal(u8),
 }
 
 impl Exit {
+    /// As a shell reports it: 128 and the number of a signal.
+    pub(super) const fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Failed => 1,
+            Self::Signal(number) => 128 + number,
+        }
+    }
+
     pub(super) const fn failed_if(failed: bool) -> Self {
         if failed { Self::Failed } else { Self::Fine }
     }

@@ -1,8 +1,8 @@
 //! The commands, one file each, with their arguments.
 //!
 //! In: arguments. Out: data on stdout, talk on stderr, and an exit code: 0 fine, 1 findings of
-//! severity error or the work failed, 2 usage or environment (DESIGN §12). `ui.rs` is the only place
-//! that prints.
+//! severity error or the work failed, 2 usage or environment (DESIGN §12), 128 and its number for a signal
+//! that ended it early. `ui.rs` is the only place that prints.
 
 mod apply;
 mod args;
@@ -25,7 +25,9 @@ mod render;
 mod report;
 mod rules;
 mod run;
+mod screen;
 mod served;
+mod signals;
 mod status;
 mod ui;
 mod validate;
@@ -126,9 +128,11 @@ pub fn main() -> ExitCode {
     ui.log(&environment, quiet);
     // A second provider in the process is no fault of ours.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    match dispatch(cli.command, &ui, &environment) {
-        Ok(Exit::Fine) => ExitCode::SUCCESS,
-        Ok(Exit::Failed) => ExitCode::FAILURE,
+    ui.restore_on_panic();
+    let ended = dispatch(cli.command, &ui, &environment);
+    ui.leave();
+    match ended {
+        Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {
             ui.error(&format!("{error:#}"));
             ExitCode::from(2)

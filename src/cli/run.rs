@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::args::duration;
 use super::cluster::{Cluster, ClusterArgs};
 use super::exit::Exit;
 use super::live::Live;
+use super::live::layout::Picture;
+use super::signals::asked_to_stop;
 use super::ui::Ui;
 use crate::adapters::kubernetes::{Error, Target, connect_by_secret};
 use crate::daemon::{self, View};
@@ -49,8 +52,10 @@ pub(super) struct RunArgs {
 
 /// The shortest time between two drawings.
 const FRAME: Duration = Duration::from_millis(100);
+/// How often clocks and the size of the terminal are looked at.
+const TICK: Duration = Duration::from_millis(250);
 /// How long what still runs on other threads may take at the end.
-const LEAVE: Duration = Duration::from_secs(2);
+pub(super) const LEAVE: Duration = Duration::from_secs(2);
 
 /// Runs until SIGTERM or SIGINT.
 pub(super) fn run(args: &RunArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
@@ -109,19 +114,24 @@ async fn follow(
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
     let stop = CancellationToken::new();
-    tokio::spawn(signalled(stop.clone()));
+    let asked = stop.clone();
+    tokio::spawn(async move {
+        asked_to_stop().await;
+        asked.cancel();
+    });
     let cluster = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(Exit::Fine),
         cluster = open(&config, args, ui) => cluster?,
     };
     let (sender, view) = watch::channel(View::default());
-    let time = match &cluster {
-        Cluster::Real(_) => String::new(),
-        Cluster::Simulated(_) => format!(
-            "; the simulated cluster runs {} times faster than real time",
-            args.speed
-        ),
+    let speed = match &cluster {
+        Cluster::Real(_) => 1,
+        Cluster::Simulated(_) => args.speed,
+    };
+    let time = match speed {
+        1 => String::new(),
+        _ => format!("; the simulated cluster runs {speed} times faster than real time"),
     };
     ui.message(&format!(
         "fleet {}: following {}{time}",
@@ -136,7 +146,7 @@ async fn follow(
         )),
         Err(error) => ui.error(&format!("the simulated cluster is not served: {error:#}")),
     }
-    let shown = show(view, ui);
+    let shown = show(view, ui, speed);
     let daemon = daemon::run(config, cluster.engine(), sender, stop);
     // The view ends with the daemon.
     let (ended, ()) = tokio::join!(daemon, shown);
@@ -164,56 +174,59 @@ async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resul
     }))
 }
 
-/// Ends when the process is asked to stop.
-async fn signalled(stop: CancellationToken) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut term), Ok(mut interrupt)) = (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::interrupt()),
-    ) else {
-        return;
-    };
-    tokio::select! {
-        biased;
-        _ = term.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    stop.cancel();
-}
-
-/// Shows the view until its sender is gone.
-async fn show(view: watch::Receiver<View>, ui: &Ui) {
+/// Shows the view until its sender is gone. `speed` is how fast its clocks go.
+async fn show(view: watch::Receiver<View>, ui: &Ui, speed: u32) {
     let mut live = Live::default();
     let mut shown = BTreeMap::new();
     let mut error = None;
-    let draw = |view: View| {
+    let draw = |view: &View, age: Duration| {
         shown.retain(|key, _| view.checks.contains_key(key));
         for (key, check) in &view.checks {
             if shown.insert(key.clone(), check.state) != Some(check.state) {
-                live.finish(ui, &view.title, &view.clusters);
                 let revision = &check.revision[..check.revision.len().min(10)];
-                ui.message(&format!(
-                    "{} on {revision}: {:?}, {}",
-                    check.context, check.state, check.title
-                ));
+                let (context, state, title) = (&check.context, check.state, &check.title);
+                live.say(ui, &format!("{context} on {revision}: {state:?}, {title}"));
             }
         }
         if error != view.source_error {
-            live.finish(ui, &view.title, &view.clusters);
             view.source_error.iter().for_each(|error| ui.error(error));
             error.clone_from(&view.source_error);
         }
-        live.draw(ui, &view.title, &view.clusters);
+        live.draw_later(ui, &picture(view), age * speed);
     };
     frames(view, draw).await;
+    ui.leave();
 }
 
-/// Draws the view whenever it changed, but at most once every [`FRAME`], until its sender is
-/// gone.
-async fn frames(mut view: watch::Receiver<View>, mut draw: impl FnMut(View)) {
-    while view.changed().await.is_ok() {
+/// What is shown of a view.
+pub(super) fn picture(view: &View) -> Picture<'_> {
+    Picture {
+        title: &view.title,
+        summary: view.summary.as_ref(),
+        clusters: &view.clusters,
+    }
+}
+
+/// Draws the view and how old it is until its sender is gone: whenever it changed, but at most once every
+/// [`FRAME`], and every [`TICK`] for its clocks and the size of the terminal.
+async fn frames(mut view: watch::Receiver<View>, mut draw: impl FnMut(&View, Duration)) {
+    let mut last = View::default();
+    let mut since = Instant::now();
+    loop {
+        tokio::select! {
+            biased;
+            changed = view.changed() => if changed.is_err() {
+                return;
+            },
+            () = tokio::time::sleep(TICK) => {}
+        }
         let now = view.borrow_and_update().clone();
-        draw(now);
+        // A check that changes sets no clock back.
+        if (&now.title, &now.clusters) != (&last.title, &last.clusters) {
+            since = Instant::now();
+        }
+        draw(&now, since.elapsed());
+        last = now;
         tokio::time::sleep(FRAME).await;
     }
 }
@@ -229,22 +242,48 @@ mod tests {
         assert!(interval("0s").is_err() && interval("100ms").is_ok());
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn what_changes_all_the_time_is_drawn_ten_times_a_second() {
+    /// Draws while `happens` runs; what was drawn when, with its age, in milliseconds.
+    async fn drawn<F: Future<Output = ()>>(
+        happens: impl FnOnce(watch::Sender<View>) -> F,
+    ) -> Vec<(u128, String, u128)> {
         let (sender, view) = watch::channel(View::default());
         let start = Instant::now();
         let mut drawn = Vec::new();
-        let changes = async move {
+        let draw = |view: &View, age: Duration| {
+            drawn.push((
+                start.elapsed().as_millis(),
+                view.title.clone(),
+                age.as_millis(),
+            ));
+        };
+        tokio::join!(frames(view, draw), happens(sender));
+        drawn
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_changes_all_the_time_is_drawn_ten_times_a_second() {
+        let drawn = drawn(async |sender| {
             for number in 0..12 {
                 tokio::time::sleep(Duration::from_millis(35)).await;
                 sender.send_modify(|view| view.title = number.to_string());
             }
-            tokio::time::sleep(Duration::from_secs(60)).await;
-        };
-        let draw = |view: View| drawn.push((start.elapsed().as_millis(), view.title));
-        tokio::join!(frames(view, draw), changes);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        });
         let expected = [(35, "0"), (135, "2"), (235, "5"), (335, "8"), (435, "11")];
-        let expected = expected.map(|(at, title)| (at, title.to_owned()));
-        assert_eq!(drawn, expected);
+        let expected = expected.map(|(at, title)| (at, title.to_owned(), 0));
+        assert_eq!(drawn.await, expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clocks_go_on_without_events_and_a_check_does_not_set_them_back() {
+        let drawn = drawn(async |sender| {
+            sender.send_modify(|view| view.title = "one".to_owned());
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            sender.send_modify(|view| view.source_error = Some("gone".to_owned()));
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        });
+        let expected = [(0, 0), (350, 350), (500, 500)];
+        let drawn = drawn.await.into_iter().map(|(at, _, age)| (at, age));
+        assert_eq!(drawn.collect::<Vec<_>>(), expected);
     }
 }

@@ -1,11 +1,14 @@
 //! The only place that prints. Data goes to stdout, messages to stderr.
 
 use std::io::{self, IsTerminal, Write};
+use std::panic;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use tracing_subscriber::EnvFilter;
 
 use super::args::ColorChoice;
+use super::screen::Screen;
 use crate::settings::Environment;
 
 /// A text as one line that cannot move the cursor of a terminal, nor be a command to GitHub's runner,
@@ -35,8 +38,8 @@ pub(super) struct Ui {
     colour: bool,
     /// Whether data is coloured.
     colour_data: bool,
-    /// Whether stderr is a terminal on which lines can be redrawn.
-    terminal: bool,
+    /// The end of the terminal behind stderr.
+    screen: Option<Arc<Screen>>,
 }
 
 impl Ui {
@@ -53,15 +56,28 @@ impl Ui {
         Self {
             colour,
             colour_data,
-            terminal,
+            screen: (terminal && !environment.dumb)
+                .then(|| Arc::new(Screen::new(Box::new(io::stderr())))),
         }
+    }
+
+    /// Lets a panic tell what happened below what is drawn, on a terminal as it was before.
+    pub(super) fn restore_on_panic(&self) {
+        let Some(screen) = self.screen.clone() else {
+            return;
+        };
+        let tell = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            screen.give_up();
+            tell(info);
+        }));
     }
 
     /// Sends logs to stderr: progress, or errors only when `quiet`, or what CAPSTAN_LOG selects. On a
     /// terminal progress is drawn instead, and other lines would disturb it. The errors of a request are
     /// reported by the code that made it.
     pub(super) fn log(&self, environment: &Environment, quiet: bool) {
-        let default = if quiet || self.terminal {
+        let default = if quiet || self.screen.is_some() {
             "error,kube_client=off"
         } else {
             "warn,capstan=info,kube_client=off"
@@ -70,15 +86,29 @@ impl Ui {
         let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new(default));
         tracing_subscriber::fmt()
             .with_env_filter(filter)
-            .with_writer(io::stderr)
+            .with_writer(self.log_writer())
             .with_ansi(self.colour)
             .with_target(false)
             .init();
     }
 
-    /// Whether lines can be redrawn.
-    pub(super) fn can_redraw(&self) -> bool {
-        self.terminal
+    /// Log lines scroll above what is drawn.
+    fn log_writer(&self) -> impl Fn() -> LogWriter + Send + Sync + 'static {
+        let screen = self.screen.clone();
+        move || LogWriter(screen.clone())
+    }
+
+    /// The end of the terminal, if stderr is one on which lines can be drawn over.
+    pub(super) fn screen(&self) -> Option<&Screen> {
+        self.screen.as_deref()
+    }
+
+    /// Writes whole lines above what is drawn.
+    fn above(&self, write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        match &self.screen {
+            Some(screen) => screen.above(write),
+            None => write(),
+        }
     }
 
     /// Whether findings may be coloured on stdout.
@@ -97,9 +127,12 @@ impl Ui {
     /// When the data did not arrive for another reason, such as a full disk: what was written then
     /// is not whole.
     pub(super) fn data(&self, text: &str) -> anyhow::Result<()> {
-        let mut stdout = io::stdout().lock();
-        let written = stdout.write_all(text.as_bytes());
-        match written.and_then(|()| stdout.flush()) {
+        let write = || {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(text.as_bytes())?;
+            stdout.flush()
+        };
+        match self.above(write) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(error).context("cannot write to standard output")
             }
@@ -127,7 +160,7 @@ impl Ui {
 
     /// Says something that is plain but for colours of ours.
     pub(super) fn coloured_message(&self, text: &str) {
-        let _ = writeln!(io::stderr(), "{text}");
+        let _ = self.above(|| writeln!(io::stderr(), "{text}"));
     }
 
     /// Says what went wrong.
@@ -140,20 +173,43 @@ impl Ui {
         self.coloured_message(&format!("{mark}: {}", plain_lines(text)));
     }
 
-    /// Says a heading.
-    pub(super) fn heading(&self, text: &str) {
-        let text = plain(text);
-        self.coloured_message(&match self.colour {
-            true => format!("\n\u{1b}[1m{text}\u{1b}[0m"),
-            false => format!("\n{text}"),
-        });
+    /// Tells a line of a story, which is data.
+    pub(super) fn tell(&self, text: &str) -> anyhow::Result<()> {
+        self.data(&format!("{}\n", plain_lines(text)))
     }
 
-    /// Takes back the last `lines` lines, so that they can be drawn anew.
-    pub(super) fn take_back(&self, lines: usize) {
-        if self.terminal && lines > 0 {
-            let _ = write!(io::stderr(), "\u{1b}[{lines}A\u{1b}[J");
+    /// Tells a heading of a story.
+    pub(super) fn heading(&self, text: &str) -> anyhow::Result<()> {
+        let text = plain(text);
+        self.data(&match self.colours_data() {
+            true => format!("\n\u{1b}[1m{text}\u{1b}[0m\n"),
+            false => format!("\n{text}\n"),
+        })
+    }
+
+    /// Leaves the terminal as it was, below what is drawn.
+    pub(super) fn leave(&self) {
+        if let Some(screen) = &self.screen {
+            screen.leave();
         }
+    }
+}
+
+/// Writes log lines above what is drawn.
+struct LogWriter(Option<Arc<Screen>>);
+
+impl Write for LogWriter {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let write = || io::stderr().write_all(line);
+        match &self.0 {
+            Some(screen) => screen.above(write)?,
+            None => write()?,
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
     }
 }
 

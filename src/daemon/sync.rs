@@ -165,6 +165,7 @@ impl Daemon {
         self.view.send_modify(|view| {
             view.revision = Some(revision.clone());
             view.title.clone_from(&check.title);
+            view.summary = Some(summary);
             view.clusters = clusters;
         });
         check

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::apply::ClusterSummary;
+use crate::apply::{ClusterSummary, Summary};
 use crate::model::Check;
 
 /// A snapshot of the daemon.
@@ -12,6 +12,8 @@ pub struct View {
     pub revision: Option<String>,
     /// Its progress in one line.
     pub title: String,
+    /// What the line was made of.
+    pub summary: Option<Summary>,
     /// Its clusters.
     pub clusters: Vec<ClusterSummary>,
     /// The newest check per context and revision.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::references::{self, Reference};
 use super::{Edge, Executor, Graph, Place, Vertex, cycles};
 use crate::api::embedded;
-use crate::api::kinds::{AUTHORIZATION, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
+use crate::api::kinds::{AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::model::{Finding, Needed, Object, ObjectId, Origin, message};
 
 /// Builds the graph of `objects` (top-level, unique ids) with its findings: R01 for dangling references, R04 for
@@ -35,6 +35,7 @@ pub fn build_beside(objects: &[Object], outside: &[Object]) -> (Graph, Vec<Findi
     }
     builder.graph.edges.sort();
     builder.clusters();
+    let mirrors = builder.mirrors();
     let Builder {
         mut graph,
         mut findings,
@@ -45,6 +46,9 @@ pub fn build_beside(objects: &[Object], outside: &[Object]) -> (Graph, Vec<Findi
         a.from == b.from && a.to == b.to && a.until == b.until && a.executor == b.executor
     });
     findings.extend(cycles::findings(&graph));
+    // Cluster and MachinePool copy from each other; as nobody waits for a copy, that is no cycle.
+    graph.edges.extend(mirrors);
+    graph.edges.sort();
     (graph, findings)
 }
 
@@ -104,6 +108,8 @@ struct Builder {
     crds: HashMap<(String, String), usize>,
     /// The names there are, by group, kind and namespace.
     names: HashMap<[String; 3], Vec<String>>,
+    /// Who copies its readiness from whom.
+    mirrored: Vec<(usize, usize)>,
     findings: Vec<Finding>,
 }
 
@@ -164,7 +170,7 @@ impl Builder {
                 };
                 self.edge(from, to, until, &reference.why);
                 if ranked && reference.why.ends_with("Ref") {
-                    self.mirror(from, to);
+                    self.mirrored.push((from, to));
                 }
             } else if let Some(&maker) = self.made.get(&reference.to) {
                 self.edge(from, maker, Needed::Ready, &reference.why);
@@ -178,18 +184,50 @@ impl Builder {
         }
     }
 
-    /// Cluster API copies readiness from the infrastructure and control plane that an object names.
-    fn mirror(&mut self, from: usize, to: usize) {
-        let (until, executor) = (Needed::Ready, Executor::Controller);
-        let why = "status".to_owned();
-        self.graph.edges.push(Edge {
-            from,
-            to,
-            until,
-            executor,
-            why,
-            any: false,
-        });
+    /// Who reports only what others have reached: Cluster API what its references name, a Cluster its pools
+    /// (facts/aro-controllers.md §3), and an AROCluster the endpoint of its control plane. That is up with the
+    /// HCP cluster, before the other resources of the AROControlPlane are.
+    fn mirrors(&self) -> Vec<Edge> {
+        let id = |at: usize| &self.graph.vertices[at].id;
+        let mut mirrored = self.mirrored.clone();
+        for members in self.graph.clusters() {
+            let of = |group: &str, kind: &str| -> Vec<usize> {
+                let found = members.iter().copied();
+                found.filter(|at| id(*at).is(group, kind)).collect()
+            };
+            let pools = of(CAPI, "MachinePool");
+            for root in of(CAPI, "Cluster") {
+                mirrored.extend(pools.iter().map(|pool| (root, *pool)));
+            }
+            for aro in of(INFRASTRUCTURE, "AROCluster") {
+                let planes = of(CONTROL_PLANE, "AROControlPlane");
+                mirrored.extend(planes.into_iter().map(|plane| (aro, plane)));
+            }
+        }
+        let mut edges: Vec<Edge> = mirrored
+            .into_iter()
+            .map(|(from, to)| Edge {
+                from,
+                to: self.hcp(to).unwrap_or(to),
+                until: Needed::Ready,
+                executor: Executor::Nobody,
+                why: "its status is copied".to_owned(),
+                any: false,
+            })
+            .collect();
+        edges.sort();
+        edges.dedup();
+        edges
+    }
+
+    /// The HCP cluster in an AROControlPlane.
+    fn hcp(&self, plane: usize) -> Option<usize> {
+        let mut carried = self.graph.carried(plane);
+        carried.find(|at| {
+            self.graph.vertices[*at]
+                .id
+                .is(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster")
+        })
     }
 
     fn edge(&mut self, from: usize, to: usize, until: Needed, why: &str) {

@@ -19,8 +19,8 @@ mod schedule;
 use crate::model::{Needed, Node, Object, ObjectId, Origin};
 
 pub use build::{build, build_beside};
-pub use draw::{dot, text};
-pub use schedule::{Pace, Schedule, Timing};
+pub use draw::{dot, in_force, text};
+pub use schedule::{Pace, Schedule, Timing, critical_path, minutes, waits_for_roles};
 
 /// Where the object of a vertex is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub enum Executor {
     Sync,
     /// The controllers: the dependent is applied at once and they wait.
     Controller,
+    /// Nobody: the dependent starts without it, and reports that it is ready when this is.
+    Nobody,
 }
 
 /// `from` needs `to`.

@@ -219,7 +219,8 @@ impl StatusGraph {
             }
             _ => {
                 let all = self.graph.needs(at);
-                let open = all.filter(|edge| !edge.any && !self.is_met(edge));
+                let all = all.filter(|edge| !edge.any && !self.is_shortcut(edge));
+                let open = all.filter(|edge| !self.is_met(edge));
                 let open = open.map(|edge| edge.to).chain(self.any_of(at));
                 let open = open.chain(self.owner_needs(at));
                 let unready =
@@ -227,6 +228,12 @@ impl StatusGraph {
                 open.chain(carried.filter(unready)).collect()
             }
         }
+    }
+
+    /// A copy of the status of an embedded resource: the way there through the object that carries it is told.
+    fn is_shortcut(&self, edge: &Edge) -> bool {
+        let embedded = matches!(self.graph.vertices[edge.to].place, Place::Embedded(_));
+        embedded && edge.executor == Executor::Nobody
     }
 
     /// What must exist before the parent resource of an embedded object can create it.

@@ -26,6 +26,7 @@ mod robust;
 mod rules;
 mod selecting;
 mod shipped;
+mod terminal;
 mod threads;
 
 // Shared with the simulator's suite, which uses all of it.

@@ -1,7 +1,7 @@
 //! A rehearsal prints the same every time: in every process, in every order of tasks, however the
 //! files are ordered.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -271,5 +271,47 @@ fn a_large_fleet_rehearses_the_same_in_every_order_of_tasks_and_files() {
         let (output, writes) = shuffled(&fleet(&crowd), options(), &shuffle);
         assert_same(&output, &plain, seed);
         assert!(orders.insert(writes), "seed {seed} shuffled nothing");
+    }
+}
+
+/// `object -> time` of the lines that name an object behind a time, the last of each.
+fn times<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
+    let words = lines.map(|line| line.trim_start_matches(['*', ' ']).replace("Ready  ", ""));
+    let timed = words.filter_map(|line| {
+        let (time, object) = line.trim().split_once("  ")?;
+        let is_time = time.ends_with('s') && time.starts_with(|c: char| c.is_ascii_digit());
+        is_time.then(|| (object.trim().to_owned(), time.to_owned()))
+    });
+    timed
+        .filter(|(object, _)| !object.ends_with("(outside the fleet)"))
+        .collect()
+}
+
+#[test]
+fn the_graph_and_a_rehearsal_agree_on_every_time() {
+    for fleet in [&FLEET[..], &["examples/quickstart"]] {
+        let graph = stdout(&[&["graph"], fleet].concat(), 0);
+        let (objects, path) = graph.split_once("\ncritical path").unwrap();
+        let rehearsal = stdout(&[&["rehearse"], fleet].concat(), 0);
+        let (events, played) = rehearsal.split_once("\ncritical path").unwrap();
+        assert_eq!(times(objects.lines()), times(events.lines()), "{fleet:?}");
+
+        // The path is the same, with the pause before the HCP cluster.
+        let ready = |line: &str| line.split_once("→ ").map(|(_, ready)| ready.to_owned());
+        let path: Vec<String> = path.lines().filter_map(ready).collect();
+        let path = times(path.iter().map(String::as_str));
+        let (played, _) = played.rsplit_once("\n\n").unwrap();
+        let played = times(played.lines());
+        assert_eq!(
+            path.values().collect::<Vec<_>>(),
+            played.values().collect::<Vec<_>>()
+        );
+        assert_eq!(path.len(), played.len());
+        for path in [path, played] {
+            let pause = path
+                .keys()
+                .find(|what| what.ends_with("to come into force)"));
+            assert!(pause.is_some(), "{path:?}");
+        }
     }
 }

@@ -36,7 +36,33 @@ pub struct ClusterSummary {
     pub elapsed: Duration,
 }
 
+impl ClusterSummary {
+    /// The same if nothing happened for this long: clocks go on, but for what is ready.
+    #[must_use]
+    pub fn later(&self, by: Duration) -> Self {
+        let summary = self.summary.later(by);
+        let by = match summary.ready < summary.total {
+            true => by,
+            false => Duration::ZERO,
+        };
+        Self {
+            id: self.id.clone(),
+            summary,
+            elapsed: self.elapsed + by,
+        }
+    }
+}
+
 impl Summary {
+    /// The same if nothing happened for this long.
+    #[must_use]
+    pub fn later(&self, by: Duration) -> Self {
+        Self {
+            left: self.left.saturating_sub(by),
+            ..self.clone()
+        }
+    }
+
     /// `31/54 ready, HCP cluster, about 9 min left`. Always one line, even if messages have several.
     #[must_use]
     pub fn title(&self) -> String {

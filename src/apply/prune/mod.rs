@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use super::Member;
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RESOURCES};
 use crate::api::labels;
-use crate::graph::{self, Place};
+use crate::graph::{self, Executor, Place};
 use crate::model::{Node, Object, ObjectId, Origin, Span};
 
 /// What is to be done with a member that leaves.
@@ -47,6 +47,7 @@ pub fn references(live: &[Json]) -> BTreeMap<ObjectId, Vec<ObjectId>> {
     let refers = |at: usize| {
         let parts = std::iter::once(at).chain(graph.carried(at));
         let edges = parts.flat_map(|part| graph.needs(part));
+        let edges = edges.filter(|edge| edge.executor != Executor::Nobody);
         let mut ids: Vec<ObjectId> = edges
             .map(|edge| graph.vertices[edge.to].id.clone())
             .collect();

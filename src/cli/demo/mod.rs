@@ -12,12 +12,15 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio::time::error::Elapsed;
 use tokio_util::sync::CancellationToken;
 
 use super::cluster::Cluster;
 use super::exit::Exit;
 use super::live::Live;
+use super::run::{LEAVE, picture};
+use super::signals::asked_to_stop;
 use super::ui::Ui;
 use crate::adapters::git::Author;
 use crate::daemon::{self, View, wall_time};
@@ -42,18 +45,22 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui, environment: &Environment) -> anyhow
         .worker_threads(2)
         .enable_all()
         .build()?;
-    runtime.block_on(tour(args.speed, ui, environment))
+    let dir = tempfile::Builder::new().prefix("capstan-demo-").tempdir()?;
+    let exit = runtime.block_on(tour(dir.path(), args.speed, ui, environment));
+    // Only when nothing writes to it anymore is the directory removed.
+    runtime.shutdown_timeout(LEAVE);
+    dir.close().context("cannot remove the demo's directory")?;
+    exit
 }
 
-async fn tour(speed: u32, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
-    let dir = tempfile::Builder::new().prefix("capstan-demo-").tempdir()?;
-    let files = story::write_overlays(dir.path())?;
-    let author = Author::init(&dir.path().join("fleet.git"))?;
-    ui.heading("A git repository of short cluster definitions");
-    story::introduce(ui, &files);
+async fn tour(dir: &Path, speed: u32, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    let files = story::write_overlays(dir)?;
+    let author = Author::init(&dir.join("fleet.git"))?;
+    ui.heading("A git repository of short cluster definitions")?;
+    story::introduce(ui, &files)?;
     let first = author.push("main", None, &files, "The fleet", wall_time())?;
 
-    let config = sync_config(dir.path(), &author, environment);
+    let config = sync_config(dir, &author, environment);
     let cluster = Cluster::simulated(speed, config.settle).await?;
     let stop = CancellationToken::new();
     let (sender, view) = watch::channel(View::default());
@@ -61,15 +68,24 @@ async fn tour(speed: u32, ui: &Ui, environment: &Environment) -> anyhow::Result<
     let mut scene = Tour {
         ui,
         view,
+        speed,
         sync: "capstan/demo/sync",
         plan: "capstan/demo/plan",
     };
-    let played = scene.play(&author, &files, &first, speed).await;
+    let played = tokio::select! {
+        biased;
+        signal = asked_to_stop() => Err(signal),
+        played = scene.play(&author, &files, &first) => Ok(played),
+    };
+    ui.leave();
     stop.cancel();
     daemon.await??;
-    played?;
-    ui.heading("Done");
-    ui.message("  Try it on your own fleet: capstan validate DIR, capstan rehearse DIR, capstan run --source REPO --embedded");
+    match played {
+        Ok(played) => played?,
+        Err(signal) => return Ok(Exit::Signal(signal)),
+    }
+    ui.heading("Done")?;
+    ui.tell("  Try it on your own fleet: capstan validate DIR, capstan rehearse DIR, capstan run --source REPO --embedded")?;
     Ok(Exit::Fine)
 }
 
@@ -88,6 +104,7 @@ fn sync_config(dir: &Path, author: &Author, environment: &Environment) -> SyncCo
 struct Tour<'a> {
     ui: &'a Ui,
     view: watch::Receiver<View>,
+    speed: u32,
     sync: &'static str,
     plan: &'static str,
 }
@@ -98,15 +115,15 @@ impl Tour<'_> {
         author: &Author,
         files: &story::Files,
         first: &str,
-        speed: u32,
     ) -> anyhow::Result<()> {
         self.ui.heading(&format!(
-            "The daemon follows main; simulated Azure runs {speed} times faster than real time"
-        ));
+            "The daemon follows main; simulated Azure runs {} times faster than real time",
+            self.speed
+        ))?;
         let check = self.sync(author, first).await?;
         self.show(&check, CheckState::Success)?;
 
-        self.ui.heading("A push adds a node pool to dev-uks-1");
+        self.ui.heading("A push adds a node pool to dev-uks-1")?;
         let grown = story::with_node_pool(files);
         let second = author.push(
             "main",
@@ -119,7 +136,7 @@ impl Tour<'_> {
         self.show(&check, CheckState::Success)?;
 
         self.ui
-            .heading("A pull request with mistakes: branch pr/typo");
+            .heading("A pull request with mistakes: branch pr/typo")?;
         let bad = author.push(
             "pr/typo",
             Some(&second),
@@ -137,10 +154,10 @@ impl Tour<'_> {
         self.show(&check, CheckState::Failure)?;
 
         self.ui
-            .heading("The checks in the repository (git notes --ref=capstan)");
+            .heading("The checks in the repository (git notes --ref=capstan)")?;
         for revision in [first, second.as_str(), bad.as_str()] {
             self.ui
-                .message(&format!("  {}", story::note_line(author, revision)?));
+                .tell(&format!("  {}", story::note_line(author, revision)?))?;
         }
         Ok(())
     }
@@ -159,7 +176,10 @@ impl Tour<'_> {
 
     async fn wait(&mut self, done: impl Fn(&View) -> Option<Check>) -> anyhow::Result<Check> {
         let mut live = Live::default();
-        let draw = |view: &View| live.draw(self.ui, &view.title, &view.clusters);
+        let speed = self.speed;
+        let draw = |view: &View, age: Duration| {
+            live.draw_later(self.ui, &picture(view), age * speed);
+        };
         let (check, view) = until(&mut self.view, done, draw)
             .await
             .context("the demo took too long; please report this")?;
@@ -168,15 +188,15 @@ impl Tour<'_> {
     }
 
     fn show(&self, check: &Check, expected: CheckState) -> anyhow::Result<()> {
-        self.ui.message(&format!(
+        self.ui.tell(&format!(
             "\n  check {}: {:?}, {}",
             check.context, check.state, check.title
-        ));
+        ))?;
         for annotation in &check.annotations {
-            self.ui.message(&format!(
+            self.ui.tell(&format!(
                 "    {}:{}: {}",
                 annotation.path, annotation.line, annotation.message
-            ));
+            ))?;
         }
         anyhow::ensure!(
             check.state == expected,
@@ -187,20 +207,25 @@ impl Tour<'_> {
     }
 }
 
-/// Draws the view every [`FRAME`] until `done` finds something in it, for no longer than
+/// Draws the view and how old it is every [`FRAME`] until `done` finds something in it, for no longer than
 /// [`PATIENCE`].
 async fn until<T>(
     view: &mut watch::Receiver<View>,
     done: impl Fn(&View) -> Option<T>,
-    mut draw: impl FnMut(&View),
+    mut draw: impl FnMut(&View, Duration),
 ) -> Result<(T, View), Elapsed> {
     let watching = async {
+        let (mut last, mut since) = (View::default(), Instant::now());
         loop {
             let view = view.borrow_and_update().clone();
             if let Some(found) = done(&view) {
                 return (found, view);
             }
-            draw(&view);
+            if view.clusters != last.clusters {
+                since = Instant::now();
+            }
+            draw(&view, since.elapsed());
+            last = view;
             tokio::time::sleep(FRAME).await;
         }
     };
@@ -209,15 +234,13 @@ async fn until<T>(
 
 #[cfg(test)]
 mod tests {
-    use tokio::time::Instant;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn the_view_is_drawn_every_frame_for_two_minutes() {
         let (sender, mut view) = watch::channel(View::default());
         let (start, mut drawn) = (Instant::now(), Vec::new());
-        let draw = |_: &View| drawn.push(start.elapsed().as_millis());
+        let draw = |_: &View, _: Duration| drawn.push(start.elapsed().as_millis());
         assert!(until(&mut view, |_| None::<()>, draw).await.is_err());
         assert_eq!(start.elapsed(), PATIENCE);
         assert_eq!((drawn.len(), &drawn[..3]), (801, &[0, 150, 300][..]));
@@ -228,7 +251,7 @@ mod tests {
             sender.send_modify(|view| view.title = "done".to_owned());
         };
         let done = |view: &View| (view.title == "done").then_some(());
-        let (found, ()) = tokio::join!(until(&mut view, done, |_| {}), later);
+        let (found, ()) = tokio::join!(until(&mut view, done, |_, _| {}), later);
         assert!(found.is_ok());
         assert_eq!(start.elapsed(), Duration::from_millis(300));
     }

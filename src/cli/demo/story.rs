@@ -79,14 +79,13 @@ pub(super) fn write_overlays(dir: &Path) -> anyhow::Result<Files> {
 }
 
 /// Shows what the repository holds, and one definition whole.
-pub(super) fn introduce(ui: &Ui, files: &Files) {
+pub(super) fn introduce(ui: &Ui, files: &Files) -> anyhow::Result<()> {
     for (path, text) in files {
-        ui.message(&format!("  {path:<32} {:>5} lines", text.lines().count()));
+        ui.tell(&format!("  {path:<32} {:>5} lines", text.lines().count()))?;
     }
-    ui.message("\n  clusters/prod/prod-uks-1.yaml:");
-    files["clusters/prod/prod-uks-1.yaml"]
-        .lines()
-        .for_each(|line| ui.message(&format!("    {line}")));
+    ui.tell("\n  clusters/prod/prod-uks-1.yaml:")?;
+    let mut lines = files["clusters/prod/prod-uks-1.yaml"].lines();
+    lines.try_for_each(|line| ui.tell(&format!("    {line}")))
 }
 
 /// The fleet with one more node pool in dev-uks-1.

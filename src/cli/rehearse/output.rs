@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::super::live::minutes;
 use super::rehearsal::Rehearsal;
-use crate::api::kinds::CAPI;
 use crate::apply::State;
 use crate::compile::Compiled;
+use crate::graph::{self, minutes};
 
 impl Rehearsal {
     /// Every change of state, as JSON (DESIGN §12).
@@ -78,7 +77,7 @@ fn clock(seconds: u64) -> String {
     minutes(Duration::from_secs(seconds))
 }
 
-/// From the object that was ready last, back by the need that was ready last.
+/// The critical path of what happened, and the time for which the cluster waited for its role assignments.
 fn critical_path(compiled: &Compiled, rehearsal: &Rehearsal) -> String {
     let ready: HashMap<&str, u64> = rehearsal
         .changes
@@ -87,35 +86,22 @@ fn critical_path(compiled: &Compiled, rehearsal: &Rehearsal) -> String {
         .map(|event| (event.object.as_str(), event.at))
         .collect();
     let graph = &compiled.graph;
-    let when = |vertex: &usize| {
-        ready
-            .get(graph.vertices[*vertex].id.to_string().as_str())
-            .copied()
+    let when = |vertex: usize| {
+        let id = graph.vertices[vertex].id.to_string();
+        ready.get(id.as_str()).copied().map(Duration::from_secs)
     };
-    // Of two that were ready in the same second, the same one is reported however the files are ordered.
-    let latest = |at: &usize| (when(at), &graph.vertices[*at].id);
-    // Cluster API and the parent resources only mirror the resources behind them.
-    let own =
-        |at: &usize| graph.carried(*at).next().is_none() && graph.vertices[*at].id.group != CAPI;
-    let last = (0..graph.vertices.len()).filter(own).max_by_key(latest);
-    let before = |at: &usize| {
-        let needs = graph.needs(*at).map(|edge| edge.to);
-        needs
-            .filter(|to| own(to) && when(to).is_some())
-            .max_by_key(latest)
-    };
-    let mut path: Vec<usize> = std::iter::successors(last, before)
-        .take(graph.vertices.len())
-        .collect();
-    path.reverse();
     let mut out = String::from("\ncritical path:\n");
-    for at in path {
-        let _ = writeln!(
-            out,
-            "{:>8}  {}",
-            when(&at).map_or_else(String::new, clock),
-            graph.vertices[at].id
-        );
+    let path = graph::critical_path(graph, when);
+    for (step, &at) in path.iter().enumerate() {
+        let before = step.checked_sub(1).map(|before| path[before]);
+        if before.is_some_and(|before| graph::waits_for_roles(graph, before, at)) {
+            let settle = rehearsal.settle;
+            let settled = before.and_then(when).map(|ready| minutes(ready + settle));
+            let (settled, why) = (settled.unwrap_or_default(), graph::in_force(settle));
+            let _ = writeln!(out, "{settled:>8}  {why}");
+        }
+        let ready = when(at).map_or_else(String::new, minutes);
+        let _ = writeln!(out, "{ready:>8}  {}", graph.vertices[at].id);
     }
     out
 }

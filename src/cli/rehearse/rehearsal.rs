@@ -35,6 +35,8 @@ pub struct Rehearsal {
     pub(super) changes: Vec<Event>,
     pub(super) events: Events,
     pub(super) supplied: Vec<ObjectId>,
+    /// How long role assignments needed to come into force.
+    pub(super) settle: Duration,
 }
 
 impl Rehearsal {
@@ -118,6 +120,7 @@ async fn rehearse(
         changes: events.changes(),
         events,
         supplied,
+        settle,
     })
 }
 

@@ -11,8 +11,10 @@ This page is generated from the command line: `capstan COMMAND --help` says the 
 
 Data goes to standard output, messages and progress to standard error. The exit code is 0 when all is
 well, 1 when there are findings of severity error or the work failed, and 2 when the command line or its
-surroundings are wrong. Color and progress appear on a terminal only; `NO_COLOR` turns color off. Every
-command takes `--color auto|always|never`, which decides whatever the terminal and `NO_COLOR` say.
+surroundings are wrong; a command that Ctrl-C ends early exits with 130. On a terminal, progress is drawn
+below the other output and follows the terminal's size; elsewhere each change of state is a line with its
+time. Color appears on a terminal only, and `NO_COLOR` turns it off. Every command takes
+`--color auto|always|never`, which decides whatever the terminal and `NO_COLOR` say.
 
 A `PATH` is a fleet's directory, or one file. An object is written `Kind/namespace/name`, and
 `Kind//name` when its kind has no namespaces. [operating.md](operating.md#clusters-and-credentials)
