@@ -59,6 +59,10 @@ impl Screen {
         }
         block.write(&erased())?;
         let written = text();
+        // Drawn for a higher terminal, the block would scroll until it is laid out anew.
+        block
+            .lines
+            .truncate(Self::size().1.saturating_sub(1).max(1));
         block.draw()?;
         written
     }
