@@ -18,6 +18,7 @@ mod embedded;
 mod engine;
 mod event;
 mod kinds;
+mod late;
 mod member;
 mod members;
 mod ownership;

@@ -12,6 +12,7 @@
 //! how a command is carried out.
 
 mod kinds;
+mod late;
 mod parent;
 mod removals;
 mod steps;
@@ -28,6 +29,7 @@ use super::event::{
     WatchScope, What,
 };
 use super::kinds::Kinds;
+use super::late::LateRequests;
 use super::parent_state::ParentState;
 use super::removals::Removals;
 use super::steps::Steps;
@@ -53,8 +55,7 @@ pub(crate) struct Engine {
     /// The health of all objects of the kinds of embedded resources.
     embedded: BTreeMap<ObjectId, Health>,
     work: Work,
-    /// How many applies of earlier assignments are not answered yet.
-    late_applies: usize,
+    late: LateRequests,
     /// The time of the current event.
     now: Timestamp,
     commands: Vec<Command>,
@@ -127,7 +128,7 @@ impl Engine {
             inventory: BTreeMap::new(),
             embedded: BTreeMap::new(),
             work: Work::default(),
-            late_applies: 0,
+            late: LateRequests::default(),
             now: Timestamp::UNIX_EPOCH,
             commands: Vec::new(),
         }
@@ -152,14 +153,16 @@ impl Engine {
             What::Elapsed(_, RetryTarget::EmbeddedKind(kind)) => self.find_embedded(&kind),
             What::Elapsed(_, RetryTarget::Confirmation(id)) => self.confirm(&id),
             What::Elapsed(_, RetryTarget::LostKind(kind)) => self.find_again(&kind),
-            What::Answered(number, _, answer) if number != self.number() => {
-                self.answered_late(*answer);
+            What::Answered(number, at, answer) if number != self.number() => {
+                self.answered_late(number, at, *answer);
+            }
+            What::Removed(number, id, _) if number != self.number() => {
+                self.removed_late(number, id);
             }
             What::ParentRead(number, _)
             | What::ParentWritten(number, _)
             | What::VersionFound(number, ..)
             | What::Read(number, ..)
-            | What::Removed(number, ..)
             | What::Elapsed(number, _)
                 if number != self.number() => {}
             What::ParentRead(_, answer) => self.parent_read(*answer),
@@ -202,7 +205,7 @@ impl Engine {
 
     /// Replaces the plan. What is known of the cluster stays.
     fn assigned(&mut self, assignment: Assignment) {
-        self.late_applies += self.work.steps.sending();
+        self.await_late();
         self.work = Work::new(assignment);
         let Work {
             steps, removals, ..

@@ -7,6 +7,9 @@ use super::super::{Kind, Members, Parent, Report};
 use super::{EarlierKind, Ending, Engine};
 use crate::model::{ErrorClass, ObjectId};
 
+/// The namespace of an object that names none, until it is known whether its kind is in namespaces.
+const ASSUMED: &str = "default";
+
 impl Engine {
     /// The content of the parent while the assignment is under way.
     fn opening(&self) -> Parent {
@@ -24,6 +27,18 @@ impl Engine {
             members: Members::of(steps.objects()),
             ..Parent::default()
         }
+    }
+
+    /// The content of the parent at first, before it is known of any kind whether its objects are in
+    /// namespaces. When `before` records this revision as applied, that was known: a namespace that it
+    /// does not name then has no object.
+    fn planned(&self, before: Option<&Parent>) -> Parent {
+        let mut planned = self.opening();
+        let applied = before.filter(|before| before.applied == planned.applying);
+        if applied.is_some_and(|before| !before.namespaces.contains(ASSUMED)) {
+            planned.namespaces.remove(ASSUMED);
+        }
+        planned
     }
 
     pub(super) fn read_parent(&mut self) {
@@ -44,7 +59,8 @@ impl Engine {
         };
         let (before, version) = before.unzip();
         let version = version.unwrap_or_default();
-        let wanted = before.clone().unwrap_or_default().with(self.opening());
+        let wanted = before.clone().unwrap_or_default();
+        let wanted = wanted.with(self.planned(before.as_ref()));
         let wanted = wanted.tidy(&self.settings.set);
         let is_there = before.as_ref() == Some(&wanted);
         let opening = Opening {
@@ -134,7 +150,7 @@ impl Engine {
     /// Writes into the parent how far the fleet has come, if that has changed.
     pub(super) fn write_parent(&mut self) {
         // What an earlier assignment still applies may make a member of a kind that this one does not name.
-        let knows_all = self.knows_all() && self.late_applies == 0;
+        let knows_all = self.knows_all() && !self.late.has_applies();
         let (true, ParentState::Open(known)) = (knows_all, &self.work.parent) else {
             return;
         };

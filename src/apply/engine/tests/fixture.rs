@@ -205,7 +205,14 @@ impl Fixture {
         let Some((number, object)) = about(request) else {
             return;
         };
-        let same = |other: &Command| about(other) == Some((number, object));
+        // Older applies and removals are waited for; what only reads may come at any time.
+        let writes = |other: &Command| !matches!(other, Command::Read(..));
+        let same = |other: &Command| {
+            about(other).is_some_and(|(of, same)| {
+                same == object
+                    && (of == number || matches!(request, Command::Apply { .. }) && writes(other))
+            })
+        };
         assert!(
             !self.requests.iter().any(same),
             "two requests for {object} at a time"

@@ -346,20 +346,68 @@ fn a_parent_that_cannot_be_opened_is_reported_and_opened_later() {
 }
 
 #[test]
-fn answers_to_an_earlier_assignment_change_nothing() {
+fn a_request_of_an_earlier_assignment_is_waited_for() {
     let mut fixture = Fixture::new(8);
-    fixture.assign("1", &[map("a", "1", "")]);
+    fixture.assign("1", &[map("a", "1", ""), map("b", "1", "")]);
     fixture.answer("read parent");
     fixture.answer("write parent");
     fixture.answer("discover ConfigMap");
     fixture.see_all();
-    fixture.assign("2", &[map("a", "2", "")]);
-    let late = fixture.requests.remove(0);
-    assert_eq!(described(&late), "apply a");
-    fixture.requests.push(late);
+    fixture.answer("apply b");
+    fixture.assign("2", &[map("a", "2", ""), map("b", "2", "")]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    assert_eq!(
+        asked(&fixture),
+        ["apply a", "apply b"],
+        "a is the older one"
+    );
+    fixture.answer("apply b");
+    // The newer apply of `a` comes after the older one, whether that succeeded or not.
+    fixture.answer_with("apply a", Some(Fault::Lost));
+    assert_eq!(asked(&fixture), ["apply a"]);
     fixture.settle();
     assert!(fixture.has_settled());
     assert!(fixture.states(&id("a")).contains(&State::Applied));
+    assert_eq!(fixture.live[&id("a")]["data"], json!({"k": "2"}));
+}
+
+#[test]
+fn what_comes_back_is_applied_after_its_removal_was_answered() {
+    let both = [map("a", "1", ""), map("b", "1", "")];
+    let mut fixture = Fixture::settled(&both);
+    fixture.assign("2", &both[..1]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("read b");
+    let back = [map("a", "1", ""), map("b", "2", "")];
+    fixture.assign("3", &back);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    assert_eq!(asked(&fixture), ["delete b"]);
+    fixture.settle();
+    assert!(fixture.has_settled());
+    assert_eq!(fixture.live[&id("b")]["data"], json!({"k": "2"}));
+}
+
+#[test]
+fn a_restart_writes_no_parent_for_a_kind_of_the_cluster_that_no_standard_knows() {
+    let thing = json!({"apiVersion": "example.com/v1", "kind": "Thing",
+        "metadata": {"name": "t", "namespace": "default"}});
+    let documents = [map("a", "1", ""), thing];
+    let mut fixture = Fixture::new(8);
+    fixture.assign("1", &documents);
+    fixture.settle();
+    assert!(fixture.has_settled());
+    fixture.sent.clear();
+    fixture.crash();
+    fixture.assign("1", &documents);
+    fixture.settle();
+    assert!(fixture.has_settled());
+    assert_eq!(
+        fixture.sent,
+        ["read parent", "discover ConfigMap", "discover Thing"]
+    );
 }
 
 #[test]
