@@ -37,6 +37,8 @@ pub(crate) struct Assignment {
     pub(crate) prune: bool,
     /// How many clusters may be deleted without approval.
     pub(crate) max_clusters: usize,
+    /// Whether nothing is done while the parent says that the fleet is suspended.
+    pub(crate) heeds_suspension: bool,
 }
 
 /// Something happened.

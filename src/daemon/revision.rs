@@ -73,6 +73,8 @@ impl Sync {
             Report::Applied(..) | Report::Denied => return false,
             Report::Settled => (self.settled, self.stuck) = (true, None),
             Report::Begun => self.stuck = None,
+            // The daemon asks for it nowhere yet.
+            Report::Suspended(_) => {}
             Report::Stuck(why) => {
                 tracing::warn!(why, "nothing can be applied");
                 self.stuck = Some(why);

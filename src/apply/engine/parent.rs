@@ -58,6 +58,12 @@ impl Engine {
             Err(failure) => return self.parent_failed(failures, &failure),
         };
         let (before, version) = before.unzip();
+        let suspended = before.as_ref().map(|parent| &parent.suspended);
+        let heeds = self.work.assignment.heeds_suspension;
+        if let Some(since) = suspended.filter(|since| heeds && !since.is_empty()) {
+            self.work.parent = ParentState::Suspended;
+            return self.report(Report::Suspended(since.clone()));
+        }
         let version = version.unwrap_or_default();
         let wanted = before.clone().unwrap_or_default();
         let wanted = wanted.with(self.planned(before.as_ref()));
@@ -172,6 +178,7 @@ impl Engine {
             wanted.kinds.insert((group.clone(), kind.clone()));
             wanted.namespaces.insert(namespace.clone());
         }
+        wanted.suspended.clone_from(&parent.suspended);
         wanted.applied.clone_from(&wanted.applying);
         wanted.ready = match ready {
             true => wanted.applied.clone(),

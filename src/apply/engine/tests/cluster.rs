@@ -188,7 +188,11 @@ impl Fixture {
             }
             Command::ReadParent(_) => {
                 let read = self.parent.clone();
-                let text = read.map(|(parent, version)| (parent.payload(&set()), version));
+                let text = read.map(|(parent, version)| {
+                    let mut live = parent.payload(&set());
+                    live["metadata"]["annotations"][labels::SUSPENDED] = json!(parent.suspended);
+                    (live, version)
+                });
                 let text = text.map(|(parent, version)| json!([parent, version]));
                 Ok(Some(json!([text, self.approved])))
             }

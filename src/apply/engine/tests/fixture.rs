@@ -49,6 +49,7 @@ pub(super) struct Fixture {
     revision: String,
     planned: BTreeSet<ObjectId>,
     prune: bool,
+    pub(super) heeds_suspension: bool,
     /// Counts resourceVersions.
     pub(super) clock: u64,
 }
@@ -118,6 +119,7 @@ impl Fixture {
             revision: String::new(),
             planned: BTreeSet::new(),
             prune: true,
+            heeds_suspension: false,
             clock: 0,
         }
     }
@@ -149,6 +151,7 @@ impl Fixture {
             plan,
             revision: revision.to_owned(),
             prune,
+            heeds_suspension: self.heeds_suspension,
             ..Assignment::default()
         })));
     }

@@ -391,6 +391,29 @@ fn what_comes_back_is_applied_after_its_removal_was_answered() {
 }
 
 #[test]
+fn nothing_is_done_while_the_fleet_is_suspended() {
+    let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
+    let since = "2026-01-02T03:04:05Z";
+    fixture.parent.as_mut().expect("a parent").0.suspended = since.to_owned();
+    fixture.heeds_suspension = true;
+    fixture.assign("2", &[map("a", "2", "")]);
+    fixture.edit(&id("b"));
+    fixture.settle();
+    assert_eq!(fixture.sent, ["read parent"]);
+    let suspended = Report::Suspended(since.to_owned());
+    assert_eq!(fixture.reports, [(2, suspended)]);
+    // `capstan apply` is a person who knows.
+    fixture.heeds_suspension = false;
+    fixture.assign("2", &[map("a", "2", "")]);
+    fixture.settle();
+    assert!(fixture.has_settled());
+    assert_eq!(
+        fixture.parent.as_ref().expect("a parent").0.suspended,
+        since
+    );
+}
+
+#[test]
 fn a_restart_writes_no_parent_for_a_kind_of_the_cluster_that_no_standard_knows() {
     let thing = json!({"apiVersion": "example.com/v1", "kind": "Thing",
         "metadata": {"name": "t", "namespace": "default"}});
