@@ -29,6 +29,7 @@ mod prune;
 mod removals;
 mod repairs;
 mod report;
+mod rights;
 mod steps;
 
 pub use drift::{Drift, DriftState, without};

@@ -15,6 +15,7 @@ mod kinds;
 mod late;
 mod parent;
 mod removals;
+mod rights;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -25,13 +26,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::event::{
-    Assignment, Command, Event, Failure, FailureCause, GroupKind, RetryTarget, Warning, WatchEvent,
-    WatchScope, What,
+    Assignment, Command, Event, Failure, FailureCause, GroupKind, RIGHTS, RetryTarget, Warning,
+    WatchEvent, WatchScope, What,
 };
 use super::kinds::Kinds;
 use super::late::LateRequests;
 use super::parent_state::ParentState;
 use super::removals::Removals;
+use super::rights::Rights;
 use super::steps::Steps;
 use super::{DeletionGuard, Embedded, Kind, Member, Progress, Report, State};
 use crate::model::{Health, ObjectId};
@@ -71,6 +73,7 @@ struct Work {
     steps: Steps,
     removals: Removals,
     guard: DeletionGuard,
+    rights: Rights,
     embedded: Embedded,
     ending: Ending,
 }
@@ -197,6 +200,7 @@ impl Engine {
             RetryTarget::Step(at, until) => self.step_backed_off(at, until),
             RetryTarget::EarlierKind(kind) => self.find_earlier(kind),
             RetryTarget::Removal(id, until) => self.removal_backed_off(&id, until),
+            RetryTarget::Rights => self.try_rights(),
             RetryTarget::EmbeddedKind(_)
             | RetryTarget::Confirmation(_)
             | RetryTarget::LostKind(_) => {}
@@ -258,7 +262,8 @@ impl Engine {
 
     /// Schedules a retry of `target` after the pause for a failed question.
     fn retry(&mut self, failure: &Failure, target: RetryTarget) {
-        self.wake_after(failure.pause(), |_| target);
+        let wait = failure.at_most(RIGHTS, failure.pause());
+        self.wake_after(wait, |_| target);
     }
 
     fn warn(&mut self, warning: Warning) {

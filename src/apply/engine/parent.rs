@@ -1,7 +1,7 @@
 //! The parent: opened before the first step, written when an assignment was carried out.
 
 use super::super::backoff::backoff;
-use super::super::event::{Command, Failure, ParentRead, RetryTarget};
+use super::super::event::{Command, Failure, ParentRead, RIGHTS, RetryTarget};
 use super::super::parent_state::{Known, Opening, ParentState};
 use super::super::{Kind, Members, Parent, Report};
 use super::{EarlierKind, Ending, Engine};
@@ -109,12 +109,13 @@ impl Engine {
         let failures = failures.saturating_add(1);
         self.work.parent = ParentState::BackingOff { failures };
         let backoff = backoff(failure.class, failures, failure.retry_after);
+        let wait = failure.at_most(RIGHTS, backoff.wait);
         // A write of the assignment before may have come in between.
         if failure.class != ErrorClass::Conflict || backoff.in_vain {
             self.report_denied(failure);
             self.report(Report::Stuck(failure.to_string()));
         }
-        self.wake_after(backoff.wait, |_| RetryTarget::ParentOpening);
+        self.wake_after(wait, |_| RetryTarget::ParentOpening);
     }
 
     /// The parent names the revision to apply, so steps may begin.

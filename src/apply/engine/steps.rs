@@ -114,6 +114,7 @@ impl Engine {
                     false => Outcome::Updated,
                 };
                 self.in_sync(at, outcome);
+                self.regain_rights(at);
             }
             Err(failure) => self.step_failed(at, &failure),
         }
@@ -152,6 +153,8 @@ impl Engine {
         if failure.cause == FailureCause::Held {
             steps.keep(at);
         }
+        self.note_rights(at, failure);
+        let steps = &self.work.steps;
         let failures = steps.state(at).failures().saturating_add(1);
         let why = failure.about(steps.object(at));
         let backoff = backoff(failure.class, failures, failure.retry_after);

@@ -116,6 +116,7 @@ impl Fixture {
         let object = about(request).map(|(_, object)| object);
         let failed = match fault {
             Some(Fault::Fails(class)) => Some(class),
+            Some(Fault::NoRights) => Some(ErrorClass::Denied),
             _ => None,
         };
         let result = match failed {
@@ -127,7 +128,13 @@ impl Fixture {
             (_, result) => result,
         };
         let is_failed = result.is_err();
-        let result = result.map_err(|class| failure(class, object));
+        let result = result.map_err(|class| Failure {
+            cause: match fault {
+                Some(Fault::NoRights) => FailureCause::NoRights,
+                _ => FailureCause::Other,
+            },
+            ..failure(class, object)
+        });
         (is_failed, answer(request, result, &self.unserved))
     }
 

@@ -23,6 +23,8 @@ use crate::plan::{self, ApplySet, Plan};
 pub(super) enum Fault {
     /// It is not carried out, and fails like this.
     Fails(ErrorClass),
+    /// It is not carried out: we may not do it.
+    NoRights,
     /// It is carried out, and the answer is lost.
     Lost,
 }

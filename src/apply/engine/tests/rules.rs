@@ -391,6 +391,65 @@ fn what_comes_back_is_applied_after_its_removal_was_answered() {
 }
 
 #[test]
+fn once_one_step_has_its_rights_all_are_tried() {
+    let mut fixture = Fixture::new(8);
+    let documents = ["a", "b", "c"].map(|name| map(name, "1", ""));
+    fixture.assign("1", &documents);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("discover ConfigMap");
+    fixture.see_all();
+    for apply in ["apply a", "apply b", "apply c"] {
+        fixture.answer_with(apply, Some(Fault::NoRights));
+    }
+    let start = fixture.now;
+    let mut tries = 0;
+    while fixture.now.duration_since(start).as_secs() < 120 {
+        fixture.wake();
+        while !fixture.requests.is_empty() {
+            fixture.answer_at(0, Some(Fault::NoRights));
+            tries += 1;
+        }
+    }
+    assert!((24..40).contains(&tries), "{tries} tries in two minutes");
+    let given = fixture.now;
+    while !fixture.has_settled() {
+        fixture.calm();
+        fixture.wake();
+    }
+    let took = fixture.now.duration_since(given).as_secs();
+    assert!(took <= 10, "it took {took} s");
+}
+
+#[test]
+fn a_parent_that_may_not_be_read_is_tried_again_after_seconds() {
+    let mut fixture = Fixture::new(8);
+    fixture.assign("1", &[map("a", "1", "")]);
+    for _ in 0..20 {
+        let before = fixture.now;
+        fixture.answer_with("read parent", Some(Fault::NoRights));
+        fixture.wake();
+        assert_eq!(fixture.now.duration_since(before).as_secs(), 5);
+    }
+    fixture.settle();
+    assert!(fixture.has_settled());
+}
+
+#[test]
+fn a_removal_that_lacks_rights_is_tried_again_after_half_a_minute() {
+    let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
+    fixture.assign("2", &[map("a", "1", "")]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("read b");
+    fixture.answer_with("delete b", Some(Fault::NoRights));
+    let before = fixture.now;
+    while asked(&fixture).is_empty() && fixture.wake() {}
+    assert_eq!(asked(&fixture), ["delete b"]);
+    assert_eq!(fixture.now.duration_since(before).as_secs(), 30);
+}
+
+#[test]
 fn nothing_is_done_while_the_fleet_is_suspended() {
     let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
     let since = "2026-01-02T03:04:05Z";
