@@ -45,7 +45,7 @@ use crate::model::{AdapterError, CheckSink};
 use crate::plan::ApplySet;
 use crate::settings::SyncConfig;
 
-use candidates::Candidates;
+use candidates::{Candidate, Candidates, OpenRef};
 use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
 use failure::Failure;
@@ -77,6 +77,8 @@ enum Event {
     Examined(Box<Examined>),
     /// A commit that could not be read may be tried again.
     Reexamine(String),
+    /// It is known of the refs that were there at the start how old they are, and what was planned.
+    Opened(Vec<OpenRef>),
     /// A candidate was merged onto the followed ref and compiled.
     Planned(Box<Planned>),
     /// The cluster has what the sync with this number expects of it.
@@ -196,6 +198,10 @@ impl Daemon {
             Event::Fetched(answer) => self.fetched(*answer),
             Event::Examined(examined) => self.examined(*examined),
             Event::Reexamine(revision) => self.reexamine(&revision),
+            Event::Opened(refs) => {
+                self.candidates.open(refs);
+                self.plan_next();
+            }
             Event::Planned(planned) => self.planned(*planned),
             Event::Prepared(sync) => self.prepared(sync),
             Event::Report(sync, report) => self.reported(sync, report),
@@ -279,9 +285,19 @@ impl Daemon {
         self.reachable();
         self.head = Some(remote.head.clone());
         self.examine_next();
-        self.candidates.update(&remote.refs, &remote.head);
+        let there = self.candidates.update(&remote.refs, &remote.head);
+        if !there.is_empty() {
+            self.open_refs(there, remote.head.clone());
+        }
         self.forget();
         self.plan_next();
+    }
+
+    /// Finds out which of the refs that are there at the start need a plan.
+    fn open_refs(&mut self, there: Vec<Candidate>, base: String) {
+        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
+        self.jobs
+            .spawn(async move { Event::Opened(job::open_refs(source, &*sink, there, base).await) });
     }
 
     /// Examines the newest commit, unless it was, or another is being examined: who pushes often is
@@ -310,8 +326,12 @@ impl Daemon {
         }
     }
 
-    /// Starts the next plan, if one waits and none is being made.
+    /// Starts the next plan, if one waits and none is being made. A commit of the followed ref comes
+    /// first: only one is compiled at a time.
     fn plan_next(&mut self) {
+        if self.examining {
+            return;
+        }
         let Some(head) = self.head.clone() else {
             return;
         };

@@ -66,6 +66,7 @@ impl Daemon {
             }
         }
         self.examine_next();
+        self.plan_next();
     }
 
     /// A revision without errors: it is applied, if it still is the newest.

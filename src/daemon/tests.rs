@@ -139,6 +139,7 @@ impl Case {
             summary: String::new(),
             annotations: Vec::new(),
             target_url: None,
+            input: None,
         }
     }
 }

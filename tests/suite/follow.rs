@@ -299,6 +299,44 @@ async fn an_empty_fleet_is_ready_as_it_is() {
     assert_eq!(check.title, "0/0 ready");
 }
 
+/// The checks of a plan, by commit.
+fn plan_of(world: &World, commit: &str) -> Option<Check> {
+    let mut checks = world.noted(commit).into_iter();
+    checks.find(|check| check.context == "capstan/test/plan")
+}
+
+async fn planned(world: &World, commit: &str, done: impl Fn(&Check) -> bool) -> Check {
+    let start = std::time::Instant::now();
+    loop {
+        let check = plan_of(world, commit);
+        if let Some(check) = check.clone().filter(&done) {
+            return check;
+        }
+        assert!(start.elapsed() < PATIENCE, "{commit}: {check:#?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_open_at_the_start_is_planned_and_planned_again_when_it_conflicts_by_now() {
+    let world = World::new();
+    let first = world.push("main", None, &[("a.yaml", &config_map("a"))]);
+    let pull = world.push("pr/1", Some(&first), &[("a.yaml", &config_map("b"))]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&first).await;
+    let success = |check: &Check| check.state == CheckState::Success;
+    let check = planned(&world, &pull, success).await;
+    assert!(check.input.is_some(), "{check:#?}");
+    drop(daemon);
+    drop(mirror(&world).await);
+    // While nobody looks, main changes the same line.
+    let second = world.push("main", Some(&first), &[("a.yaml", &config_map("c"))]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&second).await;
+    let check = planned(&world, &pull, |check| check.state == CheckState::Failure).await;
+    assert_eq!(check.title, "merge conflict in 1 file");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revision_that_comes_back_after_a_broken_one_goes_on_as_it_was() {
     let world = World::new();

@@ -191,6 +191,7 @@ mod tests {
             summary: "about **9 min** left\n".into(),
             annotations: Vec::new(),
             target_url: None,
+            input: None,
         }
     }
 

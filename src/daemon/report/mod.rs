@@ -42,6 +42,7 @@ fn check(
         summary,
         annotations: Vec::new(),
         target_url: None,
+        input: None,
     }
 }
 
