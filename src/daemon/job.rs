@@ -54,7 +54,19 @@ pub(super) struct Prepared {
     pub(super) graph: Arc<Graph>,
 }
 
+impl Prepared {
+    /// Whether there is nothing to apply.
+    pub(super) fn is_empty(&self) -> bool {
+        self.plan.steps.is_empty()
+    }
+}
+
 impl Judged {
+    /// Whether it has no errors, and something to apply.
+    fn is_good(&self) -> bool {
+        matches!(self, Self::Sound(prepared) if !prepared.is_empty())
+    }
+
     pub(super) fn new(mut compiled: Compiled, set: &ApplySet) -> Self {
         let embedded = compiled.embedded();
         let objects = std::mem::take(&mut compiled.objects);
@@ -92,7 +104,7 @@ pub(super) struct Examined {
     /// The first line of its message.
     pub(super) title: String,
     pub(super) outcome: Result<Judged, Failure>,
-    /// The newest good revision before it, when this one is broken and nothing is applied.
+    /// The newest good revision before it, when this one is broken or empty and nothing is applied.
     pub(super) fallback: Option<(String, Prepared)>,
     /// Revisions before it whose sync check an earlier daemon left pending, and its title, when
     /// nothing is applied.
@@ -255,13 +267,13 @@ impl Source {
         })
     }
 
-    /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken, for
-    /// the newest good one before it.
+    /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken or
+    /// empty, for the newest good one before it.
     pub(super) fn examine(&self, revision: String, first: bool) -> Examined {
         let _compiling = self.compiling();
         let outcome = self.judge(&revision);
-        let sound = matches!(outcome, Ok(Judged::Sound(_)));
-        let fallback = if !sound && first {
+        let good = outcome.as_ref().is_ok_and(Judged::is_good);
+        let fallback = if !good && first {
             self.last_good(&revision)
         } else {
             None
@@ -340,14 +352,24 @@ impl Source {
         local.map(|path| directory::read_beside(path, None))
     }
 
-    /// The newest valid revision before `revision`. It need not have succeeded: what was on its way
-    /// into the cluster is not taken back by a restart.
+    /// The newest valid revision before `revision` that has objects. It need not have succeeded: what was
+    /// on its way into the cluster is not taken back by a restart. After a forced push, what was applied
+    /// last comes before what both histories have.
     fn last_good(&self, revision: &str) -> Option<(String, Prepared)> {
-        let mut earlier = self.earlier(revision).into_iter();
-        earlier.find_map(|id| match self.judge(&id) {
-            Ok(Judged::Sound(prepared)) => Some((id, prepared)),
-            _ => None,
-        })
+        let applied = self.mirror.retained(RetainedRef::Applied);
+        let since = applied.as_deref().and_then(|applied| {
+            let log = self.mirror.log(Some(applied), revision, LOOK_BACK);
+            log.ok()
+        });
+        let since = since.into_iter().flatten().map(|commit| commit.id);
+        let mut seen = BTreeSet::from([revision.to_owned()]);
+        let mut earlier = since.chain(applied.clone()).chain(self.earlier(revision));
+        earlier.find_map(
+            |id| match seen.insert(id.clone()).then(|| self.judge(&id)) {
+                Some(Ok(Judged::Sound(prepared))) if !prepared.is_empty() => Some((id, prepared)),
+                _ => None,
+            },
+        )
     }
 
     /// The newest of `candidates` that are not merged into `base`.

@@ -15,6 +15,7 @@ mod candidates;
 mod check_queue;
 mod clock;
 mod failure;
+mod findings_log;
 mod git_notes;
 mod job;
 mod publish;
@@ -257,13 +258,13 @@ impl Daemon {
         self.after(wait, Event::Poll);
     }
 
-    /// The repository, or what is followed in it, cannot be reached. Logged once.
+    /// The repository, or what is followed in it, cannot be reached. The view shows it.
     fn unreachable(&mut self, error: &dyn Display) {
-        if self.failed_fetches == 0 {
-            tracing::warn!(%error, "keeping the last good revision and retrying");
-        }
         self.failed_fetches = self.failed_fetches.saturating_add(1);
-        let error = error.to_string();
+        let error = match self.applied() {
+            Some(revision) => format!("{error}. The last good revision {revision} stays applied"),
+            None => error.to_string(),
+        };
         self.view.send_if_modified(|view| {
             let is_change = view.source_error.as_ref() != Some(&error);
             view.source_error = Some(error);

@@ -67,7 +67,10 @@ impl Sync {
                 return is_change;
             }
             Report::Prune(id, leaving) => {
-                tracing::info!(object = %id, "no longer in the fleet: {leaving}");
+                // Of an empty fleet all are kept for one reason, which its check gives.
+                if !self.prepared.is_empty() {
+                    tracing::info!(object = %id, "no longer in the fleet: {leaving}");
+                }
                 self.leaving.insert(id, leaving);
             }
             Report::Applied(..) | Report::Denied => return false,
@@ -81,6 +84,11 @@ impl Sync {
             }
         }
         true
+    }
+
+    /// Whether it has nothing to apply although the cluster has objects of the fleet.
+    pub(super) fn is_emptied(&self) -> bool {
+        self.prepared.is_empty() && !self.leaving.is_empty()
     }
 
     /// Whether its check is still pending.

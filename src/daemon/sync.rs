@@ -14,10 +14,11 @@ use super::failure::Failure;
 use super::job::{Examined, Judged, Prepared};
 use super::revision::{Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
-use super::{Daemon, Event, report};
+use super::{Daemon, Event, findings_log, report};
 use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes::{self, Assignment};
 use crate::apply::{Report, Tracker};
+use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass};
 
 /// Events that come within this time are reported together.
@@ -43,30 +44,57 @@ impl Daemon {
         self.left_pending.extend(left_pending);
         let good = self.applied();
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
+        let good = good.as_deref();
         match outcome {
+            Ok(Judged::Sound(prepared)) if self.is_emptied(&prepared, fallback.is_some()) => {
+                self.reject_empty(&revision, &title, good);
+                self.fall_back(fallback);
+            }
             Ok(Judged::Sound(prepared)) => self.accept(revision, &title, prepared),
             Ok(Judged::Broken(compiled)) => {
-                tracing::warn!(
-                    revision,
-                    title,
-                    "not applied: it has errors; keeping the last good revision"
-                );
-                let fleet = &self.config.fleet;
-                self.set_check(report::refused(
-                    fleet,
-                    &revision,
-                    &compiled,
-                    good.as_deref(),
-                ));
+                self.reject_broken(&revision, &title, &compiled, good);
                 self.fall_back(fallback);
             }
             Err(failure) => {
-                self.reject_unreadable(&revision, &title, &failure, good.as_deref());
+                self.reject_unreadable(&revision, &title, &failure, good);
                 self.fall_back(fallback);
             }
         }
         self.examine_next();
         self.plan_next();
+    }
+
+    /// Whether this is a revision without objects after one that had some.
+    fn is_emptied(&self, prepared: &Prepared, after_good: bool) -> bool {
+        let before = self.sync.as_ref();
+        let had_objects = before.is_some_and(|sync| !sync.prepared.is_empty());
+        prepared.is_empty() && (had_objects || after_good)
+    }
+
+    fn reject_empty(&mut self, revision: &str, title: &str, good: Option<&str>) {
+        tracing::warn!(
+            revision,
+            title,
+            stays = good,
+            "not applied: the fleet has no objects any more, which is probably a mistake"
+        );
+        let check = report::emptied(&self.config.fleet, revision, good);
+        self.set_check(check);
+    }
+
+    fn reject_broken(
+        &mut self,
+        revision: &str,
+        title: &str,
+        compiled: &Compiled,
+        good: Option<&str>,
+    ) {
+        let check = report::refused(&self.config.fleet, revision, compiled, good);
+        tracing::warn!(revision, title, stays = good, "{}", check.title);
+        for line in findings_log::lines(&compiled.findings) {
+            tracing::warn!("{line}");
+        }
+        self.set_check(check);
     }
 
     /// A revision without errors: it is applied, if it still is the newest.
@@ -95,7 +123,7 @@ impl Daemon {
         failure: &Failure,
         good: Option<&str>,
     ) {
-        tracing::warn!(revision, title, error = %failure, "not applied: it cannot be read");
+        tracing::warn!(revision, title, stays = good, error = %failure, "not applied: it cannot be read");
         let fleet = &self.config.fleet;
         self.set_check(report::unreadable(fleet, revision, failure, good));
         // What a bug does once it does again.
@@ -161,6 +189,7 @@ impl Daemon {
         let (fleet, revision) = (&self.config.fleet, &sync.revision);
         let check = match &sync.stuck {
             Some(why) => report::stuck(fleet, revision, state, why),
+            None if sync.is_emptied() => report::emptied(fleet, revision, None),
             None => report::progress(fleet, revision, state, &summary, &clusters, &sync.leaving),
         };
         self.view.send_modify(|view| {
@@ -284,13 +313,14 @@ impl Daemon {
         let Some(mut sync) = self.sync.take() else {
             return;
         };
+        let emptied = sync.is_emptied();
         if let Stage::Running(run) = &mut sync.stage {
             run.report_due = false;
-            let ready = sync.settled && sync.tracker.is_ready();
+            let ready = !emptied && sync.settled && sync.tracker.is_ready();
             if ready {
                 self.source.retain(RetainedRef::Ready, &sync.revision);
             }
-            let terminal = sync.stuck.is_some() || sync.tracker.is_terminal();
+            let terminal = emptied || sync.stuck.is_some() || sync.tracker.is_terminal();
             let wait = run.verdict.judge(ready, terminal, now);
             let state = run.verdict.state;
             let check = self.show_progress(&sync, state);

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::job::Judged;
 use super::*;
 use crate::adapters::git::{Author, Files, Refs};
-use crate::apply::{Progress, State};
+use crate::apply::{Progress, PruneStatus, Report, State};
 use crate::compile::{Compiled, compile};
 use crate::model::{Check, CheckState, Clock, ObjectId, Tree};
 use crate::settings::Environment;
@@ -280,6 +280,43 @@ async fn the_plan_of_an_older_revision_is_let_go_once_a_newer_one_is_applied() {
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert!(older.upgrade().is_none(), "nobody holds it");
     assert!(plan(&case).upgrade().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revision_without_objects_is_a_failure_and_nothing_is_removed() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let empty = "2".repeat(40);
+    (case.daemon.head, case.daemon.examined) = (Some(empty.clone()), Some(empty.clone()));
+    let judged = Judged::new(config_maps(&[]), &case.daemon.set);
+    case.daemon.examined(Examined {
+        outcome: Ok(judged),
+        ..Examined::failed(empty.clone(), away())
+    });
+    assert_eq!(case.daemon.applied().as_ref(), Some(&case.commit));
+    let view = case.daemon.view.borrow();
+    let check = view.check("capstan/config/sync", &empty).unwrap();
+    assert_eq!(check.state, CheckState::Failure);
+    assert_eq!(
+        check.title,
+        "not applied: the fleet has no objects any more"
+    );
+    let stays = format!("The last good revision {} stays applied.\n\n", case.commit);
+    assert!(check.summary.starts_with(&stays), "{}", check.summary);
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_that_an_empty_fleet_keeps_are_reported_once() {
+    let mut case = Case::applying(config_maps(&[])).await;
+    for name in ["a", "b"] {
+        let id = ObjectId::new("", "ConfigMap", "default", name);
+        let held = PruneStatus::Held("the fleet has no objects".to_owned());
+        case.daemon.reported(1, Report::Prune(id, held));
+    }
+    case.daemon.report_progress();
+    assert_eq!(case.state(), CheckState::Failure);
+    let view = case.daemon.view.borrow();
+    let check = view.checks.values().next().unwrap();
+    assert!(!check.summary.contains("ConfigMap"), "{}", check.summary);
 }
 
 #[tokio::test(start_paused = true)]

@@ -299,6 +299,51 @@ async fn an_empty_fleet_is_ready_as_it_is() {
     assert_eq!(check.title, "0/0 ready");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_emptied_repository_keeps_everything_also_after_a_restart() {
+    let world = World::new();
+    let (a, b) = (config_map("a"), config_map("b"));
+    let first = world.push("main", None, &[("a.yaml", &a), ("b.yaml", &b)]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&first).await;
+    pinned(&world, "refs/capstan/applied", &first).await;
+    let emptied = world.push("main", Some(&first), &[("README.md", "gone")]);
+    let failed = |check: &Check| check.state == CheckState::Failure;
+    let check = daemon.until(&emptied, failed).await;
+    let stays = format!("The last good revision {first} stays applied.");
+    assert_eq!(check.summary.matches(&stays).count(), 1, "{check:#?}");
+    drop(daemon);
+    drop(mirror(&world).await);
+    let mut daemon = world.start("test");
+    daemon.until(&emptied, failed).await;
+    daemon.succeeds(&first).await;
+    assert_eq!(world.config_maps(), ["a", "b"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_forced_push_and_a_restart_what_was_applied_stays() {
+    let world = World::new();
+    let base = world.push("main", None, &[("a.yaml", &config_map("a"))]);
+    let both = [("a.yaml", config_map("a")), ("b.yaml", config_map("b"))];
+    let both = both.each_ref().map(|(path, text)| (*path, text.as_str()));
+    let applied = world.push("main", Some(&base), &both);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&applied).await;
+    pinned(&world, "refs/capstan/applied", &applied).await;
+    drop(daemon);
+    drop(mirror(&world).await);
+    // The branch is reset to the base, and goes on from there with a mistake.
+    let broken = world.push("main", Some(&base), &[("a.yaml", "kind: [")]);
+    let mut daemon = world.start("test");
+    let check = daemon
+        .until(&broken, |check| check.state == CheckState::Failure)
+        .await;
+    let stays = format!("The last good revision {applied} stays applied.");
+    assert!(check.summary.starts_with(&stays), "{check:#?}");
+    daemon.succeeds(&applied).await;
+    assert_eq!(world.config_maps(), ["a", "b"]);
+}
+
 /// The checks of a plan, by commit.
 fn plan_of(world: &World, commit: &str) -> Option<Check> {
     let mut checks = world.noted(commit).into_iter();

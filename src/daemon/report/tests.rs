@@ -72,6 +72,16 @@ fn a_plan_says_what_is_created_changed_and_removed() {
     assert!(first.summary.starts_with(begins), "{}", first.summary);
 }
 
+#[test]
+fn a_plan_that_empties_the_fleet_fails() {
+    let old = compiled(&config_map("a", "x"));
+    let check = check_of(&compiled(""), Some(("abc", &old)));
+    assert_eq!(check.state, CheckState::Failure);
+    assert_eq!(check.title, "the fleet has no objects any more");
+    let first = check_of(&compiled(""), None);
+    assert_eq!(first.state, CheckState::Success);
+}
+
 /// A whole cluster with one node pool, which has two nodes.
 fn cluster(version: &str, size: &str) -> Compiled {
     let text = include_str!("../../../tests/definition.yaml");
