@@ -32,14 +32,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use futures::future::BoxFuture;
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::adapters::git::{self, Mirror};
-use crate::adapters::kubernetes::Target;
+use crate::adapters::kubernetes::{self, Steering, Target};
 use crate::apply::Report;
 use crate::graph::Graph;
 use crate::model::{AdapterError, CheckSink};
@@ -96,6 +99,8 @@ enum Event {
     Retry,
     /// A requested time has come.
     Tick,
+    /// Somebody asks something of the fleet.
+    Steered(Steering),
 }
 
 /// Follows the repository until `stop`.
@@ -112,6 +117,7 @@ pub async fn run(
     let mirror = Mirror::open(&config.mirror, &config.url, &config.candidates)?;
     let (mut daemon, mut events) = Daemon::new(config, engine, mirror, view);
     daemon.jobs.spawn(async { Event::Poll });
+    let _steering = daemon.follow_steering();
     loop {
         let event = tokio::select! {
             biased;
@@ -146,6 +152,10 @@ struct Daemon {
     /// How often the repository did not answer, in a row.
     failed_fetches: u32,
     candidates: Candidates,
+    /// What is asked of the fleet, once that is known.
+    steering: Option<Steering>,
+    /// Ends the wait before the next look at the repository.
+    look_now: Arc<Notify>,
     /// What is being applied, or about to be.
     sync: Option<Sync>,
     /// What applies it.
@@ -182,6 +192,8 @@ impl Daemon {
             examined: None,
             left_pending: Vec::new(),
             examining: false,
+            steering: None,
+            look_now: Arc::new(Notify::new()),
             failed_fetches: 0,
             sync: None,
             runner: None,
@@ -211,6 +223,7 @@ impl Daemon {
             Event::Published(answer) => self.published(&answer),
             Event::Retry => self.checks.retry(),
             Event::Tick => self.report_progress(),
+            Event::Steered(steering) => self.steered(steering),
         }
         self.publish();
         self.advance();
@@ -237,6 +250,17 @@ impl Daemon {
         });
     }
 
+    /// Follows what people ask of the fleet, until this is dropped.
+    fn follow_steering(&self) -> AbortOnDropHandle<()> {
+        let mut asked = kubernetes::steering(&self.engine.target.client, &self.set);
+        let events = self.events.clone();
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            while let Some(steering) = asked.next().await {
+                let _ = events.send(Event::Steered(steering));
+            }
+        }))
+    }
+
     fn fetch(&mut self) {
         let fetched = |answer| Event::Fetched(Box::new(answer));
         self.blocking(
@@ -255,7 +279,15 @@ impl Daemon {
             .interval
             .saturating_mul(1 << self.failed_fetches.min(6));
         let wait = wait.min(Duration::from_secs(60)).max(self.config.interval);
-        self.after(wait, Event::Poll);
+        let look_now = Arc::clone(&self.look_now);
+        self.jobs.spawn(async move {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep(wait) => {}
+                () = look_now.notified() => {}
+            }
+            Event::Poll
+        });
     }
 
     /// The repository, or what is followed in it, cannot be reached. The view shows it.

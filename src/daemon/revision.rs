@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -25,6 +26,8 @@ pub(super) struct Sync {
     pub(super) settled: bool,
     /// Why nothing can be done.
     pub(super) stuck: Option<String>,
+    /// Since when the fleet is suspended.
+    pub(super) suspended: Option<String>,
     pub(super) tracker: Tracker,
     pub(super) stage: Stage,
 }
@@ -76,8 +79,10 @@ impl Sync {
             Report::Applied(..) | Report::Denied => return false,
             Report::Settled => (self.settled, self.stuck) = (true, None),
             Report::Begun => self.stuck = None,
-            // The daemon asks for it nowhere yet.
-            Report::Suspended(_) => {}
+            Report::Suspended(since) => {
+                tracing::info!(since, "the fleet is suspended: nothing is applied");
+                (self.suspended, self.stuck) = (Some(since), None);
+            }
             Report::Stuck(why) => {
                 tracing::warn!(why, "nothing can be applied");
                 self.stuck = Some(why);
@@ -89,6 +94,11 @@ impl Sync {
     /// Whether it has nothing to apply although the cluster has objects of the fleet.
     pub(super) fn is_emptied(&self) -> bool {
         self.prepared.is_empty() && !self.leaving.is_empty()
+    }
+
+    /// Whether something could not be done.
+    pub(super) fn has_failed(&self, now: Timestamp) -> bool {
+        self.stuck.is_some() || !self.tracker.summary(now).failed.is_empty()
     }
 
     /// Whether its check is still pending.

@@ -16,7 +16,7 @@ use super::revision::{Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
 use super::{Daemon, Event, findings_log, report};
 use crate::adapters::git::RetainedRef;
-use crate::adapters::kubernetes::{self, Assignment};
+use crate::adapters::kubernetes::{self, Assignment, Steering};
 use crate::apply::{Report, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass};
@@ -174,6 +174,7 @@ impl Daemon {
             leaving: BTreeMap::new(),
             settled: false,
             stuck: None,
+            suspended: self.suspended(),
             tracker,
             stage: Stage::Announced,
         };
@@ -191,6 +192,10 @@ impl Daemon {
             Some(why) => report::stuck(fleet, revision, state, why),
             None if sync.is_emptied() => report::emptied(fleet, revision, None),
             None => report::progress(fleet, revision, state, &summary, &clusters, &sync.leaving),
+        };
+        let check = match &sync.suspended {
+            Some(since) => report::paused(fleet, check, since),
+            None => check,
         };
         self.view.send_modify(|view| {
             view.revision = Some(revision.clone());
@@ -233,6 +238,7 @@ impl Daemon {
             source: self.config.url.clone(),
             prune: self.config.prune,
             max_clusters: self.config.max_clusters,
+            heeds_suspension: true,
             approvals: Arc::new(move |applied| source.approvals(applied, &revision)),
             ..Assignment::new(Arc::clone(plan), Arc::clone(embedded))
         };
@@ -287,6 +293,43 @@ impl Daemon {
         let sync = self.sync.as_ref().filter(|sync| sync.number == number);
         if sync.is_some_and(|sync| matches!(sync.stage, Stage::Running(_))) {
             self.assign();
+        }
+    }
+
+    /// Since when the fleet is suspended, as far as is known.
+    fn suspended(&self) -> Option<String> {
+        let steering = self.steering.as_ref();
+        steering.and_then(|steering| steering.suspended.clone())
+    }
+
+    /// Somebody suspended or resumed the fleet, or asked to look for commits now.
+    pub(super) fn steered(&mut self, steering: Steering) {
+        let now = self.engine.target.clock.now();
+        let before = self.steering.replace(steering.clone());
+        let requested = |steering: &Steering| steering.sync_requested.clone();
+        let asked = before.is_some_and(|before| requested(&before) != requested(&steering));
+        let asked = asked && steering.sync_requested.is_some();
+        if asked {
+            tracing::info!("looking for commits now: somebody asked to");
+            self.look_now.notify_one();
+        }
+        let Some(sync) = self.sync.as_mut() else {
+            return;
+        };
+        // What is not assigned yet finds out by the parent.
+        if !matches!(sync.stage, Stage::Running(_)) {
+            return;
+        }
+        let is_change = sync.suspended != steering.suspended;
+        if is_change && steering.suspended.is_none() {
+            tracing::info!("the fleet is resumed");
+        }
+        if is_change || asked && sync.has_failed(now) {
+            self.syncs += 1;
+            (sync.number, sync.stuck) = (self.syncs, None);
+            sync.suspended = steering.suspended;
+            self.assign();
+            self.report_progress();
         }
     }
 

@@ -283,6 +283,60 @@ async fn the_plan_of_an_older_revision_is_let_go_once_a_newer_one_is_applied() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_suspended_fleet_says_so_until_it_is_resumed() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let title = |case: &Case| case.daemon.view.borrow().title.clone();
+    let before = title(&case);
+    let asks = |since: Option<&str>| Steering {
+        suspended: since.map(str::to_owned),
+        sync_requested: None,
+    };
+    case.daemon.steered(asks(None));
+    assert_eq!(case.daemon.syncs, 1, "nothing changes");
+    case.daemon.steered(asks(Some("then")));
+    assert_eq!(title(&case), format!("suspended at {before}"));
+    assert_eq!(case.daemon.syncs, 2, "it is assigned anew");
+    // The parent says the same.
+    case.daemon
+        .reported(2, Report::Suspended("then".to_owned()));
+    case.daemon.steered(asks(Some("then")));
+    assert_eq!(case.daemon.syncs, 2);
+    case.daemon.steered(asks(None));
+    assert_eq!((title(&case), case.daemon.syncs), (before, 3));
+    // The parent was read before somebody resumed it.
+    case.daemon
+        .reported(3, Report::Suspended("then".to_owned()));
+    case.daemon.steered(asks(None));
+    assert_eq!(case.daemon.syncs, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_to_sync_ends_the_wait_and_retries_what_failed() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let asks = |at: &str| Steering {
+        suspended: None,
+        sync_requested: Some(at.to_owned()),
+    };
+    case.daemon.steered(asks("1"));
+    case.daemon.config.interval = Duration::from_secs(90);
+    let remote = RemoteRefs {
+        refs: Refs::new(),
+        head: case.commit.clone(),
+    };
+    case.daemon.fetched(Ok(remote));
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    case.daemon.steered(asks("2"));
+    assert_eq!(case.daemon.syncs, 1, "nothing failed");
+    let start = Instant::now();
+    while case.handle_next().await.1 != "Poll" {}
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    case.daemon
+        .reported(1, Report::Stuck("no rights".to_owned()));
+    case.daemon.steered(asks("3"));
+    assert_eq!(case.daemon.syncs, 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_revision_without_objects_is_a_failure_and_nothing_is_removed() {
     let mut case = Case::applying(config_maps(&["a"])).await;
     let empty = "2".repeat(40);

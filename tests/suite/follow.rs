@@ -7,9 +7,11 @@ use std::time::Duration;
 use capstan::adapters::azure_sim::crds::foreign;
 use capstan::adapters::checks::{self, NOTES_REF};
 use capstan::adapters::git::{Author, Files};
-use capstan::adapters::kubernetes::Target;
+use capstan::adapters::kubernetes::{Target, annotate_parent};
+use capstan::api::labels;
 use capstan::daemon::{self, Engine, Prepare, View, wall_time};
 use capstan::model::{Check, CheckState, Clock};
+use capstan::plan::ApplySet;
 use capstan::settings::{Environment, SyncConfig};
 use futures::FutureExt as _;
 use jiff::Timestamp;
@@ -380,6 +382,35 @@ async fn what_is_open_at_the_start_is_planned_and_planned_again_when_it_conflict
     daemon.succeeds(&second).await;
     let check = planned(&world, &pull, |check| check.state == CheckState::Failure).await;
     assert_eq!(check.title, "merge conflict in 1 file");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fleet_is_suspended_over_a_restart_and_resumed() {
+    let world = World::new();
+    let first = world.push("main", None, &[("a.yaml", &config_map("a"))]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&first).await;
+    let client = world.server.client("default");
+    let set = ApplySet::new("test", "default");
+    let annotate = async |key: &str, value: Option<&str>| {
+        let done = annotate_parent(&client, &set, key, value).await;
+        done.expect("it is taken");
+    };
+    annotate(labels::SUSPENDED, Some("then")).await;
+    let suspended = |check: &Check| check.title.starts_with("suspended at");
+    daemon.until(&first, suspended).await;
+    let second = world.push("main", Some(&first), &[("a.yaml", &config_map("b"))]);
+    daemon.until(&second, suspended).await;
+    drop(daemon);
+    drop(mirror(&world).await);
+    let mut daemon = world.start("test");
+    let check = daemon.until(&second, suspended).await;
+    assert_eq!(check.state, CheckState::Pending);
+    assert!(check.summary.contains("suspended since then"), "{check:#?}");
+    assert_eq!(world.config_maps(), ["a"]);
+    annotate(labels::SUSPENDED, None).await;
+    daemon.succeeds(&second).await;
+    assert_eq!(world.config_maps(), ["b"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

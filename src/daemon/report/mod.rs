@@ -139,6 +139,18 @@ pub(super) fn emptied(fleet: &str, revision: &str, good: Option<&str>) -> Check 
     check(context, revision, CheckState::Failure, title, text)
 }
 
+/// The same check while the fleet is suspended, since then.
+pub(super) fn paused(fleet: &str, check: Check, since: &str) -> Check {
+    let text = format!(
+        "The fleet has been suspended since {since}: nothing is applied, repaired or removed. `capstan resume --name {fleet}` continues.\n\n"
+    );
+    Check {
+        title: format!("suspended at {}", check.title),
+        summary: text + &check.summary,
+        ..check
+    }
+}
+
 /// The sync check of a revision that could not be read.
 pub(super) fn unreadable(
     fleet: &str,
