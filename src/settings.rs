@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::api::fleet::{self, Fleet, FleetPolicy, GitReference};
 use crate::api::timeline;
-use crate::model::{Node, Path, Severity, Value};
+use crate::model::{Finding, Node, Path, Severity, Value};
 use crate::yaml;
 
 /// The settings that come from the environment.
@@ -223,23 +223,38 @@ fn text(file: &std::path::Path) -> Result<(String, Vec<u8>), Error> {
 /// The only Fleet document of a text.
 fn fleet_in(path: &str, text: &[u8]) -> Result<(Node, Fleet), Error> {
     let (mut documents, mut findings) = yaml::read(&Arc::from(path), text);
+    let count = documents.len();
     let (Some(document), true) = (documents.pop(), documents.is_empty()) else {
         let message = findings.first().map_or_else(
-            || format!("{path}: expected exactly one Fleet document"),
+            || format!("{path}: expected one Fleet document, found {count} documents"),
             ToString::to_string,
         );
         return Err(Error::Mistaken(message));
     };
     let (fleet, more) = fleet::read(&document);
     findings.extend(more);
-    let errors: Vec<String> = findings
-        .iter()
-        .filter(|finding| finding.severity == Severity::Error)
-        .map(ToString::to_string)
-        .collect();
+    let errors = errors(findings);
     let fleet = fleet.filter(|_| errors.is_empty());
     let fleet = fleet.ok_or_else(|| Error::Mistaken(errors.join("\n")))?;
     Ok((document, fleet))
+}
+
+/// The errors in the order of their lines. In a document of another kind nothing else matters.
+fn errors(mut findings: Vec<Finding>) -> Vec<String> {
+    findings.retain(|finding| finding.severity == Severity::Error);
+    let is_kind = |finding: &Finding| {
+        let field = finding.field.as_ref().map(ToString::to_string);
+        matches!(field.as_deref(), Some("apiVersion" | "kind"))
+    };
+    if findings.iter().any(is_kind) {
+        findings.retain(is_kind);
+    }
+    let place = |finding: &Finding| {
+        let span = finding.span.as_ref()?;
+        Some((span.start.line, span.start.column))
+    };
+    findings.sort_by_key(place);
+    findings.iter().map(ToString::to_string).collect()
 }
 
 /// The settings that this version supports.
@@ -446,5 +461,41 @@ mod tests {
             assert!(message.contains(expected), "{spec}: {message}");
         }
         assert!(SyncConfig::document("f", b"a: [", &environment()).is_err());
+    }
+
+    fn reported(text: &str) -> Vec<String> {
+        let error = SyncConfig::document("f", text.as_bytes(), &environment());
+        let message = error.expect_err("it has errors").to_string();
+        let place = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        message.lines().map(place).collect()
+    }
+
+    #[test]
+    fn mistakes_are_reported_in_the_order_of_their_lines() {
+        let fleet =
+            "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {name: prod}\nspec:\n";
+        let mistakes = "  zeta: 1\n  source: {git: {url: u, interval: soon, brnch: x}}\n  apply: {suspend: maybe, conc: 3}\n  tenancy: [{path: ../b}]\n";
+        assert_eq!(
+            reported(&format!("{fleet}{mistakes}")),
+            [
+                "f:5:3: S01",
+                "f:6:36: S04",
+                "f:6:42: S01",
+                "f:7:20: S02",
+                "f:7:27: S01",
+                "f:8:20: S04"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_document_of_another_kind_is_reported_as_that_alone() {
+        let overlay = "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {name: a}\nspec: {aply: 1}\n";
+        assert_eq!(reported(overlay), ["f:2:7: S04"]);
+        let config_map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+        assert_eq!(reported(config_map), ["f:1:13: S04", "f:2:7: S04"]);
+        let two = SyncConfig::document("f", b"a: 1\n---\nb: 1\n", &environment());
+        let message = two.expect_err("there are two").to_string();
+        assert_eq!(message, "f: expected one Fleet document, found 2 documents");
     }
 }

@@ -22,6 +22,10 @@ pub const SOURCE: &str = "capstan.dev/source";
 pub const APPLIED: &str = "capstan.dev/applied";
 /// What happens to the object when it is removed from the fleet.
 pub const DELETION_POLICY: &str = "capstan.dev/deletion-policy";
+/// On the parent of an ApplySet: when the fleet was suspended; nothing is applied until it is gone.
+pub const SUSPENDED: &str = "capstan.dev/suspended";
+/// On the parent of an ApplySet: when somebody asked the daemon to look for commits at once.
+pub const SYNC_REQUESTED: &str = "capstan.dev/sync-requested";
 /// The trailer of a commit that approves a deletion: `delete <namespace>/<name>`.
 pub const APPROVE: &str = "Capstan-Approve";
 /// Lets the fleet take over an existing object.

@@ -15,6 +15,10 @@ use super::{Kind, Parent, Report};
 use crate::model::{ErrorClass, ObjectId};
 use crate::plan::Plan;
 
+/// How long after a request was refused for missing rights it is seen whether they were given: long enough
+/// to cost next to nothing, and about what a person waits after a `kubectl apply` of a role.
+pub(crate) const RIGHTS: Duration = Duration::from_secs(5);
+
 /// Group and kind, at whatever version.
 pub(crate) type GroupKind = (String, String);
 
@@ -37,6 +41,8 @@ pub(crate) struct Assignment {
     pub(crate) prune: bool,
     /// How many clusters may be deleted without approval.
     pub(crate) max_clusters: usize,
+    /// Whether nothing is done while the parent says that the fleet is suspended.
+    pub(crate) heeds_suspension: bool,
 }
 
 /// Something happened.
@@ -219,6 +225,8 @@ pub(crate) enum RetryTarget {
     Removal(ObjectId, Timestamp),
     /// The confirmation that an object is gone.
     Confirmation(ObjectId),
+    /// One of the steps that lacked rights.
+    Rights,
 }
 
 /// A line for the log.
@@ -271,6 +279,14 @@ impl Failure {
     /// How long to wait before a question is asked again, however often it was asked.
     pub(crate) fn pause(&self) -> Duration {
         backoff(self.class, 4, self.retry_after).wait
+    }
+
+    /// `wait`, but at most `limit` after a request that lacked rights: they may have been given meanwhile.
+    pub(crate) fn at_most(&self, limit: Duration, wait: Duration) -> Duration {
+        match self.cause {
+            FailureCause::NoRights => wait.min(limit),
+            _ => wait,
+        }
     }
 }
 

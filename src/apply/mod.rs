@@ -18,6 +18,7 @@ mod embedded;
 mod engine;
 mod event;
 mod kinds;
+mod late;
 mod member;
 mod members;
 mod ownership;
@@ -28,6 +29,7 @@ mod prune;
 mod removals;
 mod repairs;
 mod report;
+mod rights;
 mod steps;
 
 pub use drift::{Drift, DriftState, without};

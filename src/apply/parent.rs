@@ -35,6 +35,8 @@ pub struct Parent {
     pub applied: String,
     /// The revision that last became ready; empty for none.
     pub ready: String,
+    /// Since when the fleet is suspended; empty if it is not. People set it, so it is never written.
+    pub suspended: String,
 }
 
 /// A ConfigMap that cannot be the parent.
@@ -78,6 +80,7 @@ impl Parent {
             members: Members::read(&data("members")),
             applied: data("applied"),
             ready: data("ready"),
+            suspended: text("annotations", labels::SUSPENDED),
         })
     }
 
@@ -184,7 +187,7 @@ mod tests {
             objects: Some(12),
             members: Members::of([ObjectId::new("", "ConfigMap", "a", "b")].iter()),
             applied: "1".to_owned(),
-            ready: String::new(),
+            ..Parent::default()
         };
         let payload = parent.payload(&set());
         let annotations = &payload["metadata"]["annotations"];
@@ -202,6 +205,15 @@ mod tests {
         let payload = parent.payload(&set());
         assert_eq!(payload["data"], json!({}));
         assert_eq!(Parent::read(&set(), &payload), Ok(parent));
+    }
+
+    #[test]
+    fn people_suspend_a_fleet_and_its_parent_is_written_without_that() {
+        let mut live = Parent::default().payload(&set());
+        live["metadata"]["annotations"][labels::SUSPENDED] = json!("2026-01-02T03:04:05Z");
+        let parent = Parent::read(&set(), &live).expect("it is the set's");
+        assert_eq!(parent.suspended, "2026-01-02T03:04:05Z");
+        assert_eq!(parent.payload(&set()), Parent::default().payload(&set()));
     }
 
     #[test]

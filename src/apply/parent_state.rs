@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! Unassigned ─► Reading ─► Opening ─► Open ─► Writing ─► Open
-//!                  ▲          │         ▲        │
-//!                  └ BackingOff         └ WriteBackingOff
+//!                 │ ▲         │         ▲        │
+//!         Suspended └ BackingOff        └ WriteBackingOff
 //! ```
 //!
 //! No step begins before the parent is open: it names everything that may become a member first, so that
@@ -21,6 +21,8 @@ pub(crate) enum ParentState {
     Unassigned,
     /// It is being read, after so many failures in a row.
     Reading { failures: u32 },
+    /// It says that the fleet is suspended: nothing is done until the next assignment.
+    Suspended,
     /// It is being written for the first time in an assignment.
     Opening(Box<Opening>),
     /// It could not be read or written; it is read again after a while.

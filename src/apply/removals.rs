@@ -110,6 +110,15 @@ impl Removals {
         self.busy == 0 && leaving.all(|(id, _)| held(id))
     }
 
+    /// The members about whose removal a request is under way.
+    pub(crate) fn under_way(&self) -> impl Iterator<Item = &ObjectId> {
+        let removing = |entry: &Entry| matches!(entry.state, RemovalState::Removing { .. });
+        let entries = self.entries.iter();
+        entries
+            .filter(move |(_, entry)| removing(entry))
+            .map(|(id, _)| id)
+    }
+
     /// Begins a round, if it is time for one.
     pub(crate) fn begin_round(&mut self) -> bool {
         let begins = self.stirred && self.round.is_empty() && self.busy == 0;

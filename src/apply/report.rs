@@ -20,6 +20,8 @@ pub enum Report {
     Stuck(String),
     /// It is fixed, and steps start.
     Begun,
+    /// Nothing is done: the fleet is suspended, since then.
+    Suspended(String),
 }
 
 /// What an apply made of an object.

@@ -4,6 +4,7 @@
 //! ```text
 //! Waiting ─► Queued ─► WaitingForKind ──► Queued
 //!              │  ├───► WaitingForRemoval ► Queued
+//!              │  ├───► WaitingForAnswer ─► Queued
 //!              │  ├───► Sending ─► InSync ─► Queued (drift)
 //!              │  │        └─────► BackingOff ─► Queued
 //!              └──┴─────► InSync
@@ -34,6 +35,8 @@ pub(crate) enum StepState {
     WaitingForKind { failures: u32 },
     /// Its object, or the cluster that contains it, is being deleted.
     WaitingForRemoval { failures: u32 },
+    /// A request of an earlier assignment about its object is under way.
+    WaitingForAnswer { failures: u32 },
     /// A request is under way. `vanished`: a watch reported its object as deleted meanwhile.
     Sending { failures: u32, vanished: bool },
     /// It failed, or others keep changing its object; it is queued again then.
@@ -63,6 +66,7 @@ impl StepState {
             Self::Queued { failures }
             | Self::WaitingForKind { failures }
             | Self::WaitingForRemoval { failures }
+            | Self::WaitingForAnswer { failures }
             | Self::Sending { failures, .. }
             | Self::BackingOff { failures, .. } => failures,
         }
@@ -243,8 +247,10 @@ impl Steps {
             StepState::Queued { .. } => drop(self.queued.remove(&at)),
             StepState::WaitingForRemoval { .. } => drop(self.held.remove(&at)),
             StepState::Sending { .. } => self.sending -= 1,
-            StepState::WaitingForKind { .. } | StepState::BackingOff { .. } | StepState::InSync => {
-            }
+            StepState::WaitingForKind { .. }
+            | StepState::WaitingForAnswer { .. }
+            | StepState::BackingOff { .. }
+            | StepState::InSync => {}
         }
         match state {
             StepState::Queued { .. } => drop(self.queued.insert(at)),
@@ -252,6 +258,7 @@ impl Steps {
             StepState::Sending { .. } => self.sending += 1,
             StepState::Waiting
             | StepState::WaitingForKind { .. }
+            | StepState::WaitingForAnswer { .. }
             | StepState::BackingOff { .. }
             | StepState::InSync => {}
         }
@@ -261,6 +268,22 @@ impl Steps {
     pub(crate) fn queue(&mut self, at: usize) {
         let failures = self.state(at).failures();
         self.enter(at, StepState::Queued { failures });
+    }
+
+    /// Queues a step that waits for the answer to an earlier assignment's request.
+    pub(crate) fn queue_after_late(&mut self, at: usize) {
+        if matches!(self.state(at), StepState::WaitingForAnswer { .. }) {
+            self.queue(at);
+        }
+    }
+
+    /// The steps with a request under way, each with its object.
+    pub(crate) fn under_way(&self) -> impl Iterator<Item = (usize, &ObjectId)> {
+        let entries = self.entries.iter().enumerate();
+        let sending = |entry: &Entry| matches!(entry.state, StepState::Sending { .. });
+        entries
+            .filter(move |(_, entry)| sending(entry))
+            .map(|(at, entry)| (at, &entry.object))
     }
 
     /// Queues the steps that wait for a removal.
@@ -279,6 +302,7 @@ impl Steps {
                 }
                 StepState::WaitingForKind { .. } => StepState::WaitingForKind { failures: 0 },
                 StepState::WaitingForRemoval { .. } => StepState::WaitingForRemoval { failures: 0 },
+                StepState::WaitingForAnswer { .. } => StepState::WaitingForAnswer { failures: 0 },
                 state @ (StepState::Waiting | StepState::Sending { .. } | StepState::InSync) => {
                     state
                 }

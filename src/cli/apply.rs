@@ -307,7 +307,7 @@ impl Waiting {
             Report::Prune(id, leaving) => self.outcomes.leaves(id, &leaving),
             Report::Settled => self.settled = true,
             Report::Stuck(why) => self.stuck = Some(why),
-            Report::Begun => {}
+            Report::Begun | Report::Suspended(_) => {}
         }
     }
 }

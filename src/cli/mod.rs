@@ -29,6 +29,7 @@ mod screen;
 mod served;
 mod signals;
 mod status;
+mod sync;
 mod ui;
 mod validate;
 mod why;
@@ -91,6 +92,17 @@ enum Command {
     Why(why::WhyArgs),
     /// Keep a cluster in sync with a git repository (the daemon)
     Run(run::RunArgs),
+    /// Make the daemon of a fleet look for commits now, and retry what failed
+    ///
+    /// Annotates the parent ConfigMap of the fleet, which the daemon watches.
+    Sync(sync::FleetArgs),
+    /// Stop applying a fleet
+    ///
+    /// Nothing of it is applied, repaired or removed until `capstan resume`, also after a restart of the
+    /// daemon. Commits are still checked and pull requests planned. `capstan apply` still applies.
+    Suspend(sync::FleetArgs),
+    /// Start applying a suspended fleet again
+    Resume(sync::FleetArgs),
     /// Take a tour: a fleet, a push, a bad pull request, and their checks
     Demo(demo::DemoArgs),
     /// List the rules that go beyond schemas and references, or print the page of one
@@ -153,6 +165,9 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Status(args) => status::run(&args, ui, environment),
         Command::Why(args) => why::run(&args, ui, environment),
         Command::Run(args) => run::run(&args, ui, environment),
+        Command::Sync(args) => sync::run(sync::Request::Sync, &args, ui, environment),
+        Command::Suspend(args) => sync::run(sync::Request::Suspend, &args, ui, environment),
+        Command::Resume(args) => sync::run(sync::Request::Resume, &args, ui, environment),
         Command::Demo(args) => demo::run(&args, ui, environment),
         Command::Rules { id } => rules::run(id.as_deref(), ui),
         Command::Crds => crds::crds(ui),

@@ -148,6 +148,14 @@ fn text(status: &ClusterStatus, fleets: &[(&ApplySet, &Parent, FleetView)]) -> S
             out.push_str(&wrapped("  source    ", &parent.source));
         }
         out.push_str(&wrapped("  revision  ", &revisions(parent)));
+        if !parent.suspended.is_empty() {
+            let _ = writeln!(
+                out,
+                "  suspended since {}; `capstan resume --name {}` continues",
+                parent.suspended,
+                set.fleet()
+            );
+        }
         let _ = writeln!(out, "  objects   {}", counts(view));
         out.push_str(&missing(parent, view));
         out.push('\n');
@@ -348,6 +356,7 @@ fn report(status: &ClusterStatus, fleets: &[(&ApplySet, &Parent, FleetView)]) ->
             "name": set.fleet(),
             "parent": set.parent().to_string(),
             "source": parent.source,
+            "suspended": Some(&parent.suspended).filter(|since| !since.is_empty()),
             "revisions": {"applying": parent.applying, "applied": parent.applied, "ready": parent.ready},
             "ready": view.is_ready(),
             "objects": {"total": view.total(), "states": phases, "wanted": parent.objects, "missing": view.missing, "absent": absent, "leftovers": view.leftovers},

@@ -1,14 +1,19 @@
 //! Which commits get a plan check, and when.
 //!
-//! A candidate is a ref that changed since the start and matches one of the globs. It is planned
-//! merged onto the followed ref: when it moves, and again when the base moves and the merged files
-//! differ. Newest first, one at a time.
+//! A candidate is a ref that matches one of the globs. It is planned merged onto the followed ref: when it
+//! moves, and again when the base moves and the merged files differ; those that are there at the start,
+//! when their check is missing or was made of other files. Newest first, one at a time, and a few after
+//! each look at the repository, so that many open refs do not hold up what is pushed meanwhile.
 
 use std::collections::BTreeMap;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use jiff::Timestamp;
 
 use crate::adapters::git::Refs;
+
+/// How many plans are made after one look at the repository.
+const ROUND: usize = 20;
 
 /// A commit to plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,12 +24,23 @@ pub(super) struct Candidate {
     pub(super) seen: Option<String>,
 }
 
+/// A ref that was there at the start.
+pub(super) struct OpenRef {
+    /// With what was last planned, by its check.
+    pub(super) candidate: Candidate,
+    /// When its commit was made.
+    pub(super) at: Timestamp,
+}
+
 #[derive(Clone, Debug)]
 struct Entry {
     commit: String,
-    /// When it last moved; larger is newer.
-    moved: u64,
-    changed: bool,
+    /// How many moves there were before its last one, and when its commit was made if it was there at
+    /// the start; larger is newer.
+    moved: (u64, Timestamp),
+    /// Whether it is planned when the base moves: not before it is known of a ref that was there at the
+    /// start.
+    is_open: bool,
     waits: bool,
     /// The id of the merged files that were last planned.
     seen: Option<String>,
@@ -37,6 +53,8 @@ pub(super) struct Candidates {
     base: Option<String>,
     moves: u64,
     busy: bool,
+    /// How many more plans are made before the next look at the repository.
+    left: usize,
 }
 
 impl Candidates {
@@ -48,14 +66,17 @@ impl Candidates {
             base: None,
             moves: 0,
             busy: false,
+            left: 0,
         }
     }
 
-    /// Takes in where the refs lead now and where the base is.
-    pub(super) fn update(&mut self, refs: &Refs, base: &str) {
+    /// Takes in where the refs lead now and where the base is. Returns the refs that were there at the
+    /// start, the first time: they are planned once they are [opened](Self::open).
+    pub(super) fn update(&mut self, refs: &Refs, base: &str) -> Vec<Candidate> {
         let first = self.base.is_none();
         let base_moved = self.base.as_deref() != Some(base);
         self.base = Some(base.to_owned());
+        self.left = ROUND;
         // What is gone, or was merged, is no candidate any more.
         self.entries
             .retain(|name, _| refs.get(name).is_some_and(|commit| commit != base));
@@ -70,14 +91,13 @@ impl Candidates {
                 .get(name)
                 .is_some_and(|entry| entry.commit == *commit);
             if !known {
-                self.moves += 1;
-                let (changed, seen) = (!first, None);
+                self.moves += u64::from(!first);
                 let entry = Entry {
                     commit: commit.clone(),
-                    moved: self.moves,
-                    changed,
-                    waits: changed,
-                    seen,
+                    moved: (self.moves, Timestamp::UNIX_EPOCH),
+                    is_open: !first,
+                    waits: !first,
+                    seen: None,
                 };
                 self.entries.insert(name.clone(), entry);
             }
@@ -85,14 +105,30 @@ impl Candidates {
         if base_moved {
             self.entries
                 .values_mut()
-                .filter(|entry| entry.changed)
+                .filter(|entry| entry.is_open)
                 .for_each(|entry| entry.waits = true);
+        }
+        let entries = self.entries.iter().filter(|_| first);
+        entries.map(|(name, entry)| entry.candidate(name)).collect()
+    }
+
+    /// Of the refs that were there at the start, these are planned, unless their checks were made of the
+    /// same files.
+    pub(super) fn open(&mut self, refs: Vec<OpenRef>) {
+        for OpenRef { candidate, at } in refs {
+            let entry = self.entries.get_mut(&candidate.name);
+            let entry = entry.filter(|entry| entry.commit == candidate.commit && !entry.is_open);
+            if let Some(entry) = entry {
+                (entry.is_open, entry.waits) = (true, true);
+                (entry.moved.1, entry.seen) = (at, candidate.seen);
+            }
         }
     }
 
-    /// The newest candidate that waits, unless another is being planned.
+    /// The newest candidate that waits, unless another is being planned, or enough were since the last
+    /// look at the repository.
     pub(super) fn next(&mut self) -> Option<Candidate> {
-        if self.busy {
+        if self.busy || self.left == 0 {
             return None;
         }
         let (name, entry) = self
@@ -102,11 +138,7 @@ impl Candidates {
             .max_by_key(|(_, entry)| entry.moved)?;
         entry.waits = false;
         self.busy = true;
-        Some(Candidate {
-            name: name.clone(),
-            commit: entry.commit.clone(),
-            seen: entry.seen.clone(),
-        })
+        Some(entry.candidate(name))
     }
 
     /// The commits that the known candidates lead to.
@@ -118,6 +150,8 @@ impl Candidates {
     /// plan of a ref that still leads there.
     pub(super) fn planned(&mut self, candidate: &Candidate, merged: Option<&String>) -> bool {
         self.busy = false;
+        let is_new = merged.is_none() || candidate.seen.as_ref() != merged;
+        self.left = self.left.saturating_sub(usize::from(is_new));
         match self.entries.get_mut(&candidate.name) {
             Some(entry) if entry.commit == candidate.commit => {
                 let is_change = merged.is_none() || entry.seen.as_ref() != merged;
@@ -125,6 +159,16 @@ impl Candidates {
                 is_change
             }
             _ => false,
+        }
+    }
+}
+
+impl Entry {
+    fn candidate(&self, name: &str) -> Candidate {
+        Candidate {
+            name: name.to_owned(),
+            commit: self.commit.clone(),
+            seen: self.seen.clone(),
         }
     }
 }
@@ -162,11 +206,80 @@ mod tests {
         candidates.planned(candidate, Some(&"m1".to_owned()))
     }
 
+    fn open(candidates: Vec<Candidate>, seen: Option<&str>) -> Vec<OpenRef> {
+        let open = |(at, mut candidate): (i64, Candidate)| {
+            candidate.seen = seen.map(str::to_owned);
+            let at = Timestamp::from_second(-at).expect("in range");
+            OpenRef { candidate, at }
+        };
+        (0..).zip(candidates).map(open).collect()
+    }
+
     #[test]
-    fn what_was_there_at_the_start_is_left_alone_and_news_come_newest_first() {
+    fn what_was_there_at_the_start_is_planned_newest_first_after_what_is_new() {
+        let mut candidates = Candidates::new(&globs());
+        let old = [("refs/heads/pr/1", "1"), ("refs/heads/pr/2", "2")];
+        let there = candidates.update(&refs(&old), "base");
+        assert_eq!(there.len(), 2);
+        assert_eq!(candidates.next(), None, "nothing is known of them");
+        let more = [old[0], old[1], ("refs/heads/pr/3", "3")];
+        assert_eq!(candidates.update(&refs(&more), "base"), []);
+        candidates.open(open(there, Some("m1")));
+        let mut order = Vec::new();
+        while let Some(candidate) = candidates.next() {
+            let is_new = done(&mut candidates, &candidate);
+            order.push((candidate.commit, candidate.seen.is_some(), is_new));
+        }
+        let order: Vec<_> = order
+            .iter()
+            .map(|(commit, seen, is_new)| (commit.as_str(), *seen, *is_new))
+            .collect();
+        let same = |commit| (commit, true, false);
+        assert_eq!(order, [("3", false, true), same("1"), same("2")]);
+    }
+
+    #[test]
+    fn what_moved_before_it_was_opened_is_planned_once() {
+        let mut candidates = Candidates::new(&globs());
+        let there = candidates.update(&refs(&[("refs/heads/pr/a", "1")]), "base");
+        candidates.update(&refs(&[("refs/heads/pr/a", "2")]), "base");
+        candidates.open(open(there, None));
+        let first = candidates.next().expect("the new one");
+        assert_eq!(first.commit, "2");
+        done(&mut candidates, &first);
+        assert_eq!(candidates.next(), None);
+    }
+
+    #[test]
+    fn many_open_refs_are_planned_a_few_after_each_look_and_a_push_comes_first() {
+        let names: Vec<(String, String)> = (0..50)
+            .map(|at| (format!("refs/heads/pr/{at}"), at.to_string()))
+            .collect();
+        let mut all: Refs = names.into_iter().collect();
+        let mut candidates = Candidates::new(&globs());
+        let there = candidates.update(&all, "base");
+        candidates.open(open(there, None));
+        let round = |candidates: &mut Candidates| {
+            let mut commits = Vec::new();
+            while let Some(candidate) = candidates.next() {
+                done(candidates, &candidate);
+                commits.push(candidate.commit);
+            }
+            commits
+        };
+        assert_eq!(round(&mut candidates).len(), ROUND);
+        all.insert("refs/heads/pr/new".to_owned(), "new".to_owned());
+        candidates.update(&all, "base");
+        let second = round(&mut candidates);
+        assert_eq!((second.len(), second[0].as_str()), (ROUND, "new"));
+        candidates.update(&all, "base");
+        assert_eq!(round(&mut candidates).len(), 11);
+    }
+
+    #[test]
+    fn news_come_newest_first() {
         let mut candidates = Candidates::new(&globs());
         candidates.update(&refs(&[("refs/heads/pr/old", "1")]), "base");
-        assert_eq!(candidates.next(), None);
         candidates.update(
             &refs(&[
                 ("refs/heads/pr/old", "1"),

@@ -154,6 +154,7 @@ mod tests {
             summary: String::new(),
             annotations: Vec::new(),
             target_url: None,
+            input: None,
         }
     }
 

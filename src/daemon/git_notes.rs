@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use super::failure::Failure;
 use crate::adapters::checks::{self, NOTES_REF};
 use crate::adapters::git::{Error, Mirror, NoteEdit};
-use crate::model::{AdapterError, Check, CheckSink, CheckState, ErrorClass};
+use crate::model::{AdapterError, Check, CheckSink, ErrorClass};
 
 /// The notes of one repository.
 pub(super) struct GitNotes {
@@ -50,13 +50,13 @@ impl CheckSink for GitNotes {
         self.blocking(move |mirror| write(mirror, &checks, now))
     }
 
-    fn pending<'a>(
+    fn read<'a>(
         &'a self,
         revisions: &'a [String],
         context: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
         let (revisions, context) = (revisions.to_vec(), context.to_owned());
-        self.blocking(move |mirror| Ok(pending(mirror, &revisions, &context)))
+        self.blocking(move |mirror| Ok(read(mirror, &revisions, &context)))
     }
 }
 
@@ -83,14 +83,13 @@ fn write(mirror: &Mirror, checks: &[Check], now: Timestamp) -> Result<(), Error>
 }
 
 /// By the notes that were last fetched. A note that cannot be read holds no checks.
-fn pending(mirror: &Mirror, revisions: &[String], context: &str) -> Vec<Check> {
+fn read(mirror: &Mirror, revisions: &[String], context: &str) -> Vec<Check> {
     let notes = revisions
         .iter()
         .filter_map(|revision| mirror.note(NOTES_REF, revision).ok().flatten());
     let checks = notes.filter_map(|note| {
-        let pending =
-            |check: &Check| check.context == context && check.state == CheckState::Pending;
-        checks::read(&note).into_iter().find(pending)
+        let mut checks = checks::read(&note).into_iter();
+        checks.find(|check| check.context == context)
     });
     checks.collect()
 }
@@ -101,6 +100,7 @@ mod tests {
 
     use super::*;
     use crate::adapters::git::{Author, Files};
+    use crate::model::CheckState;
 
     const CONTEXT: &str = "capstan/a/sync";
 
@@ -113,11 +113,12 @@ mod tests {
             summary: String::new(),
             annotations: Vec::new(),
             target_url: None,
+            input: None,
         }
     }
 
     #[tokio::test]
-    async fn pending_checks_are_found_and_commits_that_are_gone_are_passed_over() {
+    async fn checks_are_found_and_commits_that_are_gone_are_passed_over() {
         let dir = tempfile::tempdir().unwrap();
         let author = Author::init(&dir.path().join("fleet.git")).unwrap();
         let (files, now): (Files, _) = (Files::new(), Timestamp::UNIX_EPOCH);
@@ -130,12 +131,12 @@ mod tests {
         let checks = revisions.each_ref();
         let checks = checks.map(|revision| check(revision, CheckState::Pending));
         sink.publish(&checks, now).await.unwrap();
-        let found = sink.pending(&revisions, CONTEXT).await.unwrap();
+        let found = sink.read(&revisions, CONTEXT).await.unwrap();
         assert_eq!(found, checks[..1]);
-        let others = sink.pending(&revisions, "capstan/b/sync").await.unwrap();
+        let others = sink.read(&revisions, "capstan/b/sync").await.unwrap();
         assert_eq!(others, []);
         let done = [check(&commit, CheckState::Success)];
         sink.publish(&done, now).await.unwrap();
-        assert_eq!(sink.pending(&revisions, CONTEXT).await.unwrap(), []);
+        assert_eq!(sink.read(&revisions, CONTEXT).await.unwrap(), done);
     }
 }

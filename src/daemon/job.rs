@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
 
-use super::candidates::Candidate;
+use super::candidates::{Candidate, OpenRef};
 use super::failure::Failure;
 use super::report;
 use crate::adapters::git::{Error, Merged, Mirror, Ref, Refs, RetainedRef, directory};
@@ -15,12 +15,18 @@ use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
 use crate::graph::Graph;
-use crate::model::{AdapterError, Check, CheckSink, ObjectId, Tree};
+use crate::model::{AdapterError, Check, CheckSink, CheckState, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::SyncConfig;
 
 /// How far back a good revision is looked for when the newest is broken.
 const LOOK_BACK: usize = 50;
+
+/// How many of the refs that are there at the start are planned: the newest. A ref may outlive its pull
+/// request.
+const MOST_OPEN: usize = 500;
+/// Among how many of them those are found that are not merged.
+const MOST_LOOKED_AT: usize = 5_000;
 
 /// How many commits are looked through for approvals.
 const MOST_APPROVING: usize = 10_000;
@@ -48,7 +54,19 @@ pub(super) struct Prepared {
     pub(super) graph: Arc<Graph>,
 }
 
+impl Prepared {
+    /// Whether there is nothing to apply.
+    pub(super) fn is_empty(&self) -> bool {
+        self.plan.steps.is_empty()
+    }
+}
+
 impl Judged {
+    /// Whether it has no errors, and something to apply.
+    fn is_good(&self) -> bool {
+        matches!(self, Self::Sound(prepared) if !prepared.is_empty())
+    }
+
     pub(super) fn new(mut compiled: Compiled, set: &ApplySet) -> Self {
         let embedded = compiled.embedded();
         let objects = std::mem::take(&mut compiled.objects);
@@ -86,7 +104,7 @@ pub(super) struct Examined {
     /// The first line of its message.
     pub(super) title: String,
     pub(super) outcome: Result<Judged, Failure>,
-    /// The newest good revision before it, when this one is broken and nothing is applied.
+    /// The newest good revision before it, when this one is broken or empty and nothing is applied.
     pub(super) fallback: Option<(String, Prepared)>,
     /// Revisions before it whose sync check an earlier daemon left pending, and its title, when
     /// nothing is applied.
@@ -156,17 +174,45 @@ async fn left_pending(
     earlier: &[String],
     context: &str,
 ) -> Vec<(String, String)> {
-    let pending = AssertUnwindSafe(sink.pending(earlier, context)).catch_unwind();
-    let pending = pending.await.unwrap_or_else(|panic| {
+    let checks = written(sink, earlier, context).await.into_iter();
+    let pending = checks.filter(|check| check.state == CheckState::Pending);
+    pending.map(|check| (check.revision, check.title)).collect()
+}
+
+/// The checks of `context` that an earlier process wrote on these revisions.
+async fn written(sink: &dyn CheckSink, revisions: &[String], context: &str) -> Vec<Check> {
+    let checks = AssertUnwindSafe(sink.read(revisions, context)).catch_unwind();
+    let checks = checks.await.unwrap_or_else(|panic| {
         let bug: AdapterError = Failure::caught(&*panic).into();
         Err(bug)
     });
-    let pending = pending.unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot read the checks that an earlier process left pending");
+    checks.unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot read the checks that an earlier process wrote");
         Vec::new()
-    });
-    let pending = pending.into_iter();
-    pending.map(|check| (check.revision, check.title)).collect()
+    })
+}
+
+/// Which of the refs that are there at the start may need a plan: the newest that are not merged into
+/// `base`, each with what its check was made of.
+pub(super) async fn open_refs(
+    source: Arc<Source>,
+    sink: &dyn CheckSink,
+    candidates: Vec<Candidate>,
+    base: String,
+) -> Vec<OpenRef> {
+    let context = report::plan_context(&source.fleet);
+    let work = move || source.newest(candidates, &base);
+    let mut open = tokio::task::spawn_blocking(work).await.unwrap_or_default();
+    let commits = open.iter().map(|open| open.candidate.commit.clone());
+    let commits: Vec<String> = commits.collect();
+    let checks = written(sink, &commits, &context).await.into_iter();
+    let inputs: BTreeMap<String, String> = checks
+        .filter_map(|check| Some((check.revision, check.input?)))
+        .collect();
+    for open in &mut open {
+        open.candidate.seen = inputs.get(&open.candidate.commit).cloned();
+    }
+    open
 }
 
 impl Source {
@@ -221,13 +267,13 @@ impl Source {
         })
     }
 
-    /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken, for
-    /// the newest good one before it.
+    /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken or
+    /// empty, for the newest good one before it.
     pub(super) fn examine(&self, revision: String, first: bool) -> Examined {
         let _compiling = self.compiling();
         let outcome = self.judge(&revision);
-        let sound = matches!(outcome, Ok(Judged::Sound(_)));
-        let fallback = if !sound && first {
+        let good = outcome.as_ref().is_ok_and(Judged::is_good);
+        let fallback = if !good && first {
             self.last_good(&revision)
         } else {
             None
@@ -306,14 +352,40 @@ impl Source {
         local.map(|path| directory::read_beside(path, None))
     }
 
-    /// The newest valid revision before `revision`. It need not have succeeded: what was on its way
-    /// into the cluster is not taken back by a restart.
+    /// The newest valid revision before `revision` that has objects. It need not have succeeded: what was
+    /// on its way into the cluster is not taken back by a restart. After a forced push, what was applied
+    /// last comes before what both histories have.
     fn last_good(&self, revision: &str) -> Option<(String, Prepared)> {
-        let mut earlier = self.earlier(revision).into_iter();
-        earlier.find_map(|id| match self.judge(&id) {
-            Ok(Judged::Sound(prepared)) => Some((id, prepared)),
-            _ => None,
-        })
+        let applied = self.mirror.retained(RetainedRef::Applied);
+        let since = applied.as_deref().and_then(|applied| {
+            let log = self.mirror.log(Some(applied), revision, LOOK_BACK);
+            log.ok()
+        });
+        let since = since.into_iter().flatten().map(|commit| commit.id);
+        let mut seen = BTreeSet::from([revision.to_owned()]);
+        let mut earlier = since.chain(applied.clone()).chain(self.earlier(revision));
+        earlier.find_map(
+            |id| match seen.insert(id.clone()).then(|| self.judge(&id)) {
+                Some(Ok(Judged::Sound(prepared))) if !prepared.is_empty() => Some((id, prepared)),
+                _ => None,
+            },
+        )
+    }
+
+    /// The newest of `candidates` that are not merged into `base`.
+    fn newest(&self, candidates: Vec<Candidate>, base: &str) -> Vec<OpenRef> {
+        let at = |candidate: Candidate| {
+            let at = self.mirror.commit(&candidate.commit).ok()?.at;
+            Some(OpenRef { candidate, at })
+        };
+        let mut open: Vec<OpenRef> = candidates.into_iter().filter_map(at).collect();
+        open.sort_by_key(|open| std::cmp::Reverse(open.at));
+        let is_open = |open: &OpenRef| {
+            let merged = self.mirror.is_ancestor(&open.candidate.commit, base);
+            !merged.unwrap_or_default()
+        };
+        let looked_at = open.into_iter().take(MOST_LOOKED_AT);
+        looked_at.filter(is_open).take(MOST_OPEN).collect()
     }
 
     /// Merges `candidate` onto `base` and judges the result against what is applied.
@@ -323,14 +395,17 @@ impl Source {
         candidate: Candidate,
         applied: Option<(&str, &Plan)>,
     ) -> Planned {
-        let _compiling = self.compiling();
         let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
         let (merged, check) = match self.merged(base, commit) {
             Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
+                let _compiling = self.compiling();
                 let (tree, overlays) = (&trees[0], &trees[1..]);
                 let compiled = compile_by(&self.policy, tree, overlays);
-                let check = report::plan(&self.set, commit, &compiled, applied);
+                let check = Check {
+                    input: Some(ids.clone()),
+                    ..report::plan(&self.set, commit, &compiled, applied)
+                };
                 (Some(ids), Some(check))
             }
             Ok(Err(paths)) => (None, Some(report::conflicts(fleet, commit, &paths))),

@@ -15,6 +15,7 @@ mod candidates;
 mod check_queue;
 mod clock;
 mod failure;
+mod findings_log;
 mod git_notes;
 mod job;
 mod publish;
@@ -31,21 +32,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use futures::future::BoxFuture;
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::adapters::git::{self, Mirror};
-use crate::adapters::kubernetes::Target;
+use crate::adapters::kubernetes::{self, Steering, Target};
 use crate::apply::Report;
 use crate::graph::Graph;
 use crate::model::{AdapterError, CheckSink};
 use crate::plan::ApplySet;
 use crate::settings::SyncConfig;
 
-use candidates::Candidates;
+use candidates::{Candidate, Candidates, OpenRef};
 use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
 use failure::Failure;
@@ -77,6 +81,8 @@ enum Event {
     Examined(Box<Examined>),
     /// A commit that could not be read may be tried again.
     Reexamine(String),
+    /// It is known of the refs that were there at the start how old they are, and what was planned.
+    Opened(Vec<OpenRef>),
     /// A candidate was merged onto the followed ref and compiled.
     Planned(Box<Planned>),
     /// The cluster has what the sync with this number expects of it.
@@ -93,6 +99,8 @@ enum Event {
     Retry,
     /// A requested time has come.
     Tick,
+    /// Somebody asks something of the fleet.
+    Steered(Steering),
 }
 
 /// Follows the repository until `stop`.
@@ -109,6 +117,7 @@ pub async fn run(
     let mirror = Mirror::open(&config.mirror, &config.url, &config.candidates)?;
     let (mut daemon, mut events) = Daemon::new(config, engine, mirror, view);
     daemon.jobs.spawn(async { Event::Poll });
+    let _steering = daemon.follow_steering();
     loop {
         let event = tokio::select! {
             biased;
@@ -143,6 +152,10 @@ struct Daemon {
     /// How often the repository did not answer, in a row.
     failed_fetches: u32,
     candidates: Candidates,
+    /// What is asked of the fleet, once that is known.
+    steering: Option<Steering>,
+    /// Ends the wait before the next look at the repository.
+    look_now: Arc<Notify>,
     /// What is being applied, or about to be.
     sync: Option<Sync>,
     /// What applies it.
@@ -179,6 +192,8 @@ impl Daemon {
             examined: None,
             left_pending: Vec::new(),
             examining: false,
+            steering: None,
+            look_now: Arc::new(Notify::new()),
             failed_fetches: 0,
             sync: None,
             runner: None,
@@ -196,6 +211,10 @@ impl Daemon {
             Event::Fetched(answer) => self.fetched(*answer),
             Event::Examined(examined) => self.examined(*examined),
             Event::Reexamine(revision) => self.reexamine(&revision),
+            Event::Opened(refs) => {
+                self.candidates.open(refs);
+                self.plan_next();
+            }
             Event::Planned(planned) => self.planned(*planned),
             Event::Prepared(sync) => self.prepared(sync),
             Event::Report(sync, report) => self.reported(sync, report),
@@ -204,6 +223,7 @@ impl Daemon {
             Event::Published(answer) => self.published(&answer),
             Event::Retry => self.checks.retry(),
             Event::Tick => self.report_progress(),
+            Event::Steered(steering) => self.steered(steering),
         }
         self.publish();
         self.advance();
@@ -230,6 +250,17 @@ impl Daemon {
         });
     }
 
+    /// Follows what people ask of the fleet, until this is dropped.
+    fn follow_steering(&self) -> AbortOnDropHandle<()> {
+        let mut asked = kubernetes::steering(&self.engine.target.client, &self.set);
+        let events = self.events.clone();
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            while let Some(steering) = asked.next().await {
+                let _ = events.send(Event::Steered(steering));
+            }
+        }))
+    }
+
     fn fetch(&mut self) {
         let fetched = |answer| Event::Fetched(Box::new(answer));
         self.blocking(
@@ -248,16 +279,24 @@ impl Daemon {
             .interval
             .saturating_mul(1 << self.failed_fetches.min(6));
         let wait = wait.min(Duration::from_secs(60)).max(self.config.interval);
-        self.after(wait, Event::Poll);
+        let look_now = Arc::clone(&self.look_now);
+        self.jobs.spawn(async move {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep(wait) => {}
+                () = look_now.notified() => {}
+            }
+            Event::Poll
+        });
     }
 
-    /// The repository, or what is followed in it, cannot be reached. Logged once.
+    /// The repository, or what is followed in it, cannot be reached. The view shows it.
     fn unreachable(&mut self, error: &dyn Display) {
-        if self.failed_fetches == 0 {
-            tracing::warn!(%error, "keeping the last good revision and retrying");
-        }
         self.failed_fetches = self.failed_fetches.saturating_add(1);
-        let error = error.to_string();
+        let error = match self.applied() {
+            Some(revision) => format!("{error}. The last good revision {revision} stays applied"),
+            None => error.to_string(),
+        };
         self.view.send_if_modified(|view| {
             let is_change = view.source_error.as_ref() != Some(&error);
             view.source_error = Some(error);
@@ -279,9 +318,19 @@ impl Daemon {
         self.reachable();
         self.head = Some(remote.head.clone());
         self.examine_next();
-        self.candidates.update(&remote.refs, &remote.head);
+        let there = self.candidates.update(&remote.refs, &remote.head);
+        if !there.is_empty() {
+            self.open_refs(there, remote.head.clone());
+        }
         self.forget();
         self.plan_next();
+    }
+
+    /// Finds out which of the refs that are there at the start need a plan.
+    fn open_refs(&mut self, there: Vec<Candidate>, base: String) {
+        let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
+        self.jobs
+            .spawn(async move { Event::Opened(job::open_refs(source, &*sink, there, base).await) });
     }
 
     /// Examines the newest commit, unless it was, or another is being examined: who pushes often is
@@ -310,8 +359,12 @@ impl Daemon {
         }
     }
 
-    /// Starts the next plan, if one waits and none is being made.
+    /// Starts the next plan, if one waits and none is being made. A commit of the followed ref comes
+    /// first: only one is compiled at a time.
     fn plan_next(&mut self) {
+        if self.examining {
+            return;
+        }
         let Some(head) = self.head.clone() else {
             return;
         };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -25,6 +26,8 @@ pub(super) struct Sync {
     pub(super) settled: bool,
     /// Why nothing can be done.
     pub(super) stuck: Option<String>,
+    /// Since when the fleet is suspended.
+    pub(super) suspended: Option<String>,
     pub(super) tracker: Tracker,
     pub(super) stage: Stage,
 }
@@ -67,18 +70,35 @@ impl Sync {
                 return is_change;
             }
             Report::Prune(id, leaving) => {
-                tracing::info!(object = %id, "no longer in the fleet: {leaving}");
+                // Of an empty fleet all are kept for one reason, which its check gives.
+                if !self.prepared.is_empty() {
+                    tracing::info!(object = %id, "no longer in the fleet: {leaving}");
+                }
                 self.leaving.insert(id, leaving);
             }
             Report::Applied(..) | Report::Denied => return false,
             Report::Settled => (self.settled, self.stuck) = (true, None),
             Report::Begun => self.stuck = None,
+            Report::Suspended(since) => {
+                tracing::info!(since, "the fleet is suspended: nothing is applied");
+                (self.suspended, self.stuck) = (Some(since), None);
+            }
             Report::Stuck(why) => {
                 tracing::warn!(why, "nothing can be applied");
                 self.stuck = Some(why);
             }
         }
         true
+    }
+
+    /// Whether it has nothing to apply although the cluster has objects of the fleet.
+    pub(super) fn is_emptied(&self) -> bool {
+        self.prepared.is_empty() && !self.leaving.is_empty()
+    }
+
+    /// Whether something could not be done.
+    pub(super) fn has_failed(&self, now: Timestamp) -> bool {
+        self.stuck.is_some() || !self.tracker.summary(now).failed.is_empty()
     }
 
     /// Whether its check is still pending.

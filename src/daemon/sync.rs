@@ -14,10 +14,11 @@ use super::failure::Failure;
 use super::job::{Examined, Judged, Prepared};
 use super::revision::{Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
-use super::{Daemon, Event, report};
+use super::{Daemon, Event, findings_log, report};
 use crate::adapters::git::RetainedRef;
-use crate::adapters::kubernetes::{self, Assignment};
+use crate::adapters::kubernetes::{self, Assignment, Steering};
 use crate::apply::{Report, Tracker};
+use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass};
 
 /// Events that come within this time are reported together.
@@ -43,29 +44,57 @@ impl Daemon {
         self.left_pending.extend(left_pending);
         let good = self.applied();
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
+        let good = good.as_deref();
         match outcome {
+            Ok(Judged::Sound(prepared)) if self.is_emptied(&prepared, fallback.is_some()) => {
+                self.reject_empty(&revision, &title, good);
+                self.fall_back(fallback);
+            }
             Ok(Judged::Sound(prepared)) => self.accept(revision, &title, prepared),
             Ok(Judged::Broken(compiled)) => {
-                tracing::warn!(
-                    revision,
-                    title,
-                    "not applied: it has errors; keeping the last good revision"
-                );
-                let fleet = &self.config.fleet;
-                self.set_check(report::refused(
-                    fleet,
-                    &revision,
-                    &compiled,
-                    good.as_deref(),
-                ));
+                self.reject_broken(&revision, &title, &compiled, good);
                 self.fall_back(fallback);
             }
             Err(failure) => {
-                self.reject_unreadable(&revision, &title, &failure, good.as_deref());
+                self.reject_unreadable(&revision, &title, &failure, good);
                 self.fall_back(fallback);
             }
         }
         self.examine_next();
+        self.plan_next();
+    }
+
+    /// Whether this is a revision without objects after one that had some.
+    fn is_emptied(&self, prepared: &Prepared, after_good: bool) -> bool {
+        let before = self.sync.as_ref();
+        let had_objects = before.is_some_and(|sync| !sync.prepared.is_empty());
+        prepared.is_empty() && (had_objects || after_good)
+    }
+
+    fn reject_empty(&mut self, revision: &str, title: &str, good: Option<&str>) {
+        tracing::warn!(
+            revision,
+            title,
+            stays = good,
+            "not applied: the fleet has no objects any more, which is probably a mistake"
+        );
+        let check = report::emptied(&self.config.fleet, revision, good);
+        self.set_check(check);
+    }
+
+    fn reject_broken(
+        &mut self,
+        revision: &str,
+        title: &str,
+        compiled: &Compiled,
+        good: Option<&str>,
+    ) {
+        let check = report::refused(&self.config.fleet, revision, compiled, good);
+        tracing::warn!(revision, title, stays = good, "{}", check.title);
+        for line in findings_log::lines(&compiled.findings) {
+            tracing::warn!("{line}");
+        }
+        self.set_check(check);
     }
 
     /// A revision without errors: it is applied, if it still is the newest.
@@ -94,7 +123,7 @@ impl Daemon {
         failure: &Failure,
         good: Option<&str>,
     ) {
-        tracing::warn!(revision, title, error = %failure, "not applied: it cannot be read");
+        tracing::warn!(revision, title, stays = good, error = %failure, "not applied: it cannot be read");
         let fleet = &self.config.fleet;
         self.set_check(report::unreadable(fleet, revision, failure, good));
         // What a bug does once it does again.
@@ -145,6 +174,7 @@ impl Daemon {
             leaving: BTreeMap::new(),
             settled: false,
             stuck: None,
+            suspended: self.suspended(),
             tracker,
             stage: Stage::Announced,
         };
@@ -160,7 +190,12 @@ impl Daemon {
         let (fleet, revision) = (&self.config.fleet, &sync.revision);
         let check = match &sync.stuck {
             Some(why) => report::stuck(fleet, revision, state, why),
+            None if sync.is_emptied() => report::emptied(fleet, revision, None),
             None => report::progress(fleet, revision, state, &summary, &clusters, &sync.leaving),
+        };
+        let check = match &sync.suspended {
+            Some(since) => report::paused(fleet, check, since),
+            None => check,
         };
         self.view.send_modify(|view| {
             view.revision = Some(revision.clone());
@@ -204,6 +239,7 @@ impl Daemon {
             source: self.config.url.clone(),
             prune: self.config.prune,
             max_clusters: self.config.max_clusters,
+            heeds_suspension: true,
             approvals: Arc::new(move |applied| source.approvals(applied, &revision)),
             ..Assignment::new(Arc::clone(plan), Arc::clone(embedded))
         };
@@ -261,6 +297,43 @@ impl Daemon {
         }
     }
 
+    /// Since when the fleet is suspended, as far as is known.
+    fn suspended(&self) -> Option<String> {
+        let steering = self.steering.as_ref();
+        steering.and_then(|steering| steering.suspended.clone())
+    }
+
+    /// Somebody suspended or resumed the fleet, or asked to look for commits now.
+    pub(super) fn steered(&mut self, steering: Steering) {
+        let now = self.engine.target.clock.now();
+        let before = self.steering.replace(steering.clone());
+        let requested = |steering: &Steering| steering.sync_requested.clone();
+        let asked = before.is_some_and(|before| requested(&before) != requested(&steering));
+        let asked = asked && steering.sync_requested.is_some();
+        if asked {
+            tracing::info!("looking for commits now: somebody asked to");
+            self.look_now.notify_one();
+        }
+        let Some(sync) = self.sync.as_mut() else {
+            return;
+        };
+        // What is not assigned yet finds out by the parent.
+        if !matches!(sync.stage, Stage::Running(_)) {
+            return;
+        }
+        let is_change = sync.suspended != steering.suspended;
+        if is_change && steering.suspended.is_none() {
+            tracing::info!("the fleet is resumed");
+        }
+        if is_change || asked && sync.has_failed(now) {
+            self.syncs += 1;
+            (sync.number, sync.stuck) = (self.syncs, None);
+            sync.suspended = steering.suspended;
+            self.assign();
+            self.report_progress();
+        }
+    }
+
     pub(super) fn reported(&mut self, number: u64, report: Report) {
         let Some(sync) = self.sync.as_mut().filter(|sync| sync.number == number) else {
             return;
@@ -284,13 +357,14 @@ impl Daemon {
         let Some(mut sync) = self.sync.take() else {
             return;
         };
+        let emptied = sync.is_emptied();
         if let Stage::Running(run) = &mut sync.stage {
             run.report_due = false;
-            let ready = sync.settled && sync.tracker.is_ready();
+            let ready = !emptied && sync.settled && sync.tracker.is_ready();
             if ready {
                 self.source.retain(RetainedRef::Ready, &sync.revision);
             }
-            let terminal = sync.stuck.is_some() || sync.tracker.is_terminal();
+            let terminal = emptied || sync.stuck.is_some() || sync.tracker.is_terminal();
             let wait = run.verdict.judge(ready, terminal, now);
             let state = run.verdict.state;
             let check = self.show_progress(&sync, state);

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::job::Judged;
 use super::*;
 use crate::adapters::git::{Author, Files, Refs};
-use crate::apply::{Progress, State};
+use crate::apply::{Progress, PruneStatus, Report, State};
 use crate::compile::{Compiled, compile};
 use crate::model::{Check, CheckState, Clock, ObjectId, Tree};
 use crate::settings::Environment;
@@ -139,6 +139,7 @@ impl Case {
             summary: String::new(),
             annotations: Vec::new(),
             target_url: None,
+            input: None,
         }
     }
 }
@@ -279,6 +280,97 @@ async fn the_plan_of_an_older_revision_is_let_go_once_a_newer_one_is_applied() {
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert!(older.upgrade().is_none(), "nobody holds it");
     assert!(plan(&case).upgrade().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspended_fleet_says_so_until_it_is_resumed() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let title = |case: &Case| case.daemon.view.borrow().title.clone();
+    let before = title(&case);
+    let asks = |since: Option<&str>| Steering {
+        suspended: since.map(str::to_owned),
+        sync_requested: None,
+    };
+    case.daemon.steered(asks(None));
+    assert_eq!(case.daemon.syncs, 1, "nothing changes");
+    case.daemon.steered(asks(Some("then")));
+    assert_eq!(title(&case), format!("suspended at {before}"));
+    assert_eq!(case.daemon.syncs, 2, "it is assigned anew");
+    // The parent says the same.
+    case.daemon
+        .reported(2, Report::Suspended("then".to_owned()));
+    case.daemon.steered(asks(Some("then")));
+    assert_eq!(case.daemon.syncs, 2);
+    case.daemon.steered(asks(None));
+    assert_eq!((title(&case), case.daemon.syncs), (before, 3));
+    // The parent was read before somebody resumed it.
+    case.daemon
+        .reported(3, Report::Suspended("then".to_owned()));
+    case.daemon.steered(asks(None));
+    assert_eq!(case.daemon.syncs, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_to_sync_ends_the_wait_and_retries_what_failed() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let asks = |at: &str| Steering {
+        suspended: None,
+        sync_requested: Some(at.to_owned()),
+    };
+    case.daemon.steered(asks("1"));
+    case.daemon.config.interval = Duration::from_secs(90);
+    let remote = RemoteRefs {
+        refs: Refs::new(),
+        head: case.commit.clone(),
+    };
+    case.daemon.fetched(Ok(remote));
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    case.daemon.steered(asks("2"));
+    assert_eq!(case.daemon.syncs, 1, "nothing failed");
+    let start = Instant::now();
+    while case.handle_next().await.1 != "Poll" {}
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    case.daemon
+        .reported(1, Report::Stuck("no rights".to_owned()));
+    case.daemon.steered(asks("3"));
+    assert_eq!(case.daemon.syncs, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revision_without_objects_is_a_failure_and_nothing_is_removed() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let empty = "2".repeat(40);
+    (case.daemon.head, case.daemon.examined) = (Some(empty.clone()), Some(empty.clone()));
+    let judged = Judged::new(config_maps(&[]), &case.daemon.set);
+    case.daemon.examined(Examined {
+        outcome: Ok(judged),
+        ..Examined::failed(empty.clone(), away())
+    });
+    assert_eq!(case.daemon.applied().as_ref(), Some(&case.commit));
+    let view = case.daemon.view.borrow();
+    let check = view.check("capstan/config/sync", &empty).unwrap();
+    assert_eq!(check.state, CheckState::Failure);
+    assert_eq!(
+        check.title,
+        "not applied: the fleet has no objects any more"
+    );
+    let stays = format!("The last good revision {} stays applied.\n\n", case.commit);
+    assert!(check.summary.starts_with(&stays), "{}", check.summary);
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_that_an_empty_fleet_keeps_are_reported_once() {
+    let mut case = Case::applying(config_maps(&[])).await;
+    for name in ["a", "b"] {
+        let id = ObjectId::new("", "ConfigMap", "default", name);
+        let held = PruneStatus::Held("the fleet has no objects".to_owned());
+        case.daemon.reported(1, Report::Prune(id, held));
+    }
+    case.daemon.report_progress();
+    assert_eq!(case.state(), CheckState::Failure);
+    let view = case.daemon.view.borrow();
+    let check = view.checks.values().next().unwrap();
+    assert!(!check.summary.contains("ConfigMap"), "{}", check.summary);
 }
 
 #[tokio::test(start_paused = true)]

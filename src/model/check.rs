@@ -49,4 +49,7 @@ pub struct Check {
     /// A link to details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_url: Option<String>,
+    /// What was checked, as ids of git: by it, a later process sees whether the check still holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
 }

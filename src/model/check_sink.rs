@@ -19,9 +19,9 @@ pub trait CheckSink: Send + Sync {
         now: Timestamp,
     ) -> BoxFuture<'a, Result<(), AdapterError>>;
 
-    /// The checks of `context` on `revisions` that are pending: asked once after a start, to find what an
-    /// earlier process left.
-    fn pending<'a>(
+    /// The checks of `context` on `revisions`: asked once after a start, to find what an earlier process
+    /// left.
+    fn read<'a>(
         &'a self,
         revisions: &'a [String],
         context: &'a str,

@@ -71,7 +71,11 @@ async fn apply(plan: Arc<Plan>, set: &ApplySet) {
             Report::Settled => break,
             Report::Object(next) => assert_ne!(next.state, State::Failed, "{}", next.message),
             Report::Stuck(why) => unreachable!("{why}"),
-            Report::Prune(..) | Report::Begun | Report::Applied(..) | Report::Denied => {}
+            Report::Prune(..)
+            | Report::Begun
+            | Report::Applied(..)
+            | Report::Denied
+            | Report::Suspended(_) => {}
         }
     }
     runner.abort();

@@ -7,9 +7,11 @@ use std::time::Duration;
 use capstan::adapters::azure_sim::crds::foreign;
 use capstan::adapters::checks::{self, NOTES_REF};
 use capstan::adapters::git::{Author, Files};
-use capstan::adapters::kubernetes::Target;
+use capstan::adapters::kubernetes::{Target, annotate_parent};
+use capstan::api::labels;
 use capstan::daemon::{self, Engine, Prepare, View, wall_time};
 use capstan::model::{Check, CheckState, Clock};
+use capstan::plan::ApplySet;
 use capstan::settings::{Environment, SyncConfig};
 use futures::FutureExt as _;
 use jiff::Timestamp;
@@ -297,6 +299,118 @@ async fn an_empty_fleet_is_ready_as_it_is() {
     let first = world.push("main", None, &[("README.md", "nothing yet")]);
     let check = world.start("test").succeeds(&first).await;
     assert_eq!(check.title, "0/0 ready");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_emptied_repository_keeps_everything_also_after_a_restart() {
+    let world = World::new();
+    let (a, b) = (config_map("a"), config_map("b"));
+    let first = world.push("main", None, &[("a.yaml", &a), ("b.yaml", &b)]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&first).await;
+    pinned(&world, "refs/capstan/applied", &first).await;
+    let emptied = world.push("main", Some(&first), &[("README.md", "gone")]);
+    let failed = |check: &Check| check.state == CheckState::Failure;
+    let check = daemon.until(&emptied, failed).await;
+    let stays = format!("The last good revision {first} stays applied.");
+    assert_eq!(check.summary.matches(&stays).count(), 1, "{check:#?}");
+    drop(daemon);
+    drop(mirror(&world).await);
+    let mut daemon = world.start("test");
+    daemon.until(&emptied, failed).await;
+    daemon.succeeds(&first).await;
+    assert_eq!(world.config_maps(), ["a", "b"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_forced_push_and_a_restart_what_was_applied_stays() {
+    let world = World::new();
+    let base = world.push("main", None, &[("a.yaml", &config_map("a"))]);
+    let both = [("a.yaml", config_map("a")), ("b.yaml", config_map("b"))];
+    let both = both.each_ref().map(|(path, text)| (*path, text.as_str()));
+    let applied = world.push("main", Some(&base), &both);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&applied).await;
+    pinned(&world, "refs/capstan/applied", &applied).await;
+    drop(daemon);
+    drop(mirror(&world).await);
+    // The branch is reset to the base, and goes on from there with a mistake.
+    let broken = world.push("main", Some(&base), &[("a.yaml", "kind: [")]);
+    let mut daemon = world.start("test");
+    let check = daemon
+        .until(&broken, |check| check.state == CheckState::Failure)
+        .await;
+    let stays = format!("The last good revision {applied} stays applied.");
+    assert!(check.summary.starts_with(&stays), "{check:#?}");
+    daemon.succeeds(&applied).await;
+    assert_eq!(world.config_maps(), ["a", "b"]);
+}
+
+/// The checks of a plan, by commit.
+fn plan_of(world: &World, commit: &str) -> Option<Check> {
+    let mut checks = world.noted(commit).into_iter();
+    checks.find(|check| check.context == "capstan/test/plan")
+}
+
+async fn planned(world: &World, commit: &str, done: impl Fn(&Check) -> bool) -> Check {
+    let start = std::time::Instant::now();
+    loop {
+        let check = plan_of(world, commit);
+        if let Some(check) = check.clone().filter(&done) {
+            return check;
+        }
+        assert!(start.elapsed() < PATIENCE, "{commit}: {check:#?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_open_at_the_start_is_planned_and_planned_again_when_it_conflicts_by_now() {
+    let world = World::new();
+    let first = world.push("main", None, &[("a.yaml", &config_map("a"))]);
+    let pull = world.push("pr/1", Some(&first), &[("a.yaml", &config_map("b"))]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&first).await;
+    let success = |check: &Check| check.state == CheckState::Success;
+    let check = planned(&world, &pull, success).await;
+    assert!(check.input.is_some(), "{check:#?}");
+    drop(daemon);
+    drop(mirror(&world).await);
+    // While nobody looks, main changes the same line.
+    let second = world.push("main", Some(&first), &[("a.yaml", &config_map("c"))]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&second).await;
+    let check = planned(&world, &pull, |check| check.state == CheckState::Failure).await;
+    assert_eq!(check.title, "merge conflict in 1 file");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fleet_is_suspended_over_a_restart_and_resumed() {
+    let world = World::new();
+    let first = world.push("main", None, &[("a.yaml", &config_map("a"))]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&first).await;
+    let client = world.server.client("default");
+    let set = ApplySet::new("test", "default");
+    let annotate = async |key: &str, value: Option<&str>| {
+        let done = annotate_parent(&client, &set, key, value).await;
+        done.expect("it is taken");
+    };
+    annotate(labels::SUSPENDED, Some("then")).await;
+    let suspended = |check: &Check| check.title.starts_with("suspended at");
+    daemon.until(&first, suspended).await;
+    let second = world.push("main", Some(&first), &[("a.yaml", &config_map("b"))]);
+    daemon.until(&second, suspended).await;
+    drop(daemon);
+    drop(mirror(&world).await);
+    let mut daemon = world.start("test");
+    let check = daemon.until(&second, suspended).await;
+    assert_eq!(check.state, CheckState::Pending);
+    assert!(check.summary.contains("suspended since then"), "{check:#?}");
+    assert_eq!(world.config_maps(), ["a"]);
+    annotate(labels::SUSPENDED, None).await;
+    daemon.succeeds(&second).await;
+    assert_eq!(world.config_maps(), ["b"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

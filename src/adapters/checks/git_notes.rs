@@ -1,9 +1,9 @@
 //! Checks as the text of a git note.
 //!
-//! In: the note as it is, and one check. Out: the note with that check in it. Line 1 is
-//! `{"v":1,"checks":[...]}`, for programs; then, after an empty line, the same in Markdown, for
-//! people; then an end mark; and below it whatever else the note held, unchanged. It does not
-//! know git.
+//! In: the note as it is, and one check. Out: the note with that check in it: Markdown for people, an
+//! empty line, then one line `{"v":1,"checks":[...]}` for programs, and an end mark. Whatever else the
+//! note held stays around that, unchanged. Notes of earlier versions, which begin with the line for
+//! programs, are read as well. It does not know git.
 
 use serde_json::{Value, json};
 
@@ -14,12 +14,18 @@ pub const NOTES_REF: &str = "refs/notes/capstan";
 
 /// The line that ends our part of a note. Markdown shows it as nothing.
 const END: &str = "<!-- capstan: end -->";
+/// How the line for programs begins. Readers take that line wherever it stands.
+const PROGRAMS: &str = "{\"v\":";
 
 /// The note with `check` in it: in place of the check of the same context, if there is one. The
 /// checks of others and text that is not ours stay. Writing the same check again changes nothing.
 #[must_use]
 pub fn rewrite(old: Option<&str>, check: &Check) -> String {
-    let (mut checks, rest) = parts(old.unwrap_or_default());
+    let Parts {
+        before,
+        mut checks,
+        after,
+    } = parts(old.unwrap_or_default());
     checks.retain(|other| context(other) != check.context);
     checks.push(json!(check));
     checks.sort_by(|one, other| context(one).cmp(context(other)));
@@ -29,28 +35,65 @@ pub fn rewrite(old: Option<&str>, check: &Check) -> String {
         .map(|check| section(&check))
         .collect();
     let checks = Value::Array(checks);
-    let mut note = format!("{{\"v\":1,\"checks\":{checks}}}\n\n{people}{END}\n");
-    note.push_str(rest);
-    note
+    format!("{before}{people}{PROGRAMS}1,\"checks\":{checks}}}\n{END}\n{after}")
 }
 
 /// The checks in a note, by context; none in a note that is not ours.
 #[must_use]
 pub fn read(note: &str) -> Vec<Check> {
-    parts(note).0.iter().filter_map(parse).collect()
+    parts(note).checks.iter().filter_map(parse).collect()
 }
 
-/// The checks in a note, and what follows our part.
-fn parts(note: &str) -> (Vec<Value>, &str) {
-    let (first, below) = note.split_once('\n').unwrap_or((note, ""));
-    match checks(first) {
-        Some(checks) => (checks, after_end(below)),
-        None => (Vec::new(), note),
+/// A note, taken apart.
+struct Parts<'a> {
+    /// What others wrote above our part.
+    before: &'a str,
+    checks: Vec<Value>,
+    /// What others wrote below our part; all they wrote when no part is ours.
+    after: &'a str,
+}
+
+fn parts(note: &str) -> Parts<'_> {
+    let mut at = 0;
+    let lines = note.split_inclusive('\n').map(|line| {
+        let begin = at;
+        at += line.len();
+        (begin, line.trim_end_matches('\n'))
+    });
+    let lines: Vec<(usize, &str)> = lines.collect();
+    let found = lines.iter().enumerate();
+    let found = found.filter_map(|(number, (_, line))| Some((number, checks(line)?)));
+    let Some((number, checks)) = found.into_iter().next() else {
+        return Parts {
+            before: "",
+            checks: Vec::new(),
+            after: note,
+        };
+    };
+    let headings: Vec<String> = checks.iter().map(heading).collect();
+    let is_heading = |line: &str| headings.iter().any(|heading| line.starts_with(heading));
+    let mut above = lines[..number].iter();
+    let first = above.find(|(_, line)| is_heading(line));
+    let end = lines[number..].iter().position(|(_, line)| *line == END);
+    let below = match (end, first) {
+        (Some(end), _) => number + end + 1,
+        // Somebody removed the end mark. Earlier versions wrote what is for people below the line.
+        (None, Some(_)) => number + 1,
+        (None, None) => lines.len(),
+    };
+    let begin = first.map_or(lines[number].0, |(begin, _)| *begin);
+    Parts {
+        before: &note[..begin],
+        checks,
+        after: lines.get(below).map_or("", |(begin, _)| &note[*begin..]),
     }
 }
 
-/// The checks of a first line of ours, also those this version does not understand.
+/// The checks in the line for programs, also those this version does not understand.
 fn checks(line: &str) -> Option<Vec<Value>> {
+    if !line.starts_with(PROGRAMS) {
+        return None;
+    }
     let mut header: Value = serde_json::from_str(line).ok()?;
     if header.get("v")? != 1 {
         return None;
@@ -61,15 +104,9 @@ fn checks(line: &str) -> Option<Vec<Value>> {
     }
 }
 
-fn after_end(text: &str) -> &str {
-    let mut rest = text;
-    while let Some((line, below)) = rest.split_once('\n') {
-        if line == END {
-            return below;
-        }
-        rest = below;
-    }
-    ""
+/// How the section of a check begins.
+fn heading(check: &Value) -> String {
+    format!("## {}: ", one_line(context(check)))
 }
 
 fn context(check: &Value) -> &str {
@@ -86,10 +123,10 @@ fn parse(check: &Value) -> Option<Check> {
 /// What people read of one check: its summary, which lists the annotations too, or these alone.
 fn section(check: &Check) -> String {
     let mut text = format!(
-        "## {}: {}\n\n{}\n\n",
+        "## {}: {}\n\n{}\n",
         one_line(&check.context),
         word(check.state),
-        one_line(&check.title)
+        block(&one_line(&check.title))
     );
     let details = match check.summary.trim() {
         "" => check.annotations.iter().map(item).collect(),
@@ -100,7 +137,7 @@ fn section(check: &Check) -> String {
         text.push('\n');
     }
     if let Some(url) = &check.target_url {
-        text.push_str(&format!("{}\n\n", one_line(url)));
+        text.push_str(&format!("{}\n", block(&one_line(url))));
     }
     text
 }
@@ -125,10 +162,10 @@ fn word(state: CheckState) -> &'static str {
     }
 }
 
-/// Text of several lines, none of which can be mistaken for the end of our part.
+/// Lines of text, none of which can be mistaken for the line for programs, or the end of our part.
 fn block(text: &str) -> String {
     let lines = text.lines().map(|line| match line {
-        END => format!(" {END}\n"),
+        line if line == END || line.starts_with(PROGRAMS) => format!(" {line}\n"),
         line => format!("{line}\n"),
     });
     lines.collect()
@@ -154,6 +191,7 @@ mod tests {
             summary: "about **9 min** left\n".into(),
             annotations: Vec::new(),
             target_url: None,
+            input: None,
         }
     }
 
@@ -169,10 +207,7 @@ mod tests {
         });
         failed.target_url = Some("https://example.com/1".into());
         let note = rewrite(None, &failed);
-        let (first, people) = note.split_once('\n').unwrap();
-        assert_eq!(
-            people,
-            "
+        let people = "\
 ## capstan/prod/plan: failure
 
 1 error
@@ -181,11 +216,12 @@ about **9 min** left
 
 https://example.com/1
 
-<!-- capstan: end -->
-"
-        );
-        assert!(first.starts_with("{\"v\":1,\"checks\":[{"), "{first}");
-        let header: Value = serde_json::from_str(first).unwrap();
+";
+        let programs = note.strip_prefix(people).unwrap();
+        let line = programs.strip_suffix("\n<!-- capstan: end -->\n").unwrap();
+        assert!(line.starts_with("{\"v\":1,\"checks\":[{"), "{line}");
+        assert!(!line.contains('\n'), "one line");
+        let header: Value = serde_json::from_str(line).unwrap();
         assert_eq!(header["v"], 1);
         assert_eq!(header["checks"][0]["state"], "failure");
         assert_eq!(read(&note), [failed]);
@@ -249,6 +285,41 @@ https://example.com/1
     }
 
     #[test]
+    fn a_note_of_an_earlier_version_is_read_and_renewed() {
+        let old = check("capstan/a/sync", CheckState::Pending);
+        let programs = format!("{PROGRAMS}1,\"checks\":{}}}", json!([old]));
+        let note = format!("{programs}\n\n{}{END}\nby hand\n", section(&old));
+        assert_eq!(read(&note), std::slice::from_ref(&old), "{note}");
+        let done = check("capstan/a/sync", CheckState::Success);
+        let renewed = format!("{}by hand\n", rewrite(None, &done));
+        assert_eq!(rewrite(Some(&note), &done), renewed);
+        // Somebody removed the end mark.
+        let note = format!("{programs}\n\n{}", section(&old));
+        assert_eq!(rewrite(Some(&note), &done), rewrite(None, &done));
+    }
+
+    #[test]
+    fn text_above_our_part_stays_there() {
+        let (pending, done) = (CheckState::Pending, CheckState::Success);
+        let note = rewrite(None, &check("capstan/a/sync", pending));
+        let done = check("capstan/a/sync", done);
+        let expected = format!("# Mine\n\n{}", rewrite(None, &done));
+        assert_eq!(rewrite(Some(&format!("# Mine\n\n{note}")), &done), expected);
+        let without_end = note.replace(&format!("{END}\n"), "more\n");
+        let expected = format!("{}more\n", rewrite(None, &done));
+        assert_eq!(rewrite(Some(&without_end), &done), expected);
+    }
+
+    #[test]
+    fn no_text_can_be_mistaken_for_the_line_for_programs() {
+        let mut sly = check("capstan/a/sync", CheckState::Failure);
+        let line = "{\"v\":1,\"checks\":[]}";
+        (sly.title, sly.summary) = (line.to_owned(), format!("it is\n{line}"));
+        sly.target_url = Some(line.to_owned());
+        assert_eq!(read(&rewrite(None, &sly)), [sly]);
+    }
+
+    #[test]
     fn a_summary_cannot_end_our_part() {
         let mut sly = check("capstan/a/sync", CheckState::Pending);
         sly.summary = format!("before\n{END}\nafter");
@@ -261,9 +332,9 @@ https://example.com/1
     #[test]
     fn what_a_newer_version_wrote_about_its_own_check_stays() {
         let newer = json!({"context": "capstan/z/sync", "state": "skipped", "new": [1]});
-        let note = format!("{}\n\n{END}\n", json!({"v": 1, "checks": [newer]}));
+        let note = format!("{PROGRAMS}1,\"checks\":[{newer}]}}\n\n{END}\n");
         let note = rewrite(Some(&note), &check("capstan/a/sync", CheckState::Pending));
-        assert_eq!(parts(&note).0[1], newer);
+        assert_eq!(parts(&note).checks[1], newer);
         assert_eq!(read(&note).len(), 1);
     }
 

@@ -75,6 +75,7 @@ mod tests {
             summary: String::new(),
             annotations: Vec::new(),
             target_url: None,
+            input: None,
         }
     }
 

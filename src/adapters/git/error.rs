@@ -26,7 +26,7 @@ pub enum Error {
         pattern: String,
     },
     /// The repository does not answer.
-    #[error("cannot reach {url}: {cause}; keeping the last good revision and retrying")]
+    #[error("cannot reach {url}: {cause}; retrying")]
     Unreachable {
         /// The address.
         url: String,
@@ -34,10 +34,7 @@ pub enum Error {
         cause: String,
     },
     /// Nothing is at the address, or no repository. It may come (back), as after a mount.
-    #[error(
-        "no repository at {url}: {cause}; create it or correct the address; keeping the last good \
-         revision and retrying"
-    )]
+    #[error("no repository at {url}: {cause}; create it or correct the address; retrying")]
     NoRepository {
         /// The address.
         url: String,
@@ -56,9 +53,7 @@ pub enum Error {
         cause: String,
     },
     /// The refs could be listed, but what they point to did not arrive.
-    #[error(
-        "cannot copy from {url} to {dir}: {cause}; keeping the last good revision and retrying"
-    )]
+    #[error("cannot copy from {url} to {dir}: {cause}; retrying")]
     Download {
         /// The address.
         url: String,

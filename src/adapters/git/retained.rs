@@ -108,7 +108,9 @@ mod tests {
         let old = force(&origin, "main", "old\n\nApprove: old\n", Some(&base));
         let mirror = origin.mirror(&[]);
         mirror.fetch().unwrap();
+        assert_eq!(mirror.retained(RetainedRef::Applied), None);
         mirror.retain(RetainedRef::Applied, &old).unwrap();
+        assert_eq!(mirror.retained(RetainedRef::Applied), Some(old.clone()));
         let between = force(&origin, "main", "between", Some(&base));
         mirror.fetch().unwrap();
         let new = force(&origin, "main", "new\n\nApprove: new\n", Some(&base));

@@ -26,6 +26,7 @@ mod request;
 mod rights;
 mod runner;
 mod secret;
+mod steering;
 pub mod survey;
 mod watch;
 
@@ -35,3 +36,4 @@ pub use error::{Error, classify};
 pub use rights::{Rights, missing_rights};
 pub use runner::{Approvals, Assignment, Options, Target, run, run_once};
 pub use secret::{Fault, SecretError, connect_by_secret};
+pub use steering::{Steering, annotate_parent, steering};

@@ -12,8 +12,10 @@
 //! how a command is carried out.
 
 mod kinds;
+mod late;
 mod parent;
 mod removals;
+mod rights;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -24,12 +26,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::event::{
-    Assignment, Command, Event, Failure, FailureCause, GroupKind, RetryTarget, Warning, WatchEvent,
-    WatchScope, What,
+    Assignment, Command, Event, Failure, FailureCause, GroupKind, RIGHTS, RetryTarget, Warning,
+    WatchEvent, WatchScope, What,
 };
 use super::kinds::Kinds;
+use super::late::LateRequests;
 use super::parent_state::ParentState;
 use super::removals::Removals;
+use super::rights::Rights;
 use super::steps::Steps;
 use super::{DeletionGuard, Embedded, Kind, Member, Progress, Report, State};
 use crate::model::{Health, ObjectId};
@@ -53,8 +57,7 @@ pub(crate) struct Engine {
     /// The health of all objects of the kinds of embedded resources.
     embedded: BTreeMap<ObjectId, Health>,
     work: Work,
-    /// How many applies of earlier assignments are not answered yet.
-    late_applies: usize,
+    late: LateRequests,
     /// The time of the current event.
     now: Timestamp,
     commands: Vec<Command>,
@@ -70,6 +73,7 @@ struct Work {
     steps: Steps,
     removals: Removals,
     guard: DeletionGuard,
+    rights: Rights,
     embedded: Embedded,
     ending: Ending,
 }
@@ -127,7 +131,7 @@ impl Engine {
             inventory: BTreeMap::new(),
             embedded: BTreeMap::new(),
             work: Work::default(),
-            late_applies: 0,
+            late: LateRequests::default(),
             now: Timestamp::UNIX_EPOCH,
             commands: Vec::new(),
         }
@@ -152,14 +156,16 @@ impl Engine {
             What::Elapsed(_, RetryTarget::EmbeddedKind(kind)) => self.find_embedded(&kind),
             What::Elapsed(_, RetryTarget::Confirmation(id)) => self.confirm(&id),
             What::Elapsed(_, RetryTarget::LostKind(kind)) => self.find_again(&kind),
-            What::Answered(number, _, answer) if number != self.number() => {
-                self.answered_late(*answer);
+            What::Answered(number, at, answer) if number != self.number() => {
+                self.answered_late(number, at, *answer);
+            }
+            What::Removed(number, id, _) if number != self.number() => {
+                self.removed_late(number, id);
             }
             What::ParentRead(number, _)
             | What::ParentWritten(number, _)
             | What::VersionFound(number, ..)
             | What::Read(number, ..)
-            | What::Removed(number, ..)
             | What::Elapsed(number, _)
                 if number != self.number() => {}
             What::ParentRead(_, answer) => self.parent_read(*answer),
@@ -194,6 +200,7 @@ impl Engine {
             RetryTarget::Step(at, until) => self.step_backed_off(at, until),
             RetryTarget::EarlierKind(kind) => self.find_earlier(kind),
             RetryTarget::Removal(id, until) => self.removal_backed_off(&id, until),
+            RetryTarget::Rights => self.try_rights(),
             RetryTarget::EmbeddedKind(_)
             | RetryTarget::Confirmation(_)
             | RetryTarget::LostKind(_) => {}
@@ -202,7 +209,7 @@ impl Engine {
 
     /// Replaces the plan. What is known of the cluster stays.
     fn assigned(&mut self, assignment: Assignment) {
-        self.late_applies += self.work.steps.sending();
+        self.await_late();
         self.work = Work::new(assignment);
         let Work {
             steps, removals, ..
@@ -255,7 +262,8 @@ impl Engine {
 
     /// Schedules a retry of `target` after the pause for a failed question.
     fn retry(&mut self, failure: &Failure, target: RetryTarget) {
-        self.wake_after(failure.pause(), |_| target);
+        let wait = failure.at_most(RIGHTS, failure.pause());
+        self.wake_after(wait, |_| target);
     }
 
     fn warn(&mut self, warning: Warning) {

@@ -1,11 +1,14 @@
 //! The parent: opened before the first step, written when an assignment was carried out.
 
 use super::super::backoff::backoff;
-use super::super::event::{Command, Failure, ParentRead, RetryTarget};
+use super::super::event::{Command, Failure, ParentRead, RIGHTS, RetryTarget};
 use super::super::parent_state::{Known, Opening, ParentState};
 use super::super::{Kind, Members, Parent, Report};
 use super::{EarlierKind, Ending, Engine};
 use crate::model::{ErrorClass, ObjectId};
+
+/// The namespace of an object that names none, until it is known whether its kind is in namespaces.
+const ASSUMED: &str = "default";
 
 impl Engine {
     /// The content of the parent while the assignment is under way.
@@ -26,6 +29,18 @@ impl Engine {
         }
     }
 
+    /// The content of the parent at first, before it is known of any kind whether its objects are in
+    /// namespaces. When `before` records this revision as applied, that was known: a namespace that it
+    /// does not name then has no object.
+    fn planned(&self, before: Option<&Parent>) -> Parent {
+        let mut planned = self.opening();
+        let applied = before.filter(|before| before.applied == planned.applying);
+        if applied.is_some_and(|before| !before.namespaces.contains(ASSUMED)) {
+            planned.namespaces.remove(ASSUMED);
+        }
+        planned
+    }
+
     pub(super) fn read_parent(&mut self) {
         let failures = self.work.parent.failures();
         self.work.parent = ParentState::Reading { failures };
@@ -43,8 +58,15 @@ impl Engine {
             Err(failure) => return self.parent_failed(failures, &failure),
         };
         let (before, version) = before.unzip();
+        let suspended = before.as_ref().map(|parent| &parent.suspended);
+        let heeds = self.work.assignment.heeds_suspension;
+        if let Some(since) = suspended.filter(|since| heeds && !since.is_empty()) {
+            self.work.parent = ParentState::Suspended;
+            return self.report(Report::Suspended(since.clone()));
+        }
         let version = version.unwrap_or_default();
-        let wanted = before.clone().unwrap_or_default().with(self.opening());
+        let wanted = before.clone().unwrap_or_default();
+        let wanted = wanted.with(self.planned(before.as_ref()));
         let wanted = wanted.tidy(&self.settings.set);
         let is_there = before.as_ref() == Some(&wanted);
         let opening = Opening {
@@ -87,12 +109,13 @@ impl Engine {
         let failures = failures.saturating_add(1);
         self.work.parent = ParentState::BackingOff { failures };
         let backoff = backoff(failure.class, failures, failure.retry_after);
+        let wait = failure.at_most(RIGHTS, backoff.wait);
         // A write of the assignment before may have come in between.
         if failure.class != ErrorClass::Conflict || backoff.in_vain {
             self.report_denied(failure);
             self.report(Report::Stuck(failure.to_string()));
         }
-        self.wake_after(backoff.wait, |_| RetryTarget::ParentOpening);
+        self.wake_after(wait, |_| RetryTarget::ParentOpening);
     }
 
     /// The parent names the revision to apply, so steps may begin.
@@ -134,7 +157,7 @@ impl Engine {
     /// Writes into the parent how far the fleet has come, if that has changed.
     pub(super) fn write_parent(&mut self) {
         // What an earlier assignment still applies may make a member of a kind that this one does not name.
-        let knows_all = self.knows_all() && self.late_applies == 0;
+        let knows_all = self.knows_all() && !self.late.has_applies();
         let (true, ParentState::Open(known)) = (knows_all, &self.work.parent) else {
             return;
         };
@@ -156,6 +179,7 @@ impl Engine {
             wanted.kinds.insert((group.clone(), kind.clone()));
             wanted.namespaces.insert(namespace.clone());
         }
+        wanted.suspended.clone_from(&parent.suspended);
         wanted.applied.clone_from(&wanted.applying);
         wanted.ready = match ready {
             true => wanted.applied.clone(),

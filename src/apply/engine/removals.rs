@@ -1,6 +1,7 @@
 //! Members that the plan no longer has: `prune` decides about each; the requests are made here.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -13,6 +14,9 @@ use super::Engine;
 use crate::api::labels;
 use crate::health::Live;
 use crate::model::ObjectId;
+
+/// How long a removal that lacked rights waits at most. There may be many.
+const RIGHTS_TO_REMOVE: Duration = Duration::from_secs(30);
 
 impl Engine {
     /// Continues with the members that leave: reads what they refer to, then removes those whose turn it is.
@@ -133,7 +137,8 @@ impl Engine {
     fn removal_failed(&mut self, id: &ObjectId, failure: &Failure) {
         self.report_removal(id, PruneStatus::Failed(failure.to_string()));
         let target = |until| RetryTarget::Removal(id.clone(), until);
-        let until = self.wake_after(failure.pause(), target);
+        let wait = failure.at_most(RIGHTS_TO_REMOVE, failure.pause());
+        let until = self.wake_after(wait, target);
         let state = RemovalState::BackingOff { until };
         self.work.removals.enter(id, state);
     }

@@ -12,7 +12,6 @@ use super::super::steps::{StepState, payload};
 use super::super::{DriftState, Member, Outcome, Report, State};
 use super::Engine;
 use crate::api::kinds::CAPI;
-use crate::health::Live;
 use crate::model::ObjectId;
 use crate::plan;
 
@@ -47,6 +46,10 @@ impl Engine {
     /// A step whose turn has come, and whose object is known if it is a member.
     fn decide(&mut self, at: usize) {
         let failures = self.work.steps.state(at).failures();
+        if self.is_late(at) {
+            let state = StepState::WaitingForAnswer { failures };
+            return self.work.steps.enter(at, state);
+        }
         if let Some(deleted) = self.being_deleted(at) {
             let state = StepState::WaitingForRemoval { failures };
             self.work.steps.enter(at, state);
@@ -111,20 +114,9 @@ impl Engine {
                     false => Outcome::Updated,
                 };
                 self.in_sync(at, outcome);
+                self.regain_rights(at);
             }
             Err(failure) => self.step_failed(at, &failure),
-        }
-    }
-
-    /// Takes in the answer to an apply of an earlier assignment. What is no longer in the fleet became a
-    /// member that no watch may have reported yet. A step of this assignment finds out by its own apply.
-    pub(super) fn answered_late(&mut self, answer: Result<Applied, Failure>) {
-        self.late_applies = self.late_applies.saturating_sub(1);
-        if let Ok(Applied { live, .. }) = answer {
-            let id = Live(&live).id();
-            if self.work.steps.of(&id).is_none() {
-                self.seen(&id, &live);
-            }
         }
     }
 
@@ -161,6 +153,8 @@ impl Engine {
         if failure.cause == FailureCause::Held {
             steps.keep(at);
         }
+        self.note_rights(at, failure);
+        let steps = &self.work.steps;
         let failures = steps.state(at).failures().saturating_add(1);
         let why = failure.about(steps.object(at));
         let backoff = backoff(failure.class, failures, failure.retry_after);

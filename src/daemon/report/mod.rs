@@ -42,6 +42,7 @@ fn check(
         summary,
         annotations: Vec::new(),
         target_url: None,
+        input: None,
     }
 }
 
@@ -124,6 +125,32 @@ pub(super) fn refused(
     }
 }
 
+const EMPTIED: &str = "the fleet has no objects any more";
+const RESTORE: &str = "This revision has no objects, which is probably a mistake, so nothing is removed. Restore the files. To remove nearly everything on purpose, keep one object, such as a Namespace.";
+
+/// The sync check of a revision without any object, where there were some before.
+pub(super) fn emptied(fleet: &str, revision: &str, good: Option<&str>) -> Check {
+    let title = format!("not applied: {EMPTIED}");
+    let text = match good {
+        Some(good) => format!("{}\n\n{RESTORE}", stays(Some(good))),
+        None => RESTORE.to_owned(),
+    };
+    let context = sync_context(fleet);
+    check(context, revision, CheckState::Failure, title, text)
+}
+
+/// The same check while the fleet is suspended, since then.
+pub(super) fn paused(fleet: &str, check: Check, since: &str) -> Check {
+    let text = format!(
+        "The fleet has been suspended since {since}: nothing is applied, repaired or removed. `capstan resume --name {fleet}` continues.\n\n"
+    );
+    Check {
+        title: format!("suspended at {}", check.title),
+        summary: text + &check.summary,
+        ..check
+    }
+}
+
 /// The sync check of a revision that could not be read.
 pub(super) fn unreadable(
     fleet: &str,
@@ -199,6 +226,17 @@ pub(super) fn plan(
     compiled: &Compiled,
     applied: Option<(&str, &Plan)>,
 ) -> Check {
+    let had_objects = applied.is_some_and(|(_, applied)| !applied.steps.is_empty());
+    if compiled.objects.is_empty() && !compiled.has_errors() && had_objects {
+        let (context, title) = (plan_context(set.fleet()), EMPTIED.to_owned());
+        return check(
+            context,
+            revision,
+            CheckState::Failure,
+            title,
+            RESTORE.to_owned(),
+        );
+    }
     let mut shown = Vec::new();
     let (state, title, mut text) = if compiled.has_errors() {
         let title = counted(compiled.count(Severity::Error), "error");

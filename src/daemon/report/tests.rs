@@ -72,6 +72,16 @@ fn a_plan_says_what_is_created_changed_and_removed() {
     assert!(first.summary.starts_with(begins), "{}", first.summary);
 }
 
+#[test]
+fn a_plan_that_empties_the_fleet_fails() {
+    let old = compiled(&config_map("a", "x"));
+    let check = check_of(&compiled(""), Some(("abc", &old)));
+    assert_eq!(check.state, CheckState::Failure);
+    assert_eq!(check.title, "the fleet has no objects any more");
+    let first = check_of(&compiled(""), None);
+    assert_eq!(first.state, CheckState::Success);
+}
+
 /// A whole cluster with one node pool, which has two nodes.
 fn cluster(version: &str, size: &str) -> Compiled {
     let text = include_str!("../../../tests/definition.yaml");
@@ -228,6 +238,15 @@ fn only_the_commit_s_own_faults_are_failures() {
         bug.summary,
         "a bug in capstan: index out of bounds; please report it"
     );
+}
+
+#[test]
+fn what_is_suspended_says_since_when_and_how_to_go_on() {
+    let check = superseded("f", "r", "0123456789abcdef", "1/3 ready");
+    let paused = paused("f", check.clone(), "then");
+    assert_eq!(paused.title, format!("suspended at {}", check.title));
+    let text = "The fleet has been suspended since then: nothing is applied, repaired or removed. `capstan resume --name f` continues.\n\n";
+    assert_eq!(paused.summary, format!("{text}{}", check.summary));
 }
 
 #[test]

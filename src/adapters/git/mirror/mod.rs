@@ -149,6 +149,14 @@ impl Mirror {
         })
     }
 
+    /// The commit that is kept as this, if there is one.
+    #[must_use]
+    pub fn retained(&self, retained: RetainedRef) -> Option<String> {
+        let name = retained.reference();
+        let kept = self.reading(|repository| Ok(repository.refname_to_id(name).ok()));
+        kept.ok().flatten().map(|id| id.to_string())
+    }
+
     /// The commit that `wanted` leads to, by what was last fetched.
     ///
     /// # Errors

@@ -52,6 +52,8 @@ pub struct Assignment {
     pub max_clusters: usize,
     /// Which may.
     pub approvals: Approvals,
+    /// Whether nothing is done while the fleet is suspended.
+    pub heeds_suspension: bool,
 }
 
 impl Assignment {
@@ -68,6 +70,7 @@ impl Assignment {
             prune: false,
             max_clusters: 0,
             approvals: Arc::new(|_| BTreeSet::new()),
+            heeds_suspension: false,
         }
     }
 
@@ -82,6 +85,7 @@ impl Assignment {
             source: self.source,
             prune: self.prune,
             max_clusters: self.max_clusters,
+            heeds_suspension: self.heeds_suspension,
         }
     }
 }

@@ -84,6 +84,18 @@ pub async fn survey(client: &Client, choice: &FleetChoice) -> Result<Survey, Sur
     })
 }
 
+/// The parents of the chosen fleets, by name: nothing else is read.
+///
+/// # Errors
+/// If the cluster does not answer, if they may not be read, or if it has no such fleet.
+pub async fn fleets(
+    client: &Client,
+    choice: &FleetChoice,
+) -> Result<Vec<(ApplySet, Parent)>, SurveyError> {
+    let reader = Reader::new(client.clone());
+    Ok(parents::find(&reader, choice).await?.0)
+}
+
 /// The time in the API server's answers: the times of conditions are closer to it than to ours.
 async fn time(reader: &Reader) -> Result<Option<Timestamp>, SurveyError> {
     let date = reader.date().await.map_err(SurveyError::new)?;

@@ -116,6 +116,7 @@ impl Fixture {
         let object = about(request).map(|(_, object)| object);
         let failed = match fault {
             Some(Fault::Fails(class)) => Some(class),
+            Some(Fault::NoRights) => Some(ErrorClass::Denied),
             _ => None,
         };
         let result = match failed {
@@ -127,7 +128,13 @@ impl Fixture {
             (_, result) => result,
         };
         let is_failed = result.is_err();
-        let result = result.map_err(|class| failure(class, object));
+        let result = result.map_err(|class| Failure {
+            cause: match fault {
+                Some(Fault::NoRights) => FailureCause::NoRights,
+                _ => FailureCause::Other,
+            },
+            ..failure(class, object)
+        });
         (is_failed, answer(request, result, &self.unserved))
     }
 
@@ -188,7 +195,11 @@ impl Fixture {
             }
             Command::ReadParent(_) => {
                 let read = self.parent.clone();
-                let text = read.map(|(parent, version)| (parent.payload(&set()), version));
+                let text = read.map(|(parent, version)| {
+                    let mut live = parent.payload(&set());
+                    live["metadata"]["annotations"][labels::SUSPENDED] = json!(parent.suspended);
+                    (live, version)
+                });
                 let text = text.map(|(parent, version)| json!([parent, version]));
                 Ok(Some(json!([text, self.approved])))
             }
@@ -262,7 +273,8 @@ fn answer(
             let answer = match (result, unserved.contains(&kind.2)) {
                 (Err(failure), _) => Err(failure),
                 (Ok(_), true) => Err(missing),
-                (Ok(_), false) => Ok(true),
+                // Of the kinds that no standard knows, one is of the cluster.
+                (Ok(_), false) => Ok(kind.2 != "Thing"),
             };
             What::KindServed(kind.clone(), answer)
         }

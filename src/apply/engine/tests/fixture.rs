@@ -23,6 +23,8 @@ use crate::plan::{self, ApplySet, Plan};
 pub(super) enum Fault {
     /// It is not carried out, and fails like this.
     Fails(ErrorClass),
+    /// It is not carried out: we may not do it.
+    NoRights,
     /// It is carried out, and the answer is lost.
     Lost,
 }
@@ -49,6 +51,7 @@ pub(super) struct Fixture {
     revision: String,
     planned: BTreeSet<ObjectId>,
     prune: bool,
+    pub(super) heeds_suspension: bool,
     /// Counts resourceVersions.
     pub(super) clock: u64,
 }
@@ -118,6 +121,7 @@ impl Fixture {
             revision: String::new(),
             planned: BTreeSet::new(),
             prune: true,
+            heeds_suspension: false,
             clock: 0,
         }
     }
@@ -149,6 +153,7 @@ impl Fixture {
             plan,
             revision: revision.to_owned(),
             prune,
+            heeds_suspension: self.heeds_suspension,
             ..Assignment::default()
         })));
     }
@@ -205,7 +210,14 @@ impl Fixture {
         let Some((number, object)) = about(request) else {
             return;
         };
-        let same = |other: &Command| about(other) == Some((number, object));
+        // Older applies and removals are waited for; what only reads may come at any time.
+        let writes = |other: &Command| !matches!(other, Command::Read(..));
+        let same = |other: &Command| {
+            about(other).is_some_and(|(of, same)| {
+                same == object
+                    && (of == number || matches!(request, Command::Apply { .. }) && writes(other))
+            })
+        };
         assert!(
             !self.requests.iter().any(same),
             "two requests for {object} at a time"

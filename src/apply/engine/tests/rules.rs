@@ -346,20 +346,150 @@ fn a_parent_that_cannot_be_opened_is_reported_and_opened_later() {
 }
 
 #[test]
-fn answers_to_an_earlier_assignment_change_nothing() {
+fn a_request_of_an_earlier_assignment_is_waited_for() {
     let mut fixture = Fixture::new(8);
-    fixture.assign("1", &[map("a", "1", "")]);
+    fixture.assign("1", &[map("a", "1", ""), map("b", "1", "")]);
     fixture.answer("read parent");
     fixture.answer("write parent");
     fixture.answer("discover ConfigMap");
     fixture.see_all();
-    fixture.assign("2", &[map("a", "2", "")]);
-    let late = fixture.requests.remove(0);
-    assert_eq!(described(&late), "apply a");
-    fixture.requests.push(late);
+    fixture.answer("apply b");
+    fixture.assign("2", &[map("a", "2", ""), map("b", "2", "")]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    assert_eq!(
+        asked(&fixture),
+        ["apply a", "apply b"],
+        "a is the older one"
+    );
+    fixture.answer("apply b");
+    // The newer apply of `a` comes after the older one, whether that succeeded or not.
+    fixture.answer_with("apply a", Some(Fault::Lost));
+    assert_eq!(asked(&fixture), ["apply a"]);
     fixture.settle();
     assert!(fixture.has_settled());
     assert!(fixture.states(&id("a")).contains(&State::Applied));
+    assert_eq!(fixture.live[&id("a")]["data"], json!({"k": "2"}));
+}
+
+#[test]
+fn what_comes_back_is_applied_after_its_removal_was_answered() {
+    let both = [map("a", "1", ""), map("b", "1", "")];
+    let mut fixture = Fixture::settled(&both);
+    fixture.assign("2", &both[..1]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("read b");
+    let back = [map("a", "1", ""), map("b", "2", "")];
+    fixture.assign("3", &back);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    assert_eq!(asked(&fixture), ["delete b"]);
+    fixture.settle();
+    assert!(fixture.has_settled());
+    assert_eq!(fixture.live[&id("b")]["data"], json!({"k": "2"}));
+}
+
+#[test]
+fn once_one_step_has_its_rights_all_are_tried() {
+    let mut fixture = Fixture::new(8);
+    let documents = ["a", "b", "c"].map(|name| map(name, "1", ""));
+    fixture.assign("1", &documents);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("discover ConfigMap");
+    fixture.see_all();
+    for apply in ["apply a", "apply b", "apply c"] {
+        fixture.answer_with(apply, Some(Fault::NoRights));
+    }
+    let start = fixture.now;
+    let mut tries = 0;
+    while fixture.now.duration_since(start).as_secs() < 120 {
+        fixture.wake();
+        while !fixture.requests.is_empty() {
+            fixture.answer_at(0, Some(Fault::NoRights));
+            tries += 1;
+        }
+    }
+    assert!((24..40).contains(&tries), "{tries} tries in two minutes");
+    let given = fixture.now;
+    while !fixture.has_settled() {
+        fixture.calm();
+        fixture.wake();
+    }
+    let took = fixture.now.duration_since(given).as_secs();
+    assert!(took <= 10, "it took {took} s");
+}
+
+#[test]
+fn a_parent_that_may_not_be_read_is_tried_again_after_seconds() {
+    let mut fixture = Fixture::new(8);
+    fixture.assign("1", &[map("a", "1", "")]);
+    for _ in 0..20 {
+        let before = fixture.now;
+        fixture.answer_with("read parent", Some(Fault::NoRights));
+        fixture.wake();
+        assert_eq!(fixture.now.duration_since(before).as_secs(), 5);
+    }
+    fixture.settle();
+    assert!(fixture.has_settled());
+}
+
+#[test]
+fn a_removal_that_lacks_rights_is_tried_again_after_half_a_minute() {
+    let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
+    fixture.assign("2", &[map("a", "1", "")]);
+    fixture.answer("read parent");
+    fixture.answer("write parent");
+    fixture.answer("read b");
+    fixture.answer_with("delete b", Some(Fault::NoRights));
+    let before = fixture.now;
+    while asked(&fixture).is_empty() && fixture.wake() {}
+    assert_eq!(asked(&fixture), ["delete b"]);
+    assert_eq!(fixture.now.duration_since(before).as_secs(), 30);
+}
+
+#[test]
+fn nothing_is_done_while_the_fleet_is_suspended() {
+    let mut fixture = Fixture::settled(&[map("a", "1", ""), map("b", "1", "")]);
+    let since = "2026-01-02T03:04:05Z";
+    fixture.parent.as_mut().expect("a parent").0.suspended = since.to_owned();
+    fixture.heeds_suspension = true;
+    fixture.assign("2", &[map("a", "2", "")]);
+    fixture.edit(&id("b"));
+    fixture.settle();
+    assert_eq!(fixture.sent, ["read parent"]);
+    let suspended = Report::Suspended(since.to_owned());
+    assert_eq!(fixture.reports, [(2, suspended)]);
+    // `capstan apply` is a person who knows.
+    fixture.heeds_suspension = false;
+    fixture.assign("2", &[map("a", "2", "")]);
+    fixture.settle();
+    assert!(fixture.has_settled());
+    assert_eq!(
+        fixture.parent.as_ref().expect("a parent").0.suspended,
+        since
+    );
+}
+
+#[test]
+fn a_restart_writes_no_parent_for_a_kind_of_the_cluster_that_no_standard_knows() {
+    let thing = json!({"apiVersion": "example.com/v1", "kind": "Thing",
+        "metadata": {"name": "t", "namespace": "default"}});
+    let documents = [map("a", "1", ""), thing];
+    let mut fixture = Fixture::new(8);
+    fixture.assign("1", &documents);
+    fixture.settle();
+    assert!(fixture.has_settled());
+    fixture.sent.clear();
+    fixture.crash();
+    fixture.assign("1", &documents);
+    fixture.settle();
+    assert!(fixture.has_settled());
+    assert_eq!(
+        fixture.sent,
+        ["read parent", "discover ConfigMap", "discover Thing"]
+    );
 }
 
 #[test]

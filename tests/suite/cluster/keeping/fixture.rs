@@ -305,7 +305,8 @@ impl Kept {
             | Report::Stuck(_)
             | Report::Begun
             | Report::Applied(..)
-            | Report::Denied => {}
+            | Report::Denied
+            | Report::Suspended(_) => {}
         }
         report
     }

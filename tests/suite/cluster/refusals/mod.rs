@@ -10,6 +10,7 @@ mod kinds;
 mod namespaces;
 mod restart;
 mod rights;
+mod suspended;
 
 /// These sleep for minutes, so they do it together.
 #[test]

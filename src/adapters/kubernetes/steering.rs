@@ -1,0 +1,113 @@
+//! What people ask of a fleet while its daemon runs: annotations on the parent of its ApplySet.
+//!
+//! In: a client and a set. Out: what is asked, whenever that changes; and the annotations, written. A
+//! watch carries it, so it costs no polling, and an annotation outlives the daemon. It does not know:
+//! what the daemon does about it.
+
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Patch, PatchParams};
+use kube::runtime::watcher;
+use kube::{Api, Client};
+use serde_json::{Value as Json, json};
+
+use super::{Error, watch};
+use crate::api::labels;
+use crate::plan::ApplySet;
+
+/// Who writes the annotations: another manager than the one of the parent's other fields, so that
+/// neither removes what the other wrote.
+const BY_HAND: &str = "capstan-cli";
+
+/// What is asked of a fleet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Steering {
+    /// Since when it is suspended.
+    pub suspended: Option<String>,
+    /// When somebody last asked to look for commits at once.
+    pub sync_requested: Option<String>,
+}
+
+impl Steering {
+    fn of(parent: Option<&ConfigMap>) -> Self {
+        let annotations = parent.and_then(|parent| parent.metadata.annotations.as_ref());
+        let text = |key: &str| {
+            let text = annotations.and_then(|all| all.get(key));
+            text.filter(|text| !text.is_empty()).cloned()
+        };
+        Self {
+            suspended: text(labels::SUSPENDED),
+            sync_requested: text(labels::SYNC_REQUESTED),
+        }
+    }
+}
+
+/// What is asked of the fleet of `set`, now and whenever it changes.
+pub fn steering(client: &Client, set: &ApplySet) -> BoxStream<'static, Steering> {
+    let parent = set.parent();
+    let parents = watch::object::<ConfigMap>(client, &parent.namespace, &parent.name);
+    let mut is_watched = true;
+    let mut last = None;
+    let changes = parents.filter_map(move |seen: watcher::Result<Option<ConfigMap>>| {
+        let was_watched = std::mem::replace(&mut is_watched, seen.is_ok());
+        let steering = match seen {
+            Ok(live) => Some(Steering::of(live.as_ref())),
+            Err(error) if was_watched => {
+                tracing::warn!(object = %parent, %error, "the parent cannot be watched, so `capstan sync`, `suspend` and `resume` are noticed late; retrying");
+                None
+            }
+            Err(_) => None,
+        };
+        let changed = steering.filter(|steering| last.as_ref() != Some(steering));
+        last = changed.clone().or(last.take());
+        std::future::ready(changed)
+    });
+    changes.boxed()
+}
+
+/// Sets an annotation on the parent of `set`, or removes it.
+///
+/// # Errors
+/// If the cluster does not answer, or refuses.
+pub async fn annotate_parent(
+    client: &Client,
+    set: &ApplySet,
+    key: &str,
+    value: Option<&str>,
+) -> Result<(), Error> {
+    let parent = set.parent();
+    let value = value.map_or(Json::Null, |value| json!(value));
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {key: value}}}));
+    let params = PatchParams {
+        field_manager: Some(BY_HAND.to_owned()),
+        ..PatchParams::default()
+    };
+    let api: Api<ConfigMap> = Api::namespaced(client.clone(), &parent.namespace);
+    let patched = api.patch(&parent.name, &params, &patch).await;
+    patched
+        .map(drop)
+        .map_err(|error| Error::new(&parent, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_annotation_asks_for_nothing() {
+        let parent = |annotations: Json| -> ConfigMap {
+            serde_json::from_value(json!({"metadata": {"annotations": annotations}}))
+                .expect("a ConfigMap")
+        };
+        let empty = parent(json!({labels::SUSPENDED: ""}));
+        assert_eq!(Steering::of(Some(&empty)), Steering::default());
+        assert_eq!(Steering::of(None), Steering::default());
+        let both = json!({labels::SUSPENDED: "then", labels::SYNC_REQUESTED: "now"});
+        let expected = Steering {
+            suspended: Some("then".to_owned()),
+            sync_requested: Some("now".to_owned()),
+        };
+        assert_eq!(Steering::of(Some(&parent(both))), expected);
+    }
+}

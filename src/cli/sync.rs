@@ -1,0 +1,158 @@
+//! `capstan sync`, `capstan suspend` and `capstan resume`: what people ask of the daemon of a fleet. They
+//! annotate the parent of its ApplySet, which the daemon watches.
+
+use clap::Args;
+use kube::Client;
+
+use super::cluster::{AccessArgs, client};
+use super::exit::Exit;
+use super::ui::Ui;
+use crate::adapters::kubernetes::annotate_parent;
+use crate::adapters::kubernetes::survey::{FleetChoice, fleets};
+use crate::api::labels;
+use crate::apply::Parent;
+use crate::daemon::wall_time;
+use crate::plan::ApplySet;
+use crate::settings::Environment;
+
+#[derive(Debug, Args)]
+pub(super) struct FleetArgs {
+    /// The fleet; needed if the cluster has more than one
+    #[arg(long, value_name = "FLEET")]
+    pub(super) name: Option<String>,
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    /// Look for commits now.
+    Sync,
+    /// Stop applying.
+    Suspend,
+    /// Start applying again.
+    Resume,
+}
+
+pub(super) fn run(
+    request: Request,
+    args: &FleetArgs,
+    ui: &Ui,
+    environment: &Environment,
+) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let done = runtime.block_on(async {
+        let client = client(&args.access).await?;
+        let (set, parent) = find(&client, args.name.as_deref(), environment).await?;
+        let now = wall_time().to_string();
+        let (change, message) = answer(request, set.fleet(), &parent, &now);
+        if let Some((key, value)) = change {
+            annotate_parent(&client, &set, key, value).await?;
+        }
+        anyhow::Ok(message)
+    })?;
+    ui.message(&done);
+    Ok(Exit::Fine)
+}
+
+/// The fleet that is meant.
+async fn find(
+    client: &Client,
+    name: Option<&str>,
+    environment: &Environment,
+) -> anyhow::Result<(ApplySet, Parent)> {
+    let choice = FleetChoice {
+        fleet: name.map(str::to_owned),
+        namespace: environment.namespace.clone(),
+    };
+    let mut found = fleets(client, &choice).await?;
+    let is_here = |(set, _): &(ApplySet, Parent)| set.namespace() == environment.namespace;
+    if name.is_some() && found.iter().any(is_here) {
+        found.retain(is_here);
+    }
+    let names: Vec<String> = found.iter().map(|(set, _)| place(set)).collect();
+    let first = found.pop().filter(|_| found.is_empty());
+    first.ok_or_else(|| match name {
+        None => anyhow::anyhow!(
+            "the cluster has the fleets {}: choose one with --name",
+            names.join(", ")
+        ),
+        Some(name) => anyhow::anyhow!(
+            "the cluster has more than one fleet {name}: {}; choose one with CAPSTAN_NAMESPACE",
+            names.join(", ")
+        ),
+    })
+}
+
+fn place(set: &ApplySet) -> String {
+    format!("{} (in namespace {})", set.fleet(), set.namespace())
+}
+
+/// An annotation, and its new value.
+type Change<'a> = (&'static str, Option<&'a str>);
+
+/// The annotation to change, and what to report.
+fn answer<'a>(
+    request: Request,
+    fleet: &str,
+    parent: &Parent,
+    now: &'a str,
+) -> (Option<Change<'a>>, String) {
+    let since = parent.suspended.as_str();
+    match (request, since) {
+        (Request::Sync, "") => (
+            Some((labels::SYNC_REQUESTED, Some(now))),
+            format!(
+                "fleet {fleet}: asked the daemon to look for commits now, and to retry what failed"
+            ),
+        ),
+        (Request::Sync, _) => (
+            Some((labels::SYNC_REQUESTED, Some(now))),
+            format!(
+                "fleet {fleet}: asked the daemon to look for commits now; nothing is applied, since the fleet is suspended (capstan resume --name {fleet})"
+            ),
+        ),
+        (Request::Suspend, "") => (
+            Some((labels::SUSPENDED, Some(now))),
+            format!(
+                "fleet {fleet}: suspended. Nothing is applied, repaired or removed until `capstan resume --name {fleet}`; commits are still checked"
+            ),
+        ),
+        (Request::Suspend, since) => (
+            None,
+            format!("fleet {fleet}: it has been suspended since {since}"),
+        ),
+        (Request::Resume, "") => (None, format!("fleet {fleet}: it is not suspended")),
+        (Request::Resume, since) => (
+            Some((labels::SUSPENDED, None)),
+            format!("fleet {fleet}: resumed; it was suspended since {since}"),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_changes_is_written() {
+        let parent = |suspended: &str| Parent {
+            suspended: suspended.to_owned(),
+            ..Parent::default()
+        };
+        let change = |request, suspended| answer(request, "f", &parent(suspended), "now").0;
+        let suspend = (labels::SUSPENDED, Some("now"));
+        assert_eq!(change(Request::Suspend, ""), Some(suspend));
+        assert_eq!(change(Request::Suspend, "then"), None);
+        assert_eq!(change(Request::Resume, ""), None);
+        let resume = (labels::SUSPENDED, None);
+        assert_eq!(change(Request::Resume, "then"), Some(resume));
+        for suspended in ["", "then"] {
+            let sync = (labels::SYNC_REQUESTED, Some("now"));
+            assert_eq!(change(Request::Sync, suspended), Some(sync));
+        }
+    }
+}
