@@ -15,6 +15,7 @@ mod explain;
 mod faults;
 mod fleet;
 mod follow;
+mod mistakes;
 mod patience;
 mod properties;
 mod provenance;
