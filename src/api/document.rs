@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 use super::kinds::CAPSTAN;
-use crate::model::{Finding, Node, ObjectId, Origin, Path, Severity, Value};
+use crate::model::{Finding, Node, ObjectId, Origin, Path, Severity, Value, message};
 use crate::schema;
 use kube_schema::{OBJECT_META_SCHEMA, Schema};
 
@@ -129,30 +129,52 @@ pub(super) fn quote_versions(spec: &mut Node, at: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(version) = child(spec, "version") {
         let field = at.key("version").key("id");
-        findings.extend(child(version, "id").and_then(|id| quote(id, &field)));
+        let id = child(version, "id");
+        findings.extend(id.and_then(|id| quote(id, &field, in_quotes)));
     }
     if let Some(Value::List(pools)) = child(spec, "nodePools").map(|node| &mut node.value) {
         for (index, pool) in pools.iter_mut().enumerate() {
             let field = at.key("nodePools").index(index).key("version");
-            findings.extend(child(pool, "version").and_then(|version| quote(version, &field)));
+            let version = child(pool, "version");
+            findings.extend(version.and_then(|version| quote(version, &field, in_full)));
         }
     }
     findings
 }
 
-fn quote(version: &mut Node, field: &Path) -> Option<Finding> {
+fn quote(version: &mut Node, field: &Path, help: impl Fn(&str) -> String) -> Option<Finding> {
     let text = match &version.value {
         Value::Int(int) => int.to_string(),
         Value::Float(_, text) => text.to_string(),
         _ => return None,
     };
-    let message = format!("version {text} is written as a number and loses its trailing zeros");
+    let message = message!(
+        "version {text} is written as a number and loses its trailing zeros",
+        text
+    );
     let found = Finding::error("Y11", message)
         .at(version.span())
         .field(field)
-        .help(format!("put it in quotes: \"{text}\""));
+        .help(help(&text));
     version.value = Value::String(text.into());
     Some(found)
+}
+
+/// The help for a minor version. OpenShift 4.2 is older than ARO HCP, so a one-digit minor version has already lost
+/// its zero.
+fn in_quotes(text: &str) -> String {
+    match text.split_once('.') {
+        Some((_, minor)) if minor.len() >= 2 => format!("put it in quotes: \"{text}\""),
+        Some((major, minor)) => format!("write it in quotes, such as \"{major}.{minor}0\""),
+        None => "write it in quotes and with its minor version, such as \"4.20\"".to_owned(),
+    }
+}
+
+/// The help for the version of a node pool, which needs its patch version.
+fn in_full(text: &str) -> String {
+    let minor = text.split_once('.').filter(|(_, minor)| minor.len() >= 2);
+    let minor = minor.map_or("4.20", |_| text);
+    format!("write the full version, such as {minor}.17: with its patch version it needs no quotes")
 }
 
 /// The mutable value of `name` if `node` is a map that has it.

@@ -227,3 +227,62 @@ pub fn is_namespaced(id: &ObjectId) -> bool {
     let known = known.any(|(group, kinds)| id.group == *group && kinds.contains(&id.kind.as_str()));
     known || is_aso(&id.group) || find(&id.group, &id.kind).is_some()
 }
+
+/// The kinds that are known, with their groups.
+fn known() -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
+    let ours = KINDS.iter().map(|known| (known.group, known.kind));
+    let namespaced = NAMESPACED.iter();
+    let namespaced = namespaced.flat_map(|(group, kinds)| kinds.iter().map(|kind| (*group, *kind)));
+    ours.chain(CLUSTER_SCOPED.iter().copied()).chain(namespaced)
+}
+
+/// The known kind that differs from `kind` by one letter or by upper and lower case, if it is not known itself.
+fn one_letter_off(
+    kind: &str,
+    mut known: impl Iterator<Item = &'static str> + Clone,
+) -> Option<&'static str> {
+    let is_near = |known: &&str| {
+        strsim::damerau_levenshtein(&kind.to_lowercase(), &known.to_lowercase()) <= 1
+    };
+    match known.clone().any(|known| known == kind) {
+        true => None,
+        false => known.find(is_near),
+    }
+}
+
+/// The kind of `group` that is probably meant by a misspelt one. More than one letter of difference is not taken for
+/// a mistake: AWSCluster differs from AROCluster by two.
+#[must_use]
+pub fn meant(group: &str, kind: &str) -> Option<&'static str> {
+    let of_group = known().filter(move |(known, _)| *known == group);
+    one_letter_off(kind, of_group.map(|(_, kind)| kind))
+}
+
+/// The same, of any group.
+#[must_use]
+pub fn similar(kind: &str) -> Option<&'static str> {
+    one_letter_off(kind, known().map(|(_, kind)| kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_with_one_wrong_letter_is_known() {
+        for (group, kind, expected) in [
+            ("", "Namespce", Some("Namespace")),
+            ("", "namespace", Some("Namespace")),
+            ("", "Secrets", Some("Secret")),
+            ("", "Secret", None),
+            ("apps", "Secrets", None),
+            (INFRASTRUCTURE, "AROClutser", Some("AROCluster")),
+            (INFRASTRUCTURE, "AWSCluster", None),
+            (INFRASTRUCTURE, "AzureCluster", None),
+        ] {
+            assert_eq!(meant(group, kind), expected, "{group}/{kind}");
+        }
+        assert_eq!(similar("AROMachinePol"), Some("AROMachinePool"));
+        assert_eq!(similar("ARO.*"), None);
+    }
+}

@@ -6,7 +6,6 @@
 
 use crate::api::{embedded, kinds, labels};
 use crate::model::{Finding, Key, Message, Node, Object, ObjectId, Path, Value, message};
-use crate::rules;
 use crate::schema;
 use kube_schema::{OBJECT_META_SCHEMA, nearest};
 
@@ -59,8 +58,7 @@ fn shape(id: &ObjectId, of: &Node, at: &Path) -> Vec<Finding> {
         let help = "remove it: it was probably copied from a live object";
         is_set.then(|| fault(id, "S04", node, &at.key(*name), message, help))
     });
-    let findings = schema::findings(&OBJECT_META_SCHEMA, metadata, at, Some(id));
-    let mut findings = rules::without_mistyped(findings);
+    let mut findings = schema::findings(&OBJECT_META_SCHEMA, metadata, at, Some(id));
     findings.extend(written);
     findings
 }

@@ -12,10 +12,13 @@
 mod allow;
 mod enforced;
 pub mod explain;
+mod lost;
 mod mark;
 mod metadata;
+mod misspelt;
 mod once;
 pub mod select;
+mod wrong;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,18 +26,20 @@ use std::sync::Arc;
 pub use allow::Allowed;
 use allow::Suppressions;
 use enforced::Enforced;
+use lost::Lost;
 use once::DocumentIndex;
 pub(crate) use once::{nameless, without_numbers};
 use rayon::prelude::*;
+use wrong::{duplicate, no_document, no_items, not_allowed_in_a_fleet, not_an_object, same_names};
 
 use crate::api::cluster_definition::{self, ClusterDefinition};
 use crate::api::embedded;
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::{self, CAPSTAN};
-use crate::api::overlay::Overlay;
+use crate::api::overlay::{self, Overlay};
 use crate::graph::{self, Graph};
 use crate::model::{
-    Finding, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value, message,
+    Finding, Node, Object, ObjectId, Origin, Path, Problem, Severity, Span, Tree, Value,
 };
 use crate::overlay::Overlays;
 use crate::rules::{self, tenancy};
@@ -112,6 +117,9 @@ struct Documents {
     findings: Vec<Finding>,
     documents: DocumentIndex,
     suppressions: Suppressions,
+    /// The findings (Y13) for files without documents.
+    empty: Vec<Finding>,
+    lost: Lost,
 }
 
 impl Documents {
@@ -134,6 +142,8 @@ impl Documents {
             self.findings.push(
                 finding.help("check the path, and whether .capstanignore excludes the files"),
             );
+        } else {
+            self.findings.append(&mut self.empty);
         }
     }
 
@@ -141,6 +151,7 @@ impl Documents {
     fn read_overlays(&mut self, tree: &Tree, fleet: &Tree) {
         let (definitions, raw) = (self.definitions.len(), self.raw.len());
         self.read(tree, |path, text| fleet.files.get(path) != Some(text));
+        self.findings.append(&mut self.empty);
         let strangers = self
             .definitions
             .drain(definitions..)
@@ -162,27 +173,51 @@ impl Documents {
     /// Reads every document of the new files, and returns their number.
     fn read(&mut self, tree: &Tree, is_new: impl Fn(&str, &Arc<[u8]>) -> bool) -> usize {
         self.findings.extend(yaml::problems(tree));
+        let missing = tree.problems.iter();
+        let missing = missing.filter(|(_, problem)| **problem != Problem::UpperCase);
+        for (path, _) in missing {
+            self.lost.document(lost::nothing(&Span::top(path)));
+        }
         let mut count = 0;
         let files = tree.files.iter().filter(|(path, text)| is_new(path, text));
         let files: Vec<_> = files.collect();
-        let read = files.par_iter().map(|(path, text)| yaml::read(path, text));
+        let read = files
+            .par_iter()
+            .map(|(path, text)| yaml::read_file(path, text));
         let read: Vec<_> = read.collect();
-        for ((path, text), (documents, findings)) in files.into_iter().zip(read) {
+        for ((path, text), file) in files.into_iter().zip(read) {
             self.suppressions.read(path, text);
-            count += documents.len() + findings.len();
-            self.findings.extend(findings);
-            documents
+            let found = file.documents.len() + file.findings.len();
+            self.empty.extend((found == 0).then(|| no_document(path)));
+            count += found;
+            self.findings.extend(file.findings);
+            file.broken.into_iter().for_each(|node| self.broken(node));
+            file.documents
                 .into_iter()
                 .for_each(|document| self.sort(document));
         }
         count
     }
 
-    fn sort(&mut self, document: Node) {
+    /// Takes what was read of a document before an error of syntax.
+    fn broken(&mut self, document: Node) {
+        let of_ours = document.text(&["apiVersion"]).unwrap_or_default();
+        let is_overlay =
+            of_ours.starts_with(CAPSTAN) && document.text(&["kind"]) == Some("Overlay");
+        self.documents.note(document.span(), is_overlay);
+        match is_overlay {
+            true => self.overlays.push(overlay::read_rest(&document)),
+            false => self.lost.document(document),
+        }
+    }
+
+    fn sort(&mut self, mut document: Node) {
+        self.findings.extend(misspelt::correct(&mut document));
         let (Some(api_version), Some(kind)) =
             (document.text(&["apiVersion"]), document.text(&["kind"]))
         else {
-            return self.findings.push(not_an_object(&document));
+            self.findings.push(not_an_object(&document));
+            return self.lost.document(document);
         };
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let is_overlay = (group, kind) == (CAPSTAN, "Overlay");
@@ -190,11 +225,14 @@ impl Documents {
         match (group, kind) {
             (CAPSTAN, "ClusterDefinition") => self.definitions.push(document),
             (CAPSTAN, "Overlay") => {
-                let (overlay, findings) = crate::api::overlay::read(&document);
+                let (overlay, findings) = overlay::read(&document);
                 self.findings.extend(findings);
-                self.overlays.extend(overlay);
+                self.overlays.push(overlay);
             }
-            (CAPSTAN, _) => self.findings.push(not_allowed_in_a_fleet(&document, kind)),
+            (CAPSTAN, _) => {
+                self.findings.push(not_allowed_in_a_fleet(&document, kind));
+                self.lost.document(document);
+            }
             _ if is_list(&document) => self.flatten(document),
             _ => self.raw_object(document),
         }
@@ -222,7 +260,8 @@ impl Documents {
             .text(&["metadata", "name"])
             .is_none_or(str::is_empty)
         {
-            return self.findings.push(not_an_object(&document));
+            self.findings.push(not_an_object(&document));
+            return self.lost.document(document);
         }
         let Some(mut object) = Object::from_node(document, "") else {
             return;
@@ -255,6 +294,8 @@ impl Documents {
     }
 
     fn compile(mut self, policy: &FleetPolicy, tree: &Tree) -> Compiled {
+        self.findings.extend(misspelt::correct_kinds(&mut self.raw));
+        self.findings.extend(same_names(&self.overlays));
         self.clear_namespaces();
         let enforced = Enforced::of(&self.overlays);
         let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys());
@@ -263,9 +304,14 @@ impl Documents {
         let definitions = std::mem::take(&mut self.definitions);
         let count = definitions.len();
         definitions.iter().for_each(|node| overlays.note(node));
+        let broken = self.lost.documents.iter();
+        broken.for_each(|node| overlays.without(node));
         let made = definitions.into_par_iter();
         let made = made.map(|node| Made::of(node, &overlays, &enforced));
         for (definition, made) in made.collect::<Vec<_>>() {
+            if lost::lacks_labels(&made.of_definition) {
+                overlays.without(&lost::nothing(definition.span()));
+            }
             let expanded = self.keep(made, &mut first);
             if expanded.is_empty() {
                 overlays.without_objects(&definition);
@@ -277,7 +323,10 @@ impl Documents {
         let (mut encrypted, raw): (Vec<_>, Vec<_>) = raw.partition(rules::is_encrypted);
         objects.extend(raw);
         self.findings.extend(overlays.patch(&mut objects));
-        self.findings.extend(overlays.unused());
+        let mut unused = overlays.unused();
+        let blamed = lost::blame(overlays.idle(), &mut unused, &mut self.findings);
+        self.lost.effects.extend(blamed);
+        self.findings.append(&mut unused);
         objects.append(&mut encrypted);
         let objects = self.unique(objects);
         self.findings.extend(rules::check(&objects, policy));
@@ -291,9 +340,12 @@ impl Documents {
         self.findings
             .extend(tenancy::overlays(policy, tree, overlays.reached()));
         sort(&mut self.findings);
-        let findings = once::group(self.findings, &self.documents, &objects);
+        let findings = self.lost.settle(self.findings);
+        let findings = once::group(findings, &self.documents, &objects);
         let (mut findings, allowed) = self.suppressions.settle(findings);
         sort(&mut findings);
+        // A mistake in an overlay may be behind others.
+        findings.sort_by_key(|finding| !self.documents.has(finding));
         Compiled {
             objects,
             graph: Arc::new(graph),
@@ -306,6 +358,8 @@ impl Documents {
     /// Keeps the objects of a definition: none if it is broken or a duplicate.
     fn keep(&mut self, made: Made, first: &mut HashMap<ObjectId, Span>) -> Vec<Object> {
         self.findings.extend(made.of_definition);
+        self.lost.effects.extend(made.effects);
+        self.lost.names.extend(made.incomplete);
         let Some((id, here)) = made.name else {
             return Vec::new();
         };
@@ -342,27 +396,42 @@ struct Made {
     of_definition: Vec<Finding>,
     objects: Vec<Object>,
     of_objects: Vec<Finding>,
+    /// Findings about what overlays that cannot be read may set.
+    effects: Vec<Finding>,
+    /// Where its name is, if there are such overlays.
+    incomplete: Option<Span>,
 }
 
 impl Made {
     /// Merges the overlays into the definition and expands it. Returns the merged definition, too.
     fn of(node: Node, overlays: &Overlays, enforced: &Enforced) -> (Node, Self) {
         let id = cluster_definition::id(&node);
+        let mut lost = overlays.lost(&node);
         let (merged, findings) = overlays.merge(node);
         let findings = findings.into_iter().map(|found| found.of(&id));
         let mut of_definition: Vec<Finding> = findings.collect();
         let (definition, findings) = cluster_definition::read(&merged);
         of_definition.extend(findings);
         of_definition.extend(metadata::of_annotations(&id, &merged));
+        lost.extend(lost::lacks_labels(&of_definition).then(Path::default));
+        let (effects, of_definition): (Vec<_>, Vec<_>) = of_definition
+            .into_iter()
+            .partition(|finding| lost::explains(&lost, finding));
         let expanded = definition.as_ref().map(expand::expand);
         let (objects, mut of_objects) = expanded.unwrap_or_default();
         of_objects.extend(enforced.findings(&objects));
         let name = |read: ClusterDefinition| (read.id, read.origin.span().clone());
+        let name = definition.map(name);
         let made = Self {
-            name: definition.map(name),
+            incomplete: name
+                .as_ref()
+                .filter(|_| !lost.is_empty())
+                .map(|(_, span)| span.clone()),
+            name,
             of_definition,
             objects,
             of_objects,
+            effects,
         };
         (merged, made)
     }
@@ -404,58 +473,6 @@ fn is_list(document: &Node) -> bool {
     };
     (version, kind) == (Some("v1"), Some("List"))
         || kind.is_some_and(|kind| kind.ends_with("List")) && lists()
-}
-
-/// A list without valid `items`.
-fn no_items(list: &Node, items: Option<&Node>) -> Finding {
-    let finding = match items {
-        Some(items) => {
-            let message = "`items` must be a list: its objects were not read";
-            Finding::error("S02", message).at(items.span())
-        }
-        None => {
-            Finding::error("S03", "`items` is missing: this list has no objects").at(list.span())
-        }
-    };
-    let help = "write each object below `items:`, after `- `; for an empty list, write `items: []`";
-    finding.field(&Path::dotted("items")).help(help)
-}
-
-fn not_an_object(document: &Node) -> Finding {
-    let missing: Vec<&str> = ["apiVersion", "kind", "metadata.name"]
-        .into_iter()
-        .filter(|field| {
-            let text = document.lookup(&Path::dotted(field)).and_then(Node::as_str);
-            text.is_none_or(str::is_empty)
-        })
-        .collect();
-    let missing = missing.join(", no ");
-    let message = message!(
-        "this document is not a Kubernetes object: it has no {missing}",
-        missing
-    );
-    Finding::error("Y09", message)
-        .at(document.span())
-        .help("add the missing fields, or exclude the file with .capstanignore")
-}
-
-fn not_allowed_in_a_fleet(document: &Node, kind: &str) -> Finding {
-    let at = document.get("kind").unwrap_or(document);
-    let help =
-        "a fleet may contain ClusterDefinition and Overlay documents and plain Kubernetes objects";
-    let message = match kind {
-        "Fleet" => "a Fleet document may not be in the tree it describes: a pull request must not be able to extend its own tenancy".into(),
-        _ => message!("the kind `{kind}` of {CAPSTAN} is not allowed in a fleet", kind),
-    };
-    Finding::error("Y12", message).at(at.span()).help(help)
-}
-
-fn duplicate(id: &ObjectId, second: &Span, first: &Span) -> Finding {
-    let message = message!("duplicate {id}: it is also defined at {first}", id);
-    Finding::error("R03", message)
-        .at(second)
-        .of(id)
-        .help("remove or rename one of them")
 }
 
 #[cfg(test)]

@@ -25,6 +25,14 @@ impl DocumentIndex {
         self.0.insert(begins.clone(), is_overlay);
     }
 
+    /// Whether a finding is in an overlay.
+    pub(super) fn has(&self, finding: &Finding) -> bool {
+        finding
+            .span
+            .as_ref()
+            .is_some_and(|span| self.in_overlay(span))
+    }
+
     /// Whether `span` is in an overlay: the last document that begins at it or before is one.
     fn in_overlay(&self, span: &Span) -> bool {
         let end = Position {
@@ -47,11 +55,8 @@ pub(super) fn group(
     objects: &[Object],
 ) -> Vec<Finding> {
     // Information is reported at the first object that needs it, for all.
-    let is_of_overlay = |finding: &Finding| {
-        let span = finding.span.as_ref();
-        let span = span.filter(|_| finding.severity != Severity::Info);
-        span.is_some_and(|span| documents.in_overlay(span))
-    };
+    let is_of_overlay =
+        |finding: &Finding| finding.severity != Severity::Info && documents.has(finding);
     let ours: Vec<bool> = findings.iter().map(is_of_overlay).collect();
     if !ours.contains(&true) {
         return findings;
@@ -128,6 +133,9 @@ impl Group {
     }
 
     fn done(self) -> Finding {
+        if self.subjects.is_empty() {
+            return self.finding;
+        }
         let clusters = self.subjects.into_keys();
         let clusters = clusters.map(|(namespace, name)| format!("{namespace}/{name}"));
         Finding {

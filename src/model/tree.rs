@@ -14,6 +14,8 @@ pub enum Problem {
     Unreadable(String),
     /// The tree has more files than this many; this is the first that was left out.
     TooManyFiles(usize),
+    /// Its suffix is in upper case, as in `.YAML`.
+    UpperCase,
 }
 
 /// The files of a fleet at one revision. Paths are relative to the repository root and separated by `/`.

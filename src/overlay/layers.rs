@@ -20,6 +20,7 @@ const EVERY_POOL: &str = "*";
 impl Overlays {
     /// Notes which overlays select a definition, so that they do not count as unused.
     pub fn note(&mut self, definition: &Node) {
+        self.note_labels(definition);
         let name = definition.at(&["metadata", "name"]).unwrap_or(definition);
         for entry in &mut self.entries {
             let selected = select::selects(&entry.overlay, definition);

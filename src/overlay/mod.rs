@@ -17,12 +17,13 @@
 mod layers;
 mod patches;
 mod select;
+mod unused;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use crate::api::overlay::Overlay;
-use crate::model::{Finding, Node, Span, message};
+use crate::model::{Node, Path, Span};
 use crate::schema::strategic::{self, ListKeys};
 
 /// The overlays of a fleet. They are applied to all of its definitions, then to all of its objects, and record
@@ -32,6 +33,10 @@ pub struct Overlays {
     /// In the order they apply.
     entries: Vec<Entry>,
     lists: ListKeys,
+    /// The labels of the definitions, with their values.
+    labels: BTreeMap<String, BTreeSet<String>>,
+    /// Whether there may be overlays that could not be read at all.
+    blind: bool,
 }
 
 /// An overlay, and its effects so far.
@@ -51,7 +56,8 @@ impl Overlays {
     pub fn new(mut overlays: Vec<Overlay>, lists: ListKeys) -> Self {
         overlays.sort_by(|a, b| (a.order, a.origin.span()).cmp(&(b.order, b.origin.span())));
         let entry = |overlay: Overlay| Entry {
-            selected: false,
+            // Nobody knows what an overlay without a readable selector selects.
+            selected: overlay.lost.contains(&Path::default()),
             patched: vec![false; overlay.patches.len()],
             reached: BTreeMap::new(),
             overlay,
@@ -59,6 +65,8 @@ impl Overlays {
         Self {
             entries: overlays.into_iter().map(entry).collect(),
             lists,
+            labels: BTreeMap::new(),
+            blind: false,
         }
     }
 
@@ -75,11 +83,28 @@ impl Overlays {
         entries.for_each(|entry| entry.patched.fill(true));
     }
 
-    /// The findings (O01) for overlays that select nothing, and for patches that match none of the objects that
-    /// their overlay selects.
+    /// Records what was read of a document that cannot be read as a whole: overlays may select it.
+    pub fn without(&mut self, broken: &Node) {
+        let keys = broken.as_map().into_iter().flat_map(|map| map.iter());
+        let keys: Vec<&str> = keys.map(|(key, _)| &*key.name).collect();
+        // A document without any fields may be an overlay, too.
+        self.blind |= keys.is_empty();
+        // The metadata is complete if something follows it.
+        let has_labels = keys.contains(&"metadata") && keys.last() != Some(&"metadata");
+        let its = |entry: &&mut Entry| !has_labels || select::selects(&entry.overlay, broken);
+        for entry in self.entries.iter_mut().filter(its) {
+            entry.selected = true;
+            entry.patched.fill(true);
+        }
+    }
+
+    /// The fields of a definition that overlays may set, but that cannot be read. The empty path stands for all.
     #[must_use]
-    pub fn unused(&self) -> Vec<Finding> {
-        self.entries.iter().flat_map(Entry::unused).collect()
+    pub fn lost(&self, definition: &Node) -> Vec<Path> {
+        let entries = self.entries.iter().map(|entry| &entry.overlay);
+        let its = entries.filter(|overlay| select::selects(overlay, definition));
+        let lost = its.flat_map(|overlay| overlay.lost.iter().cloned());
+        lost.chain(self.blind.then(Path::default)).collect()
     }
 }
 
@@ -97,38 +122,6 @@ impl Entry {
             self.reached.insert(Arc::clone(&span.path), span.clone());
         }
     }
-
-    fn unused(&self) -> Vec<Finding> {
-        if !self.selected {
-            return vec![selects_nothing(&self.overlay)];
-        }
-        let patches = self.overlay.patches.iter().zip(&self.patched);
-        patches
-            .filter(|(_, patched)| !**patched)
-            .map(|(patch, _)| {
-                Finding::warning(
-                    "O01",
-                    "this patch matches no object that the overlay selects",
-                )
-                .at(patch.origin.span())
-                .help("compare `target` with the output of `capstan render`")
-            })
-            .collect()
-    }
-}
-
-fn selects_nothing(overlay: &Overlay) -> Finding {
-    let what = match overlay.patches.as_slice() {
-        [] => "definition",
-        _ => "definition or object",
-    };
-    let message = message!(
-        "the overlay `{name}` selects no {what}",
-        name = overlay.name
-    );
-    Finding::warning("O01", message)
-        .at(overlay.origin.span())
-        .help("compare `selector` with the labels in `metadata.labels`")
 }
 
 #[cfg(test)]

@@ -40,6 +40,8 @@ fn overlay(path: &str, text: &str) -> Overlay {
         .and_then(Node::as_list)
         .unwrap_or_default();
     Overlay {
+        lost: Vec::new(),
+        selector_origin: spec.origin.clone(),
         name: path.trim_end_matches(".yaml").into(),
         origin: spec.origin.clone(),
         selector: Selector {

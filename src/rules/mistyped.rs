@@ -2,13 +2,6 @@
 
 use crate::model::Finding;
 
-/// Drops findings about unknown fields of values that have the wrong type.
-pub(crate) fn without_mistyped(mut found: Vec<Finding>) -> Vec<Finding> {
-    let all = found.clone();
-    found.retain(|finding| finding.id != "S01" || !is_mistyped(finding, &all));
-    found
-}
-
 /// Whether a finding is about a part of a value that has the wrong type.
 pub(super) fn is_mistyped(finding: &Finding, found: &[Finding]) -> bool {
     let mut types = found.iter().filter(|found| found.id == "S02");

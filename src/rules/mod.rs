@@ -36,7 +36,6 @@ use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, Object};
 use arm::{Resource, World};
 use mistyped::is_mistyped;
-pub(crate) use mistyped::without_mistyped;
 use rule::{FleetRule, ResourceRule, Rule};
 pub use secrets::{holds_values, is_encrypted, is_secret, names_client_secret};
 

@@ -9,7 +9,6 @@ use std::sync::OnceLock;
 use serde_json::{Value as Json, json};
 
 use super::data;
-use super::mistyped::without_mistyped;
 use crate::api::kinds::CAPI;
 use crate::api::{crds, fields};
 use crate::model::{Finding, Key, Node, Object, Path, Severity, Value, message};
@@ -32,8 +31,7 @@ pub(super) fn is_known(object: &Object) -> Vec<Finding> {
         return unknown_version(object, &known).into_iter().collect();
     };
     let (node, top) = (looked_at(object), Path::default());
-    let found = schema::findings(&shape.schema, &node, &top, Some(&object.id));
-    let mut found = without_mistyped(found);
+    let mut found = schema::findings(&shape.schema, &node, &top, Some(&object.id));
     for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
         finding.severity = Severity::Warning;
     }
@@ -44,7 +42,8 @@ pub(super) fn is_known(object: &Object) -> Vec<Finding> {
 fn may_be_new(finding: &Finding) -> bool {
     let spec = Path::dotted("spec");
     let field = finding.field.as_ref();
-    finding.id == "S01" && field.is_some_and(|field| field.0.starts_with(&spec.0))
+    let in_spec = field.is_some_and(|field| field.0.starts_with(&spec.0));
+    finding.id == "S01" && in_spec && !schema::lacks_a_field(finding)
 }
 
 /// A known kind at an unknown version.

@@ -24,22 +24,81 @@ pub fn findings(
     at: &Path,
     object: Option<&ObjectId>,
 ) -> Vec<Finding> {
-    let written = node.to_json();
-    let mut value = written.clone();
-    apply_defaults(schema, &mut value);
     let teller = Teller {
         schema,
         node,
         at,
         object,
     };
-    let violations = validate(schema, &value, Unknown::Ignore);
-    let wrong = unknown_fields(schema, &written)
-        .into_iter()
-        .chain(violations)
-        .chain(overflows(schema, &value));
-    wrong.map(|violation| teller.tell(&violation)).collect()
+    let causes = causes(schema, node).into_iter();
+    causes.map(|violation| teller.tell(&violation)).collect()
 }
+
+/// The violations of `schema` by `node`, without those that another one causes: those of a value that has the
+/// wrong type, or of its parts, and missing fields that are there under a misspelt name.
+pub(super) fn causes(schema: &Schema, node: &Node) -> Vec<Violation> {
+    let written = node.to_json();
+    let mut value = written.clone();
+    apply_defaults(schema, &mut value);
+    let mut found = unknown_fields(schema, &written);
+    found.extend(validate(schema, &value, Unknown::Ignore));
+    found.extend(overflows(schema, &value));
+    let is_mistyped = |one: &&Violation| matches!(one.kind, ViolationKind::WrongType { .. });
+    let mistyped = found.iter().filter(is_mistyped);
+    let mistyped: Vec<Path> = mistyped.map(|one| one.path.clone()).collect();
+    let is_of = |one: &Violation, path: &Path| one.path.0.starts_with(&path.0);
+    found.retain(|one| is_mistyped(&one) || !mistyped.iter().any(|path| is_of(one, path)));
+    let missing = found
+        .iter()
+        .filter(|one| one.kind == ViolationKind::Missing);
+    let missing: Vec<Path> = missing.map(|one| one.path.clone()).collect();
+    let mut misspelt: Vec<usize> = Vec::new();
+    for path in missing {
+        let is_it = |at: &usize| !misspelt.contains(at) && may_be(&found[*at], &path);
+        let Some(at) = (0..found.len()).find(is_it) else {
+            continue;
+        };
+        misspelt.push(at);
+        let nearest = path.0.last().and_then(name).map(str::to_owned);
+        found[at].kind = ViolationKind::UnknownField { nearest };
+    }
+    let renamed: Vec<Path> = misspelt
+        .iter()
+        .filter_map(|at| renamed(&found[*at]))
+        .collect();
+    found.retain(|one| one.kind != ViolationKind::Missing || !renamed.contains(&one.path));
+    found
+}
+
+/// Whether an unknown field probably is the one that is missing.
+fn may_be(unknown: &Violation, missing: &Path) -> bool {
+    let (Some((found, beside)), Some((wanted, above))) =
+        (unknown.path.0.split_last(), missing.0.split_last())
+    else {
+        return false;
+    };
+    let is_near = || nearest(name(found)?, name(wanted)).map(drop);
+    matches!(unknown.kind, ViolationKind::UnknownField { .. })
+        && beside == above
+        && is_near().is_some()
+}
+
+/// The path that an unknown field has under the right name.
+pub(super) fn renamed(unknown: &Violation) -> Option<Path> {
+    let ViolationKind::UnknownField { nearest } = &unknown.kind else {
+        return None;
+    };
+    Some(Path(parent(&unknown.path.0).to_vec()).key(nearest.clone()?))
+}
+
+/// Whether a finding about an unknown field stands for a missing field, too.
+#[must_use]
+pub fn lacks_a_field(finding: &Finding) -> bool {
+    finding.args.iter().any(|(name, _)| *name == MISSING)
+}
+
+/// The argument of such a finding.
+const MISSING: &str = "missing";
 
 /// What all findings of one document share.
 struct Teller<'a> {
@@ -69,9 +128,21 @@ impl Teller<'_> {
             .at(self.span(violation))
             .field(&field);
         finding.args = args(violation, &field);
+        finding.args.extend(self.missing(violation));
         finding.object = self.object.cloned();
         finding.help = self.help(violation);
         finding
+    }
+
+    /// The missing field that an unknown one stands for.
+    fn missing(&self, violation: &Violation) -> Option<Arg> {
+        let path = renamed(violation)?;
+        let name = path.0.last().and_then(name)?;
+        let above = self.schema.at(&Path(parent(&path.0).to_vec()))?;
+        let is_missing = self.node.lookup(&path).is_none();
+        let required = &above.checks.as_ref()?.required;
+        let is_required = required.iter().any(|one| one == name);
+        (is_missing && is_required).then(|| (MISSING, name.to_owned()))
     }
 
     /// A path below the node as a path of the object.

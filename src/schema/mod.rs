@@ -2,6 +2,7 @@
 //! every value still knowing the line it came from.
 //!
 //! - [`findings()`] reports what is wrong with a document, at the line to edit.
+//! - [`Repair`] takes out what is wrong, so that the rest can be used.
 //! - [`strategic`] and [`json_patch`] change values that know where they came from.
 //!
 //! In: schemas and nodes. Out: findings and nodes. It does not know kinds, clusters or files; plain
@@ -9,9 +10,12 @@
 
 mod findings;
 pub mod json_patch;
+mod repair;
 pub mod strategic;
 
-pub use findings::findings;
+pub use findings::{findings, lacks_a_field};
+pub use kube_schema::nearest;
+pub use repair::Repair;
 
 #[cfg(test)]
 mod tests;

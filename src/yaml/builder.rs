@@ -1,16 +1,28 @@
 //! Assembles keys, values, maps and lists into documents.
 //!
-//! In: the parser's events, in order. Out: nodes, and findings for what YAML allows and Capstan
-//! refuses: duplicate keys, too deep nesting, too many copied values. It does not know the text.
+//! In: the parser's events, in order. Out: nodes, what was read of documents before an error, and findings
+//! for what YAML allows and Capstan refuses: duplicate keys, two documents in one, too deep nesting, too many
+//! copied values. It does not know the text.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::entries::Entries;
-use crate::model::{Finding, Node, Origin, Value};
+use crate::model::{Finding, Node, Origin, Position, Value};
 
 /// The most findings per file. With this many, people fix some and run the check again.
 const MAX_FINDINGS: usize = 100;
+
+/// What one file holds.
+#[derive(Debug, Default)]
+pub struct File {
+    /// The documents, without empty ones.
+    pub documents: Vec<Node>,
+    /// What was read of documents before an error; null if that is nothing.
+    pub broken: Vec<Node>,
+    /// What is wrong with the file.
+    pub findings: Vec<Finding>,
+}
 
 /// The documents of one file while they are read.
 #[derive(Default)]
@@ -19,8 +31,7 @@ pub(super) struct Builder {
     root: Option<Node>,
     anchors: HashMap<usize, Node>,
     copies: usize,
-    documents: Vec<Node>,
-    findings: Vec<Finding>,
+    file: File,
 }
 
 /// A map or list that is not closed yet.
@@ -37,28 +48,49 @@ enum Content {
 
 impl Builder {
     /// The documents, and what is wrong with the file.
-    pub(super) fn done(self) -> (Vec<Node>, Vec<Finding>) {
-        (self.documents, self.findings)
+    pub(super) fn done(self) -> File {
+        self.file
     }
 
     pub(super) fn report(&mut self, finding: Finding) {
-        if self.findings.len() < MAX_FINDINGS {
-            self.findings.push(finding);
+        if self.file.findings.len() < MAX_FINDINGS {
+            self.file.findings.push(finding);
         }
     }
 
-    /// Drops the document that is being read.
-    pub(super) fn abandon(&mut self) {
-        self.open.clear();
+    /// Ends the document at an error and keeps what was read of it, or null at `origin`. A value that was
+    /// read last is dropped: it may be the one with the error.
+    pub(super) fn abandon(&mut self, origin: &Origin) {
+        let reported = self.file.findings.len();
+        match self.open.last_mut().map(|frame| &mut frame.content) {
+            Some(Content::Map(entries)) if entries.at_key() => entries.forget_last(),
+            Some(Content::List(items)) => drop(items.pop()),
+            _ => {}
+        }
+        // Copies of unfinished values are of no use, and their limit may be reached.
+        self.open.iter_mut().for_each(|frame| frame.anchor = 0);
+        while !self.open.is_empty() {
+            let _ = self.close();
+        }
+        self.file.findings.truncate(reported);
+        let read = self.root.take();
+        let nothing = || Node::new(Value::Null, origin);
+        self.file.broken.push(read.unwrap_or_else(nothing));
         self.anchors.clear();
-        self.root = None;
+    }
+
+    /// Where the innermost bracket was opened that is not closed yet.
+    pub(super) fn open_bracket(&self) -> Option<Position> {
+        let origin = &self.open.last()?.origin;
+        (!is_empty(origin)).then_some(origin.span().start)
     }
 
     /// Ends the document and keeps it, unless it is empty.
     pub(super) fn end_document(&mut self) {
         let document = self.root.take().filter(|root| root.value != Value::Null);
-        self.documents.extend(document);
-        self.abandon();
+        self.file.documents.extend(document);
+        self.open.clear();
+        self.anchors.clear();
     }
 
     /// The innermost open collection, if it is a map.
@@ -120,12 +152,13 @@ impl Builder {
                 (Value::List(items), first)
             }
             Content::Map(entries) => {
+                let is_block_at_root = self.open.is_empty() && is_empty(&frame.origin);
+                let entries = match is_block_at_root {
+                    true => self.last_document(entries),
+                    false => entries,
+                };
                 let first = entries.first_key().map(|key| key.origin.clone());
-                let (map, findings) = entries.finish(MAX_FINDINGS);
-                findings
-                    .into_iter()
-                    .for_each(|finding| self.report(finding));
-                (Value::Map(map), first)
+                (self.finish(entries), first)
             }
         };
         // A block has no opening bracket: it starts where its first entry starts.
@@ -134,6 +167,29 @@ impl Builder {
             _ => frame.origin,
         };
         self.place(Node { value, origin }, frame.anchor)
+    }
+
+    fn finish(&mut self, entries: Entries) -> Value {
+        let (map, findings) = entries.finish(MAX_FINDINGS);
+        let findings = findings.into_iter();
+        findings.for_each(|finding| self.report(finding));
+        Value::Map(map)
+    }
+
+    /// Keeps the documents at the root that lack a `---` after them, and returns the last.
+    fn last_document(&mut self, mut entries: Entries) -> Entries {
+        while let Some(next) = entries.split_document() {
+            let key = |entries: &Entries| entries.first_key().map(|key| key.origin.clone());
+            let (first, second) = (key(&entries), key(&next));
+            let value = self.finish(entries);
+            let document = first.map(|origin| Node { value, origin });
+            self.file.documents.extend(document);
+            if let Some(origin) = second {
+                self.report(no_separator(&origin));
+            }
+            entries = next;
+        }
+        entries
     }
 
     fn push(&mut self, origin: Origin, anchor: usize, content: Content) -> ControlFlow<()> {
@@ -184,6 +240,15 @@ impl Builder {
 
 fn is_empty(origin: &Origin) -> bool {
     origin.span().start == origin.span().end
+}
+
+fn no_separator(origin: &Origin) -> Finding {
+    Finding::error(
+        "Y01",
+        "a `---` is missing before this line, which begins another document",
+    )
+    .at(origin.span())
+    .help("add a line with `---` above it")
 }
 
 fn contains_itself(origin: &Origin) -> Finding {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use serde_saphyr::granit_parser as events;
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, ScanError, StrInput, Tag};
 
-use super::builder::Builder;
+use super::builder::{Builder, File};
 use super::entries::Entries;
+use super::markers::without_markers;
 use super::scalar;
-use super::syntax::{self, number};
+use super::syntax::{self, Read, number};
 use crate::model::{Finding, Node, Origin, Position, Span, Value};
 
 /// Reads the documents of a file, YAML or JSON. A document that cannot be read becomes a finding
@@ -20,12 +21,31 @@ use crate::model::{Finding, Node, Origin, Position, Span, Value};
 /// A value that comes from an alias or a merge key points at the place where it is written.
 #[must_use]
 pub fn read(path: &Arc<str>, text: &[u8]) -> (Vec<Node>, Vec<Finding>) {
+    let file = read_file(path, text);
+    (file.documents, file.findings)
+}
+
+/// The same, with what can be read of broken documents.
+#[must_use]
+pub fn read_file(path: &Arc<str>, text: &[u8]) -> File {
+    let unreadable = |finding| File {
+        broken: vec![Node::new(Value::Null, &Origin::new(Span::top(path)))],
+        findings: vec![finding],
+        ..File::default()
+    };
     if let Some(at) = text.iter().position(|byte| *byte == 0) {
-        return (Vec::new(), vec![holds_nul(path, &text[..at])]);
+        return unreadable(holds_nul(path, &text[..at]));
     }
     match std::str::from_utf8(text) {
-        Ok(text) => Reader::new(path, text).read(),
-        Err(error) => (Vec::new(), vec![not_utf8(path, text, error.valid_up_to())]),
+        Ok(text) => {
+            // Editors do not count a byte order mark as a column.
+            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+            let (text, mut findings) = without_markers(path, text);
+            let mut file = Reader::new(path, &text).read();
+            findings.append(&mut file.findings);
+            File { findings, ..file }
+        }
+        Err(error) => unreadable(not_utf8(path, text, error.valid_up_to())),
     }
 }
 
@@ -53,24 +73,25 @@ struct Reader<'t> {
     parser: Parser<'t, StrInput<'t>>,
     /// Where the last event ended, in bytes: a syntax error lies after it.
     read_up_to: usize,
+    /// Where the last text began. It may hold lines that were meant as keys.
+    text_from: usize,
     builder: Builder,
 }
 
 impl<'t> Reader<'t> {
     fn new(path: &'t Arc<str>, text: &'t str) -> Self {
-        // Editors do not count a byte order mark as a column.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let options = events::options! { emit_comments: false, emit_unresolved_aliases: true };
         Self {
             path,
             text,
             parser: Parser::new_from_str_with_options(text, options),
             read_up_to: 0,
+            text_from: 0,
             builder: Builder::default(),
         }
     }
 
-    fn read(mut self) -> (Vec<Node>, Vec<Finding>) {
+    fn read(mut self) -> File {
         while let Some(next) = self.parser.next_event() {
             let taken = match next {
                 Ok((event, range)) => self.event(event, range),
@@ -85,7 +106,7 @@ impl<'t> Reader<'t> {
 
     /// Abandons the document; returns false at the end of the file.
     fn next_document(&mut self) -> bool {
-        self.builder.abandon();
+        self.builder.abandon(&Origin::new(Span::top(self.path)));
         self.parser.proceed_next_document().unwrap_or(false)
     }
 
@@ -93,6 +114,10 @@ impl<'t> Reader<'t> {
     fn event(&mut self, event: Event<'t>, range: events::Span) -> ControlFlow<()> {
         let origin = Origin::new(self.span(range));
         self.read_up_to = range.end.byte_offset().unwrap_or(self.read_up_to);
+        self.text_from = match event {
+            Event::Scalar(..) => range.start.byte_offset().unwrap_or(self.read_up_to),
+            _ => self.read_up_to,
+        };
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 if style == ScalarStyle::Plain && text == "<<" && self.merges() {
@@ -151,7 +176,13 @@ impl<'t> Reader<'t> {
             column: number(error.marker().col() + 1),
         };
         let unread = self.text.get(self.read_up_to..).unwrap_or_default();
-        let fault = syntax::explain(error.kind(), start, self.text, unread);
+        let read = Read {
+            text: self.text,
+            unread,
+            last: self.text.get(self.text_from..).unwrap_or_default(),
+            bracket: self.builder.open_bracket(),
+        };
+        let fault = syntax::explain(error.kind(), start, &read);
         let span = Span::new(self.path, fault.start.line, fault.start.column, 1);
         let finding = Finding::error(fault.id, fault.message).at(&span);
         self.builder.report(finding.help(fault.help));

@@ -46,6 +46,30 @@ impl Entries {
         self.entries.first().map(|(key, _)| key)
     }
 
+    /// Drops the last entry.
+    pub(super) fn forget_last(&mut self) {
+        self.entries.pop();
+    }
+
+    /// Splits off a second object, if there are two without a `---` between them: each has its own `apiVersion`
+    /// and `kind`.
+    pub(super) fn split_document(&mut self) -> Option<Self> {
+        let has =
+            |entries: &[(Key, Node)], name: &str| entries.iter().any(|(key, _)| key.name == name);
+        let is_object =
+            |entries: &[(Key, Node)]| has(entries, "apiVersion") && has(entries, "kind");
+        let again = |at: &usize| {
+            let name = &*self.entries[*at].0.name;
+            matches!(name, "apiVersion" | "kind") && has(&self.entries[..*at], name)
+        };
+        let at = (1..self.entries.len()).find(again)?;
+        let (one, other) = self.entries.split_at(at);
+        (is_object(one) && is_object(other)).then(|| Self {
+            entries: self.entries.split_off(at),
+            ..Self::default()
+        })
+    }
+
     /// Takes `<<` as the key.
     pub(super) fn merge_key(&mut self) {
         self.next = Next::Merged;

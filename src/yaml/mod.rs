@@ -10,13 +10,15 @@ mod builder;
 mod comments;
 mod documents;
 mod entries;
+mod markers;
 mod problems;
 mod scalar;
 mod syntax;
 mod write;
 
+pub use builder::File;
 pub use comments::{Comment, comments};
-pub use documents::read;
+pub use documents::{read, read_file};
 pub use problems::problems;
 pub use write::write;
 

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::model::{Finding, Problem, Span, Tree};
+use crate::model::{Finding, Problem, Span, Tree, message};
 
 /// Findings for the files of `tree` that are missing from it: Y03 (too large), Y04 (too many), Y07 (a
-/// symbolic link to something that is not a file of the tree), Y08 (unreadable). Ordered by path.
+/// symbolic link to something that is not a file of the tree), Y08 (unreadable), Y14 (suffix in upper case).
+/// Ordered by path.
 #[must_use]
 pub fn problems(tree: &Tree) -> Vec<Finding> {
     let finding =
@@ -36,6 +37,13 @@ fn describe(path: &str, problem: &Problem) -> Finding {
             "replace it with the file itself, or with a relative link to a file of this repository: the \
              content of a commit must not depend on anything outside it",
         ),
+        Problem::UpperCase => {
+            let (name, suffix) = path.rsplit_once('.').unwrap_or((path, ""));
+            let suffix = suffix.to_lowercase();
+            let message = message!("`{path}` is not read: its suffix is in upper case", path);
+            let help = format!("rename it to end in `.{suffix}`: `git mv {path} {name}.{suffix}`");
+            Finding::warning("Y14", message).help(help)
+        }
         Problem::Unreadable(reason) => {
             Finding::error("Y08", format!("the file cannot be read: {reason}"))
                 .help("make it readable, or add it to `.capstanignore`")
@@ -49,7 +57,7 @@ mod tests {
 
     #[test]
     fn each_problem_becomes_a_finding_at_the_top_of_its_file() {
-        let problems_of = |list: [(&str, Problem); 4]| Tree {
+        let problems_of = |list: [(&str, Problem); 5]| Tree {
             problems: list.map(|(path, problem)| (path.into(), problem)).into(),
             ..Tree::default()
         };
@@ -58,6 +66,7 @@ mod tests {
             ("b.yaml", Problem::TooManyFiles(20_000)),
             ("c.yaml", Problem::LinkLeavesTree),
             ("d.yaml", Problem::Unreadable("permission denied".into())),
+            ("e.YAML", Problem::UpperCase),
         ]);
         let reported: Vec<String> = problems(&tree)
             .iter()
@@ -70,6 +79,7 @@ mod tests {
                 "Y04 b.yaml:1:1 the fleet has more than 20000 files; this file and those after it are not read",
                 "Y07 c.yaml:1:1 `c.yaml` is a symbolic link that is broken, circular or leads out of the repository",
                 "Y08 d.yaml:1:1 the file cannot be read: permission denied",
+                "Y14 e.YAML:1:1 `e.YAML` is not read: its suffix is in upper case",
             ]
         );
         assert!(problems(&tree).iter().all(|finding| finding.help.is_some()));

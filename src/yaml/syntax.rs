@@ -15,19 +15,34 @@ pub(super) struct Fault {
     pub(super) help: &'static str,
 }
 
-/// Explains an error that the parser reported at `start` of `text`; `unread` begins after the last
-/// event that it understood.
-pub(super) fn explain(kind: &ErrorKind, start: Position, text: &str, unread: &str) -> Fault {
+/// How far the parser came.
+pub(super) struct Read<'t> {
+    /// The whole text.
+    pub(super) text: &'t str,
+    /// What comes after the last event that it understood.
+    pub(super) unread: &'t str,
+    /// The same, from the start of that event if it is a text.
+    pub(super) last: &'t str,
+    /// The innermost bracket that is still open.
+    pub(super) bracket: Option<Position>,
+}
+
+/// Explains an error that the parser reported at `start`.
+pub(super) fn explain(kind: &ErrorKind, start: Position, read: &Read<'_>) -> Fault {
+    let (text, unread) = (read.text, read.unread);
     if *kind == ErrorKind::RecursionLimitExceeded {
         return too_deep(start);
     }
-    let tab = tab_in_the_way(kind, text, start.line);
-    let quote = opening_quote(kind, text, unread);
-    let (start, (message, help)) = match (tab, quote, describe(kind)) {
-        (Some(tab), _, _) => (tab, TAB),
-        (None, Some(quote), _) => (quote, QUOTE),
-        (None, None, Some(words)) => (start, words),
-        (None, None, None) => return in_its_own_words(kind, start),
+    let tab = || Some((tab_in_the_way(kind, text, start.line)?, TAB));
+    let quote = || Some((opening_quote(kind, text, unread)?, QUOTE));
+    let bracket = || Some((unclosed(kind, start, text, read.bracket?)?, BRACKET));
+    let colon = || Some((line_without_colon(kind, start, read)?, NO_COLON));
+    let indented = || Some((indented_further(kind, start, text)?, INDENTATION));
+    let cause = tab().or_else(quote).or_else(bracket).or_else(colon);
+    let cause = cause.or_else(indented);
+    let cause = cause.or_else(|| Some((start, describe(kind)?)));
+    let Some((start, (message, help))) = cause else {
+        return in_its_own_words(kind, start);
     };
     Fault {
         id: "Y01",
@@ -47,6 +62,15 @@ const QUOTE: Words = (
     "this quote is not closed properly",
     "add the closing quote, or indent every following line of the text",
 );
+const BRACKET: Words = ("this bracket is never closed", "add the closing bracket");
+const NO_COLON: Words = (
+    "this line has no `:` after its key",
+    "write `key: value`, with a space after the `:`",
+);
+const INDENTATION: Words = (
+    "this indentation matches no open map or list",
+    "indent this line like the other keys of its map",
+);
 
 /// Message and help for common mistakes.
 fn describe(kind: &ErrorKind) -> Option<Words> {
@@ -56,10 +80,7 @@ fn describe(kind: &ErrorKind) -> Option<Words> {
             "a `:` cannot stand here",
             "put quotes around the text if the `:` is part of it; otherwise put this key on its own line, and check that the key above has a `:` followed by a space",
         ),
-        E::ExpectedBlockMappingKey | E::InvalidIndentation | E::MappingKeyNotAllowed => (
-            "this indentation matches no open map or list",
-            "indent this line like the other keys of its map",
-        ),
+        E::ExpectedBlockMappingKey | E::InvalidIndentation | E::MappingKeyNotAllowed => INDENTATION,
         E::ExpectedBlockSequenceEntry => (
             "this list item does not start with `- `",
             "start the line with `- `, or indent it like the keys of the map it belongs to",
@@ -68,10 +89,7 @@ fn describe(kind: &ErrorKind) -> Option<Words> {
             "a list cannot start here",
             "put the `- ` on a line of its own",
         ),
-        E::SimpleKeyExpected | E::InvalidSimpleKey => (
-            "this line has no `:` after its key",
-            "write `key: value`, with a space after the `:`",
-        ),
+        E::SimpleKeyExpected | E::InvalidSimpleKey => NO_COLON,
         E::InvalidColonPlacement => (
             "a `:` cannot stand here",
             "close the open bracket above, or put a comma before this key",
@@ -79,9 +97,7 @@ fn describe(kind: &ErrorKind) -> Option<Words> {
         E::UnclosedFlowCollection { .. }
         | E::UnexpectedEofFlowSequence
         | E::UnexpectedEofFlowMapping
-        | E::UnexpectedEofImplicitFlowMapping => {
-            ("this bracket is never closed", "add the closing bracket")
-        }
+        | E::UnexpectedEofImplicitFlowMapping => BRACKET,
         E::MisplacedFlowCollectionEnd | E::MismatchedFlowCollectionEnd { .. } => (
             "this closing bracket has no matching opening bracket",
             "remove it, or add the missing opening bracket above",
@@ -168,6 +184,68 @@ fn opening_quote(kind: &ErrorKind, text: &str, unread: &str) -> Option<Position>
     };
     let at = text.len() - unread.len() + unread.find(['"', '\''])?;
     Some(end_of(&text[..at]))
+}
+
+/// The bracket that a person forgot to close: its line goes on without a comma at the end, and the error is on
+/// a later line.
+fn unclosed(kind: &ErrorKind, start: Position, text: &str, bracket: Position) -> Option<Position> {
+    use ErrorKind as E;
+    let (E::ExpectedFlowMappingSeparator
+    | E::ExpectedFlowSequenceSeparator
+    | E::InvalidColonPlacement) = kind
+    else {
+        return None;
+    };
+    let line = text.lines().nth(bracket.line as usize - 1)?;
+    let after: String = line.chars().skip(bracket.column as usize).collect();
+    let after = after.split(" #").next().unwrap_or_default().trim_end();
+    let ends = !after.is_empty() && !after.ends_with([',', '{', '[']);
+    (ends && bracket.line < start.line).then_some(bracket)
+}
+
+/// A line without `:` that the parser took for a part of the text above or below it, until it found the
+/// `:` of a later line.
+fn line_without_colon(kind: &ErrorKind, start: Position, read: &Read<'_>) -> Option<Position> {
+    if *kind != ErrorKind::MappingValueNotAllowed {
+        return None;
+    }
+    // What begins behind a key is its value.
+    let before = &read.text[..read.text.len() - read.last.len()];
+    let is_first = before
+        .lines()
+        .next_back()
+        .is_none_or(|line| line.trim().is_empty());
+    let lines = read.text.lines().zip(1..);
+    let from = end_of(before).line + u32::from(!is_first);
+    let lines = lines.skip_while(|(_, line)| *line < from);
+    let mut lines = lines.take_while(|(_, line)| *line < start.line);
+    lines.find_map(|(content, line)| {
+        let words = content.trim();
+        let other = words.is_empty() || words.starts_with(['#', '-', '"', '\'', '{', '[', ':']);
+        let has_colon = words.contains(": ") || words.ends_with(':');
+        let before = content.len() - content.trim_start().len();
+        let column = number(before + 1);
+        (!other && !has_colon).then_some(Position { line, column })
+    })
+}
+
+/// The first key of a line that is indented further than the key and value above it.
+fn indented_further(kind: &ErrorKind, start: Position, text: &str) -> Option<Position> {
+    if *kind != ErrorKind::MappingValueNotAllowed {
+        return None;
+    }
+    let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let mut above = text.lines().take(start.line as usize).collect::<Vec<_>>();
+    let line = above.pop()?;
+    let key: String = line.chars().take(start.column as usize - 1).collect();
+    let is_text = |line: &&&str| !line.trim().is_empty() && !line.trim().starts_with('#');
+    let above = above.iter().rev().find(is_text)?;
+    let further = above.contains(": ") && indentation(line) > indentation(above);
+    let column = number(indentation(line) + 1);
+    (further && !key.contains(": ")).then_some(Position {
+        line: start.line,
+        column,
+    })
 }
 
 /// The position after the last character of `text`.

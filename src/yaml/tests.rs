@@ -191,7 +191,7 @@ fn faults_are_named_where_they_are() {
             "Y01 3:2 this indentation matches no open map or list",
         ),
         ("a: b: c\n", "Y01 1:5 a `:` cannot stand here"),
-        ("a\nb: 1\n", "Y01 2:2 a `:` cannot stand here"),
+        ("a\nb: 1\n", "Y01 1:1 this line has no `:` after its key"),
         (
             "- a\nb: 1\n",
             "Y01 2:1 this list item does not start with `- `",

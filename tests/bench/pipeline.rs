@@ -28,10 +28,7 @@ fn split(tree: &Tree) -> (Vec<Node>, Vec<Overlay>) {
         documents(tree).into_iter().partition(is_definition);
     (
         definitions,
-        overlays
-            .iter()
-            .filter_map(|node| overlay::read(node).0)
-            .collect(),
+        overlays.iter().map(|node| overlay::read(node).0).collect(),
     )
 }
 

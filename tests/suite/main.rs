@@ -16,6 +16,7 @@ mod faults;
 mod fleet;
 mod follow;
 mod init;
+mod mistakes;
 mod patience;
 mod properties;
 mod provenance;

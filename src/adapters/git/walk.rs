@@ -205,6 +205,10 @@ impl<S: Source> Walk<'_, S> {
         match entry.kind {
             Kind::Directory => self.directory(&entry.handle, &path, rules, depth + 1),
             Kind::File if Tree::reads(&name) => self.file(&path, &entry.handle),
+            Kind::File if Tree::reads(&name.to_lowercase()) => {
+                self.problem(&path, Problem::UpperCase);
+                Ok(())
+            }
             Kind::Link => self.link(&path, &entry.handle),
             Kind::File | Kind::Other => Ok(()),
         }

@@ -170,7 +170,6 @@ spec:
         assert_eq!(
             places(&findings),
             [
-                "S03 5:1 spec.tenantID",
                 "S02 6:13 spec.location",
                 "S04 7:19 spec.subscriptionID",
                 "S01 8:3 spec.tennantID",

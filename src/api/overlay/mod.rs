@@ -1,7 +1,8 @@
 //! `Overlay`: a partial definition and patches that apply to many definitions (DESIGN §3).
 //!
-//! In: a document. Out: the overlay with the origin of every part, and findings. It does not know
-//! how definitions are merged or patched.
+//! In: a document. Out: the overlay with the origin of every part, and findings. Of a broken document, the
+//! overlay is what can be read of it, and knows what is lost. It does not know how definitions are merged or
+//! patched.
 
 mod selector;
 mod target;
@@ -19,7 +20,8 @@ pub use target::{Pattern, Target};
 use super::cluster_definition::ClusterDefinitionSpec;
 use super::document;
 use super::structural::{self, Properties, any_object, any_objects};
-use crate::model::{Finding, Map, Node, ObjectId, Origin, Path, Value};
+use crate::model::{Finding, Map, Node, ObjectId, Origin, Path, Segment, Value};
+use crate::schema::Repair;
 use kube_schema::Schema;
 
 /// A partial definition, and patches for the objects that definitions expand to.
@@ -31,6 +33,8 @@ pub struct Overlay {
     pub origin: Origin,
     /// The definitions and raw objects to which it applies.
     pub selector: Selector,
+    /// The origin of the selector, or of the name if it has none.
+    pub selector_origin: Origin,
     /// Whether the definition or `merge` takes precedence.
     pub precedence: Precedence,
     /// Lower is applied first within one precedence.
@@ -39,6 +43,9 @@ pub struct Overlay {
     pub merge: Option<Node>,
     /// Patches for expanded and raw objects.
     pub patches: Vec<Patch>,
+    /// The fields of a definition that it may set, but that cannot be read. The empty path means that nothing is
+    /// known, not even what it selects.
+    pub lost: Vec<Path>,
 }
 
 /// What takes precedence if an overlay's `merge` and a definition set the same field.
@@ -122,21 +129,98 @@ fn partial_definition(_: &mut SchemaGenerator) -> Generated {
     Generated::try_from(partial).unwrap_or_else(|_| json_schema!({}))
 }
 
-/// Reads an overlay. `None` if the findings contain an error.
+/// Reads an overlay, as far as it can be read. Without errors among the findings it is complete.
 #[must_use]
-pub fn read(node: &Node) -> (Option<Overlay>, Vec<Finding>) {
+pub fn read(node: &Node) -> (Overlay, Vec<Finding>) {
     let (id, origin) = document::identity(node, KIND);
     let mut node = node.clone();
     let mut findings = bare_versions(&mut node);
-    let (document, found) = document::typed::<Document>(&plain(node.clone()), &SCHEMA);
+    let mut lost = Vec::new();
+    let mut readable = plain(node.clone());
+    let (mut document, found) = document::typed::<Document>(&readable, &SCHEMA);
     findings.extend(found);
-    let overlay = document.and_then(|document| {
-        let (overlay, found) = assemble(&id, origin, document.spec, &node);
-        findings.extend(found);
-        Some(overlay).filter(|_| findings.is_empty())
-    });
+    if document.is_none() {
+        let repair = Repair::of(&SCHEMA, &readable);
+        repair.apply(&mut readable);
+        repair.apply(&mut node);
+        document = serde_json::from_value(readable.to_json()).ok();
+        lost.extend(repair.lost.iter().filter_map(of_definition));
+    }
+    let unreadable = Overlay::unreadable(&id, &origin);
+    let overlay = match document.filter(|_| !lost.contains(&Path::default())) {
+        None => unreadable,
+        Some(document) => {
+            let (overlay, found) = assemble(&id, origin, document.spec, &node);
+            let selects = !found.iter().any(is_of_selector);
+            findings.extend(found);
+            match selects {
+                true => Overlay { lost, ..overlay },
+                false => unreadable,
+            }
+        }
+    };
     let findings = findings.into_iter().map(|found| found.of(&id)).collect();
     (overlay, findings)
+}
+
+/// Reads what is left of an overlay after an error of syntax, which is reported already.
+#[must_use]
+pub fn read_rest(node: &Node) -> Overlay {
+    let (id, origin) = document::identity(node, KIND);
+    let spec = node.get("spec").and_then(Node::as_map);
+    let last = spec.and_then(|spec| spec.iter().last());
+    // The selector is complete if something follows it.
+    let selects = spec.is_some_and(|spec| spec.get("selector").is_some())
+        && last.is_some_and(|(key, _)| key.name != "selector");
+    let (overlay, _) = read(node);
+    match selects && overlay.lost != [Path::default()] {
+        true => Overlay {
+            lost: vec![Path::dotted("spec")],
+            ..overlay
+        },
+        false => Overlay::unreadable(&id, &origin),
+    }
+}
+
+impl Overlay {
+    /// An overlay of which nothing is known.
+    fn unreadable(id: &ObjectId, origin: &Origin) -> Self {
+        Self {
+            name: id.name.clone(),
+            origin: origin.clone(),
+            selector: Selector::default(),
+            selector_origin: origin.clone(),
+            precedence: Precedence::Default,
+            order: 0,
+            merge: None,
+            patches: Vec::new(),
+            lost: vec![Path::default()],
+        }
+    }
+}
+
+/// The fields of a definition that are unknown without this field of an overlay.
+fn of_definition(lost: &Path) -> Option<Path> {
+    let keys = lost.0.iter().map(|step| match step {
+        Segment::Key(name) => name.as_str(),
+        Segment::Index(_) => "",
+    });
+    match keys.collect::<Vec<_>>().as_slice() {
+        ["spec", "merge", ..] => {
+            let spec = Segment::Key("spec".to_owned());
+            Some(Path([&[spec], &lost.0[2..]].concat()))
+        }
+        ["spec", "selector", ..] => Some(Path::default()),
+        ["spec", "precedence" | "order" | "patches", ..] => None,
+        ["spec", ..] => Some(Path::dotted("spec")),
+        _ => None,
+    }
+}
+
+fn is_of_selector(finding: &Finding) -> bool {
+    let selector = Path::dotted("spec.selector");
+    let field = finding.field.as_ref();
+    field.is_some_and(|field| field.0.starts_with(&selector.0))
 }
 
 #[derive(Deserialize)]
@@ -184,14 +268,17 @@ fn assemble(
             Err(finding) => findings.push(*finding),
         }
     }
+    let selector = node.at(&["spec", "selector"]);
     let overlay = Overlay {
         name: id.name.clone(),
+        selector_origin: selector.map_or_else(|| origin.clone(), |node| node.origin.clone()),
         origin,
         selector: spec.selector,
         precedence: spec.precedence,
         order: spec.order,
         merge: node.at(&["spec", "merge"]).cloned(),
         patches,
+        lost: Vec::new(),
     };
     (overlay, findings)
 }
@@ -218,10 +305,12 @@ fn assemble_patch(patch: &PatchSpec, node: &Node, at: &Path) -> Result<Patch, Bo
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use serde_json::json;
+
     use super::*;
     use crate::api::document::tests::{document, places};
 
-    fn read_spec(spec: &str) -> (Option<Overlay>, Vec<Finding>) {
+    fn read_spec(spec: &str) -> (Overlay, Vec<Finding>) {
         let head = "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {name: base}\n";
         read(&document(&format!("{head}spec:{spec}\n")))
     }
@@ -230,7 +319,6 @@ mod tests {
     fn an_empty_overlay_selects_everything_and_lies_beneath() {
         let (overlay, findings) = read_spec(" {}");
         assert_eq!(findings, []);
-        let overlay = overlay.unwrap();
         assert_eq!(overlay.name, "base");
         assert_eq!(overlay.selector, Selector::default());
         assert_eq!(overlay.precedence, Precedence::Default);
@@ -255,7 +343,6 @@ mod tests {
     json6902: [{op: remove, path: /spec/tags}]",
         );
         assert_eq!(findings, []);
-        let overlay = overlay.unwrap();
         assert_eq!(overlay.selector.match_labels["env"], "prod");
         assert_eq!(overlay.selector.match_expressions[0].operator, Operator::In);
         assert_eq!(
@@ -281,7 +368,7 @@ mod tests {
         let (overlay, findings) =
             read_spec(" {merge: {network: {$patch: replace, hostPrefix: 24}}}");
         assert_eq!(findings, []);
-        let merge = overlay.unwrap().merge.unwrap();
+        let merge = overlay.merge.unwrap();
         assert_eq!(merge.text(&["network", "$patch"]), Some("replace"));
     }
 
@@ -294,7 +381,7 @@ mod tests {
     networks: {}
   selector: {matchExpressions: [{key: a, operator: Is}]}",
         );
-        assert_eq!(overlay, None);
+        assert_eq!(overlay.lost, [Path::default()]);
         assert_eq!(
             places(&findings),
             [
@@ -317,7 +404,7 @@ mod tests {
   - {target: {name: '*'}, patch: {}}
   - {target: {annotationSelector: 'a=b=c'}, patch: {}}",
         );
-        assert_eq!(overlay, None);
+        assert_eq!(overlay.patches, []);
         assert_eq!(
             places(&findings),
             [
@@ -330,5 +417,59 @@ mod tests {
                 "S04 11:35 spec.patches[4].target.annotationSelector",
             ]
         );
+    }
+
+    /// The fields that an overlay with this spec may set but that cannot be read, and what it sets.
+    fn lost(spec: &str) -> (Vec<String>, Json) {
+        let (overlay, findings) = read_spec(spec);
+        assert!(!findings.is_empty(), "{spec}");
+        let merge = overlay.merge.map_or(Json::Null, |merge| merge.to_json());
+        (overlay.lost.iter().map(Path::to_string).collect(), merge)
+    }
+
+    #[test]
+    fn the_rest_of_a_broken_overlay_is_used() {
+        for (spec, expected, merge) in [
+            (
+                " {merge: {version: {id: 4.20}}}",
+                vec![],
+                json!({"version": {"id": "4.20"}}),
+            ),
+            (
+                " {merge: {locaton: uksouth, tags: null}}",
+                vec![],
+                json!({"location": "uksouth", "tags": null}),
+            ),
+            (
+                " {merge: {location: [a], network: {hostPrefix: 24}}}",
+                vec!["spec.location"],
+                json!({"network": {"hostPrefix": 24}}),
+            ),
+            (" {merge: {colour: a}}", vec!["spec.colour"], json!({})),
+            (" {merge: {spec: {location: a}}}", vec!["spec"], json!({})),
+            (
+                " {merges: {}, more: {location: a}}",
+                vec!["spec"],
+                json!({}),
+            ),
+            (" {patches: 3, merge: {}}", vec![], json!({})),
+            (" {selector: 3, merge: {location: a}}", vec![""], Json::Null),
+        ] {
+            let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+            assert_eq!(lost(spec), (expected, merge), "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_selector_is_known_if_something_follows_it() {
+        for (spec, expected) in [
+            (" {selector: {matchLabels: {env: prod}}, order: 1}", "spec"),
+            (" {selector: {matchLabels: {env: prod}}}", ""),
+            (" {merge: {location: uksouth}}", ""),
+        ] {
+            let head = "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {name: a}\n";
+            let overlay = read_rest(&document(&format!("{head}spec:{spec}\n")));
+            assert_eq!(overlay.lost, [Path::dotted(expected)], "{spec}");
+        }
     }
 }

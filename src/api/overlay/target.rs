@@ -55,6 +55,12 @@ impl Pattern {
         })
     }
 
+    /// The expression as written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether it matches the whole of `text`.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {

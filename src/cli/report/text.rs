@@ -130,7 +130,11 @@ fn one(finding: &Finding, sources: &Sources<'_>, style: &Style<'_>) -> String {
                 .line(span.start.line as usize)
                 .char_column(span.start.column as usize),
         ),
-        None => Group::with_title(title),
+        // A file that was not read.
+        None => match span {
+            Some(span) => title.element(Origin::path(plain(&span.path))),
+            None => Group::with_title(title),
+        },
     };
     if let Some(scope) = finding.scope() {
         report = report.element(Level::NOTE.message(plain(&scope)));
@@ -294,6 +298,17 @@ mod tests {
         assert_eq!(caret(&shown("a:\tb\n", (1, 4, 1))), (10, 1));
         let past = shown("a: b\r\n", (1, 90, 3));
         assert_eq!(caret(&past), (8, 1), "{past}");
+    }
+
+    #[test]
+    fn a_file_that_was_not_read_is_named() {
+        let span = Span::top(&Arc::from("clusters/one.yaml"));
+        let compiled = Compiled {
+            findings: vec![Finding::error("Y08", "the file cannot be read").at(&span)],
+            ..Compiled::default()
+        };
+        let text = super::text(&compiled, &[], false);
+        assert!(text.contains("--> clusters/one.yaml\n"), "{text}");
     }
 
     #[test]

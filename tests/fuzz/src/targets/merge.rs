@@ -23,7 +23,7 @@ fuzz_target!(|text: &[u8]| {
 
 /// As compiling does it: overlays merge with a definition and patch an object.
 fn with_overlays(first: &Node, rest: &[Node]) {
-    let overlays = rest.iter().filter_map(|node| overlay::read(node).0);
+    let overlays = rest.iter().map(|node| overlay::read(node).0);
     let mut overlays = Overlays::new(overlays.collect(), ListKeys::default());
     let (merged, findings) = overlays.merge(first.clone());
     findings.iter().for_each(can_be_mended);

@@ -1,0 +1,115 @@
+//! What may be wrong with a document as a whole, as findings.
+//!
+//! In: documents, files without any, and overlays. Out: findings (R03, S02, S03, Y09, Y12, Y13, O03). It does not know
+//! what becomes of them.
+
+use std::sync::Arc;
+
+use crate::api::kinds::CAPSTAN;
+use crate::api::overlay::Overlay;
+use crate::model::{Finding, Node, ObjectId, Path, Span, Value, message};
+
+/// The finding for a list without valid `items`.
+pub(super) fn no_items(list: &Node, items: Option<&Node>) -> Finding {
+    let finding = match items {
+        Some(items) => {
+            let message = "`items` must be a list: its objects were not read";
+            Finding::error("S02", message).at(items.span())
+        }
+        None => {
+            Finding::error("S03", "`items` is missing: this list has no objects").at(list.span())
+        }
+    };
+    let help = "write each object below `items:`, after `- `; for an empty list, write `items: []`";
+    finding.field(&Path::dotted("items")).help(help)
+}
+
+pub(super) fn no_document(path: &Arc<str>) -> Finding {
+    Finding::warning("Y13", "the file contains no document")
+        .at(&Span::top(path))
+        .help("remove the file; what it described before is no longer in the fleet")
+}
+
+/// Overlays with the name of another one (O03).
+pub(super) fn same_names(overlays: &[Overlay]) -> Vec<Finding> {
+    let mut sorted: Vec<&Overlay> = overlays.iter().collect();
+    sorted.retain(|overlay| !overlay.name.is_empty());
+    sorted.sort_by_key(|overlay| (&overlay.name, overlay.origin.span()));
+    let again = |same: &[&Overlay]| {
+        let first = same[0].origin.span().clone();
+        let finding = |overlay: &&Overlay| {
+            let message = message!(
+                "`{name}` is also the name of the overlay at {first}",
+                name = overlay.name
+            );
+            Finding::warning("O03", message)
+                .at(overlay.origin.span())
+                .help("rename one of them: both apply, and messages name them")
+        };
+        same[1..].iter().map(finding).collect::<Vec<_>>()
+    };
+    let same = sorted.chunk_by(|one, other| one.name == other.name);
+    same.flat_map(again).collect()
+}
+
+/// A document without a text for a field that every object has.
+pub(super) fn not_an_object(document: &Node) -> Finding {
+    let fields = ["apiVersion", "kind", "metadata.name"].map(Path::dotted);
+    let other = |field: &Path| {
+        document
+            .lookup(field)
+            .filter(|node| is_bare(node))
+            .map(Node::span)
+    };
+    if let Some((field, span)) = fields.iter().find_map(|field| Some((field, other(field)?))) {
+        let message = message!("`{field}` must be a string", field);
+        let help =
+            "put quotes around it: without quotes, YAML reads it as a number, or as true or false";
+        return Finding::error("S02", message)
+            .at(span)
+            .field(field)
+            .help(help);
+    }
+    let missing: Vec<&str> = ["apiVersion", "kind", "metadata.name"]
+        .into_iter()
+        .filter(|field| {
+            let text = document.lookup(&Path::dotted(field)).and_then(Node::as_str);
+            text.is_none_or(str::is_empty)
+        })
+        .collect();
+    let missing = missing.join(", no ");
+    let message = message!(
+        "this document is not a Kubernetes object: it has no {missing}",
+        missing
+    );
+    Finding::error("Y09", message)
+        .at(document.span())
+        .help("add the missing fields, or exclude the file with .capstanignore")
+}
+
+/// Whether quotes would make a text of a value.
+fn is_bare(node: &Node) -> bool {
+    matches!(
+        node.value,
+        Value::Bool(_) | Value::Int(_) | Value::Float(..)
+    )
+}
+
+pub(super) fn not_allowed_in_a_fleet(document: &Node, kind: &str) -> Finding {
+    let at = document.get("kind").unwrap_or(document);
+    let help =
+        "a fleet may contain ClusterDefinition and Overlay documents and plain Kubernetes objects";
+    let message = match kind {
+        "Fleet" => "a Fleet document may not be in the tree it describes: a pull request must not be able to extend its own tenancy".into(),
+        _ => message!("the kind `{kind}` of {CAPSTAN} is not allowed in a fleet", kind),
+    };
+    Finding::error("Y12", message).at(at.span()).help(help)
+}
+
+pub(super) fn duplicate(id: &ObjectId, second: &Span, first: &Span) -> Finding {
+    let message = message!("duplicate {id}: it is also defined at {first}", id);
+    Finding::error("R03", message)
+        .at(second)
+        .of(id)
+        .help("remove or rename one of them")
+}
