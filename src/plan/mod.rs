@@ -7,6 +7,7 @@
 
 mod applyset;
 mod change;
+mod diff;
 mod identity;
 mod text;
 
@@ -25,6 +26,9 @@ pub use applyset::ApplySet;
 pub use change::{
     Consequence, Rolled, Withheld, between, consequences, gate, heaviest, is_looked_at, placed,
     would_be,
+};
+pub use diff::{
+    Changes, Entry, FieldChange, Group, Line, Shown, ValueChange, beside, differences, is_same,
 };
 pub use identity::IdentityUse;
 pub use text::{text, word};
