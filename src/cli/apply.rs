@@ -15,6 +15,7 @@ use super::exit::Exit;
 use super::fleet::{Fleet, FleetArgs};
 use super::live::Live;
 use super::outcomes::{Line, Outcomes};
+use super::plan::{Limits, dry_run};
 use super::signals::asked_to_stop;
 use super::ui::{Ui, plain};
 use crate::adapters::kubernetes::{self, Assignment, Rights, missing_rights};
@@ -44,6 +45,9 @@ pub(super) struct ApplyArgs {
     /// Allow this cluster to be deleted, as namespace/name; may be repeated
     #[arg(long, value_name = "NAMESPACE/NAME", requires = "prune")]
     pub(super) approve: Vec<String>,
+    /// Print what would change in the cluster, and change nothing
+    #[arg(long, conflicts_with = "embedded")]
+    pub(super) dry_run: bool,
     /// How long to wait, in the cluster's time
     #[arg(long, default_value = "60m", value_parser = duration)]
     pub(super) timeout: Duration,
@@ -56,6 +60,14 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
         return Ok(Exit::Failed);
     }
     let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
+    if args.dry_run {
+        let limits = Limits {
+            access: &args.cluster.access,
+            prune: args.prune,
+            approve: &args.approve,
+        };
+        return dry_run(&fleet.compiled, &set, &limits, ui);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

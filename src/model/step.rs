@@ -53,7 +53,8 @@ pub enum Change {
     Orphan,
     /// The object is deleted.
     Delete,
-    /// Nothing is done: something that it needs is neither in the cluster nor in the fleet.
+    /// Nothing is done yet: something that it needs is neither in the cluster nor in the fleet, or it is being
+    /// deleted.
     Blocked,
     /// Nothing is done: the cluster refuses it, or the object belongs to somebody else.
     Refused,

@@ -7,6 +7,7 @@
 
 mod applyset;
 mod change;
+mod diff;
 mod identity;
 mod text;
 
@@ -23,8 +24,10 @@ use crate::model::{Action, Change, Object, ObjectId, Payload, Predecessor, Step}
 
 pub use applyset::ApplySet;
 pub use change::{
-    Consequence, Rolled, Withheld, between, consequences, gate, heaviest, is_looked_at, placed,
-    would_be,
+    Consequence, Rolled, Withheld, consequences, gate, heaviest, is_looked_at, would_be,
+};
+pub use diff::{
+    Changes, Entry, FieldChange, Group, Line, Shown, ValueChange, beside, differences, is_same,
 };
 pub use identity::IdentityUse;
 pub use text::{text, word};
@@ -183,6 +186,16 @@ pub fn payload(object: &Object, set: &ApplySet) -> Payload {
     set_in(&mut payload, &annotation, Some(json!(hash)));
     let cluster = object.label(labels::CLUSTER_NAME).unwrap_or_default();
     Payload::new(&payload, &hash, cluster)
+}
+
+/// The object as JSON, with its namespace.
+#[must_use]
+pub fn placed(object: &Object) -> Json {
+    let mut json = object.node.to_json();
+    if let Some(metadata) = json["metadata"].as_object_mut() {
+        metadata.insert("namespace".to_owned(), json!(object.id.namespace));
+    }
+    json
 }
 
 /// Sets or removes the value under a chain of keys. A value that is not a map stays as it is: the API server

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Plan, Rolled};
 use crate::model::Change;
 
-/// The impact, then the steps by wave.
+/// The impact, then the steps by wave; what is unchanged is only counted.
 #[must_use]
 pub fn text(plan: &Plan) -> String {
     let mut out = String::new();
@@ -26,13 +26,20 @@ pub fn text(plan: &Plan) -> String {
     };
     let _ = writeln!(
         out,
-        "plan: {counts}{rolled}; {}, {}\n",
+        "plan: {counts}{rolled}; {}, {}",
         plural(impact.clusters, "cluster"),
         plural(impact.embedded, "embedded resource")
     );
+    let mut is_first = true;
     for (wave, steps) in plan.waves().iter().enumerate() {
-        let _ = writeln!(out, "wave {}", wave + 1);
-        for step in steps.iter().map(|at| &plan.steps[*at]) {
+        let steps = steps.iter().map(|at| &plan.steps[*at]);
+        let mut steps = steps.filter(|step| step.change != Change::NoOp).peekable();
+        if steps.peek().is_some() {
+            let before = if is_first { "\n" } else { "" };
+            let _ = writeln!(out, "{before}wave {}", wave + 1);
+            is_first = false;
+        }
+        for step in steps {
             let _ = writeln!(out, "  {:<8} {}", word(step.change), step.object);
         }
     }

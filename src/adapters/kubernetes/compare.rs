@@ -15,12 +15,12 @@ use serde_json::Value as Json;
 
 use super::discovery::{Discovery, Served};
 use super::request::{ObjectClient, with_timeout};
-use super::{Error, identity, parent};
+use super::{Error, identity, namespaces, parent};
 use crate::api::labels;
 use crate::apply::{self, DeletionGuard, DriftState, Member, Parent, PruneDecision, PruneInput};
 use crate::health::Live;
-use crate::model::{Action, Change, ObjectId, Step};
-use crate::plan::{self, ApplySet, Consequence, IdentityUse, Plan, Rolled};
+use crate::model::{Action, Change, Object, ObjectId, Step};
+use crate::plan::{self, ApplySet, Changes, Consequence, IdentityUse, Plan, Rolled};
 
 /// How many requests are under way at once.
 const WIDTH: usize = 32;
@@ -35,17 +35,49 @@ pub struct Compared {
     pub plan: Plan,
     /// Per object that is there and changes: the fields, as JSON pointers.
     pub fields: BTreeMap<ObjectId, Vec<String>>,
+    /// The same objects, before and after. They may hold secrets: what is printed is [`Self::changes`].
+    states: BTreeMap<ObjectId, (Json, Json)>,
     /// Per object: the fields that roll nodes or cannot be changed.
     pub consequences: BTreeMap<ObjectId, Vec<Consequence>>,
-    /// What the cluster refuses, or what belongs to another owner.
+    /// What the cluster refuses, or what belongs to another owner. What cannot be changed is in
+    /// `consequences`.
     pub refused: Vec<(ObjectId, String)>,
-    /// What waits for something that neither the cluster nor the fleet has.
+    /// What waits for something that neither the cluster nor the fleet has, or for its own deletion.
     pub blocked: Vec<(ObjectId, String)>,
     /// Members that the plan lacks, and what happens to them.
     pub leaving: BTreeMap<ObjectId, PruneDecision>,
 }
 
+/// A plan beside an empty cluster.
+impl From<Plan> for Compared {
+    fn from(plan: Plan) -> Self {
+        Self {
+            plan,
+            ..Self::default()
+        }
+    }
+}
+
 impl Compared {
+    /// The changes of the fields, by the lines of `objects`, which the plan is of.
+    #[must_use]
+    pub fn changes(&self, objects: &[Object]) -> Changes {
+        let mut changes = Changes::default();
+        for object in objects {
+            if let Some((before, after)) = self.states.get(&object.id) {
+                changes.add(object, before, after);
+            }
+        }
+        changes
+    }
+
+    /// Whether anything of the plan will not be done.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        let mut consequences = self.consequences.values().flatten();
+        !self.refused.is_empty() || consequences.any(|one| one.change == Change::Replace)
+    }
+
     /// Takes in what was found of a step. An error that is about more than its object comes back.
     fn take_in(&mut self, at: usize, found: Result<Found, Error>) -> Option<Error> {
         let id = self.plan.steps[at].object.clone();
@@ -53,8 +85,12 @@ impl Compared {
             Ok(found) => {
                 let refused = found.refused.into_iter();
                 self.refused.extend(refused.map(|why| (id.clone(), why)));
-                if !found.fields.is_empty() {
-                    self.fields.insert(id.clone(), found.fields);
+                let blocked = found.blocked.into_iter();
+                self.blocked.extend(blocked.map(|why| (id.clone(), why)));
+                if let Some((before, after)) = found.states {
+                    let fields = plan::differences(&before, &after);
+                    self.fields.insert(id.clone(), fields);
+                    self.states.insert(id.clone(), (before, after));
                 }
                 if !found.consequences.is_empty() {
                     self.consequences.insert(id, found.consequences);
@@ -108,13 +144,13 @@ pub async fn compare(
         };
         with_timeout(&step.object, change).await
     });
-    let found: Vec<Result<Found, Error>> = found.buffered(WIDTH).collect().await;
+    let mut found: Vec<Result<Found, Error>> = found.buffered(WIDTH).collect().await;
+    wait_for_namespaces(client, set, &plan, &mut found).await?;
     let known = parent::read(client, set).await?;
     let known = known.map(|(parent, _)| parent).unwrap_or_default();
     let mut compared = Compared {
         leaving: leaving(client, &discovery, set, &known, &plan, guard).await?,
-        plan,
-        ..Compared::default()
+        ..Compared::from(plan)
     };
     for (at, found) in found.into_iter().enumerate() {
         if let Some(error) = compared.take_in(at, found) {
@@ -152,11 +188,15 @@ fn uses_outside(plan: &Plan, step: &Step) -> bool {
 /// What a step changes.
 struct Found {
     change: Change,
-    /// The fields of an object that is there.
-    fields: Vec<String>,
+    /// An object that is there and changes, before and after.
+    states: Option<(Json, Json)>,
     consequences: Vec<Consequence>,
-    /// Why it will not be done.
-    refused: Vec<String>,
+    /// Why the cluster will not do it.
+    refused: Option<String>,
+    /// What it waits for.
+    blocked: Option<String>,
+    /// The namespace of an object that does not exist; empty for one that has none.
+    namespace: String,
     /// Of which version of the object all this is true; empty when it is not there.
     version: String,
 }
@@ -166,30 +206,33 @@ impl Found {
     const fn plainly(change: Change, version: String) -> Self {
         Self {
             change,
-            fields: Vec::new(),
+            states: None,
             consequences: Vec::new(),
-            refused: Vec::new(),
+            refused: None,
+            blocked: None,
+            namespace: String::new(),
             version,
         }
     }
 
+    /// Nothing is done until something else has happened.
+    fn wait(&mut self, object: &ObjectId, why: &str) {
+        self.change = Change::Blocked;
+        self.blocked = Some(format!("{object}: {why}"));
+    }
+
     /// `before` is changed into `after`.
-    fn between(before: &Json, after: &Json) -> Self {
-        let consequences = plan::consequences(before, after);
-        let replaced = |one: &&Consequence| one.change == Change::Replace;
-        let refused = consequences.iter().filter(replaced);
-        let fields = differences(before, after);
+    fn between(before: &Json, after: Json) -> Self {
+        let version = version(&after);
+        if plan::is_same(before, &after) {
+            return Self::plainly(Change::NoOp, version);
+        }
+        let consequences = plan::consequences(before, &after);
+        let change = plan::heaviest(&consequences);
         Self {
-            change: match fields.is_empty() {
-                true => Change::NoOp,
-                false => plan::heaviest(&consequences),
-            },
-            fields,
-            version: version(after),
-            refused: refused
-                .map(|one| format!("{}; {}", one.message(), one.help()))
-                .collect(),
+            states: Some((before.clone(), after)),
             consequences,
+            ..Self::plainly(change, version)
         }
     }
 }
@@ -206,7 +249,10 @@ async fn change(
     let mut looks = 0;
     loop {
         let Some(live) = object_client.read().await? else {
-            return Ok(Found::plainly(Change::Create, String::new()));
+            return Ok(Found {
+                namespace: object_client.id.namespace,
+                ..Found::plainly(Change::Create, String::new())
+            });
         };
         looks += 1;
         let found = beside(&object_client, set, step, &live).await?;
@@ -232,24 +278,67 @@ async fn beside(
         foreign,
     })?;
     let member = Member::read(live, Some(&step.action), None);
+    if member.deleting {
+        let mut found = Found::plainly(Change::Blocked, version(live));
+        found.wait(
+            &step.object,
+            "it is being deleted, and is applied again once it is gone",
+        );
+        return Ok(found);
+    }
     if member.drift == DriftState::InSync {
         return Ok(Found::plainly(Change::NoOp, version(live)));
     }
     let lacks_label = Live(live).label(labels::PART_OF).is_empty();
     let takes_back = member.drift.takes_back(lacks_label);
     match object_client.try_apply(step, takes_back).await {
-        Ok(would_be) => Ok(Found::between(live, &would_be)),
+        Ok(would_be) => Ok(Found::between(live, would_be)),
         Err(error @ Error::Refused { .. }) => {
             let would_be = plan::would_be(live, &payload, manager);
-            let mut found = Found::between(live, &would_be);
+            let found = Found::between(live, would_be);
             if found.change != Change::Replace {
                 return Err(error);
             }
-            found.refused.insert(0, error.to_string());
-            Ok(found)
+            Ok(Found {
+                refused: Some(error.to_string()),
+                ..found
+            })
         }
         Err(error) => Err(error),
     }
+}
+
+/// What is to be created in a namespace that does not exist, and that nobody makes, waits for it.
+async fn wait_for_namespaces(
+    client: &Client,
+    set: &ApplySet,
+    plan: &Plan,
+    found: &mut [Result<Found, Error>],
+) -> Result<(), Error> {
+    let steps = || plan.steps.iter();
+    let made = steps().zip(found.iter()).filter(|(step, found)| {
+        let is_new = matches!(found, Ok(found) if found.change == Change::Create);
+        is_new && step.object.is("", "Namespace")
+    });
+    let mut made: BTreeSet<&str> = made.map(|(step, _)| &*step.object.name).collect();
+    // An apply creates the one of the parent.
+    made.insert(set.namespace());
+    let mut faults: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for (step, found) in steps().zip(found) {
+        let Ok(found) = found else { continue };
+        let name = found.namespace.as_str();
+        if found.change != Change::Create || name.is_empty() || made.contains(name) {
+            continue;
+        }
+        if !faults.contains_key(name) {
+            let fault = namespaces::fault(client, name).await?;
+            faults.insert(name.to_owned(), fault);
+        }
+        if let Some(Some(why)) = faults.get(name) {
+            found.wait(&step.object, why);
+        }
+    }
+    Ok(())
 }
 
 fn version(object: &Json) -> String {
@@ -323,81 +412,4 @@ async fn leaving(
         needed: &plan.outside,
         guard: &guard,
     }))
-}
-
-/// The fields in which two states of an object differ, as JSON pointers; not those that every write
-/// changes, or that are not ours to write.
-fn differences(before: &Json, after: &Json) -> Vec<String> {
-    let mut found = Vec::new();
-    differ(
-        &tidied(before),
-        &tidied(after),
-        &mut String::new(),
-        &mut found,
-    );
-    found
-}
-
-fn tidied(object: &Json) -> Json {
-    let mut object = object.clone();
-    // What controllers write meanwhile.
-    if let Some(object) = object.as_object_mut() {
-        object.remove("status");
-    }
-    if let Some(metadata) = object["metadata"].as_object_mut() {
-        for key in ["managedFields", "resourceVersion", "generation"] {
-            metadata.remove(key);
-        }
-    }
-    if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
-        annotations.remove(labels::APPLIED);
-    }
-    object
-}
-
-fn differ(before: &Json, after: &Json, at: &mut String, found: &mut Vec<String>) {
-    match (before, after) {
-        (before, after) if before == after => {}
-        (Json::Object(old), Json::Object(new)) => {
-            let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-            for name in names {
-                let length = at.len();
-                at.push('/');
-                at.push_str(&name.replace('~', "~0").replace('/', "~1"));
-                let (old, new) = (old.get(name), new.get(name));
-                differ(
-                    old.unwrap_or(&Json::Null),
-                    new.unwrap_or(&Json::Null),
-                    at,
-                    found,
-                );
-                at.truncate(length);
-            }
-        }
-        (Json::Array(old), Json::Array(new)) if old.len() == new.len() => {
-            for (index, (old, new)) in old.iter().zip(new).enumerate() {
-                let length = at.len();
-                at.push_str(&format!("/{index}"));
-                differ(old, new, at, found);
-                at.truncate(length);
-            }
-        }
-        _ => found.push(at.clone()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn differences_are_pointers_to_what_changes() {
-        let before = json!({"metadata": {"resourceVersion": "1", "labels": {"a": "1"}}, "spec": {"ports": [{"port": 1}], "list": [1]}, "status": {"a": 1}});
-        let after = json!({"metadata": {"resourceVersion": "2", "labels": {"a": "1", "b/c": "2"}}, "spec": {"ports": [{"port": 2}], "list": [1, 2]}, "status": {"a": 2}});
-        let expected = ["/metadata/labels/b~1c", "/spec/list", "/spec/ports/0/port"];
-        assert_eq!(differences(&before, &after), expected);
-        assert_eq!(differences(&before, &before), [] as [&str; 0]);
-    }
 }

@@ -20,6 +20,7 @@ pub mod controller;
 mod discovery;
 mod error;
 mod identity;
+mod namespaces;
 mod parent;
 mod refusal;
 mod request;

@@ -1,5 +1,7 @@
 //! Checks from findings and progress. Pure.
 
+mod changes;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -12,7 +14,7 @@ use crate::compile::{Allowed, Compiled};
 use crate::model::{
     Action, Annotation, Check, CheckState, Finding, Object, ObjectId, Payload, Severity, Step,
 };
-use crate::plan::{self, ApplySet, Plan, Rolled};
+use crate::plan::{self, ApplySet, Changes, Plan, Rolled};
 
 /// The most annotations a check carries.
 const MOST_ANNOTATIONS: usize = 50;
@@ -248,11 +250,11 @@ pub(super) fn plan(
             None => "No revision is applied to compare it with.\n\n".to_owned(),
         };
         let (title, text) = (differences.title(), text + &differences.text());
-        let state = match differences.refused() {
+        let state = match differences.changes.refused() {
             0 => CheckState::Success,
             _ => CheckState::Failure,
         };
-        shown = differences.findings;
+        shown = differences.changes.findings();
         (state, title, text)
     };
     shown.extend(compiled.findings.iter().cloned());
@@ -332,11 +334,12 @@ fn annotations(findings: &[Finding]) -> Vec<Annotation> {
 /// Objects that one revision has and another has not, or has otherwise.
 struct Differences {
     created: Vec<ObjectId>,
-    changed: Vec<ObjectId>,
+    changed: usize,
+    /// Those of them with the same values in another order.
+    reordered: Vec<ObjectId>,
     /// In words: what its policy makes of each.
     removed: Vec<String>,
-    /// Of what changes: the fields that roll nodes or cannot be changed.
-    findings: Vec<Finding>,
+    changes: Changes,
     rolled: Rolled,
 }
 
@@ -352,28 +355,28 @@ fn differences(set: &ApplySet, new: &Compiled, old: Option<&Plan>) -> Difference
         old.is_some_and(|old| old.hash() != plan::payload(object, set).hash())
     };
     let differing: Vec<bool> = new.objects.par_iter().map(differs).collect();
-    let (mut created, mut changed) = (Vec::new(), Vec::new());
-    let (mut findings, mut follows) = (Vec::new(), Vec::new());
+    let (mut created, mut changed, mut reordered) = (Vec::new(), 0, Vec::new());
+    let mut changes = Changes::default();
     for (object, differs) in new.objects.iter().zip(differing) {
         match before.remove(&object.id) {
             None => created.push(object.id.clone()),
             Some(old) if differs => {
-                changed.push(object.id.clone());
-                let found = plan::between(&old.json(), object);
-                findings.extend(found.iter().map(|one| one.finding(object)));
-                follows.extend(found);
+                changed += 1;
+                let sent = plan::payload(object, set).json();
+                if !changes.add(object, &old.json(), &sent) {
+                    reordered.push(object.id.clone());
+                }
             }
             Some(_) => {}
         }
     }
     created.sort();
-    changed.sort();
-    findings.sort_by_key(|finding| finding.severity);
-    let rolled = match follows.is_empty() {
-        true => Rolled::default(),
-        false => {
+    reordered.sort();
+    let rolled = match changes.consequences().next() {
+        None => Rolled::default(),
+        Some(_) => {
             let objects: Vec<_> = new.objects.iter().map(plan::placed).collect();
-            Rolled::count(objects.iter(), follows.iter())
+            Rolled::count(objects.iter(), changes.consequences())
         }
     };
     // What the new revision names it keeps.
@@ -381,10 +384,11 @@ fn differences(set: &ApplySet, new: &Compiled, old: Option<&Plan>) -> Difference
         before.remove(&kept.id);
     }
     Differences {
-        findings,
+        changes,
         rolled,
         created,
         changed,
+        reordered,
         removed: before.into_iter().map(removal).collect(),
     }
 }
@@ -413,13 +417,12 @@ fn removal((id, payload): (&ObjectId, &Payload)) -> String {
 
 impl Differences {
     fn title(&self) -> String {
-        let (created, changed, removed) =
-            (self.created.len(), self.changed.len(), self.removed.len());
+        let (created, changed, removed) = (self.created.len(), self.changed, self.removed.len());
         let counts = match (created, changed, removed) {
             (0, 0, 0) => "no changes".to_owned(),
             _ => format!("{created} to create, {changed} to change, {removed} to remove"),
         };
-        let refused = match self.refused() {
+        let refused = match self.changes.refused() {
             0 => String::new(),
             more => format!("{} cannot be changed; ", counted(more, "field")),
         };
@@ -430,26 +433,16 @@ impl Differences {
         format!("{refused}{counts}{rolled}")
     }
 
-    /// How many fields change that cannot.
-    fn refused(&self) -> usize {
-        let errors = self.findings.iter();
-        errors
-            .filter(|finding| finding.severity == Severity::Error)
-            .count()
-    }
-
+    /// What is created and removed, then the changed values.
     fn text(&self) -> String {
-        let parts = [("create", &self.created), ("change", &self.changed)];
-        let part = |(word, ids): (&str, &Vec<ObjectId>)| -> String {
-            list(ids.iter().map(|id| format!("{word} {id}")))
-        };
-        let text: String = parts.into_iter().map(part).collect();
-        let text = text + &list(self.removed.iter().cloned());
-        if text.is_empty() {
-            text
-        } else {
-            format!("{text}\n")
+        let created = self.created.iter().map(|id| format!("create {id}"));
+        let reordered = self.reordered.iter();
+        let reordered = reordered.map(|id| format!("change {id}: only the order of values"));
+        let mut text = list(created) + &list(reordered) + &list(self.removed.iter().cloned());
+        if !text.is_empty() {
+            text.push('\n');
         }
+        text + &changes::markdown(&self.changes)
     }
 }
 

@@ -53,7 +53,7 @@ fn a_plan_says_what_is_created_changed_and_removed() {
     let old =
         compiled(&(config_map("same", "x") + &config_map("other", "x") + &config_map("gone", "x")));
     let new =
-        compiled(&(config_map("new", "x") + &config_map("same", "x") + &config_map("other", "y")));
+        compiled(&(config_map("new", "x") + &config_map("same", "x") + &config_map("other", "z")));
     let check = check_of(&new, Some(("abc", &old)));
     assert_eq!(
         (check.state, check.context.as_str()),
@@ -62,7 +62,7 @@ fn a_plan_says_what_is_created_changed_and_removed() {
     assert_eq!(check.title, "1 to create, 1 to change, 1 to remove");
     assert_eq!(
         check.summary,
-        "Compared with the applied revision abc.\n\n- create ConfigMap/default/new\n- change ConfigMap/default/other\n- delete ConfigMap/default/gone\n\n"
+        "Compared with the applied revision abc.\n\n- create ConfigMap/default/new\n- delete ConfigMap/default/gone\n\n**outside clusters**\n\n- `a.yaml:6`: `\"x\"` → `\"z\"`: `data.k of ConfigMap/default/other`\n\n"
     );
     let same = check_of(&old, Some(("abc", &old)));
     assert_eq!(same.title, "no changes");
@@ -100,7 +100,7 @@ fn a_plan_that_rolls_nodes_says_how_many_and_where() {
         check.title,
         "0 to create, 1 to change, 0 to remove; rolls 2 nodes of 1 cluster"
     );
-    let expected = "- a.yaml:14:14: U02 spec.resources[0].spec.properties.version.id of HcpOpenShiftClustersNodePool/clusters/one-mp1 changes: an upgrade replaces every node of the node pool";
+    let expected = "- a.yaml:14:14: U02 spec.properties.version.id of HcpOpenShiftClustersNodePool/clusters/one-mp1 changes from \"4.20.17\" to \"4.20.18\": an upgrade replaces every node of the node pool";
     assert!(check.summary.contains(expected), "{}", check.summary);
     let noted = &check.annotations[0];
     assert_eq!((noted.line, noted.level.as_str()), (14, "warning"));
@@ -115,10 +115,36 @@ fn a_plan_that_would_replace_something_fails_at_its_line() {
         check.title,
         "1 field cannot be changed; 0 to create, 1 to change, 0 to remove; rolls 2 nodes of 1 cluster"
     );
-    let expected = "- a.yaml:15:13: U01 spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/one-mp1 cannot be changed: Azure does not allow changes after the node pool is created (Capstan never replaces a cluster or a part of one: add it under a new name and remove the old one)";
+    let expected = "- a.yaml:15:13: U01 spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/one-mp1 cannot be changed from \"Standard_D4s_v3\" to \"Standard_D8s_v3\": Azure does not allow changes after the node pool is created (Capstan never replaces a cluster or a part of one: add it under a new name and remove the old one)";
     assert!(check.summary.contains(expected), "{}", check.summary);
     let noted = &check.annotations[0];
     assert_eq!((noted.line, noted.level.as_str()), (15, "error"));
+}
+
+/// What a line sets in many objects is one finding and one entry.
+#[test]
+fn a_changed_line_is_reported_once() {
+    let text = include_str!("../../../tests/definition.yaml");
+    let moved = compiled(&text.replace("uksouth", "ukwest"));
+    let check = check_of(&moved, Some(("o", &compiled(text))));
+    assert_eq!(check.annotations.len(), 1, "{}", check.summary);
+    let noted = &check.annotations[0];
+    assert_eq!((noted.line, noted.level.as_str()), (7, "error"));
+    assert!(
+        noted
+            .message
+            .contains("fields cannot be changed from \"uksouth\" to \"ukwest\": spec.location of "),
+        "{}",
+        noted.message
+    );
+    let entry = "**clusters/one**\n\n- `a.yaml:7`, which cannot be changed (";
+    assert_eq!(check.summary.matches(entry).count(), 1, "{}", check.summary);
+    assert_eq!(
+        check.summary.matches("- `a.yaml:").count(),
+        1,
+        "{}",
+        check.summary
+    );
 }
 
 #[test]

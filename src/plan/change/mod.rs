@@ -7,7 +7,6 @@
 
 mod alike;
 mod fields;
-mod findings;
 mod gate;
 mod nodes;
 
@@ -22,7 +21,6 @@ use crate::health::Live;
 use crate::model::{Change, ObjectId, Path};
 use fields::{Absent, CARRIED, EVERY_ASO, FIELDS, Field, GONE, When};
 
-pub use findings::{between, placed};
 pub use gate::{Withheld, gate, would_be};
 pub use nodes::Rolled;
 

@@ -11,7 +11,7 @@ use crate::model::{Node, Value};
 
 /// The place of a value, as the rules for lists need it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct At<'a> {
+pub struct At<'a> {
     /// The API group of the innermost object; `None` if it has none.
     group: Option<&'a str>,
     /// The kind of the innermost object, or empty.
@@ -24,7 +24,8 @@ pub(super) struct At<'a> {
 
 impl<'a> At<'a> {
     /// The place of an object of this `apiVersion` and kind.
-    pub(super) fn of(api_version: Option<&'a str>, kind: &'a str) -> Self {
+    #[must_use]
+    pub fn of(api_version: Option<&'a str>, kind: &'a str) -> Self {
         let group = |text: &'a str| text.split_once('/').map_or("", |(group, _)| group);
         Self {
             group: api_version.map(group),
@@ -34,7 +35,8 @@ impl<'a> At<'a> {
     }
 
     /// The place of the value under `field` of the map at this place.
-    pub(super) fn child(self, field: &'a str) -> Self {
+    #[must_use]
+    pub fn child(self, field: &'a str) -> Self {
         Self {
             parent: self.field,
             field,
@@ -43,7 +45,8 @@ impl<'a> At<'a> {
     }
 
     /// The place of `element` of the list at this place: objects in lists have their own kind.
-    pub(super) fn element(self, element: &'a Node) -> Self {
+    #[must_use]
+    pub fn element(self, element: &'a Node) -> Self {
         match (element.text(&["kind"]), element.get("metadata")) {
             (Some(kind), Some(_)) => Self::of(element.text(&["apiVersion"]), kind),
             _ => self,
@@ -69,7 +72,10 @@ pub(super) struct Rule {
 
 /// What identifies an element: chains of field names, some with a default.
 #[derive(Clone, Debug)]
-pub(super) struct Keys(Vec<(Vec<String>, Option<&'static str>)>);
+pub(super) struct Keys(Vec<Key>);
+
+/// A chain of field names, and its value if an element lacks it.
+type Key = (Vec<String>, Option<&'static str>);
 
 impl ListKeys {
     /// Adds the list `field` with a rule that comes before all others.
@@ -79,6 +85,16 @@ impl ListKeys {
 
     fn put_last(&mut self, field: &str, rule: Rule) {
         self.0.entry(field.to_owned()).or_default().push(rule);
+    }
+
+    /// What tells `element` of the list at `at` from its siblings, such as `name=mp1`; nothing if the list has no
+    /// keys, or the element lacks one.
+    #[must_use]
+    pub fn label(&self, at: At<'_>, element: &Node) -> Option<String> {
+        let keys = self.of(at)?.0.iter();
+        let label = |key: &Key| Some(format!("{}={}", key.0.join("."), text(key, element)?));
+        let labels: Option<Vec<String>> = keys.map(label).collect();
+        Some(labels?.join(","))
     }
 
     /// The keys of the list at `at`.
@@ -124,23 +140,26 @@ impl Rule {
 }
 
 /// A key of the table: names joined by dots. A port without a protocol is a TCP port.
-fn parse(key: &str) -> (Vec<String>, Option<&'static str>) {
+fn parse(key: &str) -> Key {
     let default = (key == "protocol").then_some("TCP");
     (key.split('.').map(str::to_owned).collect(), default)
+}
+
+/// The value of a key in `element`.
+fn text((names, default): &Key, element: &Node) -> Option<String> {
+    let mut chain = names.iter();
+    match chain.try_fold(element, |node, name| node.get(name)) {
+        Some(node) => scalar(node),
+        None => default.map(str::to_owned),
+    }
 }
 
 impl Keys {
     /// What `element` is called among its siblings; nothing when a key is missing.
     pub(super) fn identity(&self, element: &Node) -> Option<String> {
         let mut identity = String::new();
-        for (names, default) in &self.0 {
-            let mut chain = names.iter();
-            let found = chain.try_fold(element, |node, name| node.get(name));
-            let text = match found {
-                Some(node) => scalar(node)?,
-                None => (*default)?.to_owned(),
-            };
-            identity.push_str(&text);
+        for key in &self.0 {
+            identity.push_str(&text(key, element)?);
             identity.push('\0');
         }
         Some(identity)
@@ -148,7 +167,7 @@ impl Keys {
 
     /// The values that identify `element`; nothing for a key that is missing.
     pub(super) fn values(&self, element: &Node) -> Vec<Option<Node>> {
-        let find = |(names, _): &(Vec<String>, _)| {
+        let find = |(names, _): &Key| {
             let mut names = names.iter();
             names
                 .try_fold(element, |node, name| node.get(name))

@@ -18,8 +18,8 @@ use std::collections::HashMap;
 
 use directives::Directive;
 use elements::Elements;
-pub use list_keys::ListKeys;
-use list_keys::{At, Keys};
+use list_keys::Keys;
+pub use list_keys::{At, ListKeys};
 
 use crate::model::{Finding, Key, Map, Node, Origin, Value};
 

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use capstan::adapters::azure_sim as actors;
 use capstan::model::CheckState;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, DeleteParams};
 use serde_json::Value as Json;
 
 use super::pipeline::{Management, apply};
@@ -56,7 +58,7 @@ fn a_plan_reports_the_impact_of_a_change(cluster: &Management) {
     );
     for part in [
         "  rolling  AROMachinePool/clusters/quickstart-np1\n",
-        "AROMachinePool/clusters/quickstart-np1 changes, and nodes are replaced for it:\n  /spec/resources/0/spec/properties/version/id: an upgrade replaces every node of the node pool\n",
+        "\nclusters/quickstart\n  cluster.yaml:16  replaces nodes: an upgrade replaces every node of the node pool\n    \"4.20.17\" -> \"4.20.18\"\n      spec.properties.version.id of HcpOpenShiftClustersNodePool/clusters/quickstart-np1\n",
     ] {
         assert!(output.contains(part), "{part}: {output}");
     }
@@ -67,12 +69,28 @@ fn a_plan_reports_the_impact_of_a_change(cluster: &Management) {
         serde_json::json!({"nodes": 2, "clusters": 1})
     );
 
+    let line = &json["changes"][0]["lines"][0];
+    assert_eq!(line["path"], "cluster.yaml");
+    assert_eq!(
+        (&line["line"], &line["change"]),
+        (&16.into(), &"rolling".into())
+    );
+    let value = &line["values"][0];
+    assert_eq!(
+        (&value["old"], &value["new"]),
+        (&"4.20.17".into(), &"4.20.18".into())
+    );
+    let dry_run = cluster.capstan(&["apply", &upgrade, "--dry-run"]);
+    assert_eq!(printed(&dry_run, 0), output, "a dry run prints the plan");
+    assert_eq!(plan(&upgrade, 0), output, "a dry run writes nothing");
+
     let bigger = changed(dir.path(), "Standard_D4s_v3", "Standard_D8s_v3");
     let output = plan(&bigger, 1);
     for part in [
         "1 to replace",
-        "AROMachinePool/clusters/quickstart-np1 cannot be changed in place:\n  /spec/resources/0/spec/properties/platform/vmSize: Azure does not allow changes after the node pool is created\n",
-        "refused: spec.resources[0].spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/quickstart-np1 cannot be changed",
+        "  cluster.yaml:17  cannot be changed: Azure does not allow changes after the node pool is created\n",
+        "    \"Standard_D4s_v3\" -> \"Standard_D8s_v3\"\n",
+        "\nrefused: cluster.yaml:17:15: U01 spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/quickstart-np1 cannot be changed from ",
         "Capstan never replaces a cluster",
     ] {
         assert!(output.contains(part), "{part}: {output}");
@@ -101,9 +119,9 @@ fn a_refusal_is_reported_as_permanent(cluster: &Management) {
     let output = printed(&cluster.capstan(&plan), 1);
     for part in [
         "plan: 1 to replace; 0 clusters",
-        "ConfigMap/clusters/sealed cannot be changed in place:\n  /data: Kubernetes does not allow changes after creation\n",
+        "outside clusters\n  map.yaml:1  cannot be changed: Kubernetes does not allow changes after creation\n    \"v\" -> \"w\"\n      data.k of ConfigMap/clusters/sealed\n",
         "the API server refused it",
-        "refused: data of ConfigMap/clusters/sealed cannot be changed: Kubernetes does not allow changes after creation; add it under a new name and remove the old one\n",
+        "refused: map.yaml:1:109: U01 data.k of ConfigMap/clusters/sealed cannot be changed from \"v\" to \"w\": Kubernetes does not allow changes after creation (add it under a new name and remove the old one)\n",
     ] {
         assert!(output.contains(part), "{part}: {output}");
     }
@@ -140,12 +158,55 @@ fn an_object_that_cannot_be_created_is_reported(cluster: &Management) {
     assert!(printed(&plan(&format!("{alone}{definition}")), 0).starts_with("plan: 2 to create; "));
 }
 
+/// A plan says what the same `apply` would do.
+fn a_plan_is_about_what_apply_does(cluster: &Management) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let fleet = dir.path().display().to_string();
+    let map = |name: &str, namespace: &str| {
+        format!(
+            "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: {namespace}, finalizers: [test.dev/held]}}}}\n"
+        )
+    };
+    let write = |yaml: &str| std::fs::write(dir.path().join("maps.yaml"), yaml).expect("written");
+    let plan = |more: &[&str]| {
+        let plan = ["plan", &fleet, "--name", "about", "--against", "live"];
+        printed(&cluster.capstan(&[&plan, more].concat()), 0)
+    };
+    // Nobody makes the namespace.
+    write(&(map("a", "nowhere") + &map("b", "nowhere")));
+    let output = plan(&[]);
+    let missing = "\nblocked: 2 objects: namespace nowhere does not exist: add it to the fleet, or create it\n  ConfigMap/nowhere/a\n  ConfigMap/nowhere/b\n";
+    assert!(output.starts_with("plan: 2 blocked; "), "{output}");
+    assert!(output.ends_with(missing), "{output}");
+    let namespace = "---\n{apiVersion: v1, kind: Namespace, metadata: {name: nowhere}}\n";
+    write(&(map("a", "nowhere") + namespace));
+    assert!(plan(&[]).starts_with("plan: 2 to create; "));
+    // `apply` keeps without --prune.
+    write(&(map("a", "clusters") + &map("b", "clusters")));
+    printed(&cluster.capstan(&["apply", &fleet, "--name", "about"]), 0);
+    write(&map("a", "clusters"));
+    let kept = "no longer in the fleet:\n  keep     ConfigMap/clusters/b\n           pruning is disabled: ";
+    assert!(plan(&[]).contains(kept), "{}", plan(&[]));
+    let pruned = "no longer in the fleet:\n  delete   ConfigMap/clusters/b\n";
+    assert!(plan(&["--prune"]).contains(pruned));
+    // What is being deleted is not unchanged.
+    let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), "clusters");
+    let now = DeleteParams::default();
+    let deleted = cluster.runtime.block_on(maps.delete("a", &now));
+    deleted.expect("it is being deleted");
+    let output = plan(&[]);
+    let going = "\nblocked: ConfigMap/clusters/a: it is being deleted, and is applied again once it is gone\n";
+    assert!(output.starts_with("plan: 1 blocked; "), "{output}");
+    assert!(output.contains(going), "{output}");
+}
+
 #[test]
 fn the_simulator_is_planned_for() {
     let cluster = Management::simulated(SPEED, actors::Options::default());
     a_plan_reports_the_impact_of_a_change(&cluster);
     a_refusal_is_reported_as_permanent(&cluster);
     an_object_that_cannot_be_created_is_reported(&cluster);
+    a_plan_is_about_what_apply_does(&cluster);
 }
 
 #[test]
@@ -154,6 +215,7 @@ fn kube_apiserver_is_planned_for() {
         a_plan_reports_the_impact_of_a_change(&cluster);
         a_refusal_is_reported_as_permanent(&cluster);
         an_object_that_cannot_be_created_is_reported(&cluster);
+        a_plan_is_about_what_apply_does(&cluster);
     }
 }
 

@@ -239,12 +239,14 @@ pub(super) fn changed(base: &str, before: &str, text: &str) -> BTreeSet<String> 
         "this changes nothing:\n{before}\n{text}"
     );
     let mut findings = new.findings;
+    let mut changes = plan::Changes::default();
     for object in &new.objects {
         let was = old.objects.iter().find(|other| other.id == object.id);
-        let changes = was.map(|was| plan::between(&plan::placed(was), object));
-        let changes = changes.into_iter().flatten();
-        findings.extend(changes.map(|change| change.finding(object)));
+        if let Some(was) = was {
+            changes.add(object, &plan::placed(was), &plan::placed(object));
+        }
     }
+    findings.extend(changes.findings());
     reported(&findings, text, "")
 }
 

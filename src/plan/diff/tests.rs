@@ -1,0 +1,259 @@
+//! What is said of changes: where, from what to what, and for whom.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::model::Severity;
+use crate::plan::placed;
+
+fn objects(yaml: &str) -> Vec<Object> {
+    let (documents, _) = crate::yaml::read(&Arc::from("a.yaml"), yaml.as_bytes());
+    let objects = documents.into_iter();
+    objects
+        .filter_map(|node| Object::from_node(node, "ns"))
+        .collect()
+}
+
+fn changes(old: &str, new: &str) -> Changes {
+    let (old, new) = (objects(old), objects(new));
+    let mut changes = Changes::default();
+    for object in &new {
+        if let Some(was) = old.iter().find(|other| other.id == object.id) {
+            changes.add(object, &placed(was), &placed(object));
+        }
+    }
+    changes
+}
+
+/// Every change on a line: `4 spec.a: 1 -> 2`.
+fn shown(changes: &Changes) -> Vec<String> {
+    let line = |field: &FieldChange| {
+        let (old, new) = beside(&field.old, &field.new);
+        format!("{} {}: {old} -> {new}", field.span.start.line, field.name)
+    };
+    changes.fields().map(line).collect()
+}
+
+fn map(rest: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\n{rest}\n")
+}
+
+#[test]
+fn each_value_has_its_line() {
+    // One that goes away has that of the key around it.
+    let old = map("data: {a: '1', gone: x}");
+    let new = map("data:\n  a: '2'\n  b.c: new");
+    let expected = [
+        "4 data.gone: \"x\" -> (unset)",
+        "5 data.a: \"1\" -> \"2\"",
+        "6 data[b.c]: (unset) -> \"new\"",
+    ];
+    assert_eq!(shown(&changes(&old, &new)), expected);
+    assert!(changes(&new, &new).is_empty());
+}
+
+const POD: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+";
+
+#[test]
+fn lists_are_compared_by_their_keys() {
+    let item = |name: &str, image: &str| format!("  - name: {name}\n    image: {image}\n");
+    let old = [POD, &item("a", "x"), &item("gone", "x"), &item("b", "x")].concat();
+    let new = [POD, &item("b", "z"), &item("a", "x"), &item("new", "x")].concat();
+    let expected = [
+        "5 spec.containers[name=gone]: {\"image\":\"x\",\"name\":\"gone\"} -> (unset)",
+        "7 spec.containers[name=b].image: \"x\" -> \"z\"",
+        "10 spec.containers[name=new]: (unset) -> {\"image\":\"x\",\"name\":\"new\"}",
+    ];
+    assert_eq!(shown(&changes(&old, &new)), expected);
+    let turned = [POD, &item("b", "x"), &item("a", "x")].concat();
+    let back = [POD, &item("a", "x"), &item("b", "x")].concat();
+    assert!(changes(&turned, &back).is_empty());
+}
+
+#[test]
+fn a_list_without_keys_is_a_whole_at_its_first_new_item() {
+    let list = |items: &str| map(&format!("data:\n  a:\n{items}"));
+    let found = changes(&list("  - u\n  - w"), &list("  - u\n  - v\n  - w"));
+    let expected = ["7 data.a: [\"u\",\"w\"] -> [\"u\",\"v\",\"w\"]"];
+    assert_eq!(shown(&found), expected);
+}
+
+/// A cluster `name` and its machine pool, whose embedded node pool has a location and a size.
+fn cluster(name: &str, size: &str, replicas: u32) -> String {
+    format!(
+        "\
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AROMachinePool
+metadata: {{name: {name}, labels: {{cluster.x-k8s.io/cluster-name: {name}}}}}
+spec:
+  resources:
+  - apiVersion: redhatopenshift.azure.com/v1api20251223preview
+    kind: HcpOpenShiftClustersNodePool
+    metadata: {{name: {name}-np1}}
+    spec: {{properties: {{replicas: {replicas}, platform: {{vmSize: {size}}}}}}}
+"
+    )
+}
+
+#[test]
+fn fields_are_those_of_embedded_resources_and_grouped_by_cluster() {
+    let old = cluster("one", "D4", 1) + &cluster("two", "D4", 1);
+    let new = cluster("one", "D8", 1) + &cluster("two", "D4", 2);
+    let changes = changes(&old, &new);
+    let groups = changes.groups();
+    let said: Vec<String> = groups
+        .iter()
+        .map(|group| {
+            let entry = &group.entries[0];
+            let field = entry.values[0].fields[0];
+            format!("{group} {} {:?} {field}", entry.line, entry.change)
+        })
+        .collect();
+    let expected = [
+        "ns/one a.yaml:10 Replace spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/ns/one-np1",
+        "ns/two a.yaml:20 InPlace spec.properties.replicas of HcpOpenShiftClustersNodePool/ns/two-np1",
+    ];
+    assert_eq!(said, expected);
+    let findings = changes.findings();
+    assert_eq!(findings.len(), 1);
+    assert_eq!(
+        findings[0].message,
+        "spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/ns/one-np1 cannot be changed from \"D4\" to \"D8\": Azure does not allow changes after the node pool is created"
+    );
+    assert_eq!(changes.refused(), 1);
+}
+
+#[test]
+fn a_line_is_one_entry_and_one_finding_with_all_that_it_reaches() {
+    let pools = |size: &str| -> String {
+        let one = |at| cluster(&format!("c{at}"), size, 1);
+        // One line, as what an overlay sets has one.
+        (0..7).map(one).collect::<String>()
+    };
+    let (old, new) = (objects(&pools("D4")), objects(&pools("D8")));
+    let mut changes = Changes::default();
+    for (was, object) in old.iter().zip(&new) {
+        let (before, after) = (placed(was), placed(object));
+        let origin = new[0].node.origin.clone();
+        let node = crate::model::Node::from_json(&object.node.to_json(), &origin);
+        let object = Object {
+            node,
+            ..object.clone()
+        };
+        changes.add(&object, &before, &after);
+    }
+    let groups = changes.groups();
+    assert_eq!(groups.len(), 1);
+    let group = &groups[0];
+    assert_eq!(group.to_string(), "ns/c0, ns/c1 and 5 more clusters");
+    assert_eq!(group.entries.len(), 1);
+    assert_eq!(group.entries[0].values.len(), 1);
+    assert_eq!(group.entries[0].values[0].fields.len(), 7);
+    let findings = changes.findings();
+    assert_eq!(findings.len(), 1);
+    let message = &findings[0].message;
+    assert!(
+        message.starts_with("7 fields cannot be changed from \"D4\" to \"D8\": spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/ns/c0-np1, "),
+        "{message}"
+    );
+    assert!(message.contains(" and 2 more: Azure does not"), "{message}");
+    assert_eq!(findings[0].clusters.len(), 7);
+}
+
+#[test]
+fn an_embedded_resource_that_goes_away_is_a_finding() {
+    let old = cluster("one", "D4", 1);
+    let new = old.replace("one-np1", "one-np2");
+    let changes = changes(&old, &new);
+    let findings = changes.findings();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0].severity, Severity::Error);
+    let begins =
+        "HcpOpenShiftClustersNodePool/ns/one-np1 cannot be removed: the controllers delete";
+    assert!(findings[0].message.starts_with(begins), "{findings:?}");
+}
+
+#[test]
+fn secrets_are_never_shown() {
+    let secret = |value: &str| {
+        format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\ndata: {{a: {value}}}\n")
+    };
+    let thing = |spec: &str| {
+        format!("apiVersion: x.dev/v1\nkind: Thing\nmetadata: {{name: t}}\nspec: {spec}\n")
+    };
+    let key = "-----BEGIN PRIVATE KEY-----\\nhunter2\\n-----END PRIVATE KEY-----";
+    let copy = "kubectl.kubernetes.io/last-applied-configuration";
+    let annotated = |value: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, annotations: {{{copy}: {value}}}}}\n"
+        )
+    };
+    for (old, new) in [
+        (secret("hunter2"), secret("hunter3")),
+        (secret("hunter2"), secret("null")),
+        (
+            secret("hunter2").replace("\ndata", "\nstringData"),
+            secret("hunter3"),
+        ),
+        (thing("{a: x}"), thing("{clientSecret: hunter2}")),
+        (
+            thing("{clientSecret: 1234567}"),
+            thing("{clientSecret: 7654321}"),
+        ),
+        (
+            thing("{clientSecret: {value: hunter2}}"),
+            thing("{clientSecret: {value: hunter3}}"),
+        ),
+        (
+            thing("{clientSecret: {other: hunter2}}"),
+            thing("{clientSecret: {other: hunter3}}"),
+        ),
+        (thing(&format!("{{key: \"{key}\"}}")), thing("{key: none}")),
+        (
+            thing("{env: [{name: AZURE_CLIENT_SECRET, value: hunter2}]}"),
+            thing("{env: [{name: AZURE_CLIENT_SECRET, value: hunter3}]}"),
+        ),
+        (
+            thing("{items: [{kind: Secret, stringData: {a: hunter2}}, {}]}"),
+            thing("{items: [{kind: Secret, stringData: {a: hunter3}}]}"),
+        ),
+        (
+            thing("{a: {kind: Secret, data: {a: hunter2}}}"),
+            thing("{a: x}"),
+        ),
+        (annotated("hunter2"), annotated("hunter3")),
+    ] {
+        let changes = changes(&old, &new);
+        let all = format!("{:?} {:?}", shown(&changes), changes.lines);
+        assert!(all.contains("(secret)"), "{old}{new}{all}");
+        for leak in ["hunter", "1234567", "7654321"] {
+            assert!(!all.contains(leak), "{old}{new}{all}");
+        }
+    }
+    // A reference is none.
+    let (old, new) = (
+        thing("{clientSecret: {name: a}}"),
+        thing("{clientSecret: {name: b}}"),
+    );
+    assert_eq!(
+        shown(&changes(&old, &new)),
+        ["4 spec.clientSecret.name: \"a\" -> \"b\""]
+    );
+}
+
+#[test]
+fn differences_are_pointers_to_what_changes() {
+    use serde_json::json;
+    let before = json!({"metadata": {"resourceVersion": "1", "labels": {"a": "1"}}, "spec": {"ports": [{"port": 1}], "list": [1]}, "status": {"a": 1}});
+    let after = json!({"metadata": {"resourceVersion": "2", "labels": {"a": "1", "b/c": "2"}}, "spec": {"ports": [{"port": 2}], "list": [1, 2]}, "status": {"a": 2}});
+    let expected = ["/metadata/labels/b~1c", "/spec/list", "/spec/ports/0/port"];
+    assert_eq!(differences(&before, &after), expected);
+    assert!(differences(&before, &before).is_empty() && is_same(&before, &before));
+}
