@@ -307,7 +307,7 @@ mod tests {
             findings: vec![Finding::error("Y08", "the file cannot be read").at(&span)],
             ..Compiled::default()
         };
-        let text = super::text(&compiled, &[], false);
+        let text = super::text(&Report::of(&compiled), &[], &Style::plain());
         assert!(text.contains("--> clusters/one.yaml\n"), "{text}");
     }
 
