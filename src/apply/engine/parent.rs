@@ -31,12 +31,17 @@ impl Engine {
 
     /// The content of the parent at first, before it is known of any kind whether its objects are in
     /// namespaces. When `before` records this revision as applied, that was known: a namespace that it
-    /// does not name then has no object.
+    /// does not name then has no object, and its members are where it says.
     fn planned(&self, before: Option<&Parent>) -> Parent {
         let mut planned = self.opening();
-        let applied = before.filter(|before| before.applied == planned.applying);
-        if applied.is_some_and(|before| !before.namespaces.contains(ASSUMED)) {
+        let Some(before) = before.filter(|before| before.applied == planned.applying) else {
+            return planned;
+        };
+        if !before.namespaces.contains(ASSUMED) {
             planned.namespaces.remove(ASSUMED);
+        }
+        if before.objects == planned.objects {
+            planned.members = before.members.clone();
         }
         planned
     }
