@@ -51,7 +51,8 @@ impl Lost {
     fn is_of_default(&self, finding: &Finding) -> bool {
         let is_name = finding.field.as_ref() == Some(&Path::dotted("metadata.name"));
         let span = finding.span.as_ref();
-        !is_name && span.is_some_and(|span| self.names.contains(span))
+        let is_wrong = finding.severity != Severity::Info;
+        is_wrong && !is_name && span.is_some_and(|span| self.names.contains(span))
     }
 
     /// Whether it is about a reference to a document that could not be read.

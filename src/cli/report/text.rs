@@ -132,7 +132,7 @@ fn one(finding: &Finding, sources: &Sources<'_>, style: &Style<'_>) -> String {
         ),
         // A file that was not read.
         None => match span {
-            Some(span) => title.element(Origin::path(plain(&span.path))),
+            Some(span) => title.element(Origin::path(plain(&(style.place)(&span.path)))),
             None => Group::with_title(title),
         },
     };
