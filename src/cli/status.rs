@@ -20,8 +20,8 @@ use crate::status::{Chain, ClusterView, FleetView, Phase, Stray};
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
     /// Show only this fleet
-    #[arg(long, value_name = "NAME")]
-    pub(super) fleet: Option<String>,
+    #[arg(long, value_name = "FLEET")]
+    pub(super) name: Option<String>,
     #[command(flatten)]
     pub(super) access: AccessArgs,
     /// Show changes until interrupted
@@ -64,7 +64,7 @@ pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyh
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let fleet = args.fleet.as_deref();
+    let fleet = args.name.as_deref();
     let seen = runtime.block_on(async {
         let reader = StatusReader::open(&args.access, fleet, environment, ui).await?;
         let read = async || anyhow::Ok(Seen::of(&reader.read().await?, args.format));

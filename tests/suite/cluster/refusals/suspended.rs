@@ -8,9 +8,9 @@ use serde_json::json;
 use super::fixture::{FREE, Fixture, once, prove};
 
 /// What a command prints, on both streams.
-fn printed(fixture: &Fixture, command: &str, name: &str) -> String {
+fn printed(fixture: &Fixture, command: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
-        .args([command, name, "config", "--kubeconfig"])
+        .args([command, "--name", "config", "--kubeconfig"])
         .arg(&fixture.kubeconfig)
         .env("CAPSTAN_NAMESPACE", &fixture.namespace)
         .output()
@@ -22,7 +22,7 @@ fn printed(fixture: &Fixture, command: &str, name: &str) -> String {
 #[test]
 fn a_fleet_is_suspended_and_resumed_by_the_commands() {
     prove("suspended", |fixture| {
-        let asked = |command: &str| printed(fixture, command, "--name");
+        let asked = |command: &str| printed(fixture, command);
         let mut daemon = fixture.daemon(&fixture.kubeconfig, FREE);
         daemon.succeeds();
         once(
@@ -39,7 +39,7 @@ fn a_fleet_is_suspended_and_resumed_by_the_commands() {
             &asked("sync"),
             "nothing is applied, since the fleet is suspended",
         );
-        let status = printed(fixture, "status", "--fleet");
+        let status = printed(fixture, "status");
         assert!(status.contains("  suspended since 20"), "{status}");
         // Nothing is repaired either.
         let free = fixture.path("configmaps/free");

@@ -116,7 +116,7 @@ fn a_half_created_cluster_is_reported(cluster: &Management) {
     );
 
     until(cluster, |status| status["ready"] == true);
-    let all = printed(&cluster.capstan(&["status", "--fleet", "local"]), 0);
+    let all = printed(&cluster.capstan(&["status", "--name", "local"]), 0);
     assert!(
         all.contains("\n  source    examples/quickstart\n  revision  content-")
             && all.contains(", applied; last ready none\n"),

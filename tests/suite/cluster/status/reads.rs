@@ -115,7 +115,7 @@ fn an_unknown_name_is_reported_with_the_known_ones() {
     let cluster = still(&[("gone.example", "Gone")]);
     let all = Guarded::new(&cluster, nothing);
     assert_eq!(
-        all.printed(&["status", "--fleet", "prod"], 2),
+        all.printed(&["status", "--name", "prod"], 2),
         "error: there is no fleet `prod` in this cluster; it has local\n"
     );
     let near = all.printed(&["why", "Cluster/clusters/quikstart"], 2);
@@ -203,7 +203,7 @@ fn without_any_right_the_missing_one_is_named() {
         output.contains("no permission to list configmaps in namespace capstan-system"),
         "{output}"
     );
-    let output = nobody.printed(&["status", "--fleet", "local"], 2);
+    let output = nobody.printed(&["status", "--name", "local"], 2);
     assert!(
         output.contains("no permission to get configmaps in namespace capstan-system"),
         "{output}"
@@ -212,7 +212,7 @@ fn without_any_right_the_missing_one_is_named() {
         path.ends_with("/configmaps")
             .then_some(StatusCode::FORBIDDEN)
     });
-    let output = lister.printed(&["status", "--fleet", "local"], 0);
+    let output = lister.printed(&["status", "--name", "local"], 0);
     assert!(output.contains("\n  objects   0 of 55 ready"), "{output}");
     let stranger = Guarded::new(&cluster, |_| Some(StatusCode::UNAUTHORIZED));
     let output = stranger.printed(&["status"], 2);
