@@ -187,7 +187,7 @@ mod tests {
     fn a_block_is_drawn_over_itself_even_if_the_terminal_wrapped_it_anew() {
         for (columns, rows) in [(20, 6), (7, 6), (7, 4), (40, 20)] {
             let (window, screen) = Window::open();
-            window.say("$ capstan").expect("said");
+            window.say("$ capstan").expect("reported");
             draw(&screen, &["title", "one is ready", "two"]);
             window.terminal().resize(columns, rows);
             draw(&screen, &["ready", "x"]);
@@ -204,13 +204,13 @@ mod tests {
         draw(&screen, &["title", "one", "two"]);
         for line in 0..9 {
             let log = || window.say(&format!("log {line}"));
-            screen.above(log).expect("said");
+            screen.above(log).expect("reported");
         }
         let expected = ["log 6", "log 7", "log 8", "title", "one", "two"];
         assert_eq!(window.text(), expected);
         assert_eq!(window.terminal().cursor().position(), None, "it is hidden");
         screen.give_up();
-        window.say("panicked").expect("said");
+        window.say("panicked").expect("reported");
         let expected = ["log 8", "title", "one", "two", "panicked"];
         assert_eq!(window.text(), expected);
         assert_eq!(window.terminal().cursor().position(), Some((0, 5)));
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(window.text().len(), 2);
         draw(&screen, &["one", "two"]);
         screen.leave();
-        window.say("01234567890123456789abc").expect("said");
+        window.say("01234567890123456789abc").expect("reported");
         assert_eq!(window.text(), ["one", "two", "01234567890123456789", "abc"]);
     }
 }

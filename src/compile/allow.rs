@@ -42,7 +42,7 @@ pub(super) struct Suppressions {
     lines: HashMap<(Arc<str>, u32), Vec<usize>>,
     findings: Vec<Finding>,
     /// How many there are of each file.
-    told: HashMap<Arc<str>, usize>,
+    reported: HashMap<Arc<str>, usize>,
 }
 
 /// One rule that is allowed on one line.
@@ -74,14 +74,14 @@ impl Suppressions {
         let comments = yaml::comments(path, text);
         let meant = lines_meant(&comments);
         for (comment, line) in comments.iter().zip(meant) {
-            if let Some(said) = suppression(&comment.text) {
-                self.add(comment, said, line);
+            if let Some(directive) = suppression(&comment.text) {
+                self.add(comment, directive, line);
             }
         }
     }
 
-    fn add(&mut self, comment: &Comment, said: &str, line: u32) {
-        let (ids, reason) = match parts(said) {
+    fn add(&mut self, comment: &Comment, directive: &str, line: u32) {
+        let (ids, reason) = match parts(directive) {
             Ok(parts) => parts,
             Err(message) => return self.find("Y20", &comment.span, message, FORM),
         };
@@ -107,7 +107,7 @@ impl Suppressions {
     /// Takes what is allowed out of the findings, and adds what is wrong with the suppressions.
     pub(super) fn settle(mut self, findings: Vec<Finding>) -> (Vec<Finding>, Vec<Allowed>) {
         let mut allowed = Vec::new();
-        let mut told = Vec::with_capacity(findings.len());
+        let mut reported = Vec::with_capacity(findings.len());
         for finding in findings {
             match self.meet(&finding) {
                 Some((reason, by)) => allowed.push(Allowed {
@@ -115,19 +115,19 @@ impl Suppressions {
                     reason,
                     by,
                 }),
-                None => told.push(finding),
+                None => reported.push(finding),
             }
         }
         // With errors, some rules could not run, and what they would find is unknown.
-        let whole = told
+        let whole = reported
             .iter()
             .all(|finding| finding.severity != Severity::Error);
         let judged = self.suppressions.iter();
         let judged = judged.filter(|suppression| whole || suppression.met != Met::Nothing);
         let useless: Vec<Finding> = judged.filter_map(Suppression::useless).collect();
         useless.into_iter().for_each(|finding| self.report(finding));
-        told.append(&mut self.findings);
-        (told, allowed)
+        reported.append(&mut self.findings);
+        (reported, allowed)
     }
 
     /// The reason and the place of the suppression that allows a finding.
@@ -151,7 +151,7 @@ impl Suppressions {
     }
 
     fn unknown(&mut self, id: &str, span: &Span) {
-        if self.told.get(&span.path) > Some(&MAX_FINDINGS) {
+        if self.reported.get(&span.path) > Some(&MAX_FINDINGS) {
             return;
         }
         let help = match nearest(id, book::ids().iter().copied()) {
@@ -167,9 +167,9 @@ impl Suppressions {
 
     fn report(&mut self, finding: Finding) {
         let path = finding.span.as_ref().map(|span| Arc::clone(&span.path));
-        let told = self.told.entry(path.unwrap_or_default()).or_default();
-        *told += 1;
-        if *told <= MAX_FINDINGS {
+        let reported = self.reported.entry(path.unwrap_or_default()).or_default();
+        *reported += 1;
+        if *reported <= MAX_FINDINGS {
             self.findings.push(finding);
         }
     }
@@ -241,16 +241,18 @@ fn suppression(comment: &str) -> Option<&str> {
 }
 
 /// Whether what follows `capstan:` and a blank was meant to be a suppression, and is no prose.
-fn names_a_rule(said: &str) -> bool {
-    let mut words = said.split_whitespace();
+fn names_a_rule(directive: &str) -> bool {
+    let mut words = directive.split_whitespace();
     let allows = words.next() == ALLOW.strip_prefix(MARK);
     let first = words.next().and_then(|word| word.split(',').next());
     allows && first.is_some_and(|id| book::find(id).is_some())
 }
 
 /// The rules that a suppression names, and the reason; or what is wrong with it.
-fn parts(said: &str) -> Result<(Vec<&str>, &str), Message> {
-    let (word, mut rest) = said.split_once(char::is_whitespace).unwrap_or((said, ""));
+fn parts(directive: &str) -> Result<(Vec<&str>, &str), Message> {
+    let (word, mut rest) = directive
+        .split_once(char::is_whitespace)
+        .unwrap_or((directive, ""));
     if word == MARK {
         return Err(message!(
             "write `{ALLOW}` without a space: this allows nothing"
@@ -284,7 +286,7 @@ fn parts(said: &str) -> Result<(Vec<&str>, &str), Message> {
 mod tests {
     use super::*;
 
-    /// What comes of `line id` warnings, or errors with a `!`, in a file: what is told, what is allowed.
+    /// What comes of `line id` warnings, or errors with a `!`, in a file: what is reported, what is allowed.
     fn settled(text: &str, found: &[(u32, &'static str)]) -> (Vec<String>, Vec<String>) {
         let path: Arc<str> = Arc::from("a.yaml");
         let mut suppressions = Suppressions::default();
@@ -296,13 +298,13 @@ mod tests {
             };
             finding.at(&Span::new(&path, *line, 1, 1))
         };
-        let (told, allowed) = suppressions.settle(found.iter().map(finding).collect());
+        let (reported, allowed) = suppressions.settle(found.iter().map(finding).collect());
         let line = |finding: &Finding| finding.span.as_ref().map_or(0, |span| span.start.line);
         let tell = |one: &Finding| format!("{} {} {}", line(one), one.id, one.message);
         let allow =
             |one: &Allowed| format!("{} {}: {}", line(&one.finding), one.finding.id, one.reason);
         (
-            told.iter().map(tell).collect(),
+            reported.iter().map(tell).collect(),
             allowed.iter().map(allow).collect(),
         )
     }
@@ -324,8 +326,8 @@ c: 1 # see T-1 # capstan:allow N08 it is asked for in #7
             (5, "N08"),
             (5, "C14"),
         ];
-        let (told, allowed) = settled(text, &found);
-        assert_eq!(told, ["5 C14 odd"]);
+        let (reported, allowed) = settled(text, &found);
+        assert_eq!(reported, ["5 C14 odd"]);
         let expected = [
             "1 N08: raised next week",
             "4 C14: we know",
@@ -346,17 +348,17 @@ c: 1 # capstan:allow U02 we like it
 
 d: 1
 ";
-        let (told, allowed) = settled(text, &[(2, "N11!")]);
+        let (reported, allowed) = settled(text, &[(2, "N11!")]);
         let expected = [
             "2 N11 bad",
             "2 Y22 N11 is an error, and errors cannot be allowed",
         ];
         assert_eq!(
-            told, expected,
+            reported, expected,
             "with an error, other comments are not checked"
         );
         assert_eq!(allowed, [""; 0]);
-        let (told, allowed) = settled(text, &[(6, "N08")]);
+        let (reported, allowed) = settled(text, &[(6, "N08")]);
         let expected = [
             "6 N08 odd",
             "1 Y23 line 1 has no N08 to allow",
@@ -365,15 +367,15 @@ d: 1
             "4 Y23 line 5 has no N08 to allow",
         ];
         assert_eq!(
-            (told, allowed),
+            (reported, allowed),
             (expected.map(str::to_owned).to_vec(), vec![])
         );
     }
 
     #[test]
     fn findings_about_comments_are_limited() {
-        let (told, _) = settled(&"# capstan:allow N08,X,,Y why\n".repeat(20_000), &[]);
-        assert_eq!(told.len(), MAX_FINDINGS);
+        let (reported, _) = settled(&"# capstan:allow N08,X,,Y why\n".repeat(20_000), &[]);
+        assert_eq!(reported.len(), MAX_FINDINGS);
     }
 
     #[test]
@@ -394,8 +396,8 @@ d: 1
             ),
             ("capstan:allow N8 so", "Y21 unknown rule `N8`"),
         ] {
-            let (told, _) = settled(&format!("a: 1 # {comment}\n"), &[]);
-            assert_eq!(told, [format!("1 {message}")], "{comment}");
+            let (reported, _) = settled(&format!("a: 1 # {comment}\n"), &[]);
+            assert_eq!(reported, [format!("1 {message}")], "{comment}");
         }
         for text in [
             "a: 'x # capstan:allow N08'",

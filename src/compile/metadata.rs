@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     /// `id line:column message` per finding of one object.
-    fn said(yaml: &str) -> Vec<String> {
+    fn reported(yaml: &str) -> Vec<String> {
         let (documents, _) = crate::yaml::read(&Arc::from("a.yaml"), yaml.as_bytes());
         let objects = documents
             .into_iter()
@@ -213,7 +213,7 @@ mod tests {
     }
 
     fn of(metadata: &str) -> Vec<String> {
-        said(&format!(
+        reported(&format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{{metadata}}}\n"
         ))
     }
@@ -228,7 +228,7 @@ mod tests {
             assert_eq!(of(metadata), [] as [String; 0], "{metadata}");
         }
         let role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: \"system:NAME\"}}";
-        assert_eq!(said(role), [] as [String; 0]);
+        assert_eq!(reported(role), [] as [String; 0]);
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
         }
         let role =
             "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a/status}}";
-        assert_eq!(said(role).len(), 1);
+        assert_eq!(reported(role).len(), 1);
         assert_eq!(
             of("name: a, namespace: x/y"),
             ["S04 3:32 `x/y` is not a valid namespace name"]
@@ -248,19 +248,19 @@ mod tests {
 
     #[test]
     fn annotations_of_capstan_are_known() {
-        let said = |annotation: &str| of(&format!("name: a, annotations: {{{annotation}}}"));
+        let reported = |annotation: &str| of(&format!("name: a, annotations: {{{annotation}}}"));
         let sound = "capstan.dev/adopt: \"true\", capstan.dev/deletion-policy: Orphan, capstan.dev/ignore: /data";
-        assert_eq!(said(sound), [] as [String; 0]);
+        assert_eq!(reported(sound), [] as [String; 0]);
         let misspelt = "S01 3:63 unknown annotation `capstan.dev/deletionPolicy`";
-        assert_eq!(said("capstan.dev/deletionPolicy: Orphan"), [misspelt]);
+        assert_eq!(reported("capstan.dev/deletionPolicy: Orphan"), [misspelt]);
         let wrong = "S04 3:54 `capstan.dev/adopt` cannot be `True`";
-        assert_eq!(said("capstan.dev/adopt: \"True\""), [wrong]);
+        assert_eq!(reported("capstan.dev/adopt: \"True\""), [wrong]);
         let keep = "S04 3:64 `capstan.dev/deletion-policy` cannot be `Keep`";
-        assert_eq!(said("capstan.dev/deletion-policy: Keep"), [keep]);
+        assert_eq!(reported("capstan.dev/deletion-policy: Keep"), [keep]);
         for empty in ["null", "''"] {
             let expected = "S04 3:64 `capstan.dev/deletion-policy` cannot be empty";
             let policy = format!("capstan.dev/deletion-policy: {empty}");
-            assert_eq!(said(&policy), [expected]);
+            assert_eq!(reported(&policy), [expected]);
         }
     }
 
@@ -314,6 +314,6 @@ mod tests {
         assert_eq!(of(left), [] as [String; 0]);
         let carrier = "{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: a}, spec: {resources: [{metadata: {name: b, labelz: {}}}, {metadata: 1}]}}";
         let expected = "S01 1:134 unknown field `spec.resources[0].metadata.labelz`";
-        assert_eq!(said(carrier), [expected]);
+        assert_eq!(reported(carrier), [expected]);
     }
 }

@@ -167,7 +167,7 @@ fn metadata_of_our_documents_has_the_fields_that_there_are() {
         let compiled = compiled(&text);
         let found = compiled.findings.iter();
         let found = found.filter(|finding| finding.id == "S01");
-        let said: Vec<&str> = found.map(|finding| &*finding.message).collect();
-        assert_eq!(said, [expected], "{text}");
+        let reported: Vec<&str> = found.map(|finding| &*finding.message).collect();
+        assert_eq!(reported, [expected], "{text}");
     }
 }

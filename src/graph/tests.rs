@@ -45,7 +45,7 @@ fn edges(graph: &Graph) -> Vec<String> {
     lines
 }
 
-fn said(findings: &[Finding]) -> Vec<String> {
+fn reported(findings: &[Finding]) -> Vec<String> {
     let place = |finding: &Finding| {
         finding
             .span
@@ -53,10 +53,11 @@ fn said(findings: &[Finding]) -> Vec<String> {
             .map(|span| span.start.line)
             .unwrap_or_default()
     };
-    let told = findings
+    let reported = findings
         .iter()
         .filter(|finding| !finding.message.contains("Namespace/"));
-    told.map(|finding| format!("{} {}: {}", finding.id, place(finding), finding.message))
+    reported
+        .map(|finding| format!("{} {}: {}", finding.id, place(finding), finding.message))
         .collect()
 }
 
@@ -123,7 +124,7 @@ fn a_cluster_has_its_order_its_references_and_its_gates() {
     ];
     assert_eq!(edges(&graph), expected);
     assert_eq!(
-        said(&findings),
+        reported(&findings),
         ["R04 7: AzureClusterIdentity/ns/id is not in the fleet, so it must exist in the cluster"]
     );
     let order: Vec<&str> = graph
@@ -204,7 +205,7 @@ fn a_reference_to_nothing_is_an_error_that_names_the_nearest() {
         "{apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: prod-rg}}\n---\napiVersion: keyvault.azure.com/v1api20230701\nkind: Vault\nmetadata: {name: v}\nspec:\n  owner: {name: prd-rg}\n",
     );
     assert_eq!(
-        said(&findings),
+        reported(&findings),
         ["R01 7: owner names ResourceGroup/ns/prd-rg, which is not in the fleet"]
     );
     let help = findings
@@ -226,7 +227,7 @@ fn what_depends_on_cannot_read_is_an_error() {
         "R01 1: depends-on: `rubbish` is not an object reference",
         "R01 1: depends-on: `//x` is not an object reference",
     ];
-    assert_eq!(said(&findings), expected);
+    assert_eq!(reported(&findings), expected);
 }
 
 #[test]
@@ -238,7 +239,7 @@ fn a_cycle_is_printed_whole() {
         + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: d, annotations: {config.kubernetes.io/depends-on: /namespaces/ns/ConfigMap/a}}}\n";
     let (graph, findings) = built(&yaml);
     assert_eq!(
-        said(&findings),
+        reported(&findings),
         [
             "R02 1: dependency cycle: ConfigMap/ns/a -> ConfigMap/ns/b -> ConfigMap/ns/c -> ConfigMap/ns/a"
         ]
@@ -302,9 +303,9 @@ fn each_knot_is_told_once_and_the_way_between_them_is_none() {
     ];
     let fleet: String = pairs.map(|(name, on)| link(name, on)).concat();
     let (_, findings) = built(&fleet);
-    let told: Vec<String> = said(&findings);
+    let reported: Vec<String> = reported(&findings);
     assert_eq!(
-        told,
+        reported,
         [
             "R02 2: dependency cycle: ConfigMap/ns/a -> ConfigMap/ns/b -> ConfigMap/ns/a",
             "R02 8: dependency cycle: ConfigMap/ns/c -> ConfigMap/ns/d -> ConfigMap/ns/c",

@@ -137,7 +137,7 @@ fn collect(node: &Node, path: &Path, found: &mut Vec<String>) {
     }
 }
 
-fn said(findings: &[Finding]) -> Vec<String> {
+fn reported(findings: &[Finding]) -> Vec<String> {
     let say = |finding: &Finding| {
         assert!(finding.help.is_some());
         let span = finding.span.as_ref().unwrap();
@@ -188,7 +188,7 @@ fn a_default_lies_under_the_definition_and_an_enforced_value_on_top() {
     let opened = spec.get("m").unwrap().span().to_string();
     assert_eq!(
         opened, "definition.yaml:7:5",
-        "a missing field is said at the definition's map"
+        "a missing field is reported at the definition's map"
     );
 }
 
@@ -249,7 +249,7 @@ fn directives_are_followed_with_overlays_or_without() {
     assert_eq!(merged(&mut with, definition).to_json(), expected);
     let (_, findings) = overlays([]).merge(super::tests::definition("m: {$patch: away}"));
     assert_eq!(
-        said(&findings),
+        reported(&findings),
         ["O02 definition.yaml:4 the directive `$patch` cannot be followed"]
     );
 }
@@ -332,7 +332,7 @@ fn only_definitions_with_the_labels_are_touched() {
         assert_eq!(overlays.merge(node.clone()), (node, vec![]), "{text}");
     }
     assert_eq!(
-        said(&overlays.unused()),
+        reported(&overlays.unused()),
         ["O01 o.yaml:1 the overlay `o` selects no definition"]
     );
     let empty = document("d.yaml", "metadata: {labels: {env: prod}}\nspec:");
@@ -376,7 +376,7 @@ fn patched(text: &str) -> (Vec<Json>, Vec<String>, Vec<String>) {
     let mut objects = objects();
     let findings = overlays.patch(&mut objects);
     let json = objects.iter().map(|object| object.node.to_json()).collect();
-    (json, said(&findings), said(&overlays.unused()))
+    (json, reported(&findings), reported(&overlays.unused()))
 }
 
 #[test]
@@ -500,7 +500,7 @@ fn a_finding_names_the_object() {
     let findings = overlays.patch(&mut objects());
     let whole = "O02 o.yaml:2 the patch removes the whole value it is for";
     let none = "O02 o.yaml:3 there is nothing at `/none`";
-    assert_eq!(said(&findings), [whole, whole, none, none]);
+    assert_eq!(reported(&findings), [whole, whole, none, none]);
     let names = findings.iter().map(|finding| finding.object.clone());
     let names: Vec<String> = names.map(|id| id.unwrap().to_string()).collect();
     let both = ["AROCluster/ns/a", "ConfigMap/ns/c"];

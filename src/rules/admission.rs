@@ -180,8 +180,8 @@ mod tests {
         for (item, message) in cases {
             for object in [control_plane, machine_pool] {
                 let yaml = object(&format!("{{resources: [{item}]}}"));
-                let said = findings_of(resources_well_formed, &yaml);
-                assert_eq!(said, [format!("V02 4:20 {message}")]);
+                let reported = findings_of(resources_well_formed, &yaml);
+                assert_eq!(reported, [format!("V02 4:20 {message}")]);
             }
         }
         let several = findings_of(resources_well_formed, &control_plane("{resources: [{}]}"));

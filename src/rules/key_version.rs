@@ -101,8 +101,8 @@ mod tests {
             ("{keyName: k, keyVersion: abc}", None),
         ];
         for (kms, expected) in cases {
-            let said = findings_of(key_version_given, &control_plane("subscriptionID: s", kms));
-            let messages: Vec<&str> = said
+            let reported = findings_of(key_version_given, &control_plane("subscriptionID: s", kms));
+            let messages: Vec<&str> = reported
                 .iter()
                 .map(|line| line.splitn(3, ' ').nth(2).unwrap_or_default())
                 .collect();
@@ -117,16 +117,16 @@ mod tests {
     #[test]
     fn a_null_identity_is_no_identity() {
         let kms = "{activeKey: {name: k}}";
-        let said = findings_of(key_version_given, &control_plane("identityRef: null", kms));
-        assert_eq!(said.len(), 1, "{said:?}");
+        let reported = findings_of(key_version_given, &control_plane("identityRef: null", kms));
+        assert_eq!(reported.len(), 1, "{reported:?}");
     }
 
     #[test]
     fn with_identity_the_controller_supplies_the_version() {
-        let said = findings_of(
+        let reported = findings_of(
             key_version_given,
             &control_plane("identityRef: {name: i}", "{activeKey: {name: k}}"),
         );
-        assert!(said.is_empty(), "{said:?}");
+        assert!(reported.is_empty(), "{reported:?}");
     }
 }

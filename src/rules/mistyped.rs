@@ -1,4 +1,4 @@
-//! What is said of a value of the wrong type, and what is not.
+//! What is reported of a value of the wrong type, and what is not.
 
 use crate::model::Finding;
 

@@ -89,12 +89,12 @@ mod tests {
             ("HcpOpenShiftCluster", "{network: null}", &[]),
         ] {
             let yaml = format!("{head}kind: {kind}\nspec: {{properties: {properties}}}\n");
-            let said = findings_of_kind(are_known, kind, &yaml);
-            let said: Vec<String> = said
+            let reported = findings_of_kind(are_known, kind, &yaml);
+            let reported: Vec<String> = reported
                 .iter()
                 .map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" "))
                 .collect();
-            assert_eq!(said, expected, "{properties}");
+            assert_eq!(reported, expected, "{properties}");
         }
     }
 }

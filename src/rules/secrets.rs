@@ -335,17 +335,20 @@ mod tests {
         let yaml = format!(
             "{SECRET}data: {{clientSecret: aHVudGVyMg==, other: aHVudGVyMw==}}\nstringData: {{AZURE_CLIENT_SECRET: hunter2}}\n"
         );
-        let said = all(&yaml);
-        assert_eq!(said.len(), 2, "{said:?}");
+        let reported = all(&yaml);
+        assert_eq!(reported.len(), 2, "{reported:?}");
         assert!(
-            said[0].starts_with("P01 4:") && said[0].ends_with(": clientSecret, other"),
-            "{said:?}"
+            reported[0].starts_with("P01 4:") && reported[0].ends_with(": clientSecret, other"),
+            "{reported:?}"
         );
-        assert!(said[1].ends_with(": AZURE_CLIENT_SECRET"), "{said:?}");
-        let told = said.concat();
         assert!(
-            !told.contains("hunter") && !told.contains("aHVud"),
-            "{told}"
+            reported[1].ends_with(": AZURE_CLIENT_SECRET"),
+            "{reported:?}"
+        );
+        let reported = reported.concat();
+        assert!(
+            !reported.contains("hunter") && !reported.contains("aHVud"),
+            "{reported}"
         );
     }
 
@@ -361,9 +364,12 @@ mod tests {
             ),
             ("template: {kind: Secret, data: {a: aHVudGVyMg==}}", 43),
         ] {
-            let said = all(&object(secret));
+            let reported = all(&object(secret));
             let place = format!("P01 4:{column} Thing/default/t embeds a Secret ");
-            assert!(said.len() == 1 && said[0].starts_with(&place), "{said:?}");
+            assert!(
+                reported.len() == 1 && reported[0].starts_with(&place),
+                "{reported:?}"
+            );
         }
         for other in [
             "template: {kind: Secret, data: {a: ''}}",
@@ -406,13 +412,13 @@ mod tests {
                 &[],
             ),
         ] {
-            let said = findings_of(encrypted_is_left_alone, &object(head, &rest));
-            let ids: Vec<&str> = said
+            let reported = findings_of(encrypted_is_left_alone, &object(head, &rest));
+            let ids: Vec<&str> = reported
                 .iter()
                 .filter_map(|line| line.split(' ').next())
                 .collect();
             assert_eq!(ids, expected, "{rest}");
-            assert!(!said.concat().contains("ENC["), "{said:?}");
+            assert!(!reported.concat().contains("ENC["), "{reported:?}");
         }
     }
 
@@ -421,9 +427,9 @@ mod tests {
         let cipher = "ENC[AES256_GCM,data:p6/3w==,iv:YY=,tag:UQ=,type:str]";
         let yaml =
             format!("apiVersion: '{cipher}'\nkind: '{cipher}'\nmetadata: {{name: '{cipher}'}}\n");
-        let said = findings_of(encrypted_is_left_alone, &yaml);
+        let reported = findings_of(encrypted_is_left_alone, &yaml);
         let expected = "P05 1:13 this document is encrypted with SOPS, so it is neither applied nor removed from the cluster";
-        assert_eq!(said, [expected]);
+        assert_eq!(reported, [expected]);
     }
 
     #[test]

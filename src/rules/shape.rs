@@ -200,8 +200,8 @@ mod tests {
                 "S02 4:18 `spec.replicas` must be an integer, not a string",
             ),
         ] {
-            let said = findings_of(is_known, &object(kind, version, rest));
-            assert_eq!(said, [expected], "{kind} {rest}");
+            let reported = findings_of(is_known, &object(kind, version, rest));
+            assert_eq!(reported, [expected], "{kind} {rest}");
         }
     }
 
@@ -211,10 +211,10 @@ mod tests {
             ("AROCluster", "v1beta3", "spec: {unknown: 1}"),
             ("Cluster", "v1alpha4", "spec: {paused: [a]}"),
         ] {
-            let said = findings_of(is_known, &object(kind, version, rest));
+            let reported = findings_of(is_known, &object(kind, version, rest));
             let expected =
                 format!("C49 1:13 unknown version {version} of {kind}: its fields are not checked");
-            assert_eq!(said, [expected]);
+            assert_eq!(reported, [expected]);
         }
     }
 
@@ -233,8 +233,8 @@ mod tests {
             ),
             ("AROMachinePool", "v1beta2", ""),
         ] {
-            let said = findings_of(is_known, &object(kind, version, rest));
-            assert_eq!(said, NONE, "{kind} {rest}");
+            let reported = findings_of(is_known, &object(kind, version, rest));
+            assert_eq!(reported, NONE, "{kind} {rest}");
         }
     }
 
@@ -253,8 +253,11 @@ mod tests {
             let document = crate::yaml::read(&path, text.as_bytes()).0.remove(0);
             let object = Object::from_node(document, "").expect("an object");
             let found = is_known(&object);
-            let told: Vec<_> = found.iter().map(|one| (one.id, one.severity)).collect();
-            assert_eq!(told, [("S01", Severity::Warning), ("S02", Severity::Error)]);
+            let reported: Vec<_> = found.iter().map(|one| (one.id, one.severity)).collect();
+            assert_eq!(
+                reported,
+                [("S01", Severity::Warning), ("S02", Severity::Error)]
+            );
             let help = format!("did you mean `{near}`?");
             assert_eq!(found[0].help.as_deref(), Some(&*help));
         }

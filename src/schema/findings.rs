@@ -251,7 +251,7 @@ const PATTERNS: &[(&str, &str)] = &[
 /// The field, and what is violated if that does not follow from the rule's id.
 fn args(violation: &Violation, field: &Path) -> Vec<Arg> {
     let violated = match &violation.kind {
-        ViolationKind::Rule { said } => Some(said),
+        ViolationKind::Rule { reason } => Some(reason),
         ViolationKind::NotAllowed | ViolationKind::WrongFormat | ViolationKind::Other => {
             Some(&violation.message)
         }

@@ -1,7 +1,7 @@
 //! What to change in a document so that its readable part fits its schema.
 //!
 //! In: a schema and a node. Out: fields to rename, because they are misspelt, and values to remove. What a
-//! person reads about them is said by the findings; this module does not know it.
+//! person reads about them is reported by the findings; this module does not know it.
 
 use kube_schema::{Path, Schema, Segment, ViolationKind};
 

@@ -230,7 +230,7 @@ impl StatusGraph {
         }
     }
 
-    /// A copy of the status of an embedded resource: the way there through the object that carries it is told.
+    /// A copy of the status of an embedded resource: the way there through the object that carries it is reported.
     fn is_shortcut(&self, edge: &Edge) -> bool {
         let embedded = matches!(self.graph.vertices[edge.to].place, Place::Embedded(_));
         embedded && edge.executor == Executor::Nobody

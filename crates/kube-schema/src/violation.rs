@@ -29,7 +29,7 @@ pub enum ViolationKind {
     /// A rule of the schema does not hold.
     Rule {
         /// The rule's message.
-        said: String,
+        reason: String,
     },
     /// Anything else: duplicate keys, combinations of schemas.
     Other,

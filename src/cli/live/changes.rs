@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::layout::{Picture, State, details};
 use crate::model::ObjectId;
 
-/// What was told so far.
+/// What was reported so far.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     fleet: String,
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_line_tells_each_change_of_state_and_nothing_else() {
         let mut changes = Changes::default();
-        let mut told = |title: &str, ready: usize, failed: &[&str]| {
+        let mut reported = |title: &str, ready: usize, failed: &[&str]| {
             let clusters = [cluster("one", ready, failed), cluster("two", 4, &[])];
             changes.since_last(&Picture {
                 title,
@@ -74,22 +74,22 @@ mod tests {
             "two: Ready, 4/4 ready",
             "4/8 ready, HCP cluster, about 9 min left",
         ];
-        assert_eq!(told(first[2], 0, &[]), first);
-        assert!(told("4/8 ready, HCP cluster, about 8 min left", 0, &[]).is_empty());
+        assert_eq!(reported(first[2], 0, &[]), first);
+        assert!(reported("4/8 ready, HCP cluster, about 8 min left", 0, &[]).is_empty());
         assert_eq!(
-            told("5/8 ready, HCP cluster, less than a minute left", 1, &[]),
+            reported("5/8 ready, HCP cluster, less than a minute left", 1, &[]),
             ["one: Provisioning, 1/4 ready, HCP cluster, 1m00s left"]
         );
-        assert!(told("6/8 ready, HCP cluster, about 3 min left", 2, &[]).is_empty());
+        assert!(reported("6/8 ready, HCP cluster, about 3 min left", 2, &[]).is_empty());
         assert_eq!(
-            told("6/8 ready, Vault/c/kv failed", 2, &["kv"]),
+            reported("6/8 ready, Vault/c/kv failed", 2, &["kv"]),
             [
                 "one: Failed, 2/4 ready, Vault/clusters/kv: QuotaExceeded",
                 "6/8 ready, Vault/c/kv failed"
             ]
         );
         assert_eq!(
-            told("8/8 ready", 4, &[]),
+            reported("8/8 ready", 4, &[]),
             ["one: Ready, 4/4 ready", "8/8 ready"]
         );
     }

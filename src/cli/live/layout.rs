@@ -152,8 +152,8 @@ fn title<'a>(picture: &Picture<'a>, age: Duration) -> Cow<'a, str> {
         let rest = picture.title.strip_prefix(&summary.title())?;
         Some((summary.later(age).title(), rest))
     });
-    parts.map_or(Cow::Borrowed(picture.title), |(told, rest)| {
-        format!("{told}{rest}").into()
+    parts.map_or(Cow::Borrowed(picture.title), |(reported, rest)| {
+        format!("{reported}{rest}").into()
     })
 }
 

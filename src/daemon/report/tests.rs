@@ -1,4 +1,4 @@
-//! What commits are told, word for word.
+//! What checks say of commits, word for word.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is said of changes: where, from what to what, and for whom.
+//! What is reported of changes: where, from what to what, and for whom.
 
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ fn fields_are_those_of_embedded_resources_and_grouped_by_cluster() {
     let new = cluster("one", "D8", 1) + &cluster("two", "D4", 2);
     let changes = changes(&old, &new);
     let groups = changes.groups();
-    let said: Vec<String> = groups
+    let reported: Vec<String> = groups
         .iter()
         .map(|group| {
             let entry = &group.entries[0];
@@ -120,7 +120,7 @@ fn fields_are_those_of_embedded_resources_and_grouped_by_cluster() {
         "ns/one a.yaml:10 Replace spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/ns/one-np1",
         "ns/two a.yaml:20 InPlace spec.properties.replicas of HcpOpenShiftClustersNodePool/ns/two-np1",
     ];
-    assert_eq!(said, expected);
+    assert_eq!(reported, expected);
     let findings = changes.findings();
     assert_eq!(findings.len(), 1);
     assert_eq!(

@@ -305,11 +305,11 @@ mod tests {
                 .expect("a name")
                 .to_owned();
             if taken.text(&["kind"]) == Some("RoleAssignment") {
-                let told = findings_of(&objects);
-                assert!(told.len() < 2, "{name}: {told:?}");
+                let reported = findings_of(&objects);
+                assert!(reported.len() < 2, "{name}: {reported:?}");
                 let guid = taken.text(&["spec", "roleDefinitionReference", "armId"]);
                 let guid = guid.and_then(|id| id.rsplit('/').next()).expect("a role");
-                match told.first() {
+                match reported.first() {
                     None => not_missed.push(name),
                     Some(message) => {
                         assert!(message.contains(guid), "{name}: {message}");
@@ -352,8 +352,11 @@ mod tests {
                 .iter()
                 .position(|node| node.text(&["metadata", "name"]) == Some(name));
             let taken = all.remove(at.expect(name));
-            let told = findings_of(&objects);
-            assert!(told.len() == 1 && told[0].ends_with(scope), "{told:?}");
+            let reported = findings_of(&objects);
+            assert!(
+                reported.len() == 1 && reported[0].ends_with(scope),
+                "{reported:?}"
+            );
             carried(&mut objects).push(taken);
         }
     }
@@ -363,8 +366,8 @@ mod tests {
         let shared = "  managedIdentities: {mode: Shared, resourceGroup: pool-07}\n";
         let one = format!("{DEFINITION}{shared}");
         let two = one.replace("name: one", "name: two");
-        let said = findings_of(&compiled(&format!("{one}---\n{two}")));
-        assert_eq!(said, [] as [String; 0]);
+        let reported = findings_of(&compiled(&format!("{one}---\n{two}")));
+        assert_eq!(reported, [] as [String; 0]);
     }
 
     #[test]

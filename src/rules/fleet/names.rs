@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::model::Object;
 
-    fn told(yaml: &str) -> Vec<String> {
+    fn reported(yaml: &str) -> Vec<String> {
         let (documents, findings) = crate::yaml::read(&Arc::from("test.yaml"), yaml.as_bytes());
         assert_eq!(findings, [], "the test's YAML is sound");
         let objects = documents.into_iter();
@@ -164,12 +164,12 @@ mod tests {
     #[test]
     fn what_is_in_a_group_that_is_there_twice_is_not_told_again() {
         let twice = group("a", "one") + &group("b", "one");
-        assert_eq!(told(&twice), ["ResourceGroup/one/b"]);
+        assert_eq!(reported(&twice), ["ResourceGroup/one/b"]);
         let own = twice.replacen("azureName: Shared", "azureName: own", 1);
-        assert_eq!(told(&own), [""; 0]);
+        assert_eq!(reported(&own), [""; 0]);
         let elsewhere = group("a", "one") + &group("b", "two");
         assert_eq!(
-            told(&elsewhere),
+            reported(&elsewhere),
             [""; 0],
             "another namespace may be another subscription"
         );

@@ -272,10 +272,10 @@ mod tests {
         let apart = cluster("two", "net-2", "10.2.0.0/16", "podCidr: 10.132.0.0/14");
         assert_eq!(findings_of(&(one.clone() + &same)), [""; 0]);
         for by_name in [true, false] {
-            let told = findings_of(&(one.clone() + &same + &peering(by_name)));
-            assert_eq!(told.len(), 2, "{told:#?}");
-            assert!(told[0].contains("F04 VirtualNetwork/default/two has 10.1.128.0/17, which overlaps 10.1.0.0/16 of its peer VirtualNetwork/default/one (a.yaml:2:"), "{told:#?}");
-            assert!(told[1].contains("F05 the pod network 10.128.0.0/14 of HcpOpenShiftCluster/default/two overlaps the pod network 10.128.0.0/14 of HcpOpenShiftCluster/default/one (a.yaml:4:"), "{told:#?}");
+            let reported = findings_of(&(one.clone() + &same + &peering(by_name)));
+            assert_eq!(reported.len(), 2, "{reported:#?}");
+            assert!(reported[0].contains("F04 VirtualNetwork/default/two has 10.1.128.0/17, which overlaps 10.1.0.0/16 of its peer VirtualNetwork/default/one (a.yaml:2:"), "{reported:#?}");
+            assert!(reported[1].contains("F05 the pod network 10.128.0.0/14 of HcpOpenShiftCluster/default/two overlaps the pod network 10.128.0.0/14 of HcpOpenShiftCluster/default/one (a.yaml:4:"), "{reported:#?}");
             assert_eq!(
                 findings_of(&(one.clone() + &apart + &peering(by_name))),
                 [""; 0]
@@ -302,21 +302,21 @@ mod tests {
     fn one_clusters_pods_do_not_overlap_the_others_network() {
         let one = cluster("one", "net-1", "10.1.0.0/16", "podCidr: 10.2.0.0/15");
         let two = cluster("two", "net-2", "10.2.0.0/16", "serviceCidr: 172.30.0.0/16");
-        let told = findings_of(&(one + &two + &peering(true)));
-        assert_eq!(told.len(), 1, "{told:#?}");
-        assert!(told[0].contains("F05 the virtual network 10.2.0.0/16 of HcpOpenShiftCluster/default/two overlaps the pod network 10.2.0.0/15"), "{told:#?}");
+        let reported = findings_of(&(one + &two + &peering(true)));
+        assert_eq!(reported.len(), 1, "{reported:#?}");
+        assert!(reported[0].contains("F05 the virtual network 10.2.0.0/16 of HcpOpenShiftCluster/default/two overlaps the pod network 10.2.0.0/15"), "{reported:#?}");
     }
 
     #[test]
     fn each_cluster_of_a_shared_network_is_reported_once() {
         let inside = "machineCidr: 10.0.0.0/16, podCidr: 10.128.0.0/14";
         let of = |name: &str| cluster(name, "net-1", "10.1.0.0/16", inside);
-        let told = findings_of(&(of("one") + &of("two") + &of("three")));
-        assert_eq!(told.len(), 2, "{told:#?}");
+        let reported = findings_of(&(of("one") + &of("two") + &of("three")));
+        assert_eq!(reported.len(), 2, "{reported:#?}");
         assert!(
-            told.iter().all(|one| one.contains("default/one (")
+            reported.iter().all(|one| one.contains("default/one (")
                 && one.contains("in the same virtual network (1 more")),
-            "{told:#?}"
+            "{reported:#?}"
         );
     }
 }

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::model::Object;
 
-    fn told(locations: &[&str]) -> Vec<(String, String)> {
+    fn reported(locations: &[&str]) -> Vec<(String, String)> {
         let items = locations.iter().enumerate().map(|(at, location)| {
             format!("{{apiVersion: network.azure.com/v1api20201101, kind: VirtualNetwork, metadata: {{name: n{at}}}, spec: {{location: {location:?}}}}}")
         });
@@ -90,14 +90,14 @@ mod tests {
     #[test]
     fn a_region_is_known_however_it_is_written() {
         assert_eq!(
-            told(&["uksouth", "UK South", "WestEurope", "global", ""]),
+            reported(&["uksouth", "UK South", "WestEurope", "global", ""]),
             []
         );
     }
 
     #[test]
     fn an_unknown_region_is_reported_once_with_the_nearest_one() {
-        let [(message, help)] = told(&["uksuoth", "uksuoth", "uksouth", "uksuoth"])
+        let [(message, help)] = reported(&["uksuoth", "uksuoth", "uksouth", "uksuoth"])
             .try_into()
             .expect("one finding");
         assert_eq!(
@@ -105,7 +105,7 @@ mod tests {
             "\"uksuoth\" is not a known Azure region (here and in 2 more resources)"
         );
         assert_eq!(help, "did you mean `uksouth`?");
-        let strangers = told(&["uksuoth", "mars"]);
+        let strangers = reported(&["uksuoth", "mars"]);
         assert_eq!(strangers.len(), 2);
         assert!(
             strangers

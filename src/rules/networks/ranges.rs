@@ -243,7 +243,7 @@ mod tests {
     use super::ranges_fit;
     use crate::rules::networks::findings_of;
 
-    fn told(yaml: &str) -> Vec<String> {
+    fn reported(yaml: &str) -> Vec<String> {
         findings_of(ranges_fit, yaml)
     }
 
@@ -314,7 +314,7 @@ mod tests {
                 Some("W12 2:55"),
             ),
         ] {
-            let found = told(&network(ranges, &[subnet]));
+            let found = reported(&network(ranges, &[subnet]));
             let places: Vec<_> = found
                 .iter()
                 .map(|one| one.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" "))
@@ -337,7 +337,7 @@ mod tests {
         ];
         let yaml = network("10.0.0.0/16", &subnets);
         assert_eq!(
-            told(&yaml),
+            reported(&yaml),
             [
                 "W04 8:40 the subnet 10.0.0.0/22 overlaps 10.0.1.0/24 of VirtualNetworksSubnet/default/s0, in the same virtual network",
                 "W04 10:24 the subnet 10.0.3.128/25 overlaps 10.0.3.0/24 of VirtualNetworksSubnet/default/s2, in the same virtual network",
@@ -345,7 +345,7 @@ mod tests {
         );
         let apart = yaml.replace("name: s3}", "name: s3, namespace: other}");
         assert_eq!(
-            told(&apart).len(),
+            reported(&apart).len(),
             1,
             "it is in no network that the fleet has"
         );
@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn two_objects_for_one_subnet_are_not_two_subnets() {
         let same = "addressPrefix: 10.0.1.0/24, azureName: one";
-        assert_eq!(told(&network("10.0.0.0/16", &[same, same])), [""; 0]);
+        assert_eq!(reported(&network("10.0.0.0/16", &[same, same])), [""; 0]);
     }
 
     /// A cluster in the first subnet, with these networks.
@@ -374,7 +374,7 @@ mod tests {
             ("podCidr: 10.0.0.1/14", None),
             ("podCidr: 10.0.0.0/14, machineCidr: 10.0.0.0/16", None),
         ] {
-            let found = told(&(net.clone() + &cluster(networks)));
+            let found = reported(&(net.clone() + &cluster(networks)));
             let places: Vec<_> = found
                 .iter()
                 .map(|one| one.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" "))
@@ -396,10 +396,10 @@ mod tests {
         };
         let expected = "W13 4:24 the subnet 10.0.1.0/28 has room for 11 nodes, but the node pools in it may have 12";
         assert_eq!(
-            told(&fleet("10.0.1.0/28", "autoScaling: {max: 12}")),
+            reported(&fleet("10.0.1.0/28", "autoScaling: {max: 12}")),
             [expected]
         );
-        assert_eq!(told(&fleet("10.0.1.0/28", "replicas: 11")), [""; 0]);
-        assert_eq!(told(&fleet("10.0.1.1/28", "replicas: 99")).len(), 1);
+        assert_eq!(reported(&fleet("10.0.1.0/28", "replicas: 11")), [""; 0]);
+        assert_eq!(reported(&fleet("10.0.1.1/28", "replicas: 99")).len(), 1);
     }
 }

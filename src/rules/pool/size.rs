@@ -119,8 +119,8 @@ mod tests {
             ("replicas: -1, platform: {availabilityZone: \"1\"}", 1),
             ("replicas: 201, platform: {availabilityZone: \"\"}", 1),
         ] {
-            let said = findings_of_kind(replicas_in_range, KIND, &pool("p", properties));
-            assert_eq!(said.len(), found, "{properties}: {said:?}");
+            let reported = findings_of_kind(replicas_in_range, KIND, &pool("p", properties));
+            assert_eq!(reported.len(), found, "{properties}: {reported:?}");
         }
     }
 
@@ -134,12 +134,12 @@ mod tests {
             ("min: 0, max: 201", 1),
             ("min: 300, max: 201", 3),
         ] {
-            let said = findings_of_kind(
+            let reported = findings_of_kind(
                 bounds_in_range,
                 KIND,
                 &pool("p", &format!("autoScaling: {{{bounds}}}")),
             );
-            assert_eq!(said.len(), found, "{bounds}: {said:?}");
+            assert_eq!(reported.len(), found, "{bounds}: {reported:?}");
         }
         let both = "replicas: 3, autoScaling: {min: 1, max: 2}";
         assert_eq!(
@@ -162,8 +162,8 @@ mod tests {
             )
         };
         assert!(findings_of_kind(cluster_has_room, KIND, &many("replicas: 99")).is_empty());
-        let said = findings_of_kind(cluster_has_room, KIND, &many("replicas: 101"));
-        assert_eq!(said.len(), 1);
-        assert!(said[0].contains("501 nodes"), "{said:?}");
+        let reported = findings_of_kind(cluster_has_room, KIND, &many("replicas: 101"));
+        assert_eq!(reported.len(), 1);
+        assert!(reported[0].contains("501 nodes"), "{reported:?}");
     }
 }

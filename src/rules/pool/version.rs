@@ -150,10 +150,14 @@ mod tests {
             ("\"\"", "required"),
             ("null", "required"),
         ] {
-            let said = findings_of_kind(is_a_whole_version, KIND, &cluster_and_pool("4.20", id));
+            let reported =
+                findings_of_kind(is_a_whole_version, KIND, &cluster_and_pool("4.20", id));
             match expected {
-                "" => assert!(said.is_empty(), "{id}: {said:?}"),
-                part => assert!(said.len() == 1 && said[0].contains(part), "{id}: {said:?}"),
+                "" => assert!(reported.is_empty(), "{id}: {reported:?}"),
+                part => assert!(
+                    reported.len() == 1 && reported[0].contains(part),
+                    "{id}: {reported:?}"
+                ),
             }
         }
     }
@@ -176,8 +180,8 @@ mod tests {
                 true => |world, pool| of_pool(world, pool, true),
                 false => is_near_the_clusters,
             };
-            let said = findings_of_kind(rule, KIND, &cluster_and_pool(cluster, pool));
-            assert_eq!(said.is_empty(), near, "{cluster} {pool}: {said:?}");
+            let reported = findings_of_kind(rule, KIND, &cluster_and_pool(cluster, pool));
+            assert_eq!(reported.is_empty(), near, "{cluster} {pool}: {reported:?}");
         }
     }
 }

@@ -85,8 +85,8 @@ impl Judge<'_> {
             _ => {}
         }
         if self.tenant.subscriptions.is_some() {
-            let said = self.is_coded(way).then(|| decoded(text)).flatten();
-            self.subscriptions(said.as_deref().unwrap_or(text), node, way);
+            let reported = self.is_coded(way).then(|| decoded(text)).flatten();
+            self.subscriptions(reported.as_deref().unwrap_or(text), node, way);
         }
     }
 

@@ -46,8 +46,8 @@ impl Judge<'_> {
             self.refuse("T03", what, None);
         } else {
             // Without a namespace it is in `default`, or, if the kind is allowed, in none.
-            let said = object.node.text(&["metadata", "namespace"]);
-            if lives_in_one || said.is_some_and(|said| !said.is_empty()) {
+            let reported = object.node.text(&["metadata", "namespace"]);
+            if lives_in_one || reported.is_some_and(|reported| !reported.is_empty()) {
                 self.place(
                     &object.id.namespace,
                     id,

@@ -257,14 +257,14 @@ fn type_name(node: Node<'_, '_>) -> String {
 }
 
 /// The violation of a rule that is `false`.
-fn broken(node: Node<'_, '_>, rule: &Rule, said: String) -> Violation {
+fn broken(node: Node<'_, '_>, rule: &Rule, reason: String) -> Violation {
     let message = match rule.reason.as_deref() {
-        Some("FieldValueForbidden") => format!("Forbidden: {said}"),
-        Some("FieldValueRequired") => format!("Required value: {said}"),
+        Some("FieldValueForbidden") => format!("Forbidden: {reason}"),
+        Some("FieldValueRequired") => format!("Required value: {reason}"),
         Some("FieldValueDuplicate") => format!("Duplicate value: {}", type_name(node)),
-        _ => format!("Invalid value: {}: {said}", type_name(node)),
+        _ => format!("Invalid value: {}: {reason}", type_name(node)),
     };
-    let mut violation = Violation::new(node.at, ViolationKind::Rule { said }, message);
+    let mut violation = Violation::new(node.at, ViolationKind::Rule { reason }, message);
     let steps = field_path::steps(&rule.field_path, node.place.schema).unwrap_or_default();
     let mut below = String::new();
     for step in steps {
@@ -285,13 +285,13 @@ fn broken(node: Node<'_, '_>, rule: &Rule, said: String) -> Violation {
 
 /// The violation of a rule whose evaluation failed.
 fn failed(node: Node<'_, '_>, rule: &Rule, fault: &Error) -> Violation {
-    let said = match fault {
+    let reason = match fault {
         Error::NoOverload => format!(
             "'no such overload': call arguments did not match a supported operator, function or macro signature for rule: {}",
             rule.label()
         ),
         fault => format!("{fault} evaluating rule: {}", rule.label()),
     };
-    let message = format!("Invalid value: {}: {said}", type_name(node));
-    Violation::new(node.at, ViolationKind::Rule { said }, message)
+    let message = format!("Invalid value: {}: {reason}", type_name(node));
+    Violation::new(node.at, ViolationKind::Rule { reason }, message)
 }

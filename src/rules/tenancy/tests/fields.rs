@@ -61,7 +61,7 @@ fn nothing_of_another_namespace_is_named() {
 #[test]
 fn no_segment_leads_out_of_a_subscription() {
     const ROLES: &str = "/providers/Microsoft.Authorization/roleDefinitions";
-    for (field, told) in [
+    for (field, reported) in [
         (
             "owner: {armId: /subscriptions/MINE/../THEIRS/resourceGroups/g}".to_owned(),
             1,
@@ -106,7 +106,7 @@ fn no_segment_leads_out_of_a_subscription() {
         ),
         (format!("roleDefinitionReference: {{armId: {ROLES}}}"), 1),
     ] {
-        assert_eq!(ids(&network(&field)).len(), told, "{field}");
+        assert_eq!(ids(&network(&field)).len(), reported, "{field}");
     }
 }
 
@@ -118,7 +118,7 @@ fn texts_of_secrets_are_read_as_what_they_say() {
         )
     };
     let mine = "M2YwYzdkM2UtNTJhNC00YjZiLTlhNTEtMmYxZjBkOWM3YTEw";
-    for (more, told) in [
+    for (more, reported) in [
         ("stringData: {AZURE_SUBSCRIPTION_ID: ''}".to_owned(), 0),
         ("stringData: {AZURE_SUBSCRIPTION_ID: THEIRS}".to_owned(), 1),
         (format!("data: {{AZURE_SUBSCRIPTION_ID: {mine}}}"), 0),
@@ -129,7 +129,7 @@ fn texts_of_secrets_are_read_as_what_they_say() {
             0,
         ),
     ] {
-        assert_eq!(ids(&secret(&more)).len(), told, "{more}");
+        assert_eq!(ids(&secret(&more)).len(), reported, "{more}");
     }
 }
 
@@ -141,7 +141,7 @@ fn an_empty_namespace_of_an_identity_is_the_object_s_own() {
 
 #[test]
 fn only_the_subscriptions_of_a_team_are_named() {
-    for (owner, told) in [
+    for (owner, reported) in [
         ("owner: {armId: /subscriptions/MINE/resourceGroups/g}", 0),
         (
             "owner: {armId: /SUBSCRIPTIONS/3F0C7D3E-52A4-4B6B-9A51-2F1F0D9C7A10/resourceGroups/g}",
@@ -169,11 +169,11 @@ fn only_the_subscriptions_of_a_team_are_named() {
         ("a: {subscriptionId: THEIRS}", 1),
         ("a: {AZURE_SUBSCRIPTION_ID: MINE}", 0),
     ] {
-        assert_eq!(ids(&network(owner)).len(), told, "{owner}");
+        assert_eq!(ids(&network(owner)).len(), reported, "{owner}");
     }
     let other = definition("one", "team-a", "").replace("MINE", "THEIRS");
     assert_eq!(
-        told_by(&policy(), &[("teams/a/x.yaml", &other)]),
+        reported_by(&policy(), &[("teams/a/x.yaml", &other)]),
         ["teams/a/x.yaml:6:19 T04"]
     );
     let rbac = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: team-a}, rules: [{resources: [subscriptions/status]}]}";
@@ -185,15 +185,15 @@ fn only_the_identities_of_a_team_are_used() {
     let of_platform =
         definition("one", "team-a", "").replace("{name: id}", "{name: id, namespace: platform}");
     assert_eq!(
-        told_by(&policy(), &[("teams/a/x.yaml", &of_platform)]),
+        reported_by(&policy(), &[("teams/a/x.yaml", &of_platform)]),
         ["teams/a/x.yaml:8:23 T05"]
     );
     let credential = definition("one", "team-a", "  credentialFrom: platform\n");
     assert_eq!(
-        told_by(&policy(), &[("teams/a/x.yaml", &credential)]),
+        reported_by(&policy(), &[("teams/a/x.yaml", &credential)]),
         ["teams/a/x.yaml:11:19 T05"]
     );
-    for (made, told) in [
+    for (made, reported) in [
         (
             "infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, metadata: {name: id, namespace: team-a}",
             0,
@@ -209,7 +209,7 @@ fn only_the_identities_of_a_team_are_used() {
     ] {
         assert_eq!(
             ids(&format!("{{apiVersion: {made}}}")).len(),
-            told,
+            reported,
             "{made}"
         );
     }

@@ -37,7 +37,7 @@ fn policy() -> FleetPolicy {
 }
 
 /// The findings about tenants in files of the fleet as `path:line:column id`.
-fn told_by(policy: &FleetPolicy, files: &[(&str, &str)]) -> Vec<String> {
+fn reported_by(policy: &FleetPolicy, files: &[(&str, &str)]) -> Vec<String> {
     let files = files.iter().map(|(path, text)| {
         let text = text.replace("MINE", SUBSCRIPTION).replace("THEIRS", OTHER);
         (
@@ -62,10 +62,10 @@ fn told_by(policy: &FleetPolicy, files: &[(&str, &str)]) -> Vec<String> {
     findings.map(place).collect()
 }
 
-/// The ids of what team a is told of its file.
+/// The ids of what is reported of team a's file.
 fn ids(text: &str) -> Vec<String> {
-    let told = told_by(&policy(), &[("teams/a/x.yaml", text)]);
-    let ids = told
+    let reported = reported_by(&policy(), &[("teams/a/x.yaml", text)]);
+    let ids = reported
         .iter()
         .filter_map(|one| Some(one.rsplit_once(' ')?.1.to_owned()));
     ids.collect()
@@ -96,25 +96,32 @@ fn a_team_that_keeps_to_its_own_is_told_nothing() {
 #[test]
 fn a_file_that_nobody_has_is_refused() {
     let own = "{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: team-a}}";
-    for (path, told) in [
+    for (path, reported) in [
         ("teams/a/deep/x.yaml", 0),
         ("teams/c/x.yaml", 1),
         ("Teams/a/x.yaml", 1),
         ("x.yaml", 1),
         ("teams/a.yaml", 1),
     ] {
-        assert_eq!(told_by(&policy(), &[(path, own)]).len(), told, "{path}");
+        assert_eq!(
+            reported_by(&policy(), &[(path, own)]).len(),
+            reported,
+            "{path}"
+        );
     }
-    assert_eq!(told_by(&policy(), &[("x.yaml", "")]), ["x.yaml:1:1 T01"]);
     assert_eq!(
-        told_by(&FleetPolicy::default(), &[("x.yaml", own)]),
+        reported_by(&policy(), &[("x.yaml", "")]),
+        ["x.yaml:1:1 T01"]
+    );
+    assert_eq!(
+        reported_by(&FleetPolicy::default(), &[("x.yaml", own)]),
         [""; 0]
     );
 }
 
 #[test]
 fn objects_of_others_are_out_of_reach() {
-    for (text, told) in [
+    for (text, reported) in [
         // Its own id twice, a takeover, and a move of the other's file below the own path.
         (
             "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: team-b}}",
@@ -163,7 +170,7 @@ fn objects_of_others_are_out_of_reach() {
             "T03",
         ),
     ] {
-        assert_eq!(ids(text), [told], "{text}");
+        assert_eq!(ids(text), [reported], "{text}");
     }
     assert_eq!(
         ids(&definition("one", "team-b", ""))
@@ -178,7 +185,7 @@ fn what_the_platform_defines_in_namespaces_may_be_used() {
     let defines = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: realms.x.dev}, spec: {group: x.dev, scope: Namespaced, names: {kind: Realm}}}";
     let uses = "{apiVersion: x.dev/v1, kind: Realm, metadata: {name: x, namespace: team-a}}";
     let files = [("platform/x.yaml", defines), ("teams/a/x.yaml", uses)];
-    assert_eq!(told_by(&policy(), &files), [""; 0]);
+    assert_eq!(reported_by(&policy(), &files), [""; 0]);
 }
 
 /// An AROCluster of team a that carries this.
@@ -190,7 +197,7 @@ fn carrier(resource: &str) -> String {
 
 #[test]
 fn what_is_carried_is_judged_as_what_stands_alone() {
-    for (resource, told) in [
+    for (resource, reported) in [
         (
             "apiVersion: resources.azure.com/v1api20200601, kind: ResourceGroup, metadata: {name: g}",
             &[][..],
@@ -222,7 +229,7 @@ fn what_is_carried_is_judged_as_what_stands_alone() {
     ] {
         assert_eq!(
             ids(&carrier(&format!("{{{resource}}}"))),
-            told,
+            reported,
             "{resource}"
         );
     }
@@ -230,8 +237,8 @@ fn what_is_carried_is_judged_as_what_stands_alone() {
     let kinds = ["AROCluster.infrastructure.cluster.x-k8s.io", "Namespace"];
     policy.tenants[0].kinds = Some(kinds.map(str::to_owned).into());
     let takeover = carrier("{apiVersion: v1, kind: Namespace, metadata: {name: team-b}}");
-    let told = told_by(&policy, &[("teams/a/x.yaml", &takeover)]);
-    assert_eq!(told, ["teams/a/x.yaml:1:183 T02"]);
+    let reported = reported_by(&policy, &[("teams/a/x.yaml", &takeover)]);
+    assert_eq!(reported, ["teams/a/x.yaml:1:183 T02"]);
 }
 
 #[test]
@@ -239,22 +246,22 @@ fn what_a_patch_puts_into_a_definition_is_named() {
     let mut policy = policy();
     let kinds = ["ClusterDefinition", "Overlay"];
     policy.tenants[0].kinds = Some(kinds.map(str::to_owned).into());
-    let told = |patch: &str| {
+    let reported = |patch: &str| {
         let patch = format!(
             "{{selector: {{matchLabels: {{of: team-a}}}}, patches: [{{target: {{kind: AROCluster}}, json6902: [{patch}]}}]}}"
         );
         let (own, patch) = (definition("one", "team-a", ""), overlay(&patch));
         let files = [("teams/a/x.yaml", own.as_str()), ("teams/a/y.yaml", &patch)];
-        let told = told_by(&policy, &files);
+        let reported = reported_by(&policy, &files);
         let at = |one: &String| one.split_once(' ').expect("an id").1.to_owned();
-        told.iter().map(at).collect::<Vec<_>>()
+        reported.iter().map(at).collect::<Vec<_>>()
     };
     let added = "{op: add, path: /spec/resources/-, value: {apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {name: more}}}";
-    assert_eq!(told(added), ["T03"]);
+    assert_eq!(reported(added), ["T03"]);
     let turned = "{op: replace, path: /spec/resources/0/kind, value: Vault}, {op: replace, path: /spec/resources/0/apiVersion, value: keyvault.azure.com/v1api20230701}";
-    assert!(told(turned).contains(&"T03".to_owned()));
+    assert!(reported(turned).contains(&"T03".to_owned()));
     let edited = "{op: add, path: /spec/resources/0/spec/tags, value: {a: b}}";
-    assert_eq!(told(edited), [""; 0]);
+    assert_eq!(reported(edited), [""; 0]);
 }
 
 #[test]
@@ -268,21 +275,21 @@ fn a_wrong_namespace_is_told_once() {
 fn what_lives_in_no_namespace_and_is_named_needs_none() {
     let mut policy = policy();
     policy.tenants[0].kinds = Some(vec!["Realm.x.dev".to_owned(), "Namespace".to_owned()]);
-    let told = |text: &str| told_by(&policy, &[("teams/a/x.yaml", text)]).len();
+    let reported = |text: &str| reported_by(&policy, &[("teams/a/x.yaml", text)]).len();
     assert_eq!(
-        told("{apiVersion: x.dev/v1, kind: Realm, metadata: {name: x}}"),
+        reported("{apiVersion: x.dev/v1, kind: Realm, metadata: {name: x}}"),
         0
     );
     let in_other = "{apiVersion: x.dev/v1, kind: Realm, metadata: {name: x, namespace: team-b}}";
-    assert_eq!(told(in_other), 1);
+    assert_eq!(reported(in_other), 1);
     assert_eq!(
-        told("{apiVersion: v1, kind: Namespace, metadata: {name: team-b}}"),
+        reported("{apiVersion: v1, kind: Namespace, metadata: {name: team-b}}"),
         1
     );
     // A namespace of its own, which nobody asks for, opens nothing.
     let named =
         "{apiVersion: x.dev/v1, kind: Realm, metadata: {name: x}, spec: {namespace: default}}";
-    assert_eq!(told(named), 1);
+    assert_eq!(reported(named), 1);
 }
 
 #[test]
@@ -300,8 +307,8 @@ fn directories_of_overlays_are_no_tenant_s() {
         ..Tree::default()
     };
     let findings = compile_by(&policy(), &tree, &[shipped]).findings;
-    let told = findings.iter().filter(|one| one.id.starts_with('T'));
-    assert_eq!(told.count(), 0, "{findings:?}");
+    let reported = findings.iter().filter(|one| one.id.starts_with('T'));
+    assert_eq!(reported.count(), 0, "{findings:?}");
 }
 
 #[test]
@@ -311,34 +318,34 @@ fn an_overlay_stays_with_its_team() {
         definition("two", "team-b", ""),
     );
     let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: team-b}}";
-    let told = |path: &str, spec: &str| {
+    let reported = |path: &str, spec: &str| {
         let files = [
             ("teams/a/one.yaml", a.as_str()),
             ("teams/b/two.yaml", &b),
             ("teams/b/map.yaml", map),
             (path, &overlay(spec)),
         ];
-        told_by(&policy(), &files)
+        reported_by(&policy(), &files)
     };
     let path = "teams/a/overlay.yaml";
     let refused = ["teams/a/overlay.yaml:3:18 T06"];
     let merge = "{merge: {version: {channelGroup: fast}}}";
-    assert_eq!(told(path, merge), refused);
-    assert_eq!(told("platform/overlay.yaml", merge), [""; 0]);
+    assert_eq!(reported(path, merge), refused);
+    assert_eq!(reported("platform/overlay.yaml", merge), [""; 0]);
     let own = "{selector: {matchLabels: {of: team-a}}, merge: {version: {channelGroup: fast}}}";
-    assert_eq!(told(path, own), [""; 0]);
+    assert_eq!(reported(path, own), [""; 0]);
     // A removal leaves no trace in what it is removed from.
     let patch =
         |target: &str| format!("{{patches: [{{target: {target}, patch: {{data: null}}}}]}}");
-    assert_eq!(told(path, &patch("{kind: ConfigMap}")), refused);
-    assert_eq!(told(path, &patch("{kind: Vault}")), refused);
+    assert_eq!(reported(path, &patch("{kind: ConfigMap}")), refused);
+    assert_eq!(reported(path, &patch("{kind: Vault}")), refused);
     assert_eq!(
-        told(path, &patch("{kind: AROCluster, namespace: team-a}")),
+        reported(path, &patch("{kind: AROCluster, namespace: team-a}")),
         [""; 0]
     );
     // What it sets is judged where it ends up.
     let sets = "{selector: {matchLabels: {of: team-a}}, precedence: Enforced, merge: {subscriptionID: THEIRS}}";
-    assert_eq!(told(path, sets), ["teams/a/overlay.yaml:4:93 T04"]);
+    assert_eq!(reported(path, sets), ["teams/a/overlay.yaml:4:93 T04"]);
 }
 
 #[test]
@@ -350,17 +357,24 @@ fn a_file_is_held_to_every_tenant_and_kinds_are_of_what_is_written() {
         kinds: kinds(&["ClusterDefinition"]),
         ..Tenant::default()
     });
-    let told = |text: &str| told_by(&policy, &[("teams/a/x.yaml", text)]);
-    assert_eq!(told(&definition("one", "team-a", "")), [""; 0]);
+    let reported = |text: &str| reported_by(&policy, &[("teams/a/x.yaml", text)]);
+    assert_eq!(reported(&definition("one", "team-a", "")), [""; 0]);
     assert_eq!(
-        told(&definition("one", "team-b", ""))[0],
+        reported(&definition("one", "team-b", ""))[0],
         "teams/a/x.yaml:3:18 T02"
     );
     let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: team-a}}";
-    assert_eq!(told(map), ["teams/a/x.yaml:1:52 T03"]);
+    assert_eq!(reported(map), ["teams/a/x.yaml:1:52 T03"]);
     let false_friend = "{apiVersion: evil.dev/v1, kind: ClusterDefinition, metadata: {name: x, namespace: team-a}}";
-    assert!(told(false_friend).iter().all(|one| one.ends_with("T03")));
-    assert_eq!(told(&overlay("{merge: {}}")), ["teams/a/x.yaml:3:18 T03"]);
+    assert!(
+        reported(false_friend)
+            .iter()
+            .all(|one| one.ends_with("T03"))
+    );
+    assert_eq!(
+        reported(&overlay("{merge: {}}")),
+        ["teams/a/x.yaml:3:18 T03"]
+    );
     let smuggled = "{patches: [{target: {kind: AROCluster}, json6902: [{op: add, path: /spec/resources/-, value: {apiVersion: compute.azure.com/v1, kind: VirtualMachine, metadata: {name: vm}}}]}]}";
     let files = [
         ("teams/a/x.yaml", definition("one", "team-a", "")),
@@ -368,7 +382,7 @@ fn a_file_is_held_to_every_tenant_and_kinds_are_of_what_is_written() {
     ];
     let files = files.each_ref().map(|(path, text)| (*path, text.as_str()));
     assert!(
-        told_by(&policy, &files)
+        reported_by(&policy, &files)
             .iter()
             .any(|one| one.ends_with("T03"))
     );
