@@ -76,7 +76,7 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
             biased;
             signal = asked_to_stop() => {
                 ui.leave();
-                ui.message("interrupted: what was applied stays and goes on; the same command continues");
+                ui.message("interrupted. What was applied stays and keeps provisioning; run the same command to apply the rest");
                 Ok(Exit::Signal(signal))
             }
             exit = apply(args, fleet.compiled, &set, ui) => exit,
@@ -188,7 +188,7 @@ fn show_rights(rights: &Rights, ui: &Ui) {
     for missing in &rights.missing {
         ui.message(&format!("  {missing}"));
     }
-    let hint = "these rules grant all that this fleet needs, of the kinds that the cluster serves; apply them as an administrator:";
+    let hint = "an administrator can grant what this fleet needs by applying this (kinds that the cluster does not serve are left out):";
     ui.message(&format!(
         "{hint}\n---\n{}",
         yaml::write(&rights.grant).trim_end()

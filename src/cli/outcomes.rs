@@ -120,7 +120,7 @@ impl Outcomes {
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
         match counts.as_slice() {
-            [] => "nothing to apply".to_owned(),
+            [] => "no object was applied".to_owned(),
             counts => counts.join(", "),
         }
     }

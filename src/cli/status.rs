@@ -239,7 +239,7 @@ fn missing(parent: &Parent, view: &FleetView) -> String {
     }
     if view.leftovers > 0 {
         let left = view.leftovers;
-        let line = format!("{left} more objects exist that the revision does not have any more");
+        let line = format!("{left} objects of an earlier revision still exist");
         out.push_str(&wrapped("  leftovers ", &line));
     }
     out

@@ -74,7 +74,7 @@ pub(super) fn run(args: &ValidateArgs, ui: &Ui) -> anyhow::Result<Exit> {
     let has_errors = fleet.compiled.has_errors();
     let too_strict = args.strict && fleet.compiled.count(Severity::Warning) > 0;
     if too_strict && !has_errors {
-        ui.error("there are warnings, and --strict does not accept them");
+        ui.error("failed because of warnings (--strict)");
     }
     Ok(Exit::failed_if(has_errors || too_strict))
 }

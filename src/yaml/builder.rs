@@ -53,9 +53,14 @@ impl Builder {
     }
 
     pub(super) fn report(&mut self, finding: Finding) {
-        if self.file.findings.len() < MAX_FINDINGS {
+        if !self.is_full() {
             self.file.findings.push(finding);
         }
+    }
+
+    /// Whether no more findings are kept of this file.
+    pub(super) const fn is_full(&self) -> bool {
+        self.file.findings.len() >= MAX_FINDINGS
     }
 
     /// Ends the document at an error and keeps what was read of it, or null at `origin`. A value that was
@@ -176,9 +181,12 @@ impl Builder {
         Value::Map(map)
     }
 
-    /// Keeps the documents at the root that lack a `---` after them, and returns the last.
+    /// Keeps the documents at the root that lack a `---` after them, and returns the last. Each split moves what
+    /// follows, so there is one for each finding that can be reported, and no more.
     fn last_document(&mut self, mut entries: Entries) -> Entries {
-        while let Some(next) = entries.split_document() {
+        while !self.is_full()
+            && let Some(next) = entries.split_document()
+        {
             let key = |entries: &Entries| entries.first_key().map(|key| key.origin.clone());
             let (first, second) = (key(&entries), key(&next));
             let value = self.finish(entries);

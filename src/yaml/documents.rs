@@ -171,6 +171,10 @@ impl<'t> Reader<'t> {
     }
 
     fn syntax_error(&mut self, error: &ScanError) -> ControlFlow<()> {
+        // An explanation reads the text from its beginning.
+        if self.builder.is_full() {
+            return ControlFlow::Break(());
+        }
         let start = Position {
             line: number(error.marker().line()),
             column: number(error.marker().col() + 1),

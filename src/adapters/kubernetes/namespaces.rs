@@ -24,7 +24,7 @@ pub(super) async fn fault(client: &Client, name: &str) -> Result<Option<String>,
         ))),
         Ok(Some(live)) => Ok(live.metadata.deletion_timestamp.map(|_| {
             format!(
-                "namespace {name} is being deleted: objects can be created in it once it is gone and created again"
+                "namespace {name} is being deleted; it must be gone and created again before objects can be created in it"
             )
         })),
     }

@@ -41,7 +41,7 @@ pub(super) fn run(args: &InitArgs, ui: &Ui) -> anyhow::Result<Exit> {
         write(file.clone(), text)?;
     }
     if !kept.is_empty() {
-        ui.message("\nFiles that exist were kept as they are: flags have no effect on them.");
+        ui.message("\nExisting files were not changed, so the flags did not affect them.");
     }
     ui.message(&left_to_do(
         args,

@@ -223,15 +223,28 @@ fn is_of_client_secret(finding: &Finding) -> bool {
         && steps.any(|step| matches!(step, Segment::Key(name) if names_client_secret(name)))
 }
 
-/// Whether a line has a word that begins with `Secret`, as the kind does, or the field that only Secrets
-/// have. The text is asked, not what was read of it: a document that cannot be read has secrets too.
+/// Whether a line has a word that begins with `Secret`, as the kind does, a misspelt form of the kind, or the field
+/// that only Secrets have. The text is asked, not what was read of it: a document that cannot be read has secrets
+/// too.
 fn names_secret(line: &[u8]) -> bool {
     let word = |at: usize| at == 0 || !line[at - 1].is_ascii_alphanumeric();
     let begins = |name: &[u8]| {
         let mut places = line.windows(name.len()).enumerate();
         places.any(|(at, part)| part == name && word(at))
     };
-    begins(b"Secret") || begins(b"stringData")
+    begins(b"Secret") || begins(b"stringData") || is_kind_like_secret(line)
+}
+
+/// Whether a line gives a kind that is at most two letters off `Secret`, in any case.
+fn is_kind_like_secret(line: &[u8]) -> bool {
+    let line = String::from_utf8_lossy(line);
+    let Some((_, after)) = line.split_once("kind") else {
+        return false;
+    };
+    let after = after.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let word = after.split(|c: char| !c.is_alphanumeric()).next();
+    let word = word.unwrap_or_default().to_lowercase();
+    strsim::osa_distance(&word, "secret") <= 2
 }
 
 /// The byte range of a span on the line where it begins.
@@ -366,6 +379,17 @@ mod tests {
         let text = "kind: Secret\n---\nclientSecret: {name: b}\n---\nkind: Secret\n";
         let shown = shown_of(text, &[("S01", (3, 1, 12))]);
         assert!(shown.contains("3 | clientSecret: {name: b}"), "{shown}");
+    }
+
+    #[test]
+    fn no_line_of_a_misspelt_secret_is_repeated() {
+        for kind in ["secret", "Secert", "SECRETS", "\"secret\""] {
+            let text = format!("kind: {kind}\ndata: {{password: hunter2: x}}\n");
+            let shown = shown(&text, (2, 8, 8));
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
+        let text = shown("kind: Service\nspec: {type: hunter2: x}\n", (2, 8, 8));
+        assert!(text.contains("hunter2"), "{text}");
     }
 
     #[test]
