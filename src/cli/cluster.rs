@@ -9,11 +9,12 @@ use futures::FutureExt as _;
 use kube::Client;
 
 use super::embedded::{Embedded, supply};
-use super::served::Served;
-use crate::adapters::kubernetes::{Access, ConnectError, Target, classify, connect};
+use super::served::{self, Served};
+use crate::adapters::kubernetes::{Access, ConnectError, Target, classify, connect, connect_named};
 use crate::daemon::{self, Engine, WallClock, wall_time};
 use crate::graph::Graph;
 use crate::model::ObjectId;
+use crate::settings::Environment;
 use kube_sim::SimClock;
 
 /// Which real cluster. By default the one this process runs in, else the current one of KUBECONFIG or
@@ -34,6 +35,13 @@ impl AccessArgs {
         Self {
             kubeconfig: Some(kubeconfig),
             context: None,
+        }
+    }
+
+    fn access(&self) -> Access {
+        Access {
+            kubeconfig: self.kubeconfig.clone(),
+            context: self.context.clone(),
         }
     }
 
@@ -138,11 +146,49 @@ impl Cluster {
 
 /// A client of the real cluster that the flags mean.
 pub(super) async fn client(args: &AccessArgs) -> Result<Client, ConnectError> {
-    let access = Access {
-        kubeconfig: args.kubeconfig.clone(),
-        context: args.context.clone(),
-    };
-    connect(&access).await
+    connect(&args.access()).await
+}
+
+/// A cluster whose fleets are looked at or steered.
+pub(super) struct Found {
+    pub(super) client: Client,
+    /// What to call it in messages.
+    pub(super) name: String,
+    /// Whether it is the simulated one of a running daemon.
+    pub(super) is_simulated: bool,
+}
+
+impl Found {
+    /// The cluster of the flags; otherwise the one that the environment names; otherwise the simulated cluster of a
+    /// running daemon, of `fleet` if that is given; otherwise the one of `~/.kube/config`.
+    pub(super) async fn find(
+        args: &AccessArgs,
+        fleet: Option<&str>,
+        environment: &Environment,
+    ) -> anyhow::Result<Self> {
+        let simulated = match args.is_default() && !environment.names_cluster {
+            true => served::running(&environment.cache, fleet)?,
+            false => None,
+        };
+        Ok(match simulated {
+            Some(file) => Self {
+                name: format!(
+                    "the simulated cluster of a running daemon ({})",
+                    file.display()
+                ),
+                client: client(&AccessArgs::of(file)).await?,
+                is_simulated: true,
+            },
+            None => {
+                let (client, name) = connect_named(&args.access()).await?;
+                Self {
+                    name: format!("the cluster {name}"),
+                    client,
+                    is_simulated: false,
+                }
+            }
+        })
+    }
 }
 
 fn nothing() -> daemon::Prepare {

@@ -4,8 +4,7 @@ use jiff::Timestamp;
 use kube::Client;
 use serde_json::{Value as Json, json};
 
-use super::cluster::{AccessArgs, client};
-use super::served;
+use super::cluster::{AccessArgs, Found};
 use super::ui::Ui;
 use crate::adapters::kubernetes::survey::{FleetChoice, Survey, survey};
 use crate::daemon::wall_time;
@@ -27,32 +26,26 @@ pub(super) struct StatusReader {
 }
 
 impl StatusReader {
-    /// Reads all fleets or one of the cluster that the flags mean. Where they and the environment name none, that is
-    /// the simulated cluster of a running daemon, if there is one.
+    /// Reads all fleets or one of the cluster that is found.
     pub(super) async fn open(
         access: &AccessArgs,
         fleet: Option<&str>,
         environment: &Environment,
         ui: &Ui,
     ) -> anyhow::Result<Self> {
-        let simulated = match access.is_default() && !environment.names_cluster {
-            true => served::running(&environment.cache, fleet)?,
-            false => None,
-        };
-        if let Some(file) = &simulated {
-            let file = file.display();
-            ui.message(&format!("reading the simulated cluster of a running daemon ({file}); --kubeconfig chooses another"));
+        let found = Found::find(access, fleet, environment).await?;
+        if found.is_simulated {
+            ui.message(&format!(
+                "reading {}; --kubeconfig chooses another",
+                found.name
+            ));
         }
-        let client = match simulated {
-            Some(file) => client(&AccessArgs::of(file)).await,
-            None => client(access).await,
-        };
         Ok(Self {
             choice: FleetChoice {
                 fleet: fleet.map(str::to_owned),
                 namespace: environment.namespace.clone(),
             },
-            client: client?,
+            client: found.client,
         })
     }
 

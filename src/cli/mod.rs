@@ -79,11 +79,11 @@ enum Command {
     Rehearse(rehearse::RehearseArgs),
     /// Show which clusters are ready, what blocks the others, and since when
     ///
-    /// Reads only the cluster: neither git nor the daemon is needed. By default that is the cluster of KUBECONFIG or
-    /// the one that this process runs in, else the simulated cluster of a running `capstan run --embedded`, else
-    /// the one of ~/.kube/config. Exits with 1 when something is missing, or failed so that waiting will not help,
-    /// with 2 when the cluster cannot be read or has no such fleet, otherwise with 0, even while work is in progress
-    /// (see `ready` in the JSON output). With --wait, exits with 0 only when all is ready.
+    /// Reads only the cluster: neither git nor the daemon is needed. By default that is the cluster that this process
+    /// runs in or the one of KUBECONFIG, else the simulated cluster of a running `capstan run --embedded` (of the
+    /// fleet, with --name), else the one of ~/.kube/config. Exits with 1 when something is missing, or failed so that
+    /// waiting will not help, with 2 when the cluster cannot be read or has no such fleet, otherwise with 0, even
+    /// while work is in progress (see `ready` in the JSON output). With --wait, exits with 0 only when all is ready.
     Status(status::StatusArgs),
     /// Show what blocks an object, since when, and what usually helps
     ///
@@ -94,14 +94,18 @@ enum Command {
     Run(run::RunArgs),
     /// Make the daemon of a fleet look for commits now, and retry what failed
     ///
-    /// Annotates the parent ConfigMap of the fleet, which the daemon watches.
+    /// Annotates the parent ConfigMap of the fleet, which the daemon watches. Chooses the cluster as `capstan status`
+    /// does, and prints which one it is.
     Sync(sync::FleetArgs),
     /// Stop applying a fleet
     ///
     /// Nothing of it is applied, repaired or removed until `capstan resume`, also after a restart of the
-    /// daemon. Commits are still checked and pull requests planned. `capstan apply` still applies.
+    /// daemon. Commits are still checked and pull requests planned. `capstan apply` still applies. Chooses the
+    /// cluster as `capstan status` does, and prints which one it is.
     Suspend(sync::FleetArgs),
     /// Start applying a suspended fleet again
+    ///
+    /// Chooses the cluster as `capstan status` does, and prints which one it is.
     Resume(sync::FleetArgs),
     /// Take a tour: a fleet, a push, a bad pull request, and their checks
     Demo(demo::DemoArgs),

@@ -141,7 +141,7 @@ async fn follow(
     match &served {
         Ok(None) => {}
         Ok(Some(served)) => ui.message(&format!(
-            "the simulated cluster: `capstan status` and `capstan why` find it, and `kubectl --kubeconfig {}`",
+            "the simulated cluster: capstan status, why, sync, suspend and resume find it, as does `kubectl --kubeconfig {}`",
             served.kubeconfig.display()
         )),
         Err(error) => ui.error(&format!("the simulated cluster is not served: {error:#}")),

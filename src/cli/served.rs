@@ -2,7 +2,8 @@
 //!
 //! In: the cluster's router. Out: a server on loopback, and a kubeconfig for it, in a file that only the user can
 //! read. Other users of the machine can connect, too: without the token in that file they are refused. The file
-//! is locked while the server runs, so that `status` finds it, and tells it from one that a killed process left.
+//! is locked while the server runs, so that `status` and other commands find it, and tell it from one that a killed
+//! process left.
 //! It does not know: what the cluster holds.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -21,7 +22,7 @@ use axum::response::IntoResponse as _;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use http::{StatusCode, header};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -33,6 +34,8 @@ use tokio_util::task::AbortOnDropHandle;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The ending of the files.
 const ENDING: &str = "kubeconfig";
+/// What a file says of its fleet. The file's name does not tell: it may be changed or numbered.
+const FLEET: &str = "capstan.dev/fleet";
 /// How many daemons can follow fleets of one name.
 const MOST: usize = 100;
 
@@ -65,7 +68,7 @@ impl Served {
         let authority = identity.cert.pem();
         let (mut file, kubeconfig) = file(&directory(cache)?, fleet)?;
         file.set_len(0)?;
-        file.write_all(content(address, &authority, &token).as_bytes())?;
+        file.write_all(content(fleet, address, &authority, &token).as_bytes())?;
         let key = PrivatePkcs8KeyDer::from(identity.signing_key.serialize_der());
         let tls = rustls::ServerConfig::builder_with_provider(Arc::new(provider))
             .with_safe_default_protocol_versions()?
@@ -142,7 +145,7 @@ impl axum::serve::Listener for Tls {
     }
 }
 
-fn content(address: SocketAddr, authority: &str, token: &str) -> String {
+fn content(fleet: &str, address: SocketAddr, authority: &str, token: &str) -> String {
     let authority = BASE64_STANDARD.encode(authority);
     let name = "capstan-embedded";
     let config = json!({
@@ -151,6 +154,7 @@ fn content(address: SocketAddr, authority: &str, token: &str) -> String {
             "server": format!("https://{address}"), "certificate-authority-data": authority}}],
         "users": [{"name": name, "user": {"token": token}}],
         "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "extensions": [{"name": FLEET, "extension": {"name": fleet}}],
     });
     format!("{config:#}\n")
 }
@@ -195,10 +199,10 @@ fn file(directory: &Path, fleet: &str) -> anyhow::Result<(File, PathBuf)> {
     anyhow::bail!("{MOST} daemons follow a fleet {fleet} on this machine");
 }
 
-/// The kubeconfig of the simulated cluster that runs, if one does; of `fleet` if there are several.
+/// The kubeconfig of the simulated cluster that runs, if one does. If a fleet is given, only its clusters count.
 ///
 /// # Errors
-/// When several run, and no fleet tells which of them is meant.
+/// When several may be meant.
 pub(super) fn running(cache: &Path, fleet: Option<&str>) -> anyhow::Result<Option<PathBuf>> {
     let directory = cache.join("embedded");
     let entries = std::fs::read_dir(&directory).ok();
@@ -210,8 +214,8 @@ pub(super) fn running(cache: &Path, fleet: Option<&str>) -> anyhow::Result<Optio
         .map(|entry| entry.path());
     let mut paths: Vec<PathBuf> = paths.filter(|path| is_running(path)).collect();
     paths.sort();
-    if let (true, Some(fleet)) = (paths.len() > 1, fleet) {
-        paths.retain(|path| path.file_stem().is_some_and(|stem| stem == fleet));
+    if let Some(fleet) = fleet {
+        paths.retain(|path| fleet_of(path).as_deref() == Some(fleet));
     }
     match paths.as_slice() {
         [] => Ok(None),
@@ -227,6 +231,14 @@ pub(super) fn running(cache: &Path, fleet: Option<&str>) -> anyhow::Result<Optio
             )
         }
     }
+}
+
+/// The fleet that a file is for.
+fn fleet_of(path: &Path) -> Option<String> {
+    let config: Json = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    let mut extensions = config["extensions"].as_array()?.iter();
+    let extension = extensions.find(|extension| extension["name"] == FLEET)?;
+    Some(extension["extension"]["name"].as_str()?.to_owned())
 }
 
 /// Whether the process that wrote the file still runs: then it holds the lock.
@@ -298,11 +310,15 @@ mod tests {
             several.contains("choose one with --kubeconfig: "),
             "{several}"
         );
-        assert_eq!(running(Some("prod")).unwrap(), Some(path.clone()));
+        assert!(running(Some("prod")).is_err());
         drop(first);
         assert!(!path.exists());
         std::fs::write(&path, "left behind by a killed process").unwrap();
-        assert_eq!(running(None).unwrap(), Some(second.kubeconfig.clone()));
+        let left = Some(second.kubeconfig.clone());
+        assert_eq!(running(None).unwrap(), left);
+        assert_eq!(running(Some("prod")).unwrap(), left);
+        assert_eq!(running(Some("prod-2")).unwrap(), None);
+        assert_eq!(running(Some("other")).unwrap(), None);
     }
 
     #[tokio::test(start_paused = true)]

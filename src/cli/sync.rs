@@ -4,7 +4,7 @@
 use clap::Args;
 use kube::Client;
 
-use super::cluster::{AccessArgs, client};
+use super::cluster::{AccessArgs, Found};
 use super::exit::Exit;
 use super::ui::Ui;
 use crate::adapters::kubernetes::annotate_parent;
@@ -45,8 +45,14 @@ pub(super) fn run(
         .enable_all()
         .build()?;
     let done = runtime.block_on(async {
-        let client = client(&args.access).await?;
-        let (set, parent) = find(&client, args.name.as_deref(), environment).await?;
+        let name = args.name.as_deref();
+        let found = Found::find(&args.access, name, environment).await?;
+        ui.message(&format!(
+            "using {}; --kubeconfig chooses another",
+            found.name
+        ));
+        let client = found.client;
+        let (set, parent) = find(&client, name, environment).await?;
         let now = wall_time().to_string();
         let (change, message) = answer(request, set.fleet(), &parent, &now);
         if let Some((key, value)) = change {

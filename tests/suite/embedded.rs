@@ -65,6 +65,55 @@ fn status_why_and_kubectl_reach_the_cluster_of_a_daemon() {
 }
 
 #[test]
+fn suspend_acts_on_the_cluster_that_status_shows() {
+    let mut world = World::on(None);
+    let cache = world.cache();
+    let revision = world.push("main", None, DEFINITION);
+    world.start(3000);
+    world.wait(&revision, SYNC, CheckState::Success);
+    // What kubectl would use is not what `status` shows.
+    let kube = cache.join(".kube");
+    std::fs::create_dir_all(&kube).expect("created");
+    let production = "apiVersion: v1\nkind: Config\ncurrent-context: production\n\
+        clusters: [{name: production, cluster: {server: \"http://127.0.0.1:1\"}}]\n\
+        contexts: [{name: production, context: {cluster: production}}]\n";
+    std::fs::write(kube.join("config"), production).expect("written");
+    let printed = |arguments: &[&str]| {
+        let output = capstan(arguments)
+            .env("CAPSTAN_CACHE", &cache)
+            .env("HOME", &cache)
+            .env_remove("KUBECONFIG")
+            .env_remove("KUBERNETES_SERVICE_HOST")
+            .output()
+            .expect("it runs");
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8(text).expect("UTF-8");
+        (output.status.code(), text)
+    };
+    let simulated = "using the simulated cluster of a running daemon (";
+    for (command, answer) in [
+        ("sync", "fleet config: asked the daemon"),
+        ("suspend", "fleet config: suspended."),
+    ] {
+        let (code, text) = printed(&[command]);
+        assert_eq!(code, Some(0), "{text}");
+        assert!(text.contains(simulated) && text.contains(answer), "{text}");
+    }
+    let (code, text) = printed(&["status", "--name", "config"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("  suspended since "), "{text}");
+    let (code, text) = printed(&["resume", "--name", "config"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("fleet config: resumed;"), "{text}");
+    // No simulated cluster has this fleet.
+    let (code, text) = printed(&["suspend", "--name", "prod"]);
+    assert_eq!(code, Some(2), "{text}");
+    let named = "using the cluster http://127.0.0.1:1 (context production); ";
+    assert!(text.contains(named), "{text}");
+    world.stop();
+}
+
+#[test]
 fn the_cluster_of_a_killed_daemon_is_not_taken_for_a_running_one() {
     let mut world = World::on(None);
     let cache = world.cache();

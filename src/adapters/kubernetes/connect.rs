@@ -77,9 +77,17 @@ pub(super) fn place(error: &KubeconfigError) -> String {
 /// # Errors
 /// If there is no kubeconfig, or it cannot be used.
 pub async fn connect(access: &Access) -> Result<Client, ConnectError> {
-    let config = match (&access.kubeconfig, &access.context) {
+    connect_named(access).await.map(|(client, _)| client)
+}
+
+/// The same, and what to call the cluster in messages: its address, and the context of the kubeconfig.
+///
+/// # Errors
+/// If there is no kubeconfig, or it cannot be used.
+pub async fn connect_named(access: &Access) -> Result<(Client, String), ConnectError> {
+    let (config, context) = match (&access.kubeconfig, &access.context) {
         (None, None) => match Config::incluster() {
-            Ok(config) => config,
+            Ok(config) => (config, None),
             Err(_) => from_file(access).await?,
         },
         _ => from_file(access).await?,
@@ -87,7 +95,22 @@ pub async fn connect(access: &Access) -> Result<Client, ConnectError> {
     if !is_token_sound(&config) {
         return Err(ConnectError::Credentials(TOKEN.into()));
     }
-    Client::try_from(config).map_err(|error| ConnectError::Credentials(Box::new(error)))
+    let address = address(&config.cluster_url);
+    let name = match context {
+        Some(context) => format!("{address} (context {context})"),
+        None => address,
+    };
+    let client = Client::try_from(config);
+    let client = client.map_err(|error| ConnectError::Credentials(Box::new(error)))?;
+    Ok((client, name))
+}
+
+/// A URL without a user and a password.
+fn address(url: &http::Uri) -> String {
+    let scheme = url.scheme_str().unwrap_or("https");
+    let authority = url.authority().map_or("", |authority| authority.as_str());
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    format!("{scheme}://{host}{}", url.path().trim_end_matches('/'))
 }
 
 /// The message for an invalid token.
@@ -101,7 +124,8 @@ pub(super) fn is_token_sound(config: &Config) -> bool {
     http::HeaderValue::from_str(token).is_ok()
 }
 
-async fn from_file(access: &Access) -> Result<Config, ConnectError> {
+/// What a kubeconfig says, and the context that is used.
+async fn from_file(access: &Access) -> Result<(Config, Option<String>), ConnectError> {
     let file = match &access.kubeconfig {
         Some(file) => {
             Kubeconfig::read_from(file).map_err(|cause| ConnectError::File(Box::new(cause)))?
@@ -125,12 +149,15 @@ async fn from_file(access: &Access) -> Result<Config, ConnectError> {
             },
         });
     }
+    let context = access.context.clone();
+    let used = context.clone().or_else(|| file.current_context.clone());
     let options = KubeConfigOptions {
-        context: access.context.clone(),
+        context,
         ..KubeConfigOptions::default()
     };
     let config = Config::from_custom_kubeconfig(file, &options).await;
-    config.map_err(|error| ConnectError::Credentials(Box::new(error)))
+    let config = config.map_err(|error| ConnectError::Credentials(Box::new(error)))?;
+    Ok((config, used))
 }
 
 #[cfg(test)]
@@ -182,6 +209,19 @@ contexts: [{name: one, context: {cluster: one, user: me, namespace: here}}, {nam
         let broken = refused(connected(&token, None).await);
         assert!(broken.contains("at line 5, column "), "{broken}");
         assert!(!broken.contains("hunter2"), "{broken}");
+    }
+
+    #[tokio::test]
+    async fn a_cluster_is_called_by_its_address_and_context() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let text = KUBECONFIG.replace("http://127.0.0.1:1", "http://me:hunter2@127.0.0.1:1/k8s/");
+        file.write_all(text.as_bytes()).unwrap();
+        let access = Access {
+            kubeconfig: Some(file.path().to_owned()),
+            context: None,
+        };
+        let (_, name) = connect_named(&access).await.unwrap();
+        assert_eq!(name, "http://127.0.0.1:1/k8s (context one)");
     }
 
     #[tokio::test]

@@ -32,7 +32,7 @@ pub mod survey;
 mod watch;
 
 pub use compare::{Compared, compare};
-pub use connect::{Access, ConnectError, connect};
+pub use connect::{Access, ConnectError, connect, connect_named};
 pub use error::{Error, classify};
 pub use rights::{Rights, missing_rights};
 pub use runner::{Approvals, Assignment, Options, Target, run, run_once};
