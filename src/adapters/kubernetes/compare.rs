@@ -170,7 +170,7 @@ pub async fn compare(
     }
     for decision in compared.leaving.values() {
         let change = match decision {
-            PruneDecision::Orphan => Change::Orphan,
+            decision if decision.is_release() => Change::Orphan,
             PruneDecision::Held(_) => continue,
             _ => Change::Delete,
         };

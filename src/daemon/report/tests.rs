@@ -182,6 +182,7 @@ fn progress_lists_clusters_failures_and_what_is_left_behind() {
     let leaving = BTreeMap::from([
         (id("gone"), PruneStatus::Gone),
         (id("kept"), PruneStatus::Held("it is needed".to_owned())),
+        (id("later"), PruneStatus::ReleaseAfter(id("other"))),
     ]);
     let check = progress("f", "r", state, &summary, &[cluster], &leaving);
     assert_eq!(
@@ -200,6 +201,7 @@ fn progress_lists_clusters_failures_and_what_is_left_behind() {
 no longer in the fleet:
 - ConfigMap/default/gone: deleted
 - ConfigMap/default/kept: kept: it is needed
+- ConfigMap/default/later: waits for ConfigMap/default/other to be released
 "
     );
 }
