@@ -54,7 +54,9 @@ pub enum PruneStatus {
     Deleting,
     /// It is deleted together with, or after, this one.
     After(ObjectId),
-    /// It is deleted once this has been applied.
+    /// It is released after this one, and stays in the cluster.
+    ReleaseAfter(ObjectId),
+    /// It is deleted or released once this has been applied.
     Until(ObjectId),
     /// It is gone.
     Gone,
@@ -79,7 +81,8 @@ impl std::fmt::Display for PruneStatus {
         match self {
             Self::Deleting => f.write_str("being deleted"),
             Self::After(other) => write!(f, "waits for {other} to be deleted"),
-            Self::Until(other) => write!(f, "deleted once {other} is applied"),
+            Self::ReleaseAfter(other) => write!(f, "waits for {other} to be released"),
+            Self::Until(other) => write!(f, "waits for {other} to be applied"),
             Self::Gone => f.write_str("deleted"),
             Self::Released => {
                 f.write_str("released: it stays in the cluster and is no longer part of the fleet")

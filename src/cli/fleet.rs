@@ -1,5 +1,6 @@
 //! A fleet from a directory, compiled.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -47,6 +48,8 @@ pub(super) struct Fleet {
     pub(super) compiled: Compiled,
     /// The findings that concern only what is not selected; `None` if nothing was selected.
     pub(super) others: Option<Vec<Finding>>,
+    /// The namespaces that the fleet makes and that are not selected.
+    pub(super) elsewhere: BTreeSet<String>,
     paths: Paths,
 }
 
@@ -78,6 +81,7 @@ impl Fleet {
         let Selected {
             compiled,
             others,
+            namespaces,
             is_empty,
         } = selected;
         anyhow::ensure!(
@@ -86,6 +90,7 @@ impl Fleet {
             args.path.display()
         );
         (fleet.compiled, fleet.others) = (compiled, Some(others));
+        fleet.elsewhere = namespaces;
         Ok(fleet)
     }
 
@@ -103,6 +108,7 @@ impl Fleet {
             overlays,
             compiled: Compiled::default(),
             others: None,
+            elsewhere: BTreeSet::new(),
         };
         Ok((policy, fleet))
     }

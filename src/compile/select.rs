@@ -33,6 +33,8 @@ pub struct Selected {
     pub compiled: Compiled,
     /// The findings that concern only the rest of the fleet.
     pub others: Vec<Finding>,
+    /// The namespaces that the rest of the fleet makes.
+    pub namespaces: BTreeSet<String>,
     /// Whether any document matches.
     pub is_empty: bool,
 }
@@ -96,12 +98,15 @@ pub fn select(
         Extent::WithNeeds => needed(&all.graph, |at| choice.has(&all.objects[at])),
     };
     let objects = all.objects.into_iter().enumerate();
-    let objects: Vec<Object> = objects
-        .filter(|(at, object)| needed.contains(at) || choice.has(object))
-        .map(|(_, object)| object)
-        .collect();
+    let (objects, rest): (Vec<_>, Vec<_>) =
+        objects.partition(|(at, object)| needed.contains(at) || choice.has(object));
+    let objects: Vec<Object> = objects.into_iter().map(|(_, object)| object).collect();
+    let namespaces = rest.iter().map(|(_, object)| &object.id);
+    let namespaces = namespaces.filter(|id| id.is("", "Namespace"));
+    let namespaces = namespaces.map(|id| id.name.to_string()).collect();
     Selected {
         others,
+        namespaces,
         is_empty: choice.definitions.is_empty() && choice.raw.is_empty(),
         compiled: Compiled {
             graph: Arc::new(graph::build(&objects).0),
@@ -367,5 +372,8 @@ spec:
         };
         assert_eq!(names(Extent::Exact), "a");
         assert_eq!(names(Extent::WithNeeds), "clusters a");
+        let rest = |extent| selected(&files, "env=prod", extent).namespaces;
+        assert_eq!(rest(Extent::Exact), ["clusters".to_owned()].into());
+        assert!(rest(Extent::WithNeeds).is_empty());
     }
 }

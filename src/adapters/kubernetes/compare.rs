@@ -123,7 +123,8 @@ impl Compared {
     }
 }
 
-/// Compares `plan` with the cluster. `guard` limits what may be removed.
+/// Compares `plan` with the cluster. `guard` limits what may be removed; `elsewhere` has the namespaces that
+/// the fleet makes outside the plan.
 ///
 /// # Errors
 /// When the cluster does not answer, or does not let us read.
@@ -132,6 +133,7 @@ pub async fn compare(
     set: &ApplySet,
     plan: Plan,
     guard: DeletionGuard,
+    elsewhere: &BTreeSet<String>,
 ) -> Result<Compared, Error> {
     let discovery = Discovery::new(client.clone());
     let found = stream::iter(&plan.steps).map(|step| async {
@@ -145,7 +147,7 @@ pub async fn compare(
         with_timeout(&step.object, change).await
     });
     let mut found: Vec<Result<Found, Error>> = found.buffered(WIDTH).collect().await;
-    wait_for_namespaces(client, set, &plan, &mut found).await?;
+    wait_for_namespaces(client, set, &plan, elsewhere, &mut found).await?;
     let known = parent::read(client, set).await?;
     let known = known.map(|(parent, _)| parent).unwrap_or_default();
     let mut compared = Compared {
@@ -170,7 +172,7 @@ pub async fn compare(
     }
     for decision in compared.leaving.values() {
         let change = match decision {
-            PruneDecision::Orphan => Change::Orphan,
+            decision if decision.is_release() => Change::Orphan,
             PruneDecision::Held(_) => continue,
             _ => Change::Delete,
         };
@@ -313,6 +315,7 @@ async fn wait_for_namespaces(
     client: &Client,
     set: &ApplySet,
     plan: &Plan,
+    elsewhere: &BTreeSet<String>,
     found: &mut [Result<Found, Error>],
 ) -> Result<(), Error> {
     let steps = || plan.steps.iter();
@@ -323,6 +326,7 @@ async fn wait_for_namespaces(
     let mut made: BTreeSet<&str> = made.map(|(step, _)| &*step.object.name).collect();
     // An apply creates the one of the parent.
     made.insert(set.namespace());
+    made.extend(elsewhere.iter().map(String::as_str));
     let mut faults: BTreeMap<String, Option<String>> = BTreeMap::new();
     for (step, found) in steps().zip(found) {
         let Ok(found) = found else { continue };

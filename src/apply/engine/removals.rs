@@ -73,6 +73,9 @@ impl Engine {
                 PruneDecision::Orphan => self.queue_removal(&id, Removal::Release),
                 PruneDecision::Going => self.report_removal(&id, PruneStatus::Deleting),
                 PruneDecision::After(other) => self.report_removal(&id, PruneStatus::After(other)),
+                PruneDecision::ReleaseAfter(other) => {
+                    self.report_removal(&id, PruneStatus::ReleaseAfter(other));
+                }
                 PruneDecision::Until(step) => self.report_removal(&id, PruneStatus::Until(step)),
                 PruneDecision::Held(why) => self.report_removal(&id, PruneStatus::Held(why)),
             }

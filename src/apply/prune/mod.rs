@@ -27,6 +27,8 @@ pub enum PruneDecision {
     Going,
     /// It is deleted with another object, or after it.
     After(ObjectId),
+    /// It is released from the set after another object, and stays.
+    ReleaseAfter(ObjectId),
     /// It is removed once this step was applied.
     Until(ObjectId),
     /// It stays until a person acts.
@@ -149,6 +151,14 @@ fn default_policy(id: &ObjectId) -> &'static str {
             "Orphan"
         }
         _ => "Delete",
+    }
+}
+
+impl PruneDecision {
+    /// Whether the object stays in the cluster and leaves only the set.
+    #[must_use]
+    pub const fn is_release(&self) -> bool {
+        matches!(self, Self::Orphan | Self::ReleaseAfter(_))
     }
 }
 
@@ -357,13 +367,16 @@ impl PruneInput<'_> {
             };
             match decision {
                 _ if other == id || !before => None,
-                PruneDecision::Orphan => Some(PruneDecision::After(other.clone())),
+                PruneDecision::Orphan => Some(PruneDecision::ReleaseAfter(other.clone())),
                 PruneDecision::Until(step) => Some(PruneDecision::Until(step.clone())),
                 PruneDecision::Held(why) => {
                     Some(PruneDecision::Held(format!("it needs {other}: {why}")))
                 }
                 // It will be deleted together with what needs it.
-                PruneDecision::Delete | PruneDecision::Going | PruneDecision::After(_) => None,
+                PruneDecision::Delete
+                | PruneDecision::Going
+                | PruneDecision::After(_)
+                | PruneDecision::ReleaseAfter(_) => None,
             }
         };
         decisions
@@ -393,7 +406,10 @@ impl PruneInput<'_> {
                     return PruneDecision::After(other.clone());
                 }
                 // A release of the other also releases `id`.
-                Some(PruneDecision::Orphan | PruneDecision::Held(_)) | None => held = Some(other),
+                Some(
+                    PruneDecision::Orphan | PruneDecision::ReleaseAfter(_) | PruneDecision::Held(_),
+                )
+                | None => held = Some(other),
             }
         }
         held.map_or(PruneDecision::Delete, |other| {
@@ -433,7 +449,8 @@ fn hold_what_waits(
 ) -> BTreeMap<ObjectId, PruneDecision> {
     loop {
         let waits = |(id, decision): (&ObjectId, &PruneDecision)| {
-            let PruneDecision::After(other) = decision else {
+            let (PruneDecision::After(other) | PruneDecision::ReleaseAfter(other)) = decision
+            else {
                 return None;
             };
             let Some(PruneDecision::Held(why)) = decisions.get(other) else {

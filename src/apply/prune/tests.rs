@@ -231,7 +231,7 @@ fn what_a_released_object_needs_is_released_before_it() {
     assert_eq!(fixture.decision(&group), PruneDecision::Orphan);
     assert_eq!(
         fixture.decision(&vault),
-        PruneDecision::After(group.clone())
+        PruneDecision::ReleaseAfter(group.clone())
     );
     // Also when something else that needs the group is deleted.
     let other = ObjectId::new("keyvault.azure.com", "Vault", "ns", "w");
@@ -250,7 +250,10 @@ fn a_namespace_is_not_deleted_around_what_was_released() {
     fixture.leaves(&other).policy = "Delete".to_owned();
     fixture.leaves(&inside).policy = "Orphan".to_owned();
     assert_eq!(fixture.decision(&other), PruneDecision::Orphan);
-    assert_eq!(fixture.decision(&inside), PruneDecision::After(other));
+    assert_eq!(
+        fixture.decision(&inside),
+        PruneDecision::ReleaseAfter(other)
+    );
 }
 
 #[test]
@@ -262,7 +265,7 @@ fn what_a_released_cluster_leans_on_is_released_with_it() {
     assert_eq!(fixture.decision(&secret), PruneDecision::Orphan);
     assert_eq!(
         fixture.decision(&cluster("c")),
-        PruneDecision::After(secret)
+        PruneDecision::ReleaseAfter(secret)
     );
 }
 
@@ -320,7 +323,7 @@ fn a_cluster_is_released_with_all_its_parts() {
     );
     // A part without its root would have no owner.
     assert!(
-        matches!(fixture.decision(&cluster("c")), PruneDecision::After(part) if parts.contains(&part))
+        matches!(fixture.decision(&cluster("c")), PruneDecision::ReleaseAfter(part) if parts.contains(&part))
     );
     for part in &parts {
         fixture.members.remove(part);

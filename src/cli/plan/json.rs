@@ -113,7 +113,9 @@ fn value(value: &ValueChange<'_>) -> Json {
 fn why(decision: &PruneDecision) -> String {
     match decision {
         PruneDecision::Held(why) => why.clone(),
-        PruneDecision::After(other) => format!("after {other}"),
+        PruneDecision::After(other) | PruneDecision::ReleaseAfter(other) => {
+            format!("after {other}")
+        }
         _ => String::new(),
     }
 }

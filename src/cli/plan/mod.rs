@@ -3,6 +3,8 @@
 mod json;
 mod text;
 
+use std::collections::BTreeSet;
+
 use clap::{Args, ValueEnum};
 
 use super::args::{DataFormat, LOCAL};
@@ -78,7 +80,7 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
                 prune: args.prune && !is_selected,
                 approve: &args.approve,
             };
-            let mut compared = live(&fleet.compiled, &set, &limits)?;
+            let mut compared = live(&fleet.compiled, &set, &limits, &fleet.elsewhere)?;
             if is_selected {
                 compared.leaving.clear();
             }
@@ -95,12 +97,17 @@ pub(super) fn dry_run(
     limits: &Limits<'_>,
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
-    let compared = live(compiled, set, limits)?;
+    let compared = live(compiled, set, limits, &BTreeSet::new())?;
     show(compiled, &compared, DataFormat::Text, ui)
 }
 
-/// The plan of a fleet, compared with the cluster.
-fn live(compiled: &Compiled, set: &ApplySet, limits: &Limits<'_>) -> anyhow::Result<Compared> {
+/// The plan of a fleet, or of a part of it with the namespaces of the rest, compared with the cluster.
+fn live(
+    compiled: &Compiled,
+    set: &ApplySet,
+    limits: &Limits<'_>,
+    elsewhere: &BTreeSet<String>,
+) -> anyhow::Result<Compared> {
     let guard = DeletionGuard {
         prune: limits.prune,
         approved: limits.approve.iter().cloned().collect(),
@@ -112,7 +119,7 @@ fn live(compiled: &Compiled, set: &ApplySet, limits: &Limits<'_>) -> anyhow::Res
         .build()?;
     runtime.block_on(async {
         let client = client(limits.access).await?;
-        Ok(compare(&client, set, plan, guard).await?)
+        Ok(compare(&client, set, plan, guard, elsewhere).await?)
     })
 }
 

@@ -111,7 +111,9 @@ fn leaving(leaving: &BTreeMap<ObjectId, PruneDecision>) -> String {
 
 fn after(decision: &PruneDecision) -> String {
     match decision {
-        PruneDecision::After(other) => format!(", after {other}"),
+        PruneDecision::After(other) | PruneDecision::ReleaseAfter(other) => {
+            format!(", after {other}")
+        }
         _ => String::new(),
     }
 }
@@ -120,7 +122,7 @@ fn after(decision: &PruneDecision) -> String {
 pub(super) fn word(decision: &PruneDecision) -> &'static str {
     match decision {
         PruneDecision::Held(_) => "keep",
-        PruneDecision::Orphan => plan::word(Change::Orphan),
+        decision if decision.is_release() => plan::word(Change::Orphan),
         _ => plan::word(Change::Delete),
     }
 }
@@ -208,5 +210,13 @@ mod tests {
         ];
         let expected = "\nno longer in the fleet:\n  delete   ConfigMap/ns/b\n  keep     ConfigMap/ns/a\n  keep     ConfigMap/ns/c\n           pruning is disabled\n";
         assert_eq!(leaving(&kept.into()), expected);
+    }
+
+    #[test]
+    fn what_is_released_after_something_is_not_deleted() {
+        let after = PruneDecision::ReleaseAfter(id("a"));
+        let released = [(id("a"), PruneDecision::Orphan), (id("b"), after)];
+        let expected = "\nno longer in the fleet:\n  orphan   ConfigMap/ns/a\n  orphan   ConfigMap/ns/b, after ConfigMap/ns/a\n";
+        assert_eq!(leaving(&released.into()), expected);
     }
 }

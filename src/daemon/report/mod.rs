@@ -2,14 +2,15 @@
 
 mod changes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use rayon::prelude::*;
+use serde_json::Value as Json;
 
 use super::failure::Failure;
 use crate::api::{kinds, labels};
-use crate::apply::{ClusterSummary, PruneStatus, Summary};
+use crate::apply::{self, ClusterSummary, DeletionGuard, Member, PruneInput, PruneStatus, Summary};
 use crate::compile::{Allowed, Compiled};
 use crate::model::{
     Action, Annotation, Check, CheckState, Finding, Object, ObjectId, Payload, Severity, Step,
@@ -339,6 +340,8 @@ struct Differences {
     reordered: Vec<ObjectId>,
     /// In words: what its policy makes of each.
     removed: Vec<String>,
+    /// Those that stay in the cluster and leave only the set.
+    released: Vec<ObjectId>,
     changes: Changes,
     rolled: Rolled,
 }
@@ -383,8 +386,11 @@ fn differences(set: &ApplySet, new: &Compiled, old: Option<&Plan>) -> Difference
     for kept in new.graph.outside() {
         before.remove(&kept.id);
     }
+    let released = released(new, &before);
+    before.retain(|id, _| !released.contains(*id));
     Differences {
         changes,
+        released: released.into_iter().collect(),
         rolled,
         created,
         changed,
@@ -396,6 +402,35 @@ fn differences(set: &ApplySet, new: &Compiled, old: Option<&Plan>) -> Difference
 fn payload(step: &Step) -> &Payload {
     let Action::Apply { payload, .. } = &step.action;
     payload
+}
+
+/// Which objects that are in the fleet no more are released: by their own policy, or with what they belong to
+/// or what needs them.
+fn released(new: &Compiled, gone: &BTreeMap<&ObjectId, &Payload>) -> BTreeSet<ObjectId> {
+    let payloads: Vec<Json> = gone.values().map(|payload| payload.json()).collect();
+    let members = gone.keys().zip(&payloads);
+    let members = members.map(|(id, payload)| ((*id).clone(), Member::read(payload, None, None)));
+    let mut refers = apply::references(&payloads);
+    let leaving = gone.keys().map(|id| {
+        let refers = refers.remove(*id).unwrap_or_default();
+        ((*id).clone(), refers)
+    });
+    let steps = new.objects.iter().map(|object| object.id.clone()).zip(0..);
+    let guard = DeletionGuard {
+        prune: true,
+        ..DeletionGuard::default()
+    };
+    let decisions = apply::prune(&PruneInput {
+        members: &members.collect(),
+        leaving: &leaving.collect(),
+        steps: &steps.collect(),
+        unapplied: &BTreeMap::new(),
+        needed: &BTreeSet::new(),
+        guard: &guard,
+    });
+    let released = decisions.into_iter();
+    let released = released.filter(|(_, decision)| decision.is_release());
+    released.map(|(id, _)| id).collect()
 }
 
 /// What becomes of an object that is in the fleet no more, by the policy it was applied with. Parts of a
@@ -418,9 +453,17 @@ fn removal((id, payload): (&ObjectId, &Payload)) -> String {
 impl Differences {
     fn title(&self) -> String {
         let (created, changed, removed) = (self.created.len(), self.changed, self.removed.len());
-        let counts = match (created, changed, removed) {
-            (0, 0, 0) => "no changes".to_owned(),
-            _ => format!("{created} to create, {changed} to change, {removed} to remove"),
+        let counts = match (created, changed, removed, self.released.len()) {
+            (0, 0, 0, 0) => "no changes".to_owned(),
+            (_, _, _, 0) => {
+                format!("{created} to create, {changed} to change, {removed} to remove")
+            }
+            (_, _, 0, released) => {
+                format!("{created} to create, {changed} to change, {released} to release")
+            }
+            (_, _, _, released) => format!(
+                "{created} to create, {changed} to change, {removed} to remove, {released} to release"
+            ),
         };
         let refused = match self.changes.refused() {
             0 => String::new(),
@@ -433,12 +476,15 @@ impl Differences {
         format!("{refused}{counts}{rolled}")
     }
 
-    /// What is created and removed, then the changed values.
+    /// What is created, released and removed, then the changed values.
     fn text(&self) -> String {
         let created = self.created.iter().map(|id| format!("create {id}"));
         let reordered = self.reordered.iter();
         let reordered = reordered.map(|id| format!("change {id}: only the order of values"));
-        let mut text = list(created) + &list(reordered) + &list(self.removed.iter().cloned());
+        let released = self.released.iter();
+        let released = released.map(|id| format!("release {id}, which stays in the cluster"));
+        let mut text = list(created) + &list(reordered) + &list(released);
+        text += &list(self.removed.iter().cloned());
         if !text.is_empty() {
             text.push('\n');
         }

@@ -182,6 +182,7 @@ fn progress_lists_clusters_failures_and_what_is_left_behind() {
     let leaving = BTreeMap::from([
         (id("gone"), PruneStatus::Gone),
         (id("kept"), PruneStatus::Held("it is needed".to_owned())),
+        (id("later"), PruneStatus::ReleaseAfter(id("other"))),
     ]);
     let check = progress("f", "r", state, &summary, &[cluster], &leaving);
     assert_eq!(
@@ -200,6 +201,7 @@ fn progress_lists_clusters_failures_and_what_is_left_behind() {
 no longer in the fleet:
 - ConfigMap/default/gone: deleted
 - ConfigMap/default/kept: kept: it is needed
+- ConfigMap/default/later: waits for ConfigMap/default/other to be released
 "
     );
 }
@@ -215,8 +217,32 @@ fn a_plan_says_what_becomes_of_a_cluster_that_leaves() {
         compiled(&(config_map("a", "x") + &cluster("one", "Orphan") + &cluster("two", "Delete")));
     let new = compiled(&config_map("a", "x"));
     let check = check_of(&new, Some(("abc", &old)));
-    let expected = "- orphan Cluster/c/one\n- delete Cluster/c/two once a commit message ends in `Capstan-Approve: delete c/two`\n";
+    let expected = "- release Cluster/c/one, which stays in the cluster\n- delete Cluster/c/two once a commit message ends in `Capstan-Approve: delete c/two`\n";
     assert!(check.summary.contains(expected), "{}", check.summary);
+}
+
+#[test]
+fn a_cluster_that_is_released_takes_its_parts_along() {
+    let part = |group: &str, kind: &str, annotations: &str| {
+        format!(
+            "---\n{{apiVersion: {group}, kind: {kind}, metadata: {{name: one, namespace: c, labels: {{cluster.x-k8s.io/cluster-name: one}}, annotations: {{{annotations}}}}}}}\n"
+        )
+    };
+    let orphan = "capstan.dev/deletion-policy: Orphan";
+    let parts = part("cluster.x-k8s.io/v1beta2", "Cluster", orphan)
+        + &part("cluster.x-k8s.io/v1beta2", "MachinePool", "")
+        + &part(
+            "infrastructure.cluster.x-k8s.io/v1beta2",
+            "AROMachinePool",
+            "",
+        );
+    let old = compiled(&(config_map("a", "x") + &parts));
+    let check = check_of(&compiled(&config_map("a", "x")), Some(("abc", &old)));
+    assert_eq!(check.title, "0 to create, 0 to change, 3 to release");
+    for kind in ["AROMachinePool", "Cluster", "MachinePool"] {
+        let expected = format!("- release {kind}/c/one, which stays in the cluster\n");
+        assert!(check.summary.contains(&expected), "{}", check.summary);
+    }
 }
 
 #[test]

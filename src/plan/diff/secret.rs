@@ -27,7 +27,8 @@ impl<'a> Name<'a> {
         let (mut name, mut is_hidden) = (key, self.is_hidden || key == COPY);
         for map in maps {
             is_hidden |= holds_values(map, key);
-            if key == "value" {
+            // One of the two may be the secret.
+            if key == "value" && !names_client_secret(name) {
                 name = map.text(&["name"]).unwrap_or(name);
             }
         }

@@ -221,6 +221,10 @@ fn secrets_are_never_shown() {
             thing("{env: [{name: AZURE_CLIENT_SECRET, value: hunter3}]}"),
         ),
         (
+            thing("{list: [{name: clientSecret, value: hunter2}]}"),
+            thing("{list: [{name: region, value: x}]}"),
+        ),
+        (
             thing("{items: [{kind: Secret, stringData: {a: hunter2}}, {}]}"),
             thing("{items: [{kind: Secret, stringData: {a: hunter3}}]}"),
         ),

@@ -1,5 +1,6 @@
 //! A plan beside a cluster in which others are at work.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -50,7 +51,14 @@ async fn compared(router: Router, yaml: &str) -> Compared {
     let compiled = fleet(yaml);
     let plan = against_none(&compiled.objects, &compiled.graph, &set());
     let client = Client::new(router, "default");
-    let compared = compare(&client, &set(), plan, DeletionGuard::default()).await;
+    let compared = compare(
+        &client,
+        &set(),
+        plan,
+        DeletionGuard::default(),
+        &BTreeSet::new(),
+    )
+    .await;
     compared.expect("the server answers")
 }
 
