@@ -371,7 +371,7 @@ impl Daemon {
         let Some(candidate) = self.candidates.next() else {
             return;
         };
-        let applied = self.sync.as_ref().map(Sync::planned);
+        let applied = self.sync.as_ref().and_then(Sync::applied);
         let (fleet, unread) = (self.config.fleet.clone(), candidate.clone());
         self.blocking(
             move |source| {

@@ -60,7 +60,8 @@ impl Daemon {
 
     /// Lets go of revisions that no ref leads to any more.
     pub(super) fn forget(&mut self) {
-        let current = self.head.clone().into_iter().chain(self.applied());
+        let current = self.head.clone().into_iter().chain(self.accepted());
+        let current = current.chain(self.applied());
         let keep: Vec<String> = current.chain(self.candidates.commits()).collect();
         self.checks
             .forget(|revision| keep.iter().any(|kept| kept == revision));

@@ -28,6 +28,10 @@ pub(super) struct Sync {
     pub(super) stuck: Option<String>,
     /// Since when the fleet is suspended.
     pub(super) suspended: Option<String>,
+    /// Whether anything of it was applied.
+    pub(super) opened: bool,
+    /// What was applied before, until this is.
+    pub(super) earlier: Option<(String, Arc<Plan>)>,
     pub(super) tracker: Tracker,
     pub(super) stage: Stage,
 }
@@ -54,9 +58,19 @@ pub(super) struct Runner {
 }
 
 impl Sync {
-    /// The revision and its plan.
-    pub(super) fn planned(&self) -> (String, Arc<Plan>) {
-        (self.revision.clone(), Arc::clone(&self.prepared.plan))
+    /// The revision that is applied, or about to be, and its plan: the one before, as long as the fleet is
+    /// suspended and nothing of this one was applied.
+    pub(super) fn applied(&self) -> Option<(String, Arc<Plan>)> {
+        match self.suspended.is_some() && !self.opened {
+            true => self.earlier.clone(),
+            false => Some((self.revision.clone(), Arc::clone(&self.prepared.plan))),
+        }
+    }
+
+    /// Something is applied or removed, so the fleet is not suspended; `false` when that was known.
+    fn open(&mut self) -> bool {
+        (self.opened, self.earlier) = (true, None);
+        self.suspended.take().is_some()
     }
 
     /// Takes in what happened; `false` when nothing changed.
@@ -74,16 +88,28 @@ impl Sync {
                 if !self.prepared.is_empty() {
                     tracing::info!(object = %id, "no longer in the fleet: {leaving}");
                 }
+                self.open();
                 self.leaving.insert(id, leaving);
             }
-            Report::Applied(..) | Report::Denied => return false,
-            Report::Settled => (self.settled, self.stuck) = (true, None),
-            Report::Begun => self.stuck = None,
+            Report::Denied => return false,
+            Report::Applied(..) => return self.open(),
+            Report::Settled => {
+                self.open();
+                (self.settled, self.stuck) = (true, None);
+            }
+            Report::Begun => {
+                self.open();
+                self.stuck = None;
+            }
             Report::Suspended(since) => {
                 tracing::info!(since, "the fleet is suspended: nothing is applied");
                 (self.suspended, self.stuck) = (Some(since), None);
             }
             Report::Stuck(why) => {
+                // It is tried every few seconds.
+                if self.stuck.as_ref() == Some(&why) {
+                    return false;
+                }
                 tracing::warn!(why, "nothing can be applied");
                 self.stuck = Some(why);
             }

@@ -29,6 +29,12 @@ const RETRY: Duration = Duration::from_secs(15);
 impl Daemon {
     /// The revision that is applied, or about to be.
     pub(super) fn applied(&self) -> Option<String> {
+        let applied = self.sync.as_ref().and_then(Sync::applied);
+        applied.map(|(revision, _)| revision)
+    }
+
+    /// The revision that was accepted last, although the fleet may be suspended.
+    pub(super) fn accepted(&self) -> Option<String> {
         self.sync.as_ref().map(|sync| sync.revision.clone())
     }
 
@@ -108,7 +114,7 @@ impl Daemon {
                 "valid, but the fleet is suspended"
             );
             self.set_check(report::suspended(&self.config.fleet, &revision));
-        } else if self.applied().as_ref() == Some(&revision) {
+        } else if self.accepted().as_ref() == Some(&revision) {
             tracing::info!(revision, title, objects, "already applied");
         } else if self.head.as_ref() == Some(&revision) {
             tracing::info!(revision, title, objects, "applying");
@@ -149,7 +155,9 @@ impl Daemon {
         let now = self.engine.target.clock.now();
         let fleet = self.config.fleet.clone();
         let mut tracker = Tracker::new(&prepared.graph, self.config.settle, now);
+        let mut earlier = None;
         if let Some(before) = self.sync.take() {
+            earlier = before.applied();
             if before.is_pending() {
                 let title = before.tracker.summary(now).title();
                 self.set_check(report::superseded(
@@ -175,6 +183,8 @@ impl Daemon {
             settled: false,
             stuck: None,
             suspended: self.suspended(),
+            opened: false,
+            earlier,
             tracker,
             stage: Stage::Announced,
         };
@@ -248,6 +258,9 @@ impl Daemon {
         let _ = runner.assignments.send(assignment);
         self.runner = Some(runner);
         if let Some(sync) = &mut self.sync {
+            if sync.suspended.is_none() {
+                sync.earlier = None;
+            }
             sync.stage = Stage::Running(Run {
                 report_due: false,
                 verdict: Verdict::pending(),
@@ -291,8 +304,10 @@ impl Daemon {
     }
 
     pub(super) fn restart(&mut self, number: u64) {
-        let sync = self.sync.as_ref().filter(|sync| sync.number == number);
-        if sync.is_some_and(|sync| matches!(sync.stage, Stage::Running(_))) {
+        let sync = self.sync.as_mut().filter(|sync| sync.number == number);
+        if let Some(sync) = sync.filter(|sync| matches!(sync.stage, Stage::Running(_))) {
+            self.syncs += 1;
+            sync.number = self.syncs;
             self.assign();
         }
     }
@@ -317,18 +332,23 @@ impl Daemon {
         let Some(sync) = self.sync.as_mut() else {
             return;
         };
-        // What is not assigned yet finds out by the parent.
-        if !matches!(sync.stage, Stage::Running(_)) {
-            return;
-        }
         let is_change = sync.suspended != steering.suspended;
         if is_change && steering.suspended.is_none() {
             tracing::info!("the fleet is resumed");
         }
+        sync.suspended = steering.suspended;
+        // What is not assigned yet reads the parent when it is.
+        if !matches!(sync.stage, Stage::Running(_)) {
+            return;
+        }
         if is_change || asked && sync.has_failed(now) {
             self.syncs += 1;
             (sync.number, sync.stuck) = (self.syncs, None);
-            sync.suspended = steering.suspended;
+            // What was reported before may have changed meanwhile.
+            sync.settled = false;
+            sync.leaving.clear();
+            let tracker = Tracker::new(&sync.prepared.graph, self.config.settle, now);
+            sync.tracker = tracker.carrying(&sync.tracker);
             self.assign();
             self.report_progress();
         }
@@ -341,12 +361,20 @@ impl Daemon {
         if matches!(report, Report::Settled) {
             self.source.retain(RetainedRef::Applied, &sync.revision);
         }
+        let is_suspended = matches!(report, Report::Suspended(_));
         let is_change = sync.note(report);
         let Stage::Running(run) = &mut sync.stage else {
             return;
         };
-        if is_change && !run.report_due {
-            run.report_due = true;
+        let is_due = is_change && !run.report_due;
+        run.report_due |= is_change;
+        // The parent may have been read just before somebody resumed the fleet; or it is suspended, and
+        // that is not noticed yet.
+        let steering = self.steering.as_ref();
+        if is_suspended && steering.is_some_and(|steering| steering.suspended.is_none()) {
+            self.after(RETRY, Event::Restart(number));
+        }
+        if is_due {
             self.after(BATCH, Event::Tick);
         }
     }

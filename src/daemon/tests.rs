@@ -265,7 +265,7 @@ async fn success_is_looked_at_again_a_minute_after_it_was_lost() {
 #[tokio::test(start_paused = true)]
 async fn the_plan_of_an_older_revision_is_let_go_once_a_newer_one_is_applied() {
     let mut case = Case::applying(config_maps(&["a"])).await;
-    let plan = |case: &Case| Arc::downgrade(&case.daemon.sync.as_ref().unwrap().planned().1);
+    let plan = |case: &Case| Arc::downgrade(&case.daemon.sync.as_ref().unwrap().prepared.plan);
     let older = plan(&case);
     let newer = "1".repeat(40);
     (case.daemon.head, case.daemon.examined) = (Some(newer.clone()), Some(newer.clone()));
@@ -294,7 +294,7 @@ async fn a_suspended_fleet_says_so_until_it_is_resumed() {
     case.daemon.steered(asks(None));
     assert_eq!(case.daemon.syncs, 1, "nothing changes");
     case.daemon.steered(asks(Some("then")));
-    assert_eq!(title(&case), format!("suspended at {before}"));
+    assert_eq!(title(&case), format!("suspended; {before}"));
     assert_eq!(case.daemon.syncs, 2, "it is assigned anew");
     // The parent says the same.
     case.daemon
@@ -308,6 +308,66 @@ async fn a_suspended_fleet_says_so_until_it_is_resumed() {
         .reported(3, Report::Suspended("then".to_owned()));
     case.daemon.steered(asks(None));
     assert_eq!(case.daemon.syncs, 4);
+}
+
+fn suspension(since: Option<&str>) -> Steering {
+    Steering {
+        suspended: since.map(str::to_owned),
+        sync_requested: None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_resumed_succeeds_only_once_it_was_looked_at_again() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    case.progress("a", State::Ready);
+    case.daemon.report_progress();
+    assert_eq!(case.state(), CheckState::Success);
+    case.daemon.steered(suspension(Some("then")));
+    case.daemon.steered(suspension(None));
+    assert_eq!(case.state(), CheckState::Pending);
+    let sync = case.daemon.sync.as_ref().unwrap();
+    assert!(!sync.settled && !sync.tracker.is_ready());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parent_read_before_the_fleet_was_resumed_is_read_again_after_15_seconds() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    case.daemon.steered(suspension(None));
+    let since = || Report::Suspended("then".to_owned());
+    case.daemon.reported(1, since());
+    let start = Instant::now();
+    while case.handle_next().await.1 != "Restart" {}
+    assert_eq!(start.elapsed(), Duration::from_secs(15));
+    assert_eq!(case.daemon.syncs, 2, "it is assigned anew");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revision_accepted_while_suspended_is_not_applied_yet() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    case.daemon.steered(suspension(Some("then")));
+    let newer = "1".repeat(40);
+    (case.daemon.head, case.daemon.examined) = (Some(newer.clone()), Some(newer.clone()));
+    let judged = Judged::new(config_maps(&["b"]), &case.daemon.set);
+    case.daemon.examined(Examined {
+        outcome: Ok(judged),
+        ..Examined::failed(newer.clone(), away())
+    });
+    assert_eq!(case.daemon.accepted().as_ref(), Some(&newer));
+    assert_eq!(case.daemon.applied().as_ref(), Some(&case.commit));
+    // It is not assigned yet.
+    case.daemon.steered(suspension(None));
+    assert_eq!(case.daemon.sync.as_ref().unwrap().suspended, None);
+    assert_eq!(case.daemon.applied().as_ref(), Some(&newer));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nothing_can_be_applied_for_is_reported_once() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let sync = case.daemon.sync.as_mut().unwrap();
+    for (why, is_new) in [("no", true), ("no", false), ("never", true)] {
+        assert_eq!(sync.note(Report::Stuck(why.to_owned())), is_new, "{why}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

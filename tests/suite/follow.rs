@@ -397,7 +397,7 @@ async fn a_fleet_is_suspended_over_a_restart_and_resumed() {
         done.expect("it is taken");
     };
     annotate(labels::SUSPENDED, Some("then")).await;
-    let suspended = |check: &Check| check.title.starts_with("suspended at");
+    let suspended = |check: &Check| check.title.starts_with("suspended; ");
     daemon.until(&first, suspended).await;
     let second = world.push("main", Some(&first), &[("a.yaml", &config_map("b"))]);
     daemon.until(&second, suspended).await;

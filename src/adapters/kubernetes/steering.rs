@@ -41,18 +41,32 @@ impl Steering {
             sync_requested: text(labels::SYNC_REQUESTED),
         }
     }
+
+    /// What is asked once the parent is seen as `live`, after this. Nobody resumes a fleet by deleting
+    /// its parent: without one, a suspended fleet stays so.
+    fn then(last: Option<&Self>, live: Option<&ConfigMap>) -> Self {
+        let kept = last.filter(|last| live.is_none() && last.suspended.is_some());
+        kept.cloned().unwrap_or_else(|| Self::of(live))
+    }
 }
 
 /// What is asked of the fleet of `set`, now and whenever it changes.
 pub fn steering(client: &Client, set: &ApplySet) -> BoxStream<'static, Steering> {
     let parent = set.parent();
     let parents = watch::object::<ConfigMap>(client, &parent.namespace, &parent.name);
-    let mut is_watched = true;
+    let (mut is_watched, mut is_there) = (true, true);
     let mut last = None;
     let changes = parents.filter_map(move |seen: watcher::Result<Option<ConfigMap>>| {
         let was_watched = std::mem::replace(&mut is_watched, seen.is_ok());
         let steering = match seen {
-            Ok(live) => Some(Steering::of(live.as_ref())),
+            Ok(live) => {
+                let steering = Steering::then(last.as_ref(), live.as_ref());
+                let was_there = std::mem::replace(&mut is_there, live.is_some());
+                if was_there && !is_there && steering.suspended.is_some() {
+                    tracing::warn!(object = %parent, "the parent of the suspended fleet is gone; the fleet stays suspended until there is one that does not suspend it");
+                }
+                Some(steering)
+            }
             Err(error) if was_watched => {
                 tracing::warn!(object = %parent, %error, "the parent cannot be watched, so `capstan sync`, `suspend` and `resume` are noticed late; retrying");
                 None
@@ -109,5 +123,19 @@ mod tests {
             sync_requested: Some("now".to_owned()),
         };
         assert_eq!(Steering::of(Some(&parent(both))), expected);
+    }
+
+    #[test]
+    fn a_suspended_fleet_whose_parent_is_gone_stays_suspended() {
+        let last = Steering {
+            suspended: Some("then".to_owned()),
+            sync_requested: None,
+        };
+        assert_eq!(Steering::then(Some(&last), None), last);
+        let parent = ConfigMap::default();
+        let resumed = Steering::then(Some(&last), Some(&parent));
+        assert_eq!(resumed, Steering::default());
+        assert_eq!(Steering::then(Some(&resumed), None), resumed);
+        assert_eq!(Steering::then(None, None), resumed);
     }
 }

@@ -3,6 +3,7 @@
 //! credentials or a role, and all are tried at once.
 
 use super::super::event::{Failure, FailureCause, RIGHTS, RetryTarget};
+use super::super::steps::StepState;
 use super::Engine;
 use crate::model::ErrorClass;
 
@@ -23,6 +24,10 @@ impl Engine {
 
     /// Tries one of the steps that lack rights.
     pub(super) fn try_rights(&mut self) {
+        // Somebody else may have put an object right meanwhile.
+        let (rights, steps) = (&mut self.work.rights, &self.work.steps);
+        let is_in_sync = |at: usize| steps.state(at) == StepState::InSync;
+        rights.lacking.retain(|at| !is_in_sync(*at));
         self.work.rights.is_set = !self.work.rights.lacking.is_empty();
         if let Some(at) = self.work.rights.next(&self.work.steps) {
             self.work.steps.queue(at);

@@ -148,7 +148,7 @@ pub(super) fn paused(fleet: &str, check: Check, since: &str) -> Check {
         "The fleet has been suspended since {since}: nothing is applied, repaired or removed. `capstan resume --name {fleet}` continues.\n\n"
     );
     Check {
-        title: format!("suspended at {}", check.title),
+        title: format!("suspended; {}", check.title),
         summary: text + &check.summary,
         ..check
     }

@@ -296,7 +296,7 @@ fn only_the_commit_s_own_faults_are_failures() {
 fn what_is_suspended_says_since_when_and_how_to_go_on() {
     let check = superseded("f", "r", "0123456789abcdef", "1/3 ready");
     let paused = paused("f", check.clone(), "then");
-    assert_eq!(paused.title, format!("suspended at {}", check.title));
+    assert_eq!(paused.title, format!("suspended; {}", check.title));
     let text = "The fleet has been suspended since then: nothing is applied, repaired or removed. `capstan resume --name f` continues.\n\n";
     assert_eq!(paused.summary, format!("{text}{}", check.summary));
 }

@@ -54,7 +54,7 @@ impl Fixture {
     }
 
     /// Sets the state of an object, or removes it; its watches will see that.
-    fn changed(&mut self, id: &ObjectId, live: Option<Json>) {
+    pub(super) fn changed(&mut self, id: &ObjectId, live: Option<Json>) {
         let live = live.map(|mut live| {
             self.clock += 1;
             live["metadata"]["resourceVersion"] = json!(self.clock.to_string());

@@ -422,6 +422,19 @@ fn once_one_step_has_its_rights_all_are_tried() {
 }
 
 #[test]
+fn a_step_without_rights_is_let_go_once_somebody_else_puts_its_object_right() {
+    let mut fixture = Fixture::settled(&[map("a", "1", "")]);
+    let wanted = fixture.live[&id("a")].clone();
+    fixture.edit(&id("a"));
+    fixture.see_all();
+    fixture.answer_with("apply a", Some(Fault::NoRights));
+    fixture.changed(&id("a"), Some(wanted));
+    // It would never settle if it was looked at for ever.
+    fixture.settle();
+    assert_eq!(asked(&fixture), [""; 0]);
+}
+
+#[test]
 fn a_parent_that_may_not_be_read_is_tried_again_after_seconds() {
     let mut fixture = Fixture::new(8);
     fixture.assign("1", &[map("a", "1", "")]);
