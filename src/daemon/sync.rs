@@ -344,11 +344,13 @@ impl Daemon {
         if is_change || asked && sync.has_failed(now) {
             self.syncs += 1;
             (sync.number, sync.stuck) = (self.syncs, None);
-            // What was reported before may have changed meanwhile.
-            sync.settled = false;
-            sync.leaving.clear();
-            let tracker = Tracker::new(&sync.prepared.graph, self.config.settle, now);
-            sync.tracker = tracker.carrying(&sync.tracker);
+            // What was reported before may have changed meanwhile. Of a suspended fleet nothing is reported.
+            if sync.suspended.is_none() {
+                sync.settled = false;
+                sync.leaving.clear();
+                let tracker = Tracker::new(&sync.prepared.graph, self.config.settle, now);
+                sync.tracker = tracker.carrying(&sync.tracker);
+            }
             self.assign();
             self.report_progress();
         }

@@ -324,6 +324,11 @@ async fn what_is_resumed_succeeds_only_once_it_was_looked_at_again() {
     case.daemon.report_progress();
     assert_eq!(case.state(), CheckState::Success);
     case.daemon.steered(suspension(Some("then")));
+    assert_eq!(
+        case.state(),
+        CheckState::Success,
+        "suspending breaks nothing"
+    );
     case.daemon.steered(suspension(None));
     assert_eq!(case.state(), CheckState::Pending);
     let sync = case.daemon.sync.as_ref().unwrap();
