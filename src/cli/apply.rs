@@ -76,7 +76,7 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
             biased;
             signal = asked_to_stop() => {
                 ui.leave();
-                ui.message("interrupted. What was applied stays and keeps provisioning; run the same command to apply the rest");
+                ui.message("interrupted: what was applied stays; run the same command to apply the rest");
                 Ok(Exit::Signal(signal))
             }
             exit = apply(args, fleet.compiled, &set, ui) => exit,
