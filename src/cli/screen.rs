@@ -3,8 +3,8 @@
 //! In: the lines of the block, and what is to be written above it. Out: control sequences to stderr. It does
 //! not know what the lines say.
 //!
-//! The cursor waits at the beginning of the block. A terminal that wraps its lines anew when its size changes
-//! takes the cursor along with the text below it, so the block can be erased from there whatever became of it.
+//! The cursor stays at the start of the block. A terminal that wraps its lines again when it is
+//! resized moves the cursor with the text, so everything from the cursor on can always be erased.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -59,7 +59,7 @@ impl Screen {
         }
         block.write(&erased())?;
         let written = text();
-        // Drawn for a higher terminal, the block would scroll until it is laid out anew.
+        // A block drawn for a taller terminal would scroll until the next layout.
         block
             .lines
             .truncate(Self::size().1.saturating_sub(1).max(1));

@@ -321,21 +321,21 @@ mod tests {
         assert_eq!(running(Some("other")).unwrap(), None);
     }
 
+    /// A connection to the server over which nothing was sent.
+    async fn connected(served: &Served) -> TcpStream {
+        let kubeconfig = Kubeconfig::read_from(&served.kubeconfig).unwrap();
+        let cluster = kubeconfig.clusters[0].cluster.as_ref().unwrap();
+        let server = cluster.server.as_deref().unwrap();
+        let address = server.trim_start_matches("https://");
+        TcpStream::connect(address).await.unwrap()
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_silent_client_is_cut_off() {
         let cache = tempfile::tempdir().unwrap();
         let served = served(cache.path()).await;
-        let kubeconfig = Kubeconfig::read_from(&served.kubeconfig).unwrap();
-        let server = kubeconfig.clusters[0]
-            .cluster
-            .clone()
-            .unwrap()
-            .server
-            .unwrap();
         let start = tokio::time::Instant::now();
-        let silent = TcpStream::connect(server.trim_start_matches("https://"))
-            .await
-            .unwrap();
+        let silent = connected(&served).await;
         silent.readable().await.unwrap();
         assert_eq!(silent.try_read(&mut [0]).unwrap_or(0), 0);
         assert_eq!(start.elapsed().as_secs(), 10);
@@ -346,16 +346,7 @@ mod tests {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let cache = tempfile::tempdir().unwrap();
         let served = served(cache.path()).await;
-        let kubeconfig = Kubeconfig::read_from(&served.kubeconfig).unwrap();
-        let server = kubeconfig.clusters[0]
-            .cluster
-            .clone()
-            .unwrap()
-            .server
-            .unwrap();
-        let _silent = TcpStream::connect(server.trim_start_matches("https://"))
-            .await
-            .unwrap();
+        let _silent = connected(&served).await;
         assert_eq!(answers(&served.kubeconfig).await, Ok(()));
     }
 

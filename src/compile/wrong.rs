@@ -27,7 +27,7 @@ pub(super) fn no_items(list: &Node, items: Option<&Node>) -> Finding {
 pub(super) fn no_document(path: &Arc<str>) -> Finding {
     Finding::warning("Y13", "the file contains no document")
         .at(&Span::top(path))
-        .help("remove the file; what it described before is no longer in the fleet")
+        .help("delete the file, or restore its content: without it, its objects leave the fleet")
 }
 
 /// Overlays with the name of another one (O03).

@@ -295,7 +295,7 @@ async fn a_suspended_fleet_says_so_until_it_is_resumed() {
     assert_eq!(case.daemon.syncs, 1, "nothing changes");
     case.daemon.steered(asks(Some("then")));
     assert_eq!(title(&case), format!("suspended; {before}"));
-    assert_eq!(case.daemon.syncs, 2, "it is assigned anew");
+    assert_eq!(case.daemon.syncs, 2, "it is assigned again");
     // The parent says the same.
     case.daemon
         .reported(2, Report::Suspended("then".to_owned()));
@@ -344,7 +344,7 @@ async fn a_parent_read_before_the_fleet_was_resumed_is_read_again_after_15_secon
     let start = Instant::now();
     while case.handle_next().await.1 != "Restart" {}
     assert_eq!(start.elapsed(), Duration::from_secs(15));
-    assert_eq!(case.daemon.syncs, 2, "it is assigned anew");
+    assert_eq!(case.daemon.syncs, 2, "it is assigned again");
 }
 
 #[tokio::test(start_paused = true)]

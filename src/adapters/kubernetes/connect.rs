@@ -75,7 +75,7 @@ pub(super) fn place(error: &KubeconfigError) -> String {
 /// A client for the chosen cluster. No request is sent yet.
 ///
 /// # Errors
-/// If there is no kubeconfig, or it cannot be used.
+/// Returns an error if no kubeconfig is found, or if it is not valid.
 pub async fn connect(access: &Access) -> Result<Client, ConnectError> {
     connect_named(access).await.map(|(client, _)| client)
 }
@@ -83,7 +83,7 @@ pub async fn connect(access: &Access) -> Result<Client, ConnectError> {
 /// The same, and what to call the cluster in messages: its address, and the context of the kubeconfig.
 ///
 /// # Errors
-/// If there is no kubeconfig, or it cannot be used.
+/// Returns an error if no kubeconfig is found, or if it is not valid.
 pub async fn connect_named(access: &Access) -> Result<(Client, String), ConnectError> {
     let (config, context) = match (&access.kubeconfig, &access.context) {
         (None, None) => match Config::incluster() {

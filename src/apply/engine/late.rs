@@ -22,8 +22,9 @@ impl Engine {
         self.late.are_about(self.work.steps.object(at))
     }
 
-    /// Takes in the answer to an apply of an earlier assignment. What is no longer in the fleet became a
-    /// member that no watch may have reported yet. A step of this assignment finds out by its own apply.
+    /// Takes in the answer to an apply of an earlier assignment. An object that has left the fleet since is now
+    /// a member, perhaps before a watch reports it. For an object that is still in the fleet, the step's own
+    /// apply decides.
     pub(super) fn answered_late(
         &mut self,
         number: u64,

@@ -49,7 +49,7 @@ impl Live {
         }
     }
 
-    /// Says something above the progress; where that is no terminal, with the time.
+    /// Prints a line above the progress. Without a terminal, the line starts with the time.
     pub(super) fn say(&self, ui: &Ui, text: &str) {
         match ui.screen() {
             Some(_) => ui.message(text),
