@@ -1,7 +1,7 @@
 //! Versions of Azure's ARO HCP API, and ASO's names for them.
 //!
 //! In: version strings. Out: the known ARM versions with their features, and parsed ASO versions.
-//! Source: facts/aro-rules.md §1.1 and §2.1, and the CRDs themselves.
+//! Source: facts/aro-rules.md §1.1 and §2.1, facts/aro-2026-09-01.md §1, and the CRDs themselves.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,9 @@ pub enum ArmVersion {
     /// Ingress type, crypto restrictions, key rotation.
     #[serde(rename = "2026-06-30-preview")]
     V20260630,
+    /// The fields of 2026-06-30; only the request for admin credentials differs, which users do not write.
+    #[serde(rename = "2026-09-01-preview")]
+    V20260901,
 }
 
 /// Fields of the embedded kinds, below `spec.properties`, that only newer versions have, with the first
@@ -72,7 +75,12 @@ const SINCE: &[(&str, &str, ArmVersion)] = &[
 
 impl ArmVersion {
     /// Every supported version, oldest first.
-    pub const ALL: &'static [Self] = &[Self::V20240610, Self::V20251223, Self::V20260630];
+    pub const ALL: &'static [Self] = &[
+        Self::V20240610,
+        Self::V20251223,
+        Self::V20260630,
+        Self::V20260901,
+    ];
 
     /// Azure's name for it, such as `2025-12-23-preview`.
     #[must_use]
@@ -81,16 +89,19 @@ impl ArmVersion {
             Self::V20240610 => "2024-06-10-preview",
             Self::V20251223 => "2025-12-23-preview",
             Self::V20260630 => "2026-06-30-preview",
+            Self::V20260901 => "2026-09-01-preview",
         }
     }
 
-    /// The corresponding version of the group `redhatopenshift.azure.com`.
+    /// The corresponding version of the group `redhatopenshift.azure.com`, as it is written. Azure Service
+    /// Operator dropped the prefix `v1api` for versions that it added from 2.19 on.
     #[must_use]
     pub fn aso(self) -> &'static str {
         match self {
             Self::V20240610 => "v1api20240610preview",
             Self::V20251223 => "v1api20251223preview",
             Self::V20260630 => "v1api20260630preview",
+            Self::V20260901 => "v20260901preview",
         }
     }
 
@@ -224,7 +235,14 @@ mod tests {
             ArmVersion::from_aso("v20251223preview"),
             Some(ArmVersion::V20251223)
         );
-        assert_eq!(ArmVersion::from_aso("v20260901preview"), None);
+        for spelling in ["v20260901preview", "v1api20260901preview"] {
+            assert_eq!(
+                ArmVersion::from_aso(spelling),
+                Some(ArmVersion::V20260901),
+                "{spelling}"
+            );
+        }
+        assert_eq!(ArmVersion::from_aso("v20261001preview"), None);
     }
 
     #[test]
@@ -235,6 +253,14 @@ mod tests {
         assert!(ArmVersion::V20251223.names_vault_beside_key());
         assert!(!knows(ArmVersion::V20251223, "ingress"));
         assert!(knows(ArmVersion::V20260630, "ingress"));
+        for kind in [
+            "HcpOpenShiftCluster",
+            "HcpOpenShiftClustersNodePool",
+            "HcpOpenShiftClustersExternalAuth",
+        ] {
+            let lacking = ArmVersion::V20260901.lacks(kind).count();
+            assert_eq!(lacking, ArmVersion::V20260630.lacks(kind).count());
+        }
         assert!(knows(ArmVersion::V20240610, "network.podCidr"));
     }
 }

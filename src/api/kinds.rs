@@ -54,11 +54,14 @@ const HCP: &[&str] = &[
     "v1api20240610preview",
     "v1api20251223preview",
     "v1api20260630preview",
+    // The spelling of interim builds.
+    "v1api20260901preview",
+    "v20260901preview",
 ];
 const NETWORKS: &[&str] = &["v1api20201101", "v1api20240301", "v20250301"];
 
 /// The custom resources of Cluster API, the ARO provider and ASO. All are namespaced.
-/// Source: facts/aro-controllers.md §1, facts/aro-rules.md §1.1.
+/// Source: facts/aro-controllers.md §1, facts/aro-rules.md §1.1, facts/aro-2026-09-01.md §1.3.
 pub const KINDS: &[Kind] = &[
     kind(CAPI, "Cluster", "clusters", &["v1beta2"]),
     kind(CAPI, "MachinePool", "machinepools", &["v1beta2"]),
@@ -267,6 +270,17 @@ pub fn similar(kind: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::arm_version::ArmVersion;
+
+    #[test]
+    fn every_version_of_azures_api_is_known_and_the_newest_is_last() {
+        for kind in KINDS.iter().filter(|kind| kind.group == RED_HAT_OPENSHIFT) {
+            let known = |version: &&ArmVersion| kind.versions.contains(&version.aso());
+            assert!(ArmVersion::ALL.iter().all(|version| known(&version)));
+            let newest = ArmVersion::ALL.last().map(|version| version.aso());
+            assert_eq!(kind.versions.last().copied(), newest, "{}", kind.kind);
+        }
+    }
 
     #[test]
     fn a_kind_with_one_wrong_letter_is_known() {

@@ -141,7 +141,9 @@ fn the_key_of_a_cluster_may_be_rotated_in_newer_versions() {
         found(&key(old, "1"), &key(old, "2")),
         [(at.to_owned(), Change::Replace)]
     );
-    assert_eq!(found(&key(old, "1"), &key("v1api20260630preview", "2")), []);
+    for newer in ["v1api20260630preview", "v20260901preview"] {
+        assert_eq!(found(&key(old, "1"), &key(newer, "2")), [], "{newer}");
+    }
 }
 
 /// An AROMachinePool of the cluster `c` with these node pools.

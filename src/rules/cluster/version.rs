@@ -319,11 +319,21 @@ mod tests {
             found.into_iter().next()
         };
         assert_eq!(of("v1api20251223preview"), None);
-        assert_eq!(of("v20260630preview"), None);
+        for known in [
+            "v20260630preview",
+            "v20260901preview",
+            "v1api20260901preview",
+        ] {
+            assert_eq!(of(known), None, "{known}");
+        }
         let newer = of("v20270101preview").expect("a finding");
         assert_eq!(newer.severity, Severity::Warning);
         assert!(newer.message.contains("in 2 more resources"), "{newer}");
-        for wrong in ["v1beta1", "v1api20260630previewstorage"] {
+        for wrong in [
+            "v1beta1",
+            "v1api20260630previewstorage",
+            "v20260901previewstorage",
+        ] {
             assert_eq!(of(wrong).expect("a finding").severity, Severity::Error);
         }
     }

@@ -75,6 +75,7 @@ fn asked() -> Vec<Json> {
         json!({"externalAuth": {"clientID": "0x1f"}}),
         json!({"managedIdentities": {"mode": "Shared", "resourceGroup": "msi-pool-07"}}),
         json!({"armAPIVersion": "2026-06-30-preview"}),
+        json!({"armAPIVersion": "2026-09-01-preview"}),
         json!({"nameSuffix": "123456"}),
         json!({"deletionPolicy": "Delete"}),
         json!({"etcd": {"encryption": {"keyOfficerPrincipalID": "8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31"}}}),

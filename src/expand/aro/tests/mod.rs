@@ -106,10 +106,9 @@ fn the_infrastructure_has_as_many_resources_as_the_mode_needs() {
         infrastructure(json!({"armAPIVersion": "2024-06-10-preview"})),
         46
     );
-    assert_eq!(
-        infrastructure(json!({"armAPIVersion": "2026-06-30-preview"})),
-        48
-    );
+    for newer in ["2026-06-30-preview", "2026-09-01-preview"] {
+        assert_eq!(infrastructure(json!({"armAPIVersion": newer})), 48);
+    }
     assert_eq!(
         infrastructure(encryption(json!({"keyOfficerPrincipalID": officer}))),
         49

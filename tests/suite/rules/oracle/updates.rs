@@ -80,6 +80,8 @@ fn what_azure_lets_change_may() {
 
 #[test]
 fn a_key_is_rotated_where_the_api_knows_that() {
-    let newer = defined_in("2026-06-30-preview");
-    assert_eq!(refused(&newer, CLUSTER, KEY_VERSION, "a", "b"), 0);
+    for version in ["2026-06-30-preview", "2026-09-01-preview"] {
+        let newer = defined_in(version);
+        assert_eq!(refused(&newer, CLUSTER, KEY_VERSION, "a", "b"), 0);
+    }
 }

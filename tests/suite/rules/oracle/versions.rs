@@ -13,6 +13,13 @@ fn written_in(version: &str) -> String {
     )
 }
 
+/// The versions with an integration subnet.
+const NEWER: [&str; 3] = [
+    "2025-12-23-preview",
+    "2026-06-30-preview",
+    "2026-09-01-preview",
+];
+
 fn as_set(marks: &[&str]) -> BTreeSet<String> {
     marks.iter().map(|mark| (*mark).to_owned()).collect()
 }
@@ -28,19 +35,18 @@ fn each_version_has_its_own_rules() {
     };
     let private = |version| over(version, "api.visibility", "Private");
     assert_eq!(private("2024-06-10-preview"), as_set(&["11 C17"]));
-    for version in ["2025-12-23-preview", "2026-06-30-preview"] {
+    for version in NEWER {
         assert_eq!(private(version), as_set(&[]), "{version}");
     }
     let without_subnet = |version| over(version, "platform.vnetIntegrationSubnetReference", "null");
     assert_eq!(without_subnet("2024-06-10-preview"), as_set(&[]));
-    assert_eq!(
-        without_subnet("2025-12-23-preview"),
-        as_set(&["elsewhere C26"])
-    );
-    assert_eq!(
-        without_subnet("2026-06-30-preview"),
-        as_set(&["elsewhere C26"])
-    );
+    for version in NEWER {
+        assert_eq!(
+            without_subnet(version),
+            as_set(&["elsewhere C26"]),
+            "{version}"
+        );
+    }
 }
 
 #[test]
@@ -64,9 +70,12 @@ fn an_unknown_version_is_held_to_the_newest_rules_with_one_warning() {
         "once for all resources"
     );
     // Both ways of writing a version that is known.
-    assert_eq!(found(&written_in("v20260630preview"), "", ""), as_set(&[]));
-    assert_eq!(
-        found(&written_in("v1api20260630preview"), "", ""),
-        as_set(&[])
-    );
+    for known in [
+        "v20260630preview",
+        "v1api20260630preview",
+        "v20260901preview",
+        "v1api20260901preview",
+    ] {
+        assert_eq!(found(&written_in(known), "", ""), as_set(&[]), "{known}");
+    }
 }
