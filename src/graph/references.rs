@@ -44,6 +44,8 @@ pub(super) fn of(object: &Object) -> Vec<Reference> {
             origin,
         ));
     }
+    // Without a name, nothing can be looked for outside of the fleet.
+    found.retain(|one| !one.to.name.is_empty() || !may_be_outside(&one.to));
     found
 }
 

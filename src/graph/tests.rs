@@ -93,6 +93,17 @@ spec:
 ";
 
 #[test]
+fn nothing_without_a_name_is_outside() {
+    let cluster = |name: &str| {
+        format!(
+            "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AROCluster\nmetadata: {{name: a}}\nspec: {{identityRef: {{kind: AzureClusterIdentity, name: {name}}}}}\n"
+        )
+    };
+    assert_eq!(reported(&built(&cluster("\"\"")).1), [""; 0]);
+    assert_eq!(reported(&built(&cluster("id")).1).len(), 1);
+}
+
+#[test]
 fn a_cluster_has_its_order_its_references_and_its_gates() {
     let (graph, findings) = built(CLUSTER);
     let expected = [
