@@ -30,9 +30,11 @@ impl Values {
         &self.name
     }
 
-    /// The value at `path` (dotted), when it was written or has a default.
-    pub(super) fn get(&self, path: &str) -> Option<Node> {
-        self.node.lookup(&Path::dotted(path)).cloned()
+    /// The value at `path` (dotted), when it was written or has a default. It knows the name of its field.
+    pub(super) fn get(&self, path: &'static str) -> Option<Node> {
+        let mut node = self.node.lookup(&Path::dotted(path))?.clone();
+        node.origin = node.origin.of_field(path);
+        Some(node)
     }
 
     /// A text that was made from the value at `path`, and changes with it.

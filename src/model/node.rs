@@ -13,6 +13,7 @@ pub struct Origin(Arc<Layer>);
 struct Layer {
     span: Span,
     beneath: Option<Origin>,
+    field: Option<&'static str>,
 }
 
 impl Origin {
@@ -22,6 +23,7 @@ impl Origin {
         Self(Arc::new(Layer {
             span,
             beneath: None,
+            field: None,
         }))
     }
 
@@ -31,7 +33,25 @@ impl Origin {
         Self(Arc::new(Layer {
             span: self.0.span.clone(),
             beneath: Some(beneath.clone()),
+            field: self.0.field,
         }))
+    }
+
+    /// This origin for a value of the field `field` of a definition, whose name may differ from that of the
+    /// field in the object.
+    #[must_use]
+    pub fn of_field(&self, field: &'static str) -> Self {
+        Self(Arc::new(Layer {
+            span: self.0.span.clone(),
+            beneath: self.0.beneath.clone(),
+            field: Some(field),
+        }))
+    }
+
+    /// The dotted name of the definition's field that the value comes from, if it comes from one.
+    #[must_use]
+    pub fn field(&self) -> Option<&'static str> {
+        self.0.field
     }
 
     /// The place a person can edit.

@@ -58,7 +58,7 @@ impl<'a> Blueprint<'a> {
     }
 
     /// The value at `path` of the definition's spec.
-    pub(super) fn value(&self, path: &str) -> Option<Node> {
+    pub(super) fn value(&self, path: &'static str) -> Option<Node> {
         self.values.get(path)
     }
 
@@ -113,7 +113,7 @@ impl<'a> Blueprint<'a> {
 
 impl Pool<'_> {
     /// The value at `path` of the pool.
-    pub(super) fn value(&self, path: &str) -> Option<Node> {
+    pub(super) fn value(&self, path: &'static str) -> Option<Node> {
         self.values.get(path)
     }
 
