@@ -7,22 +7,35 @@ use ipnet::{Ipv4Net, Ipv6Net};
 
 use super::arm::Field;
 
+/// Why Azure rejects `010.0.0.0`: it could also be octal.
+pub(super) const LEADING_ZERO: &str = "has a number with a leading zero, which Azure rejects";
+
 /// The network that `text` names.
 ///
 /// # Errors
 /// Why Azure rejects it: the rest of a sentence that starts with the text.
 pub(super) fn read(text: &str) -> Result<Ipv4Net, String> {
     match text.parse::<Ipv4Net>() {
-        Ok(net) if net.trunc().to_string() == text => Ok(net),
-        Ok(net) if net.network() != net.addr() => {
-            Err(format!("has host bits set; the network is {}", net.trunc()))
-        }
-        Ok(net) => Err(format!("must be written as {net}")),
+        Ok(net) if net.to_string() != text => Err(LEADING_ZERO.to_owned()),
+        Ok(net) if net.trunc() == net => Ok(net),
+        Ok(net) => Err(format!("has host bits set; the network is {}", net.trunc())),
         Err(_) if text.parse::<Ipv6Net>().is_ok() => Err("is not IPv4".to_owned()),
         Err(_) if format!("{text}/32").parse::<Ipv4Net>().is_ok() => {
             Err("has no prefix length, such as /24".to_owned())
         }
         Err(_) => Err("is not a network such as 10.128.0.0/14".to_owned()),
+    }
+}
+
+/// What to write instead of `text`, which is not a network.
+pub(super) fn instead(text: &str) -> String {
+    let text = text.trim();
+    let network = text.parse::<Ipv4Net>();
+    let address = format!("{text}/32").parse::<Ipv4Net>();
+    match (network, address) {
+        (Ok(net), _) => format!("write {}", net.trunc()),
+        (_, Ok(net)) => format!("add a prefix length, such as {}/16", net.addr()),
+        _ => "write an IPv4 network such as 10.128.0.0/14".to_owned(),
     }
 }
 
@@ -65,6 +78,9 @@ mod tests {
             ("2001:db8::/32", "not IPv4"),
             ("999.1.1.1/99", "not a network"),
             ("10.0.0.0/33", "not a network"),
+            ("010.0.0.0/8", "leading zero"),
+            ("10.0.0.00/8", "leading zero"),
+            ("10.0.0.0/08", "leading zero"),
             (" 10.0.0.0/16", "not a network"),
             ("hello", "not a network"),
             ("", "not a network"),
@@ -72,6 +88,21 @@ mod tests {
             let fault = read(text).expect_err(text);
             assert!(fault.contains(why), "{text}: {fault}");
         }
-        assert!(read("10.0.0.0/08").is_err(), "Azure refuses leading zeros");
+    }
+
+    #[test]
+    fn a_network_is_suggested() {
+        for (text, expected) in [
+            ("10.0.0.1/16", "write 10.0.0.0/16"),
+            ("010.0.0.0/8", "write 10.0.0.0/8"),
+            (" 10.0.0.0/8", "write 10.0.0.0/8"),
+            ("10.0.0.0", "add a prefix length, such as 10.0.0.0/16"),
+            (
+                "2001:db8::/32",
+                "write an IPv4 network such as 10.128.0.0/14",
+            ),
+        ] {
+            assert_eq!(instead(text), expected, "{text}");
+        }
     }
 }

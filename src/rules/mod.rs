@@ -8,6 +8,7 @@
 mod admission;
 pub(crate) mod allowed_namespaces;
 mod arm;
+mod azure_name;
 pub mod book;
 mod cidr;
 mod cluster;
@@ -79,7 +80,7 @@ const CLUSTER_RULES: &[ResourceRule] = &[
     cluster::platform::names_network,
     cluster::platform::network_is_at_hand,
     cluster::platform::subnets_share_a_network,
-    cluster::platform::integration_subnet,
+    cluster::integration::integration_subnet_is_given,
     cluster::platform::nothing_is_null,
     cluster::fields::outbound_type,
     cluster::identities::operators_have_identities,
@@ -89,7 +90,7 @@ const CLUSTER_RULES: &[ResourceRule] = &[
     cluster::identities::assigned_are_used,
     cluster::identities::nodes_are_not_assigned,
     cluster::identities::identity_type,
-    cluster::identities::operators_are_complete,
+    cluster::required::service_has_an_identity,
     cluster::fields::drain_limit,
     cluster::fields::autoscaling,
     cluster::encryption::key_management,
@@ -98,6 +99,11 @@ const CLUSTER_RULES: &[ResourceRule] = &[
     cluster::fields::registry_state,
     cluster::mirrors::image_mirrors,
     cluster::tags::experimental,
+    cluster::integration::private_endpoints_are_reached,
+    cluster::integration::tag_fits_the_subnet,
+    cluster::required::operators_are_complete,
+    cluster::required::kms_has_an_identity,
+    cluster::required::operators_are_known,
 ];
 
 /// The rules that compare resources, by id.
@@ -106,8 +112,8 @@ const FLEET_RULES: &[FleetRule] = &[
     cluster::sharing::managed_groups_are_apart,
     cluster::sharing::subnets_are_apart,
     cluster::sharing::security_groups_are_apart,
-    cluster::version::api_versions,
-    cluster::version::bodies_are_small,
+    cluster::api_version::api_versions,
+    cluster::api_version::bodies_are_small,
     cluster::roles::roles_are_complete,
 ];
 

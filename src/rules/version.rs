@@ -27,6 +27,16 @@ impl Version {
         })
     }
 
+    /// The same with build metadata, which does not count: `4.21.0+build`.
+    pub(super) fn parse_with_build(text: &str) -> Option<Self> {
+        let (version, build) = match text.split_once('+') {
+            Some((version, build)) => (version, Some(build)),
+            None => (text, None),
+        };
+        let is_sound = build.is_none_or(|build| build.split('.').all(is_word));
+        Self::parse(version).filter(|_| is_sound)
+    }
+
     /// Whether it is older than the release `other`; a pre-release of `other` is.
     pub(super) fn is_below(&self, other: &Self) -> bool {
         match self.numbers == other.numbers {
@@ -47,24 +57,20 @@ impl fmt::Display for Version {
     }
 }
 
-/// `X.Y`, followed by anything.
-pub(super) fn major_and_minor(text: &str) -> Option<(u64, u64)> {
-    let mut parts = text.split(['.', '-']).map(number);
-    Some((parts.next()??, parts.next()??))
-}
-
 fn number(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let leading = text.len() > 1 && text.starts_with('0');
     (digits && !leading).then(|| text.parse().ok())?
 }
 
-fn is_identifier(text: &str) -> bool {
+fn is_word(text: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    !text.is_empty() && text.chars().all(allowed)
+}
+
+fn is_identifier(text: &str) -> bool {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    !text.is_empty()
-        && text.chars().all(allowed)
-        && (!digits || text == "0" || !text.starts_with('0'))
+    is_word(text) && (!digits || text == "0" || !text.starts_with('0'))
 }
 
 #[cfg(test)]
@@ -93,8 +99,11 @@ mod tests {
         for text in wrong {
             assert_eq!(Version::parse(text), None, "{text}");
         }
-        assert_eq!(major_and_minor("4.20"), Some((4, 20)));
-        assert_eq!(major_and_minor("4"), None);
+        let with_build = Version::parse_with_build("4.21.0-rc.1+b.1");
+        assert_eq!(with_build.unwrap().to_string(), "4.21.0-rc.1");
+        for text in ["4.21.0+", "4.21.0+a..b", "4.21+a"] {
+            assert_eq!(Version::parse_with_build(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -2,25 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use kube_schema::nearest;
+
 use super::arm::Field;
 use crate::model::{Finding, message};
-
-/// Why Azure rejects `name`, which must have a number of characters in `lengths`.
-pub(super) fn of_azure_name(name: &str, lengths: RangeInclusive<usize>) -> Option<String> {
-    let inner = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    let first = name.starts_with(|c: char| c.is_ascii_alphabetic());
-    let last = name.ends_with(|c: char| c.is_ascii_alphanumeric());
-    if !lengths.contains(&name.len()) {
-        let (least, most) = lengths.into_inner();
-        return Some(format!(
-            "must have {least} to {most} characters, not {}",
-            name.len()
-        ));
-    }
-    let sound = first && last && name.chars().all(inner);
-    let why = "must consist of letters, digits and `-`, start with a letter and not end with `-`";
-    (!sound).then(|| why.to_owned())
-}
 
 /// Why `key` is not a valid key of a label or taint.
 pub(super) fn of_label_key(key: &str) -> Option<&'static str> {
@@ -60,6 +45,12 @@ fn is_dns_label(text: &str) -> bool {
     !text.is_empty() && inner && text.starts_with(ends) && text.ends_with(ends)
 }
 
+/// Whether two texts name one region: Azure reads `UK South` as `uksouth`.
+pub(super) fn same_location(one: &str, other: &str) -> bool {
+    let read = |text: &str| text.replace(' ', "").to_lowercase();
+    read(one) == read(other)
+}
+
 /// What to add to a message about the first of several resources, if there are `others`.
 pub(super) fn and_others(others: usize) -> String {
     match others {
@@ -86,19 +77,38 @@ pub(super) fn out_of(
         field = field.name(),
         number
     );
-    Some(field.finding(id, message))
+    let help = match range.into_inner() {
+        (least, i64::MAX) => format!("write {least} or more"),
+        (least, most) => format!("write a number from {least} to {most}"),
+    };
+    Some(field.finding(id, message).help(help))
 }
 
-/// A finding if `field` holds a text that is not one of `known`.
-pub(super) fn not_one_of(field: &Field<'_>, id: &'static str, known: &[&str]) -> Option<Finding> {
+/// A finding if `field` holds a text that is not one of `known`. The schema reports anything but a text.
+pub(super) fn one_of(field: &Field<'_>, id: &'static str, known: &[&str]) -> Option<Finding> {
     let text = field.text().filter(|text| !known.contains(text))?;
-    let known = known.join(", ");
     let message = message!(
-        "{name} must be one of {known}, not {text:?}",
+        "{name} must be {known}, not {text:?}",
         name = field.name(),
+        known = alternatives(known),
         text
     );
-    Some(field.finding(id, message))
+    let quoted: Vec<String> = known.iter().map(|one| format!("`{one}`")).collect();
+    let help = match nearest(text, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("write {}", alternatives(&quoted)),
+    };
+    Some(field.finding(id, message).help(help))
+}
+
+/// `a, b or c`.
+pub(super) fn alternatives(all: &[impl AsRef<str>]) -> String {
+    let all: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
+    match all.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [firsts @ .., last] => format!("{} or {last}", firsts.join(", ")),
+    }
 }
 
 /// A finding if `field` is missing or empty, or its text is longer than `most` bytes.
@@ -108,36 +118,28 @@ pub(super) fn missing_or_long(field: &Field<'_>, id: &'static str, most: usize) 
         Some(text) if text.len() > most => {
             let length = text.len();
             let message = message!("{name} has {length} bytes, more than {most}", name, length);
-            Some(field.finding(id, message))
+            let help = format!("shorten it to {most} bytes or fewer");
+            Some(field.finding(id, message).help(help))
         }
         Some(text) if !text.is_empty() => None,
         None if field.is_given() => None, // not a text: the schema reports it
-        _ => Some(field.finding(id, message!("{name} is required", name))),
+        _ => {
+            let help = match most {
+                usize::MAX => format!("add {name}"),
+                most => format!("add {name}, a text of 1 to {most} bytes"),
+            };
+            Some(
+                field
+                    .finding(id, message!("{name} is required", name))
+                    .help(help),
+            )
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn azure_names_are_short_and_start_with_a_letter() {
-        for name in ["abc", "MyPool-1", "a23456789012345"] {
-            assert_eq!(of_azure_name(name, 3..=15), None, "{name}");
-        }
-        for name in [
-            "",
-            "ab",
-            "-garbage",
-            "1pool",
-            "pool-",
-            "po$l",
-            "a234567890123456",
-            "péa",
-        ] {
-            assert!(of_azure_name(name, 3..=15).is_some(), "{name}");
-        }
-    }
 
     #[test]
     fn labels_are_those_of_kubernetes() {

@@ -1,6 +1,6 @@
 //! A resource as written, and its fields.
 
-use crate::model::{Finding, Message, Node, Object, ObjectId, Path};
+use crate::model::{Finding, Message, Node, Object, ObjectId, Path, Segment};
 use crate::rules::book;
 
 /// The annotation that says whether Azure Service Operator changes a resource.
@@ -90,11 +90,12 @@ impl<'a> Field<'a> {
         self.node.is_some() && !self.is_given()
     }
 
-    /// Whether nobody wrote its value: it was generated from a definition, or is a default.
+    /// Whether nobody wrote its value: it is absent, was generated from a definition, or is a default.
     pub(in crate::rules) fn is_default(&self) -> bool {
         let carrier = self.resource.carrier;
         let made = carrier.definition.is_some();
-        made && self.node.map(Node::span) == Some(carrier.origin.span())
+        let is_made = |node: &Node| made && node.span() == carrier.origin.span();
+        !self.is_given() || self.node.is_some_and(is_made)
     }
 
     /// The items of a list; none of anything else.
@@ -122,10 +123,29 @@ impl<'a> Field<'a> {
             })
     }
 
-    /// Its name in messages: the last part of its path.
+    /// Its name in messages, as the document at its line has it: `podCIDR` in a definition, else `podCidr`.
     pub(in crate::rules) fn name(&self) -> String {
-        let text = self.path.to_string();
-        text.rsplit('.').next().unwrap_or_default().to_owned()
+        let items = self.path.0.iter().rev();
+        let items = items.take_while(|part| matches!(part, Segment::Index(_)));
+        let (list, items) = self.path.0.split_at(self.path.0.len() - items.count());
+        let list = Path(list.to_vec());
+        let node = self.resource.node.lookup(&list);
+        let text = match node.and_then(|node| node.origin.field()) {
+            Some(field) => field.to_owned(),
+            None => list.to_string(),
+        };
+        let name = text.rsplit('.').next().unwrap_or_default();
+        format!("{name}{}", Path(items.to_vec()))
+    }
+
+    /// The name of the definition's field that its value comes from, from the cluster or node pool on.
+    pub(in crate::rules) fn written(&self) -> Option<&'static str> {
+        self.node.and_then(|node| node.origin.field())
+    }
+
+    /// Its name in messages if one word does not say enough: that in the definition, else `own`.
+    pub(in crate::rules) fn name_or(&self, own: &'static str) -> &'static str {
+        self.written().unwrap_or(own)
     }
 
     /// A finding of the rule `id` about it. If the field is absent, the finding points at the nearest parent.
@@ -145,8 +165,5 @@ impl<'a> Field<'a> {
         .at(place.span())
         .of(&resource.id)
         .field(&path)
-        .help(format!(
-            "run `capstan rules {id}` for the reason and an example"
-        ))
     }
 }

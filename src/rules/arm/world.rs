@@ -8,6 +8,9 @@ use crate::api::kinds::{self, CONTROL_PLANE, RED_HAT_OPENSHIFT, RESOURCES};
 use crate::api::{aso, embedded, labels};
 use crate::model::{Finding, Node, Object, ObjectId, Path, Severity};
 
+/// What to know about experimental tags if the Fleet document does not enable them.
+const IGNORED: &str = "Azure ignores such tags unless the subscription has the feature ExperimentalReleaseFeatures; if it has, set rules.experimentalReleaseFeatures in the Fleet document";
+
 /// The Azure resources of a fleet, embedded or not.
 pub(in crate::rules) struct World<'a> {
     /// C06: whether the subscriptions have the Azure feature `ExperimentalReleaseFeatures`, which allows
@@ -21,6 +24,8 @@ pub(in crate::rules) struct World<'a> {
     clusters: HashMap<(String, String), usize>,
     /// The parts of each cluster in Azure, in order.
     parts: HashMap<ObjectId, Vec<usize>>,
+    /// The definitions of kinds in the fleet.
+    crds: Vec<&'a Object>,
     /// By their ARM ids, built on first use.
     by_name: OnceLock<HashMap<ArmId, usize>>,
 }
@@ -46,6 +51,7 @@ impl<'a> World<'a> {
             subscriptions: subscriptions.collect(),
             clusters: HashMap::new(),
             parts: HashMap::new(),
+            crds: objects.iter().filter(defines_a_kind).collect(),
             by_name: OnceLock::new(),
             resources,
         };
@@ -65,6 +71,22 @@ impl<'a> World<'a> {
         world
     }
 
+    /// The pattern that the CRD of the fleet has for the name of `resource` in Azure.
+    pub(in crate::rules) fn pattern_of_name(&self, resource: &Resource<'_>) -> Option<&'a str> {
+        let spec_of = |crd: &&'a Object| crd.node.get("spec");
+        let is_its = |spec: &&Node| {
+            let (group, kind) = (spec.text(&["group"]), spec.text(&["names", "kind"]));
+            resource
+                .id
+                .is(group.unwrap_or_default(), kind.unwrap_or_default())
+        };
+        let spec = self.crds.iter().filter_map(spec_of).find(is_its)?;
+        let mut versions = spec.get("versions")?.as_list()?.iter();
+        let version = versions.find(|one| one.text(&["name"]) == Some(&resource.version))?;
+        let schema = version.at(&["schema", "openAPIV3Schema"])?;
+        schema.text(&["properties", "spec", "properties", "azureName", "pattern"])
+    }
+
     /// A finding about an experimental tag: Azure rejects unknown ones if the subscription has the feature, and
     /// ignores all of them otherwise.
     pub(in crate::rules) fn of_experiment(&self, finding: Finding) -> Finding {
@@ -73,9 +95,10 @@ impl<'a> World<'a> {
                 severity: Severity::Error,
                 ..finding
             },
-            false => finding.help(
-                "Azure ignores such tags unless the subscription has the feature ExperimentalReleaseFeatures; if it has, set rules.experimentalReleaseFeatures in the Fleet document",
-            ),
+            false => {
+                let help = finding.help.clone().unwrap_or_default();
+                finding.help(format!("{help}; {IGNORED}"))
+            }
         }
     }
 
@@ -219,6 +242,11 @@ impl<'a> World<'a> {
         let subscription = self.subscriptions.get(&key(resource.carrier));
         subscription.map_or("", String::as_str)
     }
+}
+
+fn defines_a_kind(object: &&Object) -> bool {
+    let (group, kind) = ("apiextensions.k8s.io", "CustomResourceDefinition");
+    object.id.is(group, kind)
 }
 
 /// The namespace and the name of the cluster that an object belongs to.

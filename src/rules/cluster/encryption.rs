@@ -1,93 +1,95 @@
 //! C41 to C43: the encryption of a cluster's data.
 
-use super::fields::{arm_version, missing, one_of};
+use super::fields::{arm_version, missing};
 use crate::api::embedded;
 use crate::api::kinds::CONTROL_PLANE;
 use crate::model::{Finding, Path, message};
 use crate::rules::arm::{Field, Resource, World};
+use crate::rules::wording::{missing_or_long, one_of};
 
 const ENCRYPTION: &str = "spec.properties.etcd.dataEncryption";
+/// What names the vault and the key.
+pub(super) const KMS: &str = "spec.properties.etcd.dataEncryption.customerManaged.kms";
+
+/// Whether the customer manages the key.
+pub(super) fn is_customers(cluster: &Resource<'_>) -> bool {
+    let mode = cluster.field(ENCRYPTION).key("keyManagementMode");
+    mode.text() == Some("CustomerManaged")
+}
 
 /// C41: the key is managed by the customer.
 pub(in crate::rules) fn key_management(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let field = cluster.field(ENCRYPTION).key("keyManagementMode");
-    let wrong = missing("C41", &field).or_else(|| one_of("C41", &field, &["CustomerManaged"]));
-    let help = "write `keyManagementMode: CustomerManaged`";
+    let wrong = missing("C41", &field).or_else(|| one_of(&field, "C41", &["CustomerManaged"]));
+    let help = "write `keyManagementMode: CustomerManaged`, and name the vault and the key in `customerManaged`";
     wrong
         .map(|finding| finding.help(help))
         .into_iter()
         .collect()
 }
 
-/// C42: a customer-managed key is in a vault, and `customerManaged` is set only for such a key.
+/// C42: a customer-managed key is in a vault. C41 reports any other key management.
 pub(in crate::rules) fn customer_managed(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
-    let encryption = cluster.field(ENCRYPTION);
-    let customers = encryption.key("keyManagementMode").text() == Some("CustomerManaged");
-    let block = encryption.key("customerManaged");
-    match (customers, block.is_given()) {
-        (true, false) => {
-            let message = "customerManaged is missing: it names the vault and the key";
-            vec![block.finding("C42", message)]
-        }
-        (false, true) if encryption.key("keyManagementMode").is_given() => {
-            let message = "customerManaged can only be set if keyManagementMode is CustomerManaged";
-            vec![block.finding("C42", message)]
-        }
-        (true, true) => in_a_vault(&block).into_iter().collect(),
-        _ => Vec::new(),
+    if !is_customers(cluster) {
+        return Vec::new();
     }
+    let block = cluster.field(ENCRYPTION).key("customerManaged");
+    let absent = || {
+        unnamed(
+            &block,
+            "add `customerManaged: {encryptionType: KMS, kms: {...}}`",
+        )
+    };
+    let fault = match block.is_given() {
+        true => in_a_vault(&block),
+        false => Some(absent()),
+    };
+    fault.into_iter().collect()
+}
+
+/// A finding about a part that is missing without which the vault and the key have no name.
+fn unnamed(part: &Field<'_>, help: &str) -> Finding {
+    let message = message!(
+        "{name} is missing: it names the vault and the key",
+        name = part.name()
+    );
+    part.finding("C42", message).help(help)
 }
 
 fn in_a_vault(block: &Field<'_>) -> Option<Finding> {
     let (kind, kms) = (block.key("encryptionType"), block.key("kms"));
-    let without_kind = missing("C42", &kind);
-    let help = "write `encryptionType: KMS`";
-    let of_kind = without_kind.or_else(|| one_of("C42", &kind, &["KMS"]));
-    let without_kms = || {
-        (!kms.is_given())
-            .then(|| kms.finding("C42", "kms is missing: it names the vault and the key"))
-    };
-    of_kind
-        .map(|finding| finding.help(help))
-        .or_else(without_kms)
+    let wrong = missing("C42", &kind).or_else(|| one_of(&kind, "C42", &["KMS"]));
+    let wrong = wrong.map(|finding| finding.help("write `encryptionType: KMS`"));
+    let help =
+        "add `kms: {vaultName: ..., visibility: Public, activeKey: {name: ..., version: ...}}`";
+    wrong.or_else(|| (!kms.is_given()).then(|| unnamed(&kms, help)))
 }
 
 /// C43: the key's name is complete.
 pub(in crate::rules) fn key_is_named(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
-    let kms = cluster.field(ENCRYPTION).key("customerManaged").key("kms");
+    const MOST: usize = 255;
+    let kms = cluster.field(KMS);
     if !kms.is_given() {
         return Vec::new();
     }
     let key = kms.key("activeKey");
     let beside = arm_version(cluster).names_vault_beside_key();
     let vault = if beside { &kms } else { &key }.key("vaultName");
-    let named = [vault, key.key("name")];
-    let mut findings: Vec<Finding> = named.iter().filter_map(missing_or_long).collect();
     let version = key.key("version");
-    if version.is_given() || !is_version_optional(cluster) {
-        findings.extend(missing_or_long(&version));
-    }
+    let is_needed = version.is_given() || !is_version_optional(cluster);
+    let named = [vault, key.key("name")];
+    let named = named.into_iter().chain(is_needed.then_some(version));
+    let named = named.filter_map(|field| missing_or_long(&field, "C43", MOST));
+    let mut findings: Vec<Finding> = named.collect();
     let visibility = kms.key("visibility");
     // C26 reports null.
     if beside && !visibility.is_null() {
-        let wrong = missing("C43", &visibility);
-        let wrong = wrong.or_else(|| one_of("C43", &visibility, &["Public", "Private"]));
+        let absent = missing("C43", &visibility);
+        let absent = absent.map(|finding| finding.help("write `Public` or `Private`"));
+        let wrong = absent.or_else(|| one_of(&visibility, "C43", &["Public", "Private"]));
         findings.extend(wrong);
     }
     findings
-}
-
-fn missing_or_long(field: &Field<'_>) -> Option<Finding> {
-    let length = field.text().map_or(0, str::len);
-    let long = || {
-        let message = message!(
-            "{field} has {length} characters, more than 255",
-            field = field.name(),
-            length
-        );
-        (length > 255).then(|| field.finding("C43", message))
-    };
-    missing("C43", field).or_else(long)
 }
 
 /// Whether the controller fills in the version, or V05 reports that it is missing.
@@ -123,11 +125,12 @@ mod tests {
             ("{keyManagementMode: PlatformManaged}".to_owned(), [1, 0, 0]),
             ("{}".to_owned(), [1, 0, 0]),
             ("{keyManagementMode: CustomerManaged}".to_owned(), [0, 1, 0]),
+            // One mistake: only customer-managed keys have the block.
             (
                 format!(
                     "{{keyManagementMode: PlatformManaged, customerManaged: {{encryptionType: KMS, {kms}}}}}"
                 ),
-                [1, 1, 0],
+                [1, 0, 0],
             ),
             (
                 format!(

@@ -3,40 +3,18 @@
 use crate::api::arm_version::ArmVersion;
 use crate::model::{Finding, message};
 use crate::rules::arm::{Field, Resource, World};
-use crate::rules::wording::out_of;
+use crate::rules::wording::{one_of, out_of};
 
 /// A finding if a required text is missing.
 pub(super) fn missing(id: &'static str, field: &Field<'_>) -> Option<Finding> {
-    let why = match field.text() {
-        Some("") => "is empty",
+    let name = field.name();
+    let (why, help) = match field.text() {
+        Some("") => ("is empty", format!("write a value for {name}")),
         Some(_) => return None,
-        None if field.is_given() => "must be a string: put it in quotes",
-        None => "is missing",
+        None if field.is_given() => ("must be a string", "put it in quotes".to_owned()),
+        None => ("is missing", format!("add {name}")),
     };
-    Some(field.finding(id, message!("{field} {why}", field = field.name())))
-}
-
-/// A finding if the value is not one of `allowed`. An absent field is fine.
-pub(super) fn one_of(id: &'static str, field: &Field<'_>, allowed: &[&str]) -> Option<Finding> {
-    let right = field.text().is_some_and(|text| allowed.contains(&text));
-    if right || !field.is_given() {
-        return None;
-    }
-    let (name, allowed) = (field.name(), alternatives(allowed));
-    let message = match field.text() {
-        Some(value) => message!("{name} must be {allowed}, not {value:?}", name, value),
-        None => message!("{name} must be {allowed}", name),
-    };
-    Some(field.finding(id, message))
-}
-
-/// `a, b or c`.
-fn alternatives(allowed: &[&str]) -> String {
-    match allowed {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [firsts @ .., last] => format!("{} or {last}", firsts.join(", ")),
-    }
+    Some(field.finding(id, message!("{name} {why}", name)).help(help))
 }
 
 /// The API version whose rules apply to a resource: its own, or the newest known one (C49).
@@ -52,7 +30,7 @@ fn property(
     allowed: &[&str],
 ) -> Vec<Finding> {
     let field = cluster.field(&format!("spec.properties.{name}"));
-    one_of(id, &field, allowed).into_iter().collect()
+    one_of(&field, id, allowed).into_iter().collect()
 }
 
 /// C12: the network type is a known one.
@@ -116,8 +94,9 @@ pub(in crate::rules) fn autoscaling(_: &World<'_>, cluster: &Resource<'_>) -> Ve
         .filter_map(|(name, least, most)| out_of(&block.key(name), "C40", *least..=*most, ""));
     let threshold = block.key("podPriorityThreshold");
     let zero = (threshold.number() == Some(0)).then(|| {
-        let message = "podPriorityThreshold 0 has no effect: remove it, or use another value";
-        threshold.finding("C40", message)
+        let message = "podPriorityThreshold is 0, which Azure reads as no value and rejects";
+        let help = "write any other number, such as -10, or remove it: the default is -10";
+        threshold.finding("C40", message).help(help)
     });
     ranges.chain(zero).collect()
 }

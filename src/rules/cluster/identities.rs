@@ -1,12 +1,13 @@
-//! C31 to C38: the identities of a cluster's operators.
+//! C31 to C37: the identities of a cluster's operators.
 
 use std::collections::{HashMap, HashSet};
 
-use super::fields::{missing, one_of};
+use super::fields::missing;
 use super::operators::{self, Operator, Plane};
 use super::reference::{IDENTITY, fault, name_in, out_of_place};
 use crate::model::{Finding, Message, message};
 use crate::rules::arm::{ArmId, Field, Resource, World};
+use crate::rules::wording::one_of;
 
 /// The identities that are assigned to a cluster.
 fn assigned<'a>(cluster: &'a Resource<'a>) -> Field<'a> {
@@ -32,11 +33,14 @@ pub(in crate::rules) fn operators_have_identities(
     let faults = operators.filter_map(|operator| {
         if operator.name.trim().is_empty() {
             let message = "an operator's name is empty";
-            return Some(operator.field.finding("C31", message));
+            let help = "write the name of an operator, such as ingress";
+            return Some(operator.field.finding("C31", message).help(help));
         }
         if !operator.field.is_given() {
-            let message = message!("{operator} has no identity", name = operator.name);
-            return Some(operator.field.finding("C31", message));
+            let name = operator.name;
+            let message = message!("{operator} has no identity", name);
+            let help = format!("write `{name}: {{armId: ...}}` with a user-assigned identity");
+            return Some(operator.field.finding("C31", message).help(help));
         }
         fault("C31", &operator.field, &IDENTITY)
     });
@@ -186,44 +190,13 @@ pub(in crate::rules) fn identity_type(_: &World<'_>, cluster: &Resource<'_>) -> 
     let field = cluster.field("spec.identity.type");
     let without = missing("C37", &field);
     let without = without.map(|finding| finding.help("write `type: UserAssigned`"));
-    let of_type = without.or_else(|| one_of("C37", &field, &TYPES));
+    let of_type = without.or_else(|| one_of(&field, "C37", &TYPES));
     let list = assigned(cluster);
     let items = list.items().map(|item| item.key("reference"));
     let wrong: Vec<Finding> = items
         .filter_map(|reference| fault("C37", &reference, &IDENTITY))
         .collect();
     of_type.into_iter().chain(wrong).collect()
-}
-
-/// C38: every required operator has an identity.
-pub(in crate::rules) fn operators_are_complete(
-    _: &World<'_>,
-    cluster: &Resource<'_>,
-) -> Vec<Finding> {
-    let named = operators::of(cluster);
-    let required = operators::required();
-    let control = required
-        .control
-        .iter()
-        .map(|name| (Plane::Control, name.as_str()));
-    let data = required
-        .data
-        .iter()
-        .map(|name| (Plane::Data, name.as_str()));
-    let all = control.chain(data).chain([(Plane::Service, "service")]);
-    let missing =
-        all.filter(|(plane, name)| !named.iter().any(|operator| operator.is(*plane, name)));
-    let finding = |(plane, name)| {
-        let field = operators::field(cluster, plane);
-        let operator = Operator { plane, name, field };
-        let message = message!("{operator} has no identity, which Azure requires", name);
-        let help = match plane {
-            Plane::Service => "add `serviceManagedIdentityReference: {armId: ...}`".to_owned(),
-            _ => format!("add `{name}: {{armId: ...}}` to {}", operator.field.name()),
-        };
-        operator.field.finding("C38", message).help(help)
-    };
-    missing.map(finding).collect()
 }
 
 #[cfg(test)]

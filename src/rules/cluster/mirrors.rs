@@ -5,16 +5,20 @@ use crate::rules::arm::{Field, Resource, World};
 
 /// The maximum length of a registry's name in bytes, and the maximum number of mirrors of one source.
 const MOST: usize = 255;
+/// The maximum length of a host in bytes.
+const LONGEST_HOST: usize = 253;
+/// The maximum number of sources.
+const SOURCES: usize = 240;
 
 /// C46: sources and mirrors are registries, written as in image names.
 pub(in crate::rules) fn image_mirrors(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let list = cluster.field("spec.properties.imageDigestMirrors");
     let count = list.items().count();
-    let many = (count > 240).then(|| {
-        list.finding(
-            "C46",
-            message!("imageDigestMirrors has {count} items, more than 240", count),
-        )
+    let many = (count > SOURCES).then(|| {
+        let name = list.name();
+        let message = message!("{name} has {count} items, more than {SOURCES}", name, count);
+        let help = "mirror a whole registry with one source, such as `*.example.com`";
+        list.finding("C46", message).help(help)
     });
     let items = list.items().flat_map(|item| {
         let (source, mirrors) = (item.key("source"), item.key("mirrors"));
@@ -33,12 +37,18 @@ pub(in crate::rules) fn image_mirrors(_: &World<'_>, cluster: &Resource<'_>) -> 
 
 fn amount(mirrors: &Field<'_>) -> Option<Finding> {
     let count = mirrors.items().count();
-    let message = match count {
-        0 => "mirrors is empty: the source has no mirror".into(),
+    let (message, help) = match count {
+        0 => (
+            "mirrors is empty: the source has no mirror".into(),
+            "list 1 to 255 registries, or remove the source",
+        ),
         1..=MOST => return None,
-        _ => message!("mirrors has {count} items, more than {MOST}", count),
+        _ => (
+            message!("mirrors has {count} items, more than {MOST}", count),
+            "list 1 to 255 registries",
+        ),
     };
-    Some(mirrors.finding("C46", message))
+    Some(mirrors.finding("C46", message).help(help))
 }
 
 fn registry(field: &Field<'_>, may_be_wild: bool) -> Option<Finding> {
@@ -66,29 +76,35 @@ fn fault(text: &str, may_be_wild: bool) -> Option<&'static str> {
     if text.starts_with("http://") || text.starts_with("https://") {
         return Some("may not start with a protocol");
     }
-    if let Some(host) = text.strip_prefix("*.") {
-        return match (may_be_wild, is_host(host)) {
-            (false, _) => Some("may not contain `*`: only a source may"),
-            (true, false) => Some("must have only a host after `*.`"),
-            (true, true) => None,
-        };
+    match text.strip_prefix("*.") {
+        None => of_registry(text),
+        Some(_) if !may_be_wild => Some("may not contain `*`: only a source may"),
+        Some(host) => (!is_host(host)).then_some("must have only a host after `*.`"),
     }
-    let (host, path) = match text.split_once('/') {
-        Some((host, path)) => (host, Some(path)),
+}
+
+/// What is wrong with `host[:port][/path]`.
+fn of_registry(text: &str) -> Option<&'static str> {
+    let (place, path) = match text.split_once('/') {
+        Some((place, path)) => (place, Some(path)),
         None => (text, None),
     };
-    let (host, port) = match host.split_once(':') {
+    let (host, port) = match place.split_once(':') {
         Some((host, port)) => (host, Some(port)),
-        None => (host, None),
+        None => (place, None),
     };
-    let wrong_port = port.is_some_and(|port| port.parse::<u16>().is_err());
-    let wrong_path = path.is_some_and(|path| !path.split('/').all(is_part));
-    match (is_host(host), wrong_port, wrong_path) {
-        (false, ..) => Some("does not start with a host"),
-        (_, true, _) => Some("has no valid port after `:`"),
-        (.., true) => Some("has an invalid part after its host"),
-        _ => None,
+    if host.len() > LONGEST_HOST {
+        return Some("has a host of more than 253 characters");
     }
+    if !is_host(host) {
+        return Some("does not start with a host");
+    }
+    // Azure accepts any number.
+    if port.is_some_and(|port| port.is_empty() || !port.bytes().all(|b| b.is_ascii_digit())) {
+        return Some("has no number after `:`");
+    }
+    let wrong = path.is_some_and(|path| !path.split('/').all(is_part));
+    wrong.then_some("has an invalid part after its host")
 }
 
 fn is_host(host: &str) -> bool {
@@ -102,10 +118,12 @@ fn is_host(host: &str) -> bool {
     host.split('.').all(label)
 }
 
+/// Whether it consists of letters and digits, with `.`, `_`, `__` or any number of `-` between them.
 fn is_part(part: &str) -> bool {
-    let edge = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
-    let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    part.bytes().all(inner) && edge(part.bytes().next()) && edge(part.bytes().last())
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_gap = |gap: &str| matches!(gap, "" | "." | "_" | "__") || gap.bytes().all(|b| b == b'-');
+    let ends = part.starts_with(is_word) && part.ends_with(is_word);
+    ends && part.split(is_word).all(is_gap)
 }
 
 #[cfg(test)]
@@ -115,11 +133,15 @@ mod tests {
 
     #[test]
     fn registries_are_written_as_in_image_names() {
+        let host = |length: usize| format!("{}.io", "a".repeat(length - 3));
         for good in [
             "quay.io",
             "quay.io/a/b-c",
             "localhost:5000/x",
             "r.example.com:443",
+            "quay.io:99999/a",
+            "quay.io/a_b/a__b/a.b/a---b",
+            &host(253),
         ] {
             assert_eq!(fault(good, false), None, "{good}");
         }
@@ -131,10 +153,18 @@ mod tests {
             "a b",
             "*.quay.io",
             "quay.io:/x",
-            "quay.io:99999",
+            "quay.io:-1",
+            "quay.io:+1/a",
+            "quay.io:a",
             "-a.io",
             "quay.io/",
             "a..b",
+            "quay.io/a___b",
+            "quay.io/a..b",
+            "quay.io/a._b",
+            "quay.io/a.-b",
+            "quay.io/a-",
+            &host(254),
             &long,
         ] {
             assert!(fault(bad, false).is_some(), "{bad}");

@@ -1,14 +1,17 @@
 //! C: Azure's rules for ARO HCP clusters (facts/aro-rules.md §3.1).
 
+pub(super) mod api_version;
 pub(super) mod encryption;
 pub(super) mod fields;
 pub(super) mod identities;
+pub(super) mod integration;
 pub(super) mod mirrors;
 pub(super) mod naming;
 pub(super) mod network;
 mod operators;
 pub(super) mod platform;
 pub(super) mod reference;
+pub(super) mod required;
 pub(super) mod roles;
 pub(super) mod sharing;
 pub(super) mod tags;

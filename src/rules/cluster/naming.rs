@@ -7,6 +7,7 @@ use regex::Regex;
 use super::fields::missing;
 use crate::model::{Finding, message};
 use crate::rules::arm::{Resource, World};
+use crate::rules::azure_name::{self, Limits};
 
 /// C01: a cluster has a location.
 pub(in crate::rules) fn location(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
@@ -17,26 +18,17 @@ pub(in crate::rules) fn location(_: &World<'_>, cluster: &Resource<'_>) -> Vec<F
         .collect()
 }
 
+const NAMES: Limits = Limits {
+    id: "C02",
+    most: 54,
+    least_in_older: 3,
+};
+
 /// C02: the Azure name is valid in Azure and ASO.
-pub(in crate::rules) fn name(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
-    let azure = cluster.field("spec.azureName");
-    let (field, name) = match azure.text() {
-        Some(name) => (azure, name),
-        None => (cluster.field("metadata.name"), cluster.id.name.as_str()),
-    };
-    let inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    let first = name.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
-    let last = name
-        .bytes()
-        .last()
-        .is_some_and(|b| b.is_ascii_alphanumeric());
-    if first && last && (3..=54).contains(&name.len()) && name.bytes().all(inner) {
-        return Vec::new();
-    }
-    let message = message!("{name:?} is not a valid name for a cluster in Azure", name);
-    let help =
-        "use 3 to 54 letters, digits and `-`; start with a letter and end with a letter or digit";
-    vec![field.finding("C02", message).help(help)]
+pub(in crate::rules) fn name(world: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
+    azure_name::fault(&NAMES, world, cluster)
+        .into_iter()
+        .collect()
 }
 
 /// C11: the domain prefix is a short DNS label.
@@ -51,7 +43,11 @@ pub(in crate::rules) fn domain_prefix(_: &World<'_>, cluster: &Resource<'_>) -> 
     if first && whole && text.len() <= 15 {
         return Vec::new();
     }
-    let message = message!("baseDomainPrefix {text:?} is not a valid DNS label", text);
+    let message = message!(
+        "{name} {text:?} is not a valid DNS label",
+        name = field.name(),
+        text
+    );
     let help = "use at most 15 lower-case letters, digits and `-`; start with a letter and do not end with `-`";
     vec![field.finding("C11", message).help(help)]
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ipnet::Ipv4Net;
 
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::{Finding, Message, ObjectId, message};
+use crate::model::{Finding, ObjectId, message};
 use crate::rules::arm::{Field, Resource, World};
 use crate::rules::cidr::{self, edit_earlier, overlap, remark};
 
@@ -29,7 +29,8 @@ pub(in crate::rules) fn networks_are_canonical(
         let field = network.key(name);
         let text = field.text()?;
         let why = cidr::read(text).err()?;
-        Some(field.finding("C13", message!("{name} {text:?} {why}", name, text)))
+        let message = message!("{name} {text:?} {why}", name = field.name(), text);
+        Some(field.finding("C13", message).help(cidr::instead(text)))
     };
     NETWORKS.into_iter().filter_map(fault).collect()
 }
@@ -45,7 +46,8 @@ pub(in crate::rules) fn host_prefix_in_range(
         .filter(|prefix| !HOST_PREFIXES.contains(prefix));
     let finding = |prefix| {
         let message = message!("hostPrefix {prefix} is not between 23 and 26", prefix);
-        field.finding("C14", message)
+        let help = "write 23 (512 addresses for each node), 24, 25 or 26 (64 addresses)";
+        field.finding("C14", message).help(help)
     };
     out.map(finding).into_iter().collect()
 }
@@ -71,9 +73,27 @@ pub(in crate::rules) fn networks_are_apart(_: &World<'_>, cluster: &Resource<'_>
         .collect()
 }
 
+/// The networks that Azure gives a cluster where it names none (facts/aro-rules.md §2.2).
+const DEFAULTS: [&str; 3] = ["10.0.0.0/16", "172.30.0.0/16", "10.128.0.0/14"];
+
+/// The valid networks inside of a cluster, with the default for each that is absent.
+fn networks_and_defaults<'a>(cluster: &'a Resource<'a>) -> Vec<(Field<'a>, &'static str, Ipv4Net)> {
+    let network = cluster.field("spec.properties.network");
+    let with_default = |((name, called), default): ((&str, &'static str), &str)| {
+        let field: Field<'a> = network.key(name);
+        let net = match field.is_given() {
+            true => cidr::of(&field),
+            false => default.parse().ok(),
+        };
+        Some((field, called, net?))
+    };
+    let all = NETWORKS.into_iter().zip(DEFAULTS);
+    all.filter_map(with_default).collect()
+}
+
 /// The networks of a cluster that C15 reports.
 pub(in crate::rules) fn overlapping<'a>(cluster: &'a Resource<'a>) -> Vec<(&'static str, Finding)> {
-    let nets = networks_of(cluster);
+    let nets = networks_and_defaults(cluster);
     let mut found: Vec<(&'static str, Finding)> = Vec::new();
     for (at, later) in nets.iter().enumerate() {
         for earlier in nets[..at].iter().filter(|one| overlap(&one.2, &later.2)) {
@@ -93,7 +113,9 @@ pub(in crate::rules) fn overlapping<'a>(cluster: &'a Resource<'a>) -> Vec<(&'sta
                 other,
                 taken
             );
-            found.push((called, field.finding("C15", message)));
+            let name = field.name();
+            let help = format!("give {name} a network apart from {taken}");
+            found.push((called, field.finding("C15", message).help(help)));
         }
     }
     found
@@ -138,7 +160,8 @@ fn room_for(cluster: &Resource<'_>, nodes: i64) -> Option<Finding> {
         Err(_) => 0,
     };
     let message = message!(
-        "podCidr {pods} has room for {room} nodes with hostPrefix {prefix}, but the node pools may have {nodes}",
+        "{name} {pods} has room for {room} nodes with hostPrefix {prefix}, but the node pools may have {nodes}",
+        name = field.name(),
         pods,
         room,
         prefix,
@@ -150,44 +173,55 @@ fn room_for(cluster: &Resource<'_>, nodes: i64) -> Option<Finding> {
 
 /// C18: the authorized networks of the API are IPv4 addresses and networks, and there is at least one.
 pub(in crate::rules) fn authorized_networks(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
-    const MOST: usize = 500;
     let list = cluster.field("spec.properties.api.authorizedCidrs");
-    let Some(count) = list.node.and_then(|node| node.as_list()).map(<[_]>::len) else {
-        return Vec::new();
-    };
-    let amount = match count {
-        0 => Some(
-            "authorizedCidrs is empty, so nobody could reach the API; remove it to allow everybody"
-                .into(),
-        ),
-        1..=MOST => None,
-        _ => Some(message!(
-            "authorizedCidrs has {count} items, more than {MOST}",
-            count
-        )),
-    };
-    let amount = amount.map(|message: Message| list.finding("C18", message));
     let wrong = list.items().filter_map(|item| {
-        let text = item.text().unwrap_or_default();
-        let why = unfit(text)?;
+        let text = item.text()?;
+        let (why, help) = unfit(text)?;
         let message = message!("{item} {text:?} {why}", item = item.name(), text);
-        Some(item.finding("C18", message))
+        Some(item.finding("C18", message).help(help))
     });
-    amount.into_iter().chain(wrong).collect()
+    amount(&list).into_iter().chain(wrong).collect()
 }
 
-fn unfit(text: &str) -> Option<String> {
-    if format!("{text}/32").parse::<Ipv4Net>().is_ok() {
-        return None;
+/// A finding if there are no authorized networks, or too many.
+fn amount(list: &Field<'_>) -> Option<Finding> {
+    const MOST: usize = 500;
+    let name = list.name();
+    let (message, help) = match list.node?.as_list()?.len() {
+        0 => (
+            message!("{name} is empty, so nobody could reach the API", name),
+            "list 1 to 500 addresses and networks, or remove it to allow everybody",
+        ),
+        1..=MOST => return None,
+        count => (
+            message!("{name} has {count} items, more than {MOST}", name, count),
+            "combine adjacent addresses into networks",
+        ),
+    };
+    Some(list.finding("C18", message).help(help))
+}
+
+/// Why a text is neither an address nor a network, and what to write instead.
+fn unfit(text: &str) -> Option<(String, String)> {
+    let trimmed = text.trim();
+    if trimmed != text && !trimmed.is_empty() {
+        return Some((
+            "has spaces around it".to_owned(),
+            format!("write {trimmed}"),
+        ));
     }
-    match cidr::read(text) {
-        Ok(_) => None,
-        Err(why) if text.parse::<Ipv4Net>().is_ok() => Some(why),
-        Err(_) if text.trim() != text => Some("has spaces around it".to_owned()),
-        Err(_) => {
-            Some("is neither an IPv4 address nor a network such as 203.0.113.0/24".to_owned())
-        }
+    if let Ok(net) = format!("{text}/32").parse::<Ipv4Net>() {
+        let address = net.addr().to_string();
+        let wrong = || (cidr::LEADING_ZERO.to_owned(), format!("write {address}"));
+        return (address != text).then(wrong);
     }
+    let why = cidr::read(text).err()?;
+    if text.parse::<Ipv4Net>().is_ok() {
+        return Some((why, cidr::instead(text)));
+    }
+    let why = "is neither an IPv4 address nor an IPv4 network";
+    let help = "write an address such as 203.0.113.7 or a network such as 203.0.113.0/24";
+    Some((why.to_owned(), help.to_owned()))
 }
 
 #[cfg(test)]
@@ -198,6 +232,24 @@ mod tests {
     fn faults(list: &str) -> usize {
         let spec = format!("{{properties: {{api: {{authorizedCidrs: {list}}}}}}}");
         findings_of(authorized_networks, &spec).len()
+    }
+
+    #[test]
+    fn absent_networks_have_defaults() {
+        for (network, faults) in [
+            ("{}", 0),
+            ("{podCidr: 10.0.0.0/16}", 1),
+            ("{machineCidr: 10.128.0.0/16}", 1),
+            ("{serviceCidr: 10.0.1.0/24}", 1),
+            ("{podCidr: 10.0.0.0/16, machineCidr: 10.1.0.0/16}", 0),
+            ("{podCidr: 10.0.0.0/16, machineCidr: null}", 1),
+        ] {
+            let spec = format!("{{properties: {{network: {network}}}}}");
+            let found = findings_of(networks_are_apart, &spec);
+            assert_eq!(found.len(), faults, "{network}: {found:?}");
+            let has_default = |message: &String| message.ends_with("(the default)");
+            assert!(found.iter().all(has_default), "{found:?}");
+        }
     }
 
     #[test]
@@ -213,6 +265,10 @@ mod tests {
             "10.0.0.0/33",
             "10.0.0.1/16",
             "2001:db8::1",
+            "010.0.0.1",
+            "192.168.001.1",
+            "010.0.0.0/8",
+            "10.0.0.0/08",
         ] {
             assert_eq!(faults(&format!("[{bad:?}]")), 1, "{bad}");
         }

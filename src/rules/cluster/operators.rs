@@ -20,6 +20,19 @@ pub(super) enum Plane {
     Service,
 }
 
+impl fmt::Display for Plane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Control => "control plane",
+            Self::Data => "data plane",
+            Self::Service => "service",
+        })
+    }
+}
+
+/// The operator that reaches the key of a cluster's data.
+pub(super) const KMS: &str = "kms";
+
 /// A role that an operator's identity needs, and where.
 #[derive(Deserialize)]
 pub(super) struct Grant {
@@ -70,18 +83,17 @@ pub(super) struct Operator<'a> {
 }
 
 impl Operator<'_> {
-    /// Whether it is this operator; case does not matter.
+    /// Whether it is this operator. Case matters (C56).
     pub(super) fn is(&self, plane: Plane, name: &str) -> bool {
-        self.plane == plane && (plane == Plane::Service || self.name.eq_ignore_ascii_case(name))
+        self.plane == plane && (plane == Plane::Service || self.name == name)
     }
 }
 
 impl fmt::Display for Operator<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.plane {
-            Plane::Control => write!(f, "control plane operator `{}`", self.name),
-            Plane::Data => write!(f, "data plane operator `{}`", self.name),
             Plane::Service => f.write_str("the ARO service"),
+            plane => write!(f, "{plane} operator `{}`", self.name),
         }
     }
 }

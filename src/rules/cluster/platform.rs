@@ -1,11 +1,12 @@
 //! C23 to C26: the subnets and the security group of a cluster.
 
 use super::fields::arm_version;
-use super::reference::{SECURITY_GROUP, SUBNET, Wanted, fault, name_in, out_of_place};
+use super::integration::SUBNET as INTEGRATION;
+use super::reference::{
+    SECURITY_GROUP, SUBNET, Wanted, fault, name_in, names_something, out_of_place,
+};
 use crate::model::{Finding, message};
 use crate::rules::arm::{Field, Resource, World};
-
-const INTEGRATION: &str = "vnetIntegrationSubnetReference";
 
 /// Each reference, and what it must name.
 const REFERENCES: [(&str, &Wanted); 3] = [
@@ -14,16 +15,6 @@ const REFERENCES: [(&str, &Wanted); 3] = [
     ("networkSecurityGroupReference", &SECURITY_GROUP),
 ];
 
-fn names_something(reference: &Field<'_>) -> bool {
-    let given = |name| {
-        reference
-            .key(name)
-            .text()
-            .is_some_and(|text| !text.is_empty())
-    };
-    given("armId") || given("name")
-}
-
 /// C23: the cluster names subnets and a security group.
 pub(in crate::rules) fn names_network(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
     let platform = cluster.field("spec.properties.platform");
@@ -31,15 +22,14 @@ pub(in crate::rules) fn names_network(_: &World<'_>, cluster: &Resource<'_>) -> 
         let field = platform.key(name);
         match (names_something(&field), name) {
             (true, _) => fault("C23", &field, wanted),
-            // C26 reports it.
+            // C26 and C50 report it.
             (false, INTEGRATION) => None,
             (false, _) => {
-                let message = message!(
-                    "{name} is missing: it must name {wanted}",
-                    name,
-                    wanted = wanted.called
-                );
-                Some(field.finding("C23", message))
+                let what = wanted.called;
+                let message = message!("{name} is missing: it must name {what}", name, what);
+                let form = wanted.as_object();
+                let help = format!("add `{name}: {form}`, or its armId");
+                Some(field.finding("C23", message).help(help))
             }
         }
     });
@@ -88,17 +78,6 @@ pub(in crate::rules) fn subnets_share_a_network(
     ]
 }
 
-/// C26: the cluster has an integration subnet if the API version has one.
-pub(in crate::rules) fn integration_subnet(_: &World<'_>, cluster: &Resource<'_>) -> Vec<Finding> {
-    let field = cluster.field("spec.properties.platform").key(INTEGRATION);
-    if names_something(&field) || !arm_version(cluster).has_integration_subnet() {
-        return Vec::new();
-    }
-    let message = format!("{INTEGRATION} is missing: Azure reaches the nodes through it");
-    let help = "name a subnet of the cluster's virtual network that is delegated to Microsoft.RedHatOpenShift/hcpOpenShiftClusters";
-    vec![field.finding("C26", message).help(help)]
-}
-
 /// Fields that may be absent, but not null (facts/aro-rules.md §3.1, C26).
 const NOT_NULL: [&str; 6] = [
     "network.hostPrefix",
@@ -128,6 +107,7 @@ pub(in crate::rules) fn nothing_is_null(_: &World<'_>, cluster: &Resource<'_>) -
 #[cfg(test)]
 mod tests {
     use super::super::findings_of;
+    use super::super::integration::integration_subnet_is_given;
     use super::*;
 
     /// The number of findings of C23 to C26 for a cluster of subscription `s` with these subnets and this group.
@@ -136,7 +116,7 @@ mod tests {
             names_network,
             network_is_at_hand,
             subnets_share_a_network,
-            integration_subnet,
+            integration_subnet_is_given,
         ];
         let field = |path: &str| match path {
             "" => "null".to_owned(),

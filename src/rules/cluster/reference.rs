@@ -5,66 +5,99 @@ use crate::model::{Finding, message};
 use crate::rules::arm::{ArmId, Field, Resource, World};
 
 /// What a reference must name.
-pub(super) struct Wanted {
+pub(in crate::rules) struct Wanted {
     /// Its name in messages.
-    pub(super) called: &'static str,
+    pub(in crate::rules) called: &'static str,
     /// Its group and kind as an object.
-    pub(super) object: (&'static str, &'static str),
+    pub(in crate::rules) object: (&'static str, &'static str),
     /// Its type in Azure, in lower case.
-    pub(super) arm: &'static str,
+    pub(in crate::rules) arm: &'static str,
+    /// The end of its ARM id, after the resource group.
+    pub(in crate::rules) form: &'static str,
 }
 
-pub(super) const SUBNET: Wanted = Wanted {
+pub(in crate::rules) const SUBNET: Wanted = Wanted {
     called: "a subnet",
     object: (NETWORK, "VirtualNetworksSubnet"),
     arm: "microsoft.network/virtualnetworks/subnets",
+    form: "Microsoft.Network/virtualNetworks/<network>/subnets/<subnet>",
 };
 
 pub(super) const SECURITY_GROUP: Wanted = Wanted {
     called: "a network security group",
     object: (NETWORK, "NetworkSecurityGroup"),
     arm: "microsoft.network/networksecuritygroups",
+    form: "Microsoft.Network/networkSecurityGroups/<name>",
 };
 
 pub(super) const IDENTITY: Wanted = Wanted {
     called: "a user-assigned identity",
     object: (MANAGED_IDENTITY, "UserAssignedIdentity"),
     arm: "microsoft.managedidentity/userassignedidentities",
+    form: "Microsoft.ManagedIdentity/userAssignedIdentities/<name>",
 };
 
+impl Wanted {
+    /// How to write its ARM id.
+    fn as_id(&self) -> String {
+        let form = self.form;
+        format!("write /subscriptions/<id>/resourceGroups/<group>/providers/{form}")
+    }
+
+    /// How to name it as an object.
+    pub(super) fn as_object(&self) -> String {
+        let (group, kind) = self.object;
+        format!("{{group: {group}, kind: {kind}, name: ...}}")
+    }
+}
+
+/// Whether a reference names anything.
+pub(super) fn names_something(reference: &Field<'_>) -> bool {
+    let texts = ["armId", "name"].map(|name| reference.key(name).text());
+    texts.into_iter().flatten().any(|text| !text.is_empty())
+}
+
 /// A finding if a reference names nothing, or something of another type.
-pub(super) fn fault(id: &'static str, reference: &Field<'_>, wanted: &Wanted) -> Option<Finding> {
+pub(in crate::rules) fn fault(
+    id: &'static str,
+    reference: &Field<'_>,
+    wanted: &Wanted,
+) -> Option<Finding> {
+    let arm = reference.key("armId");
+    let named = ["name", "kind", "group"].map(|name| reference.key(name));
+    match (arm.text(), named.iter().any(Field::is_given)) {
+        (None, _) => of_object(id, reference, wanted),
+        (Some(text), false) => of_id(id, (&arm, text), wanted),
+        (Some(_), true) => Some(both(id, reference, &arm, &named)),
+    }
+}
+
+/// A finding if a reference names an object of another kind, or none.
+fn of_object(id: &'static str, reference: &Field<'_>, wanted: &Wanted) -> Option<Finding> {
     let (group, kind, name) = (
         reference.key("group"),
         reference.key("kind"),
         reference.key("name"),
     );
-    let field = reference.key("armId");
-    let called = reference.name();
-    let Some(text) = field.text() else {
-        let (Some(of), Some(text), Some(_)) = (group.text(), kind.text(), name.text()) else {
-            let message = message!(
-                "{called} does not name {wanted}",
-                called,
-                wanted = wanted.called
-            );
-            let help = "set either armId, or group, kind and name of a resource in the fleet";
-            return Some(reference.finding(id, message).help(help));
-        };
-        let other = (of, text) != wanted.object;
-        let message = message!(
-            "{called} must name {wanted}, not a {text} of {of}",
-            called,
-            wanted = wanted.called,
-            text,
-            of
-        );
-        return other.then(|| kind.finding(id, message));
+    let (called, what, form) = (reference.name(), wanted.called, wanted.as_object());
+    let (Some(of), Some(text), Some(_)) = (group.text(), kind.text(), name.text()) else {
+        let message = message!("{called} does not name {what}", called, what);
+        let help = format!("write `{form}` for a resource in the fleet, or its armId");
+        return Some(reference.finding(id, message).help(help));
     };
-    if [group, kind, name].iter().any(Field::is_given) {
-        let message = message!("{called} has both armId and group, kind or name", called);
-        return Some(reference.finding(id, message).help("remove one of them"));
-    }
+    let message = message!(
+        "{called} must name {what}, not a {text} of {of}",
+        called,
+        what,
+        text,
+        of
+    );
+    let finding = || kind.finding(id, message).help(format!("write `{form}`"));
+    ((of, text) != wanted.object).then(finding)
+}
+
+/// A finding if an ARM id is not one of the type.
+fn of_id(id: &'static str, (field, text): (&Field<'_>, &str), wanted: &Wanted) -> Option<Finding> {
     let message = match ArmId::parse(text) {
         Err(why) => message!("{text:?} is not an Azure resource id: {why}", text),
         Ok(arm) if arm.kind() != wanted.arm => {
@@ -78,7 +111,25 @@ pub(super) fn fault(id: &'static str, reference: &Field<'_>, wanted: &Wanted) ->
         Ok(arm) if arm.group.is_empty() => message!("{text:?} has no resource group", text),
         Ok(_) => return None,
     };
-    Some(field.finding(id, message))
+    Some(field.finding(id, message).help(wanted.as_id()))
+}
+
+/// A reference that names a resource in two ways. The finding points at what a person wrote.
+fn both(id: &'static str, reference: &Field<'_>, arm: &Field<'_>, named: &[Field<'_>]) -> Finding {
+    let called = reference.name();
+    let message = message!("{called} has both armId and group, kind or name", called);
+    let added = !arm.is_default() && reference.is_default();
+    let help = match added {
+        true => {
+            "add `group: null`, `kind: null` and `name: null`, which removes the generated name"
+        }
+        false => "remove armId, or group, kind and name",
+    };
+    let written = std::iter::once(arm).chain(named);
+    let at = written
+        .into_iter()
+        .find(|field| field.is_given() && !field.is_default());
+    at.unwrap_or(reference).finding(id, message).help(help)
 }
 
 /// The field to point at for what a reference names.

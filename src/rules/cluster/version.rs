@@ -1,16 +1,14 @@
-//! C03 to C05 and C49: the OpenShift version and its channel, the version of Azure's API, and its size limit.
+//! C03 to C05: the OpenShift version of a cluster and its channel.
 
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::fields::{missing, one_of};
-use crate::api::arm_version::{ArmVersion, AsoVersion};
-use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::{Finding, Message, Node, Severity, Value, message};
+use super::fields::missing;
+use crate::model::{Finding, Message, Severity, message};
 use crate::rules::arm::{Resource, World};
-use crate::rules::wording::and_others;
+use crate::rules::version::Version;
+use crate::rules::wording::one_of;
 
 #[derive(Deserialize)]
 struct Releases {
@@ -47,17 +45,24 @@ struct Written {
     is_early: bool,
 }
 
-fn read(text: &str) -> Option<Written> {
+/// Reads a version. With the experimental features, Azure also accepts a major version alone.
+fn read(text: &str, experimental: bool) -> Option<Written> {
     let text = text.trim();
     let text = text.strip_prefix('v').unwrap_or(text);
     let (numbers, ending) = match text.find(['-', '+']) {
         Some(at) => text.split_at(at),
         None => (text, ""),
     };
-    let parts: Result<Vec<u64>, _> = numbers.split('.').map(str::parse).collect();
-    let (major, minor, patch) = match parts.ok()?.as_slice() {
+    let number = |part: &str| {
+        let digits = part.bytes().all(|byte| byte.is_ascii_digit());
+        part.parse::<u64>().ok().filter(|_| digits)
+    };
+    let parts: Option<Vec<u64>> = numbers.split('.').map(number).collect();
+    let is_sound = || Version::parse_with_build(&format!("0.0.0{ending}")).is_some();
+    let (major, minor, patch) = match parts?.as_slice() {
+        [major] if ending.is_empty() && experimental => (*major, 0, None),
         [major, minor] if ending.is_empty() => (*major, *minor, None),
-        [major, minor, patch] => (*major, *minor, Some(*patch)),
+        [major, minor, patch] if is_sound() => (*major, *minor, Some(*patch)),
         _ => return None,
     };
     Some(Written {
@@ -66,6 +71,20 @@ fn read(text: &str) -> Option<Written> {
         is_exact: patch.is_some(),
         is_early: patch == Some(0) && ending.starts_with('-'),
     })
+}
+
+/// The major and the minor version of a cluster that Azure supports.
+pub(in crate::rules) fn minor_of(cluster: &Resource<'_>, experimental: bool) -> Option<(u64, u64)> {
+    let text = cluster.field("spec.properties.version.id").text()?;
+    let version =
+        read(text, experimental).filter(|_| supported(cluster, experimental).is_none())?;
+    Some((version.major, version.minor))
+}
+
+/// What to do about a version that cannot be read or is not supported.
+fn such() -> String {
+    let (major, minor) = releases().minimum;
+    format!("write a version such as \"{major}.{minor}\", in quotes")
 }
 
 /// C03: the version is `X.Y`.
@@ -77,14 +96,15 @@ pub(in crate::rules) fn is_major_minor(world: &World<'_>, cluster: &Resource<'_>
 fn written_as(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
     let field = cluster.field("spec.properties.version.id");
     if let Some(finding) = missing("C03", &field) {
-        return Some(finding.help("write a version such as \"4.20\""));
+        return Some(finding.help(such()));
     }
-    let text = field.text()?;
-    match read(text) {
+    let (name, text) = (field.name_or("version.id"), field.text()?);
+    match read(text, experimental) {
         Some(version) if version.is_exact && !experimental => {
             let (major, minor) = (version.major, version.minor);
             let message = message!(
-                "version.id {text:?} has a patch version, which Azure chooses",
+                "{name} {text:?} has a patch version, which Azure chooses",
+                name,
                 text
             );
             let help = format!("write \"{major}.{minor}\"");
@@ -92,11 +112,8 @@ fn written_as(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
         }
         Some(_) => None,
         None => {
-            let message = message!(
-                "version.id {text:?} is not a version such as \"4.20\"",
-                text
-            );
-            Some(field.finding("C03", message))
+            let message = message!("{name} {text:?} is not a version of OpenShift", name, text);
+            Some(field.finding("C03", message).help(such()))
         }
     }
 }
@@ -111,7 +128,7 @@ pub(in crate::rules) fn is_supported(world: &World<'_>, cluster: &Resource<'_>) 
 pub(in crate::rules) fn supported(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
     let field = cluster.field("spec.properties.version.id");
     let text = field.text()?;
-    let version = read(text)?;
+    let version = read(text, experimental)?;
     let known = releases();
     let (major, minor) = known.minimum;
     let asked = (version.major, version.minor);
@@ -133,7 +150,19 @@ pub(in crate::rules) fn supported(cluster: &Resource<'_>, experimental: bool) ->
             ..field.finding("C04", message).help(help)
         });
     };
-    Some(field.finding("C04", message))
+    Some(field.finding("C04", message).help(within(known)))
+}
+
+/// The versions to choose from.
+fn within(known: &ClusterReleases) -> String {
+    let (major, minor) = known.minimum;
+    let newest = known.newest.iter().find(|(of, _)| *of == known.majors);
+    match newest {
+        Some((to, newest)) => {
+            format!("write a version from \"{major}.{minor}\" to \"{to}.{newest}\"")
+        }
+        None => such(),
+    }
 }
 
 /// What is unusual about a version that is newer than all known ones. There may be newer ones by now.
@@ -161,90 +190,7 @@ fn channel(cluster: &Resource<'_>, experimental: bool) -> Option<Finding> {
     let more = more.filter(|_| experimental);
     let allowed = known.channel_groups.iter().chain(more);
     let allowed: Vec<&str> = allowed.map(String::as_str).collect();
-    one_of("C05", &field, &allowed)
-}
-
-/// C49: ARO HCP resources use a known version of Azure's API.
-pub(in crate::rules) fn api_versions(world: &World<'_>) -> Vec<Finding> {
-    let ours = |resource: &&Resource<'_>| resource.id.group == RED_HAT_OPENSHIFT;
-    let unknown = world.all().filter(ours).filter(|resource| {
-        ArmVersion::from_aso(&resource.version).is_none() || is_storage(resource)
-    });
-    let mut firsts: BTreeMap<&str, (&Resource<'_>, usize)> = BTreeMap::new();
-    for resource in unknown {
-        let entry = firsts.entry(&resource.version).or_insert((resource, 0));
-        entry.1 += 1;
-    }
-    let finding = |(version, (first, count)): (&str, (&Resource<'_>, usize))| {
-        unknown_version(first, version, count - 1)
-    };
-    firsts.into_iter().map(finding).collect()
-}
-
-/// A version that may be newer than this release is only a warning.
-fn unknown_version(first: &Resource<'_>, version: &str, others: usize) -> Finding {
-    let others = and_others(others);
-    let newest = ArmVersion::ALL.last().copied().unwrap_or_default();
-    let (severity, what) = match AsoVersion::parse(version) {
-        Some(parsed) if parsed.storage => {
-            (Severity::Error, "is only for ASO's own storage".to_owned())
-        }
-        Some(_) => (
-            Severity::Warning,
-            format!("is unknown: the rules of {} are applied", newest.arm()),
-        ),
-        None => (
-            Severity::Error,
-            "is not a version of Azure's API".to_owned(),
-        ),
-    };
-    let message = message!("version {version}{others} {what}", version);
-    let known: Vec<&str> = ArmVersion::ALL.iter().map(|known| known.aso()).collect();
-    let help = format!("known versions: {}", known.join(", "));
-    let finding = first.field("apiVersion").finding("C49", message).help(help);
-    Finding {
-        severity,
-        ..finding
-    }
-}
-
-/// C49: a request to Azure has at most 4 MiB.
-pub(in crate::rules) fn bodies_are_small(world: &World<'_>) -> Vec<Finding> {
-    const MOST: usize = 4 << 20;
-    let ours = |resource: &&Resource<'_>| resource.id.group == RED_HAT_OPENSHIFT;
-    let large = world.all().filter(ours).filter_map(|resource| {
-        let spec = resource.field("spec");
-        let size = weight(spec.node?);
-        let message = message!(
-            "{resource} has {size} bytes, more than the {MOST} (4 MiB) that Azure accepts",
-            resource = resource.id,
-            size
-        );
-        let finding = resource.field("metadata.name").finding("C49", message);
-        (size > MOST).then(|| Finding {
-            severity: Severity::Error,
-            ..finding.help("shorten its lists, such as image mirrors and authorized networks")
-        })
-    });
-    large.collect()
-}
-
-/// A lower estimate of its size as JSON, in bytes.
-fn weight(node: &Node) -> usize {
-    match &node.value {
-        Value::Map(map) => {
-            let entries = map.iter();
-            entries.fold(2, |sum, (key, node)| {
-                sum + key.name.len() + 4 + weight(node)
-            })
-        }
-        Value::List(items) => items.iter().fold(2, |sum, node| sum + 1 + weight(node)),
-        _ => node.as_str().map_or(1, |text| text.len() + 2),
-    }
-}
-
-fn is_storage(resource: &Resource<'_>) -> bool {
-    AsoVersion::parse(&resource.version).is_some_and(|version| version.storage)
+    one_of(&field, "C05", &allowed)
 }
 
 #[cfg(test)]
@@ -268,6 +214,8 @@ mod tests {
             ("\"5.0\"", 0, 1),
             ("\"\"", 1, 0),
             ("\"4\"", 1, 0),
+            ("\"5\"", 1, 0),
+            ("\"+4.21\"", 1, 0),
             ("\"four\"", 1, 0),
             ("4.2", 1, 0),
             ("null", 1, 0),
@@ -289,6 +237,11 @@ mod tests {
             ("{id: 4.21.0-rc.1, channelGroup: candidate}", 0),
             ("{id: \"5.0\", channelGroup: nightly}", 0),
             ("{id: 4.20.0-rc.1}", 1),
+            ("{id: \"5\"}", 0),
+            ("{id: \"4\"}", 1),
+            ("{id: 4.21.0+build}", 0),
+            ("{id: 4.21.0-}", 1),
+            ("{id: \"+4.21\"}", 1),
             ("{id: \"4.20\", channelGroup: blah}", 1),
         ] {
             assert_eq!(
@@ -297,55 +250,6 @@ mod tests {
                 "{version}"
             );
         }
-    }
-
-    #[test]
-    fn an_unknown_version_is_reported_once_and_may_be_newer() {
-        let of = |version: &str| {
-            let yaml = |name: &str| {
-                format!(
-                    "apiVersion: redhatopenshift.azure.com/{version}\nkind: HcpOpenShiftCluster\nmetadata: {{name: {name}}}\n"
-                )
-            };
-            let text = ["a", "b", "c"].map(yaml).join("---\n");
-            let path = std::sync::Arc::from("test.yaml");
-            let (documents, _) = crate::yaml::read(&path, text.as_bytes());
-            let objects = documents.into_iter();
-            let objects: Vec<_> = objects
-                .filter_map(|node| crate::model::Object::from_node(node, "default"))
-                .collect();
-            let found = api_versions(&World::of(&objects));
-            assert!(found.len() < 2, "{found:?}");
-            found.into_iter().next()
-        };
-        assert_eq!(of("v1api20251223preview"), None);
-        for known in [
-            "v20260630preview",
-            "v20260901preview",
-            "v1api20260901preview",
-        ] {
-            assert_eq!(of(known), None, "{known}");
-        }
-        let newer = of("v20270101preview").expect("a finding");
-        assert_eq!(newer.severity, Severity::Warning);
-        assert!(newer.message.contains("in 2 more resources"), "{newer}");
-        for wrong in [
-            "v1beta1",
-            "v1api20260630previewstorage",
-            "v20260901previewstorage",
-        ] {
-            assert_eq!(of(wrong).expect("a finding").severity, Severity::Error);
-        }
-    }
-
-    #[test]
-    fn a_body_has_up_to_4_mib() {
-        fn all(world: &World<'_>, _: &Resource<'_>) -> Vec<Finding> {
-            bodies_are_small(world)
-        }
-        let spec = |size: usize| format!("{{tags: {{a: {:?}}}}}", "x".repeat(size));
-        assert_eq!(findings_of(all, &spec(4_000_000)).len(), 0);
-        assert_eq!(findings_of(all, &spec(4_200_000)).len(), 1);
     }
 
     #[test]

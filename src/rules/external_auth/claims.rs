@@ -13,15 +13,17 @@ pub(super) fn username_has_a_claim(_: &World<'_>, auth: &Resource<'_>) -> Vec<Fi
     let username = auth.field(CLAIM).key("mappings").key("username");
     let (prefix, policy) = (username.key("prefix"), username.key("prefixPolicy"));
     let claim = wording::missing_or_long(&username.key("claim"), "E10", LONGEST);
-    let unknown = wording::not_one_of(&policy, "E10", POLICIES);
+    let unknown = wording::one_of(&policy, "E10", POLICIES);
     let given = prefix.text().is_some_and(|text| !text.is_empty());
     let asked = policy.text() == Some("Prefix");
     let unfit = match (asked, given) {
         (true, false) => {
-            Some(policy.finding("E10", "prefixPolicy is Prefix, but no prefix is set"))
+            let finding = policy.finding("E10", "prefixPolicy is Prefix, but no prefix is set");
+            Some(finding.help("add `prefix`, or write `prefixPolicy: NoPrefix`"))
         }
-        (false, true) => {
-            Some(prefix.finding("E10", "a prefix is set, but prefixPolicy is not Prefix"))
+        (false, true) if unknown.is_none() => {
+            let finding = prefix.finding("E10", "a prefix is set, but prefixPolicy is not Prefix");
+            Some(finding.help("write `prefixPolicy: Prefix`, or remove the prefix"))
         }
         _ => None,
     };
@@ -35,17 +37,25 @@ pub(super) fn groups_have_a_claim(_: &World<'_>, auth: &Resource<'_>) -> Vec<Fin
     fault.filter(|_| groups.is_given()).into_iter().collect()
 }
 
-/// E12: a validation rule has a claim and its required value.
+/// E12: a validation rule has a type, a claim and its required value.
 pub(super) fn validation_rules_are_whole(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
     let rules = auth.field(CLAIM).key("validationRules");
-    let faults = |rule: Field<'_>| {
-        let required = rule.key("requiredClaim");
-        let kind = wording::not_one_of(&rule.key("type"), "E12", &["RequiredClaim"]);
-        let missing = ["claim", "requiredValue"]
-            .map(|name| wording::missing_or_long(&required.key(name), "E12", usize::MAX));
-        kind.into_iter()
-            .chain(missing.into_iter().flatten())
-            .collect::<Vec<_>>()
+    rules.items().flat_map(|rule| missing(&rule)).collect()
+}
+
+fn missing(rule: &Field<'_>) -> Vec<Finding> {
+    let (kind, required) = (rule.key("type"), rule.key("requiredClaim"));
+    let absent = wording::missing_or_long(&kind, "E12", usize::MAX);
+    let absent = absent.map(|finding| finding.help("write `type: RequiredClaim`"));
+    let kind = absent.or_else(|| wording::one_of(&kind, "E12", &["RequiredClaim"]));
+    let parts = match required.is_given() {
+        true => vec![required.key("claim"), required.key("requiredValue")],
+        false => vec![required],
     };
-    rules.items().flat_map(faults).collect()
+    let parts = parts.into_iter();
+    let parts = parts.filter_map(|part| wording::missing_or_long(&part, "E12", usize::MAX));
+    let help = "write `requiredClaim: {claim: ..., requiredValue: ...}`, neither of them empty";
+    kind.into_iter()
+        .chain(parts.map(|finding| finding.help(help)))
+        .collect()
 }

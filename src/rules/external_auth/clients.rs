@@ -13,7 +13,8 @@ pub(super) fn clients_are_whole(_: &World<'_>, auth: &Resource<'_>) -> Vec<Findi
     let clients = auth.field(CLIENTS);
     let count = clients.items().count();
     let message = message!("{count} clients, more than {MOST}", count);
-    let many = (count > MOST).then(|| clients.finding("E06", message));
+    let help = "keep at most 20 clients";
+    let many = (count > MOST).then(|| clients.finding("E06", message).help(help));
     let each = clients.items().flat_map(|client| missing(&client));
     many.into_iter().chain(each).collect()
 }
@@ -29,13 +30,15 @@ fn missing(client: &Field<'_>) -> Vec<Finding> {
     let needed = needed
         .iter()
         .filter_map(|(field, most)| wording::missing_or_long(field, "E06", *most));
-    let kind = match kind.is_given() {
-        true => wording::not_one_of(&kind, "E06", TYPES),
-        false => Some(kind.finding("E06", "type is required: Confidential or Public")),
-    };
+    let absent = wording::missing_or_long(&kind, "E06", usize::MAX);
+    let absent = absent.map(|finding| finding.help("write `Confidential` or `Public`"));
+    let kind = absent.or_else(|| wording::one_of(&kind, "E06", TYPES));
     let scopes = client.key("extraScopes");
     let empty = scopes.items().filter(|scope| scope.text() == Some(""));
-    let empty = empty.map(|scope| scope.finding("E06", "a scope is empty"));
+    let empty = empty.map(|scope| {
+        let finding = scope.finding("E06", "a scope is empty");
+        finding.help("write a scope such as email, or remove the item")
+    });
     needed.chain(kind).chain(empty).collect()
 }
 
@@ -54,7 +57,8 @@ pub(super) fn clients_are_apart(_: &World<'_>, auth: &Resource<'_>) -> Vec<Findi
                 name = of.0
             );
             let field = client.key("component").key("name");
-            findings.push(field.finding("E07", message));
+            let help = "remove one of the clients, or give it another component";
+            findings.push(field.finding("E07", message).help(help));
         }
         seen.push(of);
     }
@@ -70,11 +74,14 @@ pub(super) fn clients_are_in_the_audience(_: &World<'_>, auth: &Resource<'_>) ->
         let id = field
             .text()
             .filter(|id| !id.is_empty() && !audiences.contains(id))?;
-        let finding = field.finding(
-            "E08",
-            message!("clientId {id:?} is not one of the issuer's audiences", id),
+        let name = field.name();
+        let message = message!(
+            "{name} {id:?} is not one of the issuer's audiences",
+            name,
+            id
         );
-        Some(finding.help("add it to issuer.audiences, without surrounding spaces"))
+        let help = "add it to issuer.audiences, without surrounding spaces";
+        Some(field.finding("E08", message).help(help))
     };
     auth.field(CLIENTS).items().filter_map(unknown).collect()
 }
@@ -84,12 +91,18 @@ pub(super) fn only_the_console_is_confidential(_: &World<'_>, auth: &Resource<'_
     let wrong = |client: Field<'_>| {
         let console = component(&client)? == ("console", "openshift-console");
         let field = client.key("type");
-        let message = match (field.text()?, console) {
-            ("Public", true) => "the console's client must be Confidential",
-            ("Confidential", false) => "only the console's client may be Confidential",
+        let (message, help) = match (field.text()?, console) {
+            ("Public", true) => (
+                "the console's client must be Confidential",
+                "write `type: Confidential`",
+            ),
+            ("Confidential", false) => (
+                "only the console's client may be Confidential",
+                "write `type: Public`",
+            ),
             _ => return None,
         };
-        Some(field.finding("E09", message))
+        Some(field.finding("E09", message).help(help))
     };
     auth.field(CLIENTS).items().filter_map(wrong).collect()
 }

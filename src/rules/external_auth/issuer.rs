@@ -15,14 +15,21 @@ pub(super) fn url_is_safe(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
         text.strip_prefix("https://")
             .is_some_and(|rest| !rest.is_empty())
     };
+    let name = field.name();
     let message = match field.text() {
         Some(text) if host(text) => return Vec::new(),
         Some(text) if !text.is_empty() => {
-            message!("the issuer's url {text:?} is not an https:// address", text)
+            message!(
+                "the issuer's {name} {text:?} is not an https:// address",
+                name,
+                text
+            )
         }
-        _ => "the issuer's url is required".into(),
+        None if field.is_given() => return Vec::new(), // the schema reports it
+        _ => message!("the issuer's {name} is required", name),
     };
-    vec![field.finding("E03", message)]
+    let help = "write the address as tokens have it, such as https://login.example.com";
+    vec![field.finding("E03", message).help(help)]
 }
 
 /// E04: between 1 and 10 audiences, none of them empty.
@@ -31,9 +38,13 @@ pub(super) fn audiences_are_given(_: &World<'_>, auth: &Resource<'_>) -> Vec<Fin
     let count = field.items().count();
     let wrong = !(1..=10).contains(&count);
     let message = || message!("the issuer has {count} audiences, not 1 to 10", count);
-    let number = wrong.then(|| field.finding("E04", message()));
+    let help = "list 1 to 10 audiences, one for each client";
+    let number = wrong.then(|| field.finding("E04", message()).help(help));
     let empty = field.items().filter(|audience| audience.text() == Some(""));
-    let empty = empty.map(|audience| audience.finding("E04", "an audience is empty"));
+    let empty = empty.map(|audience| {
+        let finding = audience.finding("E04", "an audience is empty");
+        finding.help("write the clientId of a client, or remove the item")
+    });
     number.into_iter().chain(empty).collect()
 }
 

@@ -5,8 +5,9 @@ mod clients;
 mod issuer;
 
 use crate::model::{Finding, message};
+use crate::rules::ResourceRule;
 use crate::rules::arm::{Resource, World};
-use crate::rules::{ResourceRule, wording};
+use crate::rules::azure_name::{self, Limits};
 
 /// The kind they apply to.
 pub(super) const KIND: &str = "HcpOpenShiftClustersExternalAuth";
@@ -27,16 +28,15 @@ pub(super) const RULES: &[ResourceRule] = &[
     claims::validation_rules_are_whole,
 ];
 
-/// E01: the name in Azure has 2 to 15 characters.
-fn is_named(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
-    let field = auth.azure_name();
-    let name = field.text().unwrap_or_default();
-    let finding = |why| {
-        let finding = field.finding("E01", message!("the name {name:?} {why}", name));
-        finding.help("set azureName, or choose a shorter name")
-    };
-    let why = wording::of_azure_name(name, 2..=15);
-    why.map(finding).into_iter().collect()
+const NAMES: Limits = Limits {
+    id: "E01",
+    most: 15,
+    least_in_older: 2,
+};
+
+/// E01: the name in Azure has at most 15 characters.
+fn is_named(world: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
+    azure_name::fault(&NAMES, world, auth).into_iter().collect()
 }
 
 /// E02: a cluster has one external auth. The finding points at those after the first.
@@ -107,6 +107,7 @@ spec:
         };
         for (from, to, expected) in [
             ("one-ea", "e".to_owned(), &["E01"][..]),
+            ("one-ea", "ea".to_owned(), &[]),
             ("one-ea", "one-ea-".to_owned(), &["E01"]),
             ("https://login.example.com", "http://login.example.com".to_owned(), &["E03"]),
             ("https://login.example.com", "aaa".to_owned(), &["E03"]),
@@ -138,7 +139,10 @@ spec:
             ("prefixPolicy: None", "prefixPolicy: Bogus".to_owned(), &["E10"]),
             ("groups: {claim: groups}", "groups: {prefix: x}".to_owned(), &["E11"]),
             ("    clients:", "      validationRules: [{type: RequiredClaim, requiredClaim: {claim: a}}]\n    clients:".to_owned(), &["E12"]),
-            ("    clients:", "      validationRules: [{type: RequiredClaim}]\n    clients:".to_owned(), &["E12", "E12"]),
+            ("    clients:", "      validationRules: [{type: RequiredClaim}]\n    clients:".to_owned(), &["E12"]),
+            ("    clients:", "      validationRules: [{requiredClaim: {claim: a, requiredValue: b}}]\n    clients:".to_owned(), &["E12"]),
+            ("    clients:", "      validationRules: [{type: \"\", requiredClaim: {claim: a, requiredValue: b}}]\n    clients:".to_owned(), &["E12"]),
+            ("prefixPolicy: None", "prefixPolicy: Bogus, prefix: x".to_owned(), &["E10"]),
             ("    clients:", "      validationRules: [{type: Other, requiredClaim: {claim: a, requiredValue: b}}]\n    clients:".to_owned(), &["E12"]),
             ("    clients:", "      validationRules: [{type: RequiredClaim, requiredClaim: {claim: a, requiredValue: b}}]\n    clients:".to_owned(), &[]),
         ] {

@@ -370,7 +370,12 @@ mod tests {
         for (networks, expected) in [
             ("podCidr: 10.128.0.0/14", None),
             ("machineCidr: 10.0.0.0/16", None),
-            ("podCidr: 10.0.0.0/14", Some("C16 6:41")),
+            // C15 reports the overlap with the default machine network.
+            ("podCidr: 10.0.0.0/14", None),
+            (
+                "podCidr: 10.0.0.0/14, machineCidr: 192.168.0.0/16",
+                Some("C16 6:41"),
+            ),
             ("podCidr: 10.0.0.1/14", None),
             ("podCidr: 10.0.0.0/14, machineCidr: 10.0.0.0/16", None),
         ] {

@@ -44,10 +44,10 @@ pub(super) fn taints_are_well_formed(_: &World<'_>, pool: &Resource<'_>) -> Vec<
     let taints = pool.field("spec.properties.taints");
     let faults = |taint: Field<'_>| {
         let effect = taint.key("effect");
-        let effect = match effect.is_given() {
-            true => wording::not_one_of(&effect, "N21", EFFECTS),
-            false => Some(effect.finding("N21", "effect is required")),
-        };
+        let absent = wording::missing_or_long(&effect, "N21", usize::MAX);
+        let help = "write `NoSchedule`, `PreferNoSchedule` or `NoExecute`";
+        let absent = absent.map(|finding| finding.help(help));
+        let effect = absent.or_else(|| wording::one_of(&effect, "N21", EFFECTS));
         malformed(&taint, "N21")
             .into_iter()
             .chain(effect)
@@ -67,10 +67,15 @@ fn malformed(item: &Field<'_>, id: &'static str) -> Vec<Finding> {
     let of_value = value
         .text()
         .and_then(|text| Some((text, wording::of_label_value(text)?)));
-    let of_key = of_key
-        .map(|(text, why)| key.finding(id, message!("invalid key {text:?}: {why}", key = text)));
+    let of_key = of_key.map(|(text, why)| {
+        let message = message!("invalid key {text:?}: {why}", key = text);
+        let help = "write a key such as example.com/team or team";
+        key.finding(id, message).help(help)
+    });
     let of_value = of_value.map(|(text, why)| {
-        value.finding(id, message!("invalid value {text:?}: {why}", value = text))
+        let message = message!("invalid value {text:?}: {why}", value = text);
+        let help = "write a value such as a-and-b, or an empty one";
+        value.finding(id, message).help(help)
     });
     of_key.into_iter().chain(of_value).collect()
 }
@@ -89,7 +94,7 @@ fn refused(text: &str, key: &Field<'_>, value: &Field<'_>) -> Option<Finding> {
     Some(
         value
             .finding("N20", message)
-            .help("nodes of a pool can only be workers"),
+            .help("write `worker`, or remove the label: nodes of a pool can only be workers"),
     )
 }
 

@@ -35,4 +35,5 @@ pub(super) const RULES: &[ResourceRule] = &[
     size::drain_timeout_in_range,
     size::cluster_has_room,
     tags::experimental_tags_are_known,
+    platform::encryption_set_is_at_hand,
 ];

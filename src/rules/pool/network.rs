@@ -1,18 +1,16 @@
 //! N09 and N10: the subnet of a node pool.
 
-use crate::api::kinds::NETWORK;
-use crate::model::{Finding, Message, message};
-use crate::rules::arm::{ArmId, Field, Resource, World};
+use crate::model::{Finding, message};
+use crate::rules::arm::{ArmId, Resource, World};
+use crate::rules::cluster::reference::{self, name_in};
 
 const SUBNET: &str = "spec.properties.platform.subnetReference";
-const SUBNETS: &str = "microsoft.network/virtualnetworks/subnets";
 
 /// N09: `subnetReference` names a subnet.
 pub(super) fn subnet_is_a_subnet(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let reference = pool.field(SUBNET);
-    let fault = not_of_type(&reference, SUBNETS, (NETWORK, "VirtualNetworksSubnet"));
-    let finding = fault.map(|(field, fault)| field.finding("N09", fault.of("subnetReference")));
-    finding.into_iter().collect()
+    let fault = reference::fault("N09", &reference, &reference::SUBNET);
+    fault.filter(|_| reference.is_given()).into_iter().collect()
 }
 
 /// N10: the subnet is in the virtual network of the cluster's subnet.
@@ -41,60 +39,48 @@ pub(super) fn subnet_is_in_the_clusters_network(
         clusters
     );
     let help = "name a subnet of the cluster's virtual network, or remove the reference to use the cluster's own subnet";
-    vec![named(&reference).finding("N10", message).help(help)]
+    vec![name_in(&reference).finding("N10", message).help(help)]
 }
 
 /// The virtual network of the subnet that a cluster or a pool names.
 fn network(world: &World<'_>, resource: &Resource<'_>) -> Option<ArmId> {
     let subnet = world.referred(resource, &resource.field(SUBNET))?;
-    subnet.parent().filter(|_| subnet.kind() == SUBNETS)
+    subnet
+        .parent()
+        .filter(|_| subnet.kind() == reference::SUBNET.arm)
 }
 
-/// The part of a reference that names the resource.
-fn named<'a>(reference: &Field<'a>) -> Field<'a> {
-    let id = reference.key("armId");
-    match id.is_given() {
-        true => id,
-        false => reference.key("name"),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::findings_of_kind;
+    use crate::rules::pool::KIND;
+
+    #[test]
+    fn a_subnet_is_named_in_one_way() {
+        const ID: &str = "armId: /subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/n";
+        let named = "group: network.azure.com, kind: VirtualNetworksSubnet, name: nodes";
+        for (reference, line) in [
+            ("null".to_owned(), None),
+            (format!("{{{ID}}}"), None),
+            (format!("{{{named}}}"), None),
+            ("{}".to_owned(), Some("N09 7:24")),
+            ("{name: nodes}".to_owned(), Some("N09 7:24")),
+            (format!("{{{ID}, {named}}}"), Some("N09 7:32")),
+        ] {
+            let pool = format!(
+                "apiVersion: redhatopenshift.azure.com/v1api20251223preview\nkind: {KIND}\nmetadata: {{name: p}}\nspec:\n  properties:\n    platform:\n      subnetReference: {reference}\n"
+            );
+            let found = findings_of_kind(subnet_is_a_subnet, KIND, &pool);
+            let places = found.iter().map(|line| {
+                let words: Vec<&str> = line.split(' ').take(2).collect();
+                words.join(" ")
+            });
+            assert_eq!(
+                places.collect::<Vec<_>>(),
+                Vec::from_iter(line),
+                "{reference}"
+            );
+        }
     }
-}
-
-/// Why a reference is wrong, and the resource that it names.
-pub(super) struct Fault {
-    why: String,
-    named: String,
-}
-
-impl Fault {
-    /// The message about the reference of this name.
-    pub(super) fn of(self, reference: &str) -> Message {
-        let Self { why, named } = self;
-        message!("{reference} {why}", reference, named)
-    }
-}
-
-/// What is wrong with a reference to a resource of the type `kind` in Azure, and the field to point at.
-pub(super) fn not_of_type<'a>(
-    reference: &Field<'a>,
-    kind: &str,
-    object: (&str, &str),
-) -> Option<(Field<'a>, Fault)> {
-    let id = reference.key("armId");
-    if let Some(text) = id.text() {
-        let why = match ArmId::parse(text) {
-            Err(why) => why,
-            Ok(read) if read.kind() != kind => format!("it is of type {}", read.kind()),
-            Ok(read) if read.group.is_empty() => "it has no resource group".to_owned(),
-            Ok(_) => return None,
-        };
-        let (why, named) = (format!("does not name a {kind}: {why}"), text.to_owned());
-        return Some((id, Fault { why, named }));
-    }
-    let (group, own) = (reference.key("group"), reference.key("kind"));
-    let (of, text) = (group.text()?, own.text()?);
-    ((of, text) != object).then(|| {
-        let named = format!("{of}/{text}");
-        let why = format!("must name a {}/{}, not a {named}", object.0, object.1);
-        (own, Fault { why, named })
-    })
 }

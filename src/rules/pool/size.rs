@@ -22,8 +22,9 @@ pub(super) fn size_is_fixed_or_scales(_: &World<'_>, pool: &Resource<'_>) -> Vec
     let fixed = field.number().is_some_and(|replicas| replicas > 0);
     let scales = pool.field("spec.properties.autoScaling").is_given();
     let finding = || {
-        let finding = field.finding("N17", "replicas and autoScaling are both set");
-        finding.help("remove one of them")
+        let scaling = pool.field("spec.properties.autoScaling").name();
+        let message = message!("replicas and {scaling} are both set", scaling);
+        field.finding("N17", message).help("remove one of them")
     };
     (fixed && scales).then(finding).into_iter().collect()
 }
@@ -34,15 +35,24 @@ pub(super) fn bounds_in_range(_: &World<'_>, pool: &Resource<'_>) -> Vec<Finding
     let (least, most) = (bounds.key("min"), bounds.key("max"));
     let each = [&least, &most].map(|field| in_range(pool, field, "N18"));
     let (low, high) = (least.number().unwrap_or(0), most.number().unwrap_or(0));
-    let crossed = (0..low).contains(&high).then(|| {
+    let scaling = bounds.name();
+    let is_sound = each.iter().all(Option::is_none);
+    let crossed = (is_sound && high < low).then(|| {
         let message = match most.is_given() {
-            true => message!("autoScaling.max {high} is less than min {low}", high, low),
+            true => message!(
+                "{scaling}.max {high} is less than min {low}",
+                scaling,
+                high,
+                low
+            ),
             false => message!(
-                "autoScaling.max is missing and defaults to 0, which is less than min {low}",
+                "{scaling}.max is missing and defaults to 0, which is less than min {low}",
+                scaling,
                 low
             ),
         };
-        most.finding("N18", message)
+        let help = format!("write `max: {low}` or more, or a smaller `min`");
+        most.finding("N18", message).help(help)
     });
     each.into_iter().flatten().chain(crossed).collect()
 }
@@ -73,7 +83,11 @@ pub(super) fn cluster_has_room(world: &World<'_>, pool: &Resource<'_>) -> Vec<Fi
         cluster = cluster.id,
         sum
     );
-    vec![field.finding("N25", message)]
+    let help = format!(
+        "write at most {} here, or lower another node pool of the cluster",
+        IN_A_CLUSTER - before
+    );
+    vec![field.finding("N25", message).help(help)]
 }
 
 /// The maximum number of nodes of a pool, and the field that sets it.
@@ -132,7 +146,10 @@ mod tests {
             ("min: 3, max: 3", 0),
             ("min: -1, max: 3", 1),
             ("min: 0, max: 201", 1),
-            ("min: 300, max: 201", 3),
+            ("min: 300, max: 201", 2),
+            ("min: 300, max: 20", 1),
+            ("min: 5", 1),
+            ("min: 1, max: -1", 1),
         ] {
             let reported = findings_of_kind(
                 bounds_in_range,

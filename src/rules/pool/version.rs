@@ -1,32 +1,36 @@
 //! N01 to N03 and N08: the name, the location and the version of a node pool.
 
-use crate::model::{Finding, Message, Value, message};
+use crate::model::{Finding, Value, message};
 use crate::rules::arm::{Field, Resource, World};
-use crate::rules::cluster::version::supported;
-use crate::rules::version::{Version, major_and_minor};
+use crate::rules::azure_name::{self, Limits};
+use crate::rules::cluster::version::minor_of;
+use crate::rules::version::Version;
 use crate::rules::{data, wording};
 
-/// N01: the name in Azure has 3 to 15 characters, and the location is that of the cluster.
+const NAMES: Limits = Limits {
+    id: "N01",
+    most: 15,
+    least_in_older: 3,
+};
+
+/// N01: the name in Azure has at most 15 characters, and the location is that of the cluster.
 pub(super) fn is_named_and_placed(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
-    let field = pool.azure_name();
-    let name = field.text().unwrap_or_default();
-    let why = wording::of_azure_name(name, 3..=15);
-    let name = why.map(|why| {
-        let finding = field.finding("N01", message!("the name {name:?} {why}", name));
-        finding.help("set azureName, or choose a shorter name")
-    });
+    let name = azure_name::fault(&NAMES, world, pool);
     let location = pool.field("spec.location");
     let placed = wording::missing_or_long(&location, "N01", usize::MAX);
+    let placed =
+        placed.map(|finding| finding.help("write the cluster's location, such as uksouth"));
     let placed = placed.or_else(|| elsewhere(world, pool, &location));
     name.into_iter().chain(placed).collect()
 }
 
-/// A finding if the cluster is in another location. Azure reads `UK South` as `uksouth`.
+/// A finding if the cluster is in another location.
 fn elsewhere(world: &World<'_>, pool: &Resource<'_>, own: &Field<'_>) -> Option<Finding> {
-    let read = |text: &str| text.replace(' ', "").to_lowercase();
     let cluster = world.owner(pool)?.field("spec.location");
     let cluster = cluster.text().filter(|text| !text.is_empty())?;
-    let text = own.text().filter(|text| read(text) != read(cluster))?;
+    let text = own
+        .text()
+        .filter(|text| !wording::same_location(text, cluster))?;
     let message = message!(
         "location {text:?} differs from the cluster's, {cluster:?}",
         text,
@@ -37,29 +41,36 @@ fn elsewhere(world: &World<'_>, pool: &Resource<'_>, own: &Field<'_>) -> Option<
 
 /// N02: `version.id` is `X.Y.Z`, and not older than the service supports without experimental features.
 pub(super) fn is_a_whole_version(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
+    let fault = written_as(pool, world.experimental);
+    fault.into_iter().collect()
+}
+
+fn written_as(pool: &Resource<'_>, experimental: bool) -> Option<Finding> {
     let field = pool.field("spec.properties.version.id");
-    let finding = |message: Message| vec![field.finding("N02", message)];
+    let name = field.name_or("version.id");
     let least = data::least_node_version();
-    match (&field.node.map(|node| &node.value), field.text()) {
-        (Some(Value::Int(_) | Value::Float(..)), _) => vec![
-            field
-                .finding("N02", "version.id is a number, not a string")
-                .help(format!(
-                    "write the full version in quotes, such as \"{least}\""
-                )),
-        ],
-        (_, None | Some("")) => finding(message!("version.id is required, such as {least}")),
-        (_, Some(text)) => match Version::parse(text) {
-            None => finding(message!(
-                "version.id {text:?} is not X.Y.Z, such as {least}",
-                text
-            )),
-            Some(version) if version.is_below(&least) && !world.experimental => finding(message!(
-                "version.id {version} is older than {least}",
-                version
-            )),
-            Some(_) => Vec::new(),
+    let message = match (field.node.map(|node| &node.value), field.text()) {
+        (Some(Value::Int(_) | Value::Float(..)), _) => {
+            message!("{name} is a number, not a string", name)
+        }
+        (_, None | Some("")) => message!("{name} is required", name),
+        (_, Some(text)) => match read(text, experimental) {
+            None => message!("{name} {text:?} is not X.Y.Z", name, text),
+            Some(version) if version.is_below(&least) && !experimental => {
+                message!("{name} {version} is older than {least}", name, version)
+            }
+            Some(_) => return None,
         },
+    };
+    let help = format!("write a full version in quotes, \"{least}\" or newer");
+    Some(field.finding("N02", message).help(help))
+}
+
+/// With the experimental features, Azure also accepts build metadata: `4.21.0+build`.
+fn read(text: &str, experimental: bool) -> Option<Version> {
+    match experimental {
+        true => Version::parse_with_build(text),
+        false => Version::parse(text),
     }
 }
 
@@ -67,7 +78,7 @@ pub(super) fn is_a_whole_version(world: &World<'_>, pool: &Resource<'_>) -> Vec<
 pub(super) fn channel_is_offered(world: &World<'_>, pool: &Resource<'_>) -> Vec<Finding> {
     let field = pool.field("spec.properties.version.channelGroup");
     let known: Vec<&str> = data::node_channels(world.experimental).collect();
-    let fault = wording::not_one_of(&field, "N03", &known);
+    let fault = wording::one_of(&field, "N03", &known);
     fault.into_iter().collect()
 }
 
@@ -78,14 +89,10 @@ pub(super) fn is_near_the_clusters(world: &World<'_>, pool: &Resource<'_>) -> Ve
 
 fn of_pool(world: &World<'_>, pool: &Resource<'_>, experimental: bool) -> Vec<Finding> {
     let field = pool.field("spec.properties.version.id");
-    let version = field.text().and_then(Version::parse);
-    let cluster = world.owner(pool);
+    let version = field.text().and_then(|text| read(text, experimental));
     // If Azure does not support the cluster's version, or it is unknown, that is reported instead.
-    let cluster = cluster.filter(|cluster| supported(cluster, experimental).is_none());
-    let cluster = cluster.and_then(|cluster| {
-        let id = cluster.field("spec.properties.version.id");
-        major_and_minor(id.text()?)
-    });
+    let cluster = world.owner(pool);
+    let cluster = cluster.and_then(|cluster| minor_of(cluster, experimental));
     let (Some(version), Some(cluster)) = (version, cluster) else {
         return Vec::new();
     };
@@ -163,6 +170,26 @@ mod tests {
     }
 
     #[test]
+    fn a_subscription_with_the_feature_may_use_more() {
+        let rule: ResourceRule = |_, pool| written_as(pool, true).into_iter().collect();
+        for (id, faults) in [
+            ("4.21.0+build", 0),
+            ("4.19.0-rc.1+a.1", 0),
+            ("4.21.0+", 1),
+            ("4.21+build", 1),
+            ("5.0.0", 0),
+        ] {
+            let found = findings_of_kind(rule, KIND, &cluster_and_pool("4.20", id));
+            assert_eq!(found.len(), faults, "{id}: {found:?}");
+        }
+        let without = cluster_and_pool("4.20", "4.21.0+build");
+        assert_eq!(
+            findings_of_kind(is_a_whole_version, KIND, &without).len(),
+            1
+        );
+    }
+
+    #[test]
     fn a_pool_stays_near_its_cluster() {
         for (cluster, pool, near) in [
             ("4.22", "4.22.8", true),
@@ -173,6 +200,8 @@ mod tests {
             ("5.0", "4.21.0", true),
             ("5.0", "4.23.0", false),
             ("5.1", "4.22.0", true),
+            ("5", "4.21.0+build", true),
+            ("5", "4.23.0", false),
             ("4.99", "4.20.8", true),
             ("nonsense", "5.0.0", true),
         ] {

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use capstan::compile::compile;
-use capstan::model::Severity;
+use capstan::model::{Finding, Severity};
 use capstan::rules::book::{self, Example};
 
 use crate::cli::capstan;
@@ -94,6 +94,148 @@ fn a_rule_has_the_severity_of_its_page() {
     }
 }
 
+#[test]
+fn every_help_says_what_to_write() {
+    let mut silent = BTreeSet::new();
+    for page in book::pages() {
+        let shown = page.examples.iter();
+        let shown = shown.filter(|one| one.breaks && one.of != "words" && one.before.is_none());
+        for example in shown {
+            let text = around(example.of, example.yaml);
+            let findings = over(&bases(example)[0], &text, example.fleet).findings;
+            for finding in findings.iter().filter(|finding| finding.id == page.id) {
+                let help = finding.help.as_deref().unwrap_or_default();
+                let of_azure = page.id.starts_with(['C', 'E', 'N']);
+                if help.contains("run `capstan rules") || of_azure && help.is_empty() {
+                    silent.insert(format!("{} {}", page.id, finding.message));
+                }
+            }
+        }
+    }
+    assert_eq!(silent, BTreeSet::new());
+}
+
+/// What is found in `text` over the fleet `base`, with the helps.
+fn said(base: &str, text: &str) -> String {
+    let findings = over(base, text, "").findings.into_iter();
+    let say = |finding: Finding| {
+        let help = finding.help.unwrap_or_default();
+        format!("{} {} ({help})\n", finding.id, finding.message)
+    };
+    findings.map(say).collect()
+}
+
+#[test]
+fn a_field_is_named_as_the_document_has_it() {
+    const CLUSTER: &str = "HcpOpenShiftCluster";
+    const POOL: &str = "HcpOpenShiftClustersNodePool";
+    const AUTH: &str = "HcpOpenShiftClustersExternalAuth";
+    // A line of the definition without faults, what a person writes instead, and what it is called; then the
+    // same in a patch.
+    for ([from, to, called], kind, [patch, own]) in [
+        (
+            [
+                "    replicas: 2",
+                "    replicas: 2\n  network: {podCIDR: 10.0.0.1/14}",
+                "C13 podCIDR ",
+            ],
+            CLUSTER,
+            ["network: {podCidr: 10.0.0.1/14}", "C13 podCidr "],
+        ),
+        (
+            [
+                "    replicas: 2",
+                "    replicas: 2\n  properties: {network: {podCidr: 10.0.0.1/14}}",
+                "C13 podCidr ",
+            ],
+            CLUSTER,
+            ["network: {machineCidr: 10.0.0.1/14}", "C13 machineCidr "],
+        ),
+        (
+            [
+                "    replicas: 2",
+                "    replicas: 2\n  network: {machineCIDR: 10.128.0.0/16}",
+                "give machineCIDR a ",
+            ],
+            CLUSTER,
+            [
+                "network: {machineCidr: 10.128.0.0/16}",
+                "give machineCidr a ",
+            ],
+        ),
+        (
+            [
+                "    replicas: 2",
+                "    replicas: 2\n  api: {authorizedCIDRs: [a]}",
+                "C18 authorizedCIDRs[0] ",
+            ],
+            CLUSTER,
+            ["api: {authorizedCidrs: [a]}", "C18 authorizedCidrs[0] "],
+        ),
+        (
+            [
+                "    replicas: 2",
+                "    replicas: 2\n  dnsBaseDomainPrefix: A",
+                "C11 dnsBaseDomainPrefix ",
+            ],
+            CLUSTER,
+            ["dns: {baseDomainPrefix: A}", "C11 baseDomainPrefix "],
+        ),
+        (
+            [
+                "    replicas: 2",
+                "    osDisk: {storageAccountType: a}",
+                "N13 storageAccountType ",
+            ],
+            POOL,
+            [
+                "platform: {osDisk: {diskStorageAccountType: a}}",
+                "N13 diskStorageAccountType ",
+            ],
+        ),
+        (
+            [
+                "version: 4.20.17",
+                "version: \"4.20\"",
+                "N02 version \"4.20\"",
+            ],
+            POOL,
+            ["version: {id: \"4.20\"}", "N02 version.id \"4.20\""],
+        ),
+        (
+            [
+                "    replicas: 2",
+                "    autoscaling: {min: 5, max: 3}",
+                "N18 autoscaling.max ",
+            ],
+            POOL,
+            [
+                "{replicas: null, autoScaling: {min: 5, max: 3}}",
+                "N18 autoScaling.max ",
+            ],
+        ),
+        (
+            [
+                "clientID: app",
+                "clientID: app, usernameClaim: \"\"",
+                "E10 usernameClaim ",
+            ],
+            AUTH,
+            ["claim: {mappings: {username: {claim: \"\"}}}", "E10 claim "],
+        ),
+    ] {
+        let definition = DEFINITION.replace(from, to);
+        let written = said(&definition, "");
+        assert!(written.contains(called), "{called}: {written}");
+        let patch = match patch.strip_prefix('{') {
+            Some(_) => format!("spec:\n  properties: {patch}\n"),
+            None => format!("spec:\n  properties:\n    {patch}\n"),
+        };
+        let patched = said(DEFINITION, &overlay(kind, &patch));
+        assert!(patched.contains(own), "{own}: {patched}");
+    }
+}
+
 /// Rules whose examples cannot be shown in YAML: limits of files, and rules of schemas that a fleet does
 /// not bring.
 const IN_WORDS: [&str; 6] = ["Y03", "Y04", "Y07", "Y08", "Y13", "Y14"];
@@ -110,16 +252,16 @@ fn what_yaml_can_show_is_shown_in_yaml() {
 }
 
 /// The rules of Azure's API that can be kept by looking at a fleet alone: kinds S and X of
-/// facts/aro-rules.md §3, E02, and C38. C06 is a switch of others, and C09, N04 and N05 are judged by
+/// facts/aro-rules.md §3 and facts/aro-2026-09-01.md §1.2 and §3, E02, and C38. C06 is a switch of others, and C09, N04 and N05 are judged by
 /// Azure when a version changes: N08 warns of what they will refuse.
-const STATIC: [&str; 74] = [
+const STATIC: [&str; 81] = [
     "C01", "C02", "C03", "C04", "C05", "C11", "C12", "C13", "C14", "C15", "C16", "C17", "C18",
     "C19", "C20", "C21", "C22", "C23", "C24", "C25", "C26", "C27", "C28", "C29", "C30", "C31",
     "C32", "C33", "C34", "C35", "C36", "C37", "C38", "C39", "C40", "C41", "C42", "C43", "C45",
-    "C46", "C48", "C49", "E01", "E02", "E03", "E04", "E05", "E06", "E07", "E08", "E09", "E10",
-    "E11", "E12", //
+    "C46", "C48", "C49", "C50", "C51", "C52", "C54", "C55", "C56", "E01", "E02", "E03", "E04",
+    "E05", "E06", "E07", "E08", "E09", "E10", "E11", "E12", //
     "N01", "N02", "N03", "N08", "N09", "N10", "N11", "N12", "N13", "N14", "N15", "N16", "N17",
-    "N18", "N19", "N20", "N21", "N22", "N25", "N26",
+    "N18", "N19", "N20", "N21", "N22", "N25", "N26", "N27",
 ];
 
 #[test]
@@ -132,8 +274,8 @@ fn every_rule_of_azure_that_a_fleet_alone_can_break_has_a_page() {
         .collect();
     let expected: BTreeSet<&str> = STATIC.into_iter().collect();
     assert_eq!(ids, expected);
-    let ours = ["C16", "N08", "N25"].map(|id| book::find(id).map(|page| page.severity));
-    assert_eq!(ours, [Some(Severity::Warning); 3]);
+    let ours = ["C16", "N08", "N25", "N27"].map(|id| book::find(id).map(|page| page.severity));
+    assert_eq!(ours, [Some(Severity::Warning); 4]);
 }
 
 #[test]

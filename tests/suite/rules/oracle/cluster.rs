@@ -23,7 +23,7 @@ fn long(length: usize) -> String {
 fn names() {
     const GROUP: &str = "platform.managedResourceGroup";
     hold(&[
-        // Azure takes `a` too, Azure Service Operator does not (facts/aro-rules.md §1.7).
+        // Short names are for older releases of Azure Service Operator to decide (facts/aro-rules.md §1.7).
         goods(
             "spec.azureName",
             &["abc", "my-cluster-1", "MyCluster", &long(54)],
@@ -31,7 +31,16 @@ fn names() {
         bads(
             "C02",
             "spec.azureName",
-            &["a", "$", "-garbage", "1cluster", "my-cluster-", &long(55)],
+            &[
+                "\"\"",
+                "a",
+                "ab",
+                "$",
+                "-garbage",
+                "1cluster",
+                "my-cluster-",
+                &long(55),
+            ],
         ),
         bads("C01", "spec.location", &["\"\""]),
         goods("dns.baseDomainPrefix", &["a", "shop-1", "fifteen-letters"]),
@@ -77,6 +86,7 @@ fn networks() {
         "300.0.0.0/16",
         "2001:db8::/32",
         "192.168.0.1/16",
+        "010.0.0.0/8",
     ];
     hold(&[
         bads("C13", "network.podCidr", &invalid),
@@ -153,6 +163,8 @@ fn access() {
         item("10.0.0.0/33 # C18"),
         item("10.0.0.1/16 # C18"),
         item("2001:db8::1 # C18"),
+        item("010.0.0.1 # C18"),
+        item("010.0.0.0/8 # C18"),
         goods("api.visibility", &["Public", "Private"]),
         bads("C17", "api.visibility", &["Internal", "\"\""]),
         null(
@@ -162,7 +174,7 @@ fn access() {
         ),
         ats(
             "platform.vnetIntegrationSubnetReference",
-            "null # elsewhere: C26",
+            "null # elsewhere: C50",
         ),
         null(CLUSTER, "/spec/properties/network/hostPrefix", "C26"),
         vec![case(
@@ -183,7 +195,7 @@ fn encryption() {
     const VAULT: &str = "etcd.dataEncryption.customerManaged.kms.vaultName";
     hold(&[
         bads(
-            "C41; elsewhere: C42",
+            "C41",
             "etcd.dataEncryption.keyManagementMode",
             &["PlatformManaged"],
         ),
@@ -261,7 +273,9 @@ fn mirrors() {
     hold(&[
         mirror("mirror.example.com:5000/quay/x"),
         source("\"*.quay.io\""),
-        mirror(&long(255)),
+        mirror(&format!("{}/x", long(253))),
+        mirror("\"quay.io:99999/a\""),
+        mirror("quay.io/a__b/c-d"),
         mirrors(&list("a.io", 255)),
         ats("imageDigestMirrors", &list(entry, 240)),
         mirror("https://quay.io # C46"),
@@ -269,6 +283,9 @@ fn mirrors() {
         mirror("QUAY.io/x # C46"),
         mirror("a b # C46"),
         mirror(&format!("{} # C46", long(256))),
+        mirror(&format!("{} # C46", long(254))),
+        mirror("quay.io/a___b # C46"),
+        mirror("quay.io/a..b # C46"),
         mirror("\"*.quay.io\" # C46"),
         mirror("\"quay.io:/x\" # C46"),
         source("\"*.quay.io/x\" # C46"),

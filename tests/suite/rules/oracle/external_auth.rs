@@ -31,7 +31,7 @@ fn names_and_issuers() {
         bads(
             "E01",
             "spec.azureName",
-            &["the-only-external", "entra-", "1entra", "e$a"],
+            &["e", "the-only-external", "entra-", "1entra", "e$a"],
         ),
         goods("issuer.url", &["https://login.example.com"]),
         bads("E03", "issuer.url", &["http://x", "aaa", "\"\""]),
@@ -117,6 +117,11 @@ fn claims() {
         rule("    claim: \"\" # E12\n    requiredValue: x"),
         rule("    claim: tid\n    requiredValue: \"\" # E12"),
         rule("    claim: tid # key: E12"),
+        vec![at(
+            AUTH,
+            "claim.validationRules",
+            "\n- requiredClaim: {claim: tid, requiredValue: x} # key: E12",
+        )],
         rule("    requiredValue: x # key: E12"),
     ]);
 }

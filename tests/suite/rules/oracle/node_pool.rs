@@ -26,7 +26,15 @@ fn names_and_versions() {
         bads(
             "N01",
             "spec.azureName",
-            &["-garbage", "1pool", "pool-", "po$l", "sixteen-letters-"],
+            &[
+                "p",
+                "pp",
+                "-garbage",
+                "1pool",
+                "pool-",
+                "po$l",
+                "sixteen-letters-",
+            ],
         ),
         bads("N01", "spec.location", &["\"\"", "westeurope"]),
         goods("spec.location", &["UK South"]),

@@ -31,7 +31,7 @@ spec:
         armId: {VNET}/subnets/of-two
       networkSecurityGroupReference:
         armId: {security_group}
-      operatorsAuthentication: {{}} # C38
+      operatorsAuthentication: {{}} # C38, C54, C55
 "
     )
 }

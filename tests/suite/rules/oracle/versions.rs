@@ -43,7 +43,7 @@ fn each_version_has_its_own_rules() {
     for version in NEWER {
         assert_eq!(
             without_subnet(version),
-            as_set(&["elsewhere C26"]),
+            as_set(&["elsewhere C50"]),
             "{version}"
         );
     }
@@ -59,7 +59,7 @@ fn an_unknown_version_is_held_to_the_newest_rules_with_one_warning() {
     assert_eq!(found(&newer, "", ""), as_set(&["elsewhere C49"]));
     assert_eq!(
         found(&newer, &wrong, ""),
-        as_set(&["elsewhere C26", "elsewhere C49"])
+        as_set(&["elsewhere C50", "elsewhere C49"])
     );
     let findings = super::super::fixture::compiled(&[("base.yaml", &newer)]).findings;
     let reported = findings.iter().filter(|finding| finding.id == "C49");
