@@ -26,6 +26,8 @@ mod rule;
 mod secrets;
 mod shape;
 pub(crate) mod tenancy;
+#[cfg(test)]
+mod tests;
 mod version;
 mod way;
 mod wording;

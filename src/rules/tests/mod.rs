@@ -1,0 +1,3 @@
+//! Tests of all rules together.
+
+mod boundaries;
