@@ -113,6 +113,7 @@ async fn apply(
         settled: false,
         stuck: None,
         denied: false,
+        recording: false,
         wait: args.wait,
         limit: clock.real(args.timeout),
         clock,
@@ -206,6 +207,8 @@ struct Waiting {
     stuck: Option<String>,
     /// Whether a permission is missing.
     denied: bool,
+    /// Whether the parent is being written: `status` reads there what failed.
+    recording: bool,
     clock: Arc<dyn Clock>,
     /// Whether it is done when all is ready, or else when all is applied.
     wait: bool,
@@ -264,7 +267,10 @@ impl Waiting {
                 Some(why) => Some(End::Stuck(why)),
                 None if done => Some(End::Done),
                 // One failure does not keep the others from their turn.
-                None if summary.terminal && self.tracker.has_tried_all(&self.plan) => {
+                None if summary.terminal
+                    && !self.recording
+                    && self.tracker.has_tried_all(&self.plan) =>
+                {
                     Some(End::InVain)
                 }
                 None => None,
@@ -319,7 +325,11 @@ impl Waiting {
             Report::Prune(id, leaving) => self.outcomes.leaves(id, &leaving),
             Report::Settled => self.settled = true,
             Report::Stuck(why) => self.stuck = Some(why),
-            Report::Begun | Report::Suspended(_) => {}
+            Report::Recording(is_recording) => self.recording = is_recording,
+            Report::Suspended(since) => self.outcomes.note(format!(
+                "the fleet has been suspended since {since}: its daemon applies nothing, but this command does"
+            )),
+            Report::Begun => {}
         }
     }
 }
@@ -384,6 +394,7 @@ mod tests {
             settled: false,
             stuck: None,
             denied: false,
+            recording: false,
             wait: true,
             limit: clock.real(Duration::from_secs(60)),
             clock,

@@ -52,8 +52,12 @@ impl StatusReader {
     /// The state now.
     pub(super) async fn read(&self) -> anyhow::Result<ClusterStatus> {
         let survey = survey(&self.client, &self.choice).await?;
+        let mut graph = StatusGraph::new(&survey.found);
+        for (_, parent) in &survey.fleets {
+            graph.fail(&parent.failed);
+        }
         Ok(ClusterStatus {
-            graph: StatusGraph::new(&survey.found),
+            graph,
             now: survey.at.unwrap_or_else(wall_time),
             survey,
         })

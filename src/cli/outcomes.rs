@@ -45,6 +45,11 @@ impl Outcomes {
         }
     }
 
+    /// Something that a person should know.
+    pub(super) fn note(&mut self, message: String) {
+        self.lines.push(Line::Message(message));
+    }
+
     /// An object of the plan is as it was asked for.
     pub(super) fn applied(&mut self, id: ObjectId, outcome: Outcome) {
         self.lines.push(Line::Data(line(outcome.word(), &id)));

@@ -91,7 +91,7 @@ impl Sync {
                 self.open();
                 self.leaving.insert(id, leaving);
             }
-            Report::Denied => return false,
+            Report::Denied | Report::Recording(_) => return false,
             Report::Applied(..) => return self.open(),
             Report::Settled => {
                 self.open();

@@ -37,4 +37,4 @@ pub use error::{Error, classify};
 pub use rights::{Rights, missing_rights};
 pub use runner::{Approvals, Assignment, Options, Target, run, run_once};
 pub use secret::{Fault, SecretError, connect_by_secret};
-pub use steering::{Steering, annotate_parent, steering};
+pub use steering::{Steering, annotate_parent, record_newest, steering};

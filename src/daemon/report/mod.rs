@@ -1,6 +1,7 @@
 //! Checks from findings and progress. Pure.
 
 mod changes;
+mod progress;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,12 +11,13 @@ use serde_json::Value as Json;
 
 use super::failure::Failure;
 use crate::api::{kinds, labels};
-use crate::apply::{self, ClusterSummary, DeletionGuard, Member, PruneInput, PruneStatus, Summary};
+use crate::apply::{self, DeletionGuard, Member, PruneInput};
 use crate::compile::{Allowed, Compiled};
 use crate::model::{
     Action, Annotation, Check, CheckState, Finding, Object, ObjectId, Payload, Severity, Step,
 };
 use crate::plan::{self, ApplySet, Changes, Plan, Rolled};
+pub(super) use progress::progress;
 
 /// The most annotations a check carries.
 const MOST_ANNOTATIONS: usize = 50;
@@ -47,53 +49,6 @@ fn check(
         target_url: None,
         input: None,
     }
-}
-
-/// The sync check of a revision that is being applied, or was.
-pub(super) fn progress(
-    fleet: &str,
-    revision: &str,
-    state: CheckState,
-    summary: &Summary,
-    clusters: &[ClusterSummary],
-    leaving: &BTreeMap<ObjectId, PruneStatus>,
-) -> Check {
-    let mut text = String::new();
-    if !clusters.is_empty() {
-        text.push_str("| cluster | ready | waiting for |\n|---|---|---|\n");
-    }
-    for cluster in clusters {
-        let part = &cluster.summary;
-        let _ = writeln!(
-            text,
-            "| {} | {}/{} | {} |",
-            cluster.id.name, part.ready, part.total, part.stage
-        );
-    }
-    let failed = summary.failed.iter();
-    let failed = failed.map(|(id, message)| format!("{id} failed: {}", one_line(message)));
-    if !summary.failed.is_empty() {
-        let _ = write!(text, "\n{}", list(failed));
-    }
-    if !leaving.is_empty() {
-        let shown = leaving
-            .iter()
-            .map(|(id, leaving)| format!("{id}: {leaving}"));
-        let _ = write!(text, "\nno longer in the fleet:\n{}", list(shown));
-    }
-    let title = match leaving
-        .values()
-        .filter(|leaving| matches!(leaving, PruneStatus::Held(_)))
-        .count()
-    {
-        0 => summary.title(),
-        held => format!(
-            "{}; {} no longer in the fleet but kept",
-            summary.title(),
-            counted(held, "object")
-        ),
-    };
-    check(sync_context(fleet), revision, state, title, text)
 }
 
 /// The sync check of a sound revision that the cluster does not let be applied.
