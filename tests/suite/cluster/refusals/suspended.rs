@@ -41,6 +41,10 @@ fn a_fleet_is_suspended_and_resumed_by_the_commands() {
         );
         let status = printed(fixture, "status");
         assert!(status.contains("  suspended since 20"), "{status}");
+        let waits = " waits: the fleet is suspended; `capstan resume --name config` continues\n";
+        fixture.until("the newest commit is shown", || {
+            printed(fixture, "status").contains(waits)
+        });
         // Nothing is repaired either.
         let free = fixture.path("configmaps/free");
         fixture.must("PATCH", &free, &json!({"data": {"k": "theirs"}}));
