@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::approvals::{check_approvals, unused_approval};
 use super::args::{LOCAL, duration};
 use super::cluster::{Cluster, ClusterArgs};
 use super::exit::Exit;
@@ -59,6 +60,7 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
+    check_approvals(&args.approve, &fleet.compiled)?;
     let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
     if args.dry_run {
         let limits = Limits {
@@ -114,6 +116,7 @@ async fn apply(
         stuck: None,
         denied: false,
         recording: false,
+        approved: args.approve.iter().cloned().collect(),
         wait: args.wait,
         limit: clock.real(args.timeout),
         clock,
@@ -154,6 +157,9 @@ async fn apply(
         // Each refusal was printed; this only puts them together.
         rights.iter().for_each(|rights| show_rights(rights, ui));
     }
+    for unused in ended.unapproved.iter().filter(|_| done) {
+        ui.error(&unused_approval(unused));
+    }
     broken.map_or(Ok(()), Err)?;
     Ok(Exit::failed_if(!done))
 }
@@ -189,9 +195,17 @@ fn show_rights(rights: &Rights, ui: &Ui) {
     for missing in &rights.missing {
         ui.message(&format!("  {missing}"));
     }
-    let hint = "an administrator can grant what this fleet needs by applying this (kinds that the cluster does not serve are left out):";
+    let role = &rights.role;
+    let bind = match rights.grant.len() {
+        1 => format!(
+            "an administrator can grant what this fleet needs by applying this ClusterRole, and binding it with\n`kubectl create clusterrolebinding {role} --clusterrole={role} --user=USER`"
+        ),
+        _ => "an administrator can grant what this fleet needs by applying this ClusterRole and its binding"
+            .to_owned(),
+    };
+    let left_out = "kinds that the cluster does not serve are left out";
     ui.message(&format!(
-        "{hint}\n---\n{}",
+        "{bind} ({left_out}):\n---\n{}",
         yaml::write(&rights.grant).trim_end()
     ));
 }
@@ -209,6 +223,8 @@ struct Waiting {
     denied: bool,
     /// Whether the parent is being written: `status` reads there what failed.
     recording: bool,
+    /// The clusters that may be deleted.
+    approved: BTreeSet<String>,
     clock: Arc<dyn Clock>,
     /// Whether it is done when all is ready, or else when all is applied.
     wait: bool,
@@ -233,6 +249,8 @@ struct Ended {
     tally: String,
     /// Whether a permission was missing.
     denied: bool,
+    /// The approved clusters of which none left the fleet.
+    unapproved: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -314,6 +332,7 @@ impl Waiting {
             clusters,
             tally: self.outcomes.tally(),
             denied: self.denied,
+            unapproved: self.outcomes.unused(&self.approved),
         }
     }
 
@@ -395,6 +414,7 @@ mod tests {
             stuck: None,
             denied: false,
             recording: false,
+            approved: BTreeSet::new(),
             wait: true,
             limit: clock.real(Duration::from_secs(60)),
             clock,

@@ -5,6 +5,7 @@
 //! that ended it early. `ui.rs` is the only place that prints.
 
 mod apply;
+mod approvals;
 mod args;
 mod cluster;
 mod cluster_status;

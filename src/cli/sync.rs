@@ -75,10 +75,6 @@ async fn find(
         namespace: environment.namespace.clone(),
     };
     let mut found = fleets(client, &choice).await?;
-    let is_here = |(set, _): &(ApplySet, Parent)| set.namespace() == environment.namespace;
-    if name.is_some() && found.iter().any(is_here) {
-        found.retain(is_here);
-    }
     let names: Vec<String> = found.iter().map(|(set, _)| place(set)).collect();
     let first = found.pop().filter(|_| found.is_empty());
     first.ok_or_else(|| match name {

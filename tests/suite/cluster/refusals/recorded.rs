@@ -86,7 +86,10 @@ fn what_cannot_be_applied_is_in_the_status_until_it_can() {
         let is_ready = || asked(fixture, &STATUS).0 == Some(0);
         fixture.until("nothing failed any more", is_ready);
         let (_, text) = asked(fixture, &STATUS);
-        assert!(!text.contains("failed") && !text.contains("newest"), "{text}");
+        assert!(
+            !text.contains("failed") && !text.contains("newest"),
+            "{text}"
+        );
         let before = version(fixture);
         std::thread::sleep(std::time::Duration::from_millis(500));
         assert_eq!(version(fixture), before, "the same again costs no write");
