@@ -20,6 +20,10 @@ pub struct Newest {
 }
 
 impl Newest {
+    /// Why a commit waits if the Fleet document suspends the fleet.
+    pub const BY_DOCUMENT: &str =
+        "the Fleet document suspends the fleet (`spec.apply.suspend: true`)";
+
     /// A commit that is refused.
     #[must_use]
     pub fn refused(revision: &str, why: &str) -> Self {

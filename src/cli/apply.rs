@@ -174,6 +174,9 @@ fn show_line(line: &Line, ui: &Ui) -> anyhow::Result<()> {
     }
 }
 
+/// How the name of what is applied by hand begins.
+pub(super) const CONTENT: &str = "content-";
+
 /// The name of what is applied, in place of a revision: the same for the same objects.
 fn content(plan: &Plan) -> String {
     let mut hash = Sha256::new();
@@ -183,7 +186,7 @@ fn content(plan: &Plan) -> String {
     }
     let hash = hash.finalize();
     let digits = hash.iter().take(6).map(|byte| format!("{byte:02x}"));
-    format!("content-{}", digits.collect::<String>())
+    format!("{CONTENT}{}", digits.collect::<String>())
 }
 
 /// The missing rights together, and the rules that grant them.

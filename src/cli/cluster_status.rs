@@ -17,12 +17,15 @@ pub(super) struct ClusterStatus {
     pub(super) graph: StatusGraph,
     /// The time in the cluster.
     pub(super) now: Timestamp,
+    /// Whether that time is simulated: it is not the time of the user's clock.
+    pub(super) is_simulated: bool,
 }
 
 /// Reads the state of a cluster, as often as it is wanted.
 pub(super) struct StatusReader {
     choice: FleetChoice,
     client: Client,
+    is_simulated: bool,
 }
 
 impl StatusReader {
@@ -46,6 +49,7 @@ impl StatusReader {
                 namespace: environment.namespace.clone(),
             },
             client: found.client,
+            is_simulated: found.is_simulated,
         })
     }
 
@@ -59,6 +63,7 @@ impl StatusReader {
         Ok(ClusterStatus {
             graph,
             now: survey.at.unwrap_or_else(wall_time),
+            is_simulated: self.is_simulated,
             survey,
         })
     }

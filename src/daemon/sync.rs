@@ -112,8 +112,8 @@ impl Daemon {
         let objects = prepared.plan.steps.len();
         self.newest.accept();
         if self.config.suspend {
-            let why = "the Fleet document suspends the fleet (`spec.apply.suspend: true`)";
-            self.newest.reject(Newest::waiting(&revision, why));
+            self.newest
+                .reject(Newest::waiting(&revision, Newest::BY_DOCUMENT));
             tracing::info!(
                 revision,
                 title,

@@ -21,6 +21,7 @@ mod discovery;
 mod error;
 mod identity;
 mod namespaces;
+mod owner;
 mod parent;
 mod refusal;
 mod request;
