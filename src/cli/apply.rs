@@ -17,16 +17,16 @@ use super::fleet::{Fleet, FleetArgs};
 use super::live::Live;
 use super::outcomes::{Line, Outcomes};
 use super::plan::{Limits, dry_run};
+use super::rights;
 use super::signals::asked_to_stop;
 use super::ui::{Ui, plain};
-use crate::adapters::kubernetes::{self, Assignment, Rights, missing_rights};
+use crate::adapters::kubernetes::{self, Assignment, missing_rights};
 use crate::api::timeline;
 use crate::apply::{ClusterSummary, Report, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Action, Clock};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
-use crate::yaml;
 
 #[derive(Debug, Args)]
 pub(super) struct ApplyArgs {
@@ -155,7 +155,7 @@ async fn apply(
     if ended.denied && !done {
         let rights = missing_rights(&client, set, &plan, &embedded, args.prune).await;
         // Each refusal was printed; this only puts them together.
-        rights.iter().for_each(|rights| show_rights(rights, ui));
+        rights.iter().for_each(|rights| rights::show(rights, ui));
     }
     for unused in ended.unapproved.iter().filter(|_| done) {
         ui.error(&unused_approval(unused));
@@ -187,30 +187,6 @@ fn content(plan: &Plan) -> String {
     let hash = hash.finalize();
     let digits = hash.iter().take(6).map(|byte| format!("{byte:02x}"));
     format!("{CONTENT}{}", digits.collect::<String>())
-}
-
-/// The missing rights together, and the rules that grant them.
-fn show_rights(rights: &Rights, ui: &Ui) {
-    if rights.missing.is_empty() {
-        return;
-    }
-    ui.error("permissions are missing:");
-    for missing in &rights.missing {
-        ui.message(&format!("  {missing}"));
-    }
-    let role = &rights.role;
-    let bind = match rights.grant.len() {
-        1 => format!(
-            "an administrator can grant what this fleet needs by applying this ClusterRole, and binding it with\n`kubectl create clusterrolebinding {role} --clusterrole={role} --user=USER`"
-        ),
-        _ => "an administrator can grant what this fleet needs by applying this ClusterRole and its binding"
-            .to_owned(),
-    };
-    let left_out = "kinds that the cluster does not serve are left out";
-    ui.message(&format!(
-        "{bind} ({left_out}):\n---\n{}",
-        yaml::write(&rights.grant).trim_end()
-    ));
 }
 
 /// What is waited for.

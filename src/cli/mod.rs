@@ -24,6 +24,7 @@ mod plan;
 mod rehearse;
 mod render;
 mod report;
+mod rights;
 mod rules;
 mod run;
 mod screen;

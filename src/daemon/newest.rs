@@ -10,6 +10,9 @@ use crate::apply::Newest;
 use crate::compile::Compiled;
 use crate::model::Severity;
 
+/// Why a commit without objects is not applied.
+pub(super) const EMPTIED: &str = "the fleet has no objects any more, which is probably a mistake";
+
 /// What is known, and recorded, of the newest commit.
 #[derive(Default)]
 pub(super) struct NewestRecord {
@@ -61,6 +64,9 @@ impl Daemon {
             return self.newest.rejected.clone();
         }
         let sync = self.sync.as_ref()?;
+        if sync.is_emptied() {
+            return Some(Newest::refused(&sync.revision, EMPTIED));
+        }
         // While it is resumed, the parent is read and written by what applies: nothing comes in between.
         let recorded = self.newest.recorded.as_ref().and_then(Option::as_ref);
         let waited = recorded.is_some_and(|newest| newest.waits_at(&sync.revision));

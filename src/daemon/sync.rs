@@ -12,6 +12,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::failure::Failure;
 use super::job::{Examined, Judged, Prepared};
+use super::newest::EMPTIED;
 use super::revision::{Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
 use super::{Daemon, Event, findings_log, newest, report};
@@ -78,15 +79,9 @@ impl Daemon {
     }
 
     fn reject_empty(&mut self, revision: &str, title: &str, good: Option<&str>) {
-        tracing::warn!(
-            revision,
-            title,
-            stays = good,
-            "not applied: the fleet has no objects any more, which is probably a mistake"
-        );
+        tracing::warn!(revision, title, stays = good, "not applied: {EMPTIED}");
         let check = report::emptied(&self.config.fleet, revision, good);
-        let why = "the fleet has no objects any more, which is probably a mistake";
-        self.newest.reject(Newest::refused(revision, why));
+        self.newest.reject(Newest::refused(revision, EMPTIED));
         self.set_check(check);
     }
 

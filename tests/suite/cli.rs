@@ -195,6 +195,46 @@ fn a_rehearsal_ends_when_an_object_is_refused() {
 }
 
 #[test]
+fn a_fleet_without_objects_is_not_rehearsed() {
+    let empty = tempfile::tempdir().expect("a directory");
+    let empty = empty.path().display().to_string();
+    let message = stderr(&["rehearse", &empty], 0);
+    assert!(message.contains("nothing to rehearse: "), "{message}");
+    assert_eq!(stdout(&["rehearse", &empty], 0), "");
+    stdout(&["validate", &empty], 0);
+}
+
+/// Before anything else: the kubeconfig does not exist either.
+#[test]
+fn a_source_that_is_not_served_is_refused_at_once() {
+    for url in ["https://example.com/fleet.git", "git@example.com:fleet.git"] {
+        let missing = ["run", "--source", url, "--kubeconfig", "/nowhere"];
+        let message = stderr(&missing, 2);
+        assert!(
+            message.contains("local paths and file:// URLs"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn an_approval_that_cannot_be_meant_is_refused() {
+    let apply = ["apply", "examples/quickstart", "--embedded", "--prune"];
+    let approve = |name: &str, code: i32| {
+        let arguments = [&apply[..], &["--approve", name]].concat();
+        stderr(&arguments, code)
+    };
+    let still = approve("clusters/quickstart", 2);
+    assert!(still.contains("is still in the fleet"), "{still}");
+    assert!(approve("nope", 2).contains("namespace/name"));
+    let nope = approve("clusters/nope", 0);
+    assert!(
+        nope.contains("--approve clusters/nope: no such cluster"),
+        "{nope}"
+    );
+}
+
+#[test]
 fn a_full_disk_is_an_error() {
     let full = std::fs::File::create("/dev/full");
     let Ok(full) = full else { return };

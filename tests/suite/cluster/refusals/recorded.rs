@@ -101,20 +101,37 @@ fn what_apply_cannot_apply_is_in_the_status() {
     prove("applied", |fixture| {
         fixture.put(&definition("applied.dev", &["v1"]));
         fixture.until("the kind is served", || fixture.has("/apis/applied.dev/v1"));
-        let apply = |size: i32, code: i32| {
+        let apply_as = |name: &str, size: i32, code: i32| {
             let text = widget(size).replace(KIND, "applied.dev");
             let text = text.replace("NS", &fixture.namespace);
             let fleet = fixture.dir.path().join("fleet");
             std::fs::create_dir_all(&fleet).expect("created");
             std::fs::write(fleet.join("a.yaml"), text).expect("written");
             let fleet = fleet.display().to_string();
-            let (found, text) = asked(fixture, &["apply", &fleet, "--name", "by-hand"]);
+            let (found, text) = asked(fixture, &["apply", &fleet, "--name", name]);
             assert_eq!(found, Some(code), "{text}");
+            text
         };
+        let apply = |size: i32, code: i32| apply_as("by-hand", size, code);
         let status = || asked(fixture, &["status", "--name", "by-hand"]);
         apply(1, 0);
         assert_eq!(status().0, Some(0));
-        apply(-1, 1);
+        // Another fleet with the same objects.
+        let text = apply_as("other", 1, 1);
+        let owner = format!(
+            "belongs to the fleet by-hand (ConfigMap/{}/capstan-by-hand)",
+            fixture.namespace
+        );
+        assert!(text.contains(&owner), "{text}");
+        let (_, text) = asked(fixture, &["sync", "--name", "by-hand"]);
+        assert!(text.contains("it may have no daemon"), "{text}");
+        asked(fixture, &["suspend", "--name", "by-hand"]);
+        let text = apply(-1, 1);
+        assert!(
+            text.contains("the fleet has been suspended since 20"),
+            "{text}"
+        );
+        asked(fixture, &["resume", "--name", "by-hand"]);
         let (code, text) = status();
         assert_eq!(code, Some(1), "{text}");
         assert!(text.contains("not smaller than nothing"), "{text}");
