@@ -85,6 +85,12 @@ fn failures(summary: &Summary, lines: &BTreeMap<&ObjectId, &Span>) -> String {
         }
     }
     let reasons = reasons.iter().map(|(message, objects)| {
+        if let [id] = objects[..] {
+            let line = lines
+                .get(id)
+                .map(|span| format!("{}:{}: ", span.path, span.start.line));
+            return format!("{}{id} failed: {message}", line.unwrap_or_default());
+        }
         let named = objects.iter().take(MOST_NAMED);
         let named: Vec<String> = named.map(|id| named_at(id, lines)).collect();
         let more = match objects.len() - named.len() {

@@ -54,7 +54,7 @@ fn what_cannot_be_applied_is_in_the_status_until_it_can() {
         daemon.push(&widget(-1));
         let object = format!("Widget/{}/w", fixture.namespace);
         let check = daemon.until(CheckState::Failure, &["not smaller than nothing"]);
-        let at = format!("{object} (clusters/one.yaml:4) failed: ");
+        let at = format!("- clusters/one.yaml:4: {object} failed: ");
         assert!(check.summary.contains(&at), "{check:#?}");
         let whole = format!("{}\n{}", check.title, check.summary);
         let help = "correct it in the fleet";
