@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::{Finding, Severity};
+use crate::model::{Finding, ObjectId, Severity};
 use crate::plan::placed;
 
 fn objects(yaml: &str) -> Vec<Object> {
@@ -333,6 +333,38 @@ fn a_new_api_version_is_one_warning_with_the_steps_that_concern_the_cluster() {
         &written_in(NEW, NEW, ""),
     );
     assert_eq!(found, [""; 0]);
+}
+
+#[test]
+fn an_api_version_that_an_overlay_sets_is_one_warning_for_all_clusters() {
+    let both = |version: &str| {
+        let one = written_in(version, version, "");
+        format!("{one}---\n{}", one.replace("one", "two"))
+    };
+    let (old, new) = (both("v1api20251223preview"), both("v1api20260630preview"));
+    let (old, new) = (objects(&old), objects(&new));
+    let mut changes = Changes::default();
+    for (was, object) in old.iter().zip(&new) {
+        let node = crate::model::Node::from_json(&object.node.to_json(), &new[0].node.origin);
+        let definition = Some(ObjectId::new("", "", "ns", &object.id.name[..3]));
+        let object = Object {
+            node,
+            definition,
+            ..object.clone()
+        };
+        changes.add(&object, &placed(was), &placed(&object));
+    }
+    let findings = changes.findings();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(
+        findings[0].message,
+        "the API version of 2 clusters changes to 2026-06-30-preview"
+    );
+    assert_eq!(findings[0].clusters, ["ns/one", "ns/two"]);
+    let help = findings[0].help.clone().unwrap_or_default();
+    // The line sets the version of node pools, too.
+    assert!(!help.contains("node pools"), "{help}");
+    assert!(help.contains("serves v1api20260630preview"), "{help}");
 }
 
 #[test]
