@@ -1,8 +1,8 @@
 //! The commands as a person runs them.
 
-use std::path::Path;
-
 use assert_cmd::Command;
+
+use crate::real;
 
 /// The program, without the person's environment, in the project's directory.
 pub(crate) fn capstan(arguments: &[&str]) -> Command {
@@ -247,13 +247,11 @@ fn a_full_disk_is_an_error() {
     assert_eq!(status.expect("it runs").code(), Some(2));
 }
 
-#[test]
-fn a_real_hand_written_cluster_is_taken_as_it_is() {
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/samples/aro-hcp-2025-12-23");
-    if !sample.is_dir() {
-        eprintln!("skipped: no hand-written cluster at {}", sample.display());
+#[track_caller]
+fn is_taken_as_it_is(sample: &str) {
+    let Some(sample) = real::shared(&format!("samples/{sample}")) else {
         return;
-    }
+    };
     let sample = sample.to_str().expect("UTF-8");
     assert_eq!(
         stdout(&["render", sample, "-o", "json"], 0)
@@ -264,6 +262,12 @@ fn a_real_hand_written_cluster_is_taken_as_it_is() {
     let report: serde_json::Value =
         serde_json::from_str(&stdout(&["rehearse", sample, "--format", "json"], 0)).expect("JSON");
     assert_eq!(report["ready"], true);
+}
+
+#[test]
+fn a_real_hand_written_cluster_is_taken_as_it_is() {
+    is_taken_as_it_is("aro-hcp-2025-12-23");
+    is_taken_as_it_is("aro-hcp-2026-09-01");
 }
 
 #[test]

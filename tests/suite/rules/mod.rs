@@ -2,7 +2,9 @@
 //! nowhere else, what keeps it is not found at all.
 
 mod cluster_api;
+mod fields;
 mod fixture;
+mod installer;
 mod oracle;
 mod reviewed;
 
