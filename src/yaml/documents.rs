@@ -188,8 +188,11 @@ impl<'t> Reader<'t> {
         };
         let fault = syntax::explain(error.kind(), start, &read);
         let span = Span::new(self.path, fault.start.line, fault.start.column, 1);
-        let finding = Finding::error(fault.id, fault.message).at(&span);
-        self.builder.report(finding.help(fault.help));
+        // Braces that are no map, as in templates, are reported before the error that they lead to.
+        if !self.builder.has_reported(span.start.line) {
+            let finding = Finding::error(fault.id, fault.message).at(&span);
+            self.builder.report(finding.help(fault.help));
+        }
         ControlFlow::Break(())
     }
 

@@ -210,6 +210,22 @@ fn faults_are_named_where_they_are() {
             "Y01 2:4 this quote is not closed properly",
         ),
         ("a: 'x\n", "Y01 1:4 this quote is not closed properly"),
+        (
+            "a: {b: \"x}\nc: {d: \"y\"}\n",
+            "Y01 1:8 this quote is not closed properly",
+        ),
+        (
+            "a: # it's\n  'x\nb: 'y'\n",
+            "Y01 2:3 this quote is not closed properly",
+        ),
+        (
+            "a: 'it's'\n",
+            "Y01 1:8 there is text after the closing quote",
+        ),
+        (
+            "a: 1\n{{- if .Values.b }}\nb: 2\n",
+            "Y01 2:1 this line is a template, and templates are not expanded",
+        ),
         ("a: {b: 1\n", "Y01 1:4 this bracket is never closed"),
         ("a: [\n  1\nb: 2\n", "Y01 3:2 a `:` cannot stand here"),
         (
@@ -235,6 +251,14 @@ fn faults_are_named_where_they_are() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn one_line_has_one_fault() {
+    let found = read_findings("a: {{ x }}: y, {{ z }}: 1}\n");
+    assert_eq!(found, ["Y01 1:5 a key cannot be a map or a list"]);
+    let found = read_findings("a: {{ x }}\nb: [1\n");
+    assert_eq!(found.len(), 2, "{found:?}");
 }
 
 #[test]
