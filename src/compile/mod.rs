@@ -39,7 +39,7 @@ use crate::api::kinds::{self, CAPSTAN};
 use crate::api::overlay::{self, Overlay};
 use crate::graph::{self, Graph};
 use crate::model::{
-    Finding, Node, Object, ObjectId, Origin, Path, Problem, Severity, Span, Tree, Value,
+    Finding, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value,
 };
 use crate::overlay::Overlays;
 use crate::rules::{self, tenancy};
@@ -134,7 +134,8 @@ impl Documents {
 
     fn read_fleet(&mut self, tree: &Tree) {
         let files = self.read(tree, |_, _| true);
-        if files == 0 && tree.problems.is_empty() {
+        let is_empty = files == 0 && tree.problems.is_empty();
+        if is_empty && self.lost.documents.is_empty() {
             let finding = Finding::warning(
                 "Y10",
                 "the fleet is empty: found no document in any *.yaml, *.yml or *.json file",
@@ -173,9 +174,7 @@ impl Documents {
     /// Reads every document of the new files, and returns their number.
     fn read(&mut self, tree: &Tree, is_new: impl Fn(&str, &Arc<[u8]>) -> bool) -> usize {
         self.findings.extend(yaml::problems(tree));
-        let missing = tree.problems.iter();
-        let missing = missing.filter(|(_, problem)| **problem != Problem::UpperCase);
-        for (path, _) in missing {
+        for path in tree.problems.keys() {
             self.lost.document(lost::nothing(&Span::top(path)));
         }
         let mut count = 0;
@@ -188,7 +187,9 @@ impl Documents {
         for ((path, text), file) in files.into_iter().zip(read) {
             self.suppressions.read(path, text);
             let found = file.documents.len() + file.findings.len();
-            self.empty.extend((found == 0).then(|| no_document(path)));
+            if found == 0 {
+                self.empty(path, text);
+            }
             count += found;
             self.findings.extend(file.findings);
             file.broken.into_iter().for_each(|node| self.broken(node));
@@ -197,6 +198,15 @@ impl Documents {
                 .for_each(|document| self.sort(document));
         }
         count
+    }
+
+    /// Takes a file without any document. Nobody knows what an empty one contained.
+    fn empty(&mut self, path: &Arc<str>, text: &[u8]) {
+        let finding = no_document(path, text);
+        if finding.severity == Severity::Error {
+            self.lost.document(lost::nothing(&Span::top(path)));
+        }
+        self.empty.push(finding);
     }
 
     /// Takes what was read of a document before an error of syntax.

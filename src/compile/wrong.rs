@@ -24,10 +24,16 @@ pub(super) fn no_items(list: &Node, items: Option<&Node>) -> Finding {
     finding.field(&Path::dotted("items")).help(help)
 }
 
-pub(super) fn no_document(path: &Arc<str>) -> Finding {
-    Finding::warning("Y13", "the file contains no document")
-        .at(&Span::top(path))
-        .help("delete the file, or restore its content: without it, its objects leave the fleet")
+/// The finding for a file without a document. Comments are left on purpose; nothing at all is an accident.
+pub(super) fn no_document(path: &Arc<str>, text: &[u8]) -> Finding {
+    let finding = match text.trim_ascii().is_empty() {
+        true => Finding::error("Y13", "the file is empty").help(format!(
+            "restore its content; if it is no longer needed, remove the file: `git rm {path}`"
+        )),
+        false => Finding::warning("Y13", "the file contains no document, only comments")
+            .help("delete the file, or restore its content: without it, its objects leave the fleet"),
+    };
+    finding.at(&Span::top(path))
 }
 
 /// Overlays with the name of another one (O03).
