@@ -38,9 +38,7 @@ use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::{self, CAPSTAN};
 use crate::api::overlay::{self, Overlay};
 use crate::graph::{self, Graph};
-use crate::model::{
-    Finding, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value,
-};
+use crate::model::{Finding, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value};
 use crate::overlay::Overlays;
 use crate::rules::{self, tenancy};
 use crate::schema::strategic::ListKeys;

@@ -30,8 +30,9 @@ pub(super) fn no_document(path: &Arc<str>, text: &[u8]) -> Finding {
         true => Finding::error("Y13", "the file is empty").help(format!(
             "restore its content; if it is no longer needed, remove the file: `git rm {path}`"
         )),
-        false => Finding::warning("Y13", "the file contains no document, only comments")
-            .help("delete the file, or restore its content: without it, its objects leave the fleet"),
+        false => Finding::warning("Y13", "the file contains no document, only comments").help(
+            "delete the file, or restore its content: without it, its objects leave the fleet",
+        ),
     };
     finding.at(&Span::top(path))
 }

@@ -192,12 +192,7 @@ fn template(start: Position, text: &str) -> Option<Position> {
 
 /// The quote that is not closed properly: the first in `unread`, which is the end of `text`. A text goes on in
 /// the lines below up to the next quote, so that the error may be there.
-fn opening_quote(
-    kind: &ErrorKind,
-    start: Position,
-    text: &str,
-    unread: &str,
-) -> Option<Position> {
+fn opening_quote(kind: &ErrorKind, start: Position, text: &str, unread: &str) -> Option<Position> {
     use ErrorKind as E;
     let opens_above = match kind {
         E::UnclosedQuotedScalar

@@ -420,9 +420,17 @@ mod tests {
         link("nothing", "broken.JSON");
         link("d", "directory.YAML");
         let tree = read(fleet.path()).unwrap();
-        let problems: Vec<_> = tree.problems.iter().map(|(path, one)| (&**path, one)).collect();
+        let problems: Vec<_> = tree
+            .problems
+            .iter()
+            .map(|(path, one)| (&**path, one))
+            .collect();
         let upper = &Problem::UpperCase;
-        let expected = [("a.YAML", upper), ("broken.JSON", upper), ("file.Yml", upper)];
+        let expected = [
+            ("a.YAML", upper),
+            ("broken.JSON", upper),
+            ("file.Yml", upper),
+        ];
         assert_eq!(problems, expected);
     }
 
