@@ -17,6 +17,8 @@ mod mark;
 mod metadata;
 mod misspelt;
 mod once;
+mod outliers;
+mod pools;
 pub mod select;
 mod wrong;
 
@@ -29,6 +31,7 @@ use enforced::Enforced;
 use lost::Lost;
 use once::DocumentIndex;
 pub(crate) use once::{nameless, without_numbers};
+use outliers::Outliers;
 use rayon::prelude::*;
 use wrong::{duplicate, no_document, no_items, not_allowed_in_a_fleet, not_an_object, same_names};
 
@@ -189,6 +192,7 @@ impl Documents {
                 self.empty(path, text);
             }
             count += found;
+            self.lost.values(&file.findings);
             self.findings.extend(file.findings);
             file.broken.into_iter().for_each(|node| self.broken(node));
             file.documents
@@ -231,9 +235,15 @@ impl Documents {
         let is_overlay = (group, kind) == (CAPSTAN, "Overlay");
         self.documents.note(document.span(), is_overlay);
         match (group, kind) {
-            (CAPSTAN, "ClusterDefinition") => self.definitions.push(document),
+            (CAPSTAN, "ClusterDefinition") => {
+                self.lost
+                    .note(&cluster_definition::id(&document), &document);
+                self.definitions.push(document);
+            }
             (CAPSTAN, "Overlay") => {
-                let (overlay, findings) = overlay::read(&document);
+                let (mut overlay, findings) = overlay::read(&document);
+                let unread = self.lost.fields_of(&document);
+                unread.iter().for_each(|field| overlay.lose(field));
                 self.findings.extend(findings);
                 self.overlays.push(overlay);
             }
@@ -279,6 +289,7 @@ impl Documents {
         } else if object.id.namespace.is_empty() {
             "default".clone_into(&mut object.id.namespace);
         }
+        self.lost.note(&object.id, &object.node);
         mark::mark(&mut object);
         self.raw.push(object);
     }
@@ -306,6 +317,7 @@ impl Documents {
         self.findings.extend(same_names(&self.overlays));
         self.clear_namespaces();
         let enforced = Enforced::of(&self.overlays);
+        let mut outliers = Outliers::of(&self.definitions, &self.overlays, &self.raw);
         let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys());
         let mut objects = Vec::new();
         let mut first = HashMap::new();
@@ -315,9 +327,9 @@ impl Documents {
         let broken = self.lost.documents.iter();
         broken.for_each(|node| overlays.without(node));
         let made = definitions.into_par_iter();
-        let made = made.map(|node| Made::of(node, &overlays, &enforced));
+        let made = made.map(|node| Made::of(node, &overlays, &enforced, &self.lost));
         for (definition, made) in made.collect::<Vec<_>>() {
-            if lost::lacks_labels(&made.of_definition) {
+            if made.lacks_labels {
                 overlays.without(&lost::nothing(definition.span()));
             }
             let expanded = self.keep(made, &mut first);
@@ -332,6 +344,8 @@ impl Documents {
         objects.extend(raw);
         self.findings.extend(overlays.patch(&mut objects));
         let mut unused = overlays.unused();
+        let effects = &mut self.lost.effects;
+        outliers.blame_labels(&mut unused, &mut self.findings, effects);
         let blamed = lost::blame(overlays.idle(), &mut unused, &mut self.findings);
         self.lost.effects.extend(blamed);
         self.findings.append(&mut unused);
@@ -347,6 +361,7 @@ impl Documents {
         self.findings.extend(findings);
         self.findings
             .extend(tenancy::overlays(policy, tree, overlays.reached()));
+        outliers.blame_namespaces(&mut self.findings);
         sort(&mut self.findings);
         let findings = self.lost.settle(self.findings);
         let findings = once::group(findings, &self.documents, &objects);
@@ -408,20 +423,27 @@ struct Made {
     effects: Vec<Finding>,
     /// Where its name is, if there are such overlays.
     incomplete: Option<Span>,
+    /// Whether nobody knows which overlays select it.
+    lacks_labels: bool,
 }
 
 impl Made {
     /// Merges the overlays into the definition and expands it. Returns the merged definition, too.
-    fn of(node: Node, overlays: &Overlays, enforced: &Enforced) -> (Node, Self) {
+    fn of(node: Node, overlays: &Overlays, enforced: &Enforced, unread: &Lost) -> (Node, Self) {
         let id = cluster_definition::id(&node);
         let mut lost = overlays.lost(&node);
+        let own = unread.of_definition(&id);
+        lost.extend(own.iter().cloned());
+        let written = pools::names(&node);
         let (merged, findings) = overlays.merge(node);
         let findings = findings.into_iter().map(|found| found.of(&id));
         let mut of_definition: Vec<Finding> = findings.collect();
         let (definition, findings) = cluster_definition::read(&merged);
         of_definition.extend(findings);
         of_definition.extend(metadata::of_annotations(&id, &merged));
-        lost.extend(lost::lacks_labels(&of_definition).then(Path::default));
+        let lacks_labels = lost::lacks_labels(&of_definition) || own.contains(&Path::default());
+        lost.extend(lacks_labels.then(Path::default));
+        pools::explain(&written, &merged, &mut of_definition);
         let (effects, of_definition): (Vec<_>, Vec<_>) = of_definition
             .into_iter()
             .partition(|finding| lost::explains(&lost, finding));
@@ -440,6 +462,7 @@ impl Made {
             objects,
             of_objects,
             effects,
+            lacks_labels,
         };
         (merged, made)
     }

@@ -32,7 +32,7 @@ pub fn findings(
         at,
         object,
     };
-    let causes = misplaced::grouped(schema, causes(schema, node));
+    let causes = misplaced::grouped(schema, node, causes(schema, node));
     causes.iter().map(|one| teller.tell(one)).collect()
 }
 

@@ -5,6 +5,8 @@
 
 use kube_schema::{ListKind, Path, Schema, Segment, Violation, ViolationKind};
 
+use crate::model::{Node, Position};
+
 /// The deepest place that is looked at.
 const MAX_DEPTH: usize = 12;
 /// Names that stand in many places: a place with one of them is probably not what is meant.
@@ -16,7 +18,7 @@ pub(super) struct Reported {
     pub(super) violation: Violation,
     /// Where an unknown field belongs; empty if its name is not known. List items have the index 0.
     pub(super) homes: Vec<Path>,
-    /// The names of all unknown fields beside it that belong there, too, and its own.
+    /// Its own name and those of the unknown fields below it in the same map that belong there, too.
     pub(super) names: Vec<String>,
     /// Whether a required field is missing in such a place.
     pub(super) is_missed: bool,
@@ -24,8 +26,13 @@ pub(super) struct Reported {
 
 /// The violations, with one for all fields that belong in the same other place, without missing fields that are
 /// misplaced, and with one for an item whose key is missing or not unique.
-pub(super) fn grouped(schema: &Schema, violations: Vec<Violation>) -> Vec<Reported> {
-    let unique = without_twins(schema, violations);
+pub(super) fn grouped(schema: &Schema, node: &Node, violations: Vec<Violation>) -> Vec<Reported> {
+    let mut unique = without_twins(schema, violations);
+    let is_unknown = |one: &Violation| matches!(one.kind, ViolationKind::UnknownField { .. });
+    unique.sort_by_key(|one| match is_unknown(one) {
+        true => (false, line(node, &one.path)),
+        false => (true, None),
+    });
     let mut reported: Vec<Reported> = Vec::with_capacity(unique.len());
     for violation in unique {
         let homes = homes(schema, &violation);
@@ -46,6 +53,13 @@ pub(super) fn grouped(schema: &Schema, violations: Vec<Violation>) -> Vec<Report
         }
     }
     without_missed(reported)
+}
+
+/// Where an unknown field is written.
+fn line(node: &Node, path: &Path) -> Option<Position> {
+    let map = node.lookup(&Path(above(path).to_vec()))?.as_map()?;
+    let (key, _) = map.entry(last_name(path)?)?;
+    Some(key.origin.span().start)
 }
 
 /// The violations without missing fields that are there in another place.

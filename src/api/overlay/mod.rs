@@ -183,6 +183,11 @@ pub fn read_rest(node: &Node) -> Overlay {
 }
 
 impl Overlay {
+    /// Records that the value of a field of the document could not be read.
+    pub fn lose(&mut self, field: &Path) {
+        self.lost.extend(of_definition(field));
+    }
+
     /// An overlay of which nothing is known.
     fn unreadable(id: &ObjectId, origin: &Origin) -> Self {
         Self {
@@ -213,7 +218,9 @@ fn of_definition(lost: &Path) -> Option<Path> {
         ["spec", "selector", ..] => Some(Path::default()),
         ["spec", "precedence" | "order" | "patches", ..] => None,
         ["spec", ..] => Some(Path::dotted("spec")),
-        _ => None,
+        // Nobody knows what is meant by other fields: `merge`, for example, belongs below `spec`.
+        ["apiVersion" | "kind" | "metadata", ..] => None,
+        _ => Some(Path::default()),
     }
 }
 
