@@ -46,6 +46,13 @@ pub(super) fn compiled(schema: &Json) -> Schema {
     Schema::from_json(schema).expect("our schemas are valid")
 }
 
+/// The names of the fields of `spec`.
+pub(super) fn spec_fields(schema: &Schema) -> Vec<&str> {
+    let spec = schema.properties.get("spec").into_iter();
+    spec.flat_map(|spec| spec.properties.keys().map(String::as_str))
+        .collect()
+}
+
 /// Reads the document as `T`, or reports what is wrong with it.
 pub(super) fn typed<T: DeserializeOwned>(
     node: &Node,

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::fields;
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
 use crate::model::{Finding, Node, ObjectId, Origin, Path, Segment, Severity, Span, Value};
@@ -192,7 +193,10 @@ pub(super) fn lacks_labels(findings: &[Finding]) -> bool {
     let labels = Path::dotted("metadata.labels");
     findings.iter().any(|finding| {
         let field = finding.field.as_ref();
-        is_error(finding) && field.is_some_and(|field| field.0.starts_with(&labels.0))
+        let is_theirs = |field: &Path| {
+            covers(field, &labels) || finding.id == "S01" && fields::may_hold_labels(field)
+        };
+        is_error(finding) && field.is_some_and(is_theirs)
     })
 }
 

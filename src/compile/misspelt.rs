@@ -22,7 +22,13 @@ pub(super) fn correct(document: &mut Node) -> Option<Finding> {
         ("kind", kind.to_owned(), right)
     } else {
         let group = api_version.split('/').next().unwrap_or_default();
-        let is_meant = OURS.contains(&kind) && nearest(group, [CAPSTAN]).is_some();
+        let own = if kind == "Overlay" {
+            "merge"
+        } else {
+            "nodePools"
+        };
+        let has_own = document.at(&["spec", own]).is_some();
+        let is_meant = OURS.contains(&kind) && (nearest(group, [CAPSTAN]).is_some() || has_own);
         is_meant.then(|| ("apiVersion", api_version.to_owned(), API_VERSION))?
     };
     let article = if field == "kind" { "a" } else { "an" };

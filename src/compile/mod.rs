@@ -12,6 +12,7 @@
 mod allow;
 mod enforced;
 pub mod explain;
+mod fields;
 mod lost;
 mod mark;
 mod metadata;
@@ -217,19 +218,25 @@ impl Documents {
         let is_overlay =
             of_ours.starts_with(CAPSTAN) && document.text(&["kind"]) == Some("Overlay");
         self.documents.note(document.span(), is_overlay);
-        match is_overlay {
-            true => self.overlays.push(overlay::read_rest(&document)),
-            false => self.lost.document(document),
+        match (is_overlay, document.get("kind").is_some()) {
+            (true, _) => self.overlays.push(overlay::read_rest(&document)),
+            (_, true) => self.lost.document(document),
+            // It may be an overlay.
+            _ => self.lost.document(lost::nothing(document.span())),
         }
     }
 
     fn sort(&mut self, mut document: Node) {
+        self.findings.extend(fields::correct(&mut document));
         self.findings.extend(misspelt::correct(&mut document));
         let (Some(api_version), Some(kind)) =
             (document.text(&["apiVersion"]), document.text(&["kind"]))
         else {
             self.findings.push(not_an_object(&document));
-            return self.lost.document(document);
+            return match fields::as_overlay(&document) {
+                Some(overlay) => self.sort(overlay),
+                None => self.lost.document(document),
+            };
         };
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let is_overlay = (group, kind) == (CAPSTAN, "Overlay");

@@ -168,7 +168,13 @@ fn misspelt(id: &ObjectId, at: &Node, key: &str, text: &str, right: &str) -> Fin
 
 /// The definitions whose namespace was forgotten, while others have one, or is one slip away from another one.
 fn namespaces(definitions: &[Node], raw: &[Object]) -> Vec<Namespace> {
-    let written = |node: &Node| node.text(&["metadata", "namespace"]).map(str::to_owned);
+    let is_readable = |node: &&Node| {
+        let metadata = node.get("metadata").and_then(Node::as_map);
+        let namespace = metadata.map(|map| map.get("namespace"));
+        namespace.is_some_and(|node| node.is_none_or(|node| node.as_str().is_some()))
+    };
+    let definitions: Vec<&Node> = definitions.iter().filter(is_readable).collect();
+    let written = |node: &&Node| node.text(&["metadata", "namespace"]).map(str::to_owned);
     let all: Vec<Option<String>> = definitions.iter().map(written).collect();
     let made = raw.iter().filter(|object| object.id.is("", "Namespace"));
     let made: BTreeSet<&str> = made.map(|object| &*object.id.name).collect();
@@ -195,7 +201,7 @@ fn namespaces(definitions: &[Node], raw: &[Object]) -> Vec<Namespace> {
             definition,
         })
     };
-    definitions.iter().zip(&all).filter_map(find).collect()
+    definitions.into_iter().zip(&all).filter_map(find).collect()
 }
 
 fn without_namespace(node: &Node, used: &BTreeSet<&str>) -> Finding {

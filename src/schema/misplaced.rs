@@ -27,7 +27,7 @@ pub(super) struct Reported {
 /// The violations, with one for all fields that belong in the same other place, without missing fields that are
 /// misplaced, and with one for an item whose key is missing or not unique.
 pub(super) fn grouped(schema: &Schema, node: &Node, violations: Vec<Violation>) -> Vec<Reported> {
-    let mut unique = without_twins(schema, violations);
+    let mut unique = without_twins(schema, node, violations);
     let is_unknown = |one: &Violation| matches!(one.kind, ViolationKind::UnknownField { .. });
     unique.sort_by_key(|one| match is_unknown(one) {
         true => (false, line(node, &one.path)),
@@ -75,8 +75,11 @@ fn without_missed(mut reported: Vec<Reported>) -> Vec<Reported> {
     let is_missing = |one: &Reported| one.violation.kind == ViolationKind::Missing;
     let mut found = Vec::new();
     reported.retain(|one| {
-        let its =
-            |(place, _): &&(Path, Path)| is_missing(one) && same_place(place, &one.violation.path);
+        let its = |(place, _): &&(Path, Path)| {
+            let missing = &one.violation.path.0;
+            let depth = missing.len().min(place.0.len());
+            is_missing(one) && same_steps(&place.0[..depth], missing)
+        };
         let cause = missed.iter().find(its);
         found.extend(cause.map(|(_, cause)| cause.clone()));
         cause.is_none()
@@ -87,8 +90,9 @@ fn without_missed(mut reported: Vec<Reported>) -> Vec<Reported> {
     reported
 }
 
-/// The violations without those of items that are reported as duplicates. Items without a key are no duplicates.
-fn without_twins(schema: &Schema, mut found: Vec<Violation>) -> Vec<Violation> {
+/// The violations without those of items that are reported as duplicates, and of the items that they repeat. Items
+/// without a key are no duplicates.
+fn without_twins(schema: &Schema, node: &Node, mut found: Vec<Violation>) -> Vec<Violation> {
     let keys = |one: &Violation| match &schema.at(&Path(above(&one.path).to_vec()))?.list {
         ListKind::Map(keys) if one.kind == ViolationKind::Other => Some(keys),
         _ => None,
@@ -103,10 +107,26 @@ fn without_twins(schema: &Schema, mut found: Vec<Violation>) -> Vec<Violation> {
         keys.iter().any(key)
     };
     found.retain(|one| !keys(one).is_some_and(|keys| lacks(&one.path, keys)));
+    let same = |one: &Violation, keys: &[String]| {
+        let key = |item: &Node| {
+            let values = keys.iter().map(|name| item.get(name).map(Node::to_json));
+            values.collect::<Vec<_>>()
+        };
+        let list = Path(above(&one.path).to_vec());
+        let items = node
+            .lookup(&list)
+            .and_then(Node::as_list)
+            .unwrap_or_default();
+        let own = node.lookup(&one.path).map(key);
+        let twins = (0..).zip(items).filter(|(_, item)| Some(key(item)) == own);
+        twins
+            .map(|(index, _)| list.index(index))
+            .collect::<Vec<_>>()
+    };
     let twins: Vec<Path> = found
         .iter()
-        .filter(|one| keys(one).is_some())
-        .map(|one| one.path.clone())
+        .filter_map(|one| Some(same(one, keys(one)?)))
+        .flatten()
         .collect();
     let is_of_twin = |path: &Path| twins.iter().any(|twin| path.0.starts_with(&twin.0));
     found.retain(|one| one.kind != ViolationKind::Missing || !is_of_twin(&one.path));
@@ -122,6 +142,11 @@ fn homes(schema: &Schema, violation: &Violation) -> Vec<Path> {
     };
     let mut places = Vec::new();
     collect(schema, name, &mut Vec::new(), &mut places);
+    // At the top, the name of the document is meant.
+    let metadata = Path::dotted("metadata").key(name);
+    if violation.path.0.len() == 1 && places.contains(&metadata) {
+        return vec![metadata];
+    }
     if COMMON.contains(&name) && places.len() > 2 {
         return Vec::new();
     }
@@ -163,9 +188,9 @@ fn distance(from: &[Segment], to: &[Segment]) -> usize {
 }
 
 /// Whether two paths are the same but for the items of lists.
-fn same_place(one: &Path, other: &Path) -> bool {
-    let mut steps = one.0.iter().zip(&other.0);
-    one.0.len() == other.0.len() && steps.all(|(one, other)| same_step(one, other))
+fn same_steps(one: &[Segment], other: &[Segment]) -> bool {
+    let mut steps = one.iter().zip(other);
+    one.len() == other.len() && steps.all(|(one, other)| same_step(one, other))
 }
 
 /// Whether fields with these homes belong in the same maps.

@@ -97,6 +97,11 @@ impl Builder {
         (!is_empty(origin)).then_some(origin.span().start)
     }
 
+    /// Takes the last document back, because it goes on where it seemed to end.
+    pub(super) fn reopen(&mut self) {
+        self.root = self.file.documents.pop();
+    }
+
     /// Ends the document and keeps it, unless it is empty.
     pub(super) fn end_document(&mut self) {
         let document = self.root.take().filter(|root| root.value != Value::Null);

@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde_saphyr::granit_parser as events;
-use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, ScanError, StrInput, Tag};
+use serde_saphyr::granit_parser::{
+    ErrorKind, Event, Parser, ScalarStyle, ScanError, StrInput, Tag,
+};
 
 use super::builder::{Builder, File};
 use super::entries::Entries;
@@ -174,6 +176,9 @@ impl<'t> Reader<'t> {
         // An explanation reads the text from its beginning.
         if self.builder.is_full() {
             return ControlFlow::Break(());
+        }
+        if *error.kind() == ErrorKind::ExpectedDocumentStart {
+            self.builder.reopen();
         }
         let start = Position {
             line: number(error.marker().line()),

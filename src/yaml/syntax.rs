@@ -86,6 +86,10 @@ fn describe(kind: &ErrorKind) -> Option<Words> {
             "a `:` cannot stand here",
             "put quotes around the text if the `:` is part of it; otherwise put this key on its own line, and check that the key above has a `:` followed by a space",
         ),
+        E::ExpectedDocumentStart => (
+            "this line is not part of the document above it",
+            "indent it like the first line of the document, or put a line with `---` above it",
+        ),
         E::ExpectedBlockMappingKey | E::InvalidIndentation | E::MappingKeyNotAllowed => INDENTATION,
         E::ExpectedBlockSequenceEntry => (
             "this list item does not start with `- `",

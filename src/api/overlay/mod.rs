@@ -129,6 +129,12 @@ fn partial_definition(_: &mut SchemaGenerator) -> Generated {
     Generated::try_from(partial).unwrap_or_else(|_| json_schema!({}))
 }
 
+/// The names of the fields of `spec`.
+#[must_use]
+pub fn spec_fields() -> Vec<&'static str> {
+    document::spec_fields(&SCHEMA)
+}
+
 /// Reads an overlay, as far as it can be read. Without errors among the findings it is complete.
 #[must_use]
 pub fn read(node: &Node) -> (Overlay, Vec<Finding>) {
