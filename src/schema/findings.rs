@@ -178,10 +178,14 @@ impl Teller<'_> {
     /// The help for fields that belong elsewhere.
     fn elsewhere(&self, reported: &Reported) -> Option<String> {
         let home = |place: &Path| {
-            let above = self.field(&Path(parent(&place.0).to_vec()));
-            match above.0.is_empty() {
-                true => "at the top of the document".to_owned(),
-                false => format!("below `{above}`").replace("[0]", "[]"),
+            // Only the items of lists below the document are any items.
+            let below = Path(parent(&place.0).to_vec()).to_string();
+            let below = below.replace("[0]", "[]");
+            match (self.at.0.is_empty(), below.is_empty()) {
+                (true, true) => "at the top of the document".to_owned(),
+                (true, false) => format!("below `{below}`"),
+                (false, true) => format!("below `{}`", self.at),
+                (false, false) => format!("below `{}.{below}`", self.at),
             }
         };
         let homes: Vec<String> = reported.homes.iter().map(home).collect();
