@@ -171,3 +171,101 @@ fn metadata_of_our_documents_has_the_fields_that_there_are() {
         assert_eq!(reported, [expected], "{text}");
     }
 }
+
+/// A fleet of two environments in which nothing is wrong: the one of `tests/suite/mistakes/`.
+const FLEET: [(&str, &str); 6] = [
+    (
+        "clusters/dev.yaml",
+        include_str!("../../tests/suite/mistakes/fleet/clusters/dev.yaml"),
+    ),
+    (
+        "clusters/one.yaml",
+        include_str!("../../tests/suite/mistakes/fleet/clusters/one.yaml"),
+    ),
+    (
+        "clusters/two.yaml",
+        include_str!("../../tests/suite/mistakes/fleet/clusters/two.yaml"),
+    ),
+    (
+        "overlays/dev.yaml",
+        include_str!("../../tests/suite/mistakes/fleet/overlays/dev.yaml"),
+    ),
+    (
+        "overlays/prod.yaml",
+        include_str!("../../tests/suite/mistakes/fleet/overlays/prod.yaml"),
+    ),
+    (
+        "shared.yaml",
+        include_str!("../../tests/suite/mistakes/fleet/shared.yaml"),
+    ),
+];
+
+/// What one slip makes of a line; `None` if it cannot happen there.
+type Slip = fn(&str) -> Option<String>;
+
+const SLIPS: [(&str, Slip); 6] = [
+    ("doubled", |line| Some(format!("{line}\n{line}"))),
+    ("indented", |line| Some(format!("  {line}"))),
+    ("outdented", |line| {
+        line.strip_prefix("  ").map(str::to_owned)
+    }),
+    ("without its colon", |line| {
+        line.contains(": ").then(|| line.replacen(": ", " ", 1))
+    }),
+    ("with a misspelt key", |line| {
+        let (key, rest) = line.split_once(':')?;
+        let (start, name) = key.split_at(key.rfind([' ', '{']).map_or(0, |at| at + 1));
+        let (first, second) = (name.get(1..2)?, name.get(2..3)?);
+        let is_long = name.len() > 3 && first != second;
+        is_long.then(|| format!("{start}{}{second}{first}{}:{rest}", &name[..1], &name[3..]))
+    }),
+    ("with a list as value", |line| {
+        let (key, value) = line.split_once(": ")?;
+        (!value.starts_with(['{', '['])).then(|| format!("{key}: [x]"))
+    }),
+];
+
+/// One wrong line gives at most one finding, wherever it is. Slips in the identity are left out: nobody may use one
+/// whose `allowedNamespaces` cannot be read, which is reported where it is used.
+#[test]
+fn one_slip_in_a_line_gives_one_finding() {
+    let mut wrong = String::new();
+    for (path, text) in &FLEET[..5] {
+        for (number, line) in (1..).zip(text.lines()) {
+            for (name, slip) in SLIPS {
+                let Some(slipped) = slip(line) else {
+                    continue;
+                };
+                let found = with_line(path, number, &slipped);
+                if found.len() > 1 {
+                    wrong += &format!(
+                        "{path}:{number} {name}: {slipped}\n  {}\n",
+                        found.join("\n  ")
+                    );
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The findings of the fleet with another line, without information.
+fn with_line(path: &str, number: usize, line: &str) -> Vec<String> {
+    let file = |(name, text): (&str, &str)| {
+        let lines = (1..)
+            .zip(text.lines())
+            .map(|(at, old)| match at == number && name == path {
+                true => format!("{line}\n"),
+                false => format!("{old}\n"),
+            });
+        let text: String = lines.collect();
+        (Arc::from(name), Arc::from(text.as_bytes()))
+    };
+    let tree = Tree {
+        files: FLEET.into_iter().map(file).collect(),
+        ..Tree::default()
+    };
+    let findings = compile(&tree, &[]).findings.into_iter();
+    let wrong = findings.filter(|finding| finding.severity != Severity::Info);
+    wrong.map(|finding| finding.to_string()).collect()
+}

@@ -8,7 +8,7 @@ use super::references::{self, Reference};
 use super::{Edge, Executor, Graph, Place, Vertex, cycles};
 use crate::api::embedded;
 use crate::api::kinds::{AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
-use crate::model::{Finding, Needed, Object, ObjectId, Origin, message};
+use crate::model::{Finding, Needed, Object, ObjectId, Origin, Severity, message};
 
 /// Builds the graph of `objects` (top-level, unique ids) with its findings: R01 for dangling references, R04 for
 /// objects that the cluster must have, R02 for cycles.
@@ -270,13 +270,16 @@ impl Builder {
         .at(origin.span())
         .of(user);
         let elsewhere = format!("nothing to do if {id} is created elsewhere; {user} uses it");
-        let help = match self.slip(&id) {
-            Some(name) => {
-                format!("did you mean `{name}`, which is in the fleet? otherwise, {elsewhere}")
-            }
-            None => elsewhere,
+        let finding = match self.slip(&id) {
+            Some(name) => Finding {
+                severity: Severity::Warning,
+                ..finding.help(format!(
+                    "did you mean `{name}`, which is in the fleet? otherwise, {elsewhere}"
+                ))
+            },
+            None => finding.help(elsewhere),
         };
-        self.findings.push(finding.help(help));
+        self.findings.push(finding);
         let to = self.outside_vertex(id, origin);
         self.edge(from, to, Needed::Applied, &reference.why);
     }

@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde_saphyr::granit_parser as events;
-use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, ScanError, StrInput, Tag};
+use serde_saphyr::granit_parser::{
+    ErrorKind, Event, Parser, ScalarStyle, ScanError, StrInput, Tag,
+};
 
 use super::builder::{Builder, File};
 use super::entries::Entries;
@@ -175,6 +177,9 @@ impl<'t> Reader<'t> {
         if self.builder.is_full() {
             return ControlFlow::Break(());
         }
+        if *error.kind() == ErrorKind::ExpectedDocumentStart {
+            self.builder.reopen();
+        }
         let start = Position {
             line: number(error.marker().line()),
             column: number(error.marker().col() + 1),
@@ -188,8 +193,11 @@ impl<'t> Reader<'t> {
         };
         let fault = syntax::explain(error.kind(), start, &read);
         let span = Span::new(self.path, fault.start.line, fault.start.column, 1);
-        let finding = Finding::error(fault.id, fault.message).at(&span);
-        self.builder.report(finding.help(fault.help));
+        // Braces that are no map, as in templates, are reported before the error that they lead to.
+        if !self.builder.has_reported(span.start.line) {
+            let finding = Finding::error(fault.id, fault.message).at(&span);
+            self.builder.report(finding.help(fault.help));
+        }
         ControlFlow::Break(())
     }
 

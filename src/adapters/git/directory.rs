@@ -413,6 +413,28 @@ mod tests {
     }
 
     #[test]
+    fn a_suffix_in_upper_case_is_a_problem_of_links_too() {
+        let fleet = directory(&[("a.YAML", "a"), ("b.txt", ""), ("d/c.yaml", "")]);
+        let link = |target: &str, name: &str| symlink(target, fleet.path().join(name)).unwrap();
+        link("b.txt", "file.Yml");
+        link("nothing", "broken.JSON");
+        link("d", "directory.YAML");
+        let tree = read(fleet.path()).unwrap();
+        let problems: Vec<_> = tree
+            .problems
+            .iter()
+            .map(|(path, one)| (&**path, one))
+            .collect();
+        let upper = &Problem::UpperCase;
+        let expected = [
+            ("a.YAML", upper),
+            ("broken.JSON", upper),
+            ("file.Yml", upper),
+        ];
+        assert_eq!(problems, expected);
+    }
+
+    #[test]
     fn a_mounted_config_map_is_read_once() {
         let fleet = directory(&[("..2026_01/a.yaml", "a")]);
         symlink("..2026_01", fleet.path().join("..data")).unwrap();

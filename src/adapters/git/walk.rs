@@ -205,7 +205,7 @@ impl<S: Source> Walk<'_, S> {
         match entry.kind {
             Kind::Directory => self.directory(&entry.handle, &path, rules, depth + 1),
             Kind::File if Tree::reads(&name) => self.file(&path, &entry.handle),
-            Kind::File if Tree::reads(&name.to_lowercase()) => {
+            Kind::File if is_upper_case(&name) => {
                 self.problem(&path, Problem::UpperCase);
                 Ok(())
             }
@@ -217,6 +217,9 @@ impl<S: Source> Walk<'_, S> {
     fn link(&mut self, path: &str, link: &S::Handle) -> Result<(), Error> {
         match (self.source.follow(path, link)?, Tree::reads(path)) {
             (Target::File(file), true) => self.file(path, &file)?,
+            (Target::File(_) | Target::Away, false) if is_upper_case(path) => {
+                self.problem(path, Problem::UpperCase);
+            }
             (Target::Away, true) | (Target::OutsideDirectory, _) => {
                 self.problem(path, Problem::LinkLeavesTree);
             }
@@ -255,6 +258,11 @@ impl<S: Source> Walk<'_, S> {
         self.tree.problems.insert(path.into(), problem);
         self.full |= self.tree.problems.len() >= Tree::MAX_FILES;
     }
+}
+
+/// Whether a file of this name would be read if its suffix were in lower case.
+fn is_upper_case(path: &str) -> bool {
+    !Tree::reads(path) && Tree::reads(&path.to_lowercase())
 }
 
 /// Why a file of this name cannot be taken in. Git itself refuses to check out some of these, but

@@ -1,4 +1,4 @@
-//! F07: a cluster, its node pools and its external auths are written in one version of Azure's API.
+//! F09: a cluster, its node pools and its external auths are written in one version of Azure's API.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::model::{Finding, ObjectId, message};
 use crate::rules::arm::{Resource, World};
 use crate::rules::wording::and_others;
 
-/// F07: no part of a cluster has another version than the cluster. One finding per cluster.
+/// F09: no part of a cluster has another version than the cluster. One finding per cluster.
 pub(in crate::rules) fn parts_have_the_clusters_version(world: &World<'_>) -> Vec<Finding> {
     let mut firsts: BTreeMap<&ObjectId, (&Resource<'_>, &Resource<'_>, usize)> = BTreeMap::new();
     let parts = world
@@ -46,7 +46,7 @@ fn mixed(part: &Resource<'_>, cluster: &Resource<'_>, others: usize) -> Finding 
     let help = format!(
         "write redhatopenshift.azure.com/{version} in the cluster, its node pools and its external auths"
     );
-    part.field("apiVersion").finding("F07", message).help(help)
+    part.field("apiVersion").finding("F09", message).help(help)
 }
 
 #[cfg(test)]
