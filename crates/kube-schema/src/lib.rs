@@ -41,7 +41,7 @@ pub mod wording;
 
 pub use defaults::{apply_defaults, fill_defaults};
 pub use fields::{Element, FieldPath, FieldSet};
-pub use list_keys::{Items, MERGING_LISTS, MergingList, merging_list};
+pub use list_keys::{Items, Published, PublishedField, published};
 pub use managed::{Managed, Operation};
 pub use nearest::nearest;
 pub use object_meta::{OBJECT_META_SCHEMA, object_meta};

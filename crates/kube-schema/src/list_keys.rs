@@ -1,15 +1,18 @@
 //! Which lists of Kubernetes' own kinds merge, and what identifies their items.
 //!
-//! In: a kind, the field that holds the map with the list, and the name of the list. Out: how a
-//! strategic merge patch and how server-side apply identify its items. The two differ for some lists:
-//! a patch knows the ports of a Service by `port`, an apply by `port` and `protocol`. Sources: the
-//! `patchStrategy`, `patchMergeKey`, `listType` and `listMapKey` of k8s.io/api 1.34. It does not know
-//! custom resources: their schemas say how lists merge ([`ListKind`](crate::ListKind)).
+//! In: a kind and its version, then one field after the other. Out: how a strategic merge patch and how
+//! server-side apply identify the items of a list. The two differ for some lists: a patch knows the ports
+//! of a Service by `port`, an apply by `port` and `protocol`. The facts are in [`published`], which is
+//! generated. This module does not know custom resources: their schemas say how lists merge
+//! ([`ListKind`](crate::ListKind)).
 
-use Items::{Keys, Values, Whole};
+#[rustfmt::skip]
+pub mod published;
+
+use Items::Whole;
 
 /// How the items of a list are identified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Items {
     /// They are not: the list is one value.
     Whole,
@@ -19,156 +22,102 @@ pub enum Items {
     Keys(&'static [&'static str]),
 }
 
-/// A list of Kubernetes' own kinds.
-#[derive(Clone, Copy, Debug)]
-pub struct MergingList {
-    /// The kind that it is part of; empty for any kind.
-    pub kind: &'static str,
-    /// The field that holds the map with the list, or the list of such maps; empty for any field.
-    pub parent: &'static str,
-    /// The name of the list.
-    pub name: &'static str,
+/// A map of Kubernetes' own kinds with lists that merge, in it or below.
+#[derive(Debug)]
+pub struct Published {
+    fields: &'static [PublishedField],
+    /// What is below every key, where keys are free.
+    values: Option<&'static Self>,
+}
+
+/// A field that is a list that merges, or that has such lists below.
+#[derive(Debug)]
+pub struct PublishedField {
+    name: &'static str,
+    /// The map, or the maps that are the items of the list.
+    map: Option<&'static Published>,
     /// What a strategic merge patch identifies its items by.
     pub patch: Items,
     /// What server-side apply identifies its items by.
     pub apply: Items,
 }
 
-/// A list that both ways of merging treat alike.
-const fn both(
-    kind: &'static str,
-    parent: &'static str,
-    name: &'static str,
-    items: Items,
-) -> MergingList {
-    differing(kind, parent, name, items, items)
-}
-
-const fn differing(
-    kind: &'static str,
-    parent: &'static str,
-    name: &'static str,
-    patch: Items,
-    apply: Items,
-) -> MergingList {
-    MergingList {
-        kind,
-        parent,
-        name,
-        patch,
-        apply,
+impl Published {
+    /// A whole object of a kind; none if the kind is not Kubernetes' own.
+    #[must_use]
+    pub fn of(api_version: &str, kind: &str) -> Option<&'static Self> {
+        let mut kinds = published::KINDS.iter();
+        let found = kinds.find(|row| row.1 == kind && row.0 == api_version);
+        found.map(|row| row.2)
     }
-}
 
-const NAME: Items = Keys(&["name"]);
-const TYPE: Items = Keys(&["type"]);
-const PORT_OF_CONTAINER: (Items, Items) = (
-    Keys(&["containerPort"]),
-    Keys(&["containerPort", "protocol"]),
-);
-
-/// Every list; the first that fits counts.
-pub const MERGING_LISTS: &[MergingList] = &[
-    // Metadata and status of every kind.
-    both("", "metadata", "finalizers", Values),
-    both("", "metadata", "ownerReferences", Keys(&["uid"])),
-    differing(
-        "CustomResourceDefinition",
-        "status",
-        "conditions",
-        Whole,
-        TYPE,
-    ),
-    differing("Job", "status", "conditions", TYPE, Whole),
-    both("", "status", "conditions", TYPE),
-    // Pods and their templates.
-    both("", "", "containers", NAME),
-    both("", "", "ephemeralContainers", NAME),
-    both("", "", "initContainers", NAME),
-    ports_of("containers"),
-    ports_of("ephemeralContainers"),
-    ports_of("initContainers"),
-    both("", "", "env", NAME),
-    both("", "", "hostAliases", Keys(&["ip"])),
-    both("", "", "imagePullSecrets", NAME),
-    both("", "", "resourceClaims", NAME),
-    both("", "", "schedulingGates", NAME),
-    differing(
-        "",
-        "",
-        "topologySpreadConstraints",
-        Keys(&["topologyKey"]),
-        Keys(&["topologyKey", "whenUnsatisfiable"]),
-    ),
-    both("", "", "volumeDevices", Keys(&["devicePath"])),
-    both("", "", "volumeMounts", Keys(&["mountPath"])),
-    both("", "", "volumes", NAME),
-    differing("", "resources", "claims", Whole, NAME),
-    differing("Pod", "status", "hostIPs", Keys(&["ip"]), Whole),
-    both("Pod", "status", "podIPs", Keys(&["ip"])),
-    both("Pod", "status", "resourceClaimStatuses", NAME),
-    // Other kinds.
-    differing("CSIDriver", "spec", "volumeLifecycleModes", Whole, Values),
-    differing("Job", "uncountedTerminatedPods", "failed", Whole, Values),
-    differing("Job", "uncountedTerminatedPods", "succeeded", Whole, Values),
-    both("MutatingWebhookConfiguration", "", "webhooks", NAME),
-    both(
-        "MutatingWebhookConfiguration",
-        "webhooks",
-        "matchConditions",
-        NAME,
-    ),
-    both("Node", "spec", "podCIDRs", Values),
-    both("Node", "status", "addresses", TYPE),
-    differing(
-        "Service",
-        "spec",
-        "ports",
-        Keys(&["port"]),
-        Keys(&["port", "protocol"]),
-    ),
-    both("ServiceAccount", "", "secrets", NAME),
-    both("ValidatingAdmissionPolicy", "spec", "matchConditions", NAME),
-    both("ValidatingAdmissionPolicy", "spec", "variables", NAME),
-    differing(
-        "ValidatingAdmissionPolicyBinding",
-        "spec",
-        "validationActions",
-        Whole,
-        Values,
-    ),
-    both("ValidatingWebhookConfiguration", "", "webhooks", NAME),
-    both(
-        "ValidatingWebhookConfiguration",
-        "webhooks",
-        "matchConditions",
-        NAME,
-    ),
-];
-
-const fn ports_of(containers: &'static str) -> MergingList {
-    let (patch, apply) = PORT_OF_CONTAINER;
-    differing("", containers, "ports", patch, apply)
-}
-
-/// The list `name` below the field `parent` of an object of a kind; none for a list that nothing is
-/// known of, which is one value.
-#[must_use]
-pub const fn merging_list(kind: &str, parent: &str, name: &str) -> Option<&'static MergingList> {
-    let mut at = 0;
-    while at < MERGING_LISTS.len() {
-        let row = &MERGING_LISTS[at];
-        let fits = is_any_or(row.kind, kind) && is_any_or(row.parent, parent);
-        if fits && is(row.name, name) {
-            return Some(row);
+    /// The field `name`; none for a field without such lists.
+    #[must_use]
+    pub const fn field(&self, name: &str) -> Option<&'static PublishedField> {
+        let mut at = 0;
+        while at < self.fields.len() {
+            if is(self.fields[at].name, name) {
+                return Some(&self.fields[at]);
+            }
+            at += 1;
         }
-        at += 1;
+        None
     }
-    None
+
+    /// The map under the key `name`, or the items of the list there.
+    #[must_use]
+    pub fn below(&self, name: &str) -> Option<&'static Self> {
+        self.field(name).map_or(self.values, |field| field.map)
+    }
+
+    /// Its fields that are such lists, or have them below.
+    #[must_use]
+    pub const fn fields(&self) -> &'static [PublishedField] {
+        self.fields
+    }
+
+    /// The maps directly below.
+    pub fn maps(&self) -> impl Iterator<Item = &'static Self> {
+        let fields = self.fields.iter().filter_map(|field| field.map);
+        fields.chain(self.values)
+    }
+
+    const fn with(fields: &'static [PublishedField]) -> Self {
+        let values = None;
+        Self { fields, values }
+    }
+
+    const fn map_of(values: &'static Self) -> Self {
+        let values = Some(values);
+        Self {
+            fields: &[],
+            values,
+        }
+    }
 }
 
-const fn is_any_or(wanted: &str, given: &str) -> bool {
-    wanted.is_empty() || is(wanted, given)
+impl PublishedField {
+    const fn of(self, map: &'static Published) -> Self {
+        let map = Some(map);
+        Self { map, ..self }
+    }
+
+    const fn merges(self, patch: Items, apply: Items) -> Self {
+        Self {
+            patch,
+            apply,
+            ..self
+        }
+    }
+}
+
+const fn field(name: &'static str) -> PublishedField {
+    PublishedField {
+        name,
+        map: None,
+        patch: Whole,
+        apply: Whole,
+    }
 }
 
 /// Whether two texts are equal, at compile time, too.
@@ -189,38 +138,66 @@ const fn is(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::Items::{Keys, Values};
     use super::*;
 
-    fn apply(kind: &str, parent: &str, name: &str) -> Option<Items> {
-        merging_list(kind, parent, name).map(|list| list.apply)
+    /// How the list at the end of a dotted path merges, by a patch and by an apply.
+    fn list(api_version: &str, kind: &str, path: &str) -> (Items, Items) {
+        let mut map = Published::of(api_version, kind);
+        let mut last = None;
+        for name in path.split('.') {
+            last = map.and_then(|map| map.field(name));
+            map = map.and_then(|map| map.below(name));
+        }
+        last.map_or((Whole, Whole), |list| (list.patch, list.apply))
     }
 
     #[test]
     fn a_patch_and_an_apply_may_know_items_by_other_keys() {
-        let constraints = merging_list("Deployment", "spec", "topologySpreadConstraints");
-        let found = constraints.map(|list| (list.patch, list.apply));
+        let constraints = "spec.template.spec.topologySpreadConstraints";
         let keys = Keys(&["topologyKey", "whenUnsatisfiable"]);
-        assert_eq!(found, Some((Keys(&["topologyKey"]), keys)));
+        let found = list("apps/v1", "Deployment", constraints);
+        assert_eq!(found, (Keys(&["topologyKey"]), keys));
+        let ports = list("v1", "Service", "spec.ports");
+        assert_eq!(ports, (Keys(&["port"]), Keys(&["port", "protocol"])));
+        assert_eq!(list("batch/v1", "Job", "status.conditions").1, Whole);
     }
 
     #[test]
-    fn the_kind_and_the_parent_count_where_the_row_says_them() {
-        let ports = Keys(&["port", "protocol"]);
-        assert_eq!(apply("Service", "spec", "ports"), Some(ports));
-        assert_eq!(apply("NetworkPolicy", "ingress", "ports"), None);
-        assert_eq!(apply("Job", "status", "conditions"), Some(Whole));
-        assert_eq!(apply("Pod", "status", "conditions"), Some(TYPE));
-        assert_eq!(apply("Pod", "spec", "conditions"), None);
-    }
-
-    #[test]
-    fn no_row_hides_another() {
-        for (at, row) in MERGING_LISTS.iter().enumerate() {
-            let found = merging_list(row.kind, row.parent, row.name);
-            let first = MERGING_LISTS
-                .iter()
-                .position(|other| found.is_some_and(|found| std::ptr::eq(other, found)));
-            assert!(first.is_none_or(|first| first == at), "{row:?}");
+    fn lists_are_known_by_their_kind_and_their_place() {
+        let by = |key: &'static [&'static str]| (Keys(key), Keys(key));
+        let pod = "spec.imagePullSecrets";
+        assert_eq!(list("v1", "Pod", pod), by(&["name"]));
+        assert_eq!(
+            list("v1", "ServiceAccount", "imagePullSecrets"),
+            (Whole, Whole)
+        );
+        let policy = [
+            "admissionregistration.k8s.io/v1",
+            "ValidatingAdmissionPolicy",
+        ];
+        for field in ["spec.matchConditions", "spec.variables"] {
+            assert_eq!(list(policy[0], policy[1], field), by(&["name"]));
         }
+        let drivers = list("storage.k8s.io/v1", "CSINode", "spec.drivers");
+        assert_eq!(drivers, by(&["name"]));
+        let reserved = list("resource.k8s.io/v1", "ResourceClaim", "status.reservedFor");
+        assert_eq!(reserved, by(&["uid"]));
+        assert_eq!(list("v1", "Pod", "status.podIPs"), by(&["ip"]));
+        assert_eq!(list("v1", "Node", "spec.taints"), (Whole, Whole));
+        assert_eq!(list("v1", "Node", "metadata.finalizers"), (Values, Values));
+        assert!(Published::of("apps/v1", "Service").is_none());
+    }
+
+    #[test]
+    fn free_keys_and_types_that_hold_themselves_are_followed() {
+        let schema = "spec.versions.schema.openAPIV3Schema.properties.spec.properties.size";
+        let rules = format!("{schema}.x-kubernetes-validations");
+        let found = list(
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            &rules,
+        );
+        assert_eq!(found, (Keys(&["rule"]), Keys(&["rule"])));
     }
 }
