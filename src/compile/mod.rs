@@ -181,9 +181,7 @@ impl Documents {
         let mut count = 0;
         let files = tree.files.iter().filter(|(path, text)| is_new(path, text));
         let files: Vec<_> = files.collect();
-        let read = files
-            .par_iter()
-            .map(|(path, text)| yaml::read_file(path, text));
+        let read = files.par_iter().map(|(path, text)| wrong::read(path, text));
         let read: Vec<_> = read.collect();
         for ((path, text), file) in files.into_iter().zip(read) {
             self.suppressions.read(path, text);
