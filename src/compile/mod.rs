@@ -340,7 +340,8 @@ impl Documents {
         sort(&mut self.findings);
         let findings = self.lost.settle(self.findings);
         let findings = once::group(findings, &self.documents, &objects);
-        let (mut findings, allowed) = self.suppressions.settle(findings);
+        let (findings, allowed) = self.suppressions.settle(findings);
+        let mut findings = rules::joined(findings);
         sort(&mut findings);
         // A mistake in an overlay may be behind others.
         findings.sort_by_key(|finding| !self.documents.has(finding));
