@@ -333,7 +333,15 @@ impl Documents {
             objects.into_iter().partition(rules::is_encrypted);
         let metadata = objects.par_iter().flat_map_iter(metadata::findings);
         self.findings.par_extend(metadata);
-        let (graph, findings) = graph::build_beside(&objects, &encrypted);
+        let (graph, findings) = graph::build_beside(&objects, &encrypted, &policy.outside);
+        // What cannot be read may refer to what the Fleet document names.
+        let whole = !self
+            .findings
+            .iter()
+            .any(|found| found.severity == Severity::Error);
+        let findings = findings
+            .into_iter()
+            .filter(|found| whole || found.id != "R05");
         self.findings.extend(findings);
         self.findings
             .extend(tenancy::overlays(policy, tree, overlays.reached()));
