@@ -12,6 +12,7 @@
 mod allow;
 mod enforced;
 pub mod explain;
+mod foreign;
 mod lost;
 mod mark;
 mod metadata;
@@ -178,8 +179,11 @@ impl Documents {
         for (path, _) in missing {
             self.lost.document(lost::nothing(&Span::top(path)));
         }
-        let mut count = 0;
+        let foreign = foreign::of(&tree.files);
+        let mut count = foreign.files.len();
+        self.foreign(foreign.findings, tree);
         let files = tree.files.iter().filter(|(path, text)| is_new(path, text));
+        let files = files.filter(|(path, _)| !foreign.files.contains(*path));
         let files: Vec<_> = files.collect();
         let read = files.par_iter().map(|(path, text)| wrong::read(path, text));
         let read: Vec<_> = read.collect();
@@ -195,6 +199,22 @@ impl Documents {
                 .for_each(|document| self.sort(document));
         }
         count
+    }
+
+    /// Takes the findings for files of other tools, which may describe objects when they are rendered.
+    fn foreign(&mut self, findings: Vec<Finding>, tree: &Tree) {
+        for finding in &findings {
+            let span = finding.span.as_ref();
+            let known = span.and_then(|span| tree.files.get_key_value(&span.path));
+            let rendered = span.filter(|_| finding.severity == Severity::Error);
+            rendered
+                .into_iter()
+                .for_each(|span| self.lost.document(lost::nothing(span)));
+            if let Some((path, text)) = known {
+                self.suppressions.read(path, text);
+            }
+        }
+        self.findings.extend(findings);
     }
 
     /// Takes what was read of a document before an error of syntax.
