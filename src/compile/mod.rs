@@ -13,6 +13,7 @@ mod allow;
 mod enforced;
 pub mod explain;
 mod fields;
+mod foreign;
 mod lost;
 mod mark;
 mod metadata;
@@ -179,12 +180,13 @@ impl Documents {
         for path in tree.problems.keys() {
             self.lost.document(lost::nothing(&Span::top(path)));
         }
-        let mut count = 0;
+        let foreign = foreign::of(&tree.files);
+        let mut count = foreign.files.len();
+        self.foreign(foreign.findings, tree);
         let files = tree.files.iter().filter(|(path, text)| is_new(path, text));
+        let files = files.filter(|(path, _)| !foreign.files.contains(*path));
         let files: Vec<_> = files.collect();
-        let read = files
-            .par_iter()
-            .map(|(path, text)| yaml::read_file(path, text));
+        let read = files.par_iter().map(|(path, text)| wrong::read(path, text));
         let read: Vec<_> = read.collect();
         for ((path, text), file) in files.into_iter().zip(read) {
             self.suppressions.read(path, text);
@@ -210,6 +212,22 @@ impl Documents {
             self.lost.document(lost::nothing(&Span::top(path)));
         }
         self.empty.push(finding);
+    }
+
+    /// Takes the findings for files of other tools, which may describe objects when they are rendered.
+    fn foreign(&mut self, findings: Vec<Finding>, tree: &Tree) {
+        for finding in &findings {
+            let span = finding.span.as_ref();
+            let known = span.and_then(|span| tree.files.get_key_value(&span.path));
+            let rendered = span.filter(|_| finding.severity == Severity::Error);
+            rendered
+                .into_iter()
+                .for_each(|span| self.lost.document(lost::nothing(span)));
+            if let Some((path, text)) = known {
+                self.suppressions.read(path, text);
+            }
+        }
+        self.findings.extend(findings);
     }
 
     /// Takes what was read of a document before an error of syntax.
@@ -364,7 +382,15 @@ impl Documents {
             objects.into_iter().partition(rules::is_encrypted);
         let metadata = objects.par_iter().flat_map_iter(metadata::findings);
         self.findings.par_extend(metadata);
-        let (graph, findings) = graph::build_beside(&objects, &encrypted);
+        let (graph, findings) = graph::build_beside(&objects, &encrypted, &policy.outside);
+        // What cannot be read may refer to what the Fleet document names.
+        let whole = !self
+            .findings
+            .iter()
+            .any(|found| found.severity == Severity::Error);
+        let findings = findings
+            .into_iter()
+            .filter(|found| whole || found.id != "R05");
         self.findings.extend(findings);
         self.findings
             .extend(tenancy::overlays(policy, tree, overlays.reached()));
@@ -372,7 +398,8 @@ impl Documents {
         sort(&mut self.findings);
         let findings = self.lost.settle(self.findings);
         let findings = once::group(findings, &self.documents, &objects);
-        let (mut findings, allowed) = self.suppressions.settle(findings);
+        let (findings, allowed) = self.suppressions.settle(findings);
+        let mut findings = rules::joined(findings);
         sort(&mut findings);
         // A mistake in an overlay may be behind others.
         findings.sort_by_key(|finding| !self.documents.has(finding));

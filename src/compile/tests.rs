@@ -269,3 +269,98 @@ fn with_line(path: &str, number: usize, line: &str) -> Vec<String> {
     let wrong = findings.filter(|finding| finding.severity != Severity::Info);
     wrong.map(|finding| finding.to_string()).collect()
 }
+
+#[test]
+fn a_large_file_holds_only_definitions() {
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.x.dev}\nspec: {group: x.dev, names: {kind: A}}\n";
+    let padding =
+        " #\n".repeat(usize::try_from(Tree::MAX_FILE_BYTES).unwrap_or(usize::MAX) / 3 + 1);
+    let whole = compiled(&format!("{definition}{padding}"));
+    assert_eq!((whole.objects.len(), whole.has_errors()), (1, false));
+    let hidden = format!(
+        "{definition}{padding}---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}}}\n"
+    );
+    let found = compiled(&hidden).findings;
+    let ids: Vec<&str> = found.iter().map(|finding| finding.id).collect();
+    assert_eq!(ids, ["Y03"]);
+}
+
+#[test]
+fn one_value_of_a_secret_is_allowed_and_the_others_are_not() {
+    let text = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: ns}
+stringData:
+  user: robot # capstan:allow P01 the name of the account is public
+  password: hunter2
+  token: hunter3
+";
+    let compiled = compiled(text);
+    let found = compiled.findings.iter().filter(|found| found.id == "P01");
+    let found: Vec<&str> = found.map(|found| found.message.as_str()).collect();
+    assert_eq!(
+        found,
+        ["Secret/ns/s holds values in clear text: password, token"]
+    );
+    assert_eq!(compiled.allowed.len(), 1);
+    let told = format!("{:?}{:?}", compiled.findings, compiled.allowed);
+    assert!(
+        !told.contains("hunter") && !told.contains("robot"),
+        "{told}"
+    );
+}
+
+#[test]
+fn directives_below_properties_change_what_is_generated() {
+    let definition = |properties: &str| {
+        format!(
+            "\
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata: {{name: prod-1, namespace: clusters}}
+spec:
+  location: uksouth
+  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
+  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
+  identityRef: {{name: cluster-identity}}
+  version: {{id: \"4.20\"}}
+  nodePools: [{{name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 3}}]
+  properties:
+    {properties}
+"
+        )
+    };
+    let api = |properties: &str| {
+        let compiled = compiled(&definition(properties));
+        assert!(
+            properties != "{}" || !compiled.has_errors(),
+            "{:?}",
+            compiled.findings
+        );
+        let plane = compiled
+            .objects
+            .iter()
+            .find(|one| one.id.kind == "AROControlPlane");
+        let resources = plane.and_then(|plane| plane.node.at(&["spec", "resources"])?.as_list());
+        let network =
+            resources.and_then(|list| list[0].at(&["spec", "properties", "network"]).cloned());
+        network.map(|node| {
+            (
+                node.to_json(),
+                node.get("podCidr").map(|node| node.span().start.line),
+            )
+        })
+    };
+    let (generated, _) = api("{}").expect("a network");
+    assert!(generated.get("machineCidr").is_some() && generated.get("$patch").is_none());
+    let replaced = api("network: {$patch: replace, podCidr: 10.0.0.0/14}");
+    let expected = serde_json::json!({"podCidr": "10.0.0.0/14"});
+    assert_eq!(replaced, Some((expected, Some(12))));
+    let (retained, _) = api("network: {$retainKeys: [podCidr]}").expect("a network");
+    assert_eq!(
+        retained,
+        serde_json::json!({"podCidr": generated["podCidr"]})
+    );
+    assert_eq!(api("network: {$patch: delete}"), None);
+}

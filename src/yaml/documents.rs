@@ -158,6 +158,10 @@ impl<'t> Reader<'t> {
         tag: Option<&Tag>,
         origin: &Origin,
     ) -> Value {
+        let known = tag.and_then(|tag| tag.suffix_in_namespace("tag:yaml.org,2002:"));
+        if known.as_deref() == Some("binary") {
+            return self.binary(text, origin);
+        }
         let resolves = match tag.map(Tag::core_suffix) {
             None => style == ScalarStyle::Plain,
             Some(Some("null" | "bool" | "int" | "float")) => true,
@@ -170,6 +174,13 @@ impl<'t> Reader<'t> {
             self.builder.report(beyond_json(origin));
         }
         scalar::resolve(text)
+    }
+
+    fn binary(&mut self, text: &str, origin: &Origin) -> Value {
+        scalar::binary(text).unwrap_or_else(|| {
+            self.builder.report(not_base64(origin));
+            scalar::string("")
+        })
     }
 
     fn syntax_error(&mut self, error: &ScanError) -> ControlFlow<()> {
@@ -219,6 +230,13 @@ fn unknown_anchor(origin: &Origin) -> Finding {
     Finding::error("Y01", "this alias refers to an anchor that is not defined above it")
         .at(origin.span())
         .help("define the anchor with `&` earlier in the same document, or put quotes around the value if it is text")
+}
+
+/// The message leaves out the value, since it may be part of a Secret.
+fn not_base64(origin: &Origin) -> Finding {
+    Finding::error("Y01", "the value of this `!!binary` is not valid base64")
+        .at(origin.span())
+        .help("correct it, or remove the tag `!!binary` if the value is text")
 }
 
 /// The message leaves out the number, since it may be part of a Secret.

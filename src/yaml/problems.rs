@@ -22,7 +22,7 @@ fn describe(path: &str, problem: &Problem) -> Finding {
                 "Y03",
                 format!("the file has {bytes} bytes; the limit is {limit}"),
             )
-            .help("split it into several files, or add it to `.capstanignore`")
+            .help("split it into several files, or add it to `.capstanignore`; only a file of CustomResourceDefinitions alone may be larger, up to 16 MiB")
         }
         Problem::TooManyFiles(files) => Finding::error(
             "Y04",

@@ -572,3 +572,25 @@ i: 1 # eight
     assert_eq!(comments(&many).len(), 500);
     assert_eq!(super::comments(&Arc::from("f.yaml"), b"\xff # a"), []);
 }
+
+#[test]
+fn binary_is_decoded_and_its_faults_are_found() {
+    let path = Arc::from("a.yaml");
+    let text = "a: !!binary aGVsbG8=\nb: !!binary |\n  aGVs\n  bG8=\nc: !!binary \"aGVsbG8=\"\n";
+    let (documents, findings) = read(&path, text.as_bytes());
+    assert_eq!(findings, []);
+    let hello = serde_json::json!({"a": "hello", "b": "hello", "c": "hello"});
+    assert_eq!(documents[0].to_json(), hello);
+    let (_, findings) = read(&path, b"a: b\nc: !!binary hunter2!\n");
+    let [finding] = findings.as_slice() else {
+        panic!("{findings:?}");
+    };
+    assert_eq!(
+        (
+            finding.id,
+            finding.span.as_ref().map(|span| span.start.line)
+        ),
+        ("Y01", Some(2))
+    );
+    assert!(!format!("{finding:?}").contains("hunter"));
+}

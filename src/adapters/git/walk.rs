@@ -62,7 +62,7 @@ pub(super) trait Source {
     type Handle;
     /// The entries of a directory, in any order.
     fn list(&self, directory: &Self::Handle) -> Taken<Vec<Entry<Self::Handle>>>;
-    /// The bytes of a file of at most [`Tree::MAX_FILE_BYTES`].
+    /// The bytes of a file of at most [`Tree::MAX_DEFINITIONS_BYTES`].
     fn read(&self, file: &Self::Handle) -> Taken<Arc<[u8]>>;
     /// Where the link at `path` leads.
     fn follow(&self, path: &str, link: &Self::Handle) -> Result<Target<Self::Handle>, Error>;
@@ -237,6 +237,9 @@ impl<S: Source> Walk<'_, S> {
         }
         match self.source.read(file)? {
             Err(problem) => self.problem(path, problem),
+            Ok(bytes) if !Tree::takes(&bytes) => {
+                self.problem(path, Problem::TooLarge(bytes.len() as u64));
+            }
             Ok(bytes) if self.bytes + bytes.len() > MAX_TREE_BYTES => {
                 let cause = format!(
                     "the files before it already hold {} MiB, the most that is read",
