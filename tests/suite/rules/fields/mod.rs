@@ -1,10 +1,10 @@
 //! Every field of the three ARO kinds in all versions of Azure's API: values that are accepted, the values next to
 //! them, and what happens when only this field changes.
 //!
-//! In the tables, a line without indentation is a field, what its absence means, and what a change of it means. Below it
-//! are its values, divided by ` | `, after `ok` or the ids of the rules that report them; `x * 3` repeats. `with`
-//! sets another field first. What the rules of families C, N, E and S find is compared; the other families look at how
-//! resources fit together.
+//! In the tables, a line without indentation is a field, what its absence means, and what a change of it means. Below
+//! it are its values, divided by ` | `, after `ok` or the ids of the rules that report them; `x * 3` repeats. Values of
+//! a wrong `type` are reported once, by the rule about the field or else by S02. `with` sets another field first. What
+//! the rules of families C, N, E and S find is compared; the others look at how resources fit together.
 
 mod table;
 
@@ -116,7 +116,8 @@ fn values_are_judged((kind, text): (&'static str, &str)) {
             for (value, expected) in expected(row, *version) {
                 let found = reported(&with(&base, row, Some(value)));
                 count += 1;
-                if found != expected {
+                let is_mistyped = expected == ["type"] && found.len() == 1;
+                if found != expected && !is_mistyped {
                     let value: String = value.to_string().chars().take(80).collect();
                     let (arm, path) = (version.arm(), &row.path);
                     let _ = writeln!(
