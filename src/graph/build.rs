@@ -33,7 +33,7 @@ pub fn build_beside(
         .flat_map_iter(Part::all)
         .collect();
     let mut builder = Builder::new(&parts);
-    (builder.elsewhere, builder.findings) = Elsewhere::of(outside, builder.by_id.keys());
+    (builder.elsewhere, builder.findings) = Elsewhere::of(outside, &builder.by_id);
     for object in left_alone {
         builder.outside_vertex(object.id.clone(), object.origin.clone());
     }

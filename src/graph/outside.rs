@@ -3,6 +3,8 @@
 //! In: the entries, the objects of the fleet, and references. Out: which references they answer, and a finding
 //! (R05) for each entry without effect. It does not know whether the objects exist.
 
+use std::collections::HashMap;
+
 use crate::api::fleet::OutsideObject;
 use crate::model::{Finding, ObjectId, message};
 
@@ -12,11 +14,11 @@ pub(super) struct Elsewhere(Vec<(OutsideObject, bool)>);
 
 impl Elsewhere {
     /// The entries, and the findings for those that name an object of the fleet.
-    pub(super) fn of<'i>(
+    pub(super) fn of(
         entries: &[OutsideObject],
-        fleet: impl Iterator<Item = &'i ObjectId> + Clone,
+        fleet: &HashMap<ObjectId, usize>,
     ) -> (Self, Vec<Finding>) {
-        let is_inside = |entry: &&OutsideObject| fleet.clone().any(|id| entry.is(id));
+        let is_inside = |entry: &&OutsideObject| fleet.keys().any(|id| entry.is(id));
         let (inside, outside): (Vec<_>, Vec<_>) = entries.iter().partition(is_inside);
         let outside = outside.into_iter().map(|entry| (entry.clone(), false));
         let findings = inside.into_iter().map(|entry| {
