@@ -173,7 +173,9 @@ pub(super) fn as_overlay(document: &Node) -> Option<Node> {
 
 /// Whether a field of a finding is at the place of a label, or at one that a label may be meant for.
 pub(super) fn may_hold_labels(field: &Path) -> bool {
-    let is_near = |name: &str| nearest(name, ["labels", "metadata"]).is_some();
+    // Without its colon, `labels {env: prod}` is a key with a space in it.
+    let word = |name: &str| name.split(' ').next().unwrap_or_default().to_owned();
+    let is_near = |name: &str| nearest(&word(name), ["labels", "metadata"]).is_some();
     match field.0.as_slice() {
         [Segment::Key(only)] => is_near(only),
         [Segment::Key(metadata), Segment::Key(name), ..] => metadata == "metadata" && is_near(name),

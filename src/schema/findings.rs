@@ -206,7 +206,10 @@ impl Teller<'_> {
         match &violation.kind {
             ViolationKind::UnknownField { nearest } => match nearest {
                 Some(name) => Some(format!("did you mean `{name}`?")),
-                None => self.known_fields(&Path(parent(&path.0).to_vec())),
+                None => {
+                    let above = Path(parent(&path.0).to_vec());
+                    self.colon(path).or_else(|| self.known_fields(&above))
+                }
             },
             ViolationKind::WrongType { expected } => {
                 rewrite(expected, self.node.nearest(path)).or_else(|| self.known_fields(path))
@@ -225,6 +228,14 @@ impl Teller<'_> {
             ViolationKind::Rule { .. } => None,
             ViolationKind::Other => self.own_key(path),
         }
+    }
+
+    /// The help for a key with a space in it that begins with a known field, as in `labels {env: prod}`.
+    fn colon(&self, path: &Path) -> Option<String> {
+        let (first, _) = path.0.last().and_then(name)?.split_once(' ')?;
+        let above = self.schema.at(&Path(parent(&path.0).to_vec()))?;
+        let is_known = above.properties.contains_key(first);
+        is_known.then(|| format!("write a `:` after `{first}`"))
     }
 
     /// The fields of the map at `path`.

@@ -165,6 +165,7 @@ pub fn read(node: &Node) -> (Overlay, Vec<Finding>) {
             }
         }
     };
+    patch_beside_its_item(&mut findings);
     let findings = findings.into_iter().map(|found| found.of(&id)).collect();
     (overlay, findings)
 }
@@ -186,6 +187,25 @@ pub fn read_rest(node: &Node) -> Overlay {
         },
         false => Overlay::unreadable(&id, &origin),
     }
+}
+
+/// A patch that is not indented like its target is reported once.
+fn patch_beside_its_item(findings: &mut Vec<Finding>) {
+    let is_at = |finding: &Finding, fields: &[&str]| {
+        let field = finding.field.as_ref();
+        field.is_some_and(|field| fields.iter().any(|one| *field == Path::dotted(one)))
+    };
+    let is_beside = |one: &Finding| one.id == "S01" && is_at(one, &["spec.patch", "spec.json6902"]);
+    let Some(at) = findings.iter().position(is_beside) else {
+        return;
+    };
+    findings[at].help = Some("indent it like the `target` of its patch, below `patches`".into());
+    let patches = Path::dotted("spec.patches");
+    let is_in_item = |one: &Finding| {
+        let field = one.field.as_ref();
+        one.id == "S04" && field.is_some_and(|field| field.0.starts_with(&patches.0))
+    };
+    findings.retain(|one| !is_in_item(one));
 }
 
 impl Overlay {
@@ -299,7 +319,13 @@ fn assemble(
 fn assemble_patch(patch: &PatchSpec, node: &Node, at: &Path) -> Result<Patch, Box<Finding>> {
     let refused = |path: &Path, message: &str| {
         let span = node.nearest(path).span();
-        Box::new(Finding::error("S04", message).at(span).field(path))
+        let help = "add `patch` with the fields to change, or `json6902` with a list of operations";
+        Box::new(
+            Finding::error("S04", message)
+                .at(span)
+                .field(path)
+                .help(help),
+        )
     };
     let written = node.nearest(at);
     let body = match (written.get("patch"), written.get("json6902")) {

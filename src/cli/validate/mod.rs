@@ -4,10 +4,10 @@ mod unread;
 
 use clap::{Args, ValueEnum};
 
-use super::exit::Exit;
-use super::fleet::{Fleet, FleetArgs, SelectorArgs};
-use super::report;
-use super::ui::Ui;
+use crate::cli::exit::Exit;
+use crate::cli::fleet::{Fleet, FleetArgs, SelectorArgs};
+use crate::cli::report;
+use crate::cli::ui::Ui;
 use crate::compile::select::Extent;
 use crate::model::Severity;
 
