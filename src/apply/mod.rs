@@ -39,7 +39,7 @@ pub use ownership::{Claim, Foreign, claim, handover, release, yielded};
 pub use parent::{NotOurs, Parent};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
 pub use prune::{DeletionGuard, PruneDecision, PruneInput, prune, references};
-pub use report::{Outcome, PruneStatus, Report};
+pub use report::{Outcome, PruneStatus, Report, Suspension};
 
 pub(crate) use backoff::backoff;
 pub(crate) use embedded::{Embedded, Kind};

@@ -20,8 +20,17 @@ pub enum Report {
     Stuck(String),
     /// It is fixed, and steps start.
     Begun,
-    /// Nothing is done: the fleet is suspended, since then.
-    Suspended(String),
+    /// Nothing is done: the fleet is suspended.
+    Suspended(Suspension),
+}
+
+/// A fleet that is suspended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suspension {
+    /// Since when.
+    pub since: String,
+    /// The revision that was applied before, at least in part; empty if that is not known.
+    pub applied: String,
 }
 
 /// What an apply made of an object.

@@ -10,6 +10,7 @@ use futures::FutureExt as _;
 use super::candidates::{Candidate, OpenRef};
 use super::failure::Failure;
 use super::report;
+use super::revision::AppliedRevision;
 use crate::adapters::git::{Error, Merged, Mirror, Ref, Refs, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
@@ -96,6 +97,8 @@ pub(super) struct Source {
     /// uses all cores anyway.
     compiling: Mutex<()>,
     set: ApplySet,
+    /// Whether the settings suspend the fleet.
+    suspend: bool,
 }
 
 /// A commit of the followed ref, judged.
@@ -109,6 +112,8 @@ pub(super) struct Examined {
     /// Revisions before it whose sync check an earlier daemon left pending, and its title, when
     /// nothing is applied.
     pub(super) left_pending: Vec<(String, String)>,
+    /// What an earlier daemon applied, when nothing is applied because the settings suspend the fleet.
+    pub(super) left_applied: Option<AppliedRevision>,
 }
 
 /// A candidate, judged.
@@ -129,6 +134,7 @@ impl Examined {
             outcome: Err(failure),
             fallback: None,
             left_pending: Vec::new(),
+            left_applied: None,
         }
     }
 }
@@ -228,6 +234,7 @@ impl Source {
             unretained: Mutex::default(),
             compiling: Mutex::default(),
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
+            suspend: config.suspend,
         }
     }
 
@@ -290,6 +297,28 @@ impl Source {
             outcome,
             fallback,
             left_pending: Vec::new(),
+            left_applied: self.left_applied(first),
+        }
+    }
+
+    /// What the mirror retains as applied, the `first` time, if nothing will be applied.
+    fn left_applied(&self, first: bool) -> Option<AppliedRevision> {
+        let revision = self.mirror.retained(RetainedRef::Applied);
+        let revision = revision.filter(|_| first && self.suspend)?;
+        let plan = self.plan_of(&revision);
+        Some((revision, plan))
+    }
+
+    /// The plan of a revision that was applied before; `None` if it is gone, or has errors by now.
+    pub(super) fn recall(&self, revision: &str) -> Option<Arc<Plan>> {
+        let _compiling = self.compiling();
+        self.plan_of(revision)
+    }
+
+    fn plan_of(&self, revision: &str) -> Option<Arc<Plan>> {
+        match self.judge(revision) {
+            Ok(Judged::Sound(prepared)) => Some(prepared.plan),
+            Ok(Judged::Broken(_)) | Err(_) => None,
         }
     }
 
@@ -393,7 +422,7 @@ impl Source {
         &self,
         base: &str,
         candidate: Candidate,
-        applied: Option<(&str, &Plan)>,
+        applied: Option<(&str, Option<&Plan>)>,
     ) -> Planned {
         let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
         let (merged, check) = match self.merged(base, commit) {

@@ -55,7 +55,7 @@ pub use clock::{WallClock, wall_time};
 use failure::Failure;
 use git_notes::GitNotes;
 use job::{Examined, Planned, RemoteRefs, Source};
-use revision::{Runner, Sync};
+use revision::{Applied, AppliedRevision, Runner, Sync};
 pub use view::View;
 
 /// What a fleet expects of its cluster is made by this before the fleet is applied; on a real
@@ -101,6 +101,8 @@ enum Event {
     Tick,
     /// Somebody asks something of the fleet.
     Steered(Steering),
+    /// What an earlier process applied of the fleet that the sync with this number is of.
+    Recalled(u64, AppliedRevision),
 }
 
 /// Follows the repository until `stop`.
@@ -162,6 +164,8 @@ struct Daemon {
     runner: Option<Runner>,
     /// What an earlier daemon left pending: (revision, title).
     left_pending: Vec<(String, String)>,
+    /// What an earlier daemon applied, if the settings suspend the fleet.
+    left_applied: Option<AppliedRevision>,
     /// Counts syncs, so that late events of an old one can be recognised.
     syncs: u64,
     /// Checks on their way to the sink.
@@ -191,6 +195,7 @@ impl Daemon {
             head: None,
             examined: None,
             left_pending: Vec::new(),
+            left_applied: None,
             examining: false,
             steering: None,
             look_now: Arc::new(Notify::new()),
@@ -224,6 +229,7 @@ impl Daemon {
             Event::Retry => self.checks.retry(),
             Event::Tick => self.report_progress(),
             Event::Steered(steering) => self.steered(steering),
+            Event::Recalled(sync, applied) => self.recalled(sync, applied),
         }
         self.publish();
         self.advance();
@@ -362,7 +368,7 @@ impl Daemon {
     /// Starts the next plan, if one waits and none is being made. A commit of the followed ref comes
     /// first: only one is compiled at a time.
     fn plan_next(&mut self) {
-        if self.examining {
+        if self.examining || !self.knows_applied() {
             return;
         }
         let Some(head) = self.head.clone() else {
@@ -371,16 +377,25 @@ impl Daemon {
         let Some(candidate) = self.candidates.next() else {
             return;
         };
-        let applied = self.sync.as_ref().and_then(Sync::applied);
+        let applied = self.applied_revision();
         let (fleet, unread) = (self.config.fleet.clone(), candidate.clone());
         self.blocking(
             move |source| {
                 let applied = applied.as_ref();
-                let applied = applied.map(|(revision, plan)| (revision.as_str(), &**plan));
+                let applied = applied.map(|(revision, plan)| (revision.as_str(), plan.as_deref()));
                 Event::Planned(Box::new(source.plan(&head, candidate, applied)))
             },
             move |failure| Event::Planned(Box::new(Planned::failed(&fleet, unread, &failure))),
         );
+    }
+
+    /// Whether it is known what to compare candidates with: after a start, a suspended fleet has another revision than
+    /// the accepted one.
+    fn knows_applied(&self) -> bool {
+        let unknown = |sync: &Sync| matches!(sync.applied, Applied::Unknown);
+        let steering = self.steering.as_ref();
+        let is_applying = steering.is_some_and(|steering| steering.suspended.is_none());
+        is_applying || !self.sync.as_ref().is_some_and(unknown)
     }
 
     fn planned(&mut self, planned: Planned) {

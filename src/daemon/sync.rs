@@ -12,7 +12,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::failure::Failure;
 use super::job::{Examined, Judged, Prepared};
-use super::revision::{Run, Runner, Stage, Sync};
+use super::revision::{Applied, AppliedRevision, Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
 use super::{Daemon, Event, findings_log, report};
 use crate::adapters::git::RetainedRef;
@@ -29,8 +29,15 @@ const RETRY: Duration = Duration::from_secs(15);
 impl Daemon {
     /// The revision that is applied, or about to be.
     pub(super) fn applied(&self) -> Option<String> {
-        let applied = self.sync.as_ref().and_then(Sync::applied);
-        applied.map(|(revision, _)| revision)
+        self.applied_revision().map(|(revision, _)| revision)
+    }
+
+    /// The same with its plan.
+    pub(super) fn applied_revision(&self) -> Option<AppliedRevision> {
+        match &self.sync {
+            Some(sync) => sync.applied(),
+            None => self.left_applied.clone(),
+        }
     }
 
     /// The revision that was accepted last, although the fleet may be suspended.
@@ -46,7 +53,9 @@ impl Daemon {
             outcome,
             fallback,
             left_pending,
+            left_applied,
         } = examined;
+        self.left_applied = left_applied.or(self.left_applied.take());
         self.left_pending.extend(left_pending);
         let good = self.applied();
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
@@ -113,7 +122,13 @@ impl Daemon {
                 objects,
                 "valid, but the fleet is suspended"
             );
-            self.set_check(report::suspended(&self.config.fleet, &revision));
+            let applied = self.applied();
+            let applied = applied.filter(|applied| *applied != revision);
+            self.set_check(report::suspended(
+                &self.config.fleet,
+                &revision,
+                applied.as_deref(),
+            ));
         } else if self.accepted().as_ref() == Some(&revision) {
             tracing::info!(revision, title, objects, "already applied");
         } else if self.head.as_ref() == Some(&revision) {
@@ -155,9 +170,11 @@ impl Daemon {
         let now = self.engine.target.clock.now();
         let fleet = self.config.fleet.clone();
         let mut tracker = Tracker::new(&prepared.graph, self.config.settle, now);
-        let mut earlier = None;
+        let mut applied = Applied::Unknown;
         if let Some(before) = self.sync.take() {
-            earlier = before.applied();
+            applied = before
+                .applied()
+                .map_or_else(|| before.applied.clone(), Applied::Earlier);
             if before.is_pending() {
                 let title = before.tracker.summary(now).title();
                 self.set_check(report::superseded(
@@ -183,8 +200,7 @@ impl Daemon {
             settled: false,
             stuck: None,
             suspended: self.suspended(),
-            opened: false,
-            earlier,
+            applied,
             tracker,
             stage: Stage::Announced,
         };
@@ -204,7 +220,7 @@ impl Daemon {
             None => report::progress(fleet, revision, state, &summary, &clusters, &sync.leaving),
         };
         let check = match &sync.suspended {
-            Some(since) => report::paused(fleet, check, since),
+            Some(since) => report::paused(fleet, check, since, &sync.applied),
             None => check,
         };
         self.view.send_modify(|view| {
@@ -239,7 +255,7 @@ impl Daemon {
     }
 
     /// Starts to apply what was prepared.
-    fn assign(&mut self) {
+    pub(super) fn assign(&mut self) {
         let Some(sync) = &self.sync else { return };
         let (source, revision) = (Arc::clone(&self.source), sync.revision.clone());
         let (plan, embedded) = (&sync.prepared.plan, &sync.prepared.embedded);
@@ -250,6 +266,7 @@ impl Daemon {
             prune: self.config.prune,
             max_clusters: self.config.max_clusters,
             heeds_suspension: true,
+            suspended: sync.suspended.clone(),
             approvals: Arc::new(move |applied| source.approvals(applied, &revision)),
             ..Assignment::new(Arc::clone(plan), Arc::clone(embedded))
         };
@@ -258,8 +275,9 @@ impl Daemon {
         let _ = runner.assignments.send(assignment);
         self.runner = Some(runner);
         if let Some(sync) = &mut self.sync {
-            if sync.suspended.is_none() {
-                sync.earlier = None;
+            // Nobody needs the plan before any more, unless the parent says that the fleet is suspended after all.
+            if sync.suspended.is_none() && matches!(sync.applied, Applied::Earlier(_)) {
+                sync.applied = Applied::Unknown;
             }
             sync.stage = Stage::Running(Run {
                 report_due: false,
@@ -364,7 +382,10 @@ impl Daemon {
             self.source.retain(RetainedRef::Applied, &sync.revision);
         }
         let is_suspended = matches!(report, Report::Suspended(_));
-        let is_change = sync.note(report);
+        let (is_change, recalls) = match report {
+            Report::Suspended(suspension) => (true, sync.suspend(suspension)),
+            report => (sync.note(report), None),
+        };
         let Stage::Running(run) = &mut sync.stage else {
             return;
         };
@@ -379,6 +400,31 @@ impl Daemon {
         if is_due {
             self.after(BATCH, Event::Tick);
         }
+        match recalls {
+            Some(revision) => self.recall(number, revision),
+            None => self.plan_next(),
+        }
+    }
+
+    /// Reads again what an earlier process applied, to compare with.
+    fn recall(&mut self, number: u64, revision: String) {
+        let unread = revision.clone();
+        self.blocking(
+            move |source| {
+                let plan = source.recall(&revision);
+                Event::Recalled(number, (revision, plan))
+            },
+            move |_| Event::Recalled(number, (unread, None)),
+        );
+    }
+
+    pub(super) fn recalled(&mut self, number: u64, applied: AppliedRevision) {
+        let sync = self.sync.as_mut().filter(|sync| sync.number == number);
+        if let Some(sync) = sync.filter(|sync| matches!(sync.applied, Applied::Unknown)) {
+            sync.applied = Applied::Earlier(applied);
+            self.report_progress();
+        }
+        self.plan_next();
     }
 
     /// Says how far the revision has come.

@@ -414,6 +414,48 @@ async fn a_fleet_is_suspended_over_a_restart_and_resumed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_suspended_fleet_whose_parent_is_deleted_stays_suspended_over_a_restart() {
+    let world = World::new();
+    let first = world.push("main", None, &[("a.yaml", &config_map("a"))]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&first).await;
+    let client = world.server.client("default");
+    let set = ApplySet::new("test", "default");
+    let suspend = annotate_parent(&client, &set, labels::SUSPENDED, Some("then"));
+    suspend.await.expect("it is taken");
+    let suspended = |check: &Check| check.title.starts_with("suspended; ");
+    daemon.until(&first, suspended).await;
+    let parents: Api<k8s_openapi::api::core::v1::ConfigMap> = Api::default_namespaced(client);
+    let name = set.parent().name.to_string();
+    let before = parents.get(&name).await.expect("it is there");
+    let deleted = parents.delete(&name, &kube::api::DeleteParams::default());
+    deleted.await.expect("it is deleted");
+    let start = std::time::Instant::now();
+    let again = loop {
+        match parents.get_opt(&name).await.expect("readable") {
+            Some(again) => break again,
+            None => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+        assert!(start.elapsed() < PATIENCE, "nobody created it again");
+    };
+    assert_eq!(again.data, before.data);
+    drop(daemon);
+    drop(mirror(&world).await);
+    let files = [("a.yaml", config_map("b"))];
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, &**text)).collect();
+    let second = world.push("main", Some(&first), &files);
+    let pull = world.push("pr/1", Some(&second), &[("c.yaml", &config_map("c"))]);
+    let mut daemon = world.start("test");
+    let not_applied = |check: &Check| check.summary.contains("stays applied");
+    let check = daemon.until(&second, not_applied).await;
+    assert_eq!(check.title, "suspended; not applied");
+    assert!(check.summary.contains(&first), "{check:#?}");
+    assert_eq!(world.config_maps(), ["a"]);
+    let compared = format!("Compared with the applied revision {first}.");
+    planned(&world, &pull, |check| check.summary.contains(&compared)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_revision_that_comes_back_after_a_broken_one_goes_on_as_it_was() {
     let world = World::new();
     let a = config_map("a");

@@ -225,6 +225,11 @@ pub(super) fn is_missing(error: &watcher::Error) -> bool {
     matches!(cause(error), Some(kube::Error::Api(status)) if status.code == 404)
 }
 
+/// Whether the cluster does not permit the watch.
+pub(super) fn is_denied(error: &watcher::Error) -> bool {
+    interruption(error).denied
+}
+
 fn id(object: &DynamicObject, resource: &ApiResource) -> ObjectId {
     let namespace = object.namespace().unwrap_or_default();
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());

@@ -3,7 +3,7 @@
 use super::super::backoff::backoff;
 use super::super::event::{Command, Failure, ParentRead, RIGHTS, RetryTarget};
 use super::super::parent_state::{Known, Opening, ParentState};
-use super::super::{Kind, Members, Parent, Report};
+use super::super::{Kind, Members, Parent, Report, Suspension};
 use super::{EarlierKind, Ending, Engine};
 use crate::model::{ErrorClass, ObjectId};
 
@@ -63,11 +63,9 @@ impl Engine {
             Err(failure) => return self.parent_failed(failures, &failure),
         };
         let (before, version) = before.unzip();
-        let suspended = before.as_ref().map(|parent| &parent.suspended);
-        let heeds = self.work.assignment.heeds_suspension;
-        if let Some(since) = suspended.filter(|since| heeds && !since.is_empty()) {
+        if let Some(suspension) = self.suspension(before.as_ref()) {
             self.work.parent = ParentState::Suspended;
-            return self.report(Report::Suspended(since.clone()));
+            return self.report(Report::Suspended(suspension));
         }
         let version = version.unwrap_or_default();
         let wanted = before.clone().unwrap_or_default();
@@ -90,6 +88,20 @@ impl Engine {
             version,
             over: false,
         });
+    }
+
+    /// Whether nothing may be done: by the parent, or by the assignment if there is none. Nobody resumes a fleet by
+    /// deleting its parent.
+    fn suspension(&self, before: Option<&Parent>) -> Option<Suspension> {
+        let assignment = &self.work.assignment;
+        let since = match before {
+            Some(parent) => Some(parent.suspended.clone()),
+            None => assignment.suspended.clone(),
+        };
+        let since = since.filter(|since| assignment.heeds_suspension && !since.is_empty())?;
+        let applied = before.map(|parent| parent.applying.clone());
+        let applied = applied.unwrap_or_default();
+        Some(Suspension { since, applied })
     }
 
     pub(super) fn parent_written(&mut self, answer: Result<String, Failure>) {

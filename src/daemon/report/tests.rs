@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use std::collections::BTreeMap;
+
+use super::parts::*;
 use super::*;
 use crate::adapters::git;
 use crate::compile::compile;
@@ -23,7 +26,7 @@ fn check_of(new: &Compiled, old: Option<(&str, &Compiled)>) -> Check {
         let plan = plan::against_none(&old.objects, &old.graph, &set);
         (name, plan)
     });
-    let applied = applied.as_ref().map(|(name, plan)| (*name, plan));
+    let applied = applied.as_ref().map(|(name, plan)| (*name, Some(plan)));
     super::plan(&set, "r", new, applied)
 }
 
@@ -295,7 +298,7 @@ fn only_the_commit_s_own_faults_are_failures() {
 #[test]
 fn what_is_suspended_says_since_when_and_how_to_go_on() {
     let check = superseded("f", "r", "0123456789abcdef", "1/3 ready");
-    let paused = paused("f", check.clone(), "then");
+    let paused = paused("f", check.clone(), "then", &Applied::This);
     assert_eq!(paused.title, format!("suspended; {}", check.title));
     let text = "The fleet has been suspended since then: nothing is applied, repaired or removed. `capstan resume --name f` continues.\n\n";
     assert_eq!(paused.summary, format!("{text}{}", check.summary));
