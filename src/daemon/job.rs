@@ -6,17 +6,18 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
+use sha2::{Digest as _, Sha256};
 
 use super::candidates::{Candidate, OpenRef};
 use super::failure::Failure;
-use super::report;
+use super::report::{self, BrokenBase};
 use super::revision::AppliedRevision;
 use crate::adapters::git::{Error, Merged, Mirror, Ref, Refs, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
 use crate::graph::Graph;
-use crate::model::{AdapterError, Check, CheckSink, CheckState, ObjectId, Tree};
+use crate::model::{Action, AdapterError, Check, CheckSink, CheckState, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::SyncConfig;
 
@@ -53,6 +54,8 @@ pub(super) struct Prepared {
     pub(super) plan: Arc<Plan>,
     pub(super) embedded: Arc<[(ObjectId, String)]>,
     pub(super) graph: Arc<Graph>,
+    /// What its check says of it.
+    pub(super) notes: report::Notes,
 }
 
 impl Prepared {
@@ -75,6 +78,7 @@ impl Judged {
             return Self::Broken(compiled);
         }
         Self::Sound(Prepared {
+            notes: report::Notes::of(&compiled),
             plan: Arc::new(plan::into_plan(objects, &compiled.graph, set)),
             embedded: embedded.into(),
             graph: compiled.graph,
@@ -99,6 +103,8 @@ pub(super) struct Source {
     set: ApplySet,
     /// Whether the settings suspend the fleet.
     suspend: bool,
+    /// The commit that was examined last, if it has errors.
+    broken: Mutex<Option<BrokenBase>>,
 }
 
 /// A commit of the followed ref, judged.
@@ -235,6 +241,7 @@ impl Source {
             compiling: Mutex::default(),
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
             suspend: config.suspend,
+            broken: Mutex::default(),
         }
     }
 
@@ -279,6 +286,14 @@ impl Source {
     pub(super) fn examine(&self, revision: String, first: bool) -> Examined {
         let _compiling = self.compiling();
         let outcome = self.judge(&revision);
+        *self.broken() = match &outcome {
+            Ok(Judged::Broken(compiled)) => Some(BrokenBase {
+                name: format!("the {}", self.reference),
+                commit: revision.clone(),
+                findings: compiled.findings.clone().into(),
+            }),
+            Ok(Judged::Sound(_)) | Err(_) => None,
+        };
         let good = outcome.as_ref().is_ok_and(Judged::is_good);
         let fallback = if !good && first {
             self.last_good(&revision)
@@ -354,6 +369,10 @@ impl Source {
         approved.map(|name| name.trim().to_owned()).collect()
     }
 
+    fn broken(&self) -> MutexGuard<'_, Option<BrokenBase>> {
+        self.broken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits until no other compile runs.
     fn compiling(&self) -> MutexGuard<'_, ()> {
         self.compiling
@@ -401,6 +420,33 @@ impl Source {
         )
     }
 
+    /// A digest of what a plan check is made of beside files of the repository: the settings, overlays on this
+    /// machine, what is applied, and this version of Capstan.
+    fn conditions(&self, local: &[Tree], before: Option<&Plan>) -> String {
+        let mut digest = Sha256::new();
+        let mut add = |part: &[u8]| {
+            digest.update(part.len().to_le_bytes());
+            digest.update(part);
+        };
+        add(env!("CARGO_PKG_VERSION").as_bytes());
+        let paths = (&self.path, &self.overlays);
+        add(format!("{paths:?} {:?}", self.policy).as_bytes());
+        for (path, text) in local.iter().flat_map(|tree| &tree.files) {
+            add(path.as_bytes());
+            add(text);
+        }
+        for step in before.iter().flat_map(|plan| &plan.steps) {
+            let Action::Apply { payload, .. } = &step.action;
+            add(step.object.to_string().as_bytes());
+            add(payload.hash().as_bytes());
+        }
+        let digest = digest.finalize();
+        digest[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
     /// The newest of `candidates` that are not merged into `base`.
     fn newest(&self, candidates: Vec<Candidate>, base: &str) -> Vec<OpenRef> {
         let at = |candidate: Candidate| {
@@ -425,15 +471,18 @@ impl Source {
         applied: Option<(&str, Option<&Plan>)>,
     ) -> Planned {
         let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
-        let (merged, check) = match self.merged(base, commit) {
+        let before = applied.and_then(|(_, plan)| plan);
+        let (merged, check) = match self.merged(base, commit, before) {
             Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
                 let _compiling = self.compiling();
                 let (tree, overlays) = (&trees[0], &trees[1..]);
+                let broken = self.broken().clone();
+                let broken = broken.filter(|broken| broken.commit == base);
                 let compiled = compile_by(&self.policy, tree, overlays);
                 let check = Check {
                     input: Some(ids.clone()),
-                    ..report::plan(&self.set, commit, &compiled, applied)
+                    ..report::plan(&self.set, commit, &compiled, applied, broken.as_ref())
                 };
                 (Some(ids), Some(check))
             }
@@ -447,13 +496,14 @@ impl Source {
         }
     }
 
-    /// The fleet and its overlays as the merge of two commits has them, with the ids of their files;
-    /// or the paths in conflict.
+    /// The fleet and its overlays as the merge of two commits has them, with the ids of their files and of all else
+    /// that a plan check is made of; or the paths in conflict.
     #[allow(clippy::type_complexity)]
     fn merged(
         &self,
         base: &str,
         commit: &str,
+        before: Option<&Plan>,
     ) -> Result<Result<(String, Vec<Tree>), Vec<String>>, Error> {
         let (mut ids, mut trees) = (Vec::new(), Vec::new());
         for path in std::iter::once(&self.path).chain(&self.overlays) {
@@ -465,9 +515,9 @@ impl Source {
                 Merged::Conflicts(paths) => return Ok(Err(paths)),
             }
         }
-        for tree in self.local_trees() {
-            trees.push(tree?);
-        }
+        let local: Vec<Tree> = self.local_trees().collect::<Result<_, _>>()?;
+        ids.push(self.conditions(&local, before));
+        trees.extend(local);
         Ok(Ok((ids.join(" "), trees)))
     }
 }

@@ -166,7 +166,7 @@ impl Daemon {
     }
 
     /// Takes a good revision up: first its pending check goes out.
-    fn begin(&mut self, revision: String, prepared: Prepared) {
+    fn begin(&mut self, revision: String, mut prepared: Prepared) {
         let now = self.engine.target.clock.now();
         let fleet = self.config.fleet.clone();
         let mut tracker = Tracker::new(&prepared.graph, self.config.settle, now);
@@ -175,6 +175,9 @@ impl Daemon {
             applied = before
                 .applied()
                 .map_or_else(|| before.applied.clone(), Applied::Earlier);
+            if let Applied::Earlier((_, Some(plan))) = &applied {
+                prepared.notes.compare(plan, &prepared.plan);
+            }
             if before.is_pending() {
                 let title = before.tracker.summary(now).title();
                 self.set_check(report::superseded(
@@ -219,6 +222,7 @@ impl Daemon {
             None if sync.is_emptied() => report::emptied(fleet, revision, None),
             None => report::progress(fleet, revision, state, &summary, &clusters, &sync.leaving),
         };
+        let check = report::noted(check, &sync.prepared.notes);
         let check = match &sync.suspended {
             Some(since) => report::paused(fleet, check, since, &sync.applied),
             None => check,

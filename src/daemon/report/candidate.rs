@@ -1,5 +1,6 @@
 //! Plan checks: what a candidate makes of the fleet.
 
+use super::base::BrokenBase;
 use super::differences::differences;
 use super::parts::{
     EMPTIED, RESTORE, allowed, annotations, check, counted, fault_of, findings, list, plan_context,
@@ -10,24 +11,23 @@ use crate::model::{Check, CheckState, Severity};
 use crate::plan::{ApplySet, Plan};
 
 /// The plan check of a candidate: its findings, and what it changes against what is applied, which is
-/// named.
+/// named. What is wrong with the base already is said once, and not listed.
 pub(in crate::daemon) fn plan(
     set: &ApplySet,
     revision: &str,
     compiled: &Compiled,
     applied: Option<(&str, Option<&Plan>)>,
+    base: Option<&BrokenBase>,
 ) -> Check {
     let before = applied.and_then(|(_, plan)| plan);
     let had_objects = before.is_some_and(|plan| !plan.steps.is_empty());
     if compiled.objects.is_empty() && !compiled.has_errors() && had_objects {
         let (context, title) = (plan_context(set.fleet()), EMPTIED.to_owned());
-        return check(
-            context,
-            revision,
-            CheckState::Failure,
-            title,
-            RESTORE.to_owned(),
-        );
+        let text = format!("{RESTORE}\n\n{}", findings(&compiled.findings));
+        return check(context, revision, CheckState::Failure, title, text);
+    }
+    if let Some(base) = base.filter(|_| compiled.has_errors()) {
+        return onto_broken(set, revision, compiled, base);
     }
     let mut shown = Vec::new();
     let (state, title, mut text) = if compiled.has_errors() {
@@ -57,6 +57,33 @@ pub(in crate::daemon) fn plan(
     text.push_str(&allowed(&compiled.allowed));
     Check {
         annotations: annotations(&shown),
+        ..check(plan_context(set.fleet()), revision, state, title, text)
+    }
+}
+
+/// The plan check of a candidate whose base has errors, too.
+fn onto_broken(set: &ApplySet, revision: &str, compiled: &Compiled, base: &BrokenBase) -> Check {
+    let own = base.without(&compiled.findings);
+    let errors = own.iter();
+    let errors = errors.filter(|finding| finding.severity == Severity::Error);
+    let (name, theirs) = (&base.name, counted(base.errors(), "error"));
+    let (state, title) = match errors.count() {
+        0 => (
+            CheckState::Error,
+            format!("{name} has {theirs}; none is from this commit"),
+        ),
+        count => (
+            CheckState::Failure,
+            format!("{}; {name} has errors, too", counted(count, "error")),
+        ),
+    };
+    let commit = &base.commit;
+    let text = format!(
+        "At {commit}, {name} has {theirs}, so nothing can be planned. They are in the check of that commit and not listed here.\n\n{}",
+        findings(&own)
+    );
+    Check {
+        annotations: annotations(&own),
         ..check(plan_context(set.fleet()), revision, state, title, text)
     }
 }

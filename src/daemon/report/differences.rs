@@ -6,7 +6,8 @@ use rayon::prelude::*;
 use serde_json::Value as Json;
 
 use super::changes;
-use super::parts::{counted, list};
+use super::parts::{counted, list, unread_count, unread_text};
+use super::unread::Unread;
 use crate::api::{kinds, labels};
 use crate::apply::{self, DeletionGuard, Member, PruneInput};
 use crate::compile::Compiled;
@@ -23,6 +24,8 @@ pub(super) struct Differences {
     removed: Vec<String>,
     /// Those that stay in the cluster and leave only the set.
     released: Vec<ObjectId>,
+    /// In words: the files that define nothing any more, and which of the objects leave for that.
+    unread: Vec<String>,
     pub(super) changes: Changes,
     rolled: Rolled,
 }
@@ -67,10 +70,13 @@ pub(super) fn differences(set: &ApplySet, new: &Compiled, old: Option<&Plan>) ->
     for kept in new.graph.outside() {
         before.remove(&kept.id);
     }
+    let gone = before.iter().map(|(id, payload)| (*id, *payload));
+    let unread = Unread::of(&new.findings).lines(gone);
     let released = released(new, &before);
     before.retain(|id, _| !released.contains(*id));
     Differences {
         changes,
+        unread,
         released: released.into_iter().collect(),
         rolled,
         created,
@@ -80,7 +86,7 @@ pub(super) fn differences(set: &ApplySet, new: &Compiled, old: Option<&Plan>) ->
     }
 }
 
-fn payload(step: &Step) -> &Payload {
+pub(super) fn payload(step: &Step) -> &Payload {
     let Action::Apply { payload, .. } = &step.action;
     payload
 }
@@ -154,17 +160,19 @@ impl Differences {
             nothing if nothing == Rolled::default() => String::new(),
             rolled => format!("; {rolled}"),
         };
-        format!("{refused}{counts}{rolled}")
+        format!("{refused}{counts}{rolled}{}", unread_count(&self.unread))
     }
 
-    /// What is created, released and removed, then the changed values.
+    /// What leaves because of files that are not read, then what is created, released and removed, then the changed
+    /// values.
     pub(super) fn text(&self) -> String {
         let created = self.created.iter().map(|id| format!("create {id}"));
         let reordered = self.reordered.iter();
         let reordered = reordered.map(|id| format!("change {id}: only the order of values"));
         let released = self.released.iter();
         let released = released.map(|id| format!("release {id}, which stays in the cluster"));
-        let mut text = list(created) + &list(reordered) + &list(released);
+        let mut text =
+            unread_text(&self.unread) + &list(created) + &list(reordered) + &list(released);
         text += &list(self.removed.iter().cloned());
         if !text.is_empty() {
             text.push('\n');

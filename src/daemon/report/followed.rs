@@ -1,64 +1,13 @@
 //! Sync checks: how a commit of the followed ref fares.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-
 use super::parts::{
-    EMPTIED, RESTORE, allowed, annotations, check, counted, fault_of, findings, list, one_line,
-    stays, sync_context,
+    EMPTIED, RESTORE, allowed, annotations, check, counted, fault_of, findings, one_line, stays,
+    sync_context,
 };
-use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::compile::Compiled;
 use crate::daemon::failure::Failure;
 use crate::daemon::revision::Applied;
-use crate::model::{Check, CheckState, ObjectId, Severity};
-
-/// The sync check of a revision that is being applied, or was.
-pub(in crate::daemon) fn progress(
-    fleet: &str,
-    revision: &str,
-    state: CheckState,
-    summary: &Summary,
-    clusters: &[ClusterSummary],
-    leaving: &BTreeMap<ObjectId, PruneStatus>,
-) -> Check {
-    let mut text = String::new();
-    if !clusters.is_empty() {
-        text.push_str("| cluster | ready | waiting for |\n|---|---|---|\n");
-    }
-    for cluster in clusters {
-        let part = &cluster.summary;
-        let _ = writeln!(
-            text,
-            "| {} | {}/{} | {} |",
-            cluster.id.name, part.ready, part.total, part.stage
-        );
-    }
-    let failed = summary.failed.iter();
-    let failed = failed.map(|(id, message)| format!("{id} failed: {}", one_line(message)));
-    if !summary.failed.is_empty() {
-        let _ = write!(text, "\n{}", list(failed));
-    }
-    if !leaving.is_empty() {
-        let shown = leaving
-            .iter()
-            .map(|(id, leaving)| format!("{id}: {leaving}"));
-        let _ = write!(text, "\nno longer in the fleet:\n{}", list(shown));
-    }
-    let title = match leaving
-        .values()
-        .filter(|leaving| matches!(leaving, PruneStatus::Held(_)))
-        .count()
-    {
-        0 => summary.title(),
-        held => format!(
-            "{}; {} no longer in the fleet but kept",
-            summary.title(),
-            counted(held, "object")
-        ),
-    };
-    check(sync_context(fleet), revision, state, title, text)
-}
+use crate::model::{Check, CheckState, Severity};
 
 /// The sync check of a sound revision that the cluster does not let be applied.
 pub(in crate::daemon) fn stuck(fleet: &str, revision: &str, state: CheckState, why: &str) -> Check {

@@ -9,7 +9,7 @@ use crate::model::{Annotation, Check, CheckState, Finding, Severity};
 /// The most annotations a check carries.
 const MOST_ANNOTATIONS: usize = 50;
 /// The most lines of one list in a summary. A note is kept for as long as the repository is.
-const MOST_LINES: usize = 100;
+pub(super) const MOST_LINES: usize = 100;
 
 pub(in crate::daemon) fn sync_context(fleet: &str) -> String {
     format!("capstan/{fleet}/sync")
@@ -118,4 +118,22 @@ pub(super) fn annotations(findings: &[Finding]) -> Vec<Annotation> {
         .filter_map(annotation)
         .take(MOST_ANNOTATIONS)
         .collect()
+}
+
+/// The end of a title where objects leave because of files that are not read.
+pub(super) fn unread_count(unread: &[String]) -> String {
+    match unread.len() {
+        0 => String::new(),
+        1 => "; 1 file no longer defines its objects".to_owned(),
+        count => format!("; {count} files no longer define their objects"),
+    }
+}
+
+/// Which files these are, and which objects leave; empty when there are none.
+pub(super) fn unread_text(unread: &[String]) -> String {
+    if unread.is_empty() {
+        return String::new();
+    }
+    let lines = list(unread.iter().cloned());
+    format!("Files that no longer define their objects, which leave the fleet:\n\n{lines}\n")
 }
