@@ -428,8 +428,9 @@ async fn a_suspended_fleet_whose_parent_is_deleted_stays_suspended_over_a_restar
     let parents: Api<k8s_openapi::api::core::v1::ConfigMap> = Api::default_namespaced(client);
     let name = set.parent().name.to_string();
     let before = parents.get(&name).await.expect("it is there");
-    let deleted = parents.delete(&name, &kube::api::DeleteParams::default());
-    deleted.await.expect("it is deleted");
+    let params = kube::api::DeleteParams::default();
+    let deleted = parents.delete(&name, &params).await;
+    deleted.expect("it is deleted");
     let start = std::time::Instant::now();
     let again = loop {
         match parents.get_opt(&name).await.expect("readable") {
