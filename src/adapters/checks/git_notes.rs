@@ -358,7 +358,7 @@ https://example.com/1
         let expected = format!("{}Reviewed-by: Ada\n\n", rewrite(None, &done));
         let below = format!("{note}Reviewed-by: Ada\n");
         assert_eq!(rewrite(Some(&below), &done), expected);
-        let between = note.replace("31/54 ready", "31/54 ready\nReviewed-by: Ada");
+        let between = note.replace("31/54 ready\n", "31/54 ready\nReviewed-by: Ada\n");
         assert_eq!(rewrite(Some(&between), &done), expected);
     }
 
