@@ -386,6 +386,7 @@ impl Daemon {
             self.source.retain(RetainedRef::Applied, &sync.revision);
         }
         let is_suspended = matches!(report, Report::Suspended(_));
+        let was_unknown = matches!(sync.applied, Applied::Unknown);
         let (is_change, recalls) = match report {
             Report::Suspended(suspension) => (true, sync.suspend(suspension)),
             report => (sync.note(report), None),
@@ -406,7 +407,8 @@ impl Daemon {
         }
         match recalls {
             Some(revision) => self.recall(number, revision),
-            None => self.plan_next(),
+            None if was_unknown => self.plan_next(),
+            None => {}
         }
     }
 
