@@ -11,6 +11,7 @@
 //! Everything that can wake the loop is an `Event`; whatever takes time is a job that ends in one.
 //! It does not know: which engine it drives, how a check is written.
 
+mod applied;
 mod candidates;
 mod check_queue;
 mod clock;
@@ -49,13 +50,14 @@ use crate::model::{AdapterError, CheckSink};
 use crate::plan::ApplySet;
 use crate::settings::SyncConfig;
 
+use applied::{Applied, AppliedRevision};
 use candidates::{Candidate, Candidates, OpenRef};
 use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
 use failure::Failure;
 use git_notes::GitNotes;
 use job::{Examined, Planned, RemoteRefs, Source};
-use revision::{Applied, AppliedRevision, Runner, Sync};
+use revision::{Runner, Sync};
 pub use view::View;
 
 /// What a fleet expects of its cluster is made by this before the fleet is applied; on a real

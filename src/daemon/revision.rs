@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::applied::{Applied, AppliedRevision};
 use super::job::Prepared;
 use super::verdict::Verdict;
 use crate::adapters::kubernetes::Assignment;
 use crate::apply::{PruneStatus, Report, Suspension, Tracker};
 use crate::model::{CheckState, ObjectId};
-use crate::plan::Plan;
 
 /// A revision on its way into the cluster.
 pub(super) struct Sync {
@@ -33,24 +33,6 @@ pub(super) struct Sync {
     pub(super) tracker: Tracker,
     pub(super) stage: Stage,
 }
-
-/// What is applied of a fleet.
-#[derive(Clone)]
-pub(super) enum Applied {
-    /// It is being found out.
-    Unknown,
-    /// Nothing, as far as is known.
-    Nothing,
-    /// This revision, which was accepted before.
-    Earlier(AppliedRevision),
-    /// The accepted revision, at least in part, but its objects are not watched: an earlier process applied it.
-    Unwatched,
-    /// The accepted revision, at least in part.
-    This,
-}
-
-/// A revision that is applied, and its plan if that can still be made.
-pub(super) type AppliedRevision = (String, Option<Arc<Plan>>);
 
 pub(super) enum Stage {
     /// Its pending check is to be published first.

@@ -10,9 +10,10 @@ use futures::FutureExt as _;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::applied::{Applied, AppliedRevision};
 use super::failure::Failure;
 use super::job::{Examined, Judged, Prepared};
-use super::revision::{Applied, AppliedRevision, Run, Runner, Stage, Sync};
+use super::revision::{Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
 use super::{Daemon, Event, findings_log, report};
 use crate::adapters::git::RetainedRef;

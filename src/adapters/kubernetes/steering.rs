@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use futures::stream::BoxStream;
-use futures::{FutureExt as _, Stream, StreamExt as _};
+use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::runtime::watcher;
@@ -157,8 +157,10 @@ impl Keeper {
             ..PostParams::default()
         };
         let object = &self.parent;
-        let created = self.api.create(&params, &parent);
-        let created = created.map(|made| made.map_err(|error| Error::new(object, error)));
+        let created = async {
+            let created = self.api.create(&params, &parent).await;
+            created.map_err(|error| Error::new(object, error))
+        };
         match with_timeout(object, created).await {
             Ok(_) => {
                 tracing::warn!(%object, "the parent of the suspended fleet was deleted and is created again; `capstan resume` resumes the fleet");

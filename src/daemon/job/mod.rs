@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
 
+use super::applied::AppliedRevision;
 use super::failure::Failure;
 use super::report::{self, BrokenBase};
-use super::revision::AppliedRevision;
 use crate::adapters::git::{Error, Mirror, Ref, Refs, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
 use crate::api::labels;

@@ -5,8 +5,8 @@ use super::parts::{
     sync_context,
 };
 use crate::compile::Compiled;
+use crate::daemon::applied::Applied;
 use crate::daemon::failure::Failure;
-use crate::daemon::revision::Applied;
 use crate::model::{Check, CheckState, Severity};
 
 /// The sync check of a sound revision that the cluster does not let be applied.

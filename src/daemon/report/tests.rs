@@ -9,8 +9,8 @@ use super::*;
 use crate::adapters::git;
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::compile::{Allowed, Compiled, compile};
+use crate::daemon::applied::Applied;
 use crate::daemon::failure::Failure;
-use crate::daemon::revision::Applied;
 use crate::model::{Check, CheckState, Finding, ObjectId, Tree};
 use crate::plan::{self, ApplySet};
 
