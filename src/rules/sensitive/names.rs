@@ -50,7 +50,7 @@ pub fn names_secret(name: &str) -> bool {
     let is_other = |other: &&str| other.as_bytes() == letters;
     let ends = |letters: &[u8]| ENDS.iter().any(|end| letters.ends_with(end.as_bytes()));
     match letters.strip_suffix(b"s") {
-        _ if OTHERS.iter().any(|other| is_other(other)) => false,
+        _ if OTHERS.iter().any(is_other) => false,
         _ if ends(&letters) => true,
         Some(singular) if ends(singular) => !is_amount(name),
         _ => is_short_password(name),
