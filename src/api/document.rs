@@ -46,6 +46,13 @@ pub(super) fn compiled(schema: &Json) -> Schema {
     Schema::from_json(schema).expect("our schemas are valid")
 }
 
+/// The names of the fields of `spec`.
+pub(super) fn spec_fields(schema: &Schema) -> Vec<&str> {
+    let spec = schema.properties.get("spec").into_iter();
+    spec.flat_map(|spec| spec.properties.keys().map(String::as_str))
+        .collect()
+}
+
 /// Reads the document as `T`, or reports what is wrong with it.
 pub(super) fn typed<T: DeserializeOwned>(
     node: &Node,
@@ -130,19 +137,26 @@ pub(super) fn quote_versions(spec: &mut Node, at: &Path) -> Vec<Finding> {
     if let Some(version) = child(spec, "version") {
         let field = at.key("version").key("id");
         let id = child(version, "id");
-        findings.extend(id.and_then(|id| quote(id, &field, in_quotes)));
+        let suggestion = |text: &str| (with_minor(text), in_quotes(text));
+        findings.extend(id.and_then(|id| quote(id, &field, suggestion)));
     }
     if let Some(Value::List(pools)) = child(spec, "nodePools").map(|node| &mut node.value) {
         for (index, pool) in pools.iter_mut().enumerate() {
             let field = at.key("nodePools").index(index).key("version");
             let version = child(pool, "version");
-            findings.extend(version.and_then(|version| quote(version, &field, in_full)));
+            let suggestion = |text: &str| (full(text), in_full(text));
+            findings.extend(version.and_then(|version| quote(version, &field, suggestion)));
         }
     }
     findings
 }
 
-fn quote(version: &mut Node, field: &Path, help: impl Fn(&str) -> String) -> Option<Finding> {
+/// Replaces a version that is a number by the text that is suggested, so that nothing else depends on the mistake.
+fn quote(
+    version: &mut Node,
+    field: &Path,
+    suggestion: impl Fn(&str) -> (String, String),
+) -> Option<Finding> {
     let text = match &version.value {
         Value::Int(int) => int.to_string(),
         Value::Float(_, text) => text.to_string(),
@@ -152,29 +166,43 @@ fn quote(version: &mut Node, field: &Path, help: impl Fn(&str) -> String) -> Opt
         "version {text} is written as a number and loses its trailing zeros",
         text
     );
-    let found = Finding::error("Y11", message)
-        .at(version.span())
-        .field(field)
-        .help(help(&text));
-    version.value = Value::String(text.into());
+    let (right, help) = suggestion(&text);
+    let found = Finding::error("Y11", message);
+    let found = found.at(version.span()).field(field).help(help);
+    version.value = Value::String(right.into());
     Some(found)
 }
 
-/// The help for a minor version. OpenShift 4.2 is older than ARO HCP, so a one-digit minor version has already lost
-/// its zero.
-fn in_quotes(text: &str) -> String {
+/// The minor version that is probably meant. OpenShift 4.2 is older than ARO HCP, so a one-digit minor version has
+/// already lost its zero.
+fn with_minor(text: &str) -> String {
     match text.split_once('.') {
-        Some((_, minor)) if minor.len() >= 2 => format!("put it in quotes: \"{text}\""),
-        Some((major, minor)) => format!("write it in quotes, such as \"{major}.{minor}0\""),
-        None => "write it in quotes and with its minor version, such as \"4.20\"".to_owned(),
+        Some((_, minor)) if minor.len() >= 2 => text.to_owned(),
+        Some((major, minor)) => format!("{major}.{minor}0"),
+        None => "4.20".to_owned(),
     }
 }
 
-/// The help for the version of a node pool, which needs its patch version.
-fn in_full(text: &str) -> String {
+/// The help for a minor version.
+fn in_quotes(text: &str) -> String {
+    let right = with_minor(text);
+    match text.contains('.') {
+        true if right == text => format!("put it in quotes: \"{right}\""),
+        true => format!("write it in quotes, such as \"{right}\""),
+        false => format!("write it in quotes and with its minor version, such as \"{right}\""),
+    }
+}
+
+/// The version of a node pool that is probably meant: it needs its patch version.
+fn full(text: &str) -> String {
     let minor = text.split_once('.').filter(|(_, minor)| minor.len() >= 2);
-    let minor = minor.map_or("4.20", |_| text);
-    format!("write the full version, such as {minor}.17: with its patch version it needs no quotes")
+    format!("{}.17", minor.map_or("4.20", |_| text))
+}
+
+/// The help for the version of a node pool.
+fn in_full(text: &str) -> String {
+    let right = full(text);
+    format!("write the full version, such as {right}: with its patch version it needs no quotes")
 }
 
 /// The mutable value of `name` if `node` is a map that has it.

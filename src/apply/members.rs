@@ -11,12 +11,12 @@ use crate::model::ObjectId;
 /// How long the text may be: an API server accepts ConfigMaps of 1 MiB.
 const LIMIT: usize = 512 << 10;
 
-/// The objects of a revision.
+/// The objects of a revision, as many as fit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members(String);
 
 impl Members {
-    /// These objects; none if there are too many to be kept.
+    /// These objects. Those that do not fit are left out.
     pub fn of<'a>(ids: impl Iterator<Item = &'a ObjectId>) -> Self {
         let mut places: BTreeMap<(&str, &str, &str), BTreeSet<&str>> = BTreeMap::new();
         for id in ids {
@@ -25,13 +25,19 @@ impl Members {
         }
         let mut text = String::new();
         for ((kind, group, namespace), names) in places {
-            let names: Vec<&str> = names.into_iter().collect();
-            let _ = writeln!(text, "{kind}.{group}/{namespace}: {}", names.join(" "));
+            let place = format!("{kind}.{group}/{namespace}:");
+            let mut left = LIMIT.saturating_sub(text.len() + place.len() + 1);
+            let fits = |name: &&str| {
+                let rest = left.checked_sub(1 + name.len());
+                left = rest.unwrap_or_default();
+                rest.is_some()
+            };
+            let names: Vec<&str> = names.into_iter().take_while(fits).collect();
+            if !names.is_empty() {
+                let _ = writeln!(text, "{place} {}", names.join(" "));
+            }
         }
-        match text.len() {
-            0..=LIMIT => Self(text),
-            _ => Self::default(),
-        }
+        Self(text)
     }
 
     /// The objects of a text that [`Self::text`] returned.
@@ -83,11 +89,15 @@ mod tests {
     }
 
     #[test]
-    fn too_many_objects_are_not_kept() {
+    fn as_many_objects_are_kept_as_fit() {
         let long = "x".repeat(250);
-        let id = |at: usize| ObjectId::new("", "ConfigMap", "a", format!("{long}{at}"));
-        let ids: Vec<ObjectId> = (0..3000).map(id).collect();
-        assert!(Members::of(ids.iter()).text().is_empty());
+        let id = |at: usize| ObjectId::new("", "ConfigMap", "a", format!("{long}{at:04}"));
+        let ids: BTreeSet<ObjectId> = (0..3000).map(id).collect();
+        let members = Members::of(ids.iter());
+        let length = members.text().len();
+        assert!(length <= LIMIT && length > LIMIT - 300, "{length}");
+        let kept = members.ids();
+        assert!(kept.len() > 2000 && kept.is_subset(&ids), "{}", kept.len());
         assert!(Members::default().ids().is_empty());
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use super::drift::{path, unescaped, without};
 use crate::api::labels;
 use crate::health::Live;
+use crate::model::ObjectId;
 use crate::plan::MANAGER;
 use kube_schema::{FieldSet, Managed, Operation};
 
@@ -26,12 +27,27 @@ pub enum Claim {
 pub enum Foreign {
     /// Another fleet, or another tool, has it in its set.
     #[error(
-        "it already exists and belongs to another ApplySet, {0}; an object can belong to only one fleet: remove it from the other one first (deletion policy Orphan keeps it)"
+        "it already exists and belongs to {}; an object can belong to only one fleet: remove it from the other one first (deletion policy Orphan keeps it)", other(.set, .parent.as_ref())
     )]
-    OtherSet(String),
+    OtherSet {
+        /// The id of the set.
+        set: String,
+        /// Its parent, if that is known.
+        parent: Option<ObjectId>,
+    },
     /// It has no owner.
     #[error("it already exists and is not part of this fleet{}; annotate it in the fleet with {}: \"true\" to take it over, or choose another name", written_by(.0), labels::ADOPT)]
     Unclaimed(String),
+}
+
+fn other(set: &str, parent: Option<&ObjectId>) -> String {
+    let Some(parent) = parent else {
+        return format!("another ApplySet, {set}");
+    };
+    match parent.name.strip_prefix("capstan-") {
+        Some(fleet) => format!("the fleet {fleet} ({parent})"),
+        None => format!("another ApplySet, that of {parent}"),
+    }
 }
 
 fn written_by(manager: &str) -> String {
@@ -50,7 +66,12 @@ pub fn claim(live: &Json, payload: &Json, set: &str) -> Result<Claim, Foreign> {
     match object.label(labels::PART_OF) {
         own if own == set => return Ok(Claim::Own),
         "" => {}
-        other => return Err(Foreign::OtherSet(other.to_owned())),
+        other => {
+            return Err(Foreign::OtherSet {
+                set: other.to_owned(),
+                parent: None,
+            });
+        }
     }
     let adopts = Live(payload).annotation(labels::ADOPT) == "true";
     if adopts || object.annotation(labels::ORPHANED_FROM) == set {
@@ -218,6 +239,16 @@ mod tests {
             refused.to_string().contains("applyset-theirs-v1"),
             "{refused}"
         );
+        let named = |name: &str| Foreign::OtherSet {
+            set: "applyset-theirs-v1".to_owned(),
+            parent: Some(ObjectId::new("", "ConfigMap", "ns", name)),
+        };
+        let refused = named("capstan-theirs").to_string();
+        let words = "belongs to the fleet theirs (ConfigMap/ns/capstan-theirs);";
+        assert!(refused.contains(words), "{refused}");
+        let refused = named("kubectl-set").to_string();
+        let words = "belongs to another ApplySet, that of ConfigMap/ns/kubectl-set;";
+        assert!(refused.contains(words), "{refused}");
     }
 
     #[test]

@@ -6,9 +6,12 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
 use super::members::Members;
+use super::newest::Newest;
+use super::reasons::Reasons;
 use crate::api::labels;
 use crate::model::ObjectId;
 use crate::plan::ApplySet;
@@ -29,15 +32,27 @@ pub struct Parent {
     pub applying: String,
     /// How many objects that revision has; `None` if an older Capstan wrote the parent.
     pub objects: Option<usize>,
-    /// Which objects these are; empty if they are too many, or an older Capstan wrote the parent.
+    /// Which objects these are, as many as fit; empty if an older Capstan wrote the parent.
     pub members: Members,
+    /// A digest of what its plan names, which tells two contents of one revision apart; empty if an older Capstan
+    /// wrote the parent.
+    pub contents: String,
+    /// The objects of that revision that cannot be applied until a person acts.
+    pub failed: Reasons,
+    /// The objects of an earlier revision that stay until a person acts.
+    pub kept: Reasons,
     /// The last revision that was fully applied, including its removals; empty for none.
     pub applied: String,
     /// The revision that last became ready; empty for none.
     pub ready: String,
     /// Since when the fleet is suspended; empty if it is not. People set it, so it is never written.
     pub suspended: String,
+    /// The newest commit, while it is not applied. The daemon keeps it beside the rest, so it is never written here.
+    pub newest: Option<Newest>,
 }
+
+/// The field of the parent that holds [`Parent::newest`].
+pub(crate) const NEWEST: &str = "newest";
 
 /// A ConfigMap that cannot be the parent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,15 +93,35 @@ impl Parent {
             applying: data("applying"),
             objects: data("objects").parse().ok(),
             members: Members::read(&data("members")),
+            contents: data("contents"),
+            failed: Reasons::read(&data("failed")),
+            kept: Reasons::read(&data("kept")),
             applied: data("applied"),
             ready: data("ready"),
-            suspended: text("annotations", labels::SUSPENDED),
+            suspended: whole_seconds(&text("annotations", labels::SUSPENDED)),
+            newest: Newest::read(&data(NEWEST)),
         })
     }
 
-    /// The same, with all that `planned` may make a member, and on the way to its revision.
+    /// Why the fleet does not have its newest commit. What waits is of no interest once it is being applied.
+    #[must_use]
+    pub fn pending(&self) -> Option<&Newest> {
+        let newest = self.newest.as_ref();
+        newest.filter(|newest| newest.is_refused || newest.revision != self.applying)
+    }
+
+    /// Whether both are of the same objects of the same revision.
+    pub(crate) fn is_same_content(&self, other: &Self) -> bool {
+        (&self.applying, &self.contents) == (&other.applying, &other.contents)
+    }
+
+    /// The same, with all that `planned` may make a member, and on the way to its revision. What failed is kept
+    /// only if it is tried again.
     #[must_use]
     pub fn with(mut self, planned: Self) -> Self {
+        if !self.is_same_content(&planned) {
+            (self.failed, self.kept) = (Reasons::default(), Reasons::default());
+        }
         self.kinds.extend(planned.kinds);
         self.namespaces.extend(planned.namespaces);
         Self {
@@ -94,6 +129,7 @@ impl Parent {
             applying: planned.applying,
             objects: planned.objects,
             members: planned.members,
+            contents: planned.contents,
             ..self
         }
     }
@@ -115,11 +151,15 @@ impl Parent {
         let kinds: BTreeSet<String> = self.kinds.iter().map(printed).collect();
         let objects = self.objects.map(|count| count.to_string());
         let objects = objects.unwrap_or_default();
+        let (failed, kept) = (self.failed.text(), self.kept.text());
         let data = [
             ("source", &*self.source),
             ("applying", &self.applying),
             ("objects", &objects),
             ("members", self.members.text()),
+            ("contents", &self.contents),
+            ("failed", &failed),
+            ("kept", &kept),
             ("applied", &self.applied),
             ("ready", &self.ready),
         ];
@@ -143,6 +183,14 @@ impl Parent {
             "data": data,
         })
     }
+}
+
+/// A time without its fraction, which nobody wants to read; another text as it is.
+#[must_use]
+pub fn whole_seconds(time: &str) -> String {
+    let parsed = time.parse::<Timestamp>().ok();
+    let whole = parsed.and_then(|time| Timestamp::from_second(time.as_second()).ok());
+    whole.map_or_else(|| time.to_owned(), |time| time.to_string())
 }
 
 fn joined<'a>(parts: impl Iterator<Item = &'a String>) -> String {
@@ -171,6 +219,7 @@ fn printed((group, kind): &(String, String)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::apply::Reason;
 
     fn set() -> ApplySet {
         ApplySet::new("prod", "capstan-system")
@@ -186,6 +235,11 @@ mod tests {
             applying: "2".to_owned(),
             objects: Some(12),
             members: Members::of([ObjectId::new("", "ConfigMap", "a", "b")].iter()),
+            contents: "c0ffee".to_owned(),
+            failed: Reasons {
+                total: 2,
+                first: vec![Reason::default()],
+            },
             applied: "1".to_owned(),
             ..Parent::default()
         };
@@ -210,10 +264,52 @@ mod tests {
     #[test]
     fn people_suspend_a_fleet_and_its_parent_is_written_without_that() {
         let mut live = Parent::default().payload(&set());
-        live["metadata"]["annotations"][labels::SUSPENDED] = json!("2026-01-02T03:04:05Z");
+        live["metadata"]["annotations"][labels::SUSPENDED] =
+            json!("2026-01-02T03:04:05.678901234Z");
         let parent = Parent::read(&set(), &live).expect("it is the set's");
         assert_eq!(parent.suspended, "2026-01-02T03:04:05Z");
         assert_eq!(parent.payload(&set()), Parent::default().payload(&set()));
+    }
+
+    #[test]
+    fn the_daemon_keeps_the_newest_commit_beside_the_rest() {
+        let mut live = Parent {
+            applying: "1".to_owned(),
+            ..Parent::default()
+        }
+        .payload(&set());
+        let pending = |newest: &Newest, live: &mut Json| {
+            live["data"][NEWEST] = json!(newest.text());
+            let parent = Parent::read(&set(), live).expect("it is the set's");
+            assert_eq!(parent.payload(&set())["data"][NEWEST], Json::Null);
+            parent.pending().is_some()
+        };
+        assert!(pending(&Newest::refused("2", "no"), &mut live));
+        assert!(pending(&Newest::refused("1", "no"), &mut live));
+        assert!(pending(&Newest::waiting("2", "suspended"), &mut live));
+        assert!(!pending(&Newest::waiting("1", "suspended"), &mut live));
+    }
+
+    #[test]
+    fn what_failed_is_forgotten_with_its_revision() {
+        let of = |applying: &str, contents: &str| Parent {
+            applying: applying.to_owned(),
+            contents: contents.to_owned(),
+            failed: Reasons {
+                total: 1,
+                first: vec![Reason::default()],
+            },
+            ..Parent::default()
+        };
+        let total = |planned: Parent| of("1", "a").with(planned).failed.total;
+        let none = Reasons::default;
+        let planned = |applying, contents| Parent {
+            failed: none(),
+            ..of(applying, contents)
+        };
+        assert_eq!(total(planned("1", "a")), 1);
+        assert_eq!(total(planned("1", "b")), 0);
+        assert_eq!(total(planned("2", "a")), 0);
     }
 
     #[test]

@@ -110,6 +110,15 @@ impl Removals {
         self.busy == 0 && leaving.all(|(id, _)| held(id))
     }
 
+    /// The members that stay until a person acts, each with the reason.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (&ObjectId, &str)> {
+        let leaving = self.entries.iter().filter(|(_, entry)| is_leaving(entry));
+        leaving.filter_map(|(id, _)| match self.reported.get(id) {
+            Some(PruneStatus::Held(why)) => Some((id, why.as_str())),
+            _ => None,
+        })
+    }
+
     /// The members about whose removal a request is under way.
     pub(crate) fn under_way(&self) -> impl Iterator<Item = &ObjectId> {
         let removing = |entry: &Entry| matches!(entry.state, RemovalState::Removing { .. });

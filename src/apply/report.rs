@@ -16,11 +16,13 @@ pub enum Report {
     Prune(ObjectId, PruneStatus),
     /// Everything was applied, and everything to remove was removed.
     Settled,
+    /// The parent is being written, or no longer is.
+    Recording(bool),
     /// Nothing can be done until this is fixed.
     Stuck(String),
     /// It is fixed, and steps start.
     Begun,
-    /// Nothing is done: the fleet is suspended.
+    /// The fleet is suspended. Nothing is done, unless a person asked for it just now.
     Suspended(Suspension),
 }
 

@@ -219,6 +219,11 @@ impl Steps {
         self.sending
     }
 
+    /// Whether nothing can be done until something happens: every step was tried, or waits.
+    pub(crate) fn are_calm(&self) -> bool {
+        self.sending == 0 && self.queued.is_empty() && self.startable.is_empty()
+    }
+
     /// The repairs of a step's object.
     pub(crate) fn repairs(&mut self, at: usize) -> &mut Repairs {
         &mut self.entries[at].repairs

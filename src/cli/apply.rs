@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::approvals::{check_approvals, unused_approval};
 use super::args::{LOCAL, duration};
 use super::cluster::{Cluster, ClusterArgs};
 use super::exit::Exit;
@@ -16,16 +17,16 @@ use super::fleet::{Fleet, FleetArgs};
 use super::live::Live;
 use super::outcomes::{Line, Outcomes};
 use super::plan::{Limits, dry_run};
+use super::rights;
 use super::signals::asked_to_stop;
 use super::ui::{Ui, plain};
-use crate::adapters::kubernetes::{self, Assignment, Rights, missing_rights};
+use crate::adapters::kubernetes::{self, Assignment, missing_rights};
 use crate::api::timeline;
-use crate::apply::{ClusterSummary, Report, Tracker};
+use crate::apply::{ClusterSummary, Report, Suspension, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Action, Clock};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::Environment;
-use crate::yaml;
 
 #[derive(Debug, Args)]
 pub(super) struct ApplyArgs {
@@ -59,6 +60,7 @@ pub(super) fn run(args: &ApplyArgs, ui: &Ui, environment: &Environment) -> anyho
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
+    check_approvals(&args.approve, &fleet.compiled)?;
     let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
     if args.dry_run {
         let limits = Limits {
@@ -113,6 +115,8 @@ async fn apply(
         settled: false,
         stuck: None,
         denied: false,
+        recording: false,
+        approved: args.approve.iter().cloned().collect(),
         wait: args.wait,
         limit: clock.real(args.timeout),
         clock,
@@ -151,7 +155,10 @@ async fn apply(
     if ended.denied && !done {
         let rights = missing_rights(&client, set, &plan, &embedded, args.prune).await;
         // Each refusal was printed; this only puts them together.
-        rights.iter().for_each(|rights| show_rights(rights, ui));
+        rights.iter().for_each(|rights| rights::show(rights, ui));
+    }
+    for unused in ended.unapproved.iter().filter(|_| done) {
+        ui.error(&unused_approval(unused));
     }
     broken.map_or(Ok(()), Err)?;
     Ok(Exit::failed_if(!done))
@@ -167,6 +174,9 @@ fn show_line(line: &Line, ui: &Ui) -> anyhow::Result<()> {
     }
 }
 
+/// How the name of what is applied by hand begins.
+pub(super) const CONTENT: &str = "content-";
+
 /// The name of what is applied, in place of a revision: the same for the same objects.
 fn content(plan: &Plan) -> String {
     let mut hash = Sha256::new();
@@ -176,23 +186,7 @@ fn content(plan: &Plan) -> String {
     }
     let hash = hash.finalize();
     let digits = hash.iter().take(6).map(|byte| format!("{byte:02x}"));
-    format!("content-{}", digits.collect::<String>())
-}
-
-/// The missing rights together, and the rules that grant them.
-fn show_rights(rights: &Rights, ui: &Ui) {
-    if rights.missing.is_empty() {
-        return;
-    }
-    ui.error("permissions are missing:");
-    for missing in &rights.missing {
-        ui.message(&format!("  {missing}"));
-    }
-    let hint = "an administrator can grant what this fleet needs by applying this (kinds that the cluster does not serve are left out):";
-    ui.message(&format!(
-        "{hint}\n---\n{}",
-        yaml::write(&rights.grant).trim_end()
-    ));
+    format!("{CONTENT}{}", digits.collect::<String>())
 }
 
 /// What is waited for.
@@ -206,6 +200,10 @@ struct Waiting {
     stuck: Option<String>,
     /// Whether a permission is missing.
     denied: bool,
+    /// Whether the parent is being written: `status` reads there what failed.
+    recording: bool,
+    /// The clusters that may be deleted.
+    approved: BTreeSet<String>,
     clock: Arc<dyn Clock>,
     /// Whether it is done when all is ready, or else when all is applied.
     wait: bool,
@@ -230,6 +228,8 @@ struct Ended {
     tally: String,
     /// Whether a permission was missing.
     denied: bool,
+    /// The approved clusters of which none left the fleet.
+    unapproved: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -264,7 +264,10 @@ impl Waiting {
                 Some(why) => Some(End::Stuck(why)),
                 None if done => Some(End::Done),
                 // One failure does not keep the others from their turn.
-                None if summary.terminal && self.tracker.has_tried_all(&self.plan) => {
+                None if summary.terminal
+                    && !self.recording
+                    && self.tracker.has_tried_all(&self.plan) =>
+                {
                     Some(End::InVain)
                 }
                 None => None,
@@ -308,6 +311,7 @@ impl Waiting {
             clusters,
             tally: self.outcomes.tally(),
             denied: self.denied,
+            unapproved: self.outcomes.unused(&self.approved),
         }
     }
 
@@ -319,7 +323,11 @@ impl Waiting {
             Report::Prune(id, leaving) => self.outcomes.leaves(id, &leaving),
             Report::Settled => self.settled = true,
             Report::Stuck(why) => self.stuck = Some(why),
-            Report::Begun | Report::Suspended(_) => {}
+            Report::Recording(is_recording) => self.recording = is_recording,
+            Report::Suspended(Suspension { since, .. }) => self.outcomes.note(format!(
+                "the fleet has been suspended since {since}: its daemon applies nothing, but this command does"
+            )),
+            Report::Begun => {}
         }
     }
 }
@@ -384,6 +392,8 @@ mod tests {
             settled: false,
             stuck: None,
             denied: false,
+            recording: false,
+            approved: BTreeSet::new(),
             wait: true,
             limit: clock.real(Duration::from_secs(60)),
             clock,

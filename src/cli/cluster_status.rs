@@ -17,12 +17,15 @@ pub(super) struct ClusterStatus {
     pub(super) graph: StatusGraph,
     /// The time in the cluster.
     pub(super) now: Timestamp,
+    /// Whether that time is simulated: it is not the time of the user's clock.
+    pub(super) is_simulated: bool,
 }
 
 /// Reads the state of a cluster, as often as it is wanted.
 pub(super) struct StatusReader {
     choice: FleetChoice,
     client: Client,
+    is_simulated: bool,
 }
 
 impl StatusReader {
@@ -46,15 +49,21 @@ impl StatusReader {
                 namespace: environment.namespace.clone(),
             },
             client: found.client,
+            is_simulated: found.is_simulated,
         })
     }
 
     /// The state now.
     pub(super) async fn read(&self) -> anyhow::Result<ClusterStatus> {
         let survey = survey(&self.client, &self.choice).await?;
+        let mut graph = StatusGraph::new(&survey.found);
+        for (_, parent) in &survey.fleets {
+            graph.fail(&parent.failed);
+        }
         Ok(ClusterStatus {
-            graph: StatusGraph::new(&survey.found),
+            graph,
             now: survey.at.unwrap_or_else(wall_time),
+            is_simulated: self.is_simulated,
             survey,
         })
     }

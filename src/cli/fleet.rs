@@ -172,6 +172,20 @@ impl Paths {
         }
     }
 
+    /// A path on this machine as it is shown: `.` for the working directory.
+    pub(super) fn shown_at(&self, path: &Path) -> String {
+        let here = self.here.as_deref().unwrap_or(&self.root);
+        let shown = match (path.strip_prefix(&self.root), path.strip_prefix(here)) {
+            (Ok(below), _) => self.shown(&below.to_string_lossy()),
+            (_, Ok(below)) => below.to_string_lossy().into_owned(),
+            _ => path.to_string_lossy().into_owned(),
+        };
+        match shown.trim_end_matches('/') {
+            "" => ".".to_owned(),
+            shown => shown.to_owned(),
+        }
+    }
+
     /// A path of the fleet as it is shown.
     pub(super) fn shown(&self, path: &str) -> String {
         let given = ["/", "./", "../"]

@@ -5,6 +5,7 @@
 //! that ended it early. `ui.rs` is the only place that prints.
 
 mod apply;
+mod approvals;
 mod args;
 mod cluster;
 mod cluster_status;
@@ -23,6 +24,7 @@ mod plan;
 mod rehearse;
 mod render;
 mod report;
+mod rights;
 mod rules;
 mod run;
 mod screen;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::approvals;
 use crate::apply::{Outcome, PruneStatus, Summary};
 use crate::model::{ObjectId, Step};
 
@@ -30,6 +31,8 @@ pub(super) struct Outcomes {
     planned: BTreeSet<ObjectId>,
     applied: BTreeMap<ObjectId, Outcome>,
     removed: BTreeSet<ObjectId>,
+    /// All that left the fleet, or is to.
+    left: BTreeSet<ObjectId>,
     /// The message of each failure that was noted.
     failures: BTreeMap<ObjectId, String>,
     /// Those that were not printed, by message, and when the last one came.
@@ -43,6 +46,11 @@ impl Outcomes {
             planned: steps.iter().map(|step| step.object.clone()).collect(),
             ..Self::default()
         }
+    }
+
+    /// Something that a person should know.
+    pub(super) fn note(&mut self, message: String) {
+        self.lines.push(Line::Message(message));
     }
 
     /// An object of the plan is as it was asked for.
@@ -60,9 +68,15 @@ impl Outcomes {
             other => Line::Message(format!("{id}: {other}")),
         };
         self.lines.push(line);
+        self.left.insert(id.clone());
         if *status == PruneStatus::Gone {
             self.removed.insert(id);
         }
+    }
+
+    /// The approved clusters of which none left the fleet.
+    pub(super) fn unused(&self, approved: &BTreeSet<String>) -> Vec<String> {
+        approvals::unused(approved, self.left.iter())
     }
 
     /// Notes new failures.

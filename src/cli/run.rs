@@ -17,6 +17,7 @@ use super::live::Live;
 use super::live::layout::Picture;
 use super::signals::asked_to_stop;
 use super::ui::Ui;
+use crate::adapters::git::check_address;
 use crate::adapters::kubernetes::{Error, Target, connect_by_secret};
 use crate::daemon::{self, View};
 use crate::settings::{Environment, SyncConfig};
@@ -96,6 +97,7 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
             }
         }
     };
+    check_address(&config.url)?;
     for dir in &args.overlays {
         anyhow::ensure!(
             dir.is_dir(),

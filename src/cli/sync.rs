@@ -4,13 +4,14 @@
 use clap::Args;
 use kube::Client;
 
+use super::apply::CONTENT;
 use super::cluster::{AccessArgs, Found};
 use super::exit::Exit;
 use super::ui::Ui;
 use crate::adapters::kubernetes::annotate_parent;
 use crate::adapters::kubernetes::survey::{FleetChoice, fleets};
 use crate::api::labels;
-use crate::apply::Parent;
+use crate::apply::{Newest, Parent, whole_seconds};
 use crate::daemon::wall_time;
 use crate::plan::ApplySet;
 use crate::settings::Environment;
@@ -54,6 +55,11 @@ pub(super) fn run(
         let client = found.client;
         let (set, parent) = find(&client, name, environment).await?;
         let now = wall_time().to_string();
+        // Of two requests to sync within a second, each counts; a suspension is for people to read.
+        let now = match request {
+            Request::Sync => now,
+            Request::Suspend | Request::Resume => whole_seconds(&now),
+        };
         let (change, message) = answer(request, set.fleet(), &parent, &now);
         if let Some((key, value)) = change {
             annotate_parent(&client, &set, key, value).await?;
@@ -75,10 +81,6 @@ async fn find(
         namespace: environment.namespace.clone(),
     };
     let mut found = fleets(client, &choice).await?;
-    let is_here = |(set, _): &(ApplySet, Parent)| set.namespace() == environment.namespace;
-    if name.is_some() && found.iter().any(is_here) {
-        found.retain(is_here);
-    }
     let names: Vec<String> = found.iter().map(|(set, _)| place(set)).collect();
     let first = found.pop().filter(|_| found.is_empty());
     first.ok_or_else(|| match name {
@@ -108,34 +110,54 @@ fn answer<'a>(
     now: &'a str,
 ) -> (Option<Change<'a>>, String) {
     let since = parent.suspended.as_str();
-    match (request, since) {
+    let look = "a running daemon looks for commits now";
+    let (change, message) = match (request, since) {
         (Request::Sync, "") => (
             Some((labels::SYNC_REQUESTED, Some(now))),
             format!(
-                "fleet {fleet}: asked the daemon to look for commits now, and to retry what failed"
+                "requested: {look}, and retries what failed{}",
+                by_hand(parent)
             ),
         ),
         (Request::Sync, _) => (
             Some((labels::SYNC_REQUESTED, Some(now))),
             format!(
-                "fleet {fleet}: asked the daemon to look for commits now; nothing is applied, since the fleet is suspended (capstan resume --name {fleet})"
+                "requested: {look}; nothing is applied, since the fleet is suspended (capstan resume --name {fleet})"
             ),
         ),
         (Request::Suspend, "") => (
             Some((labels::SUSPENDED, Some(now))),
             format!(
-                "fleet {fleet}: suspended. Nothing is applied, repaired or removed until `capstan resume --name {fleet}`; commits are still checked"
+                "suspended. Nothing is applied, repaired or removed until `capstan resume --name {fleet}`; commits are still checked"
             ),
         ),
-        (Request::Suspend, since) => (
-            None,
-            format!("fleet {fleet}: it has been suspended since {since}"),
-        ),
-        (Request::Resume, "") => (None, format!("fleet {fleet}: it is not suspended")),
+        (Request::Suspend, since) => (None, format!("it has been suspended since {since}")),
+        (Request::Resume, "") => (None, format!("it is not suspended{}", still(parent))),
         (Request::Resume, since) => (
             Some((labels::SUSPENDED, None)),
-            format!("fleet {fleet}: resumed; it was suspended since {since}"),
+            format!("resumed; it was suspended since {since}{}", still(parent)),
         ),
+    };
+    (change, format!("fleet {fleet}: {message}"))
+}
+
+/// What applied the fleet last names it by its content if a person did.
+fn by_hand(parent: &Parent) -> &'static str {
+    match parent.applying.starts_with(CONTENT) {
+        true => ". It was last applied by `capstan apply`, so it may have no daemon",
+        false => "",
+    }
+}
+
+/// The Fleet document may suspend the fleet, too.
+fn still(parent: &Parent) -> String {
+    let newest = parent.newest.as_ref();
+    match newest.filter(|newest| newest.why == Newest::BY_DOCUMENT) {
+        Some(_) => format!(
+            " by a person; but {}. Change it to continue",
+            Newest::BY_DOCUMENT
+        ),
+        None => String::new(),
     }
 }
 
@@ -156,6 +178,24 @@ mod tests {
         assert_eq!(change(Request::Resume, ""), None);
         let resume = (labels::SUSPENDED, None);
         assert_eq!(change(Request::Resume, "then"), Some(resume));
+        let document = Parent {
+            newest: Some(Newest::waiting("1", Newest::BY_DOCUMENT)),
+            ..parent("then")
+        };
+        for (fleet, mentions) in [(document, true), (parent("then"), false)] {
+            let (_, message) = answer(Request::Resume, "f", &fleet, "now");
+            assert_eq!(
+                message.contains("spec.apply.suspend"),
+                mentions,
+                "{message}"
+            );
+        }
+        let by_hand = Parent {
+            applying: format!("{CONTENT}1"),
+            ..Parent::default()
+        };
+        let (_, message) = answer(Request::Sync, "f", &by_hand, "now");
+        assert!(message.contains("may have no daemon"), "{message}");
         for suspended in ["", "then"] {
             let sync = (labels::SYNC_REQUESTED, Some("now"));
             assert_eq!(change(Request::Sync, suspended), Some(sync));

@@ -1,5 +1,7 @@
 //! `capstan validate`: findings.
 
+mod unread;
+
 use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
@@ -71,6 +73,9 @@ pub(super) fn run(args: &ValidateArgs, ui: &Ui) -> anyhow::Result<Exit> {
         FindingFormat::Sarif => format!("{:#}\n", report::sarif(&found)),
         FindingFormat::Github => report::github(&found),
     })?;
+    if let Some(hint) = unread::hint(&args.fleet, &fleet) {
+        ui.message(&hint);
+    }
     let has_errors = fleet.compiled.has_errors();
     let too_strict = args.strict && fleet.compiled.count(Severity::Warning) > 0;
     if too_strict && !has_errors {

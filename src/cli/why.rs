@@ -68,7 +68,11 @@ fn text(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> String {
     let cause = status.graph.status(blocker);
     let _ = writeln!(out, "\nblocked by {}", status.graph.id(blocker));
     if let Some(since) = cause.since {
-        let _ = writeln!(out, "  since      {since}, {}", status.age(blocker));
+        let clock = match status.is_simulated {
+            true => " (simulated time)",
+            false => "",
+        };
+        let _ = writeln!(out, "  since      {since}{clock}, {}", status.age(blocker));
     }
     if !cause.condition.is_empty() {
         let _ = writeln!(out, "  condition  {}", cause.condition);
@@ -110,6 +114,7 @@ fn report(status: &ClusterStatus, at: usize, chain: Option<&Chain>) -> Json {
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Why",
         "at": status.now.to_string(),
+        "simulatedTime": status.is_simulated,
         "object": status.graph.id(at).to_string(),
         "ready": chain.is_none(),
         "chain": chain.map_or_else(Vec::new, |chain| links(&chain.path)),

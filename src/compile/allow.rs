@@ -1,11 +1,12 @@
 //! Warnings that a comment allows: `# capstan:allow N08, C14 reason`.
 //!
-//! In: the files of the trees, and their findings. Out: the findings without the allowed warnings, the allowed
-//! warnings with their reasons, and Y20 to Y23 for comments that are invalid, or that name an unknown rule, an
+//! In: the files of the trees, and their findings. Out: the findings without the allowed ones, the allowed
+//! ones with their reasons, and Y20 to Y23 for comments that are invalid, or that name an unknown rule, an
 //! error or a finding that is not there. It does not know the rules.
 //!
 //! A comment at the end of a line is for that line. A comment on its own line is for the next line that is not a
-//! comment.
+//! comment. The few errors that can be allowed, too, are those about which a person may know better
+//! ([`book::ALLOWABLE`]).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,6 +59,7 @@ struct Suppression {
 /// The best match of a comment; earlier variants are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Met {
+    /// A finding that can be allowed.
     Warning,
     Error,
     Info,
@@ -135,6 +137,7 @@ impl Suppressions {
         let span = finding.span.as_ref().filter(|_| !self.lines.is_empty())?;
         let here = self.lines.get(&(Arc::clone(&span.path), span.start.line))?;
         let met = match finding.severity {
+            _ if book::ALLOWABLE.contains(&finding.id) => Met::Warning,
             Severity::Warning => Met::Warning,
             Severity::Error => Met::Error,
             Severity::Info => Met::Info,
@@ -370,6 +373,14 @@ d: 1
             (reported, allowed),
             (expected.map(str::to_owned).to_vec(), vec![])
         );
+    }
+
+    #[test]
+    fn an_error_about_which_a_person_knows_better_is_allowed() {
+        let text = "a: 1 # capstan:allow P01 this is a public key\nb: 1\n";
+        let (reported, allowed) = settled(text, &[(1, "P01!"), (2, "P01!")]);
+        assert_eq!(reported, ["2 P01 bad"]);
+        assert_eq!(allowed, ["1 P01: this is a public key"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::fields;
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
 use crate::model::{Finding, Node, ObjectId, Origin, Path, Segment, Severity, Span, Value};
@@ -19,6 +20,10 @@ pub(super) struct Lost {
     pub(super) names: HashSet<Span>,
     /// What the rest causes.
     pub(super) effects: Vec<Finding>,
+    /// Where a value could not be read and nothing stands for it, such as an alias without an anchor.
+    unread: HashSet<Span>,
+    /// The fields of plain objects and definitions that have no value for that reason.
+    fields: Vec<(ObjectId, Path)>,
 }
 
 impl Lost {
@@ -32,20 +37,85 @@ impl Lost {
         }
     }
 
+    /// Notes values that could not be read.
+    pub(super) fn values(&mut self, findings: &[Finding]) {
+        let unread = findings.iter().filter(|finding| finding.id == "Y01");
+        self.unread
+            .extend(unread.filter_map(|one| one.span.clone()));
+    }
+
+    /// The fields of a document whose values could not be read.
+    pub(super) fn fields_of(&self, document: &Node) -> Vec<Path> {
+        let mut fields = Vec::new();
+        if !self.unread.is_empty() {
+            self.collect(document, &Path::default(), &mut fields);
+        }
+        fields
+    }
+
+    fn collect(&self, node: &Node, at: &Path, fields: &mut Vec<Path>) {
+        match &node.value {
+            Value::Null if self.unread.contains(node.span()) => fields.push(at.clone()),
+            Value::Map(map) => map.iter().for_each(|(key, node)| {
+                self.collect(node, &at.key(key.name.clone()), fields);
+            }),
+            Value::List(items) => items.iter().zip(0..).for_each(|(item, index)| {
+                self.collect(item, &at.index(index), fields);
+            }),
+            _ => {}
+        }
+    }
+
+    /// Notes the fields of an object or of a definition whose values could not be read.
+    pub(super) fn note(&mut self, id: &ObjectId, document: &Node) {
+        let fields = self.fields_of(document).into_iter();
+        self.fields.extend(fields.map(|field| (id.clone(), field)));
+    }
+
+    /// The fields of a definition whose values could not be read. Without its labels, overlays may set all of them.
+    pub(super) fn of_definition(&self, id: &ObjectId) -> Vec<Path> {
+        let its = self.fields.iter().filter(|(of, _)| of == id);
+        let labels = Path::dotted("metadata.labels");
+        let field = |(_, field): &(ObjectId, Path)| match field.0.starts_with(&labels.0) {
+            true => Path::default(),
+            false => field.clone(),
+        };
+        its.map(field).collect()
+    }
+
     /// The findings without those that something unreadable causes. With no error left among them, all.
     pub(super) fn settle(self, findings: Vec<Finding>) -> Vec<Finding> {
         let unreadable = findings.iter().filter(|finding| finding.id == "Y01");
         let unreadable: HashSet<_> = unreadable.filter_map(line).collect();
+        let numbers = findings.iter().filter(|finding| finding.id == "Y11");
+        let numbers: HashSet<_> = numbers.filter_map(|one| one.span.clone()).collect();
         let is_effect = |finding: &Finding| {
             let shape = finding.id.starts_with('S');
             let at = || line(finding).is_some_and(|line| unreadable.contains(&line));
-            shape && at() || self.is_of_default(finding) || self.is_of_document(finding)
+            let is_of_number = finding.id != "Y11"
+                && finding
+                    .span
+                    .as_ref()
+                    .is_some_and(|span| numbers.contains(span));
+            shape && at()
+                || is_of_number
+                || self.is_of_field(finding)
+                || self.is_of_default(finding)
+                || self.is_of_document(finding)
         };
         let (effects, mut causes): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_effect);
         if !causes.iter().any(is_error) {
             causes.extend(effects.into_iter().chain(self.effects));
         }
         causes
+    }
+
+    /// Whether it is about a field that only seems to be missing.
+    fn is_of_field(&self, finding: &Finding) -> bool {
+        let its = |(of, field): &(ObjectId, Path)| {
+            finding.object.as_ref() == Some(of) && explains(std::slice::from_ref(field), finding)
+        };
+        self.fields.iter().any(its)
     }
 
     fn is_of_default(&self, finding: &Finding) -> bool {
@@ -123,7 +193,10 @@ pub(super) fn lacks_labels(findings: &[Finding]) -> bool {
     let labels = Path::dotted("metadata.labels");
     findings.iter().any(|finding| {
         let field = finding.field.as_ref();
-        is_error(finding) && field.is_some_and(|field| field.0.starts_with(&labels.0))
+        let is_theirs = |field: &Path| {
+            covers(field, &labels) || finding.id == "S01" && fields::may_hold_labels(field)
+        };
+        is_error(finding) && field.is_some_and(is_theirs)
     })
 }
 
@@ -169,7 +242,7 @@ pub(super) fn blame<'o>(
 }
 
 /// The definition that lacks a field, and the field below its spec.
-fn missing(finding: &Finding) -> Option<(ObjectId, Path)> {
+pub(super) fn missing(finding: &Finding) -> Option<(ObjectId, Path)> {
     let id = finding.object.as_ref().filter(|_| finding.id == "S03")?;
     let spec = Segment::Key("spec".to_owned());
     let (first, below) = finding.field.as_ref()?.0.split_first()?;

@@ -22,10 +22,22 @@ pub(super) fn correct(document: &mut Node) -> Option<Finding> {
         ("kind", kind.to_owned(), right)
     } else {
         let group = api_version.split('/').next().unwrap_or_default();
-        let is_meant = OURS.contains(&kind) && nearest(group, [CAPSTAN]).is_some();
+        let own = if kind == "Overlay" {
+            "merge"
+        } else {
+            "nodePools"
+        };
+        let has_own = document.at(&["spec", own]).is_some();
+        let is_meant = OURS.contains(&kind) && (nearest(group, [CAPSTAN]).is_some() || has_own);
         is_meant.then(|| ("apiVersion", api_version.to_owned(), API_VERSION))?
     };
-    let message = message!("`{text}` is not a {field} of Capstan", text, field);
+    let article = if field == "kind" { "a" } else { "an" };
+    let message = message!(
+        "`{text}` is not {article} {field} of Capstan",
+        text,
+        article,
+        field
+    );
     let finding = Finding::error("Y12", message).help(format!("did you mean `{right}`?"));
     Some(replace(document, field, right, finding))
 }

@@ -12,11 +12,15 @@
 mod allow;
 mod enforced;
 pub mod explain;
+mod fields;
+mod foreign;
 mod lost;
 mod mark;
 mod metadata;
 mod misspelt;
 mod once;
+mod outliers;
+mod pools;
 pub mod select;
 mod wrong;
 
@@ -29,6 +33,7 @@ use enforced::Enforced;
 use lost::Lost;
 use once::DocumentIndex;
 pub(crate) use once::{nameless, without_numbers};
+use outliers::Outliers;
 use rayon::prelude::*;
 use wrong::{duplicate, no_document, no_items, not_allowed_in_a_fleet, not_an_object, same_names};
 
@@ -38,9 +43,7 @@ use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::{self, CAPSTAN};
 use crate::api::overlay::{self, Overlay};
 use crate::graph::{self, Graph};
-use crate::model::{
-    Finding, Node, Object, ObjectId, Origin, Path, Problem, Severity, Span, Tree, Value,
-};
+use crate::model::{Finding, Node, Object, ObjectId, Origin, Path, Severity, Span, Tree, Value};
 use crate::overlay::Overlays;
 use crate::rules::{self, tenancy};
 use crate::schema::strategic::ListKeys;
@@ -134,7 +137,8 @@ impl Documents {
 
     fn read_fleet(&mut self, tree: &Tree) {
         let files = self.read(tree, |_, _| true);
-        if files == 0 && tree.problems.is_empty() {
+        let is_empty = files == 0 && tree.problems.is_empty();
+        if is_empty && self.lost.documents.is_empty() {
             let finding = Finding::warning(
                 "Y10",
                 "the fleet is empty: found no document in any *.yaml, *.yml or *.json file",
@@ -173,23 +177,25 @@ impl Documents {
     /// Reads every document of the new files, and returns their number.
     fn read(&mut self, tree: &Tree, is_new: impl Fn(&str, &Arc<[u8]>) -> bool) -> usize {
         self.findings.extend(yaml::problems(tree));
-        let missing = tree.problems.iter();
-        let missing = missing.filter(|(_, problem)| **problem != Problem::UpperCase);
-        for (path, _) in missing {
+        for path in tree.problems.keys() {
             self.lost.document(lost::nothing(&Span::top(path)));
         }
-        let mut count = 0;
+        let foreign = foreign::of(&tree.files);
+        let mut count = foreign.files.len();
+        self.foreign(foreign.findings, tree);
         let files = tree.files.iter().filter(|(path, text)| is_new(path, text));
+        let files = files.filter(|(path, _)| !foreign.files.contains(*path));
         let files: Vec<_> = files.collect();
-        let read = files
-            .par_iter()
-            .map(|(path, text)| yaml::read_file(path, text));
+        let read = files.par_iter().map(|(path, text)| wrong::read(path, text));
         let read: Vec<_> = read.collect();
         for ((path, text), file) in files.into_iter().zip(read) {
             self.suppressions.read(path, text);
             let found = file.documents.len() + file.findings.len();
-            self.empty.extend((found == 0).then(|| no_document(path)));
+            if found == 0 {
+                self.empty(path, text);
+            }
             count += found;
+            self.lost.values(&file.findings);
             self.findings.extend(file.findings);
             file.broken.into_iter().for_each(|node| self.broken(node));
             file.documents
@@ -199,33 +205,70 @@ impl Documents {
         count
     }
 
+    /// Takes a file without any document. Nobody knows what an empty one contained.
+    fn empty(&mut self, path: &Arc<str>, text: &[u8]) {
+        let finding = no_document(path, text);
+        if finding.severity == Severity::Error {
+            self.lost.document(lost::nothing(&Span::top(path)));
+        }
+        self.empty.push(finding);
+    }
+
+    /// Takes the findings for files of other tools, which may describe objects when they are rendered.
+    fn foreign(&mut self, findings: Vec<Finding>, tree: &Tree) {
+        for finding in &findings {
+            let span = finding.span.as_ref();
+            let known = span.and_then(|span| tree.files.get_key_value(&span.path));
+            let rendered = span.filter(|_| finding.severity == Severity::Error);
+            rendered
+                .into_iter()
+                .for_each(|span| self.lost.document(lost::nothing(span)));
+            if let Some((path, text)) = known {
+                self.suppressions.read(path, text);
+            }
+        }
+        self.findings.extend(findings);
+    }
+
     /// Takes what was read of a document before an error of syntax.
     fn broken(&mut self, document: Node) {
         let of_ours = document.text(&["apiVersion"]).unwrap_or_default();
         let is_overlay =
             of_ours.starts_with(CAPSTAN) && document.text(&["kind"]) == Some("Overlay");
         self.documents.note(document.span(), is_overlay);
-        match is_overlay {
-            true => self.overlays.push(overlay::read_rest(&document)),
-            false => self.lost.document(document),
+        match (is_overlay, document.get("kind").is_some()) {
+            (true, _) => self.overlays.push(overlay::read_rest(&document)),
+            (_, true) => self.lost.document(document),
+            // It may be an overlay.
+            _ => self.lost.document(lost::nothing(document.span())),
         }
     }
 
     fn sort(&mut self, mut document: Node) {
+        self.findings.extend(fields::correct(&mut document));
         self.findings.extend(misspelt::correct(&mut document));
         let (Some(api_version), Some(kind)) =
             (document.text(&["apiVersion"]), document.text(&["kind"]))
         else {
             self.findings.push(not_an_object(&document));
-            return self.lost.document(document);
+            return match fields::as_overlay(&document) {
+                Some(overlay) => self.sort(overlay),
+                None => self.lost.document(document),
+            };
         };
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let is_overlay = (group, kind) == (CAPSTAN, "Overlay");
         self.documents.note(document.span(), is_overlay);
         match (group, kind) {
-            (CAPSTAN, "ClusterDefinition") => self.definitions.push(document),
+            (CAPSTAN, "ClusterDefinition") => {
+                self.lost
+                    .note(&cluster_definition::id(&document), &document);
+                self.definitions.push(document);
+            }
             (CAPSTAN, "Overlay") => {
-                let (overlay, findings) = overlay::read(&document);
+                let (mut overlay, findings) = overlay::read(&document);
+                let unread = self.lost.fields_of(&document);
+                unread.iter().for_each(|field| overlay.lose(field));
                 self.findings.extend(findings);
                 self.overlays.push(overlay);
             }
@@ -271,6 +314,7 @@ impl Documents {
         } else if object.id.namespace.is_empty() {
             "default".clone_into(&mut object.id.namespace);
         }
+        self.lost.note(&object.id, &object.node);
         mark::mark(&mut object);
         self.raw.push(object);
     }
@@ -298,6 +342,7 @@ impl Documents {
         self.findings.extend(same_names(&self.overlays));
         self.clear_namespaces();
         let enforced = Enforced::of(&self.overlays);
+        let mut outliers = Outliers::of(&self.definitions, &self.overlays, &self.raw);
         let mut overlays = Overlays::new(std::mem::take(&mut self.overlays), self.list_keys());
         let mut objects = Vec::new();
         let mut first = HashMap::new();
@@ -307,9 +352,9 @@ impl Documents {
         let broken = self.lost.documents.iter();
         broken.for_each(|node| overlays.without(node));
         let made = definitions.into_par_iter();
-        let made = made.map(|node| Made::of(node, &overlays, &enforced));
+        let made = made.map(|node| Made::of(node, &overlays, &enforced, &self.lost));
         for (definition, made) in made.collect::<Vec<_>>() {
-            if lost::lacks_labels(&made.of_definition) {
+            if made.lacks_labels {
                 overlays.without(&lost::nothing(definition.span()));
             }
             let expanded = self.keep(made, &mut first);
@@ -324,6 +369,8 @@ impl Documents {
         objects.extend(raw);
         self.findings.extend(overlays.patch(&mut objects));
         let mut unused = overlays.unused();
+        let effects = &mut self.lost.effects;
+        outliers.blame_labels(&mut unused, &mut self.findings, effects);
         let blamed = lost::blame(overlays.idle(), &mut unused, &mut self.findings);
         self.lost.effects.extend(blamed);
         self.findings.append(&mut unused);
@@ -335,14 +382,24 @@ impl Documents {
             objects.into_iter().partition(rules::is_encrypted);
         let metadata = objects.par_iter().flat_map_iter(metadata::findings);
         self.findings.par_extend(metadata);
-        let (graph, findings) = graph::build_beside(&objects, &encrypted);
+        let (graph, findings) = graph::build_beside(&objects, &encrypted, &policy.outside);
+        // What cannot be read may refer to what the Fleet document names.
+        let whole = !self
+            .findings
+            .iter()
+            .any(|found| found.severity == Severity::Error);
+        let findings = findings
+            .into_iter()
+            .filter(|found| whole || found.id != "R05");
         self.findings.extend(findings);
         self.findings
             .extend(tenancy::overlays(policy, tree, overlays.reached()));
+        outliers.blame_namespaces(&mut self.findings);
         sort(&mut self.findings);
         let findings = self.lost.settle(self.findings);
         let findings = once::group(findings, &self.documents, &objects);
-        let (mut findings, allowed) = self.suppressions.settle(findings);
+        let (findings, allowed) = self.suppressions.settle(findings);
+        let mut findings = rules::joined(findings);
         sort(&mut findings);
         // A mistake in an overlay may be behind others.
         findings.sort_by_key(|finding| !self.documents.has(finding));
@@ -400,20 +457,27 @@ struct Made {
     effects: Vec<Finding>,
     /// Where its name is, if there are such overlays.
     incomplete: Option<Span>,
+    /// Whether nobody knows which overlays select it.
+    lacks_labels: bool,
 }
 
 impl Made {
     /// Merges the overlays into the definition and expands it. Returns the merged definition, too.
-    fn of(node: Node, overlays: &Overlays, enforced: &Enforced) -> (Node, Self) {
+    fn of(node: Node, overlays: &Overlays, enforced: &Enforced, unread: &Lost) -> (Node, Self) {
         let id = cluster_definition::id(&node);
         let mut lost = overlays.lost(&node);
+        let own = unread.of_definition(&id);
+        lost.extend(own.iter().cloned());
+        let written = pools::names(&node);
         let (merged, findings) = overlays.merge(node);
         let findings = findings.into_iter().map(|found| found.of(&id));
         let mut of_definition: Vec<Finding> = findings.collect();
         let (definition, findings) = cluster_definition::read(&merged);
         of_definition.extend(findings);
         of_definition.extend(metadata::of_annotations(&id, &merged));
-        lost.extend(lost::lacks_labels(&of_definition).then(Path::default));
+        let lacks_labels = lost::lacks_labels(&of_definition) || own.contains(&Path::default());
+        lost.extend(lacks_labels.then(Path::default));
+        pools::explain(&written, &merged, &mut of_definition);
         let (effects, of_definition): (Vec<_>, Vec<_>) = of_definition
             .into_iter()
             .partition(|finding| lost::explains(&lost, finding));
@@ -432,6 +496,7 @@ impl Made {
             objects,
             of_objects,
             effects,
+            lacks_labels,
         };
         (merged, made)
     }

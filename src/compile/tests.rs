@@ -171,3 +171,196 @@ fn metadata_of_our_documents_has_the_fields_that_there_are() {
         assert_eq!(reported, [expected], "{text}");
     }
 }
+
+/// A fleet of two environments in which nothing is wrong: the one of `tests/suite/mistakes/`.
+const FLEET: [(&str, &str); 6] = [
+    (
+        "clusters/dev.yaml",
+        include_str!("../../tests/suite/mistakes/fleet/clusters/dev.yaml"),
+    ),
+    (
+        "clusters/one.yaml",
+        include_str!("../../tests/suite/mistakes/fleet/clusters/one.yaml"),
+    ),
+    (
+        "clusters/two.yaml",
+        include_str!("../../tests/suite/mistakes/fleet/clusters/two.yaml"),
+    ),
+    (
+        "overlays/dev.yaml",
+        include_str!("../../tests/suite/mistakes/fleet/overlays/dev.yaml"),
+    ),
+    (
+        "overlays/prod.yaml",
+        include_str!("../../tests/suite/mistakes/fleet/overlays/prod.yaml"),
+    ),
+    (
+        "shared.yaml",
+        include_str!("../../tests/suite/mistakes/fleet/shared.yaml"),
+    ),
+];
+
+/// What one slip makes of a line; `None` if it cannot happen there.
+type Slip = fn(&str) -> Option<String>;
+
+const SLIPS: [(&str, Slip); 6] = [
+    ("doubled", |line| Some(format!("{line}\n{line}"))),
+    ("indented", |line| Some(format!("  {line}"))),
+    ("outdented", |line| {
+        line.strip_prefix("  ").map(str::to_owned)
+    }),
+    ("without its colon", |line| {
+        line.contains(": ").then(|| line.replacen(": ", " ", 1))
+    }),
+    ("with a misspelt key", |line| {
+        let (key, rest) = line.split_once(':')?;
+        let (start, name) = key.split_at(key.rfind([' ', '{']).map_or(0, |at| at + 1));
+        let (first, second) = (name.get(1..2)?, name.get(2..3)?);
+        let is_long = name.len() > 3 && first != second;
+        is_long.then(|| format!("{start}{}{second}{first}{}:{rest}", &name[..1], &name[3..]))
+    }),
+    ("with a list as value", |line| {
+        let (key, value) = line.split_once(": ")?;
+        (!value.starts_with(['{', '['])).then(|| format!("{key}: [x]"))
+    }),
+];
+
+/// One wrong line gives at most one finding, wherever it is. Slips in the identity are left out: nobody may use one
+/// whose `allowedNamespaces` cannot be read, which is reported where it is used.
+#[test]
+fn one_slip_in_a_line_gives_one_finding() {
+    let mut wrong = String::new();
+    for (path, text) in &FLEET[..5] {
+        for (number, line) in (1..).zip(text.lines()) {
+            for (name, slip) in SLIPS {
+                let Some(slipped) = slip(line) else {
+                    continue;
+                };
+                let found = with_line(path, number, &slipped);
+                if found.len() > 1 {
+                    wrong += &format!(
+                        "{path}:{number} {name}: {slipped}\n  {}\n",
+                        found.join("\n  ")
+                    );
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The findings of the fleet with another line, without information.
+fn with_line(path: &str, number: usize, line: &str) -> Vec<String> {
+    let file = |(name, text): (&str, &str)| {
+        let lines = (1..)
+            .zip(text.lines())
+            .map(|(at, old)| match at == number && name == path {
+                true => format!("{line}\n"),
+                false => format!("{old}\n"),
+            });
+        let text: String = lines.collect();
+        (Arc::from(name), Arc::from(text.as_bytes()))
+    };
+    let tree = Tree {
+        files: FLEET.into_iter().map(file).collect(),
+        ..Tree::default()
+    };
+    let findings = compile(&tree, &[]).findings.into_iter();
+    let wrong = findings.filter(|finding| finding.severity != Severity::Info);
+    wrong.map(|finding| finding.to_string()).collect()
+}
+
+#[test]
+fn a_large_file_holds_only_definitions() {
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.x.dev}\nspec: {group: x.dev, names: {kind: A}}\n";
+    let padding =
+        " #\n".repeat(usize::try_from(Tree::MAX_FILE_BYTES).unwrap_or(usize::MAX) / 3 + 1);
+    let whole = compiled(&format!("{definition}{padding}"));
+    assert_eq!((whole.objects.len(), whole.has_errors()), (1, false));
+    let hidden = format!(
+        "{definition}{padding}---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}}}\n"
+    );
+    let found = compiled(&hidden).findings;
+    let ids: Vec<&str> = found.iter().map(|finding| finding.id).collect();
+    assert_eq!(ids, ["Y03"]);
+}
+
+#[test]
+fn one_value_of_a_secret_is_allowed_and_the_others_are_not() {
+    let text = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: ns}
+stringData:
+  user: robot # capstan:allow P01 the name of the account is public
+  password: hunter2
+  token: hunter3
+";
+    let compiled = compiled(text);
+    let found = compiled.findings.iter().filter(|found| found.id == "P01");
+    let found: Vec<&str> = found.map(|found| found.message.as_str()).collect();
+    assert_eq!(
+        found,
+        ["Secret/ns/s holds values in clear text: password, token"]
+    );
+    assert_eq!(compiled.allowed.len(), 1);
+    let told = format!("{:?}{:?}", compiled.findings, compiled.allowed);
+    assert!(
+        !told.contains("hunter") && !told.contains("robot"),
+        "{told}"
+    );
+}
+
+#[test]
+fn directives_below_properties_change_what_is_generated() {
+    let definition = |properties: &str| {
+        format!(
+            "\
+apiVersion: capstan.dev/v1alpha1
+kind: ClusterDefinition
+metadata: {{name: prod-1, namespace: clusters}}
+spec:
+  location: uksouth
+  subscriptionID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10
+  tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31
+  identityRef: {{name: cluster-identity}}
+  version: {{id: \"4.20\"}}
+  nodePools: [{{name: mp1, version: 4.20.17, vmSize: Standard_D4s_v3, replicas: 3}}]
+  properties:
+    {properties}
+"
+        )
+    };
+    let api = |properties: &str| {
+        let compiled = compiled(&definition(properties));
+        assert!(
+            properties != "{}" || !compiled.has_errors(),
+            "{:?}",
+            compiled.findings
+        );
+        let plane = compiled
+            .objects
+            .iter()
+            .find(|one| one.id.kind == "AROControlPlane");
+        let resources = plane.and_then(|plane| plane.node.at(&["spec", "resources"])?.as_list());
+        let network =
+            resources.and_then(|list| list[0].at(&["spec", "properties", "network"]).cloned());
+        network.map(|node| {
+            (
+                node.to_json(),
+                node.get("podCidr").map(|node| node.span().start.line),
+            )
+        })
+    };
+    let (generated, _) = api("{}").expect("a network");
+    assert!(generated.get("machineCidr").is_some() && generated.get("$patch").is_none());
+    let replaced = api("network: {$patch: replace, podCidr: 10.0.0.0/14}");
+    let expected = serde_json::json!({"podCidr": "10.0.0.0/14"});
+    assert_eq!(replaced, Some((expected, Some(12))));
+    let (retained, _) = api("network: {$retainKeys: [podCidr]}").expect("a network");
+    assert_eq!(
+        retained,
+        serde_json::json!({"podCidr": generated["podCidr"]})
+    );
+    assert_eq!(api("network: {$patch: delete}"), None);
+}

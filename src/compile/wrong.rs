@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Overlay;
-use crate::model::{Finding, Node, ObjectId, Path, Span, Value, message};
+use crate::model::{Finding, Node, ObjectId, Path, Problem, Span, Tree, Value, message};
+use crate::yaml;
 
 /// The finding for a list without valid `items`.
 pub(super) fn no_items(list: &Node, items: Option<&Node>) -> Finding {
@@ -24,10 +25,36 @@ pub(super) fn no_items(list: &Node, items: Option<&Node>) -> Finding {
     finding.field(&Path::dotted("items")).help(help)
 }
 
-pub(super) fn no_document(path: &Arc<str>) -> Finding {
-    Finding::warning("Y13", "the file contains no document")
-        .at(&Span::top(path))
-        .help("delete the file, or restore its content: without it, its objects leave the fleet")
+/// Reads a file. One that is larger than others may be holds CustomResourceDefinitions or nothing.
+pub(super) fn read(path: &Arc<str>, text: &[u8]) -> yaml::File {
+    let file = yaml::read_file(path, text);
+    let is_definition = |node: &Node| node.text(&["kind"]) == Some("CustomResourceDefinition");
+    let size = text.len() as u64;
+    if size <= Tree::MAX_FILE_BYTES || file.documents.iter().all(is_definition) {
+        return file;
+    }
+    let tree = Tree {
+        problems: [(Arc::clone(path), Problem::TooLarge(size))].into(),
+        ..Tree::default()
+    };
+    yaml::File {
+        documents: Vec::new(),
+        broken: vec![super::lost::nothing(&Span::top(path))],
+        findings: yaml::problems(&tree),
+    }
+}
+
+/// The finding for a file without a document. Comments are left on purpose; nothing at all is an accident.
+pub(super) fn no_document(path: &Arc<str>, text: &[u8]) -> Finding {
+    let finding = match text.trim_ascii().is_empty() {
+        true => Finding::error("Y13", "the file is empty").help(format!(
+            "restore its content; if it is no longer needed, remove the file: `git rm {path}`"
+        )),
+        false => Finding::warning("Y13", "the file contains no document, only comments").help(
+            "delete the file, or restore its content: without it, its objects leave the fleet",
+        ),
+    };
+    finding.at(&Span::top(path))
 }
 
 /// Overlays with the name of another one (O03).
@@ -36,6 +63,9 @@ pub(super) fn same_names(overlays: &[Overlay]) -> Vec<Finding> {
     sorted.retain(|overlay| !overlay.name.is_empty());
     sorted.sort_by_key(|overlay| (&overlay.name, overlay.origin.span()));
     let again = |same: &[&Overlay]| {
+        let mut same = same.to_vec();
+        // The one in the file of its name is the original.
+        same.sort_by_key(|overlay| !is_named_after(overlay.origin.span(), &overlay.name));
         let first = same[0].origin.span().clone();
         let finding = |overlay: &&Overlay| {
             let message = message!(
@@ -50,6 +80,12 @@ pub(super) fn same_names(overlays: &[Overlay]) -> Vec<Finding> {
     };
     let same = sorted.chunk_by(|one, other| one.name == other.name);
     same.flat_map(again).collect()
+}
+
+/// Whether the file at `span` has the name of what it defines.
+fn is_named_after(span: &Span, name: &str) -> bool {
+    let file = span.path.rsplit('/').next().unwrap_or_default();
+    file.rsplit_once('.').is_some_and(|(stem, _)| stem == name)
 }
 
 /// A document without a text for a field that every object has.
@@ -106,7 +142,14 @@ pub(super) fn not_allowed_in_a_fleet(document: &Node, kind: &str) -> Finding {
     Finding::error("Y12", message).at(at.span()).help(help)
 }
 
+/// The finding for two objects with one id. The one in the file of its name is the original, or else the first.
 pub(super) fn duplicate(id: &ObjectId, second: &Span, first: &Span) -> Finding {
+    let is_copied = is_named_after(second, &id.name) && !is_named_after(first, &id.name);
+    let (second, first) = if is_copied {
+        (first, second)
+    } else {
+        (second, first)
+    };
     let message = message!("duplicate {id}: it is also defined at {first}", id);
     Finding::error("R03", message)
         .at(second)

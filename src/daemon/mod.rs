@@ -19,6 +19,7 @@ mod failure;
 mod findings_log;
 mod git_notes;
 mod job;
+mod newest;
 mod publish;
 mod report;
 mod revision;
@@ -44,7 +45,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::adapters::git::{self, Mirror};
 use crate::adapters::kubernetes::{self, Steering, Target};
-use crate::apply::Report;
+use crate::apply::{Newest, Report};
 use crate::graph::Graph;
 use crate::model::{AdapterError, CheckSink};
 use crate::plan::ApplySet;
@@ -57,6 +58,7 @@ pub use clock::{WallClock, wall_time};
 use failure::Failure;
 use git_notes::GitNotes;
 use job::{Examined, Planned, RemoteRefs, Source};
+use newest::NewestRecord;
 use revision::{Runner, Sync};
 pub use view::View;
 
@@ -105,6 +107,10 @@ enum Event {
     Steered(Steering),
     /// What an earlier process applied of the fleet that the sync with this number is of.
     Recalled(u64, AppliedRevision),
+    /// What became of the newest commit was recorded, or could not be.
+    Recorded(Box<(Option<Newest>, Result<(), kubernetes::Error>)>),
+    /// What could not be recorded may be tried again.
+    RecordAgain,
 }
 
 /// Follows the repository until `stop`.
@@ -156,6 +162,7 @@ struct Daemon {
     /// How often the repository did not answer, in a row.
     failed_fetches: u32,
     candidates: Candidates,
+    newest: NewestRecord,
     /// What is asked of the fleet, once that is known.
     steering: Option<Steering>,
     /// Ends the wait before the next look at the repository.
@@ -190,6 +197,7 @@ impl Daemon {
             source: Arc::new(Source::new(Arc::clone(&mirror), &config)),
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
             candidates: Candidates::new(&config.candidates),
+            newest: NewestRecord::default(),
             config,
             engine,
             jobs: JoinSet::new(),
@@ -232,9 +240,12 @@ impl Daemon {
             Event::Tick => self.report_progress(),
             Event::Steered(steering) => self.steered(steering),
             Event::Recalled(sync, applied) => self.recalled(sync, applied),
+            Event::Recorded(recorded) => self.newest_recorded(recorded.0, recorded.1),
+            Event::RecordAgain => self.record_again(),
         }
         self.publish();
         self.advance();
+        self.record_newest();
     }
 
     /// Runs `work` on a thread of its own. Should it panic, `failed` says what that comes to: nobody

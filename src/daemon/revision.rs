@@ -123,7 +123,7 @@ impl Sync {
                 self.leaving.insert(id, leaving);
             }
             Report::Suspended(suspension) => drop(self.suspend(suspension)),
-            Report::Denied => return false,
+            Report::Denied | Report::Recording(_) => return false,
             Report::Applied(..) => return self.open(),
             Report::Settled => {
                 self.open();

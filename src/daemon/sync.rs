@@ -13,19 +13,20 @@ use tokio_util::task::AbortOnDropHandle;
 use super::applied::{Applied, AppliedRevision};
 use super::failure::Failure;
 use super::job::{Examined, Judged, Prepared};
+use super::newest::EMPTIED;
 use super::revision::{Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
-use super::{Daemon, Event, findings_log, report};
+use super::{Daemon, Event, findings_log, newest, report};
 use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes::{self, Assignment, Steering};
-use crate::apply::{Report, Tracker};
+use crate::apply::{Newest, Report, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass};
 
 /// Events that come within this time are reported together.
 const BATCH: Duration = Duration::from_millis(100);
 /// How long what failed for no fault of the commit waits before it is tried again.
-const RETRY: Duration = Duration::from_secs(15);
+pub(super) const RETRY: Duration = Duration::from_secs(15);
 
 impl Daemon {
     /// The revision that is applied, or about to be.
@@ -88,13 +89,9 @@ impl Daemon {
     }
 
     fn reject_empty(&mut self, revision: &str, title: &str, good: Option<&str>) {
-        tracing::warn!(
-            revision,
-            title,
-            stays = good,
-            "not applied: the fleet has no objects any more, which is probably a mistake"
-        );
+        tracing::warn!(revision, title, stays = good, "not applied: {EMPTIED}");
         let check = report::emptied(&self.config.fleet, revision, good);
+        self.newest.reject(Newest::refused(revision, EMPTIED));
         self.set_check(check);
     }
 
@@ -110,13 +107,18 @@ impl Daemon {
         for line in findings_log::lines(&compiled.findings) {
             tracing::warn!("{line}");
         }
+        let why = newest::errors(compiled);
+        self.newest.reject(Newest::refused(revision, &why));
         self.set_check(check);
     }
 
     /// A revision without errors: it is applied, if it still is the newest.
     fn accept(&mut self, revision: String, title: &str, prepared: Prepared) {
         let objects = prepared.plan.steps.len();
+        self.newest.accept();
         if self.config.suspend {
+            self.newest
+                .reject(Newest::waiting(&revision, Newest::BY_DOCUMENT));
             tracing::info!(
                 revision,
                 title,
@@ -148,6 +150,8 @@ impl Daemon {
         tracing::warn!(revision, title, stays = good, error = %failure, "not applied: it cannot be read");
         let fleet = &self.config.fleet;
         self.set_check(report::unreadable(fleet, revision, failure, good));
+        let why = format!("it cannot be read: {failure}");
+        self.newest.reject(Newest::refused(revision, &why));
         // What a bug does once it does again.
         if failure.class() == ErrorClass::Transient {
             self.after(RETRY, Event::Reexamine(revision.to_owned()));
@@ -221,7 +225,10 @@ impl Daemon {
         let check = match &sync.stuck {
             Some(why) => report::stuck(fleet, revision, state, why),
             None if sync.is_emptied() => report::emptied(fleet, revision, None),
-            None => report::progress(fleet, revision, state, &summary, &clusters, &sync.leaving),
+            None => {
+                let (shown, graph) = ((&summary, &*clusters), &sync.prepared.graph);
+                report::progress(fleet, revision, state, shown, &sync.leaving, graph)
+            }
         };
         let check = report::noted(check, &sync.prepared.notes);
         let check = match &sync.suspended {
@@ -344,6 +351,7 @@ impl Daemon {
     /// Somebody suspended or resumed the fleet, or asked to look for commits now.
     pub(super) fn steered(&mut self, steering: Steering) {
         let now = self.engine.target.clock.now();
+        self.newest.seen(steering.newest.clone());
         let before = self.steering.replace(steering.clone());
         let requested = |steering: &Steering| steering.sync_requested.clone();
         let asked = before.is_some_and(|before| requested(&before) != requested(&steering));

@@ -154,6 +154,8 @@ fn name(event: &Event) -> &'static str {
         Event::Retry => "Retry",
         Event::Tick => "Tick",
         Event::Recalled(..) => "Recalled",
+        Event::Recorded(_) => "Recorded",
+        Event::RecordAgain => "RecordAgain",
         _ => "another",
     }
 }
@@ -290,7 +292,7 @@ async fn a_suspended_fleet_says_so_until_it_is_resumed() {
     let before = title(&case);
     let asks = |since: Option<&str>| Steering {
         suspended: since.map(str::to_owned),
-        sync_requested: None,
+        ..Steering::default()
     };
     case.daemon.steered(asks(None));
     assert_eq!(case.daemon.syncs, 1, "nothing changes");
@@ -321,7 +323,7 @@ fn since(time: &str, applied: &str) -> Suspension {
 fn suspension(since: Option<&str>) -> Steering {
     Steering {
         suspended: since.map(str::to_owned),
-        sync_requested: None,
+        ..Steering::default()
     }
 }
 
@@ -445,8 +447,8 @@ async fn what_nothing_can_be_applied_for_is_reported_once() {
 async fn a_request_to_sync_ends_the_wait_and_retries_what_failed() {
     let mut case = Case::applying(config_maps(&["a"])).await;
     let asks = |at: &str| Steering {
-        suspended: None,
         sync_requested: Some(at.to_owned()),
+        ..Steering::default()
     };
     case.daemon.steered(asks("1"));
     case.daemon.config.interval = Duration::from_secs(90);
@@ -546,4 +548,65 @@ async fn the_last_words_are_waited_for_but_not_for_longer_than_5_seconds() {
         case.daemon.close().await;
         assert_eq!(start.elapsed(), Duration::from_secs(expected));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_became_of_the_newest_commit_is_recorded_until_it_is_applied() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let newest = |case: &Case| case.daemon.newest().map(|newest| newest.text());
+    assert_eq!(newest(&case), None);
+    let examine = |case: &mut Case, revision: &str, text: &str| {
+        let tree = Tree {
+            files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
+            ..Tree::default()
+        };
+        let judged = Judged::new(compile(&tree, &[]), &case.daemon.set);
+        case.daemon.head = Some(revision.to_owned());
+        case.daemon.examined(Examined {
+            outcome: Ok(judged),
+            ..Examined::failed(revision.to_owned(), away())
+        });
+    };
+    examine(&mut case, "2", "kind: ConfigMap\n---\nkind: Secret\n");
+    let refused = newest(&case).unwrap();
+    assert!(refused.contains("\"revision\":\"2\""), "{refused}");
+    assert!(refused.contains("a.yaml:1:1: Y09 "), "{refused}");
+    assert!(refused.contains("; and 1 more error\""), "{refused}");
+    examine(&mut case, "3", "");
+    assert!(newest(&case).unwrap().contains("no objects any more"));
+    let one = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: default}}";
+    examine(&mut case, "4", one);
+    assert_eq!(newest(&case), None);
+    case.daemon.steered(suspension(Some("then")));
+    let waits = newest(&case).unwrap();
+    assert!(waits.contains("\"refused\":false"), "{waits}");
+    assert!(waits.contains("capstan resume --name config"), "{waits}");
+    // It stays until something was applied: what applies writes the parent first.
+    case.daemon.newest.recorded = Some(case.daemon.newest());
+    case.daemon.steered(suspension(None));
+    assert!(newest(&case).is_some());
+    let number = case.daemon.syncs;
+    case.daemon.reported(number, Report::Settled);
+    assert_eq!(newest(&case), None);
+}
+
+/// A cluster that never answers is asked again after 15 seconds, and one write is under way at a time.
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_recorded_is_tried_again() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    case.daemon.record_newest();
+    assert_eq!(
+        case.jobs().await,
+        [],
+        "it is not known what the parent holds"
+    );
+    case.daemon.steered(Steering::default());
+    case.daemon.record_newest();
+    assert_eq!(case.jobs().await, [], "it holds what is so");
+    case.daemon.newest.reject(Newest::refused("2", "no"));
+    case.daemon.record_newest();
+    case.daemon.record_newest();
+    assert_eq!(case.handle_next().await, (60_000, "Recorded"));
+    assert_eq!(case.handle_next().await, (15_000, "RecordAgain"));
+    assert_eq!(case.handle_next().await, (60_000, "Recorded"));
 }

@@ -4,30 +4,37 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
+use super::outside::Elsewhere;
 use super::references::{self, Reference};
 use super::{Edge, Executor, Graph, Place, Vertex, cycles};
 use crate::api::embedded;
+use crate::api::fleet::OutsideObject;
 use crate::api::kinds::{AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
-use crate::model::{Finding, Needed, Object, ObjectId, Origin, message};
+use crate::model::{Finding, Needed, Object, ObjectId, Origin, Severity, message};
 
 /// Builds the graph of `objects` (top-level, unique ids) with its findings: R01 for dangling references, R04 for
 /// objects that the cluster must have, R02 for cycles.
 #[must_use]
 pub fn build(objects: &[Object]) -> (Graph, Vec<Finding>) {
-    build_beside(objects, &[])
+    build_beside(objects, &[], &[])
 }
 
-/// The same for a fleet with objects `outside` that it does not apply: the cluster must have them, whether anything
-/// refers to them or not.
+/// The same for a fleet with objects `left_alone` that it does not apply: the cluster must have them, whether anything
+/// refers to them or not. Objects that its Fleet document says are `outside` are not missing.
 #[must_use]
-pub fn build_beside(objects: &[Object], outside: &[Object]) -> (Graph, Vec<Finding>) {
+pub fn build_beside(
+    objects: &[Object],
+    left_alone: &[Object],
+    outside: &[OutsideObject],
+) -> (Graph, Vec<Finding>) {
     let parts: Vec<Part> = objects
         .par_iter()
         .enumerate()
         .flat_map_iter(Part::all)
         .collect();
     let mut builder = Builder::new(&parts);
-    for object in outside {
+    (builder.elsewhere, builder.findings) = Elsewhere::of(outside, builder.by_id.keys());
+    for object in left_alone {
         builder.outside_vertex(object.id.clone(), object.origin.clone());
     }
     for (at, part) in parts.into_iter().enumerate() {
@@ -39,8 +46,10 @@ pub fn build_beside(objects: &[Object], outside: &[Object]) -> (Graph, Vec<Findi
     let Builder {
         mut graph,
         mut findings,
+        elsewhere,
         ..
     } = builder;
+    findings.extend(elsewhere.unused());
     graph.edges.sort();
     graph.edges.dedup_by(|a, b| {
         a.from == b.from && a.to == b.to && a.until == b.until && a.executor == b.executor
@@ -110,6 +119,7 @@ struct Builder {
     names: HashMap<[String; 3], Vec<String>>,
     /// Who copies its readiness from whom.
     mirrored: Vec<(usize, usize)>,
+    elsewhere: Elsewhere,
     findings: Vec<Finding>,
 }
 
@@ -174,6 +184,9 @@ impl Builder {
                 }
             } else if let Some(&maker) = self.made.get(&reference.to) {
                 self.edge(from, maker, Needed::Ready, &reference.why);
+            } else if self.elsewhere.has(&reference.to) {
+                let to = self.outside_vertex(reference.to, reference.origin);
+                self.edge(from, to, Needed::Applied, &reference.why);
             } else if references::may_be_outside(&reference.to) {
                 self.outside(from, &reference);
             } else if !(ranked && part.expanded) {
@@ -270,13 +283,16 @@ impl Builder {
         .at(origin.span())
         .of(user);
         let elsewhere = format!("nothing to do if {id} is created elsewhere; {user} uses it");
-        let help = match self.slip(&id) {
-            Some(name) => {
-                format!("did you mean `{name}`, which is in the fleet? otherwise, {elsewhere}")
-            }
-            None => elsewhere,
+        let finding = match self.slip(&id) {
+            Some(name) => Finding {
+                severity: Severity::Warning,
+                ..finding.help(format!(
+                    "did you mean `{name}`, which is in the fleet? otherwise, {elsewhere}"
+                ))
+            },
+            None => finding.help(elsewhere),
         };
-        self.findings.push(finding.help(help));
+        self.findings.push(finding);
         let to = self.outside_vertex(id, origin);
         self.edge(from, to, Needed::Applied, &reference.why);
     }
@@ -302,7 +318,9 @@ impl Builder {
                 "did you mean `{name}`? It has the most similar name of kind {} in namespace {}",
                 to.kind, to.namespace
             ),
-            None => format!("add {to} to the fleet, or correct the name"),
+            None => format!(
+                "correct the name, or add {to} to the fleet; if something else applies it, add it to `outside` in the Fleet document"
+            ),
         };
         let finding = Finding::error(
             "R01",

@@ -1,7 +1,8 @@
 //! What depends on what: references, order, cycles and the critical path.
 //!
 //! In: the objects of a fleet, top-level ones with the resources embedded in them. Out: a [`Graph`]
-//! of vertices and edges, and findings about references to nothing (R01, R04) and cycles (R02).
+//! of vertices and edges, and findings about references to nothing (R01, R04), cycles (R02) and
+//! entries of `outside` without effect (R05).
 //!
 //! ```text
 //! objects ─► references (who names whom) ─► Graph ─► cycles, schedule ─► text, dot
@@ -13,6 +14,7 @@ mod build;
 mod clusters;
 mod cycles;
 mod draw;
+mod outside;
 mod references;
 mod schedule;
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::api::fleet::OutsideObject;
 use crate::model::{Finding, Object};
 
 fn objects(yaml: &str) -> Vec<Object> {
@@ -227,6 +228,37 @@ fn a_reference_to_nothing_is_an_error_that_names_the_nearest() {
         help.is_some_and(|help| help.contains("did you mean `prod-rg`")),
         "{help:?}"
     );
+}
+
+#[test]
+fn objects_outside_are_not_missing() {
+    let text = "{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: v}, spec: {owner: {name: rg}}}\n";
+    let outside = |group: Option<&str>, kind: &str, name: &str| OutsideObject {
+        group: group.map(str::to_owned),
+        kind: kind.to_owned(),
+        namespace: "ns".to_owned(),
+        name: name.to_owned(),
+    };
+    let entries = [
+        outside(Some("resources.azure.com"), "ResourceGroup", "rg"),
+        outside(None, "ResourceGroup", "other"),
+        outside(None, "Vault", "v"),
+    ];
+    let (graph, findings) = build_beside(&objects(text), &[], &entries);
+    assert_eq!(edges(&graph), ["Vault/v -> ResourceGroup/rg Applied Sync"]);
+    assert!(findings.iter().all(|found| found.id != "R01"));
+    let useless = findings.iter().filter(|found| found.id == "R05");
+    let useless: Vec<&str> = useless.map(|found| found.message.as_str()).collect();
+    assert_eq!(
+        useless,
+        [
+            "`outside` in the Fleet document names Vault/ns/v, which is in the fleet",
+            "`outside` in the Fleet document names ResourceGroup/ns/other, to which nothing refers",
+        ]
+    );
+    let wrong = [outside(Some("example.com"), "ResourceGroup", "rg")];
+    let (_, findings) = build_beside(&objects(text), &[], &wrong);
+    assert_eq!(findings.iter().filter(|f| f.id == "R01").count(), 1);
 }
 
 #[test]

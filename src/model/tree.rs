@@ -33,8 +33,25 @@ pub struct Tree {
 impl Tree {
     /// The most bytes one file may have (DESIGN §3, limits): 1 MiB.
     pub const MAX_FILE_BYTES: u64 = 1 << 20;
+    /// The most bytes a file may have that holds only CustomResourceDefinitions, as operators publish theirs in
+    /// one file: 16 MiB.
+    pub const MAX_DEFINITIONS_BYTES: u64 = 16 << 20;
     /// The most files a tree may have: 20,000.
     pub const MAX_FILES: usize = 20_000;
+
+    /// Whether a file of this size and content is read. In a large one, every line with a `kind` at its beginning
+    /// must name CustomResourceDefinition, which is quick to see; reading it shows whether that is true.
+    #[must_use]
+    pub fn takes(text: &[u8]) -> bool {
+        let size = text.len() as u64;
+        let lines = text.split(|byte| *byte == b'\n');
+        let mut kinds = lines.filter_map(|line| line.strip_prefix(b"kind:"));
+        let is_definition = |kind: &[u8]| kind.trim_ascii() == b"CustomResourceDefinition";
+        size <= Self::MAX_FILE_BYTES
+            || size <= Self::MAX_DEFINITIONS_BYTES
+                && kinds.next().is_some_and(is_definition)
+                && kinds.all(is_definition)
+    }
 
     /// Whether files of this name are read at all.
     #[must_use]
@@ -42,5 +59,32 @@ impl Tree {
         [".yaml", ".yml", ".json"]
             .iter()
             .any(|ending| path.ends_with(ending))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_file_holds_only_definitions() {
+        let padded = |text: &str, size: u64| {
+            let size = usize::try_from(size).unwrap_or(usize::MAX);
+            let mut text = text.as_bytes().to_vec();
+            text.resize(size, b'\n');
+            text
+        };
+        let one = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  kind: A\n";
+        let two = format!("{one}---\n{one}");
+        let other = format!("{one}---\nkind: Secret\n");
+        for (text, size, taken) in [
+            (two.as_str(), Tree::MAX_DEFINITIONS_BYTES, true),
+            (&two, Tree::MAX_DEFINITIONS_BYTES + 1, false),
+            (&other, Tree::MAX_FILE_BYTES, true),
+            (&other, Tree::MAX_FILE_BYTES + 1, false),
+            ("a: b\n", Tree::MAX_FILE_BYTES + 1, false),
+        ] {
+            assert_eq!(Tree::takes(&padded(text, size)), taken, "{text} {size}");
+        }
     }
 }

@@ -241,7 +241,8 @@ fn null_takes_the_place_of_what_lies_beneath_and_stays_for_the_reader() {
 fn directives_are_followed_with_overlays_or_without() {
     let definition = "m: {$patch: replace, a: 1}\nnodePools: [{name: infra, $patch: delete}, {name: p}]\nproperties: {x: {$retainKeys: [w], w: 1}}";
     let expected = json!({
-        "m": {"a": 1}, "nodePools": [{"name": "p"}], "properties": {"x": {"w": 1}}
+        "m": {"a": 1}, "nodePools": [{"name": "p"}],
+        "properties": {"x": {"w": 1, "$retainKeys": ["w"]}},
     });
     assert_eq!(merged(&mut overlays([]), definition).to_json(), expected);
     let low = "merge: {m: {b: 2}, nodePools: [{name: infra}], properties: {x: {z: 1}}}";
@@ -505,6 +506,18 @@ fn a_finding_names_the_object() {
     let names: Vec<String> = names.map(|id| id.unwrap().to_string()).collect();
     let both = ["AROCluster/ns/a", "ConfigMap/ns/c"];
     assert_eq!(names, [both, both].concat());
+}
+
+#[test]
+fn a_directive_without_an_element_is_found_at_its_line_and_adds_nothing() {
+    let definition = "properties:\n  labels:\n  - key: a\n  - value: b\n    $patch: merge";
+    let (merged, findings) = overlays([]).merge(super::tests::definition(definition));
+    assert_eq!(
+        reported(&findings),
+        ["O02 definition.yaml:8 `$patch: merge` names no element: it needs `key`"]
+    );
+    let labels = merged.at(&["spec", "properties", "labels"]).unwrap();
+    assert_eq!(labels.to_json(), json!([{"key": "a"}]));
 }
 
 #[test]

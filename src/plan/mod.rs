@@ -24,7 +24,8 @@ use crate::model::{Action, Change, Object, ObjectId, Payload, Predecessor, Step}
 
 pub use applyset::ApplySet;
 pub use change::{
-    Consequence, Rolled, Withheld, consequences, gate, heaviest, is_looked_at, would_be,
+    Consequence, Edit, Remedy, Rolled, Withheld, consequences, gate, heaviest, is_looked_at,
+    would_be,
 };
 pub use diff::{
     Changes, Entry, FieldChange, Group, Line, Shown, ValueChange, beside, differences, is_same,

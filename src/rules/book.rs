@@ -23,6 +23,10 @@ const FILES: &[&str] = &[
     include_str!("pages/yaml.md"),
 ];
 
+/// The errors that a comment may allow, because a person may know better than the rule: whether a value is a
+/// secret, and what another repository applies.
+pub const ALLOWABLE: &[&str] = &["P01", "R01"];
+
 /// The page of one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {

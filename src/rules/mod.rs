@@ -20,6 +20,7 @@ mod identity;
 mod key_version;
 mod mistyped;
 mod networks;
+mod placeholder;
 mod pool;
 mod properties;
 mod rule;
@@ -41,7 +42,7 @@ use crate::model::{Finding, Object};
 use arm::{Resource, World};
 use mistyped::is_mistyped;
 use rule::{FleetRule, ResourceRule, Rule};
-pub use secrets::{holds_values, is_encrypted};
+pub use secrets::{holds_values, is_encrypted, joined};
 
 /// The rules for any object, by id.
 const RULES: &[Rule] = &[

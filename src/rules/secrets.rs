@@ -1,11 +1,16 @@
 //! P: no secrets in git. Encrypted values are allowed; they are recognized by their form and never decrypted.
 //! A finding never repeats a value.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::model::{Finding, Map, Message, Node, Object, Path, Value, message};
+use crate::model::{Finding, Map, Message, Node, Object, Path, Segment, Value, message};
 use crate::rules::book;
+use crate::rules::placeholder::stands_for_a_secret;
 use crate::rules::way::Way;
 
 /// The kind that an operator in the cluster decrypts; it is applied as SOPS wrote it.
@@ -34,39 +39,65 @@ pub fn holds_values(map: &Node, field: &str) -> bool {
             .is_none_or(|version| !version.contains('/'))
 }
 
-/// P01: no Secret, embedded or not, holds a value in clear text.
+/// P01: no Secret, embedded or not, holds a value in clear text. Each value has a finding of its own, so that a
+/// comment that allows one does not allow those beside it.
 pub(super) fn secrets_are_encrypted(object: &Object) -> Vec<Finding> {
     let mut findings = Vec::new();
     each_map(&object.node, &Way::Top, &mut |map, node, way| {
         let fields = map.iter().filter(|(key, _)| holds_values(node, &key.name));
-        let way = |name| Way::Key(way, name);
-        findings
-            .extend(fields.filter_map(|(key, values)| clear_text(object, values, &way(&key.name))));
+        for (field, values) in fields {
+            let way = Way::Key(way, &field.name);
+            let entries = values.as_map().into_iter().flat_map(Map::iter);
+            let clear = entries.filter(|(_, value)| is_clear_text(value));
+            findings.extend(clear.map(|(key, value)| clear_text(object, &key.name, value, &way)));
+        }
     });
     findings
 }
 
-/// A finding for the values of a Secret in clear text, at the first of them.
-fn clear_text(object: &Object, values: &Node, way: &Way<'_>) -> Option<Finding> {
-    let mut clear = values
-        .as_map()?
-        .iter()
-        .filter(|(_, value)| is_clear_text(value));
-    let (first, value) = clear.next()?;
-    let keys = clear.fold(first.name.to_string(), |keys, (key, _)| {
-        format!("{keys}, {}", key.name)
-    });
+fn clear_text(object: &Object, key: &str, value: &Node, way: &Way<'_>) -> Finding {
     let holds = match way.around() {
         Way::Top => "holds values",
         _ => "embeds a Secret that holds values",
     };
     let message = message!(
-        "{object} {holds} in clear text: {keys}",
+        "{object} {holds} in clear text: {key}",
         object = object.id,
-        keys
+        key
     );
-    let path = Way::Key(way, &first.name).path();
-    Some(finding(object, "P01", value, &path, message))
+    finding(object, "P01", value, &Way::Key(way, key).path(), message)
+}
+
+/// The findings, with those for values of one Secret (P01) joined at the first of them.
+#[must_use]
+pub fn joined(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut joined: Vec<Finding> = Vec::with_capacity(findings.len());
+    let mut first: HashMap<_, usize> = HashMap::new();
+    for finding in findings {
+        let mut values = finding.field.clone().unwrap_or_default();
+        let key = values.0.pop().filter(|_| finding.id == "P01");
+        let Some(Segment::Key(key)) = key else {
+            joined.push(finding);
+            continue;
+        };
+        let path = finding.span.as_ref().map(|span| Arc::clone(&span.path));
+        match first.entry((finding.object.clone(), values, path)) {
+            Entry::Occupied(at) => also(&mut joined[*at.get()], &key),
+            Entry::Vacant(at) => {
+                at.insert(joined.len());
+                joined.push(finding);
+            }
+        }
+    }
+    joined
+}
+
+/// Adds a key to those that a finding names.
+fn also(finding: &mut Finding, key: &str) {
+    finding.message += &format!(", {key}");
+    for (_, value) in finding.args.iter_mut().filter(|(name, _)| *name == "key") {
+        *value += &format!(", {key}");
+    }
 }
 
 /// Every map in `node`.
@@ -186,7 +217,7 @@ fn is_kubeconfig(_: &str, text: &str) -> bool {
 }
 
 fn is_client_secret(name: &str, text: &str) -> bool {
-    let filled_in = || text.contains("${") || text.contains("$(");
+    let filled_in = || text.contains("${") || text.contains("$(") || stands_for_a_secret(text);
     names_client_secret(name) && !text.is_empty() && !filled_in()
 }
 
@@ -271,11 +302,16 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Whether a value is set and not encrypted.
+/// Whether a value is set, and neither encrypted nor something that stands for a secret, plain or in base64.
 fn is_clear_text(value: &Node) -> bool {
     match &value.value {
         Value::Null => false,
-        Value::String(text) => !text.is_empty() && !is_ciphertext(text),
+        Value::String(text) => {
+            let harmless = |text: &str| text.is_empty() || stands_for_a_secret(text);
+            let bytes = STANDARD.decode(text.trim()).ok();
+            let plain = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+            !is_ciphertext(text) && !harmless(text) && !plain.as_deref().is_some_and(harmless)
+        }
         _ => true,
     }
 }
@@ -334,20 +370,33 @@ mod tests {
             "{SECRET}data: {{clientSecret: aHVudGVyMg==, other: aHVudGVyMw==}}\nstringData: {{AZURE_CLIENT_SECRET: hunter2}}\n"
         );
         let reported = all(&yaml);
-        assert_eq!(reported.len(), 2, "{reported:?}");
-        assert!(
-            reported[0].starts_with("P01 4:") && reported[0].ends_with(": clientSecret, other"),
-            "{reported:?}"
-        );
-        assert!(
-            reported[1].ends_with(": AZURE_CLIENT_SECRET"),
-            "{reported:?}"
-        );
+        let keys = ["clientSecret", "other", "AZURE_CLIENT_SECRET"];
+        assert_eq!(reported.len(), keys.len(), "{reported:?}");
+        for (line, key) in reported.iter().zip(keys) {
+            let ends = format!(" holds values in clear text: {key}");
+            assert!(line.starts_with("P01 ") && line.ends_with(&ends), "{line}");
+        }
         let reported = reported.concat();
         assert!(
             !reported.contains("hunter") && !reported.contains("aHVud"),
             "{reported}"
         );
+    }
+
+    #[test]
+    fn values_of_one_secret_are_reported_together() {
+        let value = |key: &str, line: u32| {
+            let path: Arc<str> = "a.yaml".into();
+            Finding::error("P01", message!("s holds values in clear text: {key}", key))
+                .at(&crate::model::Span::new(&path, line, 1, 1))
+                .field(&Path::dotted("data").key(key))
+        };
+        let other = Finding::error("P02", "other");
+        let found = joined(vec![value("a", 1), other.clone(), value("b", 2)]);
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].message, "s holds values in clear text: a, b");
+        assert_eq!(found[0].args, [("key", "a, b".to_owned())]);
+        assert_eq!(found[1], other);
     }
 
     #[test]
@@ -388,6 +437,15 @@ mod tests {
         ] {
             assert_eq!(all(&format!("{SECRET}{data}\n")), [""; 0], "{data}");
         }
+        for data in [
+            "stringData: {a: 'op://prod/registry/password', b: '${PASSWORD}', c: UPDATE_ME}",
+            // `${PASSWORD}` and `change-me`
+            "data: {a: JHtQQVNTV09SRH0=, b: Y2hhbmdlLW1l, c: '<path:kv/data/a#b>'}",
+        ] {
+            assert_eq!(all(&format!("{SECRET}{data}\n")), [""; 0], "{data}");
+        }
+        let template = "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: s}\nspec: {target: {template: {data: {clientSecret: '{{ .secret }}'}}}}\n";
+        assert_eq!(all(template), [""; 0]);
         for data in ["data: {a: 'ENC[no'}", "stringData: {a: 1}"] {
             assert_eq!(ids(&format!("{SECRET}{data}\n")), ["P01"], "{data}");
         }

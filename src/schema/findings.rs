@@ -10,6 +10,8 @@ use kube_schema::{
     unknown_fields, validate,
 };
 
+use super::advice::{self, PATTERNS, TEMPLATE, is_template, rewrite};
+use super::misplaced::{self, Reported};
 use crate::model::{Arg, Finding, Node, ObjectId, Path, Segment, Span, Value};
 
 /// The most names that a help lists.
@@ -30,8 +32,8 @@ pub fn findings(
         at,
         object,
     };
-    let causes = causes(schema, node).into_iter();
-    causes.map(|violation| teller.tell(&violation)).collect()
+    let causes = misplaced::grouped(schema, node, causes(schema, node));
+    causes.iter().map(|one| teller.tell(one)).collect()
 }
 
 /// The violations of `schema` by `node`, without those that another one causes: those of a value that has the
@@ -109,7 +111,8 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn tell(&self, violation: &Violation) -> Finding {
+    fn tell(&self, reported: &Reported) -> Finding {
+        let violation = &reported.violation;
         let path = &violation.path;
         let field = self.field(path);
         let (id, message) = match &violation.kind {
@@ -129,8 +132,10 @@ impl Teller<'_> {
             .field(&field);
         finding.args = args(violation, &field);
         finding.args.extend(self.missing(violation));
+        let missed = reported.is_missed.then(|| reported.names[0].clone());
+        finding.args.extend(missed.map(|name| (MISSING, name)));
         finding.object = self.object.cloned();
-        finding.help = self.help(violation);
+        finding.help = self.elsewhere(reported).or_else(|| self.help(violation));
         finding
     }
 
@@ -170,8 +175,34 @@ impl Teller<'_> {
         map.entry(name).map(|(key, _)| key.origin.span())
     }
 
+    /// The help for fields that belong elsewhere.
+    fn elsewhere(&self, reported: &Reported) -> Option<String> {
+        let home = |place: &Path| {
+            // Only the items of lists below the document are any items.
+            let below = Path(parent(&place.0).to_vec()).to_string();
+            let below = below.replace("[0]", "[]");
+            match (self.at.0.is_empty(), below.is_empty()) {
+                (true, true) => "at the top of the document".to_owned(),
+                (true, false) => format!("below `{below}`"),
+                (false, true) => format!("below `{}`", self.at),
+                (false, false) => format!("below `{}.{below}`", self.at),
+            }
+        };
+        let homes: Vec<String> = reported.homes.iter().map(home).collect();
+        let (last, others) = reported.names.split_last()?;
+        let names = match others {
+            [] => format!("`{last}` belongs"),
+            others => format!("`{}` and `{last}` belong", others.join("`, `")),
+        };
+        (!homes.is_empty()).then(|| format!("{names} {}", homes.join(" or ")))
+    }
+
     fn help(&self, violation: &Violation) -> Option<String> {
         let path = &violation.path;
+        let is_value = !matches!(violation.kind, ViolationKind::UnknownField { .. });
+        if is_value && self.node.lookup(path).is_some_and(is_template) {
+            return Some(TEMPLATE.to_owned());
+        }
         match &violation.kind {
             ViolationKind::UnknownField { nearest } => match nearest {
                 Some(name) => Some(format!("did you mean `{name}`?")),
@@ -186,7 +217,10 @@ impl Teller<'_> {
                 let kind = (!wanted.types.is_empty()).then(|| either(&wanted.types))?;
                 Some(format!("add `{name}`, {kind}"))
             }
-            ViolationKind::NotAllowed => self.nearest_allowed(path).or_else(|| self.in_words(path)),
+            ViolationKind::NotAllowed => self
+                .nearest_allowed(path)
+                .or_else(|| self.limits(path))
+                .or_else(|| self.in_words(path)),
             ViolationKind::WrongFormat => self.in_words(path),
             ViolationKind::Rule { .. } => None,
             ViolationKind::Other => self.own_key(path),
@@ -213,6 +247,12 @@ impl Teller<'_> {
         nearest(found, names).map(|name| format!("did you mean `{name}`?"))
     }
 
+    /// The help for a number or a text that is too small or too large.
+    fn limits(&self, path: &Path) -> Option<String> {
+        let checks = self.schema.at(path)?.checks.as_ref()?;
+        advice::within(checks, self.node.lookup(path)?)
+    }
+
     /// The help for a well-known pattern.
     fn in_words(&self, path: &Path) -> Option<String> {
         let pattern = self.schema.at(path)?.checks.as_ref()?.pattern.as_ref()?;
@@ -231,22 +271,6 @@ impl Teller<'_> {
         }
     }
 }
-
-/// Patterns of names and IDs, in words.
-const PATTERNS: &[(&str, &str)] = &[
-    (
-        "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
-        "write the ID as Azure shows it, such as 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10",
-    ),
-    (
-        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-        "use lower-case letters, digits and `-`; start and end with a letter or digit",
-    ),
-    (
-        "^[a-z]([-a-z0-9]*[a-z0-9])?$",
-        "use lower-case letters, digits and `-`; start with a letter and do not end with `-`",
-    ),
-];
 
 /// The field, and what is violated if that does not follow from the rule's id.
 fn args(violation: &Violation, field: &Path) -> Vec<Arg> {
@@ -312,26 +336,5 @@ fn kind(node: &Node) -> &'static str {
         Value::String(_) => "a string",
         Value::List(_) => "a list",
         Value::Map(_) => "a map",
-    }
-}
-
-/// How to write the value so that it has the right type, if that is clear from the value.
-fn rewrite(expected: &[Type], node: &Node) -> Option<String> {
-    let quoted = |text: &str| Some(format!("write it as \"{text}\", in quotes"));
-    let bare = |text: &str| Some(format!("write it as {text}, without quotes"));
-    match (expected.first()?, &node.value) {
-        (Type::String, Value::Int(number)) => quoted(&number.to_string()),
-        (Type::String, Value::Float(_, text)) => quoted(text),
-        (Type::String, Value::Bool(_)) => Some("put quotes around it".into()),
-        (Type::String, Value::List(_) | Value::Map(_)) => Some("write a string".into()),
-        (Type::Integer, Value::String(text)) if text.parse::<i64>().is_ok() => bare(text),
-        (Type::Number, Value::String(text)) if text.parse::<f64>().is_ok() => bare(text),
-        (Type::Boolean, Value::String(text)) if matches!(&**text, "true" | "false") => bare(text),
-        (Type::Array, Value::List(_) | Value::Null) => None,
-        (Type::Array, _) => Some("write it as a list, with `- ` before each item".into()),
-        (Type::Object, Value::List(items)) if items.len() == 1 => {
-            Some("write it without the leading `- `".into())
-        }
-        _ => None,
     }
 }

@@ -8,8 +8,10 @@
 //! In: schemas and nodes. Out: findings and nodes. It does not know kinds, clusters or files; plain
 //! JSON values and schemas are the crate `kube-schema`'s.
 
+mod advice;
 mod findings;
 pub mod json_patch;
+mod misplaced;
 mod repair;
 pub mod strategic;
 

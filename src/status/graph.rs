@@ -1,15 +1,17 @@
 //! The graph of live objects, and the state of each.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::found::{self, Presence};
 use super::{Found, ObjectStatus, Phase};
 use crate::api::kinds::{CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT, is_aso};
 use crate::api::labels::PART_OF;
 use crate::api::{aso, embedded};
+use crate::apply::Reasons;
 use crate::graph::{self, Edge, Executor, Graph, Place, Vertex};
 use crate::health::Live;
-use crate::model::{Needed, Object, ObjectId};
+use crate::model::{Needed, Object, ObjectId, Origin, Span};
 
 /// The `why` of an edge from an object to one it controls.
 const CONTROLS: &str = "controls";
@@ -52,6 +54,30 @@ impl StatusGraph {
         };
         status.sets = status.graph.vertices.iter().map(set).collect();
         status
+    }
+
+    /// Takes in which objects cannot be applied: they failed, although what exists may be ready in an older form.
+    pub fn fail(&mut self, reasons: &Reasons) {
+        for reason in &reasons.first {
+            let Some(id) = reason.id() else { continue };
+            let status = ObjectStatus::refused(&reason.message);
+            match self.by_id.get(&id).copied() {
+                Some(at) if self.statuses[at].phase == Phase::Deleting => {}
+                Some(at) => self.statuses[at] = status,
+                None => self.add_absent(id, status),
+            }
+        }
+    }
+
+    fn add_absent(&mut self, id: ObjectId, status: ObjectStatus) {
+        self.by_id.insert(id.clone(), self.graph.vertices.len());
+        self.graph.vertices.push(Vertex {
+            id,
+            place: Place::Outside,
+            origin: Origin::new(Span::top(&Arc::from(""))),
+        });
+        self.statuses.push(status);
+        self.sets.push(String::new());
     }
 
     /// The state of an object.

@@ -25,9 +25,13 @@ pub struct FleetView {
     pub absent: Vec<ObjectId>,
     /// How many of its objects are not in its revision and still exist, if the parent names its objects.
     pub leftovers: usize,
+    /// How many objects of its revision the parent does not name: whether these exist is unknown.
+    pub unlisted: usize,
     /// Whether something is missing, or failed so that waiting does not help.
     pub broken: bool,
-    /// Whether its revision is not fully applied, if it is known how many objects it has.
+    /// Whether something can only be helped by a change: an object failed, or the newest commit is refused.
+    pub failed: bool,
+    /// Whether its revision is not fully applied, if it is known how many objects it has, or is not the newest.
     pub behind: bool,
 }
 
@@ -86,17 +90,25 @@ impl StatusGraph {
         let wanted = parent.objects.filter(|_| seen).unwrap_or_default();
         let named = parent.members.ids();
         let absent = self.absent(&named, &members);
+        let unlisted = parent.objects.unwrap_or_default();
+        let unlisted = unlisted.saturating_sub(named.len());
+        let is_incomplete = parent.objects.is_some() && parent.applied != parent.applying;
+        let pending = parent.pending();
         let mut view = FleetView {
-            missing: match named.is_empty() {
-                true => wanted.saturating_sub(members.len()),
-                false => absent.len(),
+            missing: match unlisted {
+                0 => absent.len(),
+                _ => wanted.saturating_sub(members.len()).max(absent.len()),
             },
-            leftovers: match named.is_empty() {
-                true => 0,
-                false => (members.len() + absent.len()).saturating_sub(named.len()),
+            leftovers: match unlisted {
+                0 if !named.is_empty() => {
+                    (members.len() + absent.len()).saturating_sub(named.len())
+                }
+                _ => 0,
             },
+            unlisted,
             absent,
-            behind: parent.objects.is_some() && parent.applied != parent.applying,
+            behind: is_incomplete || pending.is_some() || !parent.failed.is_empty(),
+            failed: pending.is_some_and(|newest| newest.is_refused) || !parent.failed.is_empty(),
             ..FleetView::default()
         };
         let mut parts = BTreeSet::new();
@@ -129,6 +141,8 @@ impl StatusGraph {
             .iter()
             .map(|stray| &self.status(stray.blocker).phase);
         view.broken = view.missing > 0 || failed.chain(blockers).any(|phase| phase.is_broken());
+        view.failed |= view.count(Phase::Failed) > 0;
+        view.broken |= view.failed;
         view
     }
 

@@ -100,6 +100,11 @@ impl ObjectStatus {
         }
     }
 
+    /// An object that cannot be applied.
+    pub(super) fn refused(message: &str) -> Self {
+        plain(Phase::Failed, message)
+    }
+
     /// An object that is embedded in `owner`, which has not created it yet.
     pub(super) fn not_made(owner: &ObjectId, live: Option<&Json>) -> Self {
         let mut status = plain(Phase::NotMade, &format!("{owner} has not created it yet"));

@@ -58,6 +58,13 @@ impl Builder {
         }
     }
 
+    /// Whether the last finding is on this line.
+    pub(super) fn has_reported(&self, line: u32) -> bool {
+        let last = self.file.findings.last();
+        let span = last.and_then(|finding| finding.span.as_ref());
+        span.is_some_and(|span| span.start.line == line)
+    }
+
     /// Whether no more findings are kept of this file.
     pub(super) const fn is_full(&self) -> bool {
         self.file.findings.len() >= MAX_FINDINGS
@@ -88,6 +95,11 @@ impl Builder {
     pub(super) fn open_bracket(&self) -> Option<Position> {
         let origin = &self.open.last()?.origin;
         (!is_empty(origin)).then_some(origin.span().start)
+    }
+
+    /// Takes the last document back, because it goes on where it seemed to end.
+    pub(super) fn reopen(&mut self) {
+        self.root = self.file.documents.pop();
     }
 
     /// Ends the document and keeps it, unless it is empty.

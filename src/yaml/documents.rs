@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde_saphyr::granit_parser as events;
-use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, ScanError, StrInput, Tag};
+use serde_saphyr::granit_parser::{
+    ErrorKind, Event, Parser, ScalarStyle, ScanError, StrInput, Tag,
+};
 
 use super::builder::{Builder, File};
 use super::entries::Entries;
@@ -156,6 +158,10 @@ impl<'t> Reader<'t> {
         tag: Option<&Tag>,
         origin: &Origin,
     ) -> Value {
+        let known = tag.and_then(|tag| tag.suffix_in_namespace("tag:yaml.org,2002:"));
+        if known.as_deref() == Some("binary") {
+            return self.binary(text, origin);
+        }
         let resolves = match tag.map(Tag::core_suffix) {
             None => style == ScalarStyle::Plain,
             Some(Some("null" | "bool" | "int" | "float")) => true,
@@ -170,10 +176,20 @@ impl<'t> Reader<'t> {
         scalar::resolve(text)
     }
 
+    fn binary(&mut self, text: &str, origin: &Origin) -> Value {
+        scalar::binary(text).unwrap_or_else(|| {
+            self.builder.report(not_base64(origin));
+            scalar::string("")
+        })
+    }
+
     fn syntax_error(&mut self, error: &ScanError) -> ControlFlow<()> {
         // An explanation reads the text from its beginning.
         if self.builder.is_full() {
             return ControlFlow::Break(());
+        }
+        if *error.kind() == ErrorKind::ExpectedDocumentStart {
+            self.builder.reopen();
         }
         let start = Position {
             line: number(error.marker().line()),
@@ -188,8 +204,11 @@ impl<'t> Reader<'t> {
         };
         let fault = syntax::explain(error.kind(), start, &read);
         let span = Span::new(self.path, fault.start.line, fault.start.column, 1);
-        let finding = Finding::error(fault.id, fault.message).at(&span);
-        self.builder.report(finding.help(fault.help));
+        // Braces that are no map, as in templates, are reported before the error that they lead to.
+        if !self.builder.has_reported(span.start.line) {
+            let finding = Finding::error(fault.id, fault.message).at(&span);
+            self.builder.report(finding.help(fault.help));
+        }
         ControlFlow::Break(())
     }
 
@@ -211,6 +230,13 @@ fn unknown_anchor(origin: &Origin) -> Finding {
     Finding::error("Y01", "this alias refers to an anchor that is not defined above it")
         .at(origin.span())
         .help("define the anchor with `&` earlier in the same document, or put quotes around the value if it is text")
+}
+
+/// The message leaves out the value, since it may be part of a Secret.
+fn not_base64(origin: &Origin) -> Finding {
+    Finding::error("Y01", "the value of this `!!binary` is not valid base64")
+        .at(origin.span())
+        .help("correct it, or remove the tag `!!binary` if the value is text")
 }
 
 /// The message leaves out the number, since it may be part of a Secret.

@@ -122,7 +122,8 @@ fn key(node: &Node) -> Option<Key> {
     Some(Key { name, origin })
 }
 
-/// Keeps the first of equal keys and reports the others.
+/// Keeps the first of equal keys and reports the others. A key whose line was only doubled has no value: it gets
+/// the other's.
 fn drop_duplicates(entries: &mut Vec<(Key, Node)>, most: usize) -> Vec<Finding> {
     let name = |at: &usize| entries[*at].0.name.as_ref();
     let mut order: Vec<usize> = (0..entries.len()).collect();
@@ -132,6 +133,12 @@ fn drop_duplicates(entries: &mut Vec<(Key, Node)>, most: usize) -> Vec<Finding> 
         .flat_map(|equal| equal[1..].iter().map(|at| (*at, equal[0])))
         .collect();
     again.sort_unstable();
+    for (at, first) in &again {
+        if entries[*first].1.value == Value::Null {
+            let (above, below) = entries.split_at_mut(*at);
+            std::mem::swap(&mut above[*first].1, &mut below[0].1);
+        }
+    }
     let findings = again
         .iter()
         .take(most)

@@ -1,4 +1,5 @@
-//! Text that does not belong in a file: the markers of an unresolved merge, and comments in JSON.
+//! Text that does not belong in a file: the markers of an unresolved merge, and comments and trailing commas in
+//! JSON.
 //!
 //! In: the text of a file. Out: the same text with those parts blanked, so that the rest can be read and
 //! keeps its place, and findings. Of a conflict, the first side is kept. It does not know YAML.
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use super::syntax::{end_of, number};
 use crate::model::{Finding, Span};
 
-/// The text without markers and comments of JSON, and findings about them.
+/// The text without markers and without what JSON does not have, and findings about them.
 pub(super) fn without_markers<'t>(path: &Arc<str>, text: &'t str) -> (Cow<'t, str>, Vec<Finding>) {
     let mut findings = Vec::new();
     let mut text = Cow::Borrowed(text);
@@ -23,6 +24,8 @@ pub(super) fn without_markers<'t>(path: &Arc<str>, text: &'t str) -> (Cow<'t, st
             let blank = blank(&text[at.clone()]);
             text.to_mut().replace_range(at, &blank);
         }
+        let comma = trailing_comma(&text);
+        findings.extend(comma.map(|at| no_trailing_comma(path, &text[..at])));
     }
     (text, findings)
 }
@@ -97,6 +100,23 @@ fn comments(text: &str) -> Vec<std::ops::Range<usize>> {
     comments
 }
 
+/// The first comma outside of strings with nothing but a closing bracket after it. YAML reads it without complaint.
+fn trailing_comma(text: &str) -> Option<usize> {
+    let (mut quoted, mut escaped, mut comma) = (false, false, None);
+    text.char_indices().find_map(|(at, c)| {
+        let closes = !quoted && matches!(c, '}' | ']');
+        let trailing = comma.filter(|_| closes);
+        comma = match c {
+            ',' if !quoted => Some(at),
+            c if c.is_whitespace() => comma,
+            _ => None,
+        };
+        quoted ^= c == '"' && !escaped;
+        escaped = quoted && c == '\\' && !escaped;
+        trailing
+    })
+}
+
 /// Whether what begins at `at` is not the rest of a word, such as a URL.
 fn begins_token(text: &str, at: usize) -> bool {
     let before = text[..at].chars().next_back();
@@ -124,6 +144,13 @@ fn comment(path: &Arc<str>, before: &str) -> Finding {
     Finding::error("Y01", "JSON has no comments")
         .at(&Span::new(path, at.line, at.column, 2))
         .help("remove it, or begin it with `#` in a YAML file")
+}
+
+fn no_trailing_comma(path: &Arc<str>, before: &str) -> Finding {
+    let at = end_of(before);
+    Finding::error("Y01", "JSON has no comma after the last entry")
+        .at(&Span::new(path, at.line, at.column, 1))
+        .help("remove the comma")
 }
 
 #[cfg(test)]
@@ -169,5 +196,19 @@ mod tests {
         let (kept, places) = read("f.json", "{ // é\n\"a\": 1, /* b\n*/ \"c\": 2}//");
         assert_eq!(kept, "{      \n\"a\": 1,     \n   \"c\": 2}  ");
         assert_eq!(places, ["f.json:1:3"]);
+    }
+
+    #[test]
+    fn a_trailing_comma_of_json_is_found() {
+        for (text, place) in [
+            ("{\"a\": [1, 2,\n]}", "f.json:1:12"),
+            ("{\"a\": \",}\",\n // why\n}", "f.json:2:2"),
+        ] {
+            let places = read("f.json", text).1;
+            assert_eq!(places.first().map(String::as_str), Some(place), "{text}");
+        }
+        let comma = "{\"a\": \",\\\",}\", \"b\": [1, 2]}";
+        assert_eq!(read("f.json", comma).1, [] as [String; 0]);
+        assert_eq!(read("f.yaml", "a: [1, 2,]").1, [] as [String; 0]);
     }
 }

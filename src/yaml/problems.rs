@@ -22,7 +22,7 @@ fn describe(path: &str, problem: &Problem) -> Finding {
                 "Y03",
                 format!("the file has {bytes} bytes; the limit is {limit}"),
             )
-            .help("split it into several files, or add it to `.capstanignore`")
+            .help("split it into several files, or add it to `.capstanignore`; only a file of CustomResourceDefinitions alone may be larger, up to 16 MiB")
         }
         Problem::TooManyFiles(files) => Finding::error(
             "Y04",
@@ -41,8 +41,11 @@ fn describe(path: &str, problem: &Problem) -> Finding {
             let (name, suffix) = path.rsplit_once('.').unwrap_or((path, ""));
             let suffix = suffix.to_lowercase();
             let message = message!("`{path}` is not read: its suffix is in upper case", path);
-            let help = format!("rename it to end in `.{suffix}`: `git mv {path} {name}.{suffix}`");
-            Finding::warning("Y14", message).help(help)
+            let help = format!(
+                "rename it to end in `.{suffix}`: `git mv {path} {name}.{suffix}`; if it is not part of the fleet, \
+                 add it to `.capstanignore`"
+            );
+            Finding::error("Y14", message).help(help)
         }
         Problem::Unreadable(reason) => {
             Finding::error("Y08", format!("the file cannot be read: {reason}"))

@@ -6,6 +6,9 @@
 
 use std::borrow::Cow;
 
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine, alphabet};
+
 use crate::model::Value;
 
 /// The value of a plain scalar.
@@ -25,6 +28,20 @@ pub(super) fn resolve(text: &str) -> Value {
 /// The text as a string.
 pub(super) fn string(text: &str) -> Value {
     Value::String(Cow::Owned(text.to_owned()))
+}
+
+/// The text that base64 stands for, as Kubernetes tools take `!!binary`: line ends do not count, and JSON has
+/// U+FFFD for bytes that are not UTF-8. None for invalid base64.
+pub(super) fn binary(text: &str) -> Option<Value> {
+    let config = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
+    let engine = GeneralPurpose::new(&alphabet::STANDARD, config);
+    let bytes = engine.decode(text.replace(['\r', '\n'], "")).ok()?;
+    let mut decoded = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        decoded.push_str(chunk.valid());
+        decoded.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+    }
+    Some(Value::String(Cow::Owned(decoded)))
 }
 
 /// Whether YAML reads this as a number that JSON cannot represent.
@@ -184,6 +201,23 @@ mod tests {
             "٣",
         ] {
             assert_eq!(resolve(text), string(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn binary_is_decoded_as_kubectl_decodes_it() {
+        for (text, expected) in [
+            ("aGVsbG8=", "hello"),
+            ("aGVs\nbG8=\n", "hello"),
+            // Bits that no byte has are ignored.
+            ("aGVsbG9=", "hello"),
+            ("", ""),
+            ("/v9h", "\u{fffd}\u{fffd}a"),
+        ] {
+            assert_eq!(binary(text), Some(string(expected)), "{text}");
+        }
+        for text in ["aGVsbG8", "aGVs bG8=", "a_==", "hello!"] {
+            assert_eq!(binary(text), None, "{text}");
         }
     }
 

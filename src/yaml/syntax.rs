@@ -34,11 +34,13 @@ pub(super) fn explain(kind: &ErrorKind, start: Position, read: &Read<'_>) -> Fau
         return too_deep(start);
     }
     let tab = || Some((tab_in_the_way(kind, text, start.line)?, TAB));
-    let quote = || Some((opening_quote(kind, text, unread)?, QUOTE));
+    let template = || Some((template(start, text)?, TEMPLATE));
+    let quote = || Some((opening_quote(kind, start, text, unread)?, QUOTE));
     let bracket = || Some((unclosed(kind, start, text, read.bracket?)?, BRACKET));
     let colon = || Some((line_without_colon(kind, start, read)?, NO_COLON));
     let indented = || Some((indented_further(kind, start, text)?, INDENTATION));
-    let cause = tab().or_else(quote).or_else(bracket).or_else(colon);
+    let cause = tab().or_else(template).or_else(quote);
+    let cause = cause.or_else(bracket).or_else(colon);
     let cause = cause.or_else(indented);
     let cause = cause.or_else(|| Some((start, describe(kind)?)));
     let Some((start, (message, help))) = cause else {
@@ -57,6 +59,10 @@ type Words = (&'static str, &'static str);
 const TAB: Words = (
     "a tab is used for indentation",
     "YAML allows only spaces for indentation: replace the tab with spaces",
+);
+const TEMPLATE: Words = (
+    "this line is a template, and templates are not expanded",
+    "write the text that the template stands for, or set it in an overlay",
 );
 const QUOTE: Words = (
     "this quote is not closed properly",
@@ -79,6 +85,10 @@ fn describe(kind: &ErrorKind) -> Option<Words> {
         E::MappingValueNotAllowed => (
             "a `:` cannot stand here",
             "put quotes around the text if the `:` is part of it; otherwise put this key on its own line, and check that the key above has a `:` followed by a space",
+        ),
+        E::ExpectedDocumentStart => (
+            "this line is not part of the document above it",
+            "indent it like the first line of the document, or put a line with `---` above it",
         ),
         E::ExpectedBlockMappingKey | E::InvalidIndentation | E::MappingKeyNotAllowed => INDENTATION,
         E::ExpectedBlockSequenceEntry => (
@@ -173,17 +183,43 @@ fn tab_in_the_way(kind: &ErrorKind, text: &str, line: u32) -> Option<Position> {
     })
 }
 
-/// The quote that is not closed properly: the first in `unread`, which is the end of `text`.
-fn opening_quote(kind: &ErrorKind, text: &str, unread: &str) -> Option<Position> {
+/// The line of the error, if it begins with an action of a Go template, as in Helm charts.
+fn template(start: Position, text: &str) -> Option<Position> {
+    let line = text.lines().nth(start.line as usize - 1)?;
+    let column = number(line.find("{{")? + 1);
+    let begins = line.trim_start().starts_with("{{");
+    begins.then_some(Position {
+        line: start.line,
+        column,
+    })
+}
+
+/// The quote that is not closed properly: the first in `unread`, which is the end of `text`. A text goes on in
+/// the lines below up to the next quote, so that the error may be there.
+fn opening_quote(kind: &ErrorKind, start: Position, text: &str, unread: &str) -> Option<Position> {
     use ErrorKind as E;
-    let (E::UnclosedQuotedScalar
-    | E::InvalidQuotedScalarIndent
-    | E::DocumentIndicatorInQuotedScalar) = kind
-    else {
-        return None;
+    let opens_above = match kind {
+        E::UnclosedQuotedScalar
+        | E::InvalidQuotedScalarIndent
+        | E::DocumentIndicatorInQuotedScalar => false,
+        E::InvalidTrailingDoubleQuotedScalar | E::InvalidTrailingSingleQuotedScalar => true,
+        _ => return None,
     };
-    let at = text.len() - unread.len() + unread.find(['"', '\''])?;
-    Some(end_of(&text[..at]))
+    let at = text.len() - unread.len() + first_quote(unread)?;
+    let opening = end_of(&text[..at]);
+    (!opens_above || opening.line < start.line).then_some(opening)
+}
+
+/// Where the first text in quotes begins, outside of comments.
+fn first_quote(text: &str) -> Option<usize> {
+    let mut before = ' ';
+    let mut in_comment = false;
+    text.char_indices().find_map(|(at, c)| {
+        let begins = before.is_whitespace() || "[{,:".contains(before);
+        in_comment = c != '\n' && (in_comment || c == '#' && before.is_whitespace());
+        before = c;
+        (begins && !in_comment && matches!(c, '"' | '\'')).then_some(at)
+    })
 }
 
 /// The bracket that a person forgot to close: its line goes on without a comma at the end, and the error is on

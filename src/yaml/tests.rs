@@ -209,7 +209,27 @@ fn faults_are_named_where_they_are() {
             "a: 1\nb: \"foo\nc: 2\n",
             "Y01 2:4 this quote is not closed properly",
         ),
+        (
+            "  a: 1\nb: 2\n",
+            "Y01 2:1 this line is not part of the document above it",
+        ),
         ("a: 'x\n", "Y01 1:4 this quote is not closed properly"),
+        (
+            "a: {b: \"x}\nc: {d: \"y\"}\n",
+            "Y01 1:8 this quote is not closed properly",
+        ),
+        (
+            "a: # it's\n  'x\nb: 'y'\n",
+            "Y01 2:3 this quote is not closed properly",
+        ),
+        (
+            "a: 'it's'\n",
+            "Y01 1:8 there is text after the closing quote",
+        ),
+        (
+            "a: 1\n{{- if .Values.b }}\nb: 2\n",
+            "Y01 2:1 this line is a template, and templates are not expanded",
+        ),
         ("a: {b: 1\n", "Y01 1:4 this bracket is never closed"),
         ("a: [\n  1\nb: 2\n", "Y01 3:2 a `:` cannot stand here"),
         (
@@ -238,6 +258,14 @@ fn faults_are_named_where_they_are() {
 }
 
 #[test]
+fn one_line_has_one_fault() {
+    let found = read_findings("a: {{ x }}: y, {{ z }}: 1}\n");
+    assert_eq!(found, ["Y01 1:5 a key cannot be a map or a list"]);
+    let found = read_findings("a: {{ x }}\nb: [1\n");
+    assert_eq!(found.len(), 2, "{found:?}");
+}
+
+#[test]
 fn all_duplicate_keys_are_found_and_the_first_value_stays() {
     let text = "a: 1\nb: {x: 1, x: 2}\na: 3\n\"a\": 4\n";
     assert_eq!(
@@ -249,6 +277,19 @@ fn all_duplicate_keys_are_found_and_the_first_value_stays() {
         ]
     );
     assert_eq!(parse(text).0[0].to_json(), json!({"a": 1, "b": {"x": 1}}));
+}
+
+#[test]
+fn a_doubled_line_leaves_the_value_below_it() {
+    let (documents, findings) = parse("a:\na:\n  b: 1\n");
+    assert_eq!(documents[0].to_json(), json!({"a": {"b": 1}}));
+    assert_eq!(findings.len(), 1);
+}
+
+#[test]
+fn a_document_that_goes_on_is_broken() {
+    let file = super::read_file(&Arc::from("f.yaml"), b"  a: 1\nb: 2\n");
+    assert_eq!((file.documents.len(), file.broken.len()), (0, 1));
 }
 
 #[test]
@@ -530,4 +571,26 @@ i: 1 # eight
     let many = format!("a:\n{}- b\n", "  # c\n".repeat(500));
     assert_eq!(comments(&many).len(), 500);
     assert_eq!(super::comments(&Arc::from("f.yaml"), b"\xff # a"), []);
+}
+
+#[test]
+fn binary_is_decoded_and_its_faults_are_found() {
+    let path = Arc::from("a.yaml");
+    let text = "a: !!binary aGVsbG8=\nb: !!binary |\n  aGVs\n  bG8=\nc: !!binary \"aGVsbG8=\"\n";
+    let (documents, findings) = read(&path, text.as_bytes());
+    assert_eq!(findings, []);
+    let hello = serde_json::json!({"a": "hello", "b": "hello", "c": "hello"});
+    assert_eq!(documents[0].to_json(), hello);
+    let (_, findings) = read(&path, b"a: b\nc: !!binary hunter2!\n");
+    let [finding] = findings.as_slice() else {
+        panic!("{findings:?}");
+    };
+    assert_eq!(
+        (
+            finding.id,
+            finding.span.as_ref().map(|span| span.start.line)
+        ),
+        ("Y01", Some(2))
+    );
+    assert!(!format!("{finding:?}").contains("hunter"));
 }

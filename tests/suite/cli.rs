@@ -1,8 +1,8 @@
 //! The commands as a person runs them.
 
-use std::path::Path;
-
 use assert_cmd::Command;
+
+use crate::real;
 
 /// The program, without the person's environment, in the project's directory.
 pub(crate) fn capstan(arguments: &[&str]) -> Command {
@@ -195,6 +195,46 @@ fn a_rehearsal_ends_when_an_object_is_refused() {
 }
 
 #[test]
+fn a_fleet_without_objects_is_not_rehearsed() {
+    let empty = tempfile::tempdir().expect("a directory");
+    let empty = empty.path().display().to_string();
+    let message = stderr(&["rehearse", &empty], 0);
+    assert!(message.contains("nothing to rehearse: "), "{message}");
+    assert_eq!(stdout(&["rehearse", &empty], 0), "");
+    stdout(&["validate", &empty], 0);
+}
+
+/// Before anything else: the kubeconfig does not exist either.
+#[test]
+fn a_source_that_is_not_served_is_refused_at_once() {
+    for url in ["https://example.com/fleet.git", "git@example.com:fleet.git"] {
+        let missing = ["run", "--source", url, "--kubeconfig", "/nowhere"];
+        let message = stderr(&missing, 2);
+        assert!(
+            message.contains("local paths and file:// URLs"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn an_approval_that_cannot_be_meant_is_refused() {
+    let apply = ["apply", "examples/quickstart", "--embedded", "--prune"];
+    let approve = |name: &str, code: i32| {
+        let arguments = [&apply[..], &["--approve", name]].concat();
+        stderr(&arguments, code)
+    };
+    let still = approve("clusters/quickstart", 2);
+    assert!(still.contains("is still in the fleet"), "{still}");
+    assert!(approve("nope", 2).contains("namespace/name"));
+    let nope = approve("clusters/nope", 0);
+    assert!(
+        nope.contains("--approve clusters/nope: no such cluster"),
+        "{nope}"
+    );
+}
+
+#[test]
 fn a_full_disk_is_an_error() {
     let full = std::fs::File::create("/dev/full");
     let Ok(full) = full else { return };
@@ -207,13 +247,11 @@ fn a_full_disk_is_an_error() {
     assert_eq!(status.expect("it runs").code(), Some(2));
 }
 
-#[test]
-fn a_real_hand_written_cluster_is_taken_as_it_is() {
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/samples/aro-hcp-2025-12-23");
-    if !sample.is_dir() {
-        eprintln!("skipped: no hand-written cluster at {}", sample.display());
+#[track_caller]
+fn is_taken_as_it_is(sample: &str) {
+    let Some(sample) = real::shared(&format!("samples/{sample}")) else {
         return;
-    }
+    };
     let sample = sample.to_str().expect("UTF-8");
     assert_eq!(
         stdout(&["render", sample, "-o", "json"], 0)
@@ -224,6 +262,12 @@ fn a_real_hand_written_cluster_is_taken_as_it_is() {
     let report: serde_json::Value =
         serde_json::from_str(&stdout(&["rehearse", sample, "--format", "json"], 0)).expect("JSON");
     assert_eq!(report["ready"], true);
+}
+
+#[test]
+fn a_real_hand_written_cluster_is_taken_as_it_is() {
+    is_taken_as_it_is("aro-hcp-2025-12-23");
+    is_taken_as_it_is("aro-hcp-2026-09-01");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn suspend_acts_on_the_cluster_that_status_shows() {
     };
     let simulated = "using the simulated cluster of a running daemon (";
     for (command, answer) in [
-        ("sync", "fleet config: asked the daemon"),
+        ("sync", "fleet config: requested: a running daemon"),
         ("suspend", "fleet config: suspended."),
     ] {
         let (code, text) = printed(&[command]);

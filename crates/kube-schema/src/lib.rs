@@ -6,7 +6,7 @@
 //! - [`Violation`] is one way in which a value does not fit, in the API server's words.
 //! - [`FieldSet`] is a set of fields as `metadata.managedFields` keeps it, and [`Managed`] is one
 //!   entry there.
-//! - [`merging_list`] knows which lists of built-in kinds merge, and by which keys.
+//! - [`Published`] knows which lists of built-in kinds merge, and by which keys.
 //! - [`Path`] names a place in a value.
 //!
 //! In: JSON values and schemas. Out: plain values, violations and field sets. The crate does no I/O
@@ -41,7 +41,7 @@ pub mod wording;
 
 pub use defaults::{apply_defaults, fill_defaults};
 pub use fields::{Element, FieldPath, FieldSet};
-pub use list_keys::{Items, MERGING_LISTS, MergingList, merging_list};
+pub use list_keys::{Items, Published, PublishedField, published};
 pub use managed::{Managed, Operation};
 pub use nearest::nearest;
 pub use object_meta::{OBJECT_META_SCHEMA, object_meta};

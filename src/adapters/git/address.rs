@@ -106,6 +106,14 @@ impl Address {
     }
 }
 
+/// Checks that this version can read a repository at this address.
+///
+/// # Errors
+/// When it is not on this machine.
+pub fn check_address(written: &str) -> Result<(), Error> {
+    Address::parse(written).map(drop)
+}
+
 /// libgit2 keeps the system's error only in words.
 fn is_denial(message: &str) -> bool {
     [

@@ -127,7 +127,7 @@ fn contents(file: &Path) -> Result<Arc<[u8]>, Problem> {
     let opened = fs::File::open(file).map_err(unreadable)?;
     let size = opened.metadata().map_err(unreadable)?.len();
     let mut bytes = Vec::new();
-    let limit = Tree::MAX_FILE_BYTES + 1;
+    let limit = Tree::MAX_DEFINITIONS_BYTES + 1;
     opened
         .take(limit)
         .read_to_end(&mut bytes)
@@ -413,6 +413,28 @@ mod tests {
     }
 
     #[test]
+    fn a_suffix_in_upper_case_is_a_problem_of_links_too() {
+        let fleet = directory(&[("a.YAML", "a"), ("b.txt", ""), ("d/c.yaml", "")]);
+        let link = |target: &str, name: &str| symlink(target, fleet.path().join(name)).unwrap();
+        link("b.txt", "file.Yml");
+        link("nothing", "broken.JSON");
+        link("d", "directory.YAML");
+        let tree = read(fleet.path()).unwrap();
+        let problems: Vec<_> = tree
+            .problems
+            .iter()
+            .map(|(path, one)| (&**path, one))
+            .collect();
+        let upper = &Problem::UpperCase;
+        let expected = [
+            ("a.YAML", upper),
+            ("broken.JSON", upper),
+            ("file.Yml", upper),
+        ];
+        assert_eq!(problems, expected);
+    }
+
+    #[test]
     fn a_mounted_config_map_is_read_once() {
         let fleet = directory(&[("..2026_01/a.yaml", "a")]);
         symlink("..2026_01", fleet.path().join("..data")).unwrap();
@@ -426,13 +448,16 @@ mod tests {
         let limit = usize::try_from(Tree::MAX_FILE_BYTES).unwrap();
         fs::write(fleet.path().join("full.yaml"), vec![b' '; limit]).unwrap();
         fs::write(fleet.path().join("large.yaml"), vec![b' '; limit + 1]).unwrap();
+        let mut definitions = b"kind: CustomResourceDefinition\n".to_vec();
+        definitions.resize(limit + 1, b'\n');
+        fs::write(fleet.path().join("definitions.yaml"), definitions).unwrap();
         fs::write(fleet.path().join(OsStr::from_bytes(b"\xff.yaml")), "").unwrap();
         fs::write(fleet.path().join(OsStr::from_bytes(b"\xff.txt")), "").unwrap();
         let deep = vec!["d"; 65].join("/");
         fs::create_dir_all(fleet.path().join(&deep)).unwrap();
         fs::write(fleet.path().join(&deep).join("x.yaml"), "").unwrap();
         let tree = read(fleet.path()).unwrap();
-        assert_eq!(paths(&tree), ["full.yaml", "ok.yaml"]);
+        assert_eq!(paths(&tree), ["definitions.yaml", "full.yaml", "ok.yaml"]);
         assert_eq!(
             problem(&tree, "large.yaml"),
             &Problem::TooLarge(Tree::MAX_FILE_BYTES + 1)

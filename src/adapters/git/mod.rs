@@ -28,6 +28,7 @@ mod retained;
 mod walk;
 mod working_copy;
 
+pub use address::check_address;
 pub use author::{Author, Files};
 pub use checkout::read_at;
 pub use error::Error;

@@ -132,7 +132,7 @@ impl Source for Objects<'_> {
     }
 
     fn read(&self, file: &Oid) -> Taken<Arc<[u8]>> {
-        let limit = usize::try_from(Tree::MAX_FILE_BYTES).unwrap_or(usize::MAX);
+        let limit = usize::try_from(Tree::MAX_DEFINITIONS_BYTES).unwrap_or(usize::MAX);
         let blob = self.blob(*file, limit)?;
         Ok(blob.map_err(|size| Problem::TooLarge(size as u64)))
     }

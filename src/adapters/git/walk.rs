@@ -62,7 +62,7 @@ pub(super) trait Source {
     type Handle;
     /// The entries of a directory, in any order.
     fn list(&self, directory: &Self::Handle) -> Taken<Vec<Entry<Self::Handle>>>;
-    /// The bytes of a file of at most [`Tree::MAX_FILE_BYTES`].
+    /// The bytes of a file of at most [`Tree::MAX_DEFINITIONS_BYTES`].
     fn read(&self, file: &Self::Handle) -> Taken<Arc<[u8]>>;
     /// Where the link at `path` leads.
     fn follow(&self, path: &str, link: &Self::Handle) -> Result<Target<Self::Handle>, Error>;
@@ -205,7 +205,7 @@ impl<S: Source> Walk<'_, S> {
         match entry.kind {
             Kind::Directory => self.directory(&entry.handle, &path, rules, depth + 1),
             Kind::File if Tree::reads(&name) => self.file(&path, &entry.handle),
-            Kind::File if Tree::reads(&name.to_lowercase()) => {
+            Kind::File if is_upper_case(&name) => {
                 self.problem(&path, Problem::UpperCase);
                 Ok(())
             }
@@ -217,6 +217,9 @@ impl<S: Source> Walk<'_, S> {
     fn link(&mut self, path: &str, link: &S::Handle) -> Result<(), Error> {
         match (self.source.follow(path, link)?, Tree::reads(path)) {
             (Target::File(file), true) => self.file(path, &file)?,
+            (Target::File(_) | Target::Away, false) if is_upper_case(path) => {
+                self.problem(path, Problem::UpperCase);
+            }
             (Target::Away, true) | (Target::OutsideDirectory, _) => {
                 self.problem(path, Problem::LinkLeavesTree);
             }
@@ -234,6 +237,9 @@ impl<S: Source> Walk<'_, S> {
         }
         match self.source.read(file)? {
             Err(problem) => self.problem(path, problem),
+            Ok(bytes) if !Tree::takes(&bytes) => {
+                self.problem(path, Problem::TooLarge(bytes.len() as u64));
+            }
             Ok(bytes) if self.bytes + bytes.len() > MAX_TREE_BYTES => {
                 let cause = format!(
                     "the files before it already hold {} MiB, the most that is read",
@@ -255,6 +261,11 @@ impl<S: Source> Walk<'_, S> {
         self.tree.problems.insert(path.into(), problem);
         self.full |= self.tree.problems.len() >= Tree::MAX_FILES;
     }
+}
+
+/// Whether a file of this name would be read if its suffix were in lower case.
+fn is_upper_case(path: &str) -> bool {
+    !Tree::reads(path) && Tree::reads(&path.to_lowercase())
 }
 
 /// Why a file of this name cannot be taken in. Git itself refuses to check out some of these, but

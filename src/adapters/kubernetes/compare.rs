@@ -275,10 +275,7 @@ async fn beside(
         payload, manager, ..
     } = &step.action;
     let payload = payload.json();
-    apply::claim(live, &payload, &set.id()).map_err(|foreign| Error::Foreign {
-        object: step.object.clone(),
-        foreign,
-    })?;
+    object_client.claim(live, &payload, &set.id()).await?;
     let member = Member::read(live, Some(&step.action), None);
     if member.deleting {
         let mut found = Found::plainly(Change::Blocked, version(live));

@@ -14,6 +14,7 @@ use serde_json::{Value as Json, json};
 
 use super::Error;
 use super::discovery::Served;
+use super::owner;
 use crate::apply::{self, Applied, ApplyPrecondition, Claim};
 use crate::health::Live;
 use crate::model::{Action, ObjectId, Step};
@@ -168,11 +169,7 @@ impl ObjectClient {
         let Some(live) = self.metadata().await? else {
             return Ok(None);
         };
-        let claim = apply::claim(&live, payload, set).map_err(|foreign| Error::Foreign {
-            object: self.id.clone(),
-            foreign,
-        })?;
-        let patch = match claim {
+        let patch = match self.claim(&live, payload, set).await? {
             Claim::TakeOver => apply::handover(&live),
             Claim::Own => None,
         };
@@ -184,6 +181,22 @@ impl ObjectClient {
             handed.map_err(|error| self.error(error))?;
         }
         Ok(Some(Live(&live).uid().to_owned()))
+    }
+
+    /// Whether `live` may be applied as part of `set`.
+    pub(super) async fn claim(
+        &self,
+        live: &Json,
+        payload: &Json,
+        set: &str,
+    ) -> Result<Claim, Error> {
+        match apply::claim(live, payload, set) {
+            Ok(claim) => Ok(claim),
+            Err(foreign) => Err(Error::Foreign {
+                object: self.id.clone(),
+                foreign: owner::named(&self.client, foreign).await,
+            }),
+        }
     }
 
     /// Deletes it, if it still is the object with this uid.

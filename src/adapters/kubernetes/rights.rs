@@ -14,6 +14,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
+use sha2::{Digest as _, Sha256};
 
 use super::Error;
 use super::discovery::{Discovery, Served};
@@ -28,14 +29,20 @@ const VERBS: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
 const WIDE: [&str; 2] = ["list", "watch"];
 /// How many questions are asked at once.
 const WIDTH: usize = 16;
+/// In how many namespaces a right is asked about.
+const MOST_ASKED: usize = 100;
+/// How many of those where it is missing are named.
+const MOST_NAMED: usize = 10;
 
 /// What is missing, and what grants it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
     /// What may not be done, as `list, watch secrets in the whole cluster`.
     pub missing: Vec<String>,
-    /// A ClusterRole with everything that the plan needs, and its binding to the user.
+    /// A ClusterRole with everything that the plan needs, and its binding to the user if that is known.
     pub grant: Vec<Json>,
+    /// The name of the ClusterRole. It depends on the rules, so that it replaces no other role.
+    pub role: String,
 }
 
 /// What is done with one kind.
@@ -125,12 +132,14 @@ pub async fn missing_rights(
         }
     }
     let user = whoami(client).await;
+    let (role, grant) = grant(set, &served, user.as_deref());
     Ok(Rights {
         missing: missing
             .into_iter()
             .map(|((resource, place), verbs)| format!("{} {resource} {place}", verbs.join(", ")))
             .collect(),
-        grant: grant(set, &served, user.as_deref()),
+        grant,
+        role,
     })
 }
 
@@ -156,12 +165,32 @@ async fn lacking(
     if WIDE.contains(&verb) || !served.namespaced {
         return Ok(Some("in the whole cluster".to_owned()));
     }
-    for namespace in &need.namespaces {
+    let mut lacking = Vec::new();
+    for namespace in need.namespaces.iter().take(MOST_ASKED) {
         if !may(client, served, verb, Some(namespace)).await? {
-            return Ok(Some(format!("in namespace {namespace}")));
+            lacking.push(namespace.as_str());
         }
     }
-    Ok(None)
+    let unasked = need.namespaces.len().saturating_sub(MOST_ASKED);
+    Ok(places(&lacking, unasked))
+}
+
+/// Where a right is missing, as `in the namespaces a and b`; `None` if nowhere. Of `unasked` more it is not known.
+fn places(lacking: &[&str], unasked: usize) -> Option<String> {
+    let more = match (lacking.len().saturating_sub(MOST_NAMED), unasked) {
+        (0, 0) => String::new(),
+        (0, unasked) => format!(" (and maybe in {unasked} that were not asked about)"),
+        (more, 0) => format!(" and {more} more"),
+        (more, _) => format!(" and at least {more} more"),
+    };
+    match lacking {
+        [] => None,
+        [one] => Some(format!("in namespace {one}{more}")),
+        several => {
+            let named = &several[..several.len().min(MOST_NAMED)];
+            Some(format!("in the namespaces {}{more}", named.join(", ")))
+        }
+    }
 }
 
 async fn may(
@@ -203,8 +232,9 @@ async fn whoami(client: &Client) -> Option<String> {
     answer.status?.user_info?.username
 }
 
-/// The ClusterRole that allows all of it, and its binding to the user if that is known.
-fn grant(set: &ApplySet, needs: &[(Served, &Need)], user: Option<&str>) -> Vec<Json> {
+/// The ClusterRole that allows all of it with its name, and its binding to the user if that is known. Both names
+/// depend on the content: what is there under such a name is the same.
+fn grant(set: &ApplySet, needs: &[(Served, &Need)], user: Option<&str>) -> (String, Vec<Json>) {
     let mut rules: BTreeMap<(&str, Vec<&str>), Vec<&str>> = BTreeMap::new();
     for (served, need) in needs {
         let verbs = VERBS.iter().filter(|verb| need.verbs.contains(*verb));
@@ -214,10 +244,13 @@ fn grant(set: &ApplySet, needs: &[(Served, &Need)], user: Option<&str>) -> Vec<J
     let rules = rules.into_iter().map(|((group, verbs), resources)| {
         json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
     });
+    let rules: Vec<Json> = rules.collect();
     let group = "rbac.authorization.k8s.io";
-    let (version, name) = (format!("{group}/v1"), format!("capstan-{}", set.fleet()));
+    let version = format!("{group}/v1");
+    let named = |content: &str| format!("capstan:apply:{}:{}", set.fleet(), digest(content));
+    let name = named(&json!(rules).to_string());
     let role = json!({"apiVersion": version, "kind": "ClusterRole",
-        "metadata": {"name": name}, "rules": rules.collect::<Vec<_>>()});
+        "metadata": {"name": name}, "rules": rules});
     let bound = |user: &str| {
         let account = user.strip_prefix("system:serviceaccount:");
         let subject = match account.and_then(|account| account.split_once(':')) {
@@ -226,10 +259,20 @@ fn grant(set: &ApplySet, needs: &[(Served, &Need)], user: Option<&str>) -> Vec<J
             }
             None => json!({"apiGroup": group, "kind": "User", "name": user}),
         };
-        json!({"apiVersion": version, "kind": "ClusterRoleBinding", "metadata": {"name": name},
+        let binding = named(&format!("{name} {user}"));
+        json!({"apiVersion": version, "kind": "ClusterRoleBinding", "metadata": {"name": binding},
             "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name}, "subjects": [subject]})
     };
-    std::iter::once(role).chain(user.map(bound)).collect()
+    let binding = user.map(bound);
+    (name, std::iter::once(role).chain(binding).collect())
+}
+
+fn digest(content: &str) -> String {
+    let hash = Sha256::digest(content);
+    hash.iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -299,7 +342,7 @@ mod tests {
             (served("", "Event", "events"), &writes),
         ];
         let set = ApplySet::new("f", "home");
-        let all = grant(&set, &needs, Some("system:serviceaccount:ci:bot"));
+        let (name, all) = grant(&set, &needs, Some("system:serviceaccount:ci:bot"));
         assert_eq!(
             all[0]["rules"],
             json!([
@@ -309,7 +352,26 @@ mod tests {
         );
         let subject = json!({"kind": "ServiceAccount", "name": "bot", "namespace": "ci"});
         assert_eq!(all[1]["subjects"], json!([subject]));
-        assert_eq!(all[1]["roleRef"]["name"], "capstan-f");
-        assert_eq!(grant(&set, &needs, None).len(), 1);
+        assert!(name.starts_with("capstan:apply:f:"), "{name}");
+        assert_eq!(all[0]["metadata"]["name"], json!(name));
+        assert_eq!(all[1]["roleRef"]["name"], json!(name));
+        assert_ne!(all[1]["metadata"]["name"], json!(name));
+        assert_eq!(
+            grant(&set, &needs, None),
+            (name.clone(), vec![all[0].clone()])
+        );
+        let fewer = grant(&set, &needs[..1], None).0;
+        assert_ne!(fewer, name, "other rules replace nothing");
+    }
+
+    #[test]
+    fn all_namespaces_that_lack_a_right_are_named_up_to_a_limit() {
+        let said = |lacking: &[&str], unasked| places(lacking, unasked).unwrap_or_default();
+        assert_eq!(said(&[], 9), "");
+        assert_eq!(said(&["a"], 0), "in namespace a");
+        assert_eq!(said(&["a", "b"], 0), "in the namespaces a, b");
+        let many = ["n"; MOST_NAMED + 2];
+        assert!(said(&many, 0).ends_with("n, n and 2 more"));
+        assert!(said(&many, 7).ends_with("n, n and at least 2 more"));
     }
 }

@@ -1,6 +1,7 @@
-//! What people ask of a fleet while its daemon runs: annotations on the parent of its ApplySet.
+//! What people ask of a fleet while its daemon runs: annotations on the parent of its ApplySet. And what the
+//! daemon answers there: why the newest commit is not applied.
 //!
-//! In: a client and a set. Out: what is asked, whenever that changes; and the annotations, written. A
+//! In: a client and a set. Out: what is asked and recorded, whenever that changes; and both, written. A
 //! watch carries it, so it costs no polling where watching is permitted, and an annotation outlives the daemon. It does
 //! not know: what the daemon does about it.
 
@@ -15,9 +16,10 @@ use kube::{Api, Client};
 use serde_json::{Value as Json, json};
 
 use super::request::with_timeout;
-use super::{Error, watch};
+use super::{Error, parent, watch};
 use crate::api::labels;
-use crate::model::ObjectId;
+use crate::apply::{NEWEST, Newest, Parent, whole_seconds};
+use crate::model::{ErrorClass, ObjectId};
 use crate::plan::ApplySet;
 
 /// How often the parent is read where it may not be watched.
@@ -25,6 +27,8 @@ const POLL: Duration = Duration::from_secs(20);
 /// Who writes the annotations: another manager than the one of the parent's other fields, so that
 /// neither removes what the other wrote.
 const BY_HAND: &str = "capstan-cli";
+/// Who records the newest commit, for the same reason.
+const DAEMON: &str = "capstan-daemon";
 
 /// What is asked of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +37,8 @@ pub struct Steering {
     pub suspended: Option<String>,
     /// When somebody last asked to look for commits at once.
     pub sync_requested: Option<String>,
+    /// What the parent records of the newest commit.
+    pub newest: Option<Newest>,
 }
 
 impl Steering {
@@ -42,9 +48,12 @@ impl Steering {
             let text = annotations.and_then(|all| all.get(key));
             text.filter(|text| !text.is_empty()).cloned()
         };
+        let data = parent.and_then(|parent| parent.data.as_ref());
+        let newest = data.and_then(|data| data.get(NEWEST));
         Self {
-            suspended: text(labels::SUSPENDED),
+            suspended: text(labels::SUSPENDED).map(|since| whole_seconds(&since)),
             sync_requested: text(labels::SYNC_REQUESTED),
+            newest: newest.and_then(|text| Newest::read(text)),
         }
     }
 
@@ -182,18 +191,55 @@ pub async fn annotate_parent(
     key: &str,
     value: Option<&str>,
 ) -> Result<(), Error> {
+    let patch = json!({"metadata": {"annotations": {key: value}}});
+    patch_parent(client, set, BY_HAND, patch).await
+}
+
+/// Records in the parent of `set` that the newest commit of its `source` is not applied, and why; or that it is.
+/// A fleet of which nothing was ever applied gets its parent here.
+///
+/// # Errors
+/// If the cluster does not answer, or refuses.
+pub async fn record_newest(
+    client: &Client,
+    set: &ApplySet,
+    source: &str,
+    newest: Option<&Newest>,
+) -> Result<(), Error> {
+    let patch = json!({"data": {NEWEST: newest.map(Newest::text)}});
+    let record = async || patch_parent(client, set, DAEMON, patch.clone()).await;
+    match (record().await, newest) {
+        (Err(error), Some(_)) if error.class() == ErrorClass::Gone => {
+            let empty = Parent {
+                source: source.to_owned(),
+                ..Parent::default()
+            };
+            parent::write(client, set, &empty, "").await?;
+            record().await
+        }
+        (Err(error), None) if error.class() == ErrorClass::Gone => Ok(()),
+        (answer, _) => answer,
+    }
+}
+
+async fn patch_parent(
+    client: &Client,
+    set: &ApplySet,
+    manager: &str,
+    patch: Json,
+) -> Result<(), Error> {
     let parent = set.parent();
-    let value = value.map_or(Json::Null, |value| json!(value));
-    let patch = Patch::Merge(json!({"metadata": {"annotations": {key: value}}}));
     let params = PatchParams {
-        field_manager: Some(BY_HAND.to_owned()),
+        field_manager: Some(manager.to_owned()),
         ..PatchParams::default()
     };
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), &parent.namespace);
-    let patched = api.patch(&parent.name, &params, &patch).await;
-    patched
-        .map(drop)
-        .map_err(|error| Error::new(&parent, error))
+    let patch = Patch::Merge(patch);
+    let patched = async {
+        let patched = api.patch(&parent.name, &params, &patch).await;
+        patched.map_err(|error| Error::new(&parent, error))
+    };
+    with_timeout(&parent, patched).await.map(drop)
 }
 
 #[cfg(test)]
@@ -340,6 +386,7 @@ mod tests {
         let expected = Steering {
             suspended: Some("then".to_owned()),
             sync_requested: Some("now".to_owned()),
+            newest: None,
         };
         assert_eq!(Steering::of(Some(&parent(both))), expected);
     }
@@ -348,7 +395,7 @@ mod tests {
     fn a_suspended_fleet_whose_parent_is_gone_stays_suspended() {
         let last = Steering {
             suspended: Some("then".to_owned()),
-            sync_requested: None,
+            ..Steering::default()
         };
         assert_eq!(Steering::then(Some(&last), None), last);
         let parent = ConfigMap::default();

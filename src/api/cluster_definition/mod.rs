@@ -63,6 +63,12 @@ pub fn id(node: &Node) -> ObjectId {
     document::identity(node, KIND).0
 }
 
+/// The names of the fields of `spec`.
+#[must_use]
+pub fn spec_fields() -> Vec<&'static str> {
+    document::spec_fields(&SCHEMA)
+}
+
 /// Reads a definition with its overlays merged. `None` if the findings contain an error.
 #[must_use]
 pub fn read(node: &Node) -> (Option<ClusterDefinition>, Vec<Finding>) {

@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 
 pub use settings::{
     Admission, Apply, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy, FirstApply, Mode,
-    Provider, PullRequests, Rules, SecretName, Serve, ServiceProvider,
+    OutsideObject, Provider, PullRequests, Rules, SecretName, Serve, ServiceProvider,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use tenancy::{FleetPolicy, Tenant};
@@ -57,6 +57,9 @@ pub struct FleetSpec {
     /// errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tenancy: Vec<Tenant>,
+    /// Objects that something else applies, such as another repository. References to them are not errors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<OutsideObject>,
     /// The controllers that run.
     #[serde(default)]
     pub controllers: Controllers,
@@ -101,6 +104,7 @@ impl From<&Fleet> for FleetPolicy {
         Self {
             root: git.map_or_else(String::new, |git| tenancy::root(&git.path)),
             tenants: fleet.spec.tenancy.clone(),
+            outside: fleet.spec.outside.clone(),
             experimental: fleet.spec.rules.experimental_release_features,
         }
     }

@@ -1,9 +1,12 @@
 //! How a fleet is checked, applied and served.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::period::Period;
+use crate::model::ObjectId;
 
 /// A Secret in the fleet's namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -116,6 +119,44 @@ pub struct DeletionGuard {
     /// How many clusters one revision may delete without approval.
     #[schemars(range(min = 0))]
     pub max_clusters: i64,
+}
+
+/// An object that something else applies.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OutsideObject {
+    /// Its group; any if absent, empty for the core group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Its kind.
+    #[schemars(length(min = 1))]
+    pub kind: String,
+    /// Its namespace; absent for cluster-scoped kinds.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// Its name.
+    #[schemars(length(min = 1))]
+    pub name: String,
+}
+
+impl OutsideObject {
+    /// Whether it is the object `id`.
+    #[must_use]
+    pub fn is(&self, id: &ObjectId) -> bool {
+        let group = self.group.as_ref();
+        group.is_none_or(|group| *group == id.group)
+            && (&self.kind, &self.namespace, &self.name) == (&id.kind, &id.namespace, &id.name)
+    }
+}
+
+/// As other objects are named in messages.
+impl fmt::Display for OutsideObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.namespace.as_str() {
+            "" => write!(f, "{}/{}", self.kind, self.name),
+            namespace => write!(f, "{}/{namespace}/{}", self.kind, self.name),
+        }
+    }
 }
 
 /// The controllers that run.

@@ -6,6 +6,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::OutsideObject;
 use crate::model::{Finding, Node, Path, Value};
 
 /// What the files below a path may use. An absent list limits nothing, an empty list allows nothing. A
@@ -37,6 +38,8 @@ pub struct FleetPolicy {
     pub root: String,
     /// The tenants; if empty, nothing is limited.
     pub tenants: Vec<Tenant>,
+    /// Objects that something else applies.
+    pub outside: Vec<OutsideObject>,
     /// Whether the subscriptions have Azure's feature `ExperimentalReleaseFeatures`.
     pub experimental: bool,
 }

@@ -129,6 +129,12 @@ fn partial_definition(_: &mut SchemaGenerator) -> Generated {
     Generated::try_from(partial).unwrap_or_else(|_| json_schema!({}))
 }
 
+/// The names of the fields of `spec`.
+#[must_use]
+pub fn spec_fields() -> Vec<&'static str> {
+    document::spec_fields(&SCHEMA)
+}
+
 /// Reads an overlay, as far as it can be read. Without errors among the findings it is complete.
 #[must_use]
 pub fn read(node: &Node) -> (Overlay, Vec<Finding>) {
@@ -183,6 +189,11 @@ pub fn read_rest(node: &Node) -> Overlay {
 }
 
 impl Overlay {
+    /// Records that the value of a field of the document could not be read.
+    pub fn lose(&mut self, field: &Path) {
+        self.lost.extend(of_definition(field));
+    }
+
     /// An overlay of which nothing is known.
     fn unreadable(id: &ObjectId, origin: &Origin) -> Self {
         Self {
@@ -213,7 +224,9 @@ fn of_definition(lost: &Path) -> Option<Path> {
         ["spec", "selector", ..] => Some(Path::default()),
         ["spec", "precedence" | "order" | "patches", ..] => None,
         ["spec", ..] => Some(Path::dotted("spec")),
-        _ => None,
+        // Nobody knows what is meant by other fields: `merge`, for example, belongs below `spec`.
+        ["apiVersion" | "kind" | "metadata", ..] => None,
+        _ => Some(Path::default()),
     }
 }
 

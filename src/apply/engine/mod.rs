@@ -11,6 +11,7 @@
 //! request. A new assignment replaces the one before; what is known of the cluster stays. It does not know:
 //! how a command is carried out.
 
+mod failures;
 mod kinds;
 mod late;
 mod parent;
@@ -38,6 +39,7 @@ use super::steps::Steps;
 use super::{DeletionGuard, Embedded, Kind, Member, Progress, Report, State};
 use crate::model::{Health, ObjectId};
 use crate::plan::ApplySet;
+use failures::Failures;
 
 /// How to carry out plans.
 #[derive(Clone, Debug)]
@@ -75,6 +77,7 @@ struct Work {
     guard: DeletionGuard,
     rights: Rights,
     embedded: Embedded,
+    failures: Failures,
     ending: Ending,
 }
 

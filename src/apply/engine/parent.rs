@@ -1,11 +1,14 @@
-//! The parent: opened before the first step, written when an assignment was carried out.
+//! The parent: opened before the first step, written when an assignment was carried out, or cannot be.
+
+use sha2::{Digest as _, Sha256};
 
 use super::super::backoff::backoff;
 use super::super::event::{Command, Failure, ParentRead, RIGHTS, RetryTarget};
 use super::super::parent_state::{Known, Opening, ParentState};
-use super::super::{Kind, Members, Parent, Report, Suspension};
+use super::super::{Kind, Members, Parent, Reason, Reasons, Report, Suspension};
 use super::{EarlierKind, Ending, Engine};
 use crate::model::{ErrorClass, ObjectId};
+use crate::plan::Plan;
 
 /// The namespace of an object that names none, until it is known whether its kind is in namespaces.
 const ASSUMED: &str = "default";
@@ -25,6 +28,7 @@ impl Engine {
             applying: assignment.revision.clone(),
             objects: Some(assignment.plan.steps.len()),
             members: Members::of(steps.objects()),
+            contents: contents(&assignment.plan),
             ..Parent::default()
         }
     }
@@ -40,7 +44,7 @@ impl Engine {
         if !before.namespaces.contains(ASSUMED) {
             planned.namespaces.remove(ASSUMED);
         }
-        if before.objects == planned.objects {
+        if before.is_same_content(&planned) {
             planned.members = before.members.clone();
         }
         planned
@@ -64,8 +68,11 @@ impl Engine {
         };
         let (before, version) = before.unzip();
         if let Some(suspension) = self.suspension(before.as_ref()) {
-            self.work.parent = ParentState::Suspended;
-            return self.report(Report::Suspended(suspension));
+            self.report(Report::Suspended(suspension));
+            if self.work.assignment.heeds_suspension {
+                self.work.parent = ParentState::Suspended;
+                return;
+            }
         }
         let version = version.unwrap_or_default();
         let wanted = before.clone().unwrap_or_default();
@@ -90,7 +97,7 @@ impl Engine {
         });
     }
 
-    /// Whether nothing may be done: by the parent, or by the assignment if there is none. Nobody resumes a fleet by
+    /// Whether the fleet is suspended: by the parent, or by the assignment if there is none. Nobody resumes a fleet by
     /// deleting its parent.
     fn suspension(&self, before: Option<&Parent>) -> Option<Suspension> {
         let assignment = &self.work.assignment;
@@ -98,7 +105,7 @@ impl Engine {
             Some(parent) => Some(parent.suspended.clone()),
             None => assignment.suspended.clone(),
         };
-        let since = since.filter(|since| assignment.heeds_suspension && !since.is_empty())?;
+        let since = since.filter(|since| !since.is_empty())?;
         let applied = before.map(|parent| parent.applying.clone());
         let applied = applied.unwrap_or_default();
         Some(Suspension { since, applied })
@@ -113,9 +120,11 @@ impl Engine {
             (ParentState::Writing { wanted, .. }, Ok(version)) => {
                 let parent = *wanted;
                 self.work.parent = ParentState::Open(Box::new(Known { parent, version }));
+                self.report(Report::Recording(false));
             }
             (ParentState::Writing { known, .. }, Err(failure)) => {
                 self.work.parent = ParentState::WriteBackingOff(known);
+                self.report(Report::Recording(false));
                 self.retry(&failure, RetryTarget::ParentWrite);
             }
             (state, _) => self.work.parent = state,
@@ -148,6 +157,7 @@ impl Engine {
         let by_hand = work.assignment.by_hand;
         work.guard.unchanged = !by_hand && !revision.is_empty() && before.applied == *revision;
         work.guard.approved = approved;
+        work.failures.restore(&parent.failed, &work.steps);
         work.parent = ParentState::Open(Box::new(Known { parent, version }));
         work.removals.stir();
         if failures > 0 {
@@ -171,20 +181,56 @@ impl Engine {
         }
     }
 
-    /// Writes into the parent how far the fleet has come, if that has changed.
+    /// Writes into the parent how far the fleet has come, or what fails for good, if that has changed.
     pub(super) fn write_parent(&mut self) {
-        // What an earlier assignment still applies may make a member of a kind that this one does not name.
-        let knows_all = self.knows_all() && !self.late.has_applies();
-        let (true, ParentState::Open(known)) = (knows_all, &self.work.parent) else {
+        let ParentState::Open(known) = &self.work.parent else {
             return;
         };
-        let (work, parent) = (&self.work, &known.parent);
-        let ready = work.steps.are_ready();
-        let newly_ready = ready && parent.ready != work.assignment.revision;
-        let idle = work.ending == Ending::Settled && !newly_ready;
-        if idle || !work.steps.unapplied().is_empty() || !work.removals.are_calm() {
+        if !self.is_carried_out() {
+            return self.write_failures();
+        }
+        if self.is_idle(&known.parent) {
             return;
         }
+        let wanted = self.carried_out(&known.parent);
+        if wanted != known.parent {
+            return self.overwrite_parent(wanted);
+        }
+        if std::mem::replace(&mut self.work.ending, Ending::Settled) == Ending::Open {
+            self.report(Report::Settled);
+        }
+    }
+
+    /// Writes what fails for good, once every step was tried that can be: ten thousand that fail are one write.
+    fn write_failures(&mut self) {
+        let (ParentState::Open(known), true) = (&self.work.parent, self.work.steps.are_calm())
+        else {
+            return;
+        };
+        let failed = self.work.failures.reasons();
+        if failed != known.parent.failed {
+            let parent = known.parent.clone();
+            self.overwrite_parent(Parent { failed, ..parent });
+        }
+    }
+
+    /// Whether everything was applied, and removed what is to be. What an earlier assignment still applies may
+    /// make a member of a kind that this one does not name.
+    fn is_carried_out(&self) -> bool {
+        let work = &self.work;
+        let is_known = self.knows_all() && !self.late.has_applies();
+        is_known && work.steps.unapplied().is_empty() && work.removals.are_calm()
+    }
+
+    /// Whether the parent records everything.
+    fn is_idle(&self, parent: &Parent) -> bool {
+        let work = &self.work;
+        let newly_ready = work.steps.are_ready() && parent.ready != work.assignment.revision;
+        work.ending == Ending::Settled && !newly_ready && parent.failed == work.failures.reasons()
+    }
+
+    /// The content of the parent once the assignment is carried out.
+    fn carried_out(&self, parent: &Parent) -> Parent {
         let mut wanted = self.opening();
         for ObjectId {
             group,
@@ -196,20 +242,30 @@ impl Engine {
             wanted.kinds.insert((group.clone(), kind.clone()));
             wanted.namespaces.insert(namespace.clone());
         }
-        wanted.suspended.clone_from(&parent.suspended);
-        wanted.applied.clone_from(&wanted.applying);
-        wanted.ready = match ready {
-            true => wanted.applied.clone(),
-            false => parent.ready.clone(),
+        let kept = self.work.removals.held();
+        let kept: Vec<Reason> = kept.map(|(id, why)| Reason::new(id, "", why)).collect();
+        let ready = self.work.steps.are_ready();
+        let wanted = Parent {
+            applied: wanted.applying.clone(),
+            ready: match ready {
+                true => wanted.applying.clone(),
+                false => parent.ready.clone(),
+            },
+            failed: self.work.failures.reasons(),
+            kept: Reasons::of(kept.iter()),
+            suspended: parent.suspended.clone(),
+            newest: parent.newest.clone(),
+            ..wanted
         };
-        let wanted = wanted.tidy(&self.settings.set);
-        if wanted == *parent {
-            if std::mem::replace(&mut self.work.ending, Ending::Settled) == Ending::Open {
-                self.report(Report::Settled);
-            }
+        wanted.tidy(&self.settings.set)
+    }
+
+    fn overwrite_parent(&mut self, wanted: Parent) {
+        let ParentState::Open(known) = &self.work.parent else {
             return;
-        }
+        };
         let known = known.clone();
+        self.report(Report::Recording(true));
         self.command(Command::WriteParent {
             number: self.number(),
             parent: wanted.clone(),
@@ -226,4 +282,18 @@ impl Engine {
             state => state,
         };
     }
+}
+
+/// A digest of what a plan names.
+fn contents(plan: &Plan) -> String {
+    let mut hash = Sha256::new();
+    for step in &plan.steps {
+        let ObjectId { group, .. } = &step.object;
+        hash.update(format!("{group} {}\n", step.object));
+    }
+    let hash = hash.finalize();
+    hash.iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

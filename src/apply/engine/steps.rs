@@ -53,6 +53,7 @@ impl Engine {
         if let Some(deleted) = self.being_deleted(at) {
             let state = StepState::WaitingForRemoval { failures };
             self.work.steps.enter(at, state);
+            self.work.failures.ended(at);
             let why = format!("{deleted} is being deleted; it is applied again once that is gone");
             return self.report_step(at, State::Waiting, false, why);
         }
@@ -133,6 +134,7 @@ impl Engine {
     /// The object is as it was asked for.
     fn in_sync(&mut self, at: usize, outcome: Outcome) {
         let first = self.work.steps.in_sync(at);
+        self.work.failures.ended(at);
         self.work.removals.stir();
         if first {
             let object = self.work.steps.step(at).object.clone();
@@ -158,6 +160,7 @@ impl Engine {
         let failures = steps.state(at).failures().saturating_add(1);
         let why = failure.about(steps.object(at));
         let backoff = backoff(failure.class, failures, failure.retry_after);
+        self.note_failure(at, failure.class, backoff.in_vain, &why);
         self.report_step(at, State::Failed, backoff.in_vain, why);
         let until = self.wake_after(backoff.wait, |until| RetryTarget::Step(at, until));
         let state = StepState::BackingOff { failures, until };

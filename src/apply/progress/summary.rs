@@ -8,6 +8,9 @@ use std::time::Duration;
 use crate::api::kinds::{AUTHORIZATION, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
 use crate::model::ObjectId;
 
+/// The most characters of a message in a title: forges show about 140 in all.
+const LONGEST: usize = 100;
+
 /// One line about a fleet or a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
@@ -70,8 +73,7 @@ impl Summary {
         let Some((_, message)) = self.failed.first() else {
             return brief;
         };
-        let words: Vec<&str> = message.split_whitespace().collect();
-        format!("{brief}: {}", words.join(" "))
+        format!("{brief}: {}", opening(message))
     }
 
     /// The same without the message of a failure.
@@ -85,6 +87,16 @@ impl Summary {
             true => format!("{count}, {}, {}", self.stage, about(self.left)),
             false => count,
         }
+    }
+}
+
+/// The first sentence of a message, on one line: a title has little room, and the whole is shown below it.
+fn opening(message: &str) -> String {
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = line.split_once(". ").map_or(&*line, |(first, _)| first);
+    match sentence.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &sentence[..end]),
+        None => sentence.to_owned(),
     }
 }
 

@@ -111,7 +111,7 @@ fn a_failure_is_the_title() {
     let mut tracker = tracker();
     let failed = Progress {
         terminal: true,
-        message: "QuotaExceeded:\n  none left".to_owned(),
+        message: "QuotaExceeded:\n  none left. Ask for more".to_owned(),
         ..progress(1, "Vault", State::Failed)
     };
     tracker.note(&failed);

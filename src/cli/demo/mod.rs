@@ -71,6 +71,7 @@ async fn tour(dir: &Path, speed: u32, ui: &Ui, environment: &Environment) -> any
         speed,
         sync: "capstan/demo/sync",
         plan: "capstan/demo/plan",
+        live: Live::default(),
     };
     let played = tokio::select! {
         biased;
@@ -107,6 +108,8 @@ struct Tour<'a> {
     speed: u32,
     sync: &'static str,
     plan: &'static str,
+    /// What was shown so far: what has not changed since is not shown again.
+    live: Live,
 }
 
 impl Tour<'_> {
@@ -175,15 +178,14 @@ impl Tour<'_> {
     }
 
     async fn wait(&mut self, done: impl Fn(&View) -> Option<Check>) -> anyhow::Result<Check> {
-        let mut live = Live::default();
-        let speed = self.speed;
+        let (ui, speed, live) = (self.ui, self.speed, &mut self.live);
         let draw = |view: &View, age: Duration| {
-            live.draw_later(self.ui, &picture(view), age * speed);
+            live.draw_later(ui, &picture(view), age * speed);
         };
         let (check, view) = until(&mut self.view, done, draw)
             .await
             .context("the demo took too long; please report this")?;
-        live.finish(self.ui, &view.title, &view.clusters);
+        self.live.finish(ui, &view.title, &view.clusters);
         Ok(check)
     }
 

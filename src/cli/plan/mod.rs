@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use clap::{Args, ValueEnum};
 
+use super::approvals::{self, check_approvals, unused_approval};
 use super::args::{DataFormat, LOCAL};
 use super::cluster::{AccessArgs, client};
 use super::exit::Exit;
@@ -66,6 +67,7 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
+    check_approvals(&args.approve, &fleet.compiled)?;
     let set = ApplySet::new(args.name.as_str(), environment.namespace.as_str());
     let compared = match args.against {
         Against::None => {
@@ -81,6 +83,7 @@ pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow
                 approve: &args.approve,
             };
             let mut compared = live(&fleet.compiled, &set, &limits, &fleet.elsewhere)?;
+            warn_of_unused(&limits, &compared, ui);
             if is_selected {
                 compared.leaving.clear();
             }
@@ -98,7 +101,18 @@ pub(super) fn dry_run(
     ui: &Ui,
 ) -> anyhow::Result<Exit> {
     let compared = live(compiled, set, limits, &BTreeSet::new())?;
+    warn_of_unused(limits, &compared, ui);
     show(compiled, &compared, DataFormat::Text, ui)
+}
+
+/// Says which approved clusters do not leave the fleet.
+fn warn_of_unused(limits: &Limits<'_>, compared: &Compared, ui: &Ui) {
+    if !limits.prune {
+        return;
+    }
+    for unused in approvals::unused(limits.approve, compared.leaving.keys()) {
+        ui.error(&unused_approval(&unused));
+    }
 }
 
 /// The plan of a fleet, or of a part of it with the namespaces of the rest, compared with the cluster.

@@ -42,6 +42,11 @@ pub(super) fn run(args: &RehearseArgs, ui: &Ui, environment: &Environment) -> an
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
     }
+    if fleet.compiled.objects.is_empty() && matches!(args.format, DataFormat::Text) {
+        let path = args.fleet.path.display();
+        ui.message(&format!("nothing to rehearse: no object in {path}"));
+        return Ok(Exit::Fine);
+    }
     let set = ApplySet::new(LOCAL, environment.namespace.as_str());
     if let Some(failure) = args.fail.iter().find(|failure| !is_azures(failure)) {
         anyhow::bail!(

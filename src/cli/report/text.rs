@@ -95,7 +95,11 @@ fn tally(compiled: &Compiled) -> String {
     let definitions = counted(compiled.definitions, "definition");
     let objects = counted(compiled.objects.len(), "object");
     let embedded = compiled.embedded().len();
-    format!("{errors}, {warnings} in {definitions} ({objects}, {embedded} embedded)",)
+    let all = format!("{errors}, {warnings} in {definitions} ({objects}, {embedded} embedded)");
+    match (compiled.definitions, compiled.objects.is_empty()) {
+        (0, true) if !compiled.has_errors() => format!("{all}: nothing was checked"),
+        _ => all,
+    }
 }
 
 /// The line of a warning that is allowed.

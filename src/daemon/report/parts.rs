@@ -7,7 +7,7 @@ use crate::daemon::failure::Failure;
 use crate::model::{Annotation, Check, CheckState, Finding, Severity};
 
 /// The most annotations a check carries.
-const MOST_ANNOTATIONS: usize = 50;
+pub(super) const MOST_ANNOTATIONS: usize = 50;
 /// The most lines of one list in a summary. A note is kept for as long as the repository is.
 pub(super) const MOST_LINES: usize = 100;
 

@@ -1,21 +1,55 @@
-//! The check of a revision that is being applied, or was.
+//! The check of a revision that is being applied, or was: clusters, failures with their lines, what leaves.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::parts::{check, counted, list, one_line, sync_context};
+use super::parts::{MOST_ANNOTATIONS, check, counted, list, one_line, sync_context};
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
-use crate::model::{Check, CheckState, ObjectId};
+use crate::graph::{Graph, Place};
+use crate::model::{Annotation, Check, CheckState, ObjectId, Span};
 
-/// The sync check of a revision that is being applied, or was.
+/// The most objects that are named of those that failed for one reason.
+const MOST_NAMED: usize = 5;
+
+/// The sync check of a revision that is being applied, or was. `graph` knows where its objects are written.
 pub(in crate::daemon) fn progress(
     fleet: &str,
     revision: &str,
     state: CheckState,
-    summary: &Summary,
-    clusters: &[ClusterSummary],
+    (summary, clusters): (&Summary, &[ClusterSummary]),
     leaving: &BTreeMap<ObjectId, PruneStatus>,
+    graph: &Graph,
 ) -> Check {
+    let lines = match summary.failed.is_empty() {
+        true => BTreeMap::new(),
+        false => lines(graph),
+    };
+    let mut text = table(clusters);
+    if !summary.failed.is_empty() {
+        let _ = write!(text, "\n{}", failures(summary, &lines));
+    }
+    if !leaving.is_empty() {
+        let shown = leaving
+            .iter()
+            .map(|(id, leaving)| format!("{id}: {leaving}"));
+        let _ = write!(text, "\nno longer in the fleet:\n{}", list(shown));
+    }
+    let held = |leaving: &&PruneStatus| matches!(leaving, PruneStatus::Held(_));
+    let title = match leaving.values().filter(held).count() {
+        0 => summary.title(),
+        held => format!(
+            "{}; {} no longer in the fleet but kept",
+            summary.title(),
+            counted(held, "object")
+        ),
+    };
+    Check {
+        annotations: annotations(summary, &lines),
+        ..check(sync_context(fleet), revision, state, title, text)
+    }
+}
+
+fn table(clusters: &[ClusterSummary]) -> String {
     let mut text = String::new();
     if !clusters.is_empty() {
         text.push_str("| cluster | ready | waiting for |\n|---|---|---|\n");
@@ -28,28 +62,64 @@ pub(in crate::daemon) fn progress(
             cluster.id.name, part.ready, part.total, part.stage
         );
     }
-    let failed = summary.failed.iter();
-    let failed = failed.map(|(id, message)| format!("{id} failed: {}", one_line(message)));
-    if !summary.failed.is_empty() {
-        let _ = write!(text, "\n{}", list(failed));
+    text
+}
+
+/// Where each object of the fleet is written.
+fn lines(graph: &Graph) -> BTreeMap<&ObjectId, &Span> {
+    let inside = |place: Place| place != Place::Outside;
+    let vertices = graph.vertices.iter().filter(|vertex| inside(vertex.place));
+    vertices
+        .map(|vertex| (&vertex.id, vertex.origin.span()))
+        .collect()
+}
+
+/// The objects that failed, each reason once.
+fn failures(summary: &Summary, lines: &BTreeMap<&ObjectId, &Span>) -> String {
+    let mut reasons: Vec<(String, Vec<&ObjectId>)> = Vec::new();
+    for (id, message) in &summary.failed {
+        let message = one_line(message);
+        match reasons.iter_mut().find(|(same, _)| *same == message) {
+            Some((_, objects)) => objects.push(id),
+            None => reasons.push((message, vec![id])),
+        }
     }
-    if !leaving.is_empty() {
-        let shown = leaving
-            .iter()
-            .map(|(id, leaving)| format!("{id}: {leaving}"));
-        let _ = write!(text, "\nno longer in the fleet:\n{}", list(shown));
+    let reasons = reasons.iter().map(|(message, objects)| {
+        if let [id] = objects[..] {
+            let line = lines
+                .get(id)
+                .map(|span| format!("{}:{}: ", span.path, span.start.line));
+            return format!("{}{id} failed: {message}", line.unwrap_or_default());
+        }
+        let named = objects.iter().take(MOST_NAMED);
+        let named: Vec<String> = named.map(|id| named_at(id, lines)).collect();
+        let more = match objects.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{}{more} failed: {message}", named.join(", "))
+    });
+    list(reasons)
+}
+
+/// `ConfigMap/ns/a (a.yaml:1)`
+fn named_at(id: &ObjectId, lines: &BTreeMap<&ObjectId, &Span>) -> String {
+    match lines.get(id) {
+        Some(span) => format!("{id} ({}:{})", span.path, span.start.line),
+        None => id.to_string(),
     }
-    let title = match leaving
-        .values()
-        .filter(|leaving| matches!(leaving, PruneStatus::Held(_)))
-        .count()
-    {
-        0 => summary.title(),
-        held => format!(
-            "{}; {} no longer in the fleet but kept",
-            summary.title(),
-            counted(held, "object")
-        ),
+}
+
+fn annotations(summary: &Summary, lines: &BTreeMap<&ObjectId, &Span>) -> Vec<Annotation> {
+    let annotation = |(id, message): &(ObjectId, String)| {
+        let span = lines.get(id)?;
+        Some(Annotation {
+            path: span.path.to_string(),
+            line: span.start.line,
+            level: "error".to_owned(),
+            message: format!("{id}: {}", one_line(message)),
+        })
     };
-    check(sync_context(fleet), revision, state, title, text)
+    let failed = summary.failed.iter().filter_map(annotation);
+    failed.take(MOST_ANNOTATIONS).collect()
 }

@@ -183,14 +183,19 @@ fn progress_lists_clusters_failures_and_what_is_left_behind() {
         summary: summary(Vec::new()),
         elapsed: Duration::ZERO,
     };
-    let failed = vec![(id("a"), "Bad:\n  |very| bad".to_owned())];
+    let bad = |name: &str| (id(name), "Bad:\n  |very| bad. Make it good".to_owned());
+    let failed = vec![bad("a"), bad("b")];
+    let graph = compiled(&(config_map("other", "x") + &config_map("a", "x"))).graph;
     let (state, summary) = (CheckState::Pending, summary(failed));
     let leaving = BTreeMap::from([
         (id("gone"), PruneStatus::Gone),
         (id("kept"), PruneStatus::Held("it is needed".to_owned())),
         (id("later"), PruneStatus::ReleaseAfter(id("other"))),
     ]);
-    let check = progress("f", "r", state, &summary, &[cluster], &leaving);
+    let shown = (&summary, &[cluster][..]);
+    let check = progress("f", "r", state, shown, &leaving, &graph);
+    let annotation = &check.annotations[0];
+    assert_eq!((&*annotation.path, annotation.line), ("a.yaml", 4));
     assert_eq!(
         check.title,
         "1/3 ready, ConfigMap/default/a failed: Bad: |very| bad; 1 object no longer in the fleet but kept"
@@ -202,7 +207,7 @@ fn progress_lists_clusters_failures_and_what_is_left_behind() {
 |---|---|---|
 | one | 1/3 | Vault |
 
-- ConfigMap/default/a failed: Bad: |very| bad
+- ConfigMap/default/a (a.yaml:4), ConfigMap/default/b failed: Bad: |very| bad. Make it good
 
 no longer in the fleet:
 - ConfigMap/default/gone: deleted
@@ -260,9 +265,9 @@ fn lists_do_not_grow_without_end() {
         "f",
         "r",
         CheckState::Success,
-        &summary(Vec::new()),
-        &[],
+        (&summary(Vec::new()), &[]),
         &leaving,
+        &compiled("").graph,
     );
     assert!(
         check.summary.ends_with("- and 7 more\n"),

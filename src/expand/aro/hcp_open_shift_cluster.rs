@@ -4,6 +4,7 @@ use super::blueprint::Blueprint;
 use super::identities::{self, Plane, SERVICE};
 use super::write::embedded;
 use super::{network_security_group, vault, virtual_networks_subnet};
+use crate::api::arm_version::ArmVersion;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::expand::node::node;
 use crate::model::Node;
@@ -69,7 +70,16 @@ fn properties(b: &Blueprint) -> Node {
         "imageDigestMirrors": b.value("imageDigestMirrors"),
         "autoscaling": b.value("clusterAutoscaling"),
         "nodeDrainTimeoutMinutes": b.value("nodeDrainTimeoutMinutes"),
+        "cryptoRestrictions": explicit(b, "None"),
+        "ingress": explicit(b, "Public").map(|kind| node!(b.origin(), {"type": kind})),
     })
+}
+
+/// A default that the templates of cluster-api-installer write from 2026-09-01 on (facts/aro-2026-09-01.md
+/// §1.4). Both fields exist since 2026-06-30; what is generated for that version stays as it was.
+fn explicit(b: &Blueprint, default: &'static str) -> Option<Node> {
+    let is_written = b.spec().arm_api_version >= ArmVersion::V20260901;
+    is_written.then(|| b.text(default))
 }
 
 /// The managed resource group is always named: without a name, Azure generates a new one at every write

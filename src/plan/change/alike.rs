@@ -27,6 +27,13 @@ fn reference(one: &Json, other: &Json) -> bool {
     }
 }
 
+/// The same owner. Azure Service Operator compares name with name and ARM ID with ARM ID, so that an owner named
+/// in the other way is another one.
+pub(super) fn owner(one: &Json, other: &Json) -> bool {
+    let named = |owner: &Json| owner.get("armId").is_none();
+    named(one) == named(other) && loose(one, other)
+}
+
 /// The same object by name.
 pub(super) fn name(one: &Json, other: &Json) -> bool {
     let differ =
@@ -78,6 +85,14 @@ mod tests {
         for (one, other, same) in cases {
             assert_eq!(loose(&one, &other), same, "{one} {other}");
         }
+    }
+
+    #[test]
+    fn an_owner_is_named_in_one_way() {
+        let (name, id) = (json!({"name": "a"}), json!({"armId": "/sub/a"}));
+        assert!(owner(&name, &json!({"name": "a", "kind": "K"})));
+        assert!(owner(&id, &json!({"armId": "/SUB/a"})));
+        assert!(!owner(&name, &id) && !owner(&name, &json!({"name": "b"})));
     }
 
     #[test]

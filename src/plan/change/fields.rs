@@ -1,12 +1,12 @@
 //! Which fields are immutable, and which replace nodes when they change. Data.
 //!
-//! Sources: facts/aro-rules.md §1.7, §2.2, §2.3 and §3 (kind U); facts/aro-controllers.md §2 and §7;
+//! Sources: facts/aro-rules.md §1.7, §2.2, §2.3 and §3 (kind U); facts/aro-2026-09-01.md §1.2 (C53) and §2;
+//! facts/aro-controllers.md §2 and §7;
 //! facts/private-topology.md §1.1; validation of Kubernetes and Cluster API themselves.
 
 use serde_json::Value as Json;
 
-use super::alike::{exact, location, loose, name, topology};
-use crate::api::arm_version::ArmVersion;
+use super::alike::{exact, location, loose, name, owner, topology};
 use crate::api::kinds::{AUTHORIZATION, CAPI, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
 use crate::model::Change;
 
@@ -26,8 +26,8 @@ pub(super) enum Absent {
 pub(super) enum When {
     /// Always.
     Always,
-    /// Below this version of Azure's API.
-    Before(ArmVersion),
+    /// If Azure does not rotate keys: below API version 2026-06-30, or below OpenShift 4.22.
+    KeyIsFixed,
     /// If the object has `immutable: true`.
     Sealed,
 }
@@ -36,6 +36,8 @@ pub(super) enum When {
 pub(super) struct Field {
     /// JSON pointer; `*` matches every key.
     pub(super) at: &'static str,
+    /// Where older versions of Azure's API have it; empty if in the same place.
+    pub(super) older: &'static str,
     pub(super) absent: Absent,
     pub(super) when: When,
     pub(super) change: Change,
@@ -48,6 +50,7 @@ pub(super) struct Field {
 const fn fixed(at: &'static str, absent: Absent, why: &'static str) -> Field {
     Field {
         at,
+        older: "",
         absent,
         when: When::Always,
         change: Change::Replace,
@@ -73,6 +76,8 @@ const fn plain(at: &'static str, absent: Absent) -> Field {
 }
 
 const NOTHING: Absent = Absent::Is("null");
+/// Azure reads an empty text as none.
+const EMPTY: Absent = Absent::Is(r#""""#);
 const PUBLIC: Absent = Absent::Is(r#""Public""#);
 
 const ASO: &str = "Azure Service Operator rejects this change once the resource exists in Azure";
@@ -89,15 +94,22 @@ const KUBERNETES: &str = "Kubernetes does not allow changes after creation";
 pub(super) const EVERY_ASO: &[Field] = &[
     fixed("/spec/azureName", Absent::Name, ASO),
     // Controllers fill it in for embedded resources.
-    fixed("/spec/owner", Absent::Chosen, ASO),
+    Field {
+        same: owner,
+        ..fixed("/spec/owner", Absent::Chosen, ASO)
+    },
     Field {
         same: location,
         ..fixed("/spec/location", Absent::Chosen, AZURE)
     },
 ];
 
+/// The field that a cluster has from its creation on, or never.
+pub(super) const INTEGRATION_SUBNET: &str =
+    "/spec/properties/platform/vnetIntegrationSubnetReference";
+
 const HCP_CLUSTER: &[Field] = &[
-    fixed("/spec/properties/dns/baseDomainPrefix", Absent::Chosen, HCP),
+    fixed("/spec/properties/dns/baseDomainPrefix", EMPTY, HCP),
     fixed(
         "/spec/properties/network/networkType",
         Absent::Is(r#""OVNKubernetes""#),
@@ -123,15 +135,12 @@ const HCP_CLUSTER: &[Field] = &[
     fixed("/spec/properties/ingress/type", PUBLIC, HCP),
     fixed(
         "/spec/properties/platform/managedResourceGroup",
+        // Required (C21).
         Absent::Chosen,
         HCP,
     ),
     fixed("/spec/properties/platform/subnetReference", NOTHING, HCP),
-    fixed(
-        "/spec/properties/platform/vnetIntegrationSubnetReference",
-        Absent::Chosen,
-        HCP,
-    ),
+    fixed(INTEGRATION_SUBNET, NOTHING, HCP),
     fixed(
         "/spec/properties/platform/networkSecurityGroupReference",
         NOTHING,
@@ -167,12 +176,14 @@ const HCP_CLUSTER: &[Field] = &[
         Absent::Is(r#""KMS""#),
         HCP,
     ),
-    fixed(
-        "/spec/properties/etcd/dataEncryption/customerManaged/kms/vaultName",
-        // Older versions name it below the key.
-        Absent::Chosen,
-        HCP,
-    ),
+    Field {
+        older: "/spec/properties/etcd/dataEncryption/customerManaged/kms/activeKey/vaultName",
+        ..fixed(
+            "/spec/properties/etcd/dataEncryption/customerManaged/kms/vaultName",
+            Absent::Chosen,
+            HCP,
+        )
+    },
     fixed(
         "/spec/properties/etcd/dataEncryption/customerManaged/kms/visibility",
         PUBLIC,
@@ -184,12 +195,12 @@ const HCP_CLUSTER: &[Field] = &[
         HCP,
     ),
     Field {
-        when: When::Before(ArmVersion::V20260630),
+        when: When::KeyIsFixed,
         ..fixed(
             "/spec/properties/etcd/dataEncryption/customerManaged/kms/activeKey/version",
             // The controller fills it in.
             Absent::Chosen,
-            "key rotation needs API version 2026-06-30 or later",
+            "key rotation needs API version 2026-06-30 or later, and OpenShift 4.22 or later",
         )
     },
     fixed(
@@ -221,7 +232,7 @@ const NODE_POOL: &[Field] = &[
         Absent::Is("false"),
         POOL,
     ),
-    fixed("/spec/properties/platform/availabilityZone", NOTHING, POOL),
+    fixed("/spec/properties/platform/availabilityZone", EMPTY, POOL),
     fixed(
         "/spec/properties/platform/osDisk/sizeGiB",
         Absent::Is("64"),

@@ -19,7 +19,7 @@ use crate::api::embedded;
 use crate::api::kinds::is_aso;
 use crate::health::Live;
 use crate::model::{Change, ObjectId, Path};
-use fields::{Absent, CARRIED, EVERY_ASO, FIELDS, Field, GONE, When};
+use fields::{Absent, CARRIED, EVERY_ASO, FIELDS, Field, GONE, INTEGRATION_SUBNET, When};
 
 pub use gate::{Withheld, gate, would_be};
 pub use nodes::Rolled;
@@ -38,8 +38,32 @@ pub struct Consequence {
     pub change: Change,
     /// The reason.
     pub why: &'static str,
-    /// The previous name in Azure, if that is what changes.
-    pub old_name: Option<String>,
+    /// Whether the field is added, removed or changed as a whole.
+    pub edit: Edit,
+    /// What a person may do.
+    pub remedy: Remedy,
+}
+
+/// What happens to a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// There was none.
+    Added,
+    /// There is none any more.
+    Removed,
+    /// It has another value.
+    Changed,
+}
+
+/// What a person may do about a change of an immutable field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Add the object under a new name.
+    Recreate,
+    /// Keep the previous name in Azure.
+    KeepName(String),
+    /// Keep the version of Azure's API.
+    KeepVersion(ArmVersion),
 }
 
 impl Consequence {
@@ -58,8 +82,14 @@ impl Consequence {
     /// What to do next.
     #[must_use]
     pub fn help(&self) -> String {
-        let help = match (self.change, &self.old_name) {
-            (Change::Replace, Some(name)) => {
+        let help = match (self.change, &self.remedy) {
+            (Change::Replace, Remedy::KeepVersion(version)) => {
+                let arm = version.arm();
+                return format!(
+                    "keep API version {arm} for this cluster; to use a later one, add a cluster under a new name and remove the old one"
+                );
+            }
+            (Change::Replace, Remedy::KeepName(name)) => {
                 let place = match self.part.kind.as_str() {
                     "HcpOpenShiftClustersNodePool" => " in the node pool",
                     "HcpOpenShiftClustersExternalAuth" => " in the external auth",
@@ -67,10 +97,10 @@ impl Consequence {
                 };
                 return format!("to keep what exists in Azure, set `azureName: {name}`{place}");
             }
-            (Change::Replace, None) if is_plain(&self.part.group) => {
+            (Change::Replace, Remedy::Recreate) if is_plain(&self.part.group) => {
                 "add it under a new name and remove the old one"
             }
-            (Change::Replace, None) => REPLACE,
+            (Change::Replace, Remedy::Recreate) => REPLACE,
             _ => {
                 "the nodes are drained and replaced one after the other: merge the change when that is acceptable"
             }
@@ -97,7 +127,8 @@ pub fn consequences(before: &Json, after: &Json) -> Vec<Consequence> {
                 field: Path::dotted("spec.resources"),
                 change: Change::Replace,
                 why: GONE,
-                old_name: None,
+                edit: Edit::Changed,
+                remedy: Remedy::Recreate,
             }),
             None => {}
         }
@@ -174,54 +205,96 @@ impl Part<'_> {
     fn counts(&self, field: &Field, before: &Json) -> bool {
         match field.when {
             When::Always => true,
-            When::Before(limit) => {
-                let api_version = Live(self.value).text(&["apiVersion"]);
-                let version = api_version.rsplit('/').next().unwrap_or_default();
-                ArmVersion::from_aso(version).is_some_and(|version| version < limit)
-            }
+            When::KeyIsFixed => key_is_fixed(arm_version(self.value), before),
             When::Sealed => before["immutable"] == true,
         }
     }
 
     /// The places where `field` changes.
     fn changed(&self, field: &Field, before: &Json) -> Vec<Consequence> {
-        let paths = places(field.at, before, self.value);
+        let older: Vec<String> = keys(field.older);
+        let is_older = |keys: &[String]| {
+            let has = |keys: &[String]| at(self.value, keys).is_some();
+            !older.is_empty() && !has(keys) && has(&older)
+        };
+        let value = |json, keys: &[String]| {
+            let older = || at(json, &older).filter(|_| !older.is_empty());
+            let value = at(json, keys)
+                .filter(|value| !value.is_null())
+                .or_else(older);
+            value.filter(|value| !value.is_null()).cloned()
+        };
+        let absent = match field.absent {
+            Absent::Is(text) => serde_json::from_str(text).ok(),
+            Absent::Name => Some(Json::from(self.id.name.as_str())),
+            Absent::Chosen => None,
+        };
         let differs = |keys: &Vec<String>| {
-            let value = |json| at(json, keys).filter(|value| !value.is_null()).cloned();
-            let absent = match field.absent {
-                Absent::Is(text) => serde_json::from_str(text).ok(),
-                Absent::Name => Some(Json::from(self.id.name.as_str())),
-                Absent::Chosen => None,
-            };
-            let old = value(before).or_else(|| absent.clone());
-            match (old, value(self.value).or(absent)) {
+            let old = value(before, keys).or_else(|| absent.clone());
+            match (old, value(self.value, keys).or_else(|| absent.clone())) {
                 (Some(old), Some(new)) => !(field.same)(&old, &new),
                 _ => false,
             }
         };
+        let edit = |keys: &[String]| match (value(before, keys), value(self.value, keys)) {
+            (None, _) => Edit::Added,
+            (_, None) => Edit::Removed,
+            _ => Edit::Changed,
+        };
         let consequence = |keys: Vec<String>| Consequence {
             part: self.id.clone(),
-            field: keys
+            edit: edit(&keys),
+            remedy: self.remedy(field, before, edit(&keys)),
+            field: if is_older(&keys) { &older } else { &keys }
                 .iter()
                 .fold(self.path.clone(), |path, key| path.key(key)),
             change: field.change,
             why: field.why,
-            old_name: self.old_name(field, before),
         };
-        paths.into_iter().filter(differs).map(consequence).collect()
+        let paths = places(field.at, before, self.value).into_iter();
+        paths.filter(differs).map(consequence).collect()
     }
 
-    /// The name in Azure that `field` had before, if that is the field.
-    fn old_name(&self, field: &Field, before: &Json) -> Option<String> {
-        let name = match field.absent {
-            Absent::Name => Live(before).text(&["spec", "azureName"]),
-            _ => return None,
-        };
-        Some(name)
-            .filter(|name| !name.is_empty())
-            .or(Some(&self.id.name))
-            .map(str::to_owned)
+    /// What a person may do about an edit of `field`.
+    fn remedy(&self, field: &Field, before: &Json, edit: Edit) -> Remedy {
+        if let Absent::Name = field.absent {
+            let name = Live(before).text(&["spec", "azureName"]);
+            let name = if name.is_empty() { &self.id.name } else { name };
+            return Remedy::KeepName(name.to_owned());
+        }
+        let older = arm_version(before).filter(|version| !version.has_integration_subnet());
+        match older {
+            Some(version) if edit == Edit::Added && field.at == INTEGRATION_SUBNET => {
+                Remedy::KeepVersion(version)
+            }
+            _ => Remedy::Recreate,
+        }
     }
+}
+
+/// The version of Azure's API that a resource is written in, if it is known.
+fn arm_version(resource: &Json) -> Option<ArmVersion> {
+    let api_version = Live(resource).text(&["apiVersion"]);
+    ArmVersion::from_aso(api_version.rsplit('/').next()?)
+}
+
+/// Whether Azure refuses to rotate the key of a cluster (C44). It looks at the version that runs, which is at most
+/// the one before the change.
+fn key_is_fixed(version: Option<ArmVersion>, before: &Json) -> bool {
+    let minor = |text: &str| {
+        let mut parts = text.split('.').map(|part| part.parse().ok());
+        Some((parts.next()??, parts.next()??))
+    };
+    let running: Option<(u64, u64)> =
+        minor(Live(before).text(&["spec", "properties", "version", "id"]));
+    version.is_some_and(|version| {
+        version < ArmVersion::V20260630 || running.is_some_and(|running| running < (4, 22))
+    })
+}
+
+/// The keys of a JSON pointer.
+fn keys(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(str::to_owned).collect()
 }
 
 /// The value under a chain of keys.

@@ -125,25 +125,48 @@ fn what_may_be_changed_is_in_place() {
 }
 
 #[test]
-fn the_key_of_a_cluster_may_be_rotated_in_newer_versions() {
+fn a_key_is_rotated_by_newer_versions_of_the_api_and_of_openshift() {
     let at = "/spec/properties/etcd/dataEncryption/customerManaged/kms/activeKey/version";
-    let key = |version: &str, key: &str| {
-        let group = "redhatopenshift.azure.com";
-        with(
-            &format!("{group}/{version}"),
-            "HcpOpenShiftCluster",
-            at,
-            Some(json!(key)),
-        )
+    let key = |version: &str, runs: &str, key: &str| {
+        let api_version = format!("redhatopenshift.azure.com/{version}");
+        let mut made = with(&api_version, "HcpOpenShiftCluster", at, Some(json!(key)));
+        made["spec"]["properties"]["version"] = json!({"id": runs});
+        made
     };
     let old = "v1api20251223preview";
-    assert_eq!(
-        found(&key(old, "1"), &key(old, "2")),
-        [(at.to_owned(), Change::Replace)]
-    );
+    let fixed = [(at.to_owned(), Change::Replace)];
+    assert_eq!(found(&key(old, "4.22", "1"), &key(old, "4.22", "2")), fixed);
     for newer in ["v1api20260630preview", "v20260901preview"] {
-        assert_eq!(found(&key(old, "1"), &key(newer, "2")), [], "{newer}");
+        // The old API version counts for nothing, the new OpenShift version does not run yet.
+        for (before, after, expected) in [
+            (key(newer, "4.22", "1"), key(newer, "4.22", "2"), &[][..]),
+            (key(old, "4.23", "1"), key(newer, "4.23", "2"), &[]),
+            (key(newer, "5.0", "1"), key(newer, "5.0", "2"), &[]),
+            (key(newer, "4.21", "1"), key(newer, "4.21", "2"), &fixed),
+            (key(newer, "4.21", "1"), key(newer, "4.22", "2"), &fixed),
+        ] {
+            assert_eq!(found(&before, &after), expected, "{before} {after}");
+        }
     }
+}
+
+#[test]
+fn the_vault_of_a_key_is_the_same_wherever_it_is_named() {
+    let kms = "/spec/properties/etcd/dataEncryption/customerManaged/kms";
+    let named = |version: &str, place: &str, name: &str| {
+        let api_version = format!("redhatopenshift.azure.com/{version}");
+        let at = format!("{kms}/{place}");
+        with(&api_version, "HcpOpenShiftCluster", &at, Some(json!(name)))
+    };
+    let older = |name| named("v1api20240610preview", "activeKey/vaultName", name);
+    let newer = |name| named("v20260901preview", "vaultName", name);
+    let changed = |place: &str| [(format!("{kms}/{place}"), Change::Replace)];
+    assert_eq!(found(&older("a"), &newer("a")), []);
+    assert_eq!(found(&older("a"), &newer("b")), changed("vaultName"));
+    assert_eq!(
+        found(&older("a"), &older("b")),
+        changed("activeKey/vaultName")
+    );
 }
 
 /// An AROMachinePool of the cluster `c` with these node pools.

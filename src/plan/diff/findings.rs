@@ -2,23 +2,33 @@
 
 use std::collections::BTreeSet;
 
-use super::{Changes, FieldChange, beside};
-use crate::model::{Change, Finding};
+use super::{Changes, FieldChange, beside, migration};
+use crate::model::{Change, Finding, ObjectId, Path};
+use crate::plan::Edit;
 
 /// How many fields a finding names.
 const NAMED: usize = 5;
 
+/// A map that is added or removed as a whole, however many lines it has.
+type Cause<'a> = (&'a ObjectId, &'a ObjectId, &'a Path);
+
 impl Changes {
-    /// U01 for each line that changes what cannot be changed, and U02 for each that replaces nodes; errors first.
+    /// U01 for each line that changes what cannot be changed, U02 for each that replaces nodes, and U03 for each
+    /// that changes the version of Azure's API; errors first.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let of = |change: Change| {
+            let mut reported: BTreeSet<Cause<'_>> = BTreeSet::new();
             self.lines.values().filter_map(move |fields| {
                 let fields = fields.iter().filter(|field| field.change() == change);
+                let fields =
+                    fields.filter(|field| whole(field).is_none_or(|it| reported.insert(it)));
                 finding(&fields.collect::<Vec<_>>())
             })
         };
-        of(Change::Replace).chain(of(Change::Rolling)).collect()
+        let mut found: Vec<Finding> = of(Change::Replace).chain(of(Change::Rolling)).collect();
+        migration::complete(self, &mut found);
+        found
     }
 
     /// How many fields change that cannot.
@@ -27,6 +37,20 @@ impl Changes {
         let changes = self.fields().map(FieldChange::change);
         changes.filter(|change| *change == Change::Replace).count()
     }
+}
+
+fn whole(field: &FieldChange) -> Option<Cause<'_>> {
+    let consequence = field.consequence.as_ref()?;
+    let is_inside = levels_inside(field) > 0 && consequence.edit != Edit::Changed;
+    is_inside.then_some((&field.object, &field.part, &consequence.field))
+}
+
+/// How many levels the change is below the field that has the consequence.
+fn levels_inside(field: &FieldChange) -> usize {
+    let consequence = field.consequence.as_ref();
+    consequence.map_or(0, |one| {
+        field.field.0.len().saturating_sub(one.field.0.len())
+    })
 }
 
 /// The finding about the fields of one line that have consequences of one kind.
@@ -54,16 +78,17 @@ fn finding(fields: &[&FieldChange]) -> Option<Finding> {
 /// `spec.x of Kind/ns/name cannot be changed from "a" to "b": why`
 fn message(fields: &[&FieldChange]) -> String {
     let verb = match (fields, fields[0].change()) {
-        ([one], Change::Replace) if one.name.is_empty() => "cannot be removed",
+        ([one], Change::Replace) => refused(one),
         (_, Change::Replace) => "cannot be changed",
         ([_], _) => "changes",
         _ => "change",
     };
     let values = match fields {
         [one, rest @ ..]
-            if rest
-                .iter()
-                .all(|other| (&other.old, &other.new) == (&one.old, &one.new)) =>
+            if whole(one).is_none()
+                && rest
+                    .iter()
+                    .all(|other| (&other.old, &other.new) == (&one.old, &one.new)) =>
         {
             let (old, new) = beside(&one.old, &one.new);
             match one.name.as_str() {
@@ -77,16 +102,38 @@ fn message(fields: &[&FieldChange]) -> String {
     let why: BTreeSet<&str> = why.map(|one| one.why).collect();
     let why = why.into_iter().collect::<Vec<_>>().join("; ");
     if let [one] = fields {
-        return format!("{one} {verb}{values}: {why}");
+        return format!("{} {verb}{values}: {why}", named(one));
     }
-    let named: Vec<String> = fields.iter().take(NAMED).map(ToString::to_string).collect();
-    let more = match fields.len() - named.len() {
+    let names: Vec<String> = fields.iter().take(NAMED).map(|one| named(one)).collect();
+    let more = match fields.len() - names.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     format!(
         "{} fields {verb}{values}: {}{more}: {why}",
         fields.len(),
-        named.join(", ")
+        names.join(", ")
     )
+}
+
+/// The field; of a map that is added or removed as a whole that map.
+fn named(field: &FieldChange) -> String {
+    let levels = 0..whole(field).map_or(0, |_| levels_inside(field));
+    let name = levels.fold(field.name.as_str(), |name, _| {
+        name.rfind(['.', '[']).map_or(name, |end| &name[..end])
+    });
+    match name {
+        "" => field.part.to_string(),
+        name => format!("{name} of {}", field.part),
+    }
+}
+
+fn refused(field: &FieldChange) -> &'static str {
+    let edit = whole(field).and(field.consequence.as_ref());
+    match edit.map(|one| one.edit) {
+        _ if field.name.is_empty() => "cannot be removed",
+        Some(Edit::Added) => "cannot be added",
+        Some(Edit::Removed) => "cannot be removed",
+        _ => "cannot be changed",
+    }
 }

@@ -2,12 +2,13 @@
 //!
 //! In: an object before and after a change, and the object with the line of each value. Out: [`Changes`]: one
 //! entry per changed line of a definition, overlay or manifest, with every field that it reaches, grouped by
-//! the clusters that it reaches; the findings U01 and U02. Secrets are masked here, so that nothing that
+//! the clusters that it reaches; the findings U01 to U03. Secrets are masked here, so that nothing that
 //! prints a change can reveal one. It does not know where objects come from, or how changes are printed.
 
 mod field;
 mod fields;
 mod findings;
+mod migration;
 mod secret;
 mod shown;
 

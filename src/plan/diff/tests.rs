@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::Severity;
+use crate::model::{Finding, ObjectId, Severity};
 use crate::plan::placed;
 
 fn objects(yaml: &str) -> Vec<Object> {
@@ -283,4 +283,144 @@ fn differences_are_pointers_to_what_changes() {
     let expected = ["/metadata/labels/b~1c", "/spec/list", "/spec/ports/0/port"];
     assert_eq!(differences(&before, &after), expected);
     assert!(differences(&before, &before).is_empty() && is_same(&before, &before));
+}
+
+/// A hand-written control plane and node pool in these versions.
+fn written_in(cluster: &str, pool: &str, platform: &str) -> String {
+    format!(
+        "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: AROControlPlane
+metadata: {{name: one}}
+spec:
+  resources:
+  - apiVersion: redhatopenshift.azure.com/{cluster}
+    kind: HcpOpenShiftCluster
+    metadata: {{name: one}}
+    spec:
+      properties:
+        platform: {{{platform}}}
+  - apiVersion: redhatopenshift.azure.com/{cluster}
+    kind: HcpOpenShiftClustersExternalAuth
+    metadata: {{name: one-ea}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AROMachinePool
+metadata: {{name: one-mp}}
+spec:
+  resources:
+  - apiVersion: redhatopenshift.azure.com/{pool}
+    kind: HcpOpenShiftClustersNodePool
+    metadata: {{name: one-mp}}
+"
+    )
+}
+
+/// `id line message (help)` of what is found when the first becomes the second.
+fn told(old: &str, new: &str) -> Vec<String> {
+    let findings = changes(old, new).findings().into_iter();
+    let line = |finding: Finding| {
+        let line = finding.span.expect("a line").start.line;
+        let help = finding.help.unwrap_or_default();
+        format!("{} {line} {} ({help})", finding.id, finding.message)
+    };
+    findings.map(line).collect()
+}
+
+#[test]
+fn a_new_api_version_is_one_warning_with_the_steps_that_concern_the_cluster() {
+    const OLD: &str = "v1api20251223preview";
+    const NEW: &str = "v20260901preview";
+    let found = told(&written_in(OLD, OLD, ""), &written_in(NEW, NEW, ""));
+    assert_eq!(found.len(), 1, "{found:?}");
+    for part in [
+        "U03 6 the API version of HcpOpenShiftCluster/ns/one changes from 2025-12-23-preview to 2026-09-01-preview",
+        "first upgrade CAPZ to v1.26.0-hcpclusters.1",
+        "write v20260901preview in its node pools and external auths, too",
+        "must read status.properties.status.conditions",
+        "nothing is recreated",
+    ] {
+        assert!(found[0].contains(part), "{part}: {found:?}");
+    }
+    // What reads status changes nothing from 2026-06-30 on, and another spelling is no other version.
+    const MIDDLE: &str = "v1api20260630preview";
+    let found = told(&written_in(MIDDLE, MIDDLE, ""), &written_in(NEW, NEW, ""));
+    assert!(
+        found.len() == 1 && !found[0].contains("status"),
+        "{found:?}"
+    );
+    let found = told(
+        &written_in("v1api20260901preview", NEW, ""),
+        &written_in(NEW, NEW, ""),
+    );
+    assert_eq!(found, [""; 0]);
+}
+
+#[test]
+fn an_api_version_that_an_overlay_sets_is_one_warning_for_all_clusters() {
+    let both = |version: &str| {
+        let one = written_in(version, version, "");
+        format!("{one}---\n{}", one.replace("one", "two"))
+    };
+    let (old, new) = (both("v1api20251223preview"), both("v1api20260630preview"));
+    let (old, new) = (objects(&old), objects(&new));
+    let mut changes = Changes::default();
+    for (was, object) in old.iter().zip(&new) {
+        let node = crate::model::Node::from_json(&object.node.to_json(), &new[0].node.origin);
+        let definition = Some(ObjectId::new("", "", "ns", &object.id.name[..3]));
+        let object = Object {
+            node,
+            definition,
+            ..object.clone()
+        };
+        changes.add(&object, &placed(was), &placed(&object));
+    }
+    let findings = changes.findings();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(
+        findings[0].message,
+        "the API version of 2 clusters changes to 2026-06-30-preview"
+    );
+    assert_eq!(findings[0].clusters, ["ns/one", "ns/two"]);
+    let help = findings[0].help.clone().unwrap_or_default();
+    // The line sets the version of node pools, too.
+    assert!(!help.contains("node pools"), "{help}");
+    assert!(help.contains("serves v1api20260630preview"), "{help}");
+}
+
+#[test]
+fn a_cluster_without_an_integration_subnet_keeps_its_api_version() {
+    const OLD: &str = "v1api20240610preview";
+    const NEW: &str = "v20260901preview";
+    let subnet = "vnetIntegrationSubnetReference: {group: network.azure.com, kind: VirtualNetworksSubnet, name: i}";
+    let found = told(&written_in(OLD, OLD, ""), &written_in(NEW, NEW, subnet));
+    assert_eq!(
+        found,
+        [
+            "U01 6 spec.properties.platform.vnetIntegrationSubnetReference of HcpOpenShiftCluster/ns/one cannot be added: Azure does not allow changes after the cluster is created (keep API version 2024-06-10-preview for this cluster; to use a later one, add a cluster under a new name and remove the old one)"
+        ]
+    );
+    // In versions that have the field it can be neither added nor removed.
+    let (without, with) = (written_in(NEW, NEW, ""), written_in(NEW, NEW, subnet));
+    for (old, new, line) in [(&without, &with, 11), (&with, &without, 11)] {
+        let found = told(old, new);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(&format!("U01 {line} ")), "{found:?}");
+    }
+}
+
+#[test]
+fn a_reference_over_several_lines_is_one_finding() {
+    let pool = |rest: &str| {
+        format!(
+            "apiVersion: redhatopenshift.azure.com/v20260901preview\nkind: HcpOpenShiftClustersNodePool\nmetadata: {{name: a}}\nspec:\n  properties:\n    platform:\n      vmSize: D4\n{rest}"
+        )
+    };
+    let added = pool(
+        "      osDisk:\n        encryptionSetReference:\n          group: g\n          kind: k\n          name: n\n",
+    );
+    let found = told(&pool(""), &added);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let begin = "U01 10 spec.properties.platform.osDisk.encryptionSetReference of HcpOpenShiftClustersNodePool/ns/a cannot be added: ";
+    assert!(found[0].starts_with(begin), "{found:?}");
 }

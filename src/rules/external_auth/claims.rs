@@ -14,7 +14,7 @@ pub(super) fn username_has_a_claim(_: &World<'_>, auth: &Resource<'_>) -> Vec<Fi
     let (prefix, policy) = (username.key("prefix"), username.key("prefixPolicy"));
     let claim = wording::missing_or_long(&username.key("claim"), "E10", LONGEST);
     let unknown = wording::one_of(&policy, "E10", POLICIES);
-    let given = prefix.text().is_some_and(|text| !text.is_empty());
+    let given = prefix.is_given() && prefix.text() != Some("");
     let asked = policy.text() == Some("Prefix");
     let unfit = match (asked, given) {
         (true, false) => {

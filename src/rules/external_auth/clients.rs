@@ -68,7 +68,12 @@ pub(super) fn clients_are_apart(_: &World<'_>, auth: &Resource<'_>) -> Vec<Findi
 /// E08: each client is one of the issuer's audiences.
 pub(super) fn clients_are_in_the_audience(_: &World<'_>, auth: &Resource<'_>) -> Vec<Finding> {
     let audiences = auth.field("spec.properties.issuer.audiences");
-    let audiences: Vec<&str> = audiences.items().filter_map(|item| item.text()).collect();
+    let texts: Option<Vec<&str>> = audiences.items().map(|item| item.text()).collect();
+    let is_list = audiences.node.is_none_or(|node| node.as_list().is_some());
+    // E04 and S02 report values of the wrong type.
+    let Some(audiences) = texts.filter(|_| is_list) else {
+        return Vec::new();
+    };
     let unknown = |client: Field<'_>| {
         let field = client.key("clientId");
         let id = field

@@ -3,6 +3,7 @@
 mod names;
 mod networks;
 mod regions;
+mod versions;
 
 use super::FleetRule;
 
@@ -14,4 +15,5 @@ pub(super) const RULES: &[FleetRule] = &[
     networks::peered_networks_are_apart,
     networks::clusters_in_reach_are_apart,
     regions::regions_are_known,
+    versions::parts_have_the_clusters_version,
 ];

@@ -51,6 +51,9 @@ fn unknown(field: &Field<'_>, text: &str, others: usize) -> Finding {
     let message = message!("{text:?} is not a known Azure region{others}", text);
     let help = match nearest(&plain(text), data::regions()) {
         Some(near) => format!("did you mean `{near}`?"),
+        None if text.contains("${") || text.contains("{{") => {
+            "variables and templates are not expanded: write the name of the region".to_owned()
+        }
         None => {
             "write the name of a region such as uksouth; if it is a new one, allow this warning"
                 .to_owned()

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::list_keys::{Keys, scalar};
 use crate::model::{Finding, Key, Map, Node, Value};
 
-const PATCH: &str = "$patch";
+pub(super) const PATCH: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM: &str = "$deleteFromPrimitiveList/";
 const ORDER: &str = "$setElementOrder/";
@@ -43,6 +43,56 @@ pub(super) fn replaces_list(element: &Node) -> bool {
     alone && Directive::of(element) == Directive::Replace
 }
 
+/// The `$patch` directive of an element that one of the known directives is for.
+pub(super) fn directive(element: &Node) -> Option<&Node> {
+    let directive = element.get(PATCH)?;
+    matches!(directive.as_str(), Some("merge" | "replace" | "delete")).then_some(directive)
+}
+
+/// `patch` where `deleted` removes what it is merged into: it replaces all of it.
+pub(super) fn replacing(deleted: &Node, patch: &Node) -> Node {
+    let mut patch = patch.clone();
+    let directive = deleted.as_map().and_then(|map| map.entry(PATCH));
+    if let (Value::Map(map), Some((key, node))) = (&mut patch.value, directive) {
+        let replace = Node::new(Value::String("replace".into()), &node.origin);
+        map.insert(key.clone(), replace);
+    }
+    patch
+}
+
+/// Keeps the directives of `patch` beside those that `merged` has from an earlier patch.
+pub(super) fn keep(merged: &mut Map, patch: &Map) {
+    let directives = patch.iter().filter(|(key, _)| is_directive(&key.name));
+    let is_merge = |key: &Key, node: &Node| *key.name == *PATCH && node.as_str() == Some("merge");
+    for (key, node) in directives.filter(|(key, node)| !is_merge(key, node)) {
+        let combined = match merged.get(&key.name) {
+            Some(earlier) if *key.name == *RETAIN_KEYS => retained_by_both(earlier, node, merged),
+            Some(earlier) if key.name.starts_with(DELETE_FROM) => joined(earlier, node),
+            _ => node.clone(),
+        };
+        merged.insert(key.clone(), combined);
+    }
+}
+
+/// The names of `later` that `earlier` names, too, or that the merged map sets.
+fn retained_by_both(earlier: &Node, later: &Node, merged: &Map) -> Node {
+    let earlier: HashSet<&str> = names(earlier).collect();
+    let stays = |name: &str| earlier.contains(name) || merged.get(name).is_some();
+    let items = later.as_list().unwrap_or_default().iter();
+    let items = items.filter(|item| item.as_str().is_some_and(stays));
+    Node::new(Value::List(items.cloned().collect()), &later.origin)
+}
+
+fn joined(earlier: &Node, later: &Node) -> Node {
+    let lists = [earlier, later].map(|node| node.as_list().unwrap_or_default());
+    Node::new(Value::List(lists.concat()), &later.origin)
+}
+
+fn names(list: &Node) -> impl Iterator<Item = &str> {
+    let items = list.as_list().unwrap_or_default();
+    items.iter().filter_map(Node::as_str)
+}
+
 /// What is wrong with the directives of a map.
 pub(super) fn check(patch: &Map) -> impl Iterator<Item = Finding> {
     let directives = patch.iter().filter(|(key, _)| is_directive(&key.name));
@@ -62,14 +112,15 @@ fn fault(key: &Key, node: &Node) -> Option<Finding> {
     (!followed).then_some(finding)
 }
 
-/// Leaves in `base` only the keys that `$retainKeys` names.
+/// Leaves in `base` only the keys that `$retainKeys` names, and directives of earlier patches.
 pub(super) fn retain_keys(base: Map, patch: &Map) -> Map {
-    let Some(names) = patch.get(RETAIN_KEYS).and_then(Node::as_list) else {
+    let list = patch.get(RETAIN_KEYS);
+    let Some(list) = list.filter(|node| node.as_list().is_some()) else {
         return base;
     };
-    let names: HashSet<&str> = names.iter().filter_map(Node::as_str).collect();
+    let names: HashSet<&str> = names(list).collect();
     base.into_iter()
-        .filter(|(key, _)| names.contains(key.name.as_ref()))
+        .filter(|(key, _)| names.contains(key.name.as_ref()) || is_directive(&key.name))
         .collect()
 }
 

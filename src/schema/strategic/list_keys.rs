@@ -3,9 +3,10 @@
 //! In: the place of a list. Out: the keys that identify its elements, or nothing for a list that is
 //! replaced as a whole. It does not know the lists themselves.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
-use kube_schema::{Items, MERGING_LISTS};
+use kube_schema::{Items, Published, PublishedField, published};
 
 use crate::model::{Node, Value};
 
@@ -20,6 +21,26 @@ pub struct At<'a> {
     pub(super) parent: &'a str,
     /// The key of the value.
     pub(super) field: &'a str,
+    /// What the API server publishes, if the kind is Kubernetes' own.
+    published: Option<InPublished>,
+}
+
+/// A place in one of Kubernetes' own kinds.
+#[derive(Clone, Copy, Debug)]
+struct InPublished {
+    /// The field with the value, if that is a list that merges or has such lists below.
+    field: Option<&'static PublishedField>,
+    /// The map that the value is, or the items of the list that it is.
+    map: Option<&'static Published>,
+}
+
+impl InPublished {
+    fn child(self, name: &str) -> Self {
+        Self {
+            field: self.map.and_then(|map| map.field(name)),
+            map: self.map.and_then(|map| map.below(name)),
+        }
+    }
 }
 
 impl<'a> At<'a> {
@@ -27,9 +48,14 @@ impl<'a> At<'a> {
     #[must_use]
     pub fn of(api_version: Option<&'a str>, kind: &'a str) -> Self {
         let group = |text: &'a str| text.split_once('/').map_or("", |(group, _)| group);
+        let map = Published::of(api_version.unwrap_or_default(), kind);
         Self {
             group: api_version.map(group),
             kind,
+            published: map.map(|map| InPublished {
+                field: None,
+                map: Some(map),
+            }),
             ..Self::default()
         }
     }
@@ -40,6 +66,7 @@ impl<'a> At<'a> {
         Self {
             parent: self.field,
             field,
+            published: self.published.map(|place| place.child(field)),
             ..self
         }
     }
@@ -54,8 +81,8 @@ impl<'a> At<'a> {
     }
 }
 
-/// The lists that merge by key. The default holds those of Kubernetes, Cluster API, the ARO kinds
-/// and our definition; those of CRDs in a tree are added.
+/// The lists that merge by key: those that Kubernetes publishes for its own kinds, and for other kinds those
+/// of the table below and of the CRDs in a tree.
 #[derive(Clone, Debug)]
 pub struct ListKeys(HashMap<String, Vec<Rule>>);
 
@@ -99,6 +126,9 @@ impl ListKeys {
 
     /// The keys of the list at `at`.
     pub(super) fn of(&self, at: At<'_>) -> Option<&Keys> {
+        if let Some(place) = at.published {
+            return PUBLISHED.get(&place.field.and_then(keys)?);
+        }
         let fits = |wanted: &str, given: &str| wanted.is_empty() || wanted == given;
         let rules = self.0.get(at.field)?;
         let rule = rules.iter().find(|rule| {
@@ -118,11 +148,6 @@ impl Default for ListKeys {
                 lists.put_last(field, Rule::new(("", kind), parent, &keys));
             }
         }
-        for list in MERGING_LISTS {
-            if let (Items::Keys(_), Items::Keys(keys)) = (list.patch, list.apply) {
-                lists.put_last(list.name, Rule::new(("", list.kind), list.parent, keys));
-            }
-        }
         lists
     }
 }
@@ -134,8 +159,32 @@ impl Rule {
             group: group.to_owned(),
             kind: kind.to_owned(),
             parent: parent.to_owned(),
-            keys: Keys(keys.iter().map(|key| parse(key)).collect()),
+            keys: Keys::of(keys),
         }
+    }
+}
+
+/// The sets of keys that Kubernetes' own kinds have.
+static PUBLISHED: LazyLock<HashMap<&[&str], Keys>> = LazyLock::new(|| {
+    let mut sets = HashMap::new();
+    let mut seen: HashSet<*const Published> = HashSet::new();
+    let mut next: Vec<&Published> = published::KINDS.iter().map(|row| row.2).collect();
+    while let Some(map) = next.pop() {
+        if seen.insert(map) {
+            let keys = map.fields().iter().filter_map(keys);
+            sets.extend(keys.map(|keys| (keys, Keys::of(keys))));
+            next.extend(map.maps());
+        }
+    }
+    sets
+});
+
+/// The keys of a list of Kubernetes' own kinds, if a strategic merge patch merges it. They are those of
+/// server-side apply, because that is how the result is sent.
+const fn keys(list: &PublishedField) -> Option<&'static [&'static str]> {
+    match (list.patch, list.apply) {
+        (Items::Keys(_), Items::Keys(keys)) | (Items::Keys(keys), _) => Some(keys),
+        _ => None,
     }
 }
 
@@ -155,6 +204,10 @@ fn text((names, default): &Key, element: &Node) -> Option<String> {
 }
 
 impl Keys {
+    fn of(keys: &[&str]) -> Self {
+        Self(keys.iter().map(|key| parse(key)).collect())
+    }
+
     /// What `element` is called among its siblings; nothing when a key is missing.
     pub(super) fn identity(&self, element: &Node) -> Option<String> {
         let mut identity = String::new();
@@ -211,9 +264,29 @@ pub(super) fn scalar(node: &Node) -> Option<String> {
 
 /// Kind, parent, fields, keys; empty is any. Sources: the list-map keys of the CRDs of Cluster API and
 /// HyperShift, and for the lists of the ARO kinds and of definitions DESIGN §3 (their CRDs name none).
-/// The lists of Kubernetes' own kinds are those of [`MERGING_LISTS`]: what a strategic merge patch
-/// merges, by the keys of server-side apply, because that is how the result is sent.
+/// Kubernetes' own kinds are not among them. Custom resources without a CRD in the tree often hold the lists
+/// of a pod, and these merge as a pod's do.
 const TABLE: &[(&str, &str, &str, &str)] = &[
+    ("", "metadata", "ownerReferences", "uid"),
+    ("", "status", "conditions", "type"),
+    (
+        "",
+        "",
+        "containers initContainers ephemeralContainers env volumes imagePullSecrets resourceClaims schedulingGates",
+        "name",
+    ),
+    ("", "", "hostAliases", "ip"),
+    ("", "", "volumeDevices", "devicePath"),
+    ("", "", "volumeMounts", "mountPath"),
+    ("", "containers", "ports", "containerPort protocol"),
+    ("", "initContainers", "ports", "containerPort protocol"),
+    ("", "ephemeralContainers", "ports", "containerPort protocol"),
+    (
+        "",
+        "",
+        "topologySpreadConstraints",
+        "topologyKey whenUnsatisfiable",
+    ),
     ("", "", "nodePools", "name"),
     ("", "", "taints", "key effect"),
     ("", "", "labels", "key"),

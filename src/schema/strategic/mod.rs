@@ -8,6 +8,10 @@
 //! lists merge by key. Directives: `$patch: merge|replace|delete` in a map or in an element of a
 //! keyed list, `- $patch: replace` as an element of its own for a whole list, `$retainKeys`,
 //! `$deleteFromPrimitiveList/<list>`, `$setElementOrder/<list>`.
+//!
+//! The layers of a definition are merged before expansion, but what is below `properties` is a patch on
+//! the generated objects. So layers keep `null` and the directives below `properties`, combined, and
+//! [`merge`] applies them to what expansion made.
 
 mod definitions;
 mod directives;
@@ -23,6 +27,9 @@ pub use list_keys::{At, ListKeys};
 
 use crate::model::{Finding, Key, Map, Node, Origin, Value};
 
+/// The field of a definition, a node pool and external auth that is a patch on a generated object.
+const PROPERTIES: &str = "properties";
+
 /// Merges `patch` into `base`. Maps and lists keep the origin that they have in `base`; elements
 /// keep their order and new ones come last.
 #[must_use]
@@ -30,6 +37,7 @@ pub fn merge(base: Node, patch: &Node, lists: &ListKeys, findings: &mut Vec<Find
     let mode = Mode {
         opened_by: Side::Base,
         nulls: Nulls::Delete,
+        directives: Directives::Apply,
     };
     run(mode, base, patch, lists, findings)
 }
@@ -41,6 +49,7 @@ pub fn lay_over(lower: Node, upper: &Node, lists: &ListKeys, findings: &mut Vec<
     let mode = Mode {
         opened_by: Side::Base,
         nulls: Nulls::Stay,
+        directives: Directives::Apply,
     };
     run(mode, lower, upper, lists, findings)
 }
@@ -53,6 +62,7 @@ pub fn lay_under(upper: &Node, lower: Node, lists: &ListKeys, findings: &mut Vec
     let mode = Mode {
         opened_by: Side::Patch,
         nulls: Nulls::Stay,
+        directives: Directives::Apply,
     };
     run(mode, lower, upper, lists, findings)
 }
@@ -85,6 +95,7 @@ fn run(
 struct Mode {
     opened_by: Side,
     nulls: Nulls,
+    directives: Directives,
 }
 
 /// Which side gives its origin to a map or list that both have.
@@ -98,6 +109,14 @@ enum Side {
 enum Nulls {
     Delete,
     Stay,
+}
+
+/// What becomes of directives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Directives {
+    Apply,
+    /// They are applied, and kept for a value that is not known yet.
+    Keep,
 }
 
 impl Mode {
@@ -119,9 +138,14 @@ impl<'a> Merge<'a> {
     /// The patched value at `at`; `None` if the patch removes it.
     fn node(&mut self, base: Node, patch: &Node, at: At<'_>) -> Option<Node> {
         match Directive::of(patch) {
-            Directive::Delete => return None,
-            Directive::Replace => return self.replacement(&base.origin, patch, at),
+            Directive::Delete if self.applies() => return None,
+            Directive::Delete | Directive::Replace => {
+                return self.replacement(&base.origin, patch, at);
+            }
             Directive::Merge => {}
+        }
+        if !self.applies() && Directive::of(&base) == Directive::Delete {
+            return self.replacement(&base.origin, &directives::replacing(&base, patch), at);
         }
         let origin = self.mode.origin(&base.origin, &patch.origin);
         match (base.value, &patch.value) {
@@ -154,7 +178,9 @@ impl<'a> Merge<'a> {
     fn fresh(&mut self, patch: &Node, at: At<'_>) -> Option<Node> {
         let value = match &patch.value {
             Value::Null if self.mode.nulls == Nulls::Delete => return None,
-            Value::Map(_) if Directive::of(patch) == Directive::Delete => return None,
+            Value::Map(_) if self.applies() && Directive::of(patch) == Directive::Delete => {
+                return None;
+            }
             Value::Map(map) => Value::Map(self.map(Map::default(), map, at)),
             Value::List(items) => Value::List(self.list(items, at)),
             scalar => scalar.clone(),
@@ -168,6 +194,47 @@ impl<'a> Merge<'a> {
         directives::delete_from_lists(&mut base, patch);
         let mut merged = self.entries(base, patch, at);
         directives::set_order(&mut merged, patch, |list| self.lists.of(at.child(list)));
+        if !self.applies() {
+            directives::keep(&mut merged, patch);
+        }
+        merged
+    }
+
+    fn applies(&self) -> bool {
+        self.mode.directives == Directives::Apply
+    }
+
+    /// The value under `key` of a map: `change` on the value that is there, if any.
+    fn field(&mut self, base: Option<Node>, key: &str, change: &Node, at: At<'_>) -> Option<Node> {
+        let at = at.child(key);
+        if key == PROPERTIES && self.mode.nulls == Nulls::Stay && self.applies() {
+            return self.properties(base, change, at);
+        }
+        match base {
+            Some(base) => self.node(base, change, at),
+            None => self.fresh(change, at),
+        }
+    }
+
+    /// `properties` of a definition. Its own `$patch` is about the layers beneath, as `null` is.
+    fn properties(&mut self, base: Option<Node>, change: &Node, at: At<'_>) -> Option<Node> {
+        let mut inner = Merge {
+            lists: self.lists,
+            mode: Mode {
+                directives: Directives::Keep,
+                ..self.mode
+            },
+            findings: &mut *self.findings,
+        };
+        let mut merged = match (Directive::of(change), base) {
+            (Directive::Delete, _) => return None,
+            (Directive::Merge, Some(base)) => inner.node(base, change, at),
+            (_, Some(base)) => inner.replacement(&base.origin, change, at),
+            (_, None) => inner.fresh(change, at),
+        };
+        if let Some(Value::Map(map)) = merged.as_mut().map(|node| &mut node.value) {
+            drop(map.remove(directives::PATCH));
+        }
         merged
     }
 
@@ -190,11 +257,11 @@ impl<'a> Merge<'a> {
                 origin: self.mode.origin(&key.origin, &patched.origin),
                 name: key.name,
             };
-            let node = self.node(node, change, at.child(&patched.name));
+            let node = self.field(Some(node), &patched.name, change, at);
             merged.extend(node.map(|node| (key, node)));
         }
         for (key, change) in entries().filter(|(key, _)| changes.contains_key(key.name.as_ref())) {
-            let node = self.fresh(change, at.child(&key.name));
+            let node = self.field(None, &key.name, change, at);
             merged.extend(node.map(|node| (key.clone(), node)));
         }
         merged.into_iter().collect()
@@ -210,10 +277,26 @@ impl<'a> Merge<'a> {
 
     /// A list where there was none.
     fn list(&mut self, items: &[Node], at: At<'_>) -> Vec<Node> {
-        let items = items.iter().filter(|item| !directives::replaces_list(item));
-        items
-            .filter_map(|item| self.new_element(item, at.element(item)))
-            .collect()
+        let keys = self.lists.of(at);
+        let mut list = Vec::with_capacity(items.len());
+        for item in items {
+            if directives::replaces_list(item) {
+                list.extend((!self.applies()).then(|| item.clone()));
+            } else if !self.is_lost(item, keys) {
+                list.extend(self.new_element(item, at.element(item)));
+            }
+        }
+        list
+    }
+
+    /// Whether an element has a directive that does not say which element it is for, which is reported.
+    fn is_lost(&mut self, element: &Node, keys: Option<&Keys>) -> bool {
+        let has_key = keys.is_some_and(|keys| keys.identity(element).is_some());
+        let directive = directives::directive(element).filter(|_| !has_key);
+        let finding = directive.map(|directive| names_no_element(directive, keys));
+        let is_lost = finding.is_some();
+        self.findings.extend(finding);
+        is_lost
     }
 
     /// An element where there was none. In a list `null` is a value.
@@ -227,11 +310,10 @@ impl<'a> Merge<'a> {
     fn keyed(&mut self, base: Vec<Node>, patch: &[Node], keys: &Keys, at: At<'_>) -> Vec<Node> {
         let mut elements = Elements::new(base, keys);
         for item in patch {
-            let identity = keys.identity(item);
-            if identity.is_none() && Directive::of(item) == Directive::Delete {
-                self.findings.push(names_no_element(item, keys));
+            if self.is_lost(item, Some(keys)) {
+                continue;
             }
-            let place = elements.place(identity);
+            let place = elements.place(keys.identity(item));
             let old = elements.take(place);
             let at = at.element(item);
             let new = match old {
@@ -264,14 +346,23 @@ fn removes_all(patch: &Node) -> Finding {
         .help("leave the object out of the tree instead")
 }
 
-fn names_no_element(element: &Node, keys: &Keys) -> Finding {
-    let message = format!(
-        "`$patch: delete` names no element: it needs `{}`",
-        keys.names()
-    );
-    Finding::error("O02", message)
-        .at(element.span())
-        .help("say which element of the list to delete")
+fn names_no_element(directive: &Node, keys: Option<&Keys>) -> Finding {
+    let text = directive.as_str().unwrap_or_default();
+    let (message, help) = match keys {
+        Some(keys) => (
+            format!(
+                "`$patch: {text}` names no element: it needs `{}`",
+                keys.names()
+            ),
+            format!("say which element of the list to {text}"),
+        ),
+        None => (
+            format!("`$patch: {text}` has no element: this list has no keys"),
+            "write the whole list: it replaces the one beneath".to_owned(),
+        ),
+    };
+    let finding = Finding::error("O02", message);
+    finding.at(directive.span()).help(help)
 }
 
 #[cfg(test)]

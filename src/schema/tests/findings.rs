@@ -152,7 +152,7 @@ fn a_value_that_is_not_allowed_is_reported_without_jargon() {
     assert_eq!(
         messages(text),
         [
-            "4:13 S04 `spec.replicas`: invalid value: 0: should be greater than or equal to 1 | -",
+            "4:13 S04 `spec.replicas`: invalid value: 0: should be greater than or equal to 1 | write a number of at least 1",
             "3:15 S04 `spec.visibility`: unsupported value: \"Publik\": supported values: \"Public\", \"Private\" | did you mean `Public`?",
         ]
     );
@@ -187,6 +187,64 @@ fn other_violations_point_at_the_value() {
             "7:7 S05 `spec.pools[1]`: duplicate value: {\"name\":\"a\"} | give each item of the list a unique `name`"
         ]
     );
+}
+
+#[test]
+fn fields_of_another_place_are_reported_together_with_where_they_belong() {
+    let text = "location: a\nspec:\n  autoScaling: 1\n  name: b";
+    assert_eq!(
+        messages(text),
+        [
+            "1:1 S01 unknown field `location` | `location` belongs below `spec`",
+            "3:3 S01 unknown field `spec.autoScaling` | `autoScaling` and `name` belong below `spec.pools[]`",
+        ]
+    );
+    let found = findings(&schema(), &node(text), &Path::default(), None);
+    assert!(crate::schema::lacks_a_field(&found[0]) && !crate::schema::lacks_a_field(&found[1]));
+}
+
+#[test]
+fn an_item_has_one_finding_for_its_key() {
+    let schema = json!({"type": "object", "properties": {"pools": {
+        "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+        "items": {"type": "object", "required": ["name", "size"], "properties": {
+            "name": {"type": "string"}, "size": {"type": "string"}}}}}});
+    let schema = Schema::from_json(&schema).unwrap();
+    let found = |text| {
+        let found = findings(&schema, &node(text), &Path::default(), None);
+        found.iter().map(line).collect::<Vec<_>>()
+    };
+    let twins = "pools:\n  -\n    name: a\n    size: x\n  -\n    name: a";
+    let unique = "give each item of the list a unique `name`";
+    let expected = format!("6:5 S05 `pools[1]`: duplicate value: {{\"name\":\"a\"}} | {unique}");
+    assert_eq!(found(twins), [expected]);
+    let nameless = "pools:\n  -\n    size: x\n  -\n    size: x";
+    assert_eq!(
+        found(nameless),
+        [
+            "3:5 S03 `pools[0].name` is missing | add `name`, a string",
+            "5:5 S03 `pools[1].name` is missing | add `name`, a string",
+        ]
+    );
+}
+
+#[test]
+fn the_help_names_limits_and_unexpanded_variables() {
+    let schema = json!({"type": "object", "properties": {
+        "name": {"type": "string", "minLength": 3, "maxLength": 5, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
+        "size": {"type": "integer", "minimum": 1, "maximum": 9}}});
+    let schema = Schema::from_json(&schema).unwrap();
+    for (text, expected) in [
+        ("name: abcdef", "write at most 5 characters; this has 6"),
+        ("name: ab", "write at least 3 characters"),
+        ("size: 10", "write a number from 1 to 9"),
+        ("size: ${N}", "variables and templates are not expanded"),
+        ("name: \"${N}\"", "variables and templates are not expanded"),
+    ] {
+        let found = findings(&schema, &node(text), &Path::default(), None);
+        let help = found[0].help.as_deref().unwrap();
+        assert!(help.starts_with(expected), "{text}: {help}");
+    }
 }
 
 #[test]

@@ -133,6 +133,83 @@ fn what_is_missing_is_named_beside_leftovers() {
     assert!(!whole.broken && whole.is_ready());
 }
 
+#[test]
+fn a_list_that_names_only_some_objects_names_only_some_that_are_missing() {
+    let set = ApplySet::new("prod", "capstan-system");
+    let mut group = ready(rg("a"));
+    group["metadata"]["labels"] = json!({PART_OF: set.id()});
+    let id = |name: &str| ObjectId::new("resources.azure.com", "ResourceGroup", "ns", name);
+    let parent = |objects| Parent {
+        objects: Some(objects),
+        members: Members::of([id("a"), id("b")].iter()),
+        ..Parent::default()
+    };
+    let graph = StatusGraph::new(&found(&[namespace(), group]));
+    let view = graph.fleet(&set, &parent(5));
+    assert_eq!((view.unlisted, view.missing, view.leftovers), (3, 4, 0));
+    assert_eq!(view.absent, [id("b")]);
+    let view = graph.fleet(&set, &parent(2));
+    assert_eq!((view.unlisted, view.missing), (0, 1));
+}
+
+/// What exists is ready in the form of an earlier revision.
+#[test]
+fn what_cannot_be_applied_has_failed() {
+    let set = ApplySet::new("prod", "capstan-system");
+    let mut group = ready(rg("a"));
+    group["metadata"]["labels"] = json!({PART_OF: set.id()});
+    let reason = |name: &str| Reason {
+        object: format!("ResourceGroup/ns/{name}"),
+        group: "resources.azure.com".to_owned(),
+        message: "refused".to_owned(),
+        ..Reason::default()
+    };
+    let parent = Parent {
+        applying: "2".to_owned(),
+        failed: Reasons {
+            total: 2,
+            first: vec![reason("a"), reason("absent")],
+        },
+        ..Parent::default()
+    };
+    let mut graph = StatusGraph::new(&found(&[namespace(), group]));
+    assert!(graph.fleet(&set, &Parent::default()).is_ready());
+    graph.fail(&parent.failed);
+    let view = graph.fleet(&set, &parent);
+    assert!(view.failed && view.broken && !view.is_ready());
+    assert_eq!((view.count(Phase::Failed), view.total()), (1, 1));
+    for name in ["a", "absent"] {
+        let at = index(&graph, &format!("ResourceGroup/ns/{name}"));
+        assert_eq!(graph.status(at).words(), "refused");
+        assert!(graph.blocked(at).is_some());
+    }
+}
+
+#[test]
+fn a_fleet_without_its_newest_commit_is_not_ready() {
+    let set = ApplySet::new("prod", "capstan-system");
+    let graph = StatusGraph::new(&found(&[namespace()]));
+    let view = |newest: Option<Newest>| {
+        let parent = Parent {
+            applying: "1".to_owned(),
+            newest,
+            ..Parent::default()
+        };
+        let view = graph.fleet(&set, &parent);
+        (view.is_ready(), view.failed, view.broken)
+    };
+    assert_eq!(view(None), (true, false, false));
+    assert_eq!(view(Some(Newest::refused("2", "no"))), (false, true, true));
+    assert_eq!(
+        view(Some(Newest::waiting("2", "wait"))),
+        (false, false, false)
+    );
+    assert_eq!(
+        view(Some(Newest::waiting("1", "wait"))),
+        (true, false, false)
+    );
+}
+
 /// The parent records a fleet of one object, which exists and is ready.
 #[test]
 fn a_fleet_is_ready_when_all_of_it_is_there() {

@@ -35,9 +35,9 @@ fn compiled_by(policy: &FleetPolicy, files: &[(&str, &str)]) -> Compiled {
     compile_by(policy, &tree(files.iter().copied()), &[])
 }
 
-/// The objects of the definition, as somebody would write them by hand.
-fn objects() -> Vec<Json> {
-    let objects = compiled(&[("base.yaml", DEFINITION)]).objects.into_iter();
+/// The objects of a definition, as somebody would write them by hand.
+fn objects(definition: &str) -> Vec<Json> {
+    let objects = compiled(&[("base.yaml", definition)]).objects.into_iter();
     let by_hand = objects.map(|object| {
         let mut object = object.node.to_json();
         object["metadata"]
@@ -51,7 +51,12 @@ fn objects() -> Vec<Json> {
 
 /// The same fleet, written by hand: references name group, kind and name.
 pub(super) fn by_hand() -> String {
-    let mut objects = objects();
+    yaml::write(&objects_by_hand(DEFINITION))
+}
+
+/// The objects of a definition, which name each other by group, kind and name.
+pub(super) fn objects_by_hand(definition: &str) -> Vec<Json> {
+    let mut objects = objects(definition);
     let ids = ids(&objects);
     let named = |json: &Json| {
         let id = json
@@ -65,12 +70,12 @@ pub(super) fn by_hand() -> String {
     };
     let resources = objects.iter_mut().flat_map(embedded_mut);
     resources.for_each(|resource| replace(&mut resource["spec"], &named));
-    yaml::write(&objects)
+    objects
 }
 
 /// The same, where everything is named by its id in Azure, in letters of alternating case.
 pub(super) fn by_arm_id() -> String {
-    let mut objects = objects();
+    let mut objects = objects(DEFINITION);
     let ids = ids(&objects);
     let by_id = |json: &Json| {
         let part = |name: &str| Some(json.get(name)?.as_str()?.to_owned());
@@ -113,7 +118,7 @@ fn replace(json: &mut Json, by: &impl Fn(&Json) -> Option<Json>) {
     }
 }
 
-fn embedded_mut(object: &mut Json) -> impl Iterator<Item = &mut Json> {
+pub(super) fn embedded_mut(object: &mut Json) -> impl Iterator<Item = &mut Json> {
     let items = object["spec"]["resources"].as_array_mut();
     items.into_iter().flatten()
 }

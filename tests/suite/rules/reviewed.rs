@@ -40,6 +40,10 @@ fn fleets() -> Vec<(&'static str, Option<PathBuf>)> {
             real::shared("samples/aro-hcp-2025-12-23"),
         ),
         (
+            "samples/aro-hcp-2026-09-01",
+            real::shared("samples/aro-hcp-2026-09-01"),
+        ),
+        (
             "samples/credentials-in-git",
             real::shared("samples/credentials-in-git"),
         ),

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use kube_schema::{Items, merging_list};
+use kube_schema::{Items, Published, published};
 
 use super::shape::Shape::{self, Atomic, Closed, Keyed, Map, Plain, Set, Struct, Text, Untyped};
 
@@ -90,11 +90,11 @@ pub(super) fn key_default(name: &str) -> Value {
     }
 }
 
-/// The shape of a list with items of the shape `item`. What identifies them is in the one table of such
-/// lists; a list that is not there does not compile.
-const fn list(kind: &str, parent: &str, name: &str, item: &'static Shape) -> Shape {
-    let known = merging_list(kind, parent, name);
-    match known.expect("the table of merging lists has it").apply {
+/// The shape of a list of `map` with items of the shape `item`. What identifies them is in the table of
+/// such lists that the API server publishes; a list that is not there does not compile.
+const fn list(map: &Published, name: &str, item: &'static Shape) -> Shape {
+    let known = map.field(name);
+    match known.expect("the published table has it").apply {
         Items::Keys(keys) => Keyed(keys, item),
         Items::Values => Set,
         Items::Whole => Plain,
@@ -120,7 +120,10 @@ pub(super) static OBJECT_META: Shape = Closed(&[
     ("creationTimestamp", &Plain),
     ("deletionGracePeriodSeconds", &Plain),
     ("deletionTimestamp", &Plain),
-    ("finalizers", &list("", "metadata", "finalizers", &Text)),
+    (
+        "finalizers",
+        &list(&published::META_V1_OBJECT_META, "finalizers", &Text),
+    ),
     ("generateName", &Text),
     ("generation", &Plain),
     ("labels", &TEXTS),
@@ -129,7 +132,7 @@ pub(super) static OBJECT_META: Shape = Closed(&[
     ("namespace", &Text),
     (
         "ownerReferences",
-        &list("", "metadata", "ownerReferences", &Atomic),
+        &list(&published::META_V1_OBJECT_META, "ownerReferences", &Atomic),
     ),
     ("resourceVersion", &Text),
     ("selfLink", &Text),
@@ -146,10 +149,16 @@ static SECRET: Shape = Struct(&[
     ("stringData", &TEXTS),
 ]);
 static SERVICE_SPEC: Shape = Struct(&[
-    ("ports", &list("Service", "spec", "ports", &Plain)),
+    (
+        "ports",
+        &list(&published::CORE_V1_SERVICE_SPEC, "ports", &Plain),
+    ),
     ("selector", &Atomic),
 ]);
-static SERVICE_STATUS: Shape = Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
+static SERVICE_STATUS: Shape = Struct(&[(
+    "conditions",
+    &list(&published::CORE_V1_SERVICE_STATUS, "conditions", &Plain),
+)]);
 static SERVICE: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &SERVICE_SPEC),
@@ -157,7 +166,10 @@ static SERVICE: Shape = Struct(&[
 ]);
 static SERVICE_ACCOUNT: Shape = Struct(&[
     ("metadata", &OBJECT_META),
-    ("secrets", &list("ServiceAccount", "", "secrets", &Atomic)),
+    (
+        "secrets",
+        &list(&published::CORE_V1_SERVICE_ACCOUNT, "secrets", &Atomic),
+    ),
 ]);
 static NODE_AFFINITY: Shape =
     Struct(&[("requiredDuringSchedulingIgnoredDuringExecution", &Atomic)]);
@@ -171,34 +183,54 @@ static ENV_VAR_SOURCE: Shape = Struct(&[
 ]);
 static ENV_VAR: Shape = Struct(&[("valueFrom", &ENV_VAR_SOURCE)]);
 static RESOURCE_REQUIREMENTS: Shape = Struct(&[
-    ("claims", &list("", "resources", "claims", &Plain)),
+    (
+        "claims",
+        &list(&published::CORE_V1_RESOURCE_REQUIREMENTS, "claims", &Plain),
+    ),
     ("limits", &MAP),
     ("requests", &MAP),
 ]);
 static CONTAINER: Shape = Struct(&[
-    ("env", &list("", "containers", "env", &ENV_VAR)),
-    ("ports", &list("", "containers", "ports", &Plain)),
+    ("env", &list(&published::CORE_V1_CONTAINER, "env", &ENV_VAR)),
+    (
+        "ports",
+        &list(&published::CORE_V1_CONTAINER, "ports", &Plain),
+    ),
     ("resources", &RESOURCE_REQUIREMENTS),
     (
         "volumeDevices",
-        &list("", "containers", "volumeDevices", &Plain),
+        &list(&published::CORE_V1_CONTAINER, "volumeDevices", &Plain),
     ),
     (
         "volumeMounts",
-        &list("", "containers", "volumeMounts", &Plain),
+        &list(&published::CORE_V1_CONTAINER, "volumeMounts", &Plain),
     ),
 ]);
 static EPHEMERAL_CONTAINER: Shape = Struct(&[
-    ("env", &list("", "ephemeralContainers", "env", &ENV_VAR)),
-    ("ports", &list("", "ephemeralContainers", "ports", &Plain)),
+    (
+        "env",
+        &list(&published::CORE_V1_EPHEMERAL_CONTAINER, "env", &ENV_VAR),
+    ),
+    (
+        "ports",
+        &list(&published::CORE_V1_EPHEMERAL_CONTAINER, "ports", &Plain),
+    ),
     ("resources", &RESOURCE_REQUIREMENTS),
     (
         "volumeDevices",
-        &list("", "ephemeralContainers", "volumeDevices", &Plain),
+        &list(
+            &published::CORE_V1_EPHEMERAL_CONTAINER,
+            "volumeDevices",
+            &Plain,
+        ),
     ),
     (
         "volumeMounts",
-        &list("", "ephemeralContainers", "volumeMounts", &Plain),
+        &list(
+            &published::CORE_V1_EPHEMERAL_CONTAINER,
+            "volumeMounts",
+            &Plain,
+        ),
     ),
 ]);
 static TOPOLOGY_SPREAD_CONSTRAINT: Shape = Struct(&[("labelSelector", &Atomic)]);
@@ -238,48 +270,70 @@ static VOLUME: Shape = Struct(&[
 ]);
 static POD_SPEC: Shape = Struct(&[
     ("affinity", &AFFINITY),
-    ("containers", &list("", "spec", "containers", &CONTAINER)),
+    (
+        "containers",
+        &list(&published::CORE_V1_POD_SPEC, "containers", &CONTAINER),
+    ),
     (
         "ephemeralContainers",
-        &list("", "spec", "ephemeralContainers", &EPHEMERAL_CONTAINER),
+        &list(
+            &published::CORE_V1_POD_SPEC,
+            "ephemeralContainers",
+            &EPHEMERAL_CONTAINER,
+        ),
     ),
-    ("hostAliases", &list("", "spec", "hostAliases", &Plain)),
+    (
+        "hostAliases",
+        &list(&published::CORE_V1_POD_SPEC, "hostAliases", &Plain),
+    ),
     (
         "imagePullSecrets",
-        &list("", "spec", "imagePullSecrets", &Atomic),
+        &list(&published::CORE_V1_POD_SPEC, "imagePullSecrets", &Atomic),
     ),
     (
         "initContainers",
-        &list("", "spec", "initContainers", &CONTAINER),
+        &list(&published::CORE_V1_POD_SPEC, "initContainers", &CONTAINER),
     ),
     ("nodeSelector", &Atomic),
     ("overhead", &MAP),
     (
         "resourceClaims",
-        &list("", "spec", "resourceClaims", &Plain),
+        &list(&published::CORE_V1_POD_SPEC, "resourceClaims", &Plain),
     ),
     ("resources", &RESOURCE_REQUIREMENTS),
     (
         "schedulingGates",
-        &list("", "spec", "schedulingGates", &Plain),
+        &list(&published::CORE_V1_POD_SPEC, "schedulingGates", &Plain),
     ),
     (
         "topologySpreadConstraints",
         &list(
-            "",
-            "spec",
+            &published::CORE_V1_POD_SPEC,
             "topologySpreadConstraints",
             &TOPOLOGY_SPREAD_CONSTRAINT,
         ),
     ),
-    ("volumes", &list("", "spec", "volumes", &VOLUME)),
+    (
+        "volumes",
+        &list(&published::CORE_V1_POD_SPEC, "volumes", &VOLUME),
+    ),
 ]);
 static POD_STATUS: Shape = Struct(&[
-    ("conditions", &list("Pod", "status", "conditions", &Plain)),
-    ("podIPs", &list("Pod", "status", "podIPs", &Plain)),
+    (
+        "conditions",
+        &list(&published::CORE_V1_POD_STATUS, "conditions", &Plain),
+    ),
+    (
+        "podIPs",
+        &list(&published::CORE_V1_POD_STATUS, "podIPs", &Plain),
+    ),
     (
         "resourceClaimStatuses",
-        &list("Pod", "status", "resourceClaimStatuses", &Plain),
+        &list(
+            &published::CORE_V1_POD_STATUS,
+            "resourceClaimStatuses",
+            &Plain,
+        ),
     ),
 ]);
 static POD: Shape = Struct(&[
@@ -290,15 +344,26 @@ static POD: Shape = Struct(&[
 static POD_TEMPLATE_SPEC: Shape = Struct(&[("metadata", &OBJECT_META), ("spec", &POD_SPEC)]);
 static POD_TEMPLATE: Shape =
     Struct(&[("metadata", &OBJECT_META), ("template", &POD_TEMPLATE_SPEC)]);
-static NAMESPACE_STATUS: Shape =
-    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
+static NAMESPACE_STATUS: Shape = Struct(&[(
+    "conditions",
+    &list(&published::CORE_V1_NAMESPACE_STATUS, "conditions", &Plain),
+)]);
 static NAMESPACE: Shape = Struct(&[("metadata", &OBJECT_META), ("status", &NAMESPACE_STATUS)]);
-static NODE_SPEC: Shape = Struct(&[("podCIDRs", &list("Node", "spec", "podCIDRs", &Text))]);
+static NODE_SPEC: Shape = Struct(&[(
+    "podCIDRs",
+    &list(&published::CORE_V1_NODE_SPEC, "podCIDRs", &Text),
+)]);
 static NODE_STATUS: Shape = Struct(&[
-    ("addresses", &list("Node", "status", "addresses", &Plain)),
+    (
+        "addresses",
+        &list(&published::CORE_V1_NODE_STATUS, "addresses", &Plain),
+    ),
     ("allocatable", &MAP),
     ("capacity", &MAP),
-    ("conditions", &list("Node", "status", "conditions", &Plain)),
+    (
+        "conditions",
+        &list(&published::CORE_V1_NODE_STATUS, "conditions", &Plain),
+    ),
 ]);
 static NODE: Shape = Struct(&[
     ("metadata", &OBJECT_META),
@@ -346,7 +411,14 @@ static PERSISTENT_VOLUME_CLAIM_STATUS: Shape = Struct(&[
     ("allocatedResourceStatuses", &MAP),
     ("allocatedResources", &MAP),
     ("capacity", &MAP),
-    ("conditions", &list("", "status", "conditions", &Plain)),
+    (
+        "conditions",
+        &list(
+            &published::CORE_V1_PERSISTENT_VOLUME_CLAIM_STATUS,
+            "conditions",
+            &Plain,
+        ),
+    ),
 ]);
 static PERSISTENT_VOLUME_CLAIM: Shape = Struct(&[
     ("metadata", &OBJECT_META),
@@ -355,8 +427,14 @@ static PERSISTENT_VOLUME_CLAIM: Shape = Struct(&[
 ]);
 static REPLICATION_CONTROLLER_SPEC: Shape =
     Struct(&[("selector", &Atomic), ("template", &POD_TEMPLATE_SPEC)]);
-static REPLICATION_CONTROLLER_STATUS: Shape =
-    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
+static REPLICATION_CONTROLLER_STATUS: Shape = Struct(&[(
+    "conditions",
+    &list(
+        &published::CORE_V1_REPLICATION_CONTROLLER_STATUS,
+        "conditions",
+        &Plain,
+    ),
+)]);
 static REPLICATION_CONTROLLER: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &REPLICATION_CONTROLLER_SPEC),
@@ -372,16 +450,20 @@ static RESOURCE_QUOTA: Shape = Struct(&[
 static LIMIT_RANGE: Shape = Struct(&[("metadata", &OBJECT_META)]);
 static ENDPOINTS: Shape = Struct(&[("metadata", &OBJECT_META)]);
 static DEPLOYMENT_SPEC: Shape = Struct(&[("selector", &Atomic), ("template", &POD_TEMPLATE_SPEC)]);
-static DEPLOYMENT_STATUS: Shape =
-    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
+static DEPLOYMENT_STATUS: Shape = Struct(&[(
+    "conditions",
+    &list(&published::APPS_V1_DEPLOYMENT_STATUS, "conditions", &Plain),
+)]);
 static DEPLOYMENT: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &DEPLOYMENT_SPEC),
     ("status", &DEPLOYMENT_STATUS),
 ]);
 static REPLICA_SET_SPEC: Shape = Struct(&[("selector", &Atomic), ("template", &POD_TEMPLATE_SPEC)]);
-static REPLICA_SET_STATUS: Shape =
-    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
+static REPLICA_SET_STATUS: Shape = Struct(&[(
+    "conditions",
+    &list(&published::APPS_V1_REPLICA_SET_STATUS, "conditions", &Plain),
+)]);
 static REPLICA_SET: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &REPLICA_SET_SPEC),
@@ -389,16 +471,24 @@ static REPLICA_SET: Shape = Struct(&[
 ]);
 static STATEFUL_SET_SPEC: Shape =
     Struct(&[("selector", &Atomic), ("template", &POD_TEMPLATE_SPEC)]);
-static STATEFUL_SET_STATUS: Shape =
-    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
+static STATEFUL_SET_STATUS: Shape = Struct(&[(
+    "conditions",
+    &list(
+        &published::APPS_V1_STATEFUL_SET_STATUS,
+        "conditions",
+        &Plain,
+    ),
+)]);
 static STATEFUL_SET: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &STATEFUL_SET_SPEC),
     ("status", &STATEFUL_SET_STATUS),
 ]);
 static DAEMON_SET_SPEC: Shape = Struct(&[("selector", &Atomic), ("template", &POD_TEMPLATE_SPEC)]);
-static DAEMON_SET_STATUS: Shape =
-    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
+static DAEMON_SET_STATUS: Shape = Struct(&[(
+    "conditions",
+    &list(&published::APPS_V1_DAEMON_SET_STATUS, "conditions", &Plain),
+)]);
 static DAEMON_SET: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &DAEMON_SET_SPEC),
@@ -409,11 +499,19 @@ static JOB_SPEC: Shape = Struct(&[("selector", &Atomic), ("template", &POD_TEMPL
 static UNCOUNTED_TERMINATED_PODS: Shape = Struct(&[
     (
         "failed",
-        &list("Job", "uncountedTerminatedPods", "failed", &Text),
+        &list(
+            &published::BATCH_V1_UNCOUNTED_TERMINATED_PODS,
+            "failed",
+            &Text,
+        ),
     ),
     (
         "succeeded",
-        &list("Job", "uncountedTerminatedPods", "succeeded", &Text),
+        &list(
+            &published::BATCH_V1_UNCOUNTED_TERMINATED_PODS,
+            "succeeded",
+            &Text,
+        ),
     ),
 ]);
 static JOB_STATUS: Shape = Struct(&[("uncountedTerminatedPods", &UNCOUNTED_TERMINATED_PODS)]);
@@ -440,7 +538,14 @@ static ROLE_BINDING: Shape = Struct(&[("metadata", &OBJECT_META), ("roleRef", &A
 static CLUSTER_ROLE_BINDING: Shape = Struct(&[("metadata", &OBJECT_META), ("roleRef", &Atomic)]);
 static POD_DISRUPTION_BUDGET_SPEC: Shape = Struct(&[("selector", &Atomic)]);
 static POD_DISRUPTION_BUDGET_STATUS: Shape = Struct(&[
-    ("conditions", &list("", "status", "conditions", &Plain)),
+    (
+        "conditions",
+        &list(
+            &published::POLICY_V1_POD_DISRUPTION_BUDGET_STATUS,
+            "conditions",
+            &Plain,
+        ),
+    ),
     ("disruptedPods", &MAP),
 ]);
 static POD_DISRUPTION_BUDGET: Shape = Struct(&[
@@ -448,14 +553,25 @@ static POD_DISRUPTION_BUDGET: Shape = Struct(&[
     ("spec", &POD_DISRUPTION_BUDGET_SPEC),
     ("status", &POD_DISRUPTION_BUDGET_STATUS),
 ]);
-static HPA_STATUS: Shape = Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
+static HPA_STATUS: Shape = Struct(&[(
+    "conditions",
+    &list(
+        &published::AUTOSCALING_V2_HORIZONTAL_POD_AUTOSCALER_STATUS,
+        "conditions",
+        &Plain,
+    ),
+)]);
 static HPA: Shape = Struct(&[("metadata", &OBJECT_META), ("status", &HPA_STATUS)]);
 static LEASE: Shape = Struct(&[("metadata", &OBJECT_META)]);
 static ENDPOINT_SLICE: Shape = Struct(&[("metadata", &OBJECT_META)]);
 static STORAGE_CLASS: Shape = Struct(&[("metadata", &OBJECT_META), ("parameters", &MAP)]);
 static CSI_DRIVER_SPEC: Shape = Struct(&[(
     "volumeLifecycleModes",
-    &list("CSIDriver", "spec", "volumeLifecycleModes", &Text),
+    &list(
+        &published::STORAGE_V1_CSI_DRIVER_SPEC,
+        "volumeLifecycleModes",
+        &Text,
+    ),
 )]);
 static CSI_DRIVER: Shape = Struct(&[("metadata", &OBJECT_META), ("spec", &CSI_DRIVER_SPEC)]);
 static VOLUME_ATTACHMENT_SOURCE: Shape = Struct(&[("inlineVolumeSpec", &PERSISTENT_VOLUME_SPEC)]);
@@ -476,8 +592,7 @@ static VALIDATING_WEBHOOK: Shape = Struct(&[
     (
         "matchConditions",
         &list(
-            "ValidatingWebhookConfiguration",
-            "webhooks",
+            &published::ADMISSIONREGISTRATION_V1_VALIDATING_WEBHOOK,
             "matchConditions",
             &Plain,
         ),
@@ -490,8 +605,7 @@ static VALIDATING_WEBHOOK_CONFIGURATION: Shape = Struct(&[
     (
         "webhooks",
         &list(
-            "ValidatingWebhookConfiguration",
-            "",
+            &published::ADMISSIONREGISTRATION_V1_VALIDATING_WEBHOOK_CONFIGURATION,
             "webhooks",
             &VALIDATING_WEBHOOK,
         ),
@@ -501,8 +615,7 @@ static MUTATING_WEBHOOK: Shape = Struct(&[
     (
         "matchConditions",
         &list(
-            "MutatingWebhookConfiguration",
-            "webhooks",
+            &published::ADMISSIONREGISTRATION_V1_MUTATING_WEBHOOK,
             "matchConditions",
             &Plain,
         ),
@@ -515,8 +628,7 @@ static MUTATING_WEBHOOK_CONFIGURATION: Shape = Struct(&[
     (
         "webhooks",
         &list(
-            "MutatingWebhookConfiguration",
-            "",
+            &published::ADMISSIONREGISTRATION_V1_MUTATING_WEBHOOK_CONFIGURATION,
             "webhooks",
             &MUTATING_WEBHOOK,
         ),
@@ -526,8 +638,7 @@ static VALIDATING_ADMISSION_POLICY_SPEC: Shape = Struct(&[
     (
         "matchConditions",
         &list(
-            "ValidatingAdmissionPolicy",
-            "spec",
+            &published::ADMISSIONREGISTRATION_V1_VALIDATING_ADMISSION_POLICY_SPEC,
             "matchConditions",
             &Plain,
         ),
@@ -536,11 +647,21 @@ static VALIDATING_ADMISSION_POLICY_SPEC: Shape = Struct(&[
     ("paramKind", &Atomic),
     (
         "variables",
-        &list("ValidatingAdmissionPolicy", "spec", "variables", &Atomic),
+        &list(
+            &published::ADMISSIONREGISTRATION_V1_VALIDATING_ADMISSION_POLICY_SPEC,
+            "variables",
+            &Atomic,
+        ),
     ),
 ]);
-static VALIDATING_ADMISSION_POLICY_STATUS: Shape =
-    Struct(&[("conditions", &list("", "status", "conditions", &Plain))]);
+static VALIDATING_ADMISSION_POLICY_STATUS: Shape = Struct(&[(
+    "conditions",
+    &list(
+        &published::ADMISSIONREGISTRATION_V1_VALIDATING_ADMISSION_POLICY_STATUS,
+        "conditions",
+        &Plain,
+    ),
+)]);
 static VALIDATING_ADMISSION_POLICY: Shape = Struct(&[
     ("metadata", &OBJECT_META),
     ("spec", &VALIDATING_ADMISSION_POLICY_SPEC),
@@ -552,8 +673,7 @@ static VALIDATING_ADMISSION_POLICY_BINDING_SPEC: Shape = Struct(&[
     (
         "validationActions",
         &list(
-            "ValidatingAdmissionPolicyBinding",
-            "spec",
+            &published::ADMISSIONREGISTRATION_V1_VALIDATING_ADMISSION_POLICY_BINDING_SPEC,
             "validationActions",
             &Text,
         ),
@@ -565,7 +685,11 @@ static VALIDATING_ADMISSION_POLICY_BINDING: Shape = Struct(&[
 ]);
 static CUSTOM_RESOURCE_DEFINITION_STATUS: Shape = Struct(&[(
     "conditions",
-    &list("CustomResourceDefinition", "status", "conditions", &Plain),
+    &list(
+        &published::APIEXTENSIONS_V1_CUSTOM_RESOURCE_DEFINITION_STATUS,
+        "conditions",
+        &Plain,
+    ),
 )]);
 static CUSTOM_RESOURCE_DEFINITION: Shape = Struct(&[
     ("metadata", &OBJECT_META),

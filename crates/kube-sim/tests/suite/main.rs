@@ -15,6 +15,7 @@ mod kubernetes;
 mod mutations;
 mod normalize;
 mod oracle;
+mod published;
 mod random;
 mod reply;
 mod servers;

@@ -50,6 +50,11 @@ pub(super) async fn find(
         .collect();
     if let Some(fleet) = &choice.fleet {
         fleets.retain(|(set, _)| set.fleet() == fleet);
+        // Of several with one name, the one in the user's namespace is meant.
+        let is_here = |(set, _): &(ApplySet, Parent)| set.namespace() == choice.namespace;
+        if fleets.iter().any(is_here) {
+            fleets.retain(is_here);
+        }
     }
     match (fleets.is_empty(), &choice.fleet) {
         (false, _) => Ok((fleets, notes)),

@@ -198,6 +198,31 @@ fn the_older_api_names_the_vault_under_the_key() {
 }
 
 #[test]
+fn defaults_are_written_from_2026_09_01_on_and_can_be_changed() {
+    let of = |version: &str, properties: Json| {
+        let spec = json!({"armAPIVersion": version, "properties": properties});
+        let hcp = embedded_of(&expanded(spec), "HcpOpenShiftCluster").remove(0);
+        let field = |name: &str| json_at(&hcp, &format!("spec.properties.{name}"));
+        (field("ingress"), field("cryptoRestrictions"))
+    };
+    let newest = "2026-09-01-preview";
+    assert_eq!(
+        of(newest, json!({})),
+        (json!({"type": "Public"}), "None".into())
+    );
+    assert_eq!(
+        of(
+            newest,
+            json!({"ingress": {"type": "Private"}, "cryptoRestrictions": null})
+        ),
+        (json!({"type": "Private"}), Json::Null)
+    );
+    for older in ["2025-12-23-preview", "2026-06-30-preview"] {
+        assert_eq!(of(older, json!({})), (Json::Null, Json::Null), "{older}");
+    }
+}
+
+#[test]
 fn the_older_api_has_no_integration_subnet() {
     let objects = expanded(json!({"armAPIVersion": "2024-06-10-preview"}));
     let hcp = embedded_of(&objects, "HcpOpenShiftCluster").remove(0);

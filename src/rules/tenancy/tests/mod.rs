@@ -33,6 +33,7 @@ fn policy() -> FleetPolicy {
             platform,
         ],
         experimental: false,
+        outside: Vec::new(),
     }
 }
 

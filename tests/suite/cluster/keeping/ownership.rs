@@ -43,7 +43,7 @@ fn another_fleet_s_object_is_left_alone_whatever_is_asked() {
         let mut kept = fixture.begin(&adopting, &second);
         let progress = kept.until("a", State::Failed).await;
         assert!(
-            progress.message.contains(&fixture.set("one").id()),
+            progress.message.contains("belongs to the fleet one ("),
             "{}",
             progress.message
         );

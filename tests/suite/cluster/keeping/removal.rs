@@ -1,8 +1,9 @@
 //! What becomes of what a revision no longer has.
 
-use capstan::apply::PruneStatus;
+use capstan::apply::{PruneStatus, State};
+use serde_json::json;
 
-use super::fixture::{Fixture, Revision, annotated, map, prove, revision};
+use super::fixture::{Fixture, Revision, annotated, map, prove, revision, theirs};
 
 #[test]
 fn what_left_is_deleted_and_what_is_to_stay_stays() {
@@ -55,6 +56,29 @@ fn what_was_released_is_taken_back_and_is_what_it_was() {
             before["metadata"]["annotations"],
             after["metadata"]["annotations"]
         );
+    });
+}
+
+/// What appliers set goes away, as with `adopt`; what another manager changed is reported.
+#[test]
+fn what_others_changed_meanwhile_is_a_conflict_when_it_is_taken_back() {
+    prove("taken_back_changed", &async |fixture: &Fixture| {
+        let orphan = annotated("b", "v", "{capstan.dev/deletion-policy: Orphan}");
+        let both = format!("{orphan}{}", map("c", "v"));
+        drop(fixture.keep(&both, &revision("1")).await);
+        drop(fixture.keep(&map("c", "v"), &revision("2")).await);
+        let changed = theirs("b", &json!({"k": "theirs", "more": "theirs"}));
+        fixture.change_as("some-controller", &changed).await;
+        let mut kept = fixture.begin(&both, &revision("3"));
+        let progress = kept.until("b", State::Failed).await;
+        assert!(
+            progress.message.contains("some-controller") && progress.message.contains(".data.k"),
+            "{}",
+            progress.message
+        );
+        drop(kept);
+        let live = fixture.config_map("b").await.expect("it is there");
+        assert_eq!(live["data"]["more"], "theirs");
     });
 }
 

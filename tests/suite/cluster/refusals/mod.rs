@@ -8,6 +8,7 @@ mod entry;
 mod fixture;
 mod kinds;
 mod namespaces;
+mod recorded;
 mod restart;
 mod rights;
 mod suspended;

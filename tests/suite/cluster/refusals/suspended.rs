@@ -41,6 +41,10 @@ fn a_fleet_is_suspended_and_resumed_by_the_commands() {
         );
         let status = printed(fixture, "status");
         assert!(status.contains("  suspended since 20"), "{status}");
+        let waits = " waits: the fleet is suspended; `capstan resume --name config` continues\n";
+        fixture.until("the newest commit is shown", || {
+            printed(fixture, "status").contains(waits)
+        });
         // Nothing is repaired either.
         let free = fixture.path("configmaps/free");
         fixture.must("PATCH", &free, &json!({"data": {"k": "theirs"}}));
@@ -54,6 +58,9 @@ fn a_fleet_is_suspended_and_resumed_by_the_commands() {
         let put_right = || fixture.must("GET", &free, &json!({}))["data"]["k"] == "v";
         fixture.until("it is put right", put_right);
         once(&asked("resume"), "fleet config: it is not suspended");
-        once(&asked("sync"), "asked the daemon to look for commits now");
+        once(
+            &asked("sync"),
+            "a running daemon looks for commits now, and retries",
+        );
     });
 }

@@ -7,7 +7,7 @@ use super::super::fixture::{by_hand, found, marked};
 fn cluster(group: &str, subnet: &str, security_group: &str) -> String {
     format!(
         "\
-apiVersion: redhatopenshift.azure.com/v1api20251223preview
+apiVersion: redhatopenshift.azure.com/v1api20260630preview
 kind: HcpOpenShiftCluster
 metadata: {{name: two, namespace: clusters}}
 spec:
@@ -68,7 +68,7 @@ fn parts_know_their_cluster_by_its_id() {
     );
     let auth = format!(
         "\
-apiVersion: redhatopenshift.azure.com/v1api20251223preview
+apiVersion: redhatopenshift.azure.com/v1api20260630preview
 kind: HcpOpenShiftClustersExternalAuth
 metadata:
   name: second # E02
@@ -83,7 +83,7 @@ spec:
     let pool = format!(
         "\
 ---
-apiVersion: redhatopenshift.azure.com/v1api20251223preview
+apiVersion: redhatopenshift.azure.com/v1api20260630preview
 kind: HcpOpenShiftClustersNodePool
 metadata: {{name: mp2, namespace: clusters}}
 spec:

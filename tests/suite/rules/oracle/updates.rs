@@ -82,6 +82,8 @@ fn what_azure_lets_change_may() {
 fn a_key_is_rotated_where_the_api_knows_that() {
     for version in ["2026-06-30-preview", "2026-09-01-preview"] {
         let newer = defined_in(version);
+        assert_eq!(refused(&newer, CLUSTER, KEY_VERSION, "a", "b"), 1);
+        let newer = newer.replace("id: \"4.20\"", "id: \"4.22\"");
         assert_eq!(refused(&newer, CLUSTER, KEY_VERSION, "a", "b"), 0);
     }
 }

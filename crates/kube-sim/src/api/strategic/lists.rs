@@ -1,34 +1,43 @@
 //! Which lists of built-in kinds a strategic merge patch merges, and by which key.
 //!
-//! In: a kind, and where a list is. Out: its key. It does not know the lists themselves.
+//! In: an object, then one field after the other. Out: the keys of the lists below. It does not know the
+//! lists themselves.
 
-use kube_schema::{Items, merging_list};
+use kube_schema::{Items, Published, published};
+use serde_json::Value;
 
-/// The lists of one kind.
+/// The lists of one map.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lists<'a> {
-    kind: &'a str,
-}
+pub(super) struct Lists(Option<&'static Published>);
 
-impl<'a> Lists<'a> {
-    pub(super) const fn of(kind: &'a str) -> Self {
-        Self { kind }
+impl Lists {
+    /// Those of a whole object; of a kind that is not published, those of its metadata.
+    pub(super) fn of(object: &Value) -> Self {
+        let [version, kind] =
+            ["apiVersion", "kind"].map(|field| object[field].as_str().unwrap_or_default());
+        Self(Published::of(version, kind).or(Some(&published::OBJECT)))
     }
 
-    /// Whether the list `name` of the map under `at` merges.
-    pub(super) fn merges(self, at: &str, name: &str) -> bool {
-        self.items(at, name) != Items::Whole
+    /// Those of the map under `name`, or of the items of the list there.
+    pub(super) fn below(self, name: &str) -> Self {
+        Self(self.0.and_then(|map| map.below(name)))
+    }
+
+    /// Whether the list `name` merges.
+    pub(super) fn merges(self, name: &str) -> bool {
+        self.items(name) != Items::Whole
     }
 
     /// The key of its items; none for texts and for lists that do not merge.
-    pub(super) fn key(self, at: &str, name: &str) -> Option<&'static str> {
-        match self.items(at, name) {
+    pub(super) fn key(self, name: &str) -> Option<&'static str> {
+        match self.items(name) {
             Items::Keys(keys) => keys.first().copied(),
             Items::Whole | Items::Values => None,
         }
     }
 
-    fn items(self, at: &str, name: &str) -> Items {
-        merging_list(self.kind, at, name).map_or(Items::Whole, |list| list.patch)
+    fn items(self, name: &str) -> Items {
+        let field = self.0.and_then(|map| map.field(name));
+        field.map_or(Items::Whole, |list| list.patch)
     }
 }

@@ -28,21 +28,15 @@ const ORDER: &str = "$setElementOrder/";
 /// # Errors
 /// 400 or 500 for a patch that cannot be followed, as the API server has it.
 pub(super) fn merge(object: &mut Value, patch: Value) -> Result<(), Refusal> {
-    let kind = object["kind"].as_str().unwrap_or_default().to_owned();
-    let lists = Lists::of(&kind);
+    let lists = Lists::of(object);
     if let (Value::Object(fields), Value::Object(patch)) = (object, patch) {
-        *fields = map(std::mem::take(fields), patch, "", lists)?;
+        *fields = map(std::mem::take(fields), patch, lists)?;
     }
     Ok(())
 }
 
-/// The fields of the map under `at`, patched.
-fn map(
-    mut fields: Fields,
-    mut patch: Fields,
-    at: &str,
-    lists: Lists<'_>,
-) -> Result<Fields, Refusal> {
+/// The fields of the map that has `lists`, patched.
+fn map(mut fields: Fields, mut patch: Fields, lists: Lists) -> Result<Fields, Refusal> {
     match patch.remove(PATCH) {
         None => {}
         Some(directive) if directive == "replace" => return Ok(patch),
@@ -53,7 +47,7 @@ fn map(
         }
     }
     retain_keys(&mut fields, &mut patch)?;
-    order_lists(&mut fields, &mut patch, at, lists)?;
+    order_lists(&mut fields, &mut patch, lists)?;
     for (key, change) in patch {
         let (key, takes_out) = match key.strip_prefix(DELETE_FROM) {
             Some(list) => (list.to_owned(), true),
@@ -62,14 +56,14 @@ fn map(
         let new = match (fields.remove(&key), change) {
             (_, Value::Null) => None,
             (Some(Value::Object(old)), Value::Object(new)) => {
-                Some(Value::Object(map(old, new, &key, lists)?))
+                Some(Value::Object(map(old, new, lists.below(&key))?))
             }
             (Some(Value::Array(old)), Value::Array(new)) if takes_out => {
                 let left = old.into_iter().filter(|item| !new.contains(item));
                 Some(left.collect())
             }
             (Some(Value::Array(old)), Value::Array(new)) => {
-                Some(Value::Array(list(old, new, at, &key, lists)?))
+                Some(Value::Array(list(old, new, &key, lists)?))
             }
             (old, _) if takes_out => old,
             (_, new) => fresh(new),
@@ -114,26 +108,21 @@ fn retain_keys(fields: &mut Fields, patch: &mut Fields) -> Result<(), Refusal> {
 }
 
 /// Merges the lists that `$setElementOrder` is about, and puts them in order.
-fn order_lists(
-    fields: &mut Fields,
-    patch: &mut Fields,
-    at: &str,
-    lists: Lists<'_>,
-) -> Result<(), Refusal> {
+fn order_lists(fields: &mut Fields, patch: &mut Fields, lists: Lists) -> Result<(), Refusal> {
     let directives = patch.keys().filter_map(|key| key.strip_prefix(ORDER));
     let names: Vec<String> = directives.map(ToOwned::to_owned).collect();
     for name in names {
         let order = items(patch.remove(&format!("{ORDER}{name}")).unwrap_or_default())?;
         let old = fields.remove(&name).map(items).transpose()?;
         let changes = patch.remove(&name).map(items).transpose()?;
-        let key = lists.key(at, &name);
+        let key = lists.key(&name);
         check_order(changes.as_deref().unwrap_or_default(), &order, key)?;
         let before = old.clone().unwrap_or_default();
         let merged = match (old, changes) {
             (None, None) => continue,
             (Some(old), None) => old,
             (None, Some(new)) => new.into_iter().filter_map(fresh).collect(),
-            (Some(old), Some(new)) => list(old, new, at, &name, lists)?,
+            (Some(old), Some(new)) => list(old, new, &name, lists)?,
         };
         let ordered = in_order(merged, &order, &before, key)?;
         fields.insert(name, Value::Array(ordered));
@@ -186,22 +175,21 @@ fn check_order(changes: &[Value], order: &[Value], key: Option<&str>) -> Result<
     )))
 }
 
-/// The list under `name` of the map at `at`, patched.
+/// The list under `name` of the map that has `lists`, patched.
 fn list(
     old: Vec<Value>,
     patch: Vec<Value>,
-    at: &str,
     name: &str,
-    lists: Lists<'_>,
+    lists: Lists,
 ) -> Result<Vec<Value>, Refusal> {
-    if !lists.merges(at, name) {
+    if !lists.merges(name) {
         return Ok(patch);
     }
     if old.is_empty() && patch.is_empty() {
         return Ok(old);
     }
     check_alike(&old, &patch)?;
-    let Some(key) = lists.key(at, name) else {
+    let Some(key) = lists.key(name) else {
         let mut merged = Vec::with_capacity(old.len() + patch.len());
         for item in old.iter().chain(&patch) {
             if !merged.contains(item) {
@@ -217,7 +205,7 @@ fn list(
         let found = merged.iter_mut().find(|item| item.get(key) == Some(wanted));
         match (found, change) {
             (Some(Value::Object(fields)), Value::Object(change)) => {
-                *fields = map(std::mem::take(fields), change.clone(), name, lists)?;
+                *fields = map(std::mem::take(fields), change.clone(), lists.below(name))?;
             }
             _ => merged.push(change.clone()),
         }

@@ -14,7 +14,7 @@ fn patched(object: Value, patch: Value) -> Result<Value, String> {
 fn names(patch: Value) -> Result<Vec<String>, String> {
     let containers = json!([{"name": "a"}, {"name": "b"}, {"name": "c"}]);
     let object = patched(
-        json!({"kind": "Pod", "spec": {"containers": containers}}),
+        json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": containers}}),
         json!({"spec": patch}),
     )?;
     let list = object["spec"]["containers"].as_array().unwrap().clone();

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::needless_pass_by_value)]
 
+mod properties;
+
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
@@ -108,9 +110,9 @@ fn taints_have_two_keys_and_ports_a_default_protocol() {
         json!({"taints": [{"key": "a", "effect": "NoSchedule", "value": "2"}, {"key": "a", "effect": "NoExecute"}]}),
     );
     check(
-        json!({"kind": "Service", "spec": {"ports": [{"port": 53}, {"port": 53, "protocol": "UDP"}]}}),
+        json!({"apiVersion": "v1", "kind": "Service", "spec": {"ports": [{"port": 53}, {"port": 53, "protocol": "UDP"}]}}),
         json!({"spec": {"ports": [{"port": 53, "protocol": "TCP", "name": "dns"}]}}),
-        json!({"kind": "Service", "spec": {"ports": [
+        json!({"apiVersion": "v1", "kind": "Service", "spec": {"ports": [
             {"port": 53, "protocol": "TCP", "name": "dns"}, {"port": 53, "protocol": "UDP"}
         ]}}),
     );
@@ -129,7 +131,7 @@ fn labels_are_a_keyed_list_where_they_are_a_list() {
 fn embedded_resources_merge_by_kind_and_name_and_are_objects_of_their_own() {
     let subnet = |name: &str| json!({"kind": "Subnet", "metadata": {"name": name}});
     let service = json!({
-        "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": [{"port": 1, "name": "p"}]}
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": [{"port": 1, "name": "p"}]}
     });
     let mut patched_service = service.clone();
     patched_service["spec"]["ports"][0]["name"] = json!("q");
@@ -283,6 +285,22 @@ fn directives_that_cannot_be_followed_are_findings() {
             "`$patch: delete` names no element: it needs `key` and `effect`",
         ),
         (
+            json!({"taints": [{"$patch": "merge"}]}),
+            "`$patch: merge` names no element: it needs `key` and `effect`",
+        ),
+        (
+            json!({"taints": [{"$patch": "replace", "value": "v"}]}),
+            "`$patch: replace` names no element: it needs `key` and `effect`",
+        ),
+        (
+            json!({"env": [{"$patch": "merge"}]}),
+            "`$patch: merge` names no element: it needs `name`",
+        ),
+        (
+            json!({"l": [{"$patch": "merge"}]}),
+            "`$patch: merge` has no element: this list has no keys",
+        ),
+        (
             json!({"$patch": "delete"}),
             "the patch removes the whole value it is for",
         ),
@@ -298,6 +316,92 @@ fn directives_that_cannot_be_followed_are_findings() {
         assert_eq!(messages, [message]);
         assert!(findings[0].id == "O02" && findings[0].help.is_some());
         assert_eq!(node.to_json()["taints"], base["taints"], "{patch}");
+    }
+}
+
+#[test]
+fn lists_of_kubernetes_own_kinds_merge_as_the_api_server_publishes() {
+    let lists = |json: Json| {
+        let (key, list) = json.as_object().unwrap().iter().next().unwrap();
+        (key.clone(), list.clone())
+    };
+    let table = [
+        (
+            "v1",
+            "ServiceAccount",
+            "",
+            json!({"imagePullSecrets": [{"name": "a"}]}),
+            false,
+        ),
+        (
+            "v1",
+            "ServiceAccount",
+            "",
+            json!({"secrets": [{"name": "a"}]}),
+            true,
+        ),
+        (
+            "v1",
+            "Pod",
+            "spec",
+            json!({"imagePullSecrets": [{"name": "a"}]}),
+            true,
+        ),
+        (
+            "v1",
+            "Node",
+            "spec",
+            json!({"taints": [{"key": "a", "effect": "e"}]}),
+            false,
+        ),
+        (
+            "storage.k8s.io/v1",
+            "CSINode",
+            "spec",
+            json!({"drivers": [{"name": "a"}]}),
+            true,
+        ),
+        (
+            "batch/v1",
+            "Job",
+            "status",
+            json!({"conditions": [{"type": "a"}]}),
+            true,
+        ),
+        (
+            "example.com/v1",
+            "Node",
+            "spec",
+            json!({"taints": [{"key": "a", "effect": "e"}]}),
+            true,
+        ),
+    ];
+    for (version, kind, parent, list, merges) in table {
+        let (name, list) = lists(list);
+        let object = |item: Json| {
+            let map = json!({name.as_str(): [item]});
+            let mut object = if parent.is_empty() {
+                map
+            } else {
+                json!({parent: map})
+            };
+            object["apiVersion"] = version.into();
+            object["kind"] = kind.into();
+            object
+        };
+        let mut other = list[0].clone();
+        let key = other.as_object().unwrap().keys().next().unwrap().clone();
+        other[key] = json!("b");
+        let (node, findings) = patched(&object(list[0].clone()), &object(other));
+        assert_eq!(findings, []);
+        let merged = node.to_json();
+        let merged = if parent.is_empty() {
+            &merged
+        } else {
+            &merged[parent]
+        };
+        let count = merged[&name].as_array().unwrap().len();
+        assert_eq!(count, if merges { 2 } else { 1 }, "{kind} {name}");
     }
 }
 

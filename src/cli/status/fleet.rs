@@ -1,0 +1,236 @@
+//! What the parent of a fleet records, as people read it: revisions, and why the fleet is not as they ask for.
+
+use std::fmt::Write as _;
+
+use super::super::cluster_status::wrapped;
+use crate::apply::{Newest, Parent, Reason, Reasons};
+use crate::plan::ApplySet;
+use crate::status::{FleetView, Phase};
+
+/// How many missing objects are named.
+const ABSENT: usize = 20;
+/// The width of the first column.
+const INDENT: &str = "            ";
+
+/// The lines before the objects.
+pub(super) fn header(set: &ApplySet, parent: &Parent) -> String {
+    let mut out = String::new();
+    if !parent.source.is_empty() {
+        out.push_str(&wrapped("  source    ", &parent.source));
+    }
+    out.push_str(&wrapped("  revision  ", &revisions(parent)));
+    if let Some(newest) = parent.pending() {
+        out.push_str(&wrapped("  newest    ", &not_applied(newest)));
+    }
+    if !parent.suspended.is_empty() {
+        let _ = writeln!(
+            out,
+            "  suspended since {}; `capstan resume --name {}` continues",
+            parent.suspended,
+            set.fleet()
+        );
+    }
+    out
+}
+
+fn not_applied(newest: &Newest) -> String {
+    let revision = short(&newest.revision);
+    match newest.is_refused {
+        true => format!("{revision} is refused: {}", newest.why),
+        false => format!("{revision} waits: {}", newest.why),
+    }
+}
+
+/// What failed so that waiting does not help.
+pub(super) fn failure(parent: &Parent, view: &FleetView) -> Option<String> {
+    let refused = parent.pending().filter(|newest| newest.is_refused);
+    let failed = parent.failed.first.first();
+    match (failed, refused) {
+        (Some(failed), _) => Some(format!("{}: {}", place(failed), failed.message)),
+        (None, Some(newest)) => Some(not_applied(newest)),
+        (None, None) if view.failed => {
+            let failed = view.count(Phase::Failed);
+            Some(format!("{} failed", counted(failed, "object")))
+        }
+        (None, None) => None,
+    }
+}
+
+/// `ConfigMap/ns/a (clusters/a.yaml)`
+fn place(reason: &Reason) -> String {
+    match reason.file.as_str() {
+        "" => reason.object.clone(),
+        file => format!("{} ({file})", reason.object),
+    }
+}
+
+fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+fn short(revision: &str) -> String {
+    match revision {
+        "" => "none".to_owned(),
+        id if id.len() == 40 && id.chars().all(|c| c.is_ascii_hexdigit()) => id[..12].to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn revisions(parent: &Parent) -> String {
+    let Parent {
+        applying,
+        applied,
+        ready,
+        ..
+    } = parent;
+    let failed = match parent.failed.is_empty() {
+        true => "",
+        false => " and failed",
+    };
+    if applying == applied && applied == ready {
+        return match applying.as_str() {
+            "" => "none".to_owned(),
+            revision => format!("{}, applied and ready{failed}", short(revision)),
+        };
+    }
+    let (now, done, good) = (short(applying), short(applied), short(ready));
+    match applying == applied {
+        true => format!("{now}, applied{failed}; last ready {good}"),
+        false if !failed.is_empty() => {
+            format!("{now}, failed; last applied {done}, last ready {good}")
+        }
+        false => format!("{now}, being applied; last applied {done}, last ready {good}"),
+    }
+}
+
+/// The lines about objects that are missing, failed, or left over; empty if there are none.
+pub(super) fn troubles(parent: &Parent, view: &FleetView) -> String {
+    let listed = |title: &str, reasons: &Reasons| {
+        let mut out = String::new();
+        for (at, reason) in reasons.first.iter().enumerate() {
+            let indent = if at == 0 { title } else { INDENT };
+            out.push_str(&wrapped(indent, &place(reason)));
+            out.push_str(&wrapped(&format!("{INDENT}  "), &reason.message));
+        }
+        out + &more(reasons.total.saturating_sub(reasons.first.len()))
+    };
+    let failed = listed("  failed    ", &parent.failed);
+    missing(parent, view) + &failed + &left(view) + &listed("  kept      ", &parent.kept)
+}
+
+fn more(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        more => format!("{INDENT}and {more} more\n"),
+    }
+}
+
+fn missing(parent: &Parent, view: &FleetView) -> String {
+    let (wanted, missing) = (parent.objects.unwrap_or_default(), view.missing);
+    let mut out = String::new();
+    if missing > 0 {
+        let why = match parent.failed.is_empty() {
+            true => "; the commit's check or `apply` says why",
+            false => "",
+        };
+        let line =
+            format!("{missing} of {wanted} objects are missing or belong to somebody else{why}");
+        out.push_str(&wrapped("  missing   ", &line));
+        for id in view.absent.iter().take(ABSENT) {
+            out.push_str(&wrapped(INDENT, &id.to_string()));
+        }
+        out.push_str(&more(view.absent.len().saturating_sub(ABSENT)));
+    }
+    if view.unlisted > 0 {
+        let unlisted = view.unlisted;
+        let line = format!(
+            "{unlisted} of {wanted} objects: they do not fit into the list that the cluster keeps, so those that are missing are counted and not named"
+        );
+        out.push_str(&wrapped("  not named ", &line));
+    }
+    out
+}
+
+fn left(view: &FleetView) -> String {
+    match view.leftovers {
+        0 => String::new(),
+        1 => wrapped(
+            "  leftovers ",
+            "1 object of an earlier revision still exists",
+        ),
+        left => {
+            let line = format!("{left} objects of an earlier revision still exist");
+            wrapped("  leftovers ", &line)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parent(applying: &str, applied: &str, ready: &str) -> String {
+        revisions(&Parent {
+            applying: applying.to_owned(),
+            applied: applied.to_owned(),
+            ready: ready.to_owned(),
+            ..Parent::default()
+        })
+    }
+
+    #[test]
+    fn revisions_are_shown_only_where_they_differ() {
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(
+            parent(commit, commit, commit),
+            "0123456789ab, applied and ready"
+        );
+        assert_eq!(parent("2", "2", "1"), "2, applied; last ready 1");
+        assert_eq!(
+            parent("2", "1", ""),
+            "2, being applied; last applied 1, last ready none"
+        );
+        assert_eq!(parent("", "", ""), "none");
+    }
+
+    #[test]
+    fn what_failed_is_shown_with_its_file_and_reason() {
+        let reason = Reason {
+            object: "ConfigMap/ns/a".to_owned(),
+            file: "a.yaml".to_owned(),
+            message: "the API server refused it".to_owned(),
+            ..Reason::default()
+        };
+        let parent = Parent {
+            applying: "2".to_owned(),
+            applied: "1".to_owned(),
+            ready: "1".to_owned(),
+            newest: Some(Newest::refused("3", "b.yaml:1:1: Y01 no")),
+            failed: Reasons {
+                total: 3,
+                first: vec![reason],
+            },
+            ..Parent::default()
+        };
+        let view = FleetView {
+            leftovers: 1,
+            missing: 1,
+            unlisted: 4,
+            ..FleetView::default()
+        };
+        assert_eq!(
+            header(&ApplySet::new("f", "ns"), &parent),
+            "  revision  2, failed; last applied 1, last ready 1\n  newest    3 is refused: b.yaml:1:1: Y01 no\n"
+        );
+        let text = troubles(&parent, &view);
+        let failed = "  failed    ConfigMap/ns/a (a.yaml)\n              the API server refused it\n            and 2 more\n";
+        assert!(text.contains(failed), "{text}");
+        assert!(text.contains("  leftovers 1 object of"), "{text}");
+        assert!(text.contains("  not named 4 of 0 objects"), "{text}");
+        let why = failure(&parent, &view);
+        assert_eq!(
+            why.as_deref(),
+            Some("ConfigMap/ns/a (a.yaml): the API server refused it")
+        );
+    }
+}

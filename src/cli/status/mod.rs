@@ -1,0 +1,181 @@
+//! `capstan status`: which clusters are ready, what blocks the others, and since when.
+
+mod fleet;
+mod json;
+mod text;
+
+use std::time::Duration;
+
+use clap::Args;
+use tokio::time::Instant;
+
+use super::args::{DataFormat, duration};
+use super::cluster::AccessArgs;
+use super::cluster_status::{ClusterStatus, StatusReader};
+use super::exit::Exit;
+use super::ui::Ui;
+use crate::apply::Parent;
+use crate::plan::ApplySet;
+use crate::settings::Environment;
+use crate::status::FleetView;
+
+/// The fleets of a cluster.
+type Fleets<'a> = [(&'a ApplySet, &'a Parent, FleetView)];
+
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    /// Show only this fleet
+    #[arg(long, value_name = "FLEET")]
+    pub(super) name: Option<String>,
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+    /// Show changes until interrupted
+    #[arg(long)]
+    pub(super) watch: bool,
+    /// Wait until everything is ready, or waiting does not help
+    #[arg(long)]
+    pub(super) wait: bool,
+    /// How long to wait
+    #[arg(long, default_value = "60m", requires = "wait", value_parser = duration)]
+    pub(super) timeout: Duration,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: DataFormat,
+}
+
+/// How often the cluster is read while it is watched or waited for.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// Exit 1 when something is missing, or failed so that waiting is in vain; with `--wait` unless all is ready.
+pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let fleet = args.name.as_deref();
+    let seen = runtime.block_on(async {
+        let reader = StatusReader::open(&args.access, fleet, environment, ui).await?;
+        let read = async || anyhow::Ok(Seen::of(&reader.read().await?, args.format));
+        follow(args, read, ui).await
+    })?;
+    if !args.watch {
+        ui.data(&seen.text)?;
+    }
+    match &seen.failed {
+        Some(why) if args.wait => ui.error(&format!("waiting does not help: {why}")),
+        None if args.wait && !seen.ready => {
+            ui.error(&format!("not ready within {:?}", args.timeout));
+        }
+        _ => {}
+    }
+    Ok(Exit::failed_if(match args.wait {
+        true => !seen.ready,
+        false => seen.broken,
+    }))
+}
+
+/// Reads the status until it is as it is waited for, and shows it meanwhile if it is watched. Returns the last one.
+async fn follow(
+    args: &StatusArgs,
+    mut read: impl AsyncFnMut() -> anyhow::Result<Seen>,
+    ui: &Ui,
+) -> anyhow::Result<Seen> {
+    let deadline = Instant::now() + args.timeout;
+    let mut seen = read().await?;
+    let mut shown = String::new();
+    loop {
+        if args.watch && shown != seen.text {
+            ui.repaint(&seen.text)?;
+            shown.clone_from(&seen.text);
+        }
+        let over = match args.wait {
+            true => seen.ready || seen.failed.is_some() || Instant::now() >= deadline,
+            false => !args.watch,
+        };
+        if over {
+            return Ok(seen);
+        }
+        let next = Instant::now() + INTERVAL;
+        tokio::time::sleep_until(if args.wait { next.min(deadline) } else { next }).await;
+        match read().await {
+            Ok(status) => seen = status,
+            Err(error) => ui.error(&format!("{error:#}; trying again")),
+        }
+    }
+}
+
+/// What was seen of a cluster.
+struct Seen {
+    text: String,
+    ready: bool,
+    /// What failed so that waiting does not help.
+    failed: Option<String>,
+    /// Whether something failed so, or is missing.
+    broken: bool,
+}
+
+impl Seen {
+    fn of(status: &ClusterStatus, format: DataFormat) -> Self {
+        let fleets = status.survey.fleets.iter();
+        let fleets = fleets.map(|(set, parent)| (set, parent, status.graph.fleet(set, parent)));
+        let fleets: Vec<(&ApplySet, &Parent, FleetView)> = fleets.collect();
+        let views = || fleets.iter().map(|(.., view)| view);
+        Self {
+            text: match format {
+                DataFormat::Text => text::text(status, &fleets),
+                DataFormat::Json => format!("{:#}\n", json::report(status, &fleets)),
+            },
+            ready: views().all(FleetView::is_ready),
+            failed: fleets
+                .iter()
+                .find_map(|(_, parent, view)| fleet::failure(parent, view)),
+            broken: views().any(|view| view.broken),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::args::ColorChoice;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: StatusArgs,
+    }
+
+    /// Follows a cluster that is ready with the fifth read. Returns how often it was read, after how long, and
+    /// whether it was ready.
+    async fn followed(flags: &[&str]) -> (usize, u64, bool) {
+        let line = Line::parse_from([&["status"], flags].concat());
+        let ui = Ui::new(&Environment::default(), ColorChoice::Never);
+        let (start, mut reads) = (Instant::now(), 0);
+        let read = async || {
+            reads += 1;
+            anyhow::ensure!(reads != 2, "the cluster is away for a moment");
+            Ok(Seen {
+                text: String::new(),
+                ready: reads >= 5,
+                failed: flags.contains(&"json").then(String::new),
+                broken: false,
+            })
+        };
+        let seen = follow(&line.args, read, &ui).await.expect("it is read");
+        (reads, start.elapsed().as_secs(), seen.ready)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_read_every_two_seconds_until_it_is_ready_or_time_is_up() {
+        for (flags, expected) in [
+            (&[][..], (1, 0, false)),
+            (&["--wait"], (5, 8, true)),
+            (&["--wait", "--watch"], (5, 8, true)),
+            (&["--wait", "--timeout", "5s"], (4, 5, false)),
+            (&["--wait", "--format", "json"], (1, 0, false)),
+        ] {
+            assert_eq!(followed(flags).await, expected, "{flags:?}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The newest commit while it is not applied: the parent in the cluster records why, so that `status` shows it.
+//!
+//! In: what became of each commit, and what the parent records. Out: a write whenever they differ. It does not
+//! know: who reads it.
+
+use super::applied::Applied;
+use super::sync::RETRY;
+use super::{Daemon, Event};
+use crate::adapters::kubernetes;
+use crate::apply::Newest;
+use crate::compile::Compiled;
+use crate::model::Severity;
+
+/// Why a commit without objects is not applied.
+pub(super) const EMPTIED: &str = "the fleet has no objects any more, which is probably a mistake";
+
+/// What is known, and recorded, of the newest commit.
+#[derive(Default)]
+pub(super) struct NewestRecord {
+    /// The newest commit, if it was examined and is not applied.
+    rejected: Option<Newest>,
+    /// What the parent records, once that is known.
+    pub(super) recorded: Option<Option<Newest>>,
+    /// Whether a write is under way, or failed just now.
+    busy: bool,
+}
+
+impl NewestRecord {
+    /// The newest commit is not applied.
+    pub(super) fn reject(&mut self, newest: Newest) {
+        self.rejected = Some(newest);
+    }
+
+    /// The newest commit is applied.
+    pub(super) fn accept(&mut self) {
+        self.rejected = None;
+    }
+
+    /// The parent was seen. Only what it held at the start is of interest: then only this writes it.
+    pub(super) fn seen(&mut self, newest: Option<Newest>) {
+        self.recorded.get_or_insert(newest);
+    }
+}
+
+/// Why a commit with errors is not applied: their number, and the first.
+pub(super) fn errors(compiled: &Compiled) -> String {
+    let errors = compiled.findings.iter();
+    let mut errors = errors.filter(|finding| finding.severity == Severity::Error);
+    let first = errors.next().map(|finding| match &finding.span {
+        Some(span) => format!("{span}: {}", finding.headline()),
+        None => finding.headline(),
+    });
+    let first = first.unwrap_or_default();
+    match errors.count() {
+        0 => first,
+        1 => format!("{first}; and 1 more error"),
+        more => format!("{first}; and {more} more errors"),
+    }
+}
+
+impl Daemon {
+    /// The newest commit, if it is not applied.
+    pub(super) fn newest(&self) -> Option<Newest> {
+        if self.newest.rejected.is_some() {
+            return self.newest.rejected.clone();
+        }
+        let sync = self.sync.as_ref()?;
+        if sync.is_emptied() {
+            return Some(Newest::refused(&sync.revision, EMPTIED));
+        }
+        // While it is resumed, the parent is read and written by what applies: nothing comes in between.
+        let recorded = self.newest.recorded.as_ref().and_then(Option::as_ref);
+        let waited = recorded.is_some_and(|newest| newest.waits_at(&sync.revision));
+        let is_applied = matches!(sync.applied, Applied::This | Applied::Unwatched);
+        let waits = !is_applied && (sync.suspended.is_some() || waited);
+        let fleet = &self.config.fleet;
+        let why = format!("the fleet is suspended; `capstan resume --name {fleet}` continues");
+        waits.then(|| Newest::waiting(&sync.revision, &why))
+    }
+
+    /// Records what became of the newest commit, if the parent does not.
+    pub(super) fn record_newest(&mut self) {
+        // Until a commit was examined, nothing is known that an earlier daemon did not know.
+        let is_known = self.newest.rejected.is_some() || self.sync.is_some();
+        let (false, true, Some(recorded)) = (self.newest.busy, is_known, &self.newest.recorded)
+        else {
+            return;
+        };
+        let wanted = self.newest();
+        if *recorded == wanted {
+            return;
+        }
+        self.newest.busy = true;
+        let (client, set) = (self.engine.target.client.clone(), self.set.clone());
+        let source = self.config.url.clone();
+        self.jobs.spawn(async move {
+            let newest = wanted.as_ref();
+            let answer = kubernetes::record_newest(&client, &set, &source, newest).await;
+            Event::Recorded(Box::new((wanted, answer)))
+        });
+    }
+
+    /// What became of the newest commit was recorded, or could not be.
+    pub(super) fn newest_recorded(
+        &mut self,
+        newest: Option<Newest>,
+        answer: Result<(), kubernetes::Error>,
+    ) {
+        match answer {
+            Ok(()) => {
+                self.newest.busy = false;
+                self.newest.recorded = Some(newest);
+            }
+            Err(error) => {
+                tracing::debug!(%error, "cannot record what became of the newest commit");
+                self.after(RETRY, Event::RecordAgain);
+            }
+        }
+    }
+
+    pub(super) fn record_again(&mut self) {
+        self.newest.busy = false;
+    }
+}
