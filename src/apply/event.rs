@@ -43,6 +43,8 @@ pub(crate) struct Assignment {
     pub(crate) max_clusters: usize,
     /// Whether nothing is done while the parent says that the fleet is suspended.
     pub(crate) heeds_suspension: bool,
+    /// Since when the fleet is suspended, as far as is known: it stays so when it has no parent.
+    pub(crate) suspended: Option<String>,
 }
 
 /// Something happened.

@@ -44,7 +44,7 @@ pub use parent::{NotOurs, Parent, whole_seconds};
 pub use progress::{ClusterSummary, Progress, State, Summary, Tracker};
 pub use prune::{DeletionGuard, PruneDecision, PruneInput, prune, references};
 pub use reasons::{Reason, Reasons};
-pub use report::{Outcome, PruneStatus, Report};
+pub use report::{Outcome, PruneStatus, Report, Suspension};
 
 pub(crate) use backoff::backoff;
 pub(crate) use embedded::{Embedded, Kind};

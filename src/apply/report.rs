@@ -22,8 +22,17 @@ pub enum Report {
     Stuck(String),
     /// It is fixed, and steps start.
     Begun,
-    /// The fleet is suspended, since then. Nothing is done, unless a person asked for it just now.
-    Suspended(String),
+    /// The fleet is suspended. Nothing is done, unless a person asked for it just now.
+    Suspended(Suspension),
+}
+
+/// A fleet that is suspended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suspension {
+    /// Since when.
+    pub since: String,
+    /// The revision that was applied before, at least in part; empty if that is not known.
+    pub applied: String,
 }
 
 /// What an apply made of an object.

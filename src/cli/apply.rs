@@ -22,7 +22,7 @@ use super::signals::asked_to_stop;
 use super::ui::{Ui, plain};
 use crate::adapters::kubernetes::{self, Assignment, missing_rights};
 use crate::api::timeline;
-use crate::apply::{ClusterSummary, Report, Tracker};
+use crate::apply::{ClusterSummary, Report, Suspension, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Action, Clock};
 use crate::plan::{self, ApplySet, Plan};
@@ -324,7 +324,7 @@ impl Waiting {
             Report::Settled => self.settled = true,
             Report::Stuck(why) => self.stuck = Some(why),
             Report::Recording(is_recording) => self.recording = is_recording,
-            Report::Suspended(since) => self.outcomes.note(format!(
+            Report::Suspended(Suspension { since, .. }) => self.outcomes.note(format!(
                 "the fleet has been suspended since {since}: its daemon applies nothing, but this command does"
             )),
             Report::Begun => {}

@@ -44,13 +44,16 @@ pub(super) struct Served {
     /// How to reach it.
     pub(super) kubeconfig: PathBuf,
     /// Locked while it runs.
-    _file: File,
+    file: File,
     _task: AbortOnDropHandle<()>,
 }
 
 impl Drop for Served {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.kubeconfig);
+        // Somebody may have removed ours, and another daemon have its own there.
+        if is_at(&self.file, &self.kubeconfig) {
+            let _ = std::fs::remove_file(&self.kubeconfig);
+        }
     }
 }
 
@@ -83,7 +86,7 @@ impl Served {
         let task = tokio::spawn(async move { drop(server.await) });
         Ok(Self {
             kubeconfig,
-            _file: file,
+            file,
             _task: AbortOnDropHandle::new(task),
         })
     }
@@ -188,15 +191,35 @@ fn file(directory: &Path, fleet: &str) -> anyhow::Result<(File, PathBuf)> {
             at => format!("{fleet}-{at}.{ENDING}"),
         };
         let path = directory.join(name);
-        let mut options = OpenOptions::new();
-        let options = options.write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(&path);
-        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
-        if file.try_lock().is_ok() && is_private(&path) {
+        if let Some(file) = locked(&path)? {
             return Ok((file, path));
         }
     }
     anyhow::bail!("{MOST} daemons follow a fleet {fleet} on this machine");
+}
+
+/// The file at this path, locked; none if another process has it.
+fn locked(path: &Path) -> anyhow::Result<Option<File>> {
+    loop {
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(path);
+        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+        if file.try_lock().is_err() || !is_private(path) {
+            return Ok(None);
+        }
+        // A daemon that ended may have removed it between the two: then nobody would find what is written here.
+        if is_at(&file, path) {
+            return Ok(Some(file));
+        }
+    }
+}
+
+/// Whether a file is the one at this path.
+fn is_at(file: &File, path: &Path) -> bool {
+    let place = |found: std::fs::Metadata| (found.dev(), found.ino());
+    let (ours, there) = (file.metadata().ok(), std::fs::metadata(path).ok());
+    ours.is_some() && ours.map(place) == there.map(place)
 }
 
 /// The kubeconfig of the simulated cluster that runs, if one does. If a fleet is given, only its clusters count.
@@ -319,6 +342,22 @@ mod tests {
         assert_eq!(running(Some("prod")).unwrap(), left);
         assert_eq!(running(Some("prod-2")).unwrap(), None);
         assert_eq!(running(Some("other")).unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_was_replaced_is_left_to_its_owner() {
+        let cache = tempfile::tempdir().unwrap();
+        let first = served(cache.path()).await;
+        let path = first.kubeconfig.clone();
+        std::fs::remove_file(&path).unwrap();
+        assert!(!is_at(&first.file, &path));
+        // The name is free, although the first still holds the lock of a file that is gone.
+        let second = served(cache.path()).await;
+        assert_eq!(second.kubeconfig, path);
+        drop(first);
+        assert_eq!(running(cache.path(), None).unwrap(), Some(path.clone()));
+        drop(second);
+        assert!(!path.exists());
     }
 
     /// A connection to the server over which nothing was sent.

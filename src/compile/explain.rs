@@ -12,10 +12,8 @@ use crate::api::kinds::CAPSTAN;
 use crate::api::overlay::Precedence;
 use crate::api::{cluster_definition, embedded, labels};
 use crate::model::{Node, Object, ObjectId, Origin, Path, Segment, Span, Tree, Value};
-use crate::{expand, rules, yaml};
-
-/// The annotation in which kubectl keeps a whole object.
-const COPY: &str = "kubectl.kubernetes.io/last-applied-configuration";
+use crate::rules::sensitive::Name;
+use crate::{expand, yaml};
 
 /// The objects of a fleet, and where their values come from.
 pub struct Explanation {
@@ -97,7 +95,7 @@ pub fn explain(tree: &Tree, overlays: &[Tree], compiled: &Compiled) -> Explanati
             let (documents, _) = yaml::read(path, text);
             for document in &documents {
                 note(document, &mut written);
-                note_secrets(document, false, &mut secrets);
+                note_secrets(document, &mut secrets);
             }
         }
     }
@@ -106,7 +104,7 @@ pub fn explain(tree: &Tree, overlays: &[Tree], compiled: &Compiled) -> Explanati
     secrets.extend(found.filter_map(|finding| finding.span.clone()));
     let objects: Vec<(ObjectId, Node)> = definitions.chain(objects).collect();
     let nodes = objects.iter().map(|(_, node)| node);
-    nodes.for_each(|node| note_secrets(node, false, &mut secrets));
+    nodes.for_each(|node| note_secrets(node, &mut secrets));
     Explanation {
         objects,
         bare,
@@ -135,14 +133,10 @@ impl Explanation {
         let Some(node) = object.lookup(path) else {
             return fields;
         };
-        let beside = path.0.split_last().and_then(|(last, parents)| {
-            let parent = object.lookup(&Path(parents.to_vec()))?;
-            Some(name_of(parent, last))
-        });
         leaves(
             node,
             path,
-            beside.unwrap_or_default(),
+            name_at(object, path),
             &mut |node, path, name| {
                 fields.push(self.field(at, node, path, name));
             },
@@ -150,12 +144,12 @@ impl Explanation {
         fields
     }
 
-    fn field(&self, at: usize, node: &Node, path: &Path, name: &str) -> Field {
-        let (id, object) = &self.objects[at];
+    fn field(&self, at: usize, node: &Node, path: &Path, name: Name<'_>) -> Field {
+        let (id, _) = &self.objects[at];
         let layer = |(depth, origin)| self.layer(id, path, origin, (depth == 0).then_some(node));
         let mut layers: Vec<Layer> = origins(node).enumerate().map(layer).collect();
         let is_secret =
-            is_hidden(object, path) || layers.iter().any(|layer| self.holds_secret(layer, name));
+            name.hides(node) || layers.iter().any(|layer| self.holds_secret(layer, name));
         if is_secret {
             layers.iter_mut().for_each(|layer| layer.value = None);
         }
@@ -198,9 +192,9 @@ impl Explanation {
         }
     }
 
-    fn holds_secret(&self, layer: &Layer, name: &str) -> bool {
-        let text = layer.value.as_ref().and_then(Node::as_str);
-        self.secrets.contains(&layer.span) || text.is_some_and(|text| rules::is_secret(name, text))
+    fn holds_secret(&self, layer: &Layer, name: Name<'_>) -> bool {
+        let value = layer.value.as_ref();
+        self.secrets.contains(&layer.span) || value.is_some_and(|value| name.hides(value))
     }
 }
 
@@ -248,26 +242,29 @@ fn origins(node: &Node) -> impl Iterator<Item = &Origin> {
     std::iter::successors(Some(&node.origin), |origin| origin.beneath())
 }
 
-/// Whether the value at a path of an object is never shown.
-fn is_hidden(object: &Node, path: &Path) -> bool {
-    let mut node = Some(object);
-    path.0.iter().any(|segment| match segment {
-        Segment::Key(key) => {
-            let map = node;
-            node = map.and_then(|map| map.get(key));
-            map.is_some_and(|map| hides(map, key))
+/// The name of the value at a path of an object.
+fn name_at<'n>(object: &'n Node, path: &'n Path) -> Name<'n> {
+    let (mut name, mut node) = (Name::default(), Some(object));
+    for segment in &path.0 {
+        let parent = node;
+        match segment {
+            Segment::Key(key) => {
+                name = name.of(key, parent.into_iter());
+                node = parent.and_then(|map| map.get(key));
+            }
+            Segment::Index(at) => {
+                let items = parent.and_then(Node::as_list).unwrap_or_default();
+                name = name.item(before(items, *at));
+                node = items.get(*at);
+            }
         }
-        Segment::Index(at) => {
-            node = node.and_then(|list| list.as_list()?.get(*at));
-            false
-        }
-    })
+    }
+    name
 }
 
-/// Whether a key of a map holds the values of a Secret, which may be embedded in another object, or kubectl's copy of
-/// a whole object.
-fn hides(map: &Node, key: &str) -> bool {
-    key == COPY || rules::holds_values(map, key)
+/// The item before the one at an index.
+fn before(items: &[Node], at: usize) -> Option<&Node> {
+    items.get(at.checked_sub(1)?)
 }
 
 /// An object and what is embedded in it.
@@ -325,57 +322,57 @@ fn note(document: &Node, written: &mut HashMap<Span, Written>) {
     }
 }
 
-/// Records the places of Secrets' values and of the values that they overrode.
-fn note_secrets(node: &Node, is_hidden: bool, secrets: &mut HashSet<Span>) {
-    match &node.value {
-        Value::Map(map) if !map.is_empty() => map.iter().for_each(|(key, value)| {
-            note_secrets(value, is_hidden || hides(node, &key.name), secrets);
-        }),
-        Value::List(items) if !items.is_empty() => {
-            let items = items.iter();
-            items.for_each(|item| note_secrets(item, is_hidden, secrets));
-        }
-        _ if is_hidden => secrets.extend(origins(node).map(|origin| origin.span().clone())),
-        _ => {}
-    }
+/// Records the places of secrets and of the values that they overrode.
+fn note_secrets(node: &Node, secrets: &mut HashSet<Span>) {
+    leaves(
+        node,
+        &Path::default(),
+        Name::default(),
+        &mut |leaf, _, name| {
+            if name.hides(leaf) {
+                secrets.extend(origins(leaf).map(|origin| origin.span().clone()));
+            }
+        },
+    );
 }
 
 fn note_all(node: &Node, by: &By, name: Option<&str>, written: &mut HashMap<Span, Written>) {
-    leaves(node, &Path::default(), "", &mut |node, path, _| {
-        let is_name = name.is_some() && *path == Path::dotted("metadata.name");
-        written
-            .entry(node.span().clone())
-            .or_insert_with(|| Written {
-                value: node.clone(),
-                by: by.clone(),
-                is_name,
-            });
-    });
+    leaves(
+        node,
+        &Path::default(),
+        Name::default(),
+        &mut |node, path, _| {
+            let is_name = name.is_some() && *path == Path::dotted("metadata.name");
+            written
+                .entry(node.span().clone())
+                .or_insert_with(|| Written {
+                    value: node.clone(),
+                    by: by.clone(),
+                    is_name,
+                });
+        },
+    );
 }
 
 /// Every leaf below `node`, with its path and its name.
-fn leaves(node: &Node, path: &Path, name: &str, see: &mut dyn FnMut(&Node, &Path, &str)) {
+fn leaves(node: &Node, path: &Path, name: Name<'_>, see: &mut dyn FnMut(&Node, &Path, Name<'_>)) {
     match &node.value {
         Value::Map(map) if !map.is_empty() => {
             for (key, value) in map.iter() {
-                let name = name_of(node, &Segment::Key(key.name.to_string())).to_owned();
-                leaves(value, &path.key(key.name.as_ref()), &name, see);
+                let name = name.of(&key.name, std::iter::once(node));
+                leaves(value, &path.key(key.name.as_ref()), name, see);
             }
         }
         Value::List(items) if !items.is_empty() => {
             for (index, item) in items.iter().enumerate() {
-                leaves(item, &path.index(index), name, see);
+                leaves(
+                    item,
+                    &path.index(index),
+                    name.item(before(items, index)),
+                    see,
+                );
             }
         }
         _ => see(node, path, name),
     }
-}
-
-/// The name of the value at `segment` of `parent`: its key, or the `name` next to a `value`.
-fn name_of<'n>(parent: &'n Node, segment: &'n Segment) -> &'n str {
-    let Segment::Key(key) = segment else {
-        return "";
-    };
-    let beside = parent.text(&["name"]).filter(|_| key == "value");
-    beside.unwrap_or(key)
 }

@@ -71,7 +71,15 @@ pub fn select(
     }
     let in_rest = |finding: &Finding| {
         let same = places.get(&(finding.id, finding.span.as_ref()));
-        same.is_some_and(|same| same.contains(&finding))
+        // The help may name what is only in the rest or only in the selection.
+        let is_same = |other: &&Finding| {
+            let help = finding.help.clone();
+            Finding {
+                help,
+                ..(*other).clone()
+            } == *finding
+        };
+        same.is_some_and(|same| same.iter().any(is_same))
     };
     let (mut findings, others): (Vec<Finding>, Vec<Finding>) = all
         .findings
@@ -353,6 +361,34 @@ spec:
             let places = found.iter().filter_map(|finding| finding.span.as_ref());
             assert!(places.clone().count() == 2 && places.clone().all(|span| &*span.path == path));
         }
+    }
+
+    #[test]
+    fn a_suggestion_from_the_selection_leaves_a_finding_where_it_is() {
+        let identity = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AzureClusterIdentity
+metadata: {name: cluster-identity, namespace: clusters, labels: {env: prod}}
+spec: {type: WorkloadIdentity, clientID: 3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10, tenantID: 8b2c4f7a-1f6e-4d1c-8f0a-6a2f5c7e9b31, allowedNamespaces: {}}
+";
+        let slip = definition("two", "dev", "").replace("cluster-identity", "cluster-identitx");
+        let files = [
+            ("a.yaml", definition("one", "prod", "")),
+            ("b.yaml", slip),
+            ("c.yaml", identity.to_owned()),
+        ];
+        let found = selected(&files, "env=prod", Extent::Exact);
+        let here = |finding: &&Finding| {
+            let span = finding.span.as_ref();
+            span.is_some_and(|span| &*span.path == "b.yaml")
+        };
+        let other = found.others.iter().find(here).expect("the slip");
+        let help = other.help.as_deref().unwrap_or_default();
+        assert!(
+            help.starts_with("did you mean `cluster-identity`"),
+            "{help}"
+        );
+        assert_eq!(found.compiled.findings.iter().find(here), None);
     }
 
     #[test]

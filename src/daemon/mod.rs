@@ -11,6 +11,7 @@
 //! Everything that can wake the loop is an `Event`; whatever takes time is a job that ends in one.
 //! It does not know: which engine it drives, how a check is written.
 
+mod applied;
 mod candidates;
 mod check_queue;
 mod clock;
@@ -50,6 +51,7 @@ use crate::model::{AdapterError, CheckSink};
 use crate::plan::ApplySet;
 use crate::settings::SyncConfig;
 
+use applied::{Applied, AppliedRevision};
 use candidates::{Candidate, Candidates, OpenRef};
 use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
@@ -103,6 +105,8 @@ enum Event {
     Tick,
     /// Somebody asks something of the fleet.
     Steered(Steering),
+    /// What an earlier process applied of the fleet that the sync with this number is of.
+    Recalled(u64, AppliedRevision),
     /// What became of the newest commit was recorded, or could not be.
     Recorded(Box<(Option<Newest>, Result<(), kubernetes::Error>)>),
     /// What could not be recorded may be tried again.
@@ -169,6 +173,8 @@ struct Daemon {
     runner: Option<Runner>,
     /// What an earlier daemon left pending: (revision, title).
     left_pending: Vec<(String, String)>,
+    /// What an earlier daemon applied, if the settings suspend the fleet.
+    left_applied: Option<AppliedRevision>,
     /// Counts syncs, so that late events of an old one can be recognised.
     syncs: u64,
     /// Checks on their way to the sink.
@@ -199,6 +205,7 @@ impl Daemon {
             head: None,
             examined: None,
             left_pending: Vec::new(),
+            left_applied: None,
             examining: false,
             steering: None,
             look_now: Arc::new(Notify::new()),
@@ -232,6 +239,7 @@ impl Daemon {
             Event::Retry => self.checks.retry(),
             Event::Tick => self.report_progress(),
             Event::Steered(steering) => self.steered(steering),
+            Event::Recalled(sync, applied) => self.recalled(sync, applied),
             Event::Recorded(recorded) => self.newest_recorded(recorded.0, recorded.1),
             Event::RecordAgain => self.record_again(),
         }
@@ -373,7 +381,7 @@ impl Daemon {
     /// Starts the next plan, if one waits and none is being made. A commit of the followed ref comes
     /// first: only one is compiled at a time.
     fn plan_next(&mut self) {
-        if self.examining {
+        if self.examining || !self.knows_applied() {
             return;
         }
         let Some(head) = self.head.clone() else {
@@ -382,16 +390,25 @@ impl Daemon {
         let Some(candidate) = self.candidates.next() else {
             return;
         };
-        let applied = self.sync.as_ref().and_then(Sync::applied);
+        let applied = self.applied_revision();
         let (fleet, unread) = (self.config.fleet.clone(), candidate.clone());
         self.blocking(
             move |source| {
                 let applied = applied.as_ref();
-                let applied = applied.map(|(revision, plan)| (revision.as_str(), &**plan));
+                let applied = applied.map(|(revision, plan)| (revision.as_str(), plan.as_deref()));
                 Event::Planned(Box::new(source.plan(&head, candidate, applied)))
             },
             move |failure| Event::Planned(Box::new(Planned::failed(&fleet, unread, &failure))),
         );
+    }
+
+    /// Whether it is known what to compare candidates with: after a start, a suspended fleet has another revision than
+    /// the accepted one.
+    fn knows_applied(&self) -> bool {
+        let unknown = |sync: &Sync| matches!(sync.applied, Applied::Unknown);
+        let steering = self.steering.as_ref();
+        let is_applying = steering.is_some_and(|steering| steering.suspended.is_none());
+        is_applying || !self.sync.as_ref().is_some_and(unknown)
     }
 
     fn planned(&mut self, planned: Planned) {

@@ -3,6 +3,7 @@
 //! In: what became of each commit, and what the parent records. Out: a write whenever they differ. It does not
 //! know: who reads it.
 
+use super::applied::Applied;
 use super::sync::RETRY;
 use super::{Daemon, Event};
 use crate::adapters::kubernetes;
@@ -70,7 +71,8 @@ impl Daemon {
         // While it is resumed, the parent is read and written by what applies: nothing comes in between.
         let recorded = self.newest.recorded.as_ref().and_then(Option::as_ref);
         let waited = recorded.is_some_and(|newest| newest.waits_at(&sync.revision));
-        let waits = !sync.opened && (sync.suspended.is_some() || waited);
+        let is_applied = matches!(sync.applied, Applied::This | Applied::Unwatched);
+        let waits = !is_applied && (sync.suspended.is_some() || waited);
         let fleet = &self.config.fleet;
         let why = format!("the fleet is suspended; `capstan resume --name {fleet}` continues");
         waits.then(|| Newest::waiting(&sync.revision, &why))

@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::applied::{Applied, AppliedRevision};
 use super::job::Prepared;
 use super::verdict::Verdict;
 use crate::adapters::kubernetes::Assignment;
-use crate::apply::{PruneStatus, Report, Tracker};
+use crate::apply::{PruneStatus, Report, Suspension, Tracker};
 use crate::model::{CheckState, ObjectId};
-use crate::plan::Plan;
 
 /// A revision on its way into the cluster.
 pub(super) struct Sync {
@@ -28,10 +28,8 @@ pub(super) struct Sync {
     pub(super) stuck: Option<String>,
     /// Since when the fleet is suspended.
     pub(super) suspended: Option<String>,
-    /// Whether anything of it was applied.
-    pub(super) opened: bool,
-    /// What was applied before, until this is.
-    pub(super) earlier: Option<(String, Arc<Plan>)>,
+    /// What the cluster has of the fleet.
+    pub(super) applied: Applied,
     pub(super) tracker: Tracker,
     pub(super) stage: Stage,
 }
@@ -60,21 +58,54 @@ pub(super) struct Runner {
 impl Sync {
     /// The revision that is applied, or about to be, and its plan: the one before, as long as the fleet is
     /// suspended and nothing of this one was applied.
-    pub(super) fn applied(&self) -> Option<(String, Arc<Plan>)> {
-        match self.suspended.is_some() && !self.opened {
-            true => self.earlier.clone(),
-            false => Some((self.revision.clone(), Arc::clone(&self.prepared.plan))),
+    pub(super) fn applied(&self) -> Option<AppliedRevision> {
+        let this = || (self.revision.clone(), Some(Arc::clone(&self.prepared.plan)));
+        match &self.applied {
+            Applied::This | Applied::Unwatched => Some(this()),
+            _ if self.suspended.is_none() => Some(this()),
+            Applied::Earlier(earlier) => Some(earlier.clone()),
+            Applied::Unknown | Applied::Nothing => None,
         }
     }
 
     /// Something is applied or removed, so the fleet is not suspended; `false` when that was known.
     fn open(&mut self) -> bool {
-        (self.opened, self.earlier) = (true, None);
+        self.applied = Applied::This;
         self.suspended.take().is_some()
+    }
+
+    /// Nothing is done. Returns the earlier revision that is applied, if its plan is not known.
+    pub(super) fn suspend(&mut self, suspension: Suspension) -> Option<String> {
+        let Suspension { since, applied } = suspension;
+        tracing::info!(since, "the fleet is suspended: nothing is applied");
+        (self.suspended, self.stuck) = (Some(since), None);
+        let is_known = match &self.applied {
+            Applied::This | Applied::Unwatched => true,
+            Applied::Earlier((earlier, _)) => applied.is_empty() || *earlier == applied,
+            Applied::Unknown | Applied::Nothing => false,
+        };
+        match applied {
+            _ if is_known => None,
+            applied if applied.is_empty() => {
+                self.applied = Applied::Nothing;
+                None
+            }
+            applied if applied == self.revision => {
+                self.applied = Applied::Unwatched;
+                None
+            }
+            applied => {
+                self.applied = Applied::Unknown;
+                Some(applied)
+            }
+        }
     }
 
     /// Takes in what happened; `false` when nothing changed.
     pub(super) fn note(&mut self, report: Report) -> bool {
+        if matches!(self.applied, Applied::Unknown) {
+            self.applied = Applied::Nothing;
+        }
         match report {
             Report::Object(progress) => {
                 let is_change = self.tracker.note(&progress);
@@ -91,6 +122,7 @@ impl Sync {
                 self.open();
                 self.leaving.insert(id, leaving);
             }
+            Report::Suspended(suspension) => drop(self.suspend(suspension)),
             Report::Denied | Report::Recording(_) => return false,
             Report::Applied(..) => return self.open(),
             Report::Settled => {
@@ -100,10 +132,6 @@ impl Sync {
             Report::Begun => {
                 self.open();
                 self.stuck = None;
-            }
-            Report::Suspended(since) => {
-                tracing::info!(since, "the fleet is suspended: nothing is applied");
-                (self.suspended, self.stuck) = (Some(since), None);
             }
             Report::Stuck(why) => {
                 // It is tried every few seconds.

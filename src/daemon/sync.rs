@@ -10,6 +10,7 @@ use futures::FutureExt as _;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::applied::{Applied, AppliedRevision};
 use super::failure::Failure;
 use super::job::{Examined, Judged, Prepared};
 use super::newest::EMPTIED;
@@ -30,8 +31,15 @@ pub(super) const RETRY: Duration = Duration::from_secs(15);
 impl Daemon {
     /// The revision that is applied, or about to be.
     pub(super) fn applied(&self) -> Option<String> {
-        let applied = self.sync.as_ref().and_then(Sync::applied);
-        applied.map(|(revision, _)| revision)
+        self.applied_revision().map(|(revision, _)| revision)
+    }
+
+    /// The same with its plan.
+    pub(super) fn applied_revision(&self) -> Option<AppliedRevision> {
+        match &self.sync {
+            Some(sync) => sync.applied(),
+            None => self.left_applied.clone(),
+        }
     }
 
     /// The revision that was accepted last, although the fleet may be suspended.
@@ -47,7 +55,9 @@ impl Daemon {
             outcome,
             fallback,
             left_pending,
+            left_applied,
         } = examined;
+        self.left_applied = left_applied.or(self.left_applied.take());
         self.left_pending.extend(left_pending);
         let good = self.applied();
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
@@ -115,7 +125,13 @@ impl Daemon {
                 objects,
                 "valid, but the fleet is suspended"
             );
-            self.set_check(report::suspended(&self.config.fleet, &revision));
+            let applied = self.applied();
+            let applied = applied.filter(|applied| *applied != revision);
+            self.set_check(report::suspended(
+                &self.config.fleet,
+                &revision,
+                applied.as_deref(),
+            ));
         } else if self.accepted().as_ref() == Some(&revision) {
             tracing::info!(revision, title, objects, "already applied");
         } else if self.head.as_ref() == Some(&revision) {
@@ -155,13 +171,18 @@ impl Daemon {
     }
 
     /// Takes a good revision up: first its pending check goes out.
-    fn begin(&mut self, revision: String, prepared: Prepared) {
+    fn begin(&mut self, revision: String, mut prepared: Prepared) {
         let now = self.engine.target.clock.now();
         let fleet = self.config.fleet.clone();
         let mut tracker = Tracker::new(&prepared.graph, self.config.settle, now);
-        let mut earlier = None;
+        let mut applied = Applied::Unknown;
         if let Some(before) = self.sync.take() {
-            earlier = before.applied();
+            applied = before
+                .applied()
+                .map_or_else(|| before.applied.clone(), Applied::Earlier);
+            if let Applied::Earlier((_, Some(plan))) = &applied {
+                prepared.notes.compare(plan, &prepared.plan);
+            }
             if before.is_pending() {
                 let title = before.tracker.summary(now).title();
                 self.set_check(report::superseded(
@@ -187,8 +208,7 @@ impl Daemon {
             settled: false,
             stuck: None,
             suspended: self.suspended(),
-            opened: false,
-            earlier,
+            applied,
             tracker,
             stage: Stage::Announced,
         };
@@ -210,8 +230,9 @@ impl Daemon {
                 report::progress(fleet, revision, state, shown, &sync.leaving, graph)
             }
         };
+        let check = report::noted(check, &sync.prepared.notes);
         let check = match &sync.suspended {
-            Some(since) => report::paused(fleet, check, since),
+            Some(since) => report::paused(fleet, check, since, &sync.applied),
             None => check,
         };
         self.view.send_modify(|view| {
@@ -246,7 +267,7 @@ impl Daemon {
     }
 
     /// Starts to apply what was prepared.
-    fn assign(&mut self) {
+    pub(super) fn assign(&mut self) {
         let Some(sync) = &self.sync else { return };
         let (source, revision) = (Arc::clone(&self.source), sync.revision.clone());
         let (plan, embedded) = (&sync.prepared.plan, &sync.prepared.embedded);
@@ -257,6 +278,7 @@ impl Daemon {
             prune: self.config.prune,
             max_clusters: self.config.max_clusters,
             heeds_suspension: true,
+            suspended: sync.suspended.clone(),
             approvals: Arc::new(move |applied| source.approvals(applied, &revision)),
             ..Assignment::new(Arc::clone(plan), Arc::clone(embedded))
         };
@@ -265,8 +287,9 @@ impl Daemon {
         let _ = runner.assignments.send(assignment);
         self.runner = Some(runner);
         if let Some(sync) = &mut self.sync {
-            if sync.suspended.is_none() {
-                sync.earlier = None;
+            // Nobody needs the plan before any more, unless the parent says that the fleet is suspended after all.
+            if sync.suspended.is_none() && matches!(sync.applied, Applied::Earlier(_)) {
+                sync.applied = Applied::Unknown;
             }
             sync.stage = Stage::Running(Run {
                 report_due: false,
@@ -372,7 +395,11 @@ impl Daemon {
             self.source.retain(RetainedRef::Applied, &sync.revision);
         }
         let is_suspended = matches!(report, Report::Suspended(_));
-        let is_change = sync.note(report);
+        let was_unknown = matches!(sync.applied, Applied::Unknown);
+        let (is_change, recalls) = match report {
+            Report::Suspended(suspension) => (true, sync.suspend(suspension)),
+            report => (sync.note(report), None),
+        };
         let Stage::Running(run) = &mut sync.stage else {
             return;
         };
@@ -387,6 +414,32 @@ impl Daemon {
         if is_due {
             self.after(BATCH, Event::Tick);
         }
+        match recalls {
+            Some(revision) => self.recall(number, revision),
+            None if was_unknown => self.plan_next(),
+            None => {}
+        }
+    }
+
+    /// Reads again what an earlier process applied, to compare with.
+    fn recall(&mut self, number: u64, revision: String) {
+        let unread = revision.clone();
+        self.blocking(
+            move |source| {
+                let plan = source.recall(&revision);
+                Event::Recalled(number, (revision, plan))
+            },
+            move |_| Event::Recalled(number, (unread, None)),
+        );
+    }
+
+    pub(super) fn recalled(&mut self, number: u64, applied: AppliedRevision) {
+        let sync = self.sync.as_mut().filter(|sync| sync.number == number);
+        if let Some(sync) = sync.filter(|sync| matches!(sync.applied, Applied::Unknown)) {
+            sync.applied = Applied::Earlier(applied);
+            self.report_progress();
+        }
+        self.plan_next();
     }
 
     /// Says how far the revision has come.

@@ -25,6 +25,7 @@ mod pool;
 mod properties;
 mod rule;
 mod secrets;
+pub mod sensitive;
 mod shape;
 pub(crate) mod tenancy;
 #[cfg(test)]
@@ -41,7 +42,7 @@ use crate::model::{Finding, Object};
 use arm::{Resource, World};
 use mistyped::is_mistyped;
 use rule::{FleetRule, ResourceRule, Rule};
-pub use secrets::{holds_values, is_encrypted, is_secret, joined, names_client_secret};
+pub use secrets::{holds_values, is_encrypted, joined};
 
 /// The rules for any object, by id.
 const RULES: &[Rule] = &[

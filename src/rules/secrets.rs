@@ -222,8 +222,7 @@ fn is_client_secret(name: &str, text: &str) -> bool {
 }
 
 /// Whether a field or a variable of this name holds or references a client secret.
-#[must_use]
-pub fn names_client_secret(name: &str) -> bool {
+pub(super) fn names_client_secret(name: &str) -> bool {
     // Most names are shorter than the shortest of these.
     if name.len() < CLIENT_SECRETS[0].len() {
         return false;
@@ -234,8 +233,7 @@ pub fn names_client_secret(name: &str) -> bool {
 }
 
 /// Whether the text of a field `name` holds a secret in clear text, as defined by P02 to P04.
-#[must_use]
-pub fn is_secret(name: &str, text: &str) -> bool {
+pub(super) fn is_reported(name: &str, text: &str) -> bool {
     looks(name, text).next().is_some()
 }
 

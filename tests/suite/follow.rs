@@ -385,6 +385,73 @@ async fn what_is_open_at_the_start_is_planned_and_planned_again_when_it_conflict
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_file_with_a_suffix_in_upper_case_is_named_with_the_objects_that_leave() {
+    let world = World::new();
+    let (a, b) = (config_map("a"), config_map("b"));
+    let first = world.push("main", None, &[("a.yaml", &a), ("b.yaml", &b)]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&first).await;
+    let renamed = [("a.yaml", &*a), ("b.YAML", &*b)];
+    let pull = world.push("pr/1", Some(&first), &renamed);
+    let line = "- `b.YAML` is not read because its suffix is in upper case: ConfigMap/default/b\n";
+    let says = |check: &Check| {
+        let title = check
+            .title
+            .ends_with("; 1 file no longer defines its objects");
+        title && check.summary.contains(line)
+    };
+    planned(&world, &pull, says).await;
+    let second = world.push("main", Some(&first), &renamed);
+    let done = |check: &Check| check.state == CheckState::Success && says(check);
+    let check = daemon.until(&second, done).await;
+    assert!(check.summary.contains("1 warning:"), "{check:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_branch_is_said_once_in_the_plans_of_its_candidates() {
+    let world = World::new();
+    let a = config_map("a");
+    let first = world.push("main", None, &[("a.yaml", &a)]);
+    let sound = world.push(
+        "pr/1",
+        Some(&first),
+        &[("a.yaml", &a), ("b.yaml", &config_map("b"))],
+    );
+    let wrong = world.push(
+        "pr/2",
+        Some(&first),
+        &[("a.yaml", &a), ("w.yaml", "a: 1\n")],
+    );
+    let mut daemon = world.start("test");
+    daemon.succeeds(&first).await;
+    let success = |check: &Check| check.state == CheckState::Success;
+    planned(&world, &sound, success).await;
+    let broken = world.push(
+        "main",
+        Some(&first),
+        &[("a.yaml", &a), ("x.yaml", "kind: [")],
+    );
+    let none = |check: &Check| check.state == CheckState::Error;
+    let check = planned(&world, &sound, none).await;
+    let title = "the default branch has 1 error; none is from this commit";
+    assert_eq!(check.title, title);
+    let begin = format!("At {broken}, the default branch has 1 error");
+    assert!(check.summary.starts_with(&begin), "{check:#?}");
+    assert!(!check.summary.contains("x.yaml"), "{check:#?}");
+    let both = |check: &Check| check.title.contains("the default branch has errors, too");
+    let check = planned(&world, &wrong, both).await;
+    assert_eq!(check.state, CheckState::Failure);
+    assert!(check.summary.contains("w.yaml"), "{check:#?}");
+    let mended = world.push(
+        "main",
+        Some(&broken),
+        &[("a.yaml", &a), ("x.yaml", &config_map("x"))],
+    );
+    daemon.succeeds(&mended).await;
+    planned(&world, &sound, success).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_fleet_is_suspended_over_a_restart_and_resumed() {
     let world = World::new();
     let first = world.push("main", None, &[("a.yaml", &config_map("a"))]);
@@ -411,6 +478,49 @@ async fn a_fleet_is_suspended_over_a_restart_and_resumed() {
     annotate(labels::SUSPENDED, None).await;
     daemon.succeeds(&second).await;
     assert_eq!(world.config_maps(), ["b"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_suspended_fleet_whose_parent_is_deleted_stays_suspended_over_a_restart() {
+    let world = World::new();
+    let first = world.push("main", None, &[("a.yaml", &config_map("a"))]);
+    let mut daemon = world.start("test");
+    daemon.succeeds(&first).await;
+    let client = world.server.client("default");
+    let set = ApplySet::new("test", "default");
+    let suspend = annotate_parent(&client, &set, labels::SUSPENDED, Some("then"));
+    suspend.await.expect("it is taken");
+    let suspended = |check: &Check| check.title.starts_with("suspended; ");
+    daemon.until(&first, suspended).await;
+    let parents: Api<k8s_openapi::api::core::v1::ConfigMap> = Api::default_namespaced(client);
+    let name = set.parent().name.to_string();
+    let before = parents.get(&name).await.expect("it is there");
+    let params = kube::api::DeleteParams::default();
+    let deleted = parents.delete(&name, &params).await;
+    deleted.expect("it is deleted");
+    let start = std::time::Instant::now();
+    let again = loop {
+        match parents.get_opt(&name).await.expect("readable") {
+            Some(again) => break again,
+            None => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+        assert!(start.elapsed() < PATIENCE, "nobody created it again");
+    };
+    assert_eq!(again.data, before.data);
+    drop(daemon);
+    drop(mirror(&world).await);
+    let files = [("a.yaml", config_map("b"))];
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, &**text)).collect();
+    let second = world.push("main", Some(&first), &files);
+    let pull = world.push("pr/1", Some(&second), &[("c.yaml", &config_map("c"))]);
+    let mut daemon = world.start("test");
+    let not_applied = |check: &Check| check.summary.contains("stays applied");
+    let check = daemon.until(&second, not_applied).await;
+    assert_eq!(check.title, "suspended; not applied");
+    assert!(check.summary.contains(&first), "{check:#?}");
+    assert_eq!(world.config_maps(), ["a"]);
+    let compared = format!("Compared with the applied revision {first}.");
+    planned(&world, &pull, |check| check.summary.contains(&compared)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

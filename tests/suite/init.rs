@@ -114,7 +114,7 @@ fn the_ci_file_is_that_of_the_remote_at_the_top_of_the_repository() {
         repository.remote("origin", remote).expect("a remote");
         init(&directory.path().join("clouds/fleet"), &IDS);
         let text = fs::read_to_string(directory.path().join(file)).expect(file);
-        assert!(text.contains("validate \"clouds/fleet\""), "{text}");
+        assert!(text.contains("validate clouds/fleet"), "{text}");
         let path = std::sync::Arc::from(file);
         let (documents, findings) = capstan::yaml::read(&path, text.as_bytes());
         assert_eq!((documents.len(), findings), (1, Vec::new()), "{file}");
@@ -125,6 +125,42 @@ fn the_ci_file_is_that_of_the_remote_at_the_top_of_the_repository() {
         assert!(directory.path().join(file).exists());
         validate(directory.path(), 0);
     }
+}
+
+#[test]
+fn no_name_runs_a_command_in_ci() {
+    let directory = TempDir::new().expect("a directory");
+    let repository = git2::Repository::init(directory.path()).expect("a repository");
+    let remote = "git@github.com:a/b.git";
+    repository.remote("origin", remote).expect("a remote");
+    init(&directory.path().join("it's \"; id #"), &IDS);
+    let file = directory.path().join(".github/workflows/capstan.yml");
+    let text = fs::read_to_string(&file).expect("it was written");
+    assert!(text.contains(r#" rehearse 'it'\''s "; id #'"#), "{text}");
+    let (documents, findings) = capstan::yaml::read(&"ci.yml".into(), text.as_bytes());
+    assert_eq!((documents.len(), findings), (1, Vec::new()), "{text}");
+    let replaced = directory.path().join("${{ github.token }}");
+    let said = stderr(&["init", replaced.to_str().expect("UTF-8")], 2);
+    assert!(said.contains("rename the directory"), "{said}");
+    assert!(!replaced.join("clusters").exists(), "nothing was written");
+    let path = directory.path().to_str().expect("UTF-8");
+    stderr(&["init", path, "--image", "x\" id"], 2);
+}
+
+#[test]
+fn a_cluster_that_exists_is_not_added_again_and_another_name_is_suggested() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().to_str().expect("UTF-8");
+    init(directory.path(), &[]);
+    let said = stderr(
+        &["init", path, "--environment", "prod", "--name", "dev-1"],
+        0,
+    );
+    assert!(said.contains("No cluster was added: "), "{said}");
+    assert!(said.contains("clusters/dev-1.yaml exists"), "{said}");
+    assert!(said.contains("such as --name prod-1."), "{said}");
+    let said = stderr(&["init", path, "--environment", "prod"], 0);
+    assert!(!said.contains("No cluster"), "{said}");
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! Checks as the text of a git note.
 //!
 //! In: the note as it is, and one check. Out: the note with that check in it: Markdown for people, an
-//! empty line, then one line `{"v":1,"checks":[...]}` for programs, and an end mark. Whatever else the
-//! note held stays around that, unchanged. Notes of earlier versions, which begin with the line for
-//! programs, are read as well. It does not know git.
+//! empty line, then one line `{"v":1,"checks":[...],"text":"..."}` for programs, and an end mark. Whatever else the
+//! note held stays around that, also what somebody wrote between our lines: a digest of the Markdown shows whether
+//! somebody did. Notes of earlier versions, which begin with the line for programs, are read as well. It does not
+//! know git.
+
+use std::collections::HashSet;
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::model::{Annotation, Check, CheckState};
 
@@ -34,8 +38,8 @@ pub fn rewrite(old: Option<&str>, check: &Check) -> String {
         .filter_map(parse)
         .map(|check| section(&check))
         .collect();
-    let checks = Value::Array(checks);
-    format!("{before}{people}{PROGRAMS}1,\"checks\":{checks}}}\n{END}\n{after}")
+    let (text, checks) = (digest(&people), Value::Array(checks));
+    format!("{before}{people}{PROGRAMS}1,\"checks\":{checks},\"text\":\"{text}\"}}\n{END}\n{after}")
 }
 
 /// The checks in a note, by context; none in a note that is not ours.
@@ -45,52 +49,105 @@ pub fn read(note: &str) -> Vec<Check> {
 }
 
 /// A note, taken apart.
-struct Parts<'a> {
-    /// What others wrote above our part.
-    before: &'a str,
+#[derive(Default)]
+struct Parts {
+    /// What others wrote above our part, or in what is for people.
+    before: String,
     checks: Vec<Value>,
     /// What others wrote below our part; all they wrote when no part is ours.
-    after: &'a str,
+    after: String,
 }
 
-fn parts(note: &str) -> Parts<'_> {
-    let mut at = 0;
-    let lines = note.split_inclusive('\n').map(|line| {
-        let begin = at;
-        at += line.len();
-        (begin, line.trim_end_matches('\n'))
-    });
-    let lines: Vec<(usize, &str)> = lines.collect();
-    let found = lines.iter().enumerate();
-    let found = found.filter_map(|(number, (_, line))| Some((number, checks(line)?)));
-    let Some((number, checks)) = found.into_iter().next() else {
+/// The line for programs.
+struct Header {
+    /// Its checks, also those this version does not understand.
+    checks: Vec<Value>,
+    /// The digest of what is for people; none in notes of earlier versions.
+    text: Option<String>,
+}
+
+fn parts(note: &str) -> Parts {
+    let lines: Vec<&str> = note.split_inclusive('\n').collect();
+    let mut found = lines.iter().enumerate();
+    let Some((number, header)) = found.find_map(|(at, line)| Some((at, header(line)?))) else {
+        let after = note.to_owned();
         return Parts {
-            before: "",
-            checks: Vec::new(),
-            after: note,
+            after,
+            ..Parts::default()
         };
     };
+    let Header { checks, text } = header;
+    let (above, below) = (&lines[..number], &lines[number + 1..]);
     let headings: Vec<String> = checks.iter().map(heading).collect();
-    let is_heading = |line: &str| headings.iter().any(|heading| line.starts_with(heading));
-    let mut above = lines[..number].iter();
-    let first = above.find(|(_, line)| is_heading(line));
-    let end = lines[number..].iter().position(|(_, line)| *line == END);
-    let below = match (end, first) {
-        (Some(end), _) => number + end + 1,
-        // Somebody removed the end mark. Earlier versions wrote what is for people below the line.
-        (None, Some(_)) => number + 1,
-        (None, None) => lines.len(),
+    let is_heading = |line: &&str| headings.iter().any(|heading| line.starts_with(heading));
+    let first = above.iter().position(is_heading);
+    let (others, people) = above.split_at(first.unwrap_or(number));
+    let mut before = others.concat();
+    if text.as_ref() != Some(&digest(&people.concat())) {
+        before += &written_by_others(people, &checks);
+    }
+    let is_end = |line: &&str| line.trim_end_matches('\n') == END;
+    // Versions before wrote what is for people below the line.
+    let after = match (text, first, below.iter().position(is_end)) {
+        (None, None, end) => {
+            let (people, rest) = below.split_at(end.unwrap_or(below.len()));
+            written_by_others(people, &checks) + &rest.get(1..).unwrap_or_default().concat()
+        }
+        (_, _, Some(0)) => below[1..].concat(),
+        // Somebody removed the end mark.
+        _ => below.concat(),
     };
-    let begin = first.map_or(lines[number].0, |(begin, _)| *begin);
     Parts {
-        before: &note[..begin],
+        before,
         checks,
-        after: lines.get(below).map_or("", |(begin, _)| &note[*begin..]),
+        after,
     }
 }
 
-/// The checks in the line for programs, also those this version does not understand.
-fn checks(line: &str) -> Option<Vec<Value>> {
+/// The lines that no section of these checks has, with the empty lines between them.
+fn written_by_others(lines: &[&str], checks: &[Value]) -> String {
+    let sections: String = checks
+        .iter()
+        .filter_map(parse)
+        .map(|check| section(&check))
+        .collect();
+    let ours: HashSet<&str> = sections.lines().collect();
+    let headings: Vec<String> = checks.iter().map(heading).collect();
+    // Another version wrote the sections of checks that this one does not understand.
+    let strange = checks.iter().filter(|check| parse(check).is_none());
+    let strange: Vec<String> = strange.map(heading).collect();
+    let (mut text, mut follows, mut is_strange) = (String::new(), false, false);
+    for line in lines {
+        let content = line.trim_end_matches('\n');
+        let begins = |headings: &[String]| headings.iter().any(|one| content.starts_with(one));
+        let is_heading = begins(&headings);
+        if is_heading {
+            is_strange = begins(&strange);
+        }
+        let is_ours = is_heading || is_strange || !content.is_empty() && ours.contains(content);
+        follows = !is_ours && (follows || !content.is_empty());
+        if follows {
+            text.push_str(line);
+        }
+    }
+    match text.trim_end() {
+        "" => String::new(),
+        text => format!("{text}\n\n"),
+    }
+}
+
+/// Tells whether somebody changed a text.
+fn digest(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The line for programs, if this is one.
+fn header(line: &str) -> Option<Header> {
+    let line = line.trim_end_matches('\n');
     if !line.starts_with(PROGRAMS) {
         return None;
     }
@@ -98,8 +155,10 @@ fn checks(line: &str) -> Option<Vec<Value>> {
     if header.get("v")? != 1 {
         return None;
     }
+    let text = header.get("text").and_then(Value::as_str);
+    let text = text.map(str::to_owned);
     match header.get_mut("checks")?.take() {
-        Value::Array(checks) => Some(checks),
+        Value::Array(checks) => Some(Header { checks, text }),
         _ => None,
     }
 }
@@ -293,9 +352,40 @@ https://example.com/1
         let done = check("capstan/a/sync", CheckState::Success);
         let renewed = format!("{}by hand\n", rewrite(None, &done));
         assert_eq!(rewrite(Some(&note), &done), renewed);
-        // Somebody removed the end mark.
+        // Somebody removed the end mark, and wrote below, and in between.
         let note = format!("{programs}\n\n{}", section(&old));
         assert_eq!(rewrite(Some(&note), &done), rewrite(None, &done));
+        let expected = format!("{}Reviewed-by: Ada\n\n", rewrite(None, &done));
+        let below = format!("{note}Reviewed-by: Ada\n");
+        assert_eq!(rewrite(Some(&below), &done), expected);
+        let between = note.replace("31/54 ready\n", "31/54 ready\nReviewed-by: Ada\n");
+        assert_eq!(rewrite(Some(&between), &done), expected);
+    }
+
+    #[test]
+    fn text_between_our_lines_is_kept_above_them() {
+        let note = rewrite(None, &check("capstan/a/sync", CheckState::Pending));
+        let done = check("capstan/a/sync", CheckState::Success);
+        let edited = note.replace("31/54 ready\n", "31/54 ready\n\nPlease wait.\n\nAda\n");
+        let expected = format!("Please wait.\n\nAda\n\n{}", rewrite(None, &done));
+        let rewritten = rewrite(Some(&edited), &done);
+        assert_eq!(rewritten, expected);
+        assert_eq!(rewrite(Some(&rewritten), &done), expected, "once");
+        // An end mark of somebody else ends nothing of ours.
+        let without_end = note.replace(&format!("\n{END}\n"), &format!("\nmine\n{END}\n"));
+        let expected = format!("{}mine\n{END}\n", rewrite(None, &done));
+        assert_eq!(rewrite(Some(&without_end), &done), expected);
+    }
+
+    #[test]
+    fn what_a_newer_version_wrote_for_people_does_not_pile_up() {
+        let newer = json!({"context": "capstan/z/sync", "state": "skipped"});
+        let note = format!(
+            "## capstan/z/sync: skipped\n\nin new words\n\n{PROGRAMS}1,\"checks\":[{newer}]}}\n{END}\n"
+        );
+        let note = rewrite(Some(&note), &check("capstan/a/sync", CheckState::Pending));
+        assert!(!note.contains("in new words"), "{note}");
+        assert_eq!(parts(&note).checks[1], newer);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub fn read_at(path: &Path, revision: &str) -> Result<Tree, Error> {
     let missing = |place: String| Error::NoSuchRevision {
         wanted: format!("revision {revision}"),
         place,
+        instead: String::new(),
     };
     let real = std::fs::canonicalize(path).map_err(|cause| match cause.kind() {
         std::io::ErrorKind::NotFound => Error::NoSuchFile { path: path.into() },

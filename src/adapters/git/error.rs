@@ -99,12 +99,14 @@ pub enum Error {
         attempts: u32,
     },
     /// A branch, tag or commit that is not there.
-    #[error("no {wanted} in {place}; push it, or correct the revision")]
+    #[error("no {wanted} in {place}{instead}; push it, or correct the revision")]
     NoSuchRevision {
         /// What was asked for, in words.
         wanted: String,
         /// The repository.
         place: String,
+        /// What there is instead, in words; empty if that is not known.
+        instead: String,
     },
     /// The fleet's path is not a directory at this commit.
     #[error(

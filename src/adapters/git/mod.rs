@@ -18,6 +18,7 @@ mod hooks;
 mod ignored;
 mod merge;
 mod mirror;
+mod nearby;
 mod note_tree;
 mod notes;
 mod objects;

@@ -55,8 +55,7 @@ impl<'r> Notes<'r> {
             match self.tree.get_path(Path::new(path)) {
                 Ok(entry) => {
                     let blob = self.repository.find_blob(entry.id())?;
-                    let text = String::from_utf8_lossy(blob.content()).into_owned();
-                    return Ok((path.clone(), Some(text)));
+                    return Ok((path.clone(), Some(decoded(blob.content()))));
                 }
                 Err(cause) if cause.code() == ErrorCode::NotFound => {}
                 Err(cause) => return Err(cause),
@@ -110,5 +109,29 @@ impl<'r> Notes<'r> {
         };
         self.repository
             .commit(None, &who, &who, &message, &tree, &parents)
+    }
+}
+
+/// The text of a note. A line that is not UTF-8 is read as Latin-1, so that none of its letters is lost when the note
+/// is written again.
+fn decoded(bytes: &[u8]) -> String {
+    let line = |line: &[u8]| match std::str::from_utf8(line) {
+        Ok(line) => line.to_owned(),
+        Err(_) => line.iter().map(|byte| char::from(*byte)).collect(),
+    };
+    bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(line)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_in_another_encoding_is_not_lost() {
+        let note = [b"Gr\xfc\xdfe\n", "Grüße\n".as_bytes()].concat();
+        assert_eq!(decoded(&note), "Grüße\nGrüße\n");
     }
 }

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::stream::BoxStream;
@@ -31,6 +33,8 @@ use crate::model::{ErrorClass, ObjectId};
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 /// About how long it backs off at most. A watch that held for longer counts as whole again.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(32);
+/// The same for a watch that is not permitted: about what a person waits after a `kubectl apply` of a role.
+const LONGEST_DENIED: Duration = Duration::from_secs(8);
 
 /// Why a watch is interrupted.
 fn interruption(error: &watcher::Error) -> Interruption {
@@ -47,7 +51,7 @@ fn interruption(error: &watcher::Error) -> Interruption {
 pub(super) fn definitions(client: &Client) -> BoxStream<'static, WatchEvent> {
     let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(patient(client));
     let events = watcher(api, watcher::Config::default());
-    let events = events.backoff(Backoffs::of("CustomResourceDefinition"));
+    let events = patiently(events, "CustomResourceDefinition");
     let seen = events.filter_map(async |event| match event {
         Ok(watcher::Event::Apply(crd) | watcher::Event::InitApply(crd)) => {
             let name = crd.name_any();
@@ -134,9 +138,8 @@ where
         + Send
         + 'static,
 {
-    let backoffs = Backoffs::of(&K::kind(&()));
     let api = Api::namespaced(patient(client), namespace);
-    watcher::watch_object(api, name).backoff(backoffs).boxed()
+    patiently(watcher::watch_object(api, name), &K::kind(&())).boxed()
 }
 
 /// Reconnects by itself, with back-off; objects deleted in the meantime are reported as gone.
@@ -147,7 +150,7 @@ fn objects(
     scope: WatchScope,
 ) -> BoxStream<'static, WatchEvent> {
     let api: Api<DynamicObject> = Api::all_with(patient(client), &served.resource);
-    let events = watcher(api, config).backoff(Backoffs::of(&served.resource.kind));
+    let events = patiently(watcher(api, config), &served.resource.kind);
     watch_events(events, served.resource.clone(), scope).boxed()
 }
 
@@ -225,6 +228,11 @@ pub(super) fn is_missing(error: &watcher::Error) -> bool {
     matches!(cause(error), Some(kube::Error::Api(status)) if status.code == 404)
 }
 
+/// Whether the cluster does not permit the watch.
+pub(super) fn is_denied(error: &watcher::Error) -> bool {
+    interruption(error).denied
+}
+
 fn id(object: &DynamicObject, resource: &ApiResource) -> ObjectId {
     let namespace = object.namespace().unwrap_or_default();
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
@@ -253,6 +261,24 @@ fn present(mut live: DynamicObject, resource: &ApiResource, scope: WatchScope) -
     WatchEvent::Object(scope, id, live.map(Box::new))
 }
 
+/// The events of a watch of this kind, which backs off when it breaks.
+fn patiently<T, S>(
+    events: S,
+    kind: &str,
+) -> impl Stream<Item = watcher::Result<T>> + Send + use<T, S>
+where
+    S: Stream<Item = watcher::Result<T>> + Send,
+{
+    let backoffs = Backoffs::of(kind);
+    let denied = Arc::clone(&backoffs.denied);
+    let events = events.inspect(move |event| {
+        if let Err(error) = event {
+            denied.store(is_denied(error), Ordering::Relaxed);
+        }
+    });
+    events.backoff(backoffs)
+}
+
 /// The back-offs of a watch that breaks again and again: each twice as long as the one before. They
 /// differ from kind to kind, so that they do not all reconnect at once after an outage of the API server, and
 /// are the same in every run, as a rehearsal must be.
@@ -260,6 +286,8 @@ struct Backoffs {
     /// How many 512ths of a back-off are added to it.
     share: u8,
     failures: u32,
+    /// Whether it broke for want of a permission, which somebody may grant at any time.
+    denied: Arc<AtomicBool>,
     /// When the last back-off ends.
     resumes: Instant,
 }
@@ -270,6 +298,7 @@ impl Backoffs {
         Self {
             share: kind.bytes().fold(0, mixed),
             failures: 0,
+            denied: Arc::default(),
             resumes: Instant::now(),
         }
     }
@@ -284,7 +313,11 @@ impl Iterator for Backoffs {
             self.failures = 0;
         }
         let whole = FIRST_BACKOFF.saturating_mul(1 << self.failures.min(8));
-        let whole = whole.min(LONGEST_BACKOFF);
+        let longest = match self.denied.load(Ordering::Relaxed) {
+            true => LONGEST_DENIED,
+            false => LONGEST_BACKOFF,
+        };
+        let whole = whole.min(longest);
         let wait = whole + whole * u32::from(self.share) / 512;
         self.failures = self.failures.saturating_add(1);
         self.resumes = now + wait;
@@ -302,7 +335,7 @@ impl Backoff for Backoffs {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use http::{Request, Response, StatusCode};
     use k8s_openapi::api::core::v1::Secret;
@@ -312,13 +345,13 @@ mod tests {
     use super::*;
 
     /// The milliseconds between the requests of a watch to a cluster that refuses all of them.
-    async fn refused_requests(kind: &str, seconds: u64) -> Vec<u128> {
+    async fn refused_requests(kind: &str, seconds: u64, code: StatusCode) -> Vec<u128> {
         let (start, times) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
         let asked = Arc::clone(&times);
         let service = tower::service_fn(move |_: Request<Body>| {
             asked.lock().unwrap().push(start.elapsed().as_millis());
             let mut response = Response::new(Body::empty());
-            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            *response.status_mut() = code;
             std::future::ready(Ok::<_, std::convert::Infallible>(response))
         });
         let served = Served {
@@ -343,10 +376,17 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_watch_that_is_refused_is_retried_less_and_less_often() {
-        let waits = refused_requests("ConfigMap", 150).await;
+        let down = StatusCode::SERVICE_UNAVAILABLE;
+        let waits = refused_requests("ConfigMap", 150, down).await;
         assert_eq!(waits, [1301, 2602, 5204, 10407, 20813, 41625, 41625]);
-        let others = refused_requests("Secret", 10).await;
+        let others = refused_requests("Secret", 10, down).await;
         assert_eq!(others, [1407, 2813, 5625]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_is_not_permitted_is_retried_every_few_seconds() {
+        let waits = refused_requests("ConfigMap", 45, StatusCode::FORBIDDEN).await;
+        assert_eq!(waits, [1301, 2602, 5204, 10407, 10407, 10407]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::backoff::backoff;
 use super::super::event::{Command, Failure, ParentRead, RIGHTS, RetryTarget};
 use super::super::parent_state::{Known, Opening, ParentState};
-use super::super::{Kind, Members, Parent, Reason, Reasons, Report};
+use super::super::{Kind, Members, Parent, Reason, Reasons, Report, Suspension};
 use super::{EarlierKind, Ending, Engine};
 use crate::model::{ErrorClass, ObjectId};
 use crate::plan::Plan;
@@ -67,9 +67,8 @@ impl Engine {
             Err(failure) => return self.parent_failed(failures, &failure),
         };
         let (before, version) = before.unzip();
-        let suspended = before.as_ref().map(|parent| &parent.suspended);
-        if let Some(since) = suspended.filter(|since| !since.is_empty()) {
-            self.report(Report::Suspended(since.clone()));
+        if let Some(suspension) = self.suspension(before.as_ref()) {
+            self.report(Report::Suspended(suspension));
             if self.work.assignment.heeds_suspension {
                 self.work.parent = ParentState::Suspended;
                 return;
@@ -96,6 +95,20 @@ impl Engine {
             version,
             over: false,
         });
+    }
+
+    /// Whether the fleet is suspended: by the parent, or by the assignment if there is none. Nobody resumes a fleet by
+    /// deleting its parent.
+    fn suspension(&self, before: Option<&Parent>) -> Option<Suspension> {
+        let assignment = &self.work.assignment;
+        let since = match before {
+            Some(parent) => Some(parent.suspended.clone()),
+            None => assignment.suspended.clone(),
+        };
+        let since = since.filter(|since| !since.is_empty())?;
+        let applied = before.map(|parent| parent.applying.clone());
+        let applied = applied.unwrap_or_default();
+        Some(Suspension { since, applied })
     }
 
     pub(super) fn parent_written(&mut self, answer: Result<String, Failure>) {

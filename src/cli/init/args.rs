@@ -18,7 +18,7 @@ pub(in crate::cli) struct InitArgs {
     /// The environment of the cluster: the value of its label `env`, and the name of the overlay that selects it
     #[arg(long, default_value = "dev", value_parser = label)]
     pub(in crate::cli) environment: String,
-    /// The name of the cluster [default: ENVIRONMENT-1]
+    /// The name of the cluster, which has one node pool of two nodes [default: ENVIRONMENT-1]
     #[arg(long, value_parser = cluster)]
     pub(in crate::cli) name: Option<String>,
     /// The Azure region
@@ -38,7 +38,7 @@ pub(in crate::cli) struct InitArgs {
     #[arg(long, value_enum)]
     pub(in crate::cli) forge: Option<Forge>,
     /// The image of Capstan in the CI file
-    #[arg(long, default_value = IMAGE)]
+    #[arg(long, default_value = IMAGE, value_parser = image)]
     pub(in crate::cli) image: String,
 }
 
@@ -70,6 +70,15 @@ fn name(text: &str, lengths: RangeInclusive<usize>) -> Result<String, String> {
         false => Err(format!(
             "use {least} to {most} lower-case letters, digits and `-`; start with a letter and do not end with `-`"
         )),
+    }
+}
+
+/// The reference of an image, which goes into CI files as it is.
+fn image(text: &str) -> Result<String, String> {
+    let sound = |c: char| c.is_ascii_alphanumeric() || "._-/:@+".contains(c);
+    match text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(sound) {
+        true => Ok(text.to_owned()),
+        false => Err("not the name of an image such as registry.example.com/capstan:0.1.0".into()),
     }
 }
 

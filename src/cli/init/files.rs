@@ -26,20 +26,43 @@ pub(super) fn of_fleet(args: &InitArgs) -> Vec<(String, String)> {
             format!("overlays/{environment}.yaml"),
             include_str!("templates/overlay.yaml"),
         ),
-        (
-            format!("clusters/{name}.yaml"),
-            include_str!("templates/cluster.yaml"),
-        ),
+        (of_cluster(name), include_str!("templates/cluster.yaml")),
     ];
     let filled = templates.map(|(path, template)| (path, filled(template, args)));
     filled.into()
 }
 
+/// The path of the file of a cluster.
+pub(super) fn of_cluster(name: &str) -> String {
+    format!("clusters/{name}.yaml")
+}
+
 /// The text of a CI file, for a fleet at `path` of the repository.
-pub(super) fn of_ci(template: &str, args: &InitArgs, path: &str) -> String {
-    template
+///
+/// # Errors
+/// If a forge would replace a part of the path by something else before the shell sees it.
+pub(super) fn of_ci(template: &str, args: &InitArgs, path: &str) -> anyhow::Result<String> {
+    let is_replaced = ["$(", "${{", "$["].iter().any(|sign| path.contains(sign));
+    anyhow::ensure!(
+        !is_replaced && !path.contains(char::is_control),
+        "cannot write a CI file: forges would change the path {path:?}; rename the directory, or use --forge none"
+    );
+    Ok(template
         .replace("@image@", &args.image)
-        .replace("@path@", path)
+        .replace("@path@", &argument(path)))
+}
+
+/// A path as one argument of a shell, in quotes if it needs them.
+fn argument(path: &str) -> String {
+    let path = match path.starts_with('-') {
+        true => format!("./{path}"),
+        false => path.to_owned(),
+    };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
+    match path.chars().all(is_plain) {
+        true => path,
+        false => format!("'{}'", path.replace('\'', r"'\''")),
+    }
 }
 
 fn filled(template: &str, args: &InitArgs) -> String {
@@ -67,4 +90,23 @@ fn scalar(text: &str) -> String {
         .trim_start_matches("---")
         .trim()
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_path_is_more_than_one_argument() {
+        for (path, expected) in [
+            ("clouds/fleet", "clouds/fleet"),
+            (".", "."),
+            ("my fleet", "'my fleet'"),
+            ("-rf", "./-rf"),
+            ("a\"; id #", "'a\"; id #'"),
+            ("it's `id` $HOME", r"'it'\''s `id` $HOME'"),
+        ] {
+            assert_eq!(argument(path), expected);
+        }
+    }
 }

@@ -33,14 +33,17 @@ pub(super) fn run(args: &InitArgs, ui: &Ui) -> anyhow::Result<Exit> {
         kept.extend((!is_new).then_some(file));
         Ok(())
     };
+    let ci = ci(args)?;
     for (name, text) in files::of_fleet(args) {
         write(beside(&args.path, name), &text)?;
     }
-    let ci = ci(args)?;
     if let Some((file, text)) = &ci {
         write(file.clone(), text)?;
     }
-    if !kept.is_empty() {
+    let cluster = beside(&args.path, files::of_cluster(&args.name()));
+    if kept.contains(&cluster) {
+        ui.message(&no_cluster(args, &cluster));
+    } else if !kept.is_empty() {
         ui.message("\nExisting files were not changed, so the flags did not affect them.");
     }
     ui.message(&left_to_do(
@@ -48,6 +51,20 @@ pub(super) fn run(args: &InitArgs, ui: &Ui) -> anyhow::Result<Exit> {
         ci.as_ref().map(|(file, _)| file.as_path()),
     )?);
     Ok(Exit::Fine)
+}
+
+/// Why no cluster was added, and a name under which one would be.
+fn no_cluster(args: &InitArgs, cluster: &Path) -> String {
+    let is_free = |name: &String| !beside(&args.path, files::of_cluster(name)).exists();
+    let environment = &args.environment;
+    let mut names = (1..=99).map(|at| format!("{environment}-{at}"));
+    let free = names.find(is_free);
+    let free = free.map(|name| format!(", such as --name {name}"));
+    format!(
+        "\nNo cluster was added: {} exists.\nTo add one, choose another name{}.",
+        plain(&cluster.display().to_string()),
+        free.unwrap_or_default()
+    )
 }
 
 /// Whether the file was created. One that exists stays as it is.
@@ -91,10 +108,8 @@ fn ci(args: &InitArgs) -> anyhow::Result<Option<(PathBuf, String)>> {
         path if path.is_empty() => ".".to_owned(),
         path => path.replace('\\', "/"),
     };
-    Ok(Some((
-        beside(&top, file),
-        files::of_ci(template, args, &path),
-    )))
+    let text = files::of_ci(template, args, &path)?;
+    Ok(Some((beside(&top, file), text)))
 }
 
 /// `name` in a directory, without a leading `./`.

@@ -11,7 +11,7 @@ use super::listing::{Report, counted};
 use crate::cli::ui::plain;
 use crate::compile::{Allowed, Compiled};
 use crate::model::{Finding, Position, Segment, Severity, Span, Tree};
-use crate::rules::names_client_secret;
+use crate::rules::sensitive;
 
 /// How text is shown.
 pub(in crate::cli) struct Style<'a> {
@@ -224,7 +224,7 @@ impl<'t> Source<'t> {
 fn is_of_client_secret(finding: &Finding) -> bool {
     let mut steps = finding.field.iter().flat_map(|field| &field.0);
     finding.id.starts_with('S')
-        && steps.any(|step| matches!(step, Segment::Key(name) if names_client_secret(name)))
+        && steps.any(|step| matches!(step, Segment::Key(name) if sensitive::names_secret(name)))
 }
 
 /// Whether a line has a word that begins with `Secret`, as the kind does, a misspelt form of the kind, or the field

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::{MOST_ANNOTATIONS, check, counted, list, one_line, sync_context};
+use super::parts::{MOST_ANNOTATIONS, check, counted, list, one_line, sync_context};
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::graph::{Graph, Place};
 use crate::model::{Annotation, Check, CheckState, ObjectId, Span};

@@ -1,13 +1,18 @@
 //! What checks say of commits, word for word.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::parts::MOST_LINES;
 use super::*;
 use crate::adapters::git;
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
-use crate::compile::compile;
-use crate::model::Tree;
+use crate::compile::{Allowed, Compiled, compile};
+use crate::daemon::applied::Applied;
+use crate::daemon::failure::Failure;
+use crate::model::{Check, CheckState, Finding, ObjectId, Tree};
+use crate::plan::{self, ApplySet};
 
 fn compiled(text: &str) -> Compiled {
     let tree = Tree {
@@ -24,8 +29,8 @@ fn check_of(new: &Compiled, old: Option<(&str, &Compiled)>) -> Check {
         let plan = plan::against_none(&old.objects, &old.graph, &set);
         (name, plan)
     });
-    let applied = applied.as_ref().map(|(name, plan)| (*name, plan));
-    super::plan(&set, "r", new, applied)
+    let applied = applied.as_ref().map(|(name, plan)| (*name, Some(plan)));
+    super::plan(&set, "r", new, applied, None)
 }
 
 fn config_map(name: &str, data: &str) -> String {
@@ -301,7 +306,7 @@ fn only_the_commit_s_own_faults_are_failures() {
 #[test]
 fn what_is_suspended_says_since_when_and_how_to_go_on() {
     let check = superseded("f", "r", "0123456789abcdef", "1/3 ready");
-    let paused = paused("f", check.clone(), "then");
+    let paused = paused("f", check.clone(), "then", &Applied::This);
     assert_eq!(paused.title, format!("suspended; {}", check.title));
     let text = "The fleet has been suspended since then: nothing is applied, repaired or removed. `capstan resume --name f` continues.\n\n";
     assert_eq!(paused.summary, format!("{text}{}", check.summary));
@@ -347,4 +352,131 @@ fn what_is_allowed_is_told_with_its_reason() {
         assert!(check.summary.ends_with(expected), "{}", check.summary);
         assert!(check.annotations.is_empty());
     }
+}
+
+fn tree(files: &[(&str, &str)]) -> Tree {
+    let files = files.iter();
+    let files = files.map(|(path, text)| (Arc::from(*path), Arc::from(text.as_bytes())));
+    Tree {
+        files: files.collect(),
+        ..Tree::default()
+    }
+}
+
+/// The check of a revision that is ready.
+fn done() -> Check {
+    let state = CheckState::Success;
+    parts::check(
+        "c".to_owned(),
+        "r",
+        state,
+        "3/3 ready".to_owned(),
+        String::new(),
+    )
+}
+
+#[test]
+fn files_that_define_nothing_any_more_are_named_with_the_objects_that_leave() {
+    let (a, b) = (config_map("a", "x"), config_map("b", "x"));
+    let old = compile(
+        &tree(&[
+            ("a.yaml", &a),
+            ("b.yaml", &b),
+            ("c.yaml", &config_map("c", "x")),
+        ]),
+        &[],
+    );
+    let mut now = tree(&[("a.yaml", ""), ("d.yaml", &config_map("d", "x"))]);
+    let problem = crate::model::Problem::UpperCase;
+    now.problems.insert(Arc::from("b.YAML"), problem);
+    let new = compile(&now, &[]);
+    let check = check_of(&new, Some(("abc", &old)));
+    assert_eq!(
+        check.title,
+        "1 to create, 0 to change, 3 to remove; 2 files no longer define their objects"
+    );
+    let lines = "\
+Files that no longer define their objects, which leave the fleet:
+
+- `a.yaml` contains no document: ConfigMap/default/a
+- `b.YAML` is not read because its suffix is in upper case: ConfigMap/default/b
+
+";
+    assert!(check.summary.contains(lines), "{}", check.summary);
+    let set = ApplySet::new("f", "default");
+    let plan = |compiled: &Compiled| plan::against_none(&compiled.objects, &compiled.graph, &set);
+    let mut notes = Notes::of(&new);
+    notes.compare(&plan(&old), &plan(&new));
+    let check = noted(done(), &notes);
+    assert!(
+        check
+            .title
+            .ends_with("; 2 files no longer define their objects"),
+        "{}",
+        check.title
+    );
+    assert!(check.summary.contains(lines), "{}", check.summary);
+    let warned = "\n2 warnings:\n\n- a.yaml:1:1: Y13 ";
+    assert!(check.summary.contains(warned), "{}", check.summary);
+}
+
+#[test]
+fn a_deleted_file_is_no_warning_and_warnings_have_an_end() {
+    let old = compile(
+        &tree(&[
+            ("a.yaml", &config_map("a", "x")),
+            ("b.yaml", &config_map("b", "x")),
+        ]),
+        &[],
+    );
+    let new = compile(&tree(&[("b.yaml", &config_map("b", "x"))]), &[]);
+    let check = check_of(&new, Some(("abc", &old)));
+    assert_eq!(check.title, "0 to create, 0 to change, 1 to remove");
+    let names: Vec<String> = (0..30).map(|at| format!("{at:02}.yaml")).collect();
+    let empty: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+    let many = compile(
+        &tree(&[&[("a.yaml", &*config_map("a", "x"))][..], &empty].concat()),
+        &[],
+    );
+    let check = noted(done(), &Notes::of(&many));
+    assert!(
+        check.summary.contains("\n30 warnings:\n"),
+        "{}",
+        check.summary
+    );
+    assert!(
+        check.summary.ends_with("- and 10 more\n"),
+        "{}",
+        check.summary
+    );
+}
+
+#[test]
+fn errors_of_the_base_are_said_once_and_not_listed() {
+    let wrong = "---\n{apiVersion: v1, kind: ConfigMap}\n";
+    let base = compiled(wrong);
+    assert!(base.has_errors());
+    let base = BrokenBase {
+        name: "the branch main".to_owned(),
+        commit: "abc".to_owned(),
+        findings: base.findings.into(),
+    };
+    let set = ApplySet::new("f", "default");
+    let of = |text: &str| super::plan(&set, "r", &compiled(text), None, Some(&base));
+    // The line has moved.
+    let check = of(&(config_map("new", "x") + wrong));
+    assert_eq!(check.state, CheckState::Error);
+    assert_eq!(
+        check.title,
+        "the branch main has 1 error; none is from this commit"
+    );
+    let text = "At abc, the branch main has 1 error, so nothing can be planned. They are in the check of that commit and not listed here.\n\n";
+    assert_eq!(check.summary, text);
+    assert_eq!(check.annotations, []);
+    let check = of(&(wrong.to_owned() + wrong));
+    assert_eq!(check.state, CheckState::Failure);
+    assert_eq!(check.title, "1 error; the branch main has errors, too");
+    assert_eq!(check.annotations.len(), 1);
+    // What repairs the base is planned.
+    assert_eq!(of(&config_map("new", "x")).state, CheckState::Success);
 }

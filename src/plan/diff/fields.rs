@@ -9,12 +9,13 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::field::FieldChange;
-use super::secret::{self, Name};
+use super::secret;
 use super::shown::Shown;
 use crate::api::{embedded, labels};
 use crate::health::Live;
 use crate::model::{Node, Object, ObjectId, Origin, Path, Span, Value};
 use crate::plan::{Consequence, consequences};
+use crate::rules::sensitive::Name;
 use crate::schema::strategic::{At, ListKeys};
 
 /// Whether two states of an object are the same but for what every write changes, and what is not ours to write.

@@ -195,6 +195,7 @@ fn secrets_are_never_shown() {
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, annotations: {{{copy}: {value}}}}}\n"
         )
     };
+    let long = format!("{} AccountKey=hunter2;", "x".repeat(100));
     for (old, new) in [
         (secret("hunter2"), secret("hunter3")),
         (secret("hunter2"), secret("null")),
@@ -233,6 +234,23 @@ fn secrets_are_never_shown() {
             thing("{a: x}"),
         ),
         (annotated("hunter2"), annotated("hunter3")),
+        (
+            map("data: {DB_PASSWORD: hunter2}"),
+            map("data: {DB_PASSWORD: hunter3}"),
+        ),
+        (
+            thing("{env: [{name: API_TOKEN, value: hunter2}]}"),
+            thing("{env: [{name: API_TOKEN, value: hunter3}]}"),
+        ),
+        (
+            thing("{args: [--password, hunter2]}"),
+            thing("{args: [--password, hunter3]}"),
+        ),
+        // What is cut off would not show that it is one.
+        (
+            map(&format!("data: {{a: \"hunter2 {long}\"}}")),
+            map(&format!("data: {{a: \"hunter3 {long}\"}}")),
+        ),
     ] {
         let changes = changes(&old, &new);
         let all = format!("{:?} {:?}", shown(&changes), changes.lines);
@@ -241,6 +259,11 @@ fn secrets_are_never_shown() {
             assert!(!all.contains(leak), "{old}{new}{all}");
         }
     }
+    let (old, new) = (
+        thing("{tokenExpirationSeconds: 60, keyName: a, passwordSecretName: a}"),
+        thing("{tokenExpirationSeconds: 61, keyName: b, passwordSecretName: b}"),
+    );
+    assert!(!format!("{:?}", shown(&changes(&old, &new))).contains("(secret)"));
     // A reference is none.
     let (old, new) = (
         thing("{clientSecret: {name: a}}"),

@@ -24,10 +24,10 @@ use self::home::{lock, remove, rename, sweep};
 pub use self::kept::Refs;
 use self::kept::{commits, is_pattern, keep, kept_refs, leads_elsewhere, matches};
 pub(super) use self::kept::{is_kept, is_missing, kept};
-use super::Error;
 use super::address::Address;
 use super::remote::{Connection, Listing};
 use super::retained::{self, RetainedRef};
+use super::{Error, nearby};
 
 /// What is fetched without being asked for.
 const ALWAYS: &[&str] = &["HEAD", "refs/heads/*", "refs/tags/*", "refs/notes/capstan"];
@@ -172,10 +172,10 @@ impl Mirror {
         self.reading(|repository| match repository.find_reference(&kept(&name)) {
             Ok(found) => match found.peel_to_commit() {
                 Ok(commit) => Ok(commit.id().to_string()),
-                Err(cause) if leads_elsewhere(&cause) => Err(self.missing(wanted)),
+                Err(cause) if leads_elsewhere(&cause) => Err(self.missing_in(repository, wanted)),
                 Err(cause) => Err(Error::damaged(repository, &cause)),
             },
-            Err(cause) if is_missing(&cause) => Err(self.missing(wanted)),
+            Err(cause) if is_missing(&cause) => Err(self.missing_in(repository, wanted)),
             Err(cause) => Err(Error::damaged(repository, &cause)),
         })
     }
@@ -193,6 +193,23 @@ impl Mirror {
         Error::NoSuchRevision {
             wanted: wanted.to_string(),
             place: self.address.shown.clone(),
+            instead: String::new(),
+        }
+    }
+
+    /// The same with the branches or tags that there are.
+    fn missing_in(&self, repository: &Repository, wanted: &Ref) -> Error {
+        let (name, all) = match wanted {
+            Ref::Branch(name) => (name, "refs/heads/"),
+            Ref::Tag(name) => (name, "refs/tags/"),
+            Ref::Head | Ref::Commit(_) | Ref::Name(_) => return self.missing(wanted),
+        };
+        let refs = kept_refs(repository).unwrap_or_default();
+        let names = refs.keys().filter_map(|name| name.strip_prefix(all));
+        Error::NoSuchRevision {
+            wanted: wanted.to_string(),
+            place: self.address.shown.clone(),
+            instead: nearby::hint(name, names),
         }
     }
 

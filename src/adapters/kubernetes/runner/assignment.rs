@@ -54,6 +54,8 @@ pub struct Assignment {
     pub approvals: Approvals,
     /// Whether nothing is done while the fleet is suspended.
     pub heeds_suspension: bool,
+    /// Since when the fleet is suspended, as far as is known. The parent decides; without one, this does.
+    pub suspended: Option<String>,
 }
 
 impl Assignment {
@@ -71,6 +73,7 @@ impl Assignment {
             max_clusters: 0,
             approvals: Arc::new(|_| BTreeSet::new()),
             heeds_suspension: false,
+            suspended: None,
         }
     }
 
@@ -86,6 +89,7 @@ impl Assignment {
             prune: self.prune,
             max_clusters: self.max_clusters,
             heeds_suspension: self.heeds_suspension,
+            suspended: self.suspended,
         }
     }
 }

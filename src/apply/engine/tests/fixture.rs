@@ -52,6 +52,7 @@ pub(super) struct Fixture {
     planned: BTreeSet<ObjectId>,
     prune: bool,
     pub(super) heeds_suspension: bool,
+    pub(super) suspended: Option<String>,
     /// Counts resourceVersions.
     pub(super) clock: u64,
 }
@@ -122,6 +123,7 @@ impl Fixture {
             planned: BTreeSet::new(),
             prune: true,
             heeds_suspension: false,
+            suspended: None,
             clock: 0,
         }
     }
@@ -154,6 +156,7 @@ impl Fixture {
             revision: revision.to_owned(),
             prune,
             heeds_suspension: self.heeds_suspension,
+            suspended: self.suspended.clone(),
             ..Assignment::default()
         })));
     }

@@ -8,7 +8,7 @@ use super::super::super::event::{
 use super::super::super::event::{WatchScope, What};
 use super::fixture::{Fault, Fixture, cluster, cluster_id, described, id, map};
 use crate::api::labels;
-use crate::apply::{PruneStatus, Report, State};
+use crate::apply::{PruneStatus, Report, State, Suspension};
 use crate::model::ErrorClass;
 
 fn asked(fixture: &Fixture) -> Vec<String> {
@@ -473,7 +473,10 @@ fn nothing_is_done_while_the_fleet_is_suspended() {
     fixture.edit(&id("b"));
     fixture.settle();
     assert_eq!(fixture.sent, ["read parent"]);
-    let suspended = Report::Suspended(since.to_owned());
+    let suspended = Report::Suspended(Suspension {
+        since: since.to_owned(),
+        applied: "1".to_owned(),
+    });
     assert_eq!(fixture.reports, [(2, suspended)]);
     // `capstan apply` is a person who knows.
     fixture.heeds_suspension = false;
@@ -484,6 +487,26 @@ fn nothing_is_done_while_the_fleet_is_suspended() {
         fixture.parent.as_ref().expect("a parent").0.suspended,
         since
     );
+}
+
+#[test]
+fn a_suspended_fleet_without_a_parent_stays_suspended_until_its_parent_says_otherwise() {
+    let mut fixture = Fixture::settled(&[map("a", "1", "")]);
+    let parent = fixture.parent.take();
+    fixture.heeds_suspension = true;
+    fixture.suspended = Some("then".to_owned());
+    fixture.assign("2", &[map("a", "2", "")]);
+    fixture.settle();
+    assert_eq!(fixture.sent, ["read parent"]);
+    let suspended = Report::Suspended(Suspension {
+        since: "then".to_owned(),
+        applied: String::new(),
+    });
+    assert_eq!(fixture.reports, [(2, suspended)]);
+    fixture.parent = parent;
+    fixture.assign("2", &[map("a", "2", "")]);
+    fixture.settle();
+    assert!(fixture.has_settled(), "it was resumed meanwhile");
 }
 
 #[test]

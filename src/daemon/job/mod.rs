@@ -1,5 +1,7 @@
 //! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
+mod planning;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
@@ -7,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
 
-use super::candidates::{Candidate, OpenRef};
+use super::applied::AppliedRevision;
 use super::failure::Failure;
-use super::report;
-use crate::adapters::git::{Error, Merged, Mirror, Ref, Refs, RetainedRef, directory};
+use super::report::{self, BrokenBase};
+use crate::adapters::git::{Error, Mirror, Ref, Refs, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
@@ -18,15 +20,10 @@ use crate::graph::Graph;
 use crate::model::{AdapterError, Check, CheckSink, CheckState, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::SyncConfig;
+pub(super) use planning::{Planned, open_refs};
 
 /// How far back a good revision is looked for when the newest is broken.
 const LOOK_BACK: usize = 50;
-
-/// How many of the refs that are there at the start are planned: the newest. A ref may outlive its pull
-/// request.
-const MOST_OPEN: usize = 500;
-/// Among how many of them those are found that are not merged.
-const MOST_LOOKED_AT: usize = 5_000;
 
 /// How many commits are looked through for approvals.
 const MOST_APPROVING: usize = 10_000;
@@ -52,6 +49,8 @@ pub(super) struct Prepared {
     pub(super) plan: Arc<Plan>,
     pub(super) embedded: Arc<[(ObjectId, String)]>,
     pub(super) graph: Arc<Graph>,
+    /// What its check says of it.
+    pub(super) notes: report::Notes,
 }
 
 impl Prepared {
@@ -74,6 +73,7 @@ impl Judged {
             return Self::Broken(compiled);
         }
         Self::Sound(Prepared {
+            notes: report::Notes::of(&compiled),
             plan: Arc::new(plan::into_plan(objects, &compiled.graph, set)),
             embedded: embedded.into(),
             graph: compiled.graph,
@@ -96,6 +96,10 @@ pub(super) struct Source {
     /// uses all cores anyway.
     compiling: Mutex<()>,
     set: ApplySet,
+    /// Whether the settings suspend the fleet.
+    suspend: bool,
+    /// The commit that was examined last, if it has errors.
+    broken: Mutex<Option<BrokenBase>>,
 }
 
 /// A commit of the followed ref, judged.
@@ -109,15 +113,8 @@ pub(super) struct Examined {
     /// Revisions before it whose sync check an earlier daemon left pending, and its title, when
     /// nothing is applied.
     pub(super) left_pending: Vec<(String, String)>,
-}
-
-/// A candidate, judged.
-pub(super) struct Planned {
-    pub(super) candidate: Candidate,
-    /// The ids of the merged files.
-    pub(super) merged: Option<String>,
-    /// Its check; `None` when the merged files have not changed since the last one.
-    pub(super) check: Option<Check>,
+    /// What an earlier daemon applied, when nothing is applied because the settings suspend the fleet.
+    pub(super) left_applied: Option<AppliedRevision>,
 }
 
 impl Examined {
@@ -129,18 +126,7 @@ impl Examined {
             outcome: Err(failure),
             fallback: None,
             left_pending: Vec::new(),
-        }
-    }
-}
-
-impl Planned {
-    /// A candidate that could not be planned.
-    pub(super) fn failed(fleet: &str, candidate: Candidate, failure: &Failure) -> Self {
-        let check = report::broken_plan(fleet, &candidate.commit, failure);
-        Self {
-            candidate,
-            merged: None,
-            check: Some(check),
+            left_applied: None,
         }
     }
 }
@@ -192,29 +178,6 @@ async fn written(sink: &dyn CheckSink, revisions: &[String], context: &str) -> V
     })
 }
 
-/// Which of the refs that are there at the start may need a plan: the newest that are not merged into
-/// `base`, each with what its check was made of.
-pub(super) async fn open_refs(
-    source: Arc<Source>,
-    sink: &dyn CheckSink,
-    candidates: Vec<Candidate>,
-    base: String,
-) -> Vec<OpenRef> {
-    let context = report::plan_context(&source.fleet);
-    let work = move || source.newest(candidates, &base);
-    let mut open = tokio::task::spawn_blocking(work).await.unwrap_or_default();
-    let commits = open.iter().map(|open| open.candidate.commit.clone());
-    let commits: Vec<String> = commits.collect();
-    let checks = written(sink, &commits, &context).await.into_iter();
-    let inputs: BTreeMap<String, String> = checks
-        .filter_map(|check| Some((check.revision, check.input?)))
-        .collect();
-    for open in &mut open {
-        open.candidate.seen = inputs.get(&open.candidate.commit).cloned();
-    }
-    open
-}
-
 impl Source {
     pub(super) fn new(mirror: Arc<Mirror>, config: &SyncConfig) -> Self {
         Self {
@@ -228,6 +191,8 @@ impl Source {
             unretained: Mutex::default(),
             compiling: Mutex::default(),
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
+            suspend: config.suspend,
+            broken: Mutex::default(),
         }
     }
 
@@ -272,6 +237,14 @@ impl Source {
     pub(super) fn examine(&self, revision: String, first: bool) -> Examined {
         let _compiling = self.compiling();
         let outcome = self.judge(&revision);
+        *self.broken() = match &outcome {
+            Ok(Judged::Broken(compiled)) => Some(BrokenBase {
+                name: format!("the {}", self.reference),
+                commit: revision.clone(),
+                findings: compiled.findings.clone().into(),
+            }),
+            Ok(Judged::Sound(_)) | Err(_) => None,
+        };
         let good = outcome.as_ref().is_ok_and(Judged::is_good);
         let fallback = if !good && first {
             self.last_good(&revision)
@@ -290,6 +263,28 @@ impl Source {
             outcome,
             fallback,
             left_pending: Vec::new(),
+            left_applied: self.left_applied(first),
+        }
+    }
+
+    /// What the mirror retains as applied, the `first` time, if nothing will be applied.
+    fn left_applied(&self, first: bool) -> Option<AppliedRevision> {
+        let revision = self.mirror.retained(RetainedRef::Applied);
+        let revision = revision.filter(|_| first && self.suspend)?;
+        let plan = self.plan_of(&revision);
+        Some((revision, plan))
+    }
+
+    /// The plan of a revision that was applied before; `None` if it is gone, or has errors by now.
+    pub(super) fn recall(&self, revision: &str) -> Option<Arc<Plan>> {
+        let _compiling = self.compiling();
+        self.plan_of(revision)
+    }
+
+    fn plan_of(&self, revision: &str) -> Option<Arc<Plan>> {
+        match self.judge(revision) {
+            Ok(Judged::Sound(prepared)) => Some(prepared.plan),
+            Ok(Judged::Broken(_)) | Err(_) => None,
         }
     }
 
@@ -323,6 +318,10 @@ impl Source {
             .iter()
             .filter_map(|trailer| trailer.strip_prefix("delete "));
         approved.map(|name| name.trim().to_owned()).collect()
+    }
+
+    fn broken(&self) -> MutexGuard<'_, Option<BrokenBase>> {
+        self.broken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until no other compile runs.
@@ -370,76 +369,6 @@ impl Source {
                 _ => None,
             },
         )
-    }
-
-    /// The newest of `candidates` that are not merged into `base`.
-    fn newest(&self, candidates: Vec<Candidate>, base: &str) -> Vec<OpenRef> {
-        let at = |candidate: Candidate| {
-            let at = self.mirror.commit(&candidate.commit).ok()?.at;
-            Some(OpenRef { candidate, at })
-        };
-        let mut open: Vec<OpenRef> = candidates.into_iter().filter_map(at).collect();
-        open.sort_by_key(|open| std::cmp::Reverse(open.at));
-        let is_open = |open: &OpenRef| {
-            let merged = self.mirror.is_ancestor(&open.candidate.commit, base);
-            !merged.unwrap_or_default()
-        };
-        let looked_at = open.into_iter().take(MOST_LOOKED_AT);
-        looked_at.filter(is_open).take(MOST_OPEN).collect()
-    }
-
-    /// Merges `candidate` onto `base` and judges the result against what is applied.
-    pub(super) fn plan(
-        &self,
-        base: &str,
-        candidate: Candidate,
-        applied: Option<(&str, &Plan)>,
-    ) -> Planned {
-        let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
-        let (merged, check) = match self.merged(base, commit) {
-            Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
-            Ok(Ok((ids, trees))) => {
-                let _compiling = self.compiling();
-                let (tree, overlays) = (&trees[0], &trees[1..]);
-                let compiled = compile_by(&self.policy, tree, overlays);
-                let check = Check {
-                    input: Some(ids.clone()),
-                    ..report::plan(&self.set, commit, &compiled, applied)
-                };
-                (Some(ids), Some(check))
-            }
-            Ok(Err(paths)) => (None, Some(report::conflicts(fleet, commit, &paths))),
-            Err(error) => return Planned::failed(fleet, candidate.clone(), &Failure::Git(error)),
-        };
-        Planned {
-            candidate,
-            merged,
-            check,
-        }
-    }
-
-    /// The fleet and its overlays as the merge of two commits has them, with the ids of their files;
-    /// or the paths in conflict.
-    #[allow(clippy::type_complexity)]
-    fn merged(
-        &self,
-        base: &str,
-        commit: &str,
-    ) -> Result<Result<(String, Vec<Tree>), Vec<String>>, Error> {
-        let (mut ids, mut trees) = (Vec::new(), Vec::new());
-        for path in std::iter::once(&self.path).chain(&self.overlays) {
-            match self.mirror.merged(base, commit, path)? {
-                Merged::Clean { tree, id } => {
-                    ids.push(id);
-                    trees.push(tree);
-                }
-                Merged::Conflicts(paths) => return Ok(Err(paths)),
-            }
-        }
-        for tree in self.local_trees() {
-            trees.push(tree?);
-        }
-        Ok(Ok((ids.join(" "), trees)))
     }
 }
 

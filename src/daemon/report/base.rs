@@ -1,0 +1,60 @@
+//! The findings that a candidate has from what it is merged onto.
+//!
+//! In: the findings of the merge, and those of a base that has errors. Out: those of the candidate. Lines are not
+//! compared, since the candidate may move them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::model::{Arg, Finding, ObjectId, Severity};
+
+/// What candidates are merged onto, if it has errors.
+#[derive(Clone, Debug)]
+pub(in crate::daemon) struct BrokenBase {
+    /// What it is called: `the branch main`.
+    pub(in crate::daemon) name: String,
+    /// Its commit.
+    pub(in crate::daemon) commit: String,
+    /// Its findings.
+    pub(in crate::daemon) findings: Arc<[Finding]>,
+}
+
+/// What makes two findings the same.
+type Key<'a> = (
+    &'static str,
+    Option<&'a str>,
+    Option<&'a ObjectId>,
+    Vec<Arg>,
+);
+
+fn key(finding: &Finding) -> Key<'_> {
+    let path = finding.span.as_ref().map(|span| &*span.path);
+    let subject = finding.subject().into_owned();
+    (finding.id, path, finding.object.as_ref(), subject)
+}
+
+impl BrokenBase {
+    /// How many errors it has.
+    pub(super) fn errors(&self) -> usize {
+        let errors = self.findings.iter();
+        errors
+            .filter(|finding| finding.severity == Severity::Error)
+            .count()
+    }
+
+    /// The findings that the base has not.
+    pub(super) fn without(&self, findings: &[Finding]) -> Vec<Finding> {
+        let mut left: BTreeMap<Key<'_>, usize> = BTreeMap::new();
+        for finding in &*self.findings {
+            *left.entry(key(finding)).or_default() += 1;
+        }
+        let mut own = Vec::new();
+        for finding in findings {
+            match left.get_mut(&key(finding)) {
+                Some(count) if *count > 0 => *count -= 1,
+                _ => own.push(finding.clone()),
+            }
+        }
+        own
+    }
+}

@@ -1,0 +1,123 @@
+//! Sync checks: how a commit of the followed ref fares.
+
+use super::parts::{
+    EMPTIED, RESTORE, allowed, annotations, check, counted, fault_of, findings, one_line, stays,
+    sync_context,
+};
+use crate::compile::Compiled;
+use crate::daemon::applied::Applied;
+use crate::daemon::failure::Failure;
+use crate::model::{Check, CheckState, Severity};
+
+/// The sync check of a sound revision that the cluster does not let be applied.
+pub(in crate::daemon) fn stuck(fleet: &str, revision: &str, state: CheckState, why: &str) -> Check {
+    let title = format!("nothing can be applied: {}", one_line(why));
+    check(sync_context(fleet), revision, state, title, why.to_owned())
+}
+
+/// The sync check of a revision with error findings: it is not applied.
+pub(in crate::daemon) fn refused(
+    fleet: &str,
+    revision: &str,
+    compiled: &Compiled,
+    good: Option<&str>,
+) -> Check {
+    let title = format!(
+        "not applied: {}",
+        counted(compiled.count(Severity::Error), "error")
+    );
+    let found = findings(&compiled.findings);
+    let text = format!("{}\n\n{found}{}", stays(good), allowed(&compiled.allowed));
+    let check = check(
+        sync_context(fleet),
+        revision,
+        CheckState::Failure,
+        title,
+        text,
+    );
+    Check {
+        annotations: annotations(&compiled.findings),
+        ..check
+    }
+}
+
+/// The sync check of a revision without any object, where there were some before.
+pub(in crate::daemon) fn emptied(fleet: &str, revision: &str, good: Option<&str>) -> Check {
+    let title = format!("not applied: {EMPTIED}");
+    let text = match good {
+        Some(good) => format!("{}\n\n{RESTORE}", stays(Some(good))),
+        None => RESTORE.to_owned(),
+    };
+    let context = sync_context(fleet);
+    check(context, revision, CheckState::Failure, title, text)
+}
+
+/// The same check while the fleet is suspended, since then.
+pub(in crate::daemon) fn paused(
+    fleet: &str,
+    check: Check,
+    since: &str,
+    applied: &Applied,
+) -> Check {
+    let text = format!(
+        "The fleet has been suspended since {since}: nothing is applied, repaired or removed. `capstan resume --name {fleet}` continues.\n\n"
+    );
+    let (title, rest) = match applied {
+        Applied::This => (check.title, check.summary),
+        Applied::Unwatched => (
+            "applied before".to_owned(),
+            "This revision was applied before, at least in part. Its objects are not watched until the fleet is resumed.".to_owned(),
+        ),
+        Applied::Earlier((earlier, _)) => ("not applied".to_owned(), stays(Some(earlier))),
+        Applied::Nothing => ("not applied".to_owned(), stays(None)),
+        Applied::Unknown => ("not applied".to_owned(), String::new()),
+    };
+    Check {
+        title: format!("suspended; {title}"),
+        summary: text + &rest,
+        ..check
+    }
+}
+
+/// The sync check of a revision that could not be read.
+pub(in crate::daemon) fn unreadable(
+    fleet: &str,
+    revision: &str,
+    failure: &Failure,
+    good: Option<&str>,
+) -> Check {
+    let title = "not applied: the revision cannot be read".to_owned();
+    let text = format!("{}\n\n{failure}", stays(good));
+    let context = sync_context(fleet);
+    check(context, revision, fault_of(failure), title, text)
+}
+
+/// The sync check of a revision that gave way to `newer` before it was ready.
+pub(in crate::daemon) fn superseded(
+    fleet: &str,
+    revision: &str,
+    newer: &str,
+    title: &str,
+) -> Check {
+    let short = newer.get(..10).unwrap_or(newer);
+    let title = format!("superseded by {short} at {title}");
+    let text = format!("The fleet continues with {newer}; see its check.");
+    let context = sync_context(fleet);
+    check(context, revision, CheckState::Error, title, text)
+}
+
+/// The sync check of a sound revision of a fleet that is suspended.
+pub(in crate::daemon) fn suspended(fleet: &str, revision: &str, applied: Option<&str>) -> Check {
+    let title = "not applied: the fleet is suspended".to_owned();
+    let mut text = "Set `spec.apply.suspend: false` to continue.".to_owned();
+    if let Some(applied) = applied {
+        text = format!("{} {text}", stays(Some(applied)));
+    }
+    check(
+        sync_context(fleet),
+        revision,
+        CheckState::Pending,
+        title,
+        text,
+    )
+}

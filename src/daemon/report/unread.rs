@@ -1,0 +1,69 @@
+//! Files that define nothing any more although they are there, and the objects that leave the fleet because of it.
+//!
+//! In: the findings of a revision, and the objects that it lacks. Out: lines for people. A deleted file is not
+//! among them: its objects leave on purpose.
+
+use std::collections::BTreeMap;
+
+use crate::api::{kinds, labels};
+use crate::model::{Finding, ObjectId, Payload};
+
+/// How many objects of a file are named.
+const NAMED: usize = 3;
+
+/// The files of a revision that define nothing: by the path that objects have as their source, why.
+#[derive(Clone, Debug, Default)]
+pub(in crate::daemon) struct Unread(BTreeMap<String, String>);
+
+impl Unread {
+    /// Those that the rules Y13 (no document) and Y14 (suffix in upper case) found.
+    pub(in crate::daemon) fn of(findings: &[Finding]) -> Self {
+        let file = |finding: &Finding| {
+            let path = &*finding.span.as_ref()?.path;
+            match finding.id {
+                "Y13" => Some((path.to_owned(), format!("`{path}` contains no document"))),
+                "Y14" => Some((
+                    in_lower_case(path),
+                    format!("`{path}` is not read because its suffix is in upper case"),
+                )),
+                _ => None,
+            }
+        };
+        Self(findings.iter().filter_map(file).collect())
+    }
+
+    /// A line for each file that was the source of objects that are `gone`: why, and which.
+    pub(super) fn lines<'a>(
+        &self,
+        gone: impl Iterator<Item = (&'a ObjectId, &'a Payload)>,
+    ) -> Vec<String> {
+        let mut by_file: BTreeMap<&String, Vec<&ObjectId>> = BTreeMap::new();
+        for (id, payload) in gone.filter(|_| !self.0.is_empty()) {
+            let payload = payload.json();
+            let source = payload["metadata"]["annotations"][labels::SOURCE].as_str();
+            if let Some(why) = source.and_then(|source| self.0.get(source)) {
+                by_file.entry(why).or_default().push(id);
+            }
+        }
+        let line = |(why, ids): (&String, Vec<&ObjectId>)| format!("{why}: {}", named(ids));
+        by_file.into_iter().map(line).collect()
+    }
+}
+
+fn in_lower_case(path: &str) -> String {
+    match path.rsplit_once('.') {
+        Some((name, suffix)) => format!("{name}.{}", suffix.to_lowercase()),
+        None => path.to_owned(),
+    }
+}
+
+/// A few objects by name, clusters first, and the number of the others.
+fn named(mut ids: Vec<&ObjectId>) -> String {
+    ids.sort_by_key(|id| (!id.is(kinds::CAPI, "Cluster"), *id));
+    let names = ids.iter().take(NAMED).map(ToString::to_string);
+    let names = names.collect::<Vec<_>>().join(", ");
+    match ids.len().saturating_sub(NAMED) {
+        0 => names,
+        more => format!("{names} and {more} more"),
+    }
+}

@@ -1,0 +1,127 @@
+//! Texts that hold secrets whatever their name is, by their form.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::names_secret;
+
+/// The texts of settings that are no secret.
+const WORDS: &[&str] = &[
+    "true", "false", "yes", "no", "on", "off", "null", "none", "enabled", "disabled",
+];
+/// How the tokens of well-known services begin.
+const TOKENS: &[&str] = &[
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "npm_",
+    "dckr_pat_",
+];
+
+/// Whether the text of a field that names a secret is one, not empty, a switch or a placeholder.
+pub(super) fn is_value(text: &str) -> bool {
+    let text = text.trim();
+    let is_word = WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
+    !(text.is_empty() || is_word || is_placeholder(text) || text.starts_with("ENC["))
+}
+
+/// Whether something else fills the text in: `$(NAME)`, `${NAME}`, `$NAME`, `{{ .name }}`, `<name>`, `op://...`
+fn is_placeholder(text: &str) -> bool {
+    let within = |begin: &str, end: &str| text.starts_with(begin) && text.ends_with(end);
+    let is_variable = |name: &str| {
+        let is_sound = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        !name.is_empty() && name.chars().all(is_sound)
+    };
+    within("$(", ")")
+        || within("${", "}")
+        || within("{{", "}}")
+        || within("<", ">")
+        || text.starts_with("op://")
+        || text.strip_prefix('$').is_some_and(is_variable)
+}
+
+/// Whether a text holds a secret by its form, plain or in base64.
+pub(super) fn holds_secret(text: &str) -> bool {
+    has_form(text) || decoded(text).is_some_and(|text| has_form(&text))
+}
+
+fn has_form(text: &str) -> bool {
+    let is_key = text.contains("-----BEGIN ") && text.contains("PRIVATE KEY");
+    let is_signed = text.contains("sig=") && (text.contains("se=") || text.contains("sv="));
+    is_key || is_signed || is_manifest(text) || has_token(text) || has_login(text) || assigns(text)
+}
+
+/// The decoded text if it is base64 and longer than a name would be, in lines or not.
+fn decoded(text: &str) -> Option<String> {
+    if text.len() <= 64 {
+        return None;
+    }
+    let text: String = text.split_ascii_whitespace().collect();
+    String::from_utf8(STANDARD.decode(text).ok()?).ok()
+}
+
+/// A Secret as YAML or JSON.
+fn is_manifest(text: &str) -> bool {
+    let has = |word: &str| text.contains(word);
+    let is_secret =
+        has("kind: Secret\n") || has("\"kind\":\"Secret\"") || has("\"kind\": \"Secret\"");
+    is_secret && has("ata")
+}
+
+/// Whether a word is a JSON web token, the token of a well-known service, or comes after `Bearer` or `Basic`.
+fn has_token(text: &str) -> bool {
+    let is_inside = |c: char| c.is_ascii_alphanumeric() || "._-~+/=".contains(c);
+    let mut after_scheme = false;
+    text.split(|c| !is_inside(c)).any(|word| {
+        let is_jwt = word.starts_with("eyJ") && word.matches('.').count() >= 2;
+        let is_known = TOKENS.iter().any(|begin| word.starts_with(begin));
+        let is_mixed = word.len() >= 8 && word.contains(|c: char| c.is_ascii_digit() || c == '=');
+        let found = is_jwt || is_known && word.len() > 16 || after_scheme && is_mixed;
+        after_scheme = matches!(word, "Bearer" | "Basic");
+        found
+    })
+}
+
+/// `scheme://user:password@host`
+fn has_login(text: &str) -> bool {
+    text.split("://").skip(1).any(|rest| {
+        let end = rest.find(|c: char| c == '/' || c.is_whitespace());
+        let authority = &rest[..end.unwrap_or(rest.len())];
+        let login = authority.rsplit_once('@').map(|(login, _)| login);
+        let password = login.and_then(|login| login.split_once(':'));
+        password.is_some_and(|(_, password)| is_value(password))
+    })
+}
+
+/// Whether something in the text sets a name that names a secret, as in `password=x`, `AccountKey=x;` or
+/// `"token": "x"`.
+fn assigns(text: &str) -> bool {
+    text.lines().any(|line| {
+        let mut signs = line.match_indices(['=', ':']);
+        signs.any(|(at, _)| names_secret(name_before(&line[..at])) && is_set(&line[at + 1..]))
+    })
+}
+
+/// The name that a line ends in.
+fn name_before(line: &str) -> &str {
+    let line = line.trim_end_matches([' ', '"', '\'']);
+    let is_inside = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let begin = line.rfind(|c| !is_inside(c));
+    begin.map_or(line, |at| {
+        let next = line[at..].chars().next().map_or(1, char::len_utf8);
+        &line[at + next..]
+    })
+}
+
+/// Whether a line begins with a value that may be a secret.
+fn is_set(line: &str) -> bool {
+    let line = line.trim_start_matches([' ', '"', '\'']);
+    let end = |c: char| c.is_whitespace() || "\"',;&".contains(c);
+    let value = line.split(end).next().unwrap_or_default();
+    let is_other = value.starts_with(['$', '{', '[', '<', '|', '>', '=', '/', '#', '*']);
+    !is_other && is_value(value)
+}
