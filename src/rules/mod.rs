@@ -12,6 +12,7 @@ mod azure_name;
 pub mod book;
 mod cidr;
 mod cluster;
+mod contract;
 mod data;
 mod duration;
 mod external_auth;
@@ -50,6 +51,7 @@ const RULES: &[Rule] = &[
     secrets::encrypted_is_left_alone,
     secrets::no_ciphertext_is_applied,
     shape::is_known,
+    contract::is_current,
 ];
 
 /// The rules of the provider's admission webhooks, by id.

@@ -3,6 +3,7 @@
 
 mod cluster_api;
 mod fields;
+mod contract;
 mod fixture;
 mod installer;
 mod oracle;
