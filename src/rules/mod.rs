@@ -120,6 +120,7 @@ const FLEET_RULES: &[FleetRule] = &[
     cluster::api_version::api_versions,
     cluster::api_version::bodies_are_small,
     cluster::roles::roles_are_complete,
+    cluster::sharing::integration_subnets_are_apart,
 ];
 
 /// The findings of all rules for `objects`, with the settings of the Fleet document. Tenancy is checked apart.
@@ -182,6 +183,25 @@ pub(crate) fn findings_of(rule: Rule, yaml: &str) -> Vec<String> {
         )
     };
     objects.flat_map(|object| rule(&object)).map(say).collect()
+}
+
+/// Runs a rule of fleets on YAML documents and shows its findings as `id line:column message`.
+#[cfg(test)]
+fn findings_of_fleet(rule: FleetRule, yaml: &str) -> Vec<String> {
+    let path = std::sync::Arc::from("test.yaml");
+    let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
+    assert_eq!(findings, [], "the test's YAML is valid");
+    let objects = documents.into_iter();
+    let objects: Vec<_> = objects
+        .filter_map(|document| Object::from_node(document, "default"))
+        .collect();
+    let say = |finding: Finding| {
+        let start = finding.span.expect("a rule points somewhere").start;
+        let (id, message) = (finding.id, finding.message);
+        format!("{id} {}:{} {message}", start.line, start.column)
+    };
+    let findings = rule(&World::of(&objects)).into_iter();
+    findings.map(say).collect()
 }
 
 /// Runs one rule on each resource of a kind in YAML documents, and shows its findings as
