@@ -20,6 +20,7 @@ const FILES: &[&str] = &[
     include_str!("pages/schema.md"),
     include_str!("pages/secrets.md"),
     include_str!("pages/tenancy.md"),
+    include_str!("pages/vault.md"),
     include_str!("pages/yaml.md"),
 ];
 

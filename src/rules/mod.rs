@@ -30,6 +30,7 @@ mod shape;
 pub(crate) mod tenancy;
 #[cfg(test)]
 mod tests;
+mod vaults;
 mod version;
 mod way;
 mod wording;
@@ -150,7 +151,7 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
         found.par_extend(resources.par_iter().flat_map_iter(of_resource));
     }
     let of_fleet = FLEET_RULES.par_iter().chain(fleet::RULES);
-    let of_fleet = of_fleet.chain(networks::RULES);
+    let of_fleet = of_fleet.chain(networks::RULES).chain(vaults::RULES);
     found.par_extend(of_fleet.flat_map_iter(|rule| rule(&world)));
     found.extend(allowed_namespaces::check(objects));
     found
