@@ -14,6 +14,7 @@ mod cidr;
 mod cluster;
 mod contract;
 mod data;
+mod dead_ends;
 mod duration;
 mod external_auth;
 mod fleet;
@@ -154,6 +155,7 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     let of_fleet = of_fleet.chain(networks::RULES).chain(vaults::RULES);
     found.par_extend(of_fleet.flat_map_iter(|rule| rule(&world)));
     found.extend(allowed_namespaces::check(objects));
+    found.extend(dead_ends::check(objects));
     found
 }
 

@@ -225,7 +225,7 @@ fn encryption() {
         ats(VISIBILITY, "null # elsewhere: C43"),
         bads("K08", KEY, &[&long(255)]),
         bads("C43", KEY, &["\"\"", &long(256)]),
-        goods(KEY_VERSION, &[&long(255)]),
+        bads("D13", KEY_VERSION, &[&long(255)]),
         bads("C43", KEY_VERSION, &["\"\"", &long(256)]),
         bads("C43; elsewhere: V07", VAULT, &["\"\"", &long(256)]),
     ]);
