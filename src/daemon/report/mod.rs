@@ -206,11 +206,12 @@ pub(super) fn plan(
             None => "No revision is applied to compare it with.\n\n".to_owned(),
         };
         let (title, text) = (differences.title(), text + &differences.text());
-        let state = match differences.changes.refused() {
-            0 => CheckState::Success,
-            _ => CheckState::Failure,
-        };
         shown = differences.changes.findings();
+        let is_error = |finding: &Finding| finding.severity == Severity::Error;
+        let state = match shown.iter().any(is_error) {
+            false => CheckState::Success,
+            true => CheckState::Failure,
+        };
         (state, title, text)
     };
     shown.extend(compiled.findings.iter().cloned());
@@ -343,6 +344,9 @@ fn differences(set: &ApplySet, new: &Compiled, old: Option<&Plan>) -> Difference
     }
     let released = released(new, &before);
     before.retain(|id, _| !released.contains(*id));
+    let pools = before.iter().filter(|(id, _)| id.kind == "AROMachinePool");
+    let pools: Vec<Json> = pools.map(|(_, payload)| payload.json()).collect();
+    changes.remove(&pools, &new.objects);
     Differences {
         changes,
         released: released.into_iter().collect(),
@@ -423,6 +427,13 @@ impl Differences {
         let refused = match self.changes.refused() {
             0 => String::new(),
             more => format!("{} cannot be changed; ", counted(more, "field")),
+        };
+        let refused = match self.changes.without_pool() {
+            0 => refused,
+            more => format!(
+                "{refused}{} would lose the last pool; ",
+                counted(more, "cluster")
+            ),
         };
         let rolled = match self.rolled {
             nothing if nothing == Rolled::default() => String::new(),

@@ -2,8 +2,8 @@
 //! nowhere else, what keeps it is not found at all.
 
 mod cluster_api;
-mod fields;
 mod contract;
+mod fields;
 mod fixture;
 mod installer;
 mod oracle;
