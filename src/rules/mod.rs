@@ -131,6 +131,7 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     let mut found: Vec<Finding> = objects.par_iter().flat_map_iter(of_object).collect();
     let mut world = World::of(objects);
     world.experimental = policy.experimental;
+    world.regions.clone_from(&policy.regions);
     for (kind, rules) in [
         ("HcpOpenShiftCluster", CLUSTER_RULES),
         (pool::KIND, pool::RULES),

@@ -400,6 +400,7 @@ fn a_reference_over_several_lines_is_one_finding() {
     assert_eq!(found.len(), 1, "{found:?}");
     let begin = "U01 10 spec.properties.platform.osDisk.encryptionSetReference of HcpOpenShiftClustersNodePool/ns/a cannot be added: ";
     assert!(found[0].starts_with(begin), "{found:?}");
+}
 
 #[test]
 fn a_cluster_that_stays_keeps_a_pool() {
