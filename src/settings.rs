@@ -258,7 +258,7 @@ fn errors(mut findings: Vec<Finding>) -> Vec<String> {
 }
 
 /// The settings that this version supports.
-const CARRIED_OUT: [&str; 14] = [
+const CARRIED_OUT: [&str; 15] = [
     "source.git.url",
     "source.git.ref",
     "source.git.path",
@@ -273,6 +273,7 @@ const CARRIED_OUT: [&str; 14] = [
     "apply.deletionGuard",
     "tenancy",
     "rules.experimentalReleaseFeatures",
+    "rules.regions",
 ];
 
 /// Rejects the first setting of `spec` below `at` that this version would have to ignore, since that

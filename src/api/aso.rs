@@ -94,6 +94,10 @@ pub fn owner_kind(group: &str, kind: &str) -> Option<(&'static str, &'static str
         (NETWORK, "VirtualNetworksSubnet" | "VirtualNetworksVirtualNetworkPeering") => {
             Some((NETWORK, "VirtualNetwork"))
         }
+        (NETWORK, "PrivateEndpointsPrivateDnsZoneGroup") => Some((NETWORK, "PrivateEndpoint")),
+        (NETWORK, kind) if kind.starts_with("PrivateDnsZones") => Some((NETWORK, "PrivateDnsZone")),
+        (NETWORK, "NetworkSecurityGroupsSecurityRule") => Some((NETWORK, "NetworkSecurityGroup")),
+        (NETWORK, "RouteTablesRoute") => Some((NETWORK, "RouteTable")),
         (
             RED_HAT_OPENSHIFT,
             "HcpOpenShiftClustersNodePool" | "HcpOpenShiftClustersExternalAuth",
@@ -141,6 +145,12 @@ pub fn azure_type(group: &str, kind: &str) -> Option<(&'static str, &'static str
             "NetworkSecurityGroup",
             "Microsoft.Network",
             "networkSecurityGroups",
+        ),
+        (
+            NETWORK,
+            "PrivateEndpoint",
+            "Microsoft.Network",
+            "privateEndpoints",
         ),
         (KEYVAULT, "Vault", "Microsoft.KeyVault", "vaults"),
         (

@@ -1,5 +1,6 @@
 //! Every kind that the program knows by name, with its group, plural and versions.
 
+use super::capi::V1BETA1;
 use crate::model::ObjectId;
 
 /// Cluster API.
@@ -63,8 +64,8 @@ const NETWORKS: &[&str] = &["v1api20201101", "v1api20240301", "v20250301"];
 /// The custom resources of Cluster API, the ARO provider and ASO. All are namespaced.
 /// Source: facts/aro-controllers.md §1, facts/aro-rules.md §1.1, facts/aro-2026-09-01.md §1.3.
 pub const KINDS: &[Kind] = &[
-    kind(CAPI, "Cluster", "clusters", &["v1beta2"]),
-    kind(CAPI, "MachinePool", "machinepools", &["v1beta2"]),
+    kind(CAPI, "Cluster", "clusters", &[V1BETA1, "v1beta2"]),
+    kind(CAPI, "MachinePool", "machinepools", &[V1BETA1, "v1beta2"]),
     kind(INFRASTRUCTURE, "AROCluster", "aroclusters", &["v1beta2"]),
     kind(
         INFRASTRUCTURE,

@@ -48,3 +48,5 @@ pub const RESOURCE_ID: &str = "serviceoperator.azure.com/resource-id";
 pub const ASO_FINALIZER: &str = "serviceoperator.azure.com/finalizer";
 /// CAPI: who manages the replicas of a MachinePool.
 pub const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
+/// The ARO provider's value of [`REPLICAS_MANAGED_BY`], which its controller sets for a node pool with autoscaling.
+pub const REPLICAS_MANAGED_BY_ARO: &str = "aro-hcp";

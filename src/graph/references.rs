@@ -2,7 +2,7 @@
 
 use crate::api::aro_control_plane::identity_namespace;
 use crate::api::kinds::{AUTHORIZATION, CAPI, CONTROL_PLANE, INFRASTRUCTURE, RED_HAT_OPENSHIFT};
-use crate::api::{aso, labels};
+use crate::api::{aso, capi, labels};
 use crate::model::{Needed, Node, Object, ObjectId, Origin, Value};
 
 /// One object named by another.
@@ -89,7 +89,7 @@ fn owner(object: &Object, spec: &Node) -> Option<Reference> {
 }
 
 /// References below one field: `*Reference {group, kind, name}` of ASO, `*Ref {apiGroup, kind, name}`
-/// of Cluster API, and the ConfigMaps and Secrets that fields of well-known names point to.
+/// of Cluster API (`apiVersion` before contract v1beta2), and the ConfigMaps and Secrets that fields of well-known names point to.
 fn within(field: &str, node: &Node, namespace: &str, found: &mut Vec<Reference>) {
     match &node.value {
         Value::List(items) => items
@@ -144,10 +144,12 @@ fn named(field: &str, node: &Node, namespace: &str) -> Option<Reference> {
                 &name.origin,
             ))
         }
-        "infrastructureRef" | "controlPlaneRef" => to(
-            (node.text(&["apiGroup"])?, node.text(&["kind"])?),
-            Needed::Applied,
-        ),
+        "infrastructureRef" | "controlPlaneRef" => Some(Reference {
+            to: capi::named(node, namespace)?,
+            until: Needed::Applied,
+            why: field.to_owned(),
+            origin: name.origin.clone(),
+        }),
         _ if field.ends_with("eference") => to(
             (
                 node.text(&["group"]).unwrap_or_default(),

@@ -105,6 +105,25 @@ fn nothing_without_a_name_is_outside() {
 }
 
 #[test]
+fn references_of_the_previous_contract_are_the_same() {
+    let older = ["infrastructure", "controlplane"]
+        .iter()
+        .fold(CLUSTER.to_owned(), |text, of| {
+            let group = format!("apiGroup: {of}.cluster.x-k8s.io");
+            text.replace(
+                &group,
+                &format!("apiVersion: {of}.cluster.x-k8s.io/v1beta2"),
+            )
+        });
+    let older = older.replace(
+        "{apiVersion: cluster.x-k8s.io/v1beta2",
+        "{apiVersion: cluster.x-k8s.io/v1beta1",
+    );
+    assert_ne!(older, CLUSTER);
+    assert_eq!(edges(&built(&older).0), edges(&built(CLUSTER).0));
+}
+
+#[test]
 fn a_cluster_has_its_order_its_references_and_its_gates() {
     let (graph, findings) = built(CLUSTER);
     let expected = [

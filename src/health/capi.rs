@@ -1,4 +1,4 @@
-//! Cluster API's own kinds, contract v1beta2.
+//! Cluster API's own kinds, contract v1beta2 and, where it is read in that version, v1beta1.
 //!
 //! In: a live Cluster or MachinePool. Out: its health. A cluster that is not initialized is progressing
 //! whatever its summary condition is, since that may be missing or old.
@@ -12,6 +12,9 @@ use crate::model::{Health, HealthState};
 pub(super) fn cluster(live: Live<'_>) -> Health {
     if live.observed() < live.generation() {
         return unobserved(live, "status");
+    }
+    if live.version() == capi::V1BETA1 {
+        return older_cluster(live);
     }
     let first_steps = [
         ("infrastructureProvisioned", capi::INFRASTRUCTURE_READY),
@@ -34,13 +37,54 @@ pub(super) fn cluster(live: Live<'_>) -> Health {
     }
 }
 
+/// A Cluster of the previous contract: infrastructure and control plane are ready, and so is the summary if there is
+/// one. Its conditions have no generation.
+fn older_cluster(live: Live<'_>) -> Health {
+    if let Some(failed) = failed(live) {
+        return failed;
+    }
+    let steps = [
+        ("infrastructureReady", capi::INFRASTRUCTURE_READY),
+        ("controlPlaneReady", capi::CONTROL_PLANE_READY),
+    ];
+    let missing = steps.iter().find(|(step, _)| !live.flag(&["status", step]));
+    let condition = missing.map_or(capi::READY, |(_, condition)| condition);
+    match (
+        live.condition(condition).filter(|one| !one.is_true()),
+        missing,
+    ) {
+        (Some(condition), _) => from_condition(HealthState::Progressing, condition),
+        (None, Some((step, _))) => progressing(condition, format!("{step} is not true yet")),
+        (None, None) if live.text(&["status", "phase"]) == "Provisioned" => Health::ready(),
+        (None, None) => progressing("NotProvisioned", "the phase is not Provisioned yet"),
+    }
+}
+
+/// What the previous contract reports if only a change of the spec can help.
+fn failed(live: Live<'_>) -> Option<Health> {
+    let [reason, message] =
+        ["failureReason", "failureMessage"].map(|field| live.text(&["status", field]));
+    let has_failed = !reason.is_empty() || !message.is_empty();
+    let state = HealthState::Failed { terminal: true };
+    (has_failed || live.text(&["status", "phase"]) == "Failed")
+        .then(|| Health::new(state, reason, message))
+}
+
 /// A MachinePool: its infrastructure was provisioned once, and all of its nodes are ready. With an
 /// autoscaler, the wanted number of nodes is the number that the pool has.
 pub(super) fn machine_pool(live: Live<'_>) -> Health {
     if live.observed() < live.generation() {
         return unobserved(live, "status");
     }
-    if !live.flag(&["status", "initialization", "infrastructureProvisioned"]) {
+    let is_older = live.version() == capi::V1BETA1;
+    if let Some(failed) = failed(live).filter(|_| is_older) {
+        return failed;
+    }
+    let provisioned: &[&str] = match is_older {
+        true => &["status", "infrastructureReady"],
+        false => &["status", "initialization", "infrastructureProvisioned"],
+    };
+    if !live.flag(provisioned) {
         return progressing(
             capi::INFRASTRUCTURE_READY,
             "the infrastructure of the pool is not provisioned yet",

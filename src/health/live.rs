@@ -62,6 +62,14 @@ impl<'a> Live<'a> {
         split.map_or("", |(group, _)| group)
     }
 
+    /// The version in `apiVersion`, without the group.
+    #[must_use]
+    pub fn version(self) -> &'a str {
+        let api_version = self.text(&["apiVersion"]);
+        let split = api_version.rsplit_once('/');
+        split.map_or(api_version, |(_, version)| version)
+    }
+
     /// Kind.
     #[must_use]
     pub fn kind(self) -> &'a str {

@@ -12,13 +12,11 @@ use super::outcome::{self, Outcome, Write, apply, patch_of, release};
 use super::resources::{self, Entry};
 use super::world::World;
 use crate::api::conditions as c;
-use crate::api::labels::REPLICAS_MANAGED_BY;
+use crate::api::labels::{REPLICAS_MANAGED_BY, REPLICAS_MANAGED_BY_ARO};
 use crate::health::Live;
 
 const FINALIZER: &str = "aromachinepool/finalizer";
 const NODE_POOL: &str = "HcpOpenShiftClustersNodePool";
-/// The manager of the replicas of a MachinePool whose node pool scales itself.
-const AUTOSCALER: &str = "aro-hcp";
 
 /// The most nodes that are made up for one pool: as many as Azure allows a whole cluster
 /// (facts/aro-rules.md N25).
@@ -114,11 +112,11 @@ fn scales_itself(node_pool: Live<'_>) -> bool {
 /// Takes over the replicas of the MachinePool, unless another does.
 fn take_replicas(pool: Live<'_>, nodes: usize) -> Option<Write> {
     let manager = pool.annotation(REPLICAS_MANAGED_BY);
-    if !["", AUTOSCALER].contains(&manager) {
+    if !["", REPLICAS_MANAGED_BY_ARO].contains(&manager) {
         return None;
     }
     let mut patch = patch_of(pool);
-    patch["metadata"]["annotations"] = json!({REPLICAS_MANAGED_BY: AUTOSCALER});
+    patch["metadata"]["annotations"] = json!({REPLICAS_MANAGED_BY: REPLICAS_MANAGED_BY_ARO});
     if nodes > 0 {
         patch["spec"] = json!({"replicas": nodes});
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::outcome::{Write, apply, patch_of};
 use super::world::World;
-use crate::api::capi::PAUSED;
+use crate::api::capi::{self, PAUSED};
 use crate::api::kinds::CAPI;
 use crate::api::labels::CLUSTER_NAME;
 use crate::health::Live;
@@ -15,7 +15,9 @@ use crate::model::ObjectId;
 /// The object that a reference of group, kind and name at `path` points at.
 pub(crate) fn referenced(live: Live<'_>, path: &[&str]) -> Option<ObjectId> {
     let reference = Live(live.at(path)?);
-    let [group, kind, name] = ["apiGroup", "kind", "name"].map(|part| reference.text(&[part]));
+    let [group, version] = ["apiGroup", "apiVersion"].map(|part| reference.text(&[part]));
+    let group = capi::group(Some(group), Some(version)).unwrap_or_default();
+    let [kind, name] = ["kind", "name"].map(|part| reference.text(&[part]));
     let complete = !kind.is_empty() && !name.is_empty();
     complete.then(|| ObjectId::new(group, kind, live.namespace(), name))
 }

@@ -11,6 +11,7 @@ const FILES: &[&str] = &[
     include_str!("pages/allowances.md"),
     include_str!("pages/change.md"),
     include_str!("pages/cluster.md"),
+    include_str!("pages/dead-ends.md"),
     include_str!("pages/external-auth.md"),
     include_str!("pages/fleet.md"),
     include_str!("pages/network.md"),
@@ -20,6 +21,7 @@ const FILES: &[&str] = &[
     include_str!("pages/schema.md"),
     include_str!("pages/secrets.md"),
     include_str!("pages/tenancy.md"),
+    include_str!("pages/vault.md"),
     include_str!("pages/yaml.md"),
 ];
 

@@ -12,7 +12,9 @@ mod azure_name;
 pub mod book;
 mod cidr;
 mod cluster;
+mod contract;
 mod data;
+mod dead_ends;
 mod duration;
 mod external_auth;
 mod fleet;
@@ -30,6 +32,7 @@ mod shape;
 pub(crate) mod tenancy;
 #[cfg(test)]
 mod tests;
+mod vaults;
 mod version;
 mod way;
 mod wording;
@@ -51,6 +54,7 @@ const RULES: &[Rule] = &[
     secrets::encrypted_is_left_alone,
     secrets::no_ciphertext_is_applied,
     shape::is_known,
+    contract::is_current,
 ];
 
 /// The rules of the provider's admission webhooks, by id.
@@ -119,6 +123,7 @@ const FLEET_RULES: &[FleetRule] = &[
     cluster::api_version::api_versions,
     cluster::api_version::bodies_are_small,
     cluster::roles::roles_are_complete,
+    cluster::sharing::integration_subnets_are_apart,
 ];
 
 /// The findings of all rules for `objects`, with the settings of the Fleet document. Tenancy is checked apart.
@@ -127,6 +132,7 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     let mut found: Vec<Finding> = objects.par_iter().flat_map_iter(of_object).collect();
     let mut world = World::of(objects);
     world.experimental = policy.experimental;
+    world.regions.clone_from(&policy.regions);
     for (kind, rules) in [
         ("HcpOpenShiftCluster", CLUSTER_RULES),
         (pool::KIND, pool::RULES),
@@ -148,9 +154,10 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
         found.par_extend(resources.par_iter().flat_map_iter(of_resource));
     }
     let of_fleet = FLEET_RULES.par_iter().chain(fleet::RULES);
-    let of_fleet = of_fleet.chain(networks::RULES);
+    let of_fleet = of_fleet.chain(networks::RULES).chain(vaults::RULES);
     found.par_extend(of_fleet.flat_map_iter(|rule| rule(&world)));
     found.extend(allowed_namespaces::check(objects));
+    found.extend(dead_ends::check(objects));
     found
 }
 
@@ -181,6 +188,25 @@ pub(crate) fn findings_of(rule: Rule, yaml: &str) -> Vec<String> {
         )
     };
     objects.flat_map(|object| rule(&object)).map(say).collect()
+}
+
+/// Runs a rule of fleets on YAML documents and shows its findings as `id line:column message`.
+#[cfg(test)]
+fn findings_of_fleet(rule: FleetRule, yaml: &str) -> Vec<String> {
+    let path = std::sync::Arc::from("test.yaml");
+    let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
+    assert_eq!(findings, [], "the test's YAML is valid");
+    let objects = documents.into_iter();
+    let objects: Vec<_> = objects
+        .filter_map(|document| Object::from_node(document, "default"))
+        .collect();
+    let say = |finding: Finding| {
+        let start = finding.span.expect("a rule points somewhere").start;
+        let (id, message) = (finding.id, finding.message);
+        format!("{id} {}:{} {message}", start.line, start.column)
+    };
+    let findings = rule(&World::of(&objects)).into_iter();
+    findings.map(say).collect()
 }
 
 /// Runs one rule on each resource of a kind in YAML documents, and shows its findings as

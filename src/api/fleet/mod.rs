@@ -106,6 +106,7 @@ impl From<&Fleet> for FleetPolicy {
             tenants: fleet.spec.tenancy.clone(),
             outside: fleet.spec.outside.clone(),
             experimental: fleet.spec.rules.experimental_release_features,
+            regions: fleet.spec.rules.regions.clone(),
         }
     }
 }

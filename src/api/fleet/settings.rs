@@ -200,11 +200,14 @@ pub enum FirstApply {
 }
 
 /// Settings of the rules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Rules {
     /// Whether the subscriptions have Azure's feature `ExperimentalReleaseFeatures`.
     pub experimental_release_features: bool,
+    /// Regions that have the ARO HCP service, besides those that Capstan knows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<String>,
 }
 
 /// The HTTP servers.

@@ -42,6 +42,8 @@ pub struct FleetPolicy {
     pub outside: Vec<OutsideObject>,
     /// Whether the subscriptions have Azure's feature `ExperimentalReleaseFeatures`.
     pub experimental: bool,
+    /// Regions that have the ARO HCP service, besides those that are known.
+    pub regions: Vec<String>,
 }
 
 /// Normalizes a fleet's path in its repository, as a prefix of the paths of its files.

@@ -7,7 +7,7 @@ use super::parts::{
 };
 use crate::compile::Compiled;
 use crate::daemon::failure::Failure;
-use crate::model::{Check, CheckState, Severity};
+use crate::model::{Check, CheckState, Finding, Severity};
 use crate::plan::{ApplySet, Plan};
 
 /// The plan check of a candidate: its findings, and what it changes against what is applied, which is
@@ -45,11 +45,12 @@ pub(in crate::daemon) fn plan(
             None => "No revision is applied to compare it with.\n\n".to_owned(),
         };
         let (title, text) = (differences.title(), text + &differences.text());
-        let state = match differences.changes.refused() {
-            0 => CheckState::Success,
-            _ => CheckState::Failure,
-        };
         shown = differences.changes.findings();
+        let is_error = |finding: &Finding| finding.severity == Severity::Error;
+        let state = match shown.iter().any(is_error) {
+            false => CheckState::Success,
+            true => CheckState::Failure,
+        };
         (state, title, text)
     };
     shown.extend(compiled.findings.iter().cloned());

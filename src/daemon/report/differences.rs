@@ -74,6 +74,9 @@ pub(super) fn differences(set: &ApplySet, new: &Compiled, old: Option<&Plan>) ->
     let unread = Unread::of(&new.findings).lines(gone);
     let released = released(new, &before);
     before.retain(|id, _| !released.contains(*id));
+    let pools = before.iter().filter(|(id, _)| id.kind == "AROMachinePool");
+    let pools: Vec<Json> = pools.map(|(_, payload)| payload.json()).collect();
+    changes.remove(&pools, &new.objects);
     Differences {
         changes,
         unread,
@@ -155,6 +158,13 @@ impl Differences {
         let refused = match self.changes.refused() {
             0 => String::new(),
             more => format!("{} cannot be changed; ", counted(more, "field")),
+        };
+        let refused = match self.changes.without_pool() {
+            0 => refused,
+            more => format!(
+                "{refused}{} would lose the last pool; ",
+                counted(more, "cluster")
+            ),
         };
         let rolled = match self.rolled {
             nothing if nothing == Rolled::default() => String::new(),

@@ -102,6 +102,72 @@ fn clusters_need_their_first_steps_and_their_summary() {
 }
 
 #[test]
+fn clusters_of_the_previous_contract_have_fields_of_their_own() {
+    let of = |status: Value| live("cluster.x-k8s.io/v1beta1", "Cluster", json!({}), status);
+    let full = json!({"observedGeneration": 2, "infrastructureReady": true, "controlPlaneReady": true, "phase": "Provisioned"});
+    let with = |field: &str, value: Value| {
+        let mut status = full.clone();
+        status[field] = value;
+        of(status)
+    };
+    let waits = json!([off("InfrastructureReady", "Waiting", "48 resources")]);
+    let mut not_yet = with("infrastructureReady", json!(false));
+    not_yet["status"]["conditions"] = waits;
+    assert_eq!(crate::health::health(&not_yet).message, "48 resources");
+    check(vec![
+        ("no status", of(json!({})), Progressing),
+        ("all", of(full.clone()), Ready),
+        (
+            "older generation",
+            with("observedGeneration", json!(1)),
+            Progressing,
+        ),
+        ("no infrastructure", not_yet, Progressing),
+        (
+            "no control plane",
+            with("controlPlaneReady", json!(false)),
+            Progressing,
+        ),
+        ("phase", with("phase", json!("Provisioning")), Progressing),
+        (
+            "summary",
+            with("conditions", json!([off("Ready", "Scaling", "")])),
+            Progressing,
+        ),
+        (
+            "summary holds",
+            with("conditions", json!([on("Ready")])),
+            Ready,
+        ),
+        (
+            "failed",
+            with("failureMessage", json!("no quota")),
+            TERMINAL,
+        ),
+        ("phase failed", with("phase", json!("Failed")), TERMINAL),
+    ]);
+    let pool = |status: Value| {
+        live(
+            "cluster.x-k8s.io/v1beta1",
+            "MachinePool",
+            json!({"replicas": 2}),
+            status,
+        )
+    };
+    let nodes = |ready: bool, count: i64| {
+        pool(
+            json!({"observedGeneration": 2, "infrastructureReady": ready, "replicas": 2, "readyReplicas": count}),
+        )
+    };
+    check(vec![
+        ("no status", pool(json!({})), Progressing),
+        ("not provisioned", nodes(false, 2), Progressing),
+        ("short", nodes(true, 1), Progressing),
+        ("as asked", nodes(true, 2), Ready),
+    ]);
+}
+
+#[test]
 fn machine_pools_count_their_nodes() {
     let status = |replicas: i64, ready: i64| {
         json!({"observedGeneration": 2, "initialization": {"infrastructureProvisioned": true},

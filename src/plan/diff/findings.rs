@@ -13,8 +13,8 @@ const NAMED: usize = 5;
 type Cause<'a> = (&'a ObjectId, &'a ObjectId, &'a Path);
 
 impl Changes {
-    /// U01 for each line that changes what cannot be changed, U02 for each that replaces nodes, and U03 for each
-    /// that changes the version of Azure's API; errors first.
+    /// D14 for each cluster that would lose its last pool, U01 for each line that changes what cannot be changed, U02
+    /// for each that replaces nodes, and U03 for each that changes the version of Azure's API; errors first.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let of = |change: Change| {
@@ -26,7 +26,9 @@ impl Changes {
                 finding(&fields.collect::<Vec<_>>())
             })
         };
-        let mut found: Vec<Finding> = of(Change::Replace).chain(of(Change::Rolling)).collect();
+        let last_pools = self.last_pools.iter().cloned();
+        let refused = last_pools.chain(of(Change::Replace));
+        let mut found: Vec<Finding> = refused.chain(of(Change::Rolling)).collect();
         migration::complete(self, &mut found);
         found
     }

@@ -2,13 +2,14 @@
 //!
 //! In: an object before and after a change, and the object with the line of each value. Out: [`Changes`]: one
 //! entry per changed line of a definition, overlay or manifest, with every field that it reaches, grouped by
-//! the clusters that it reaches; the findings U01 to U03. Secrets are masked here, so that nothing that
+//! the clusters that it reaches; the findings U01 to U03 and D14. Secrets are masked here, so that nothing that
 //! prints a change can reveal one. It does not know where objects come from, or how changes are printed.
 
 mod field;
 mod fields;
 mod findings;
 mod migration;
+mod pools;
 mod secret;
 mod shown;
 
@@ -21,7 +22,7 @@ use serde_json::Value as Json;
 use super::Consequence;
 use crate::api::kinds::CAPI;
 use crate::api::labels;
-use crate::model::{Change, Object};
+use crate::model::{Change, Finding, Object};
 use crate::schema::strategic::ListKeys;
 pub use field::FieldChange;
 pub use fields::{differences, is_same};
@@ -32,6 +33,8 @@ pub use shown::{Shown, beside};
 pub struct Changes {
     lines: BTreeMap<Line, Vec<FieldChange>>,
     lists: ListKeys,
+    /// Clusters that would lose their last pool.
+    last_pools: Vec<Finding>,
 }
 
 /// A line of a file.

@@ -424,3 +424,23 @@ fn a_reference_over_several_lines_is_one_finding() {
     let begin = "U01 10 spec.properties.platform.osDisk.encryptionSetReference of HcpOpenShiftClustersNodePool/ns/a cannot be added: ";
     assert!(found[0].starts_with(begin), "{found:?}");
 }
+
+#[test]
+fn a_cluster_that_stays_keeps_a_pool() {
+    let root =
+        "---\n{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: one}}\n";
+    let pool = cluster("one", "D4", 1);
+    let other = pool.replace("name: one, labels", "name: other, labels");
+    let found = |kept: &str| {
+        let gone: Vec<Json> = objects(&pool).iter().map(placed).collect();
+        let mut changes = Changes::default();
+        changes.remove(&gone, &objects(kept));
+        let ids = changes.findings().into_iter().map(|finding| finding.id);
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(found(root), ["D14"]);
+    assert_eq!(found(&(root.to_owned() + &other)), [""; 0]);
+    assert_eq!(found(""), [""; 0], "the cluster goes, too");
+    let named = "---\n{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachinePool, metadata: {name: x}, spec: {clusterName: one}}\n";
+    assert_eq!(found(&(root.to_owned() + named)), [""; 0]);
+}

@@ -16,6 +16,8 @@ pub(in crate::rules) struct World<'a> {
     /// C06: whether the subscriptions have the Azure feature `ExperimentalReleaseFeatures`, which allows
     /// patches, later major versions and more channels.
     pub(in crate::rules) experimental: bool,
+    /// F08: more regions with the service.
+    pub(in crate::rules) regions: Vec<String>,
     resources: Vec<Resource<'a>>,
     by_id: HashMap<ObjectId, usize>,
     /// By namespace and name of a cluster: the subscription that its control plane names.
@@ -47,6 +49,7 @@ impl<'a> World<'a> {
         });
         let mut world = Self {
             experimental: false,
+            regions: Vec::new(),
             by_id,
             subscriptions: subscriptions.collect(),
             clusters: HashMap::new(),

@@ -92,6 +92,13 @@ pub(in crate::rules) fn key_is_named(_: &World<'_>, cluster: &Resource<'_>) -> V
     findings
 }
 
+/// The vault that a cluster's `kms` names, in lower case: since 2025-12-23-preview beside the key, before in it.
+pub(in crate::rules) fn vault_name(kms: &Field<'_>) -> Option<String> {
+    let beside = kms.key("vaultName").text();
+    let name = beside.or_else(|| kms.key("activeKey").key("vaultName").text())?;
+    Some(name.to_lowercase())
+}
+
 /// Whether the controller fills in the version, or V05 reports that it is missing.
 fn is_version_optional(cluster: &Resource<'_>) -> bool {
     let path = embedded::KMS

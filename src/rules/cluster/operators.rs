@@ -51,6 +51,8 @@ pub(super) struct Grant {
 pub(super) enum Scope {
     Network,
     Subnet,
+    /// Or on its network: roles hold on what is inside, too.
+    IntegrationSubnet,
     SecurityGroup,
     Vault,
     ControlIdentities,

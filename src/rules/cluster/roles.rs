@@ -1,9 +1,11 @@
-//! V07: every identity that the fleet creates for a cluster has the roles that Azure requires.
+//! V07 and W07: every identity that the fleet creates for a cluster has the roles that Azure requires.
 
 use std::collections::{HashMap, HashSet};
 
+use super::encryption::vault_name;
 use super::operators::{self, Grant, Operator, Plane, Scope};
 use super::reference::{IDENTITY, SECURITY_GROUP, SUBNET, Wanted, name_in};
+use crate::api::embedded;
 use crate::api::kinds::{AUTHORIZATION, KEYVAULT, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
 use crate::model::{Finding, message};
 use crate::rules::arm::{ArmId, Resource, World};
@@ -18,7 +20,7 @@ struct Given<'a> {
 }
 
 /// The role assignments of a fleet, by principal.
-struct Assignments<'a> {
+pub(in crate::rules) struct Assignments<'a> {
     /// Those whose principal is read from a ConfigMap.
     to: HashMap<ConfigMapKey<'a>, Vec<Given<'a>>>,
     /// Those whose principal is given as an id: its identity is unknown.
@@ -31,7 +33,7 @@ struct Assignments<'a> {
 }
 
 impl<'a> Assignments<'a> {
-    fn of(world: &'a World<'_>) -> Self {
+    pub(in crate::rules) fn of(world: &'a World<'_>) -> Self {
         let mut to: HashMap<ConfigMapKey<'a>, Vec<Given<'a>>> = HashMap::new();
         let mut to_somebody = Vec::new();
         for assignment in world.of_kind(AUTHORIZATION, "RoleAssignment") {
@@ -59,6 +61,30 @@ impl<'a> Assignments<'a> {
             keys,
             vaults: vaults.map(|id| (id.name().to_owned(), id)).collect(),
         }
+    }
+
+    /// Whether the operator of a cluster that uses its key has a role on its vault.
+    pub(in crate::rules) fn give_the_key_to(
+        &self,
+        world: &World<'_>,
+        cluster: &Resource<'_>,
+        vault: &Resource<'_>,
+    ) -> bool {
+        let operators = operators::of(cluster);
+        let mut roles = operators::required().roles.iter();
+        let grant = roles.find(|grant| grant.scopes.contains(&Scope::Vault));
+        let user = |grant: &&Grant| {
+            let mut operators = operators.iter();
+            operators.find(|one| one.is(grant.plane, &grant.operator))
+        };
+        let Some((grant, user)) = grant.and_then(|grant| Some((grant, user(&grant)?))) else {
+            return false;
+        };
+        let identity = world.referred(cluster, &user.field);
+        let keys = identity.and_then(|id| self.keys.get(&id));
+        let vault = world.name_of(vault).map(Target::Known);
+        let keys = keys.map_or(&[][..], Vec::as_slice);
+        vault.is_some_and(|vault| self.have(keys, grant, &vault))
     }
 
     /// Whether the principal at `keys` has the role on the resource or a parent of it. A role that is not
@@ -118,6 +144,14 @@ impl Target {
         scope.shares_subscription(id) && in_group && in_provider
     }
 
+    /// What it is part of: the virtual network of a subnet.
+    fn around(&self) -> Option<Self> {
+        match self {
+            Self::Known(id) => id.parent().map(Self::Known),
+            Self::Vault(_) => None,
+        }
+    }
+
     fn called(&self) -> String {
         match self {
             Self::Known(id) => id.to_string(),
@@ -156,33 +190,47 @@ fn of_cluster(
         };
         let mut reported = HashSet::new();
         for scope in &grant.scopes {
-            for target in targets(world, assignments, cluster, &operators, *scope) {
-                let missing = !assignments.have(keys, grant, &target);
-                if missing && reported.insert(target.called()) {
-                    findings.push(missing_role(
-                        operator,
-                        identity.name(),
-                        grant,
-                        &target,
-                        &keys[0],
-                    ));
+            let targets = targets(world, assignments, cluster, &operators, *scope);
+            let missing = targets
+                .into_iter()
+                .filter(|target| !assignments.have(keys, grant, target));
+            for target in missing {
+                if !reported.insert(target.called()) {
+                    continue;
                 }
+                let (id, target) = place(*scope, target);
+                reported.insert(target.called());
+                let name = identity.name();
+                findings.push(missing_role(id, operator, name, (grant, &target), &keys[0]));
             }
         }
     }
     findings
 }
 
+/// The rule that reports a missing role, and what the role should be on. The network of the integration subnet is
+/// enough, and then it is not reported again that the network itself lacks the role.
+fn place(scope: Scope, target: Target) -> (&'static str, Target) {
+    match scope {
+        Scope::IntegrationSubnet => ("W07", target.around().unwrap_or(target)),
+        _ => ("V07", target),
+    }
+}
+
 fn missing_role(
+    id: &'static str,
     operator: &Operator<'_>,
     identity: &str,
-    grant: &Grant,
-    target: &Target,
+    (grant, target): (&Grant, &Target),
     (_, map, key): &ConfigMapKey<'_>,
 ) -> Finding {
     let Grant { name, guid, .. } = grant;
+    let on = match id {
+        "W07" => "the integration subnet or its virtual network, ",
+        _ => "",
+    };
     let message = message!(
-        "no RoleAssignment gives {identity}, the identity of {operator}, the role {name:?} ({guid}) on {target}",
+        "no RoleAssignment gives {identity}, the identity of {operator}, the role {name:?} ({guid}) on {on}{target}",
         identity,
         name,
         guid,
@@ -191,7 +239,7 @@ fn missing_role(
     let help = format!(
         "add a RoleAssignment with that resource as its owner, `principalIdFromConfig: {{name: {map}, key: {key}}}` and `roleDefinitionReference: {{armId: .../roleDefinitions/{guid}}}`"
     );
-    name_in(&operator.field).finding("V07", message).help(help)
+    name_in(&operator.field).finding(id, message).help(help)
 }
 
 /// The resources that a scope means for a cluster; none if that is unknown.
@@ -221,6 +269,13 @@ fn targets(
             let subnet = referred("subnetReference", &SUBNET);
             subnet.and_then(|id| id.parent()).map(Target::Known)
         }
+        // C25 reports an integration subnet in another network.
+        Scope::IntegrationSubnet => {
+            let network = referred("subnetReference", &SUBNET).and_then(|id| id.parent());
+            let own = referred("vnetIntegrationSubnetReference", &SUBNET);
+            let own = own.filter(|own| network.is_some() && own.parent() == network);
+            own.map(Target::Known)
+        }
         Scope::SecurityGroup => {
             referred("networkSecurityGroupReference", &SECURITY_GROUP).map(Target::Known)
         }
@@ -232,10 +287,8 @@ fn targets(
 }
 
 fn vault(assignments: &Assignments<'_>, cluster: &Resource<'_>) -> Option<Target> {
-    let kms = cluster.field("spec.properties.etcd.dataEncryption.customerManaged.kms");
-    let beside = kms.key("vaultName").text();
-    let name = beside.or_else(|| kms.key("activeKey").key("vaultName").text())?;
-    let name = name.to_lowercase();
+    let kms = cluster.field(&embedded::KMS.join("."));
+    let name = vault_name(&kms)?;
     let known = assignments.vaults.get(&name).cloned();
     Some(known.map_or(Target::Vault(name), Target::Known))
 }
@@ -329,6 +382,28 @@ mod tests {
             ]
         );
         assert_eq!(missed, 26);
+    }
+
+    #[test]
+    fn the_service_may_use_the_integration_subnet() {
+        let mut objects = objects();
+        let on = |scope: &str, node: &Node| {
+            let name = node.text(&["metadata", "name"]).unwrap_or_default();
+            name == format!(
+                "one-service-managed-identity-s-hcpservicemanagedidentityroleid-{scope}"
+            )
+        };
+        carried(&mut objects).retain(|node| !on("vnet", node));
+        let ids = |objects: &[Object]| -> Vec<_> {
+            let found = roles_are_complete(&World::of(objects));
+            found.into_iter().map(|finding| finding.id).collect()
+        };
+        assert_eq!(ids(&objects), ["V07"], "the subnet has a role of its own");
+        carried(&mut objects).retain(|node| !on("intsubnet", node));
+        assert_eq!(ids(&objects), ["W07"], "and not V07 for the network again");
+        let said = findings_of(&objects);
+        let network = "on the integration subnet or its virtual network, /subscriptions/3f0c7d3e-52a4-4b6b-9a51-2f1f0d9c7a10/resourcegroups/one-resgroup/providers/microsoft.network/virtualnetworks/one-vnet-s";
+        assert!(said[0].ends_with(network), "{said:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! C27 to C29: resources that clusters may not share.
+//! C27 to C29, and W08: resources that clusters may not share.
 
 use std::collections::HashMap;
 
@@ -62,6 +62,22 @@ pub(in crate::rules) fn subnets_are_apart(world: &World<'_>) -> Vec<Finding> {
     let found = clusters.chain(pools).filter_map(|(cluster, user)| {
         let field = user.field("spec.properties.platform.subnetReference");
         uses.add(cluster, world.referred(user, &field)?, &name_in(&field))
+    });
+    found.collect()
+}
+
+/// W08: each cluster has its own integration subnet. Azure does not check it, and only says that the subnet is
+/// dedicated to the service.
+pub(in crate::rules) fn integration_subnets_are_apart(world: &World<'_>) -> Vec<Finding> {
+    let mut uses = Uses::of("W08", "integration subnet");
+    let clusters = world.of_kind(RED_HAT_OPENSHIFT, CLUSTER);
+    let found = clusters.filter_map(|cluster| {
+        let field = cluster.field("spec.properties.platform.vnetIntegrationSubnetReference");
+        uses.add(
+            &cluster.id,
+            world.referred(cluster, &field)?,
+            &name_in(&field),
+        )
     });
     found.collect()
 }

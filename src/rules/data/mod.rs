@@ -9,6 +9,8 @@ const VM_SIZES: &str = include_str!("node-vm-sizes.txt");
 const NODE_POOLS: &str = include_str!("node-pools.txt");
 const CLUSTER_API: &str = include_str!("cluster-api.txt");
 const REGIONS: &str = include_str!("regions.txt");
+/// The line of [`REGIONS`] with those of the service.
+const SERVICE: &str = "aro-hcp";
 
 /// The machine sizes of node pools.
 pub(super) fn node_vm_sizes() -> &'static [String] {
@@ -24,7 +26,14 @@ pub(super) fn node_vm_sizes() -> &'static [String] {
 
 /// The regions of all clouds.
 pub(super) fn regions() -> impl Iterator<Item = &'static str> {
-    lines(REGIONS).flat_map(|(_, names)| names.split_whitespace())
+    let of_clouds = lines(REGIONS).filter(|(of, _)| *of != SERVICE);
+    of_clouds.flat_map(|(_, names)| names.split_whitespace())
+}
+
+/// The regions that are known to have the ARO HCP service.
+pub(super) fn service_regions() -> impl Iterator<Item = &'static str> {
+    let of_service = lines(REGIONS).filter(|(of, _)| *of == SERVICE);
+    of_service.flat_map(|(_, names)| names.split_whitespace())
 }
 
 /// The minimum version of a node pool.

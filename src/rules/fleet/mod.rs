@@ -16,4 +16,5 @@ pub(super) const RULES: &[FleetRule] = &[
     networks::clusters_in_reach_are_apart,
     regions::regions_are_known,
     versions::parts_have_the_clusters_version,
+    regions::regions_have_the_service,
 ];

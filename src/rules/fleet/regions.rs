@@ -1,9 +1,10 @@
-//! F06: locations are regions of Azure.
+//! F06: locations are regions of Azure. F08: clusters are where the service is known to run.
 
 use std::collections::{BTreeMap, HashSet};
 
 use kube_schema::nearest;
 
+use crate::api::kinds::RED_HAT_OPENSHIFT;
 use crate::model::{Finding, ObjectId, message};
 use crate::rules::arm::{Field, Resource, World};
 use crate::rules::data;
@@ -31,6 +32,37 @@ pub(in crate::rules) fn regions_are_known(world: &World<'_>) -> Vec<Finding> {
     firsts
         .map(|((_, text), (field, count))| unknown(&field, text, count - 1))
         .collect()
+}
+
+/// F08: every cluster is in a region that is known to have the service, or that the Fleet document adds. A region is
+/// reported once.
+pub(in crate::rules) fn regions_have_the_service(world: &World<'_>) -> Vec<Finding> {
+    let known: HashSet<String> = data::regions().map(str::to_owned).collect();
+    let added = world.regions.iter().map(|region| plain(region));
+    let of_service: HashSet<String> = data::service_regions()
+        .map(str::to_owned)
+        .chain(added)
+        .collect();
+    let mut firsts: BTreeMap<String, (Field<'_>, usize)> = BTreeMap::new();
+    for cluster in world.of_kind(RED_HAT_OPENSHIFT, "HcpOpenShiftCluster") {
+        let field = cluster.field("spec.location");
+        let region = plain(field.text().unwrap_or_default());
+        // F06 reports unknown ones.
+        if !of_service.contains(&region) && known.contains(&region) {
+            firsts.entry(region).or_insert((field, 0)).1 += 1;
+        }
+    }
+    let firsts = firsts.into_iter();
+    firsts
+        .map(|(region, (field, count))| elsewhere(&field, &region, count - 1))
+        .collect()
+}
+
+fn elsewhere(field: &Field<'_>, region: &str, others: usize) -> Finding {
+    let others = and_others(others);
+    let message = message!("ARO HCP is not known to run in {region}{others}", region);
+    let help = "check that the service is available there; rules.regions in the Fleet document adds regions";
+    field.finding("F08", message).help(help)
 }
 
 /// Azure reads `UK South` as `uksouth`.
@@ -88,6 +120,28 @@ mod tests {
         findings
             .map(|finding| (finding.message, finding.help.unwrap_or_default()))
             .collect()
+    }
+
+    #[test]
+    fn a_region_without_the_service_is_a_hint_unless_it_is_added() {
+        let yaml = ["uksouth", "Norway East", "norwayeast", "mars"].map(|location| {
+            format!("---\n{{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {{name: c}}, spec: {{location: {location}}}}}\n")
+        });
+        let (documents, _) = crate::yaml::read(&Arc::from("test.yaml"), yaml.concat().as_bytes());
+        let objects = documents.into_iter();
+        let objects: Vec<Object> = objects
+            .filter_map(|document| Object::from_node(document, "default"))
+            .collect();
+        let mut world = World::of(&objects);
+        let found = regions_have_the_service(&world);
+        let said: Vec<_> = found.iter().map(|finding| &*finding.message).collect();
+        assert_eq!(
+            said,
+            ["ARO HCP is not known to run in norwayeast (here and in 1 more resource)"]
+        );
+        assert_eq!(found[0].severity, crate::model::Severity::Info);
+        world.regions = vec!["Norway East".to_owned()];
+        assert_eq!(regions_have_the_service(&world), []);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! each other (F04, F05).
 
 mod clusters;
+mod machines;
 mod nodes;
 mod range;
 mod ranges;
@@ -23,24 +24,3 @@ pub(super) const RULES: &[FleetRule] = &[
     service::node_subnets_are_not_delegated,
     ranges::ranges_fit,
 ];
-
-/// The messages of `rule` for YAML documents, as `id line:column message`.
-#[cfg(test)]
-fn findings_of(rule: FleetRule, yaml: &str) -> Vec<String> {
-    let path = std::sync::Arc::from("test.yaml");
-    let (documents, findings) = crate::yaml::read(&path, yaml.as_bytes());
-    assert_eq!(findings, [], "the test's YAML is valid");
-    let objects = documents.into_iter();
-    let objects: Vec<_> = objects
-        .filter_map(|document| crate::model::Object::from_node(document, "default"))
-        .collect();
-    let say = |finding: crate::model::Finding| {
-        let start = finding.span.expect("a rule points somewhere").start;
-        let (id, message) = (finding.id, finding.message);
-        format!("{id} {}:{} {message}", start.line, start.column)
-    };
-    rule(&super::arm::World::of(&objects))
-        .into_iter()
-        .map(say)
-        .collect()
-}

@@ -5,15 +5,15 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::clusters::clusters;
-use super::nodes;
 use super::range::{Range, Ranges, read};
+use super::{machines, nodes};
 use crate::api::kinds::NETWORK;
 use crate::model::{Finding, ObjectId, message};
 use crate::rules::arm::{ArmId, Field, Resource, World};
 use crate::rules::cidr::{edit_earlier, overlap, remark};
 use crate::rules::cluster::network::{networks_of, overlapping};
 
-/// W04, W09, W12, W13 and C16: the ranges of networks and subnets.
+/// W04, W09, W11 to W13 and C16: the ranges of networks and subnets.
 pub(super) fn ranges_fit(world: &World<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut all = |kind| -> Vec<Ranges<'_>> {
@@ -33,6 +33,7 @@ pub(super) fn ranges_fit(world: &World<'_>) -> Vec<Finding> {
         let used: Vec<_> = ids.iter().filter_map(|id| by_id.get(id).copied()).collect();
         findings.extend(inside_of_cluster(cluster, &used));
         findings.extend(nodes::without_address(world, cluster, &pools, &used));
+        findings.extend(machines::outside(world, cluster, &pools, &used));
     }
     findings
 }
@@ -241,10 +242,10 @@ fn into_cluster(field: &Field<'_>, message: crate::model::Message) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::ranges_fit;
-    use crate::rules::networks::findings_of;
+    use crate::rules::findings_of_fleet;
 
     fn reported(yaml: &str) -> Vec<String> {
-        findings_of(ranges_fit, yaml)
+        findings_of_fleet(ranges_fit, yaml)
     }
 
     /// A network with these ranges on line 2, and subnets with these from line 4 on, every second line.
@@ -382,9 +383,24 @@ mod tests {
             let found = reported(&(net.clone() + &cluster(networks)));
             let places: Vec<_> = found
                 .iter()
+                .filter(|one| !one.starts_with("W11"))
                 .map(|one| one.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" "))
                 .collect();
             assert_eq!(places, Vec::from_iter(expected), "{networks}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn the_subnets_of_nodes_are_in_the_machine_network() {
+        let net = network("10.0.0.0/8", &["addressPrefix: 10.0.1.0/24"]);
+        for (machines, expected) in [
+            ("10.0.0.0/16", [""; 0].as_slice()),
+            ("192.168.0.0/16", &["W11 4:24"]),
+            ("nonsense", &[]),
+        ] {
+            let found = reported(&(net.clone() + &cluster(&format!("machineCidr: {machines}"))));
+            let places: Vec<_> = found.iter().map(|one| &one[..8]).collect();
+            assert_eq!(places, expected, "{machines}: {found:?}");
         }
     }
 

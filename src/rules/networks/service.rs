@@ -189,8 +189,8 @@ pub(super) fn node_subnets_are_not_delegated(world: &World<'_>) -> Vec<Finding> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::FleetRule;
-    use crate::rules::networks::{RULES, findings_of};
+    use crate::rules::networks::RULES;
+    use crate::rules::{FleetRule, findings_of_fleet};
 
     const GROUP: &str = "networkSecurityGroup: {reference: {group: network.azure.com, kind: NetworkSecurityGroup, name: g}}";
     const OURS: &str =
@@ -221,7 +221,7 @@ mod tests {
         let yaml = cluster + &subnet("nodes", nodes) + &subnet("i", integration) + &groups.concat();
         let found = RULES
             .iter()
-            .flat_map(|rule: &FleetRule| findings_of(*rule, &yaml));
+            .flat_map(|rule: &FleetRule| findings_of_fleet(*rule, &yaml));
         found.map(|one| one[..3].to_owned()).collect()
     }
 

@@ -163,9 +163,16 @@ const CLUSTER: &[Row] = &[
     ),
     (
         "properties.etcd.dataEncryption.customerManaged.kms.visibility",
-        &["Public", "Private"],
+        &["Public"],
         &["private", "\"\""],
         "C43",
+    ),
+    // It is valid, but the fleet has no private endpoint.
+    (
+        "properties.etcd.dataEncryption.customerManaged.kms.visibility",
+        &["Public"],
+        &["Private"],
+        "K02",
     ),
     (
         "properties.etcd.dataEncryption.customerManaged.kms.activeKey.name",

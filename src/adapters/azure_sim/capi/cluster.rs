@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::contract::is_older;
 use crate::api::capi;
 use crate::api::kinds::CAPI;
 use crate::health::{Live, health};
@@ -99,6 +100,10 @@ fn status(
         .collect();
     if !done.is_empty() {
         status["initialization"] = Value::Object(done);
+    }
+    if is_older(live, &["spec", "infrastructureRef"]) {
+        status["infrastructureReady"] = json!(steps[0].1);
+        status["controlPlaneReady"] = json!(steps[1].1);
     }
     status
 }

@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::contract::is_older;
 use crate::api::capi::MACHINE_POOL_FINALIZER;
 use crate::api::kinds::CAPI;
 use crate::api::labels::CLUSTER_NAME;
@@ -86,6 +87,10 @@ fn status(live: Live<'_>, infrastructure: Option<Live<'_>>) -> Value {
         "availableReplicas": nodes,
         "upToDateReplicas": nodes,
     });
+    let template = ["spec", "template", "spec", "infrastructureRef"];
+    if is_older(live, &template) {
+        status["infrastructureReady"] = json!(done.contains_key("infrastructureProvisioned"));
+    }
     if !done.is_empty() {
         status["initialization"] = Value::Object(done);
     }

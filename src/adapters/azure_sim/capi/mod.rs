@@ -1,10 +1,12 @@
-//! Cluster API's core controllers, contract v1beta2.
+//! Cluster API's core controllers, contract v1beta2. The real ones convert an object that is written in v1beta1; these
+//! write the fields of both contracts to it, so that it can be read in either version.
 //!
 //! In: Clusters and MachinePools, and what they point at. Out: owner references, conditions and
 //! counts; on deletion first the pools, then the control plane, then the infrastructure. It does not
 //! know what a provider does.
 
 mod cluster;
+mod contract;
 mod machine_pool;
 
 #[cfg(test)]

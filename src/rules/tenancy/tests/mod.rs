@@ -32,8 +32,7 @@ fn policy() -> FleetPolicy {
             team("teams/b", "team-b", "team-b/id"),
             platform,
         ],
-        experimental: false,
-        outside: Vec::new(),
+        ..FleetPolicy::default()
     }
 }
 

@@ -214,7 +214,8 @@ fn encryption() {
             "/spec/properties/etcd/dataEncryption/customerManaged/kms",
             "C42",
         ),
-        goods(VISIBILITY, &["Private", "Public"]),
+        goods(VISIBILITY, &["Public"]),
+        bads("K02", VISIBILITY, &["Private"]),
         bads("C43", VISIBILITY, &["Shared", "\"\""]),
         null(
             CLUSTER,
@@ -222,9 +223,9 @@ fn encryption() {
             "C26",
         ),
         ats(VISIBILITY, "null # elsewhere: C43"),
-        goods(KEY, &[&long(255)]),
+        bads("K08", KEY, &[&long(255)]),
         bads("C43", KEY, &["\"\"", &long(256)]),
-        goods(KEY_VERSION, &[&long(255)]),
+        bads("D13", KEY_VERSION, &[&long(255)]),
         bads("C43", KEY_VERSION, &["\"\"", &long(256)]),
         bads("C43; elsewhere: V07", VAULT, &["\"\"", &long(256)]),
     ]);

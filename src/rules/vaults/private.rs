@@ -1,0 +1,193 @@
+//! K02: what a private vault needs around it.
+
+use super::kept::{Kept, kept};
+use crate::api::kinds::NETWORK;
+use crate::model::{Finding, message};
+use crate::rules::arm::{ArmId, Field, Resource, World};
+
+/// The beginning of the DNS zone of private vaults; its end differs between Azure's clouds.
+const ZONE: &str = "privatelink.vaultcore.";
+
+/// K02: the vault of a cluster that reads its key privately has a private endpoint in the cluster's network, with its
+/// name in DNS, and no public access. What is missing may exist outside of the fleet.
+pub(super) fn private_vaults_have_an_endpoint(world: &World<'_>) -> Vec<Finding> {
+    let private = kept(world).filter(|one| one.visibility().text() == Some("Private"));
+    let fault = |one: Kept<'_>| {
+        let missing = missing(world, &one);
+        let list = match missing.as_slice() {
+            [] => return None,
+            [one] => (*one).to_owned(),
+            [all @ .., last] => format!("{} and {last}", all.join(", ")),
+        };
+        let message = message!(
+            "the vault {vault} is to be reached privately, but the fleet lacks {list}",
+            vault = one.vault_name,
+            list
+        );
+        let help = "add what is missing; if it exists outside of the fleet, allow this warning with the reason";
+        Some(one.visibility().finding("K02", message).help(help))
+    };
+    private.filter_map(fault).collect()
+}
+
+fn missing(world: &World<'_>, one: &Kept<'_>) -> Vec<&'static str> {
+    let subnet = one
+        .cluster
+        .field("spec.properties.platform.subnetReference");
+    let network = world
+        .referred(one.cluster, &subnet)
+        .and_then(|id| id.parent());
+    let endpoints = world.of_kind(NETWORK, "PrivateEndpoint");
+    let mut endpoints = endpoints
+        .filter(|endpoint| reaches(world, endpoint, &one.vault_name))
+        .filter(|endpoint| {
+            let subnet = endpoint.field("spec.subnet.reference");
+            is_in(
+                network.as_ref(),
+                world.referred(endpoint, &subnet).and_then(|id| id.parent()),
+            )
+        })
+        .peekable();
+    let no_endpoint = endpoints.peek().is_none();
+    let groups = || world.of_kind(NETWORK, "PrivateEndpointsPrivateDnsZoneGroup");
+    let has_group = |endpoint: &Resource<'_>| {
+        groups().any(|group| {
+            world
+                .owner(group)
+                .is_some_and(|owner| owner.id == endpoint.id)
+        })
+    };
+    let no_group = !endpoints.any(has_group);
+    let mut links = world.of_kind(NETWORK, "PrivateDnsZonesVirtualNetworkLink");
+    let linked = links.any(|link| {
+        let to = link.field("spec.virtualNetwork.reference");
+        is_of_zone(world, link) && is_in(network.as_ref(), world.referred(link, &to))
+    });
+    let is_open = one.vault.is_some_and(|vault| {
+        let access = vault.field("spec.properties.publicNetworkAccess");
+        !access
+            .text()
+            .is_some_and(|text| text.eq_ignore_ascii_case("Disabled"))
+    });
+    let parts = [
+        (is_open, "`publicNetworkAccess: Disabled` of the vault"),
+        (
+            no_endpoint,
+            "a PrivateEndpoint for it in the cluster's virtual network",
+        ),
+        (
+            no_group,
+            "a PrivateEndpointsPrivateDnsZoneGroup of that endpoint",
+        ),
+        (
+            !linked,
+            "a PrivateDnsZonesVirtualNetworkLink from privatelink.vaultcore.azure.net to the network",
+        ),
+    ];
+    parts
+        .into_iter()
+        .filter(|(is_missing, _)| *is_missing)
+        .map(|(_, what)| what)
+        .collect()
+}
+
+/// Whether two networks are the same, where one that cannot be resolved counts as the same.
+fn is_in(network: Option<&ArmId>, other: Option<ArmId>) -> bool {
+    let (Some(network), Some(mut other)) = (network, other) else {
+        return true;
+    };
+    if network.shares_subscription(&other) {
+        other.subscription.clone_from(&network.subscription);
+    }
+    *network == other
+}
+
+/// Whether an endpoint connects to the vault of this name.
+fn reaches(world: &World<'_>, endpoint: &Resource<'_>, vault: &str) -> bool {
+    let lists = [
+        "privateLinkServiceConnections",
+        "manualPrivateLinkServiceConnections",
+    ];
+    let lists = lists.map(|name| endpoint.field("spec").key(name));
+    let mut connections = lists.iter().flat_map(Field::items);
+    connections.any(|connection| {
+        let to = connection.key("privateLinkServiceReference");
+        let to = world.referred(endpoint, &to);
+        let is_vaults = |group: Field<'_>| {
+            let group = group.text().unwrap_or_default();
+            group.eq_ignore_ascii_case("vault")
+        };
+        let groups = connection.key("groupIds");
+        to.is_some_and(|id| id.kind() == "microsoft.keyvault/vaults" && id.name() == vault)
+            && groups.items().any(is_vaults)
+    })
+}
+
+/// Whether a link is part of the DNS zone of private vaults.
+fn is_of_zone(world: &World<'_>, link: &Resource<'_>) -> bool {
+    if let Some(text) = link.field("spec.owner.armId").text() {
+        return ArmId::parse(text).is_ok_and(|id| id.name().starts_with(ZONE));
+    }
+    world.owner(link).is_some_and(|zone| {
+        let name = zone.azure_name();
+        let name = name.text().unwrap_or_default().to_lowercase();
+        name.starts_with(ZONE)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::findings_of_fleet;
+
+    const CLUSTER: &str = "{apiVersion: redhatopenshift.azure.com/v1api20251223preview, kind: HcpOpenShiftCluster, metadata: {name: c}, spec: {properties: {platform: {subnetReference: {armId: /subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/net/subnets/nodes}}, etcd: {dataEncryption: {customerManaged: {kms: {vaultName: My-Vault, visibility: Private, activeKey: {name: k}}}}}}}}\n";
+    const VAULT: &str = "---\n{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: v}, spec: {azureName: my-vault, owner: {armId: /subscriptions/s/resourceGroups/g}, properties: {publicNetworkAccess: Disabled}}}\n";
+    const ENDPOINT: &str = "---\n{apiVersion: network.azure.com/v1api20240301, kind: PrivateEndpoint, metadata: {name: e}, spec: {owner: {armId: /subscriptions/s/resourceGroups/g}, subnet: {reference: {armId: /subscriptions/S/resourceGroups/G/providers/Microsoft.Network/virtualNetworks/Net/subnets/ends}}, privateLinkServiceConnections: [{name: v, groupIds: [vault], privateLinkServiceReference: {group: keyvault.azure.com, kind: Vault, name: v}}]}}\n";
+    const GROUP: &str = "---\n{apiVersion: network.azure.com/v1api20240301, kind: PrivateEndpointsPrivateDnsZoneGroup, metadata: {name: z}, spec: {owner: {name: e}}}\n";
+    const ZONED: &str = "---\n{apiVersion: network.azure.com/v1api20240601, kind: PrivateDnsZone, metadata: {name: zone}, spec: {azureName: privatelink.vaultcore.azure.net, owner: {armId: /subscriptions/s/resourceGroups/g}}}\n---\n{apiVersion: network.azure.com/v1api20240601, kind: PrivateDnsZonesVirtualNetworkLink, metadata: {name: link}, spec: {owner: {name: zone}, virtualNetwork: {reference: {armId: /subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/net}}}}\n";
+
+    /// What a fleet lacks, by a word of each.
+    fn lacks(parts: &[&str]) -> Vec<&'static str> {
+        let yaml = [CLUSTER, &parts.concat()].concat();
+        let found = findings_of_fleet(private_vaults_have_an_endpoint, &yaml).concat();
+        let words = [
+            "publicNetworkAccess",
+            "PrivateEndpoint for",
+            "ZoneGroup",
+            "NetworkLink",
+        ];
+        words
+            .into_iter()
+            .filter(|word| found.contains(word))
+            .collect()
+    }
+
+    #[test]
+    fn a_private_vault_has_an_endpoint_and_a_name() {
+        assert_eq!(lacks(&[VAULT, ENDPOINT, GROUP, ZONED]), [""; 0]);
+        let open = VAULT.replace("Disabled", "Enabled");
+        assert_eq!(
+            lacks(&[&open, ENDPOINT, GROUP, ZONED]),
+            ["publicNetworkAccess"]
+        );
+        let (no_endpoint, rest) = (["PrivateEndpoint for", "ZoneGroup"], [VAULT, GROUP, ZONED]);
+        assert_eq!(lacks(&rest), no_endpoint);
+        let away = ENDPOINT.replace("virtualNetworks/Net", "virtualNetworks/Other");
+        assert_eq!(lacks(&[&away, &rest.concat()]), no_endpoint);
+        let wrong = ENDPOINT.replace("[vault]", "[blob]");
+        assert_eq!(lacks(&[&wrong, &rest.concat()]), no_endpoint);
+        assert_eq!(lacks(&[VAULT, ENDPOINT, ZONED]), ["ZoneGroup"]);
+        assert_eq!(lacks(&[VAULT, ENDPOINT, GROUP]), ["NetworkLink"]);
+    }
+
+    #[test]
+    fn a_zone_from_elsewhere_is_linked() {
+        let zoned = ZONED.replace(
+            "owner: {name: zone}",
+            "owner: {armId: /subscriptions/t/resourceGroups/dns/providers/Microsoft.Network/privateDnsZones/PrivateLink.vaultcore.azure.net}",
+        );
+        assert_eq!(lacks(&[VAULT, ENDPOINT, GROUP, &zoned]), [""; 0]);
+        let other = zoned.replace("PrivateLink.vaultcore", "privatelink.blob.core");
+        assert_eq!(lacks(&[VAULT, ENDPOINT, GROUP, &other]), ["NetworkLink"]);
+    }
+}
