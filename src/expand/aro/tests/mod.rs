@@ -213,9 +213,9 @@ fn defaults_are_written_from_2026_09_01_on_and_can_be_changed() {
     assert_eq!(
         of(
             newest,
-            json!({"ingress": {"type": "Private"}, "cryptoRestrictions": null})
+            json!({"ingress": {"type": "Private"}, "cryptoRestrictions": "FIPS"})
         ),
-        (json!({"type": "Private"}), Json::Null)
+        (json!({"type": "Private"}), "FIPS".into())
     );
     for older in ["2025-12-23-preview", "2026-06-30-preview"] {
         assert_eq!(of(older, json!({})), (Json::Null, Json::Null), "{older}");
