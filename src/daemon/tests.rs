@@ -161,9 +161,10 @@ fn name(event: &Event) -> &'static str {
 }
 
 fn config_maps(names: &[&str]) -> Compiled {
-    let text: String = names
-        .iter()
-        .map(|name| format!("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: default}}}}\n"))
+    // A file without objects says so: an empty one would be an error.
+    let text: String = std::iter::once("# objects\n".to_owned())
+        .chain(names.iter()
+        .map(|name| format!("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: default}}}}\n")))
         .collect();
     let tree = Tree {
         files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
@@ -572,7 +573,7 @@ async fn what_became_of_the_newest_commit_is_recorded_until_it_is_applied() {
     assert!(refused.contains("\"revision\":\"2\""), "{refused}");
     assert!(refused.contains("a.yaml:1:1: Y09 "), "{refused}");
     assert!(refused.contains("; and 1 more error\""), "{refused}");
-    examine(&mut case, "3", "");
+    examine(&mut case, "3", "# nothing\n");
     assert!(newest(&case).unwrap().contains("no objects any more"));
     let one = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: default}}";
     examine(&mut case, "4", one);

@@ -81,10 +81,11 @@ fn a_plan_says_what_is_created_changed_and_removed() {
 #[test]
 fn a_plan_that_empties_the_fleet_fails() {
     let old = compiled(&config_map("a", "x"));
-    let check = check_of(&compiled(""), Some(("abc", &old)));
+    let none = compiled("# nothing\n");
+    let check = check_of(&none, Some(("abc", &old)));
     assert_eq!(check.state, CheckState::Failure);
     assert_eq!(check.title, "the fleet has no objects any more");
-    let first = check_of(&compiled(""), None);
+    let first = check_of(&none, None);
     assert_eq!(first.state, CheckState::Success);
 }
 
@@ -433,7 +434,7 @@ fn a_deleted_file_is_no_warning_and_warnings_have_an_end() {
     let check = check_of(&new, Some(("abc", &old)));
     assert_eq!(check.title, "0 to create, 0 to change, 1 to remove");
     let names: Vec<String> = (0..30).map(|at| format!("{at:02}.yaml")).collect();
-    let empty: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+    let empty: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "# nothing")).collect();
     let many = compile(
         &tree(&[&[("a.yaml", &*config_map("a", "x"))][..], &empty].concat()),
         &[],
