@@ -20,6 +20,7 @@ mod findings_log;
 mod git_notes;
 mod job;
 mod newest;
+mod newest_record;
 mod publish;
 mod report;
 mod revision;
@@ -58,7 +59,7 @@ pub use clock::{WallClock, wall_time};
 use failure::Failure;
 use git_notes::GitNotes;
 use job::{Examined, Planned, RemoteRefs, Source};
-use newest::NewestRecord;
+use newest_record::NewestRecord;
 use revision::{Runner, Sync};
 pub use view::View;
 

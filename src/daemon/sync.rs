@@ -13,10 +13,10 @@ use tokio_util::task::AbortOnDropHandle;
 use super::applied::{Applied, AppliedRevision};
 use super::failure::Failure;
 use super::job::{Examined, Judged, Prepared};
-use super::newest::EMPTIED;
+use super::newest_record::{self, EMPTIED};
 use super::revision::{Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
-use super::{Daemon, Event, findings_log, newest, report};
+use super::{Daemon, Event, findings_log, report};
 use crate::adapters::git::RetainedRef;
 use crate::adapters::kubernetes::{self, Assignment, Steering};
 use crate::apply::{Newest, Report, Tracker};
@@ -107,7 +107,7 @@ impl Daemon {
         for line in findings_log::lines(&compiled.findings) {
             tracing::warn!("{line}");
         }
-        let why = newest::errors(compiled);
+        let why = newest_record::errors(compiled);
         self.newest.reject(Newest::refused(revision, &why));
         self.set_check(check);
     }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use super::super::steps::{Steps, payload};
 use super::super::{Reason, Reasons};
-use super::Engine;
 use crate::api::labels;
-use crate::model::ErrorClass;
+use crate::model::{ErrorClass, Step};
 
 /// The steps that are tried in vain, each with its reason.
 #[derive(Debug, Default)]
@@ -25,6 +24,18 @@ impl Failures {
         }
     }
 
+    /// A step failed. A cluster that does not answer says nothing about the step: what was known of it stays.
+    pub(super) fn failed(&mut self, at: usize, step: &Step, class: ErrorClass, vain: Option<&str>) {
+        if let Some(why) = vain {
+            let payload = payload(step).json();
+            let file = payload["metadata"]["annotations"][labels::SOURCE].as_str();
+            let reason = Reason::new(&step.object, file.unwrap_or_default(), why);
+            self.0.insert(at, reason);
+        } else if class != ErrorClass::Transient {
+            self.ended(at);
+        }
+    }
+
     /// A step does not fail any more.
     pub(super) fn ended(&mut self, at: usize) {
         self.0.remove(&at);
@@ -33,20 +44,5 @@ impl Failures {
     /// What the parent keeps of them.
     pub(super) fn reasons(&self) -> Reasons {
         Reasons::of(self.0.values())
-    }
-}
-
-impl Engine {
-    /// A step failed. A cluster that does not answer says nothing about the step: what was known of it stays.
-    pub(super) fn note_failure(&mut self, at: usize, class: ErrorClass, in_vain: bool, why: &str) {
-        if in_vain {
-            let step = self.work.steps.step(at);
-            let payload = payload(step).json();
-            let file = payload["metadata"]["annotations"][labels::SOURCE].as_str();
-            let reason = Reason::new(&step.object, file.unwrap_or_default(), why);
-            self.work.failures.0.insert(at, reason);
-        } else if class != ErrorClass::Transient {
-            self.work.failures.ended(at);
-        }
     }
 }

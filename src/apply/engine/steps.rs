@@ -160,7 +160,9 @@ impl Engine {
         let failures = steps.state(at).failures().saturating_add(1);
         let why = failure.about(steps.object(at));
         let backoff = backoff(failure.class, failures, failure.retry_after);
-        self.note_failure(at, failure.class, backoff.in_vain, &why);
+        let vain = backoff.in_vain.then_some(why.as_str());
+        let step = self.work.steps.step(at);
+        self.work.failures.failed(at, step, failure.class, vain);
         self.report_step(at, State::Failed, backoff.in_vain, why);
         let until = self.wake_after(backoff.wait, |until| RetryTarget::Step(at, until));
         let state = StepState::BackingOff { failures, until };

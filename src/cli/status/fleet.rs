@@ -12,6 +12,9 @@ const ABSENT: usize = 20;
 /// The width of the first column.
 const INDENT: &str = "            ";
 
+/// The fleets of a cluster.
+pub(super) type Fleets<'a> = [(&'a ApplySet, &'a Parent, FleetView)];
+
 /// The lines before the objects.
 pub(super) fn header(set: &ApplySet, parent: &Parent) -> String {
     let mut out = String::new();

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::super::cluster_status::ClusterStatus;
-use super::Fleets;
+use super::fleet::Fleets;
 use crate::apply::{Newest, Parent, Reason, Reasons};
 use crate::plan::ApplySet;
 use crate::status::{Chain, ClusterView, FleetView};

@@ -14,13 +14,8 @@ use super::cluster::AccessArgs;
 use super::cluster_status::{ClusterStatus, StatusReader};
 use super::exit::Exit;
 use super::ui::Ui;
-use crate::apply::Parent;
-use crate::plan::ApplySet;
 use crate::settings::Environment;
 use crate::status::FleetView;
-
-/// The fleets of a cluster.
-type Fleets<'a> = [(&'a ApplySet, &'a Parent, FleetView)];
 
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
@@ -117,7 +112,7 @@ impl Seen {
     fn of(status: &ClusterStatus, format: DataFormat) -> Self {
         let fleets = status.survey.fleets.iter();
         let fleets = fleets.map(|(set, parent)| (set, parent, status.graph.fleet(set, parent)));
-        let fleets: Vec<(&ApplySet, &Parent, FleetView)> = fleets.collect();
+        let fleets: Vec<_> = fleets.collect();
         let views = || fleets.iter().map(|(.., view)| view);
         Self {
             text: match format {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::cluster_status::{ClusterStatus, word, wrapped};
-use super::{Fleets, fleet};
+use super::fleet::{self, Fleets};
 use crate::status::{Chain, ClusterView, FleetView, Phase, Stray};
 
 /// How many causes are listed for objects that belong to no cluster.

@@ -387,10 +387,14 @@ fn files_that_define_nothing_any_more_are_named_with_the_objects_that_leave() {
         ]),
         &[],
     );
-    let mut now = tree(&[("a.yaml", ""), ("d.yaml", &config_map("d", "x"))]);
-    let problem = crate::model::Problem::UpperCase;
-    now.problems.insert(Arc::from("b.YAML"), problem);
-    let new = compile(&now, &[]);
+    let new = compile(
+        &tree(&[
+            ("a.yaml", "# gone"),
+            ("b.yaml", "# gone, too"),
+            ("d.yaml", &config_map("d", "x")),
+        ]),
+        &[],
+    );
     let check = check_of(&new, Some(("abc", &old)));
     assert_eq!(
         check.title,
@@ -400,7 +404,7 @@ fn files_that_define_nothing_any_more_are_named_with_the_objects_that_leave() {
 Files that no longer define their objects, which leave the fleet:
 
 - `a.yaml` contains no document: ConfigMap/default/a
-- `b.YAML` is not read because its suffix is in upper case: ConfigMap/default/b
+- `b.yaml` contains no document: ConfigMap/default/b
 
 ";
     assert!(check.summary.contains(lines), "{}", check.summary);
@@ -434,7 +438,10 @@ fn a_deleted_file_is_no_warning_and_warnings_have_an_end() {
     let check = check_of(&new, Some(("abc", &old)));
     assert_eq!(check.title, "0 to create, 0 to change, 1 to remove");
     let names: Vec<String> = (0..30).map(|at| format!("{at:02}.yaml")).collect();
-    let empty: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "# nothing")).collect();
+    let empty: Vec<(&str, &str)> = names
+        .iter()
+        .map(|name| (name.as_str(), "# nothing"))
+        .collect();
     let many = compile(
         &tree(&[&[("a.yaml", &*config_map("a", "x"))][..], &empty].concat()),
         &[],

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::api::{kinds, labels};
-use crate::model::{Finding, ObjectId, Payload};
+use crate::model::{Finding, ObjectId, Payload, Severity};
 
 /// How many objects of a file are named.
 const NAMED: usize = 3;
@@ -16,18 +16,12 @@ const NAMED: usize = 3;
 pub(in crate::daemon) struct Unread(BTreeMap<String, String>);
 
 impl Unread {
-    /// Those that the rules Y13 (no document) and Y14 (suffix in upper case) found.
+    /// Those that the rule Y13 found, which have only comments: an empty file is an error.
     pub(in crate::daemon) fn of(findings: &[Finding]) -> Self {
         let file = |finding: &Finding| {
             let path = &*finding.span.as_ref()?.path;
-            match finding.id {
-                "Y13" => Some((path.to_owned(), format!("`{path}` contains no document"))),
-                "Y14" => Some((
-                    in_lower_case(path),
-                    format!("`{path}` is not read because its suffix is in upper case"),
-                )),
-                _ => None,
-            }
+            let is_comment = finding.id == "Y13" && finding.severity == Severity::Warning;
+            is_comment.then(|| (path.to_owned(), format!("`{path}` contains no document")))
         };
         Self(findings.iter().filter_map(file).collect())
     }
@@ -47,13 +41,6 @@ impl Unread {
         }
         let line = |(why, ids): (&String, Vec<&ObjectId>)| format!("{why}: {}", named(ids));
         by_file.into_iter().map(line).collect()
-    }
-}
-
-fn in_lower_case(path: &str) -> String {
-    match path.rsplit_once('.') {
-        Some((name, suffix)) => format!("{name}.{}", suffix.to_lowercase()),
-        None => path.to_owned(),
     }
 }
 

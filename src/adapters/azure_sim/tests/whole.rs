@@ -148,11 +148,16 @@ impl Rehearsal {
 
     async fn get(&self, kind: &str, name: &str) -> Value {
         let known = KINDS.iter().find(|known| known.kind == kind).unwrap();
-        let version = known.versions.last().unwrap();
-        let resource = writer::resource(known.group, version, kind);
-        let api: Api<DynamicObject> =
-            Api::namespaced_with(self.client.clone(), NAMESPACE, &resource);
-        serde_json::to_value(api.get(name).await.unwrap()).unwrap()
+        // The real definitions do not serve every version that is known.
+        for version in known.versions.iter().rev() {
+            let resource = writer::resource(known.group, version, kind);
+            let api: Api<DynamicObject> =
+                Api::namespaced_with(self.client.clone(), NAMESPACE, &resource);
+            if let Ok(object) = api.get(name).await {
+                return serde_json::to_value(object).unwrap();
+            }
+        }
+        panic!("no version of {kind} {name}");
     }
 }
 
