@@ -4,6 +4,7 @@
 //! they do with them.
 
 use std::env;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,36 @@ pub struct Environment {
     pub cache: PathBuf,
     /// Whether it names a cluster: by `KUBECONFIG`, or because this process runs in one.
     pub names_cluster: bool,
+    /// The directory with the credential of the repository (`CAPSTAN_SOURCE_CREDENTIAL`).
+    pub source_credential: Option<PathBuf>,
+    /// The proxy for git over HTTPS.
+    pub proxy: Option<HttpsProxy>,
+}
+
+/// A proxy for HTTPS, as curl and git read it from the environment. Its URL may contain a password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HttpsProxy {
+    /// `HTTPS_PROXY`, else `ALL_PROXY`.
+    pub url: String,
+    /// `NO_PROXY`: hosts, domains and networks that are reached without it.
+    pub except: String,
+}
+
+impl fmt::Debug for HttpsProxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpsProxy")
+            .field("except", &self.except)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where the credential of the repository is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceCredential {
+    /// Files in a directory, named as the keys of a Secret.
+    Directory(PathBuf),
+    /// A Secret in the fleet's namespace in the cluster that Capstan connects to.
+    Secret(String),
 }
 
 impl Environment {
@@ -53,8 +84,19 @@ impl Environment {
             names_cluster: ["KUBECONFIG", "KUBERNETES_SERVICE_HOST"]
                 .iter()
                 .any(|name| variable(name).is_some()),
+            source_credential: variable("CAPSTAN_SOURCE_CREDENTIAL").map(PathBuf::from),
+            proxy: proxy(&variable),
         }
     }
+}
+
+/// Small letters come first, as in curl.
+fn proxy(variable: &impl Fn(&str) -> Option<String>) -> Option<HttpsProxy> {
+    let either = |name: &str| variable(&name.to_lowercase()).or_else(|| variable(name));
+    Some(HttpsProxy {
+        url: either("HTTPS_PROXY").or_else(|| either("ALL_PROXY"))?,
+        except: either("NO_PROXY").unwrap_or_default(),
+    })
 }
 
 /// What the daemon follows, and how.
@@ -66,6 +108,10 @@ pub struct SyncConfig {
     pub namespace: String,
     /// The repository.
     pub url: String,
+    /// Where its credential is, if it needs one.
+    pub credential: Option<SourceCredential>,
+    /// The proxy to it.
+    pub proxy: Option<HttpsProxy>,
     /// The ref to follow; `None` is the default branch.
     pub reference: Option<GitReference>,
     /// The fleet's directory in the repository; empty for its root.
@@ -122,26 +168,26 @@ pub enum Error {
 }
 
 impl SyncConfig {
-    /// Follows the default branch, or `branch`, of `url`; the fleet is named after the repository.
+    /// Follows `reference`, or the default branch, of `url`; the fleet is named after the repository.
     #[must_use]
-    pub fn source(url: &str, branch: Option<String>, environment: &Environment) -> Self {
+    pub fn source(url: &str, reference: Option<GitReference>, environment: &Environment) -> Self {
         let fleet = name_of(url);
-        let reference = branch.map(|branch| GitReference {
-            branch: Some(branch),
-            tag: None,
-            commit: None,
-        });
         let apply = fleet::Apply::default();
         Self {
             mirror: environment.cache.join(mirror_name(&fleet, url)),
             fleet,
             namespace: environment.namespace.clone(),
             url: url.to_owned(),
+            credential: in_directory(environment),
+            proxy: environment.proxy.clone(),
             reference,
             path: String::new(),
             overlays: Vec::new(),
             local_overlays: Vec::new(),
-            interval: Duration::from_secs(1),
+            interval: match is_local(url) {
+                true => Duration::from_secs(1),
+                false => Duration::from_secs(60),
+            },
             candidates: fleet::PullRequests::default().refs,
             concurrency: usize::try_from(apply.concurrency).unwrap_or(1),
             settle: timeline::SETTLE,
@@ -181,6 +227,11 @@ impl SyncConfig {
                 .namespace
                 .unwrap_or_else(|| environment.namespace.clone()),
             url: git.url,
+            credential: in_directory(environment).or_else(|| {
+                let secret = git.secret_ref.map(|secret| secret.name);
+                secret.map(SourceCredential::Secret)
+            }),
+            proxy: environment.proxy.clone(),
             reference: Some(git.reference),
             path: git.path,
             overlays: git.overlays,
@@ -200,6 +251,20 @@ impl SyncConfig {
             kubeconfig_secret: cluster.kubeconfig_secret_ref.map(|secret| secret.name),
             policy,
         })
+    }
+}
+
+/// The flag and the environment come before the document.
+fn in_directory(environment: &Environment) -> Option<SourceCredential> {
+    let directory = environment.source_credential.clone();
+    directory.map(SourceCredential::Directory)
+}
+
+/// Whether it costs nobody anything to look at the repository every second.
+fn is_local(url: &str) -> bool {
+    match url.split_once("://") {
+        Some((scheme, _)) => scheme == "file",
+        None => !url.split('/').next().unwrap_or_default().contains(':'),
     }
 }
 
@@ -264,6 +329,7 @@ const CARRIED_OUT: [&str; 15] = [
     "source.git.path",
     "source.git.interval",
     "source.git.overlays",
+    "source.git.secretRef",
     "cluster.kubeconfigSecretRef",
     "checks.pullRequests",
     "apply.suspend",
@@ -354,6 +420,55 @@ mod tests {
         let set = Environment::from(|name| Some(format!("{name}!")));
         assert!(!set.colour);
         assert_eq!(set.namespace, "CAPSTAN_NAMESPACE!");
+    }
+
+    #[test]
+    fn the_proxy_is_that_of_curl() {
+        let url = |set: &[(&str, &str)]| {
+            let set = set.to_vec();
+            let found = move |name: &str| {
+                let mut set = set.iter();
+                Some(set.find(|(key, _)| *key == name)?.1.to_owned())
+            };
+            Environment::from(found)
+                .proxy
+                .map(|proxy| (proxy.url, proxy.except))
+        };
+        let expected = |url: &str, except: &str| Some((url.to_owned(), except.to_owned()));
+        assert_eq!(url(&[("HTTP_PROXY", "a"), ("NO_PROXY", "b")]), None);
+        assert_eq!(
+            url(&[("HTTPS_PROXY", "a"), ("https_proxy", "b")]),
+            expected("b", "")
+        );
+        let all = [("ALL_PROXY", "a"), ("no_proxy", "b,c")];
+        assert_eq!(url(&all), expected("a", "b,c"));
+        let secret =
+            Environment::from(|name| (name == "https_proxy").then(|| "hunter2".to_owned()));
+        assert!(!format!("{secret:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn the_credential_is_that_of_the_flag_or_of_the_document() {
+        let source =
+            "{source: {git: {url: 'https://h/x', secretRef: {name: git}, ref: {semver: 1.x}}}}";
+        let config = document(source).expect("it is sound");
+        assert_eq!(
+            config.credential,
+            Some(SourceCredential::Secret("git".to_owned()))
+        );
+        let range = config.reference.and_then(|reference| reference.semver);
+        assert_eq!(range.as_deref(), Some("1.x"));
+        let mut environment = environment();
+        environment.source_credential = Some("/run/git".into());
+        let config = SyncConfig::source("https://h/x", None, &environment);
+        let files = SourceCredential::Directory("/run/git".into());
+        assert_eq!(config.credential, Some(files));
+        assert_eq!(config.interval, Duration::from_secs(60));
+        let message = document(&source.replace("1.x", "soon")).expect_err("no range");
+        assert!(
+            message.contains("\"soon\" is not a range of versions"),
+            "{message}"
+        );
     }
 
     #[test]
