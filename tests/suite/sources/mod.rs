@@ -1,0 +1,9 @@
+//! Repositories on real servers: `git http-backend` behind HTTPS, and `sshd`, both on loopback.
+//! `CAPSTAN_REQUIRE=git` turns a missing program into a failure.
+
+mod daemon;
+mod https;
+mod over_https;
+mod over_ssh;
+mod repository;
+mod sshd;
