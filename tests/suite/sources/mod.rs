@@ -3,6 +3,9 @@
 
 mod daemon;
 mod https;
+mod https_faults;
+mod https_notes;
+mod https_world;
 mod over_https;
 mod over_ssh;
 mod repository;
