@@ -23,7 +23,7 @@ pub(super) type Listing = BTreeMap<String, Oid>;
 #[derive(Debug)]
 pub(super) enum Remote {
     Local(Local),
-    Server(Server),
+    Server(Box<Server>),
 }
 
 impl Remote {
@@ -32,9 +32,13 @@ impl Remote {
         let access = access.clone();
         match address.place.clone() {
             Place::Local(local) => Ok(Self::Local(local)),
-            Place::Http(place) => Server::http(&address.shown, place, access).map(Self::Server),
-            Place::Ssh(place) => Server::ssh(&address.shown, place, access).map(Self::Server),
+            Place::Http(place) => Self::server(Server::http(&address.shown, place, access)),
+            Place::Ssh(place) => Self::server(Server::ssh(&address.shown, place, access)),
         }
+    }
+
+    fn server(server: Result<Server, Error>) -> Result<Self, Error> {
+        Ok(Self::Server(Box::new(server?)))
     }
 
     /// Makes `change`, with the objects that `from` holds, unless somebody else moved the ref.
@@ -58,7 +62,7 @@ impl Remote {
 /// A repository that answered.
 pub(super) enum Connection<'r> {
     Local(git2::Remote<'r>, &'r Repository, &'r Local),
-    Server(Session<'r>, &'r Repository),
+    Server(Box<Session<'r>>, &'r Repository),
 }
 
 impl<'r> Connection<'r> {
@@ -75,7 +79,7 @@ impl<'r> Connection<'r> {
             }
             Remote::Server(server) => {
                 let session = server.open(Service::UploadPack)?;
-                Ok(Self::Server(session, repository))
+                Ok(Self::Server(Box::new(session), repository))
             }
         }
     }

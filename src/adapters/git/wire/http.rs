@@ -89,10 +89,10 @@ impl Http {
             Answer::Success(response) => return Ok(response),
             Answer::Unauthorized(token) => token,
         };
-        if self.renew(token.as_ref()).await? {
-            if let Answer::Success(response) = self.attempt(service, body).await? {
-                return Ok(response);
-            }
+        if self.renew(token.as_ref()).await?
+            && let Answer::Success(response) = self.attempt(service, body).await?
+        {
+            return Ok(response);
         }
         Err(self.failed(StatusCode::UNAUTHORIZED, service).into())
     }

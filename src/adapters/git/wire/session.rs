@@ -67,7 +67,7 @@ pub(in crate::adapters::git) struct Session<'s> {
 
 enum Link {
     Http(Box<Http>),
-    Ssh(Input, Packets),
+    Ssh(Box<(Input, Packets)>),
     /// It was used, or has failed.
     Closed,
 }
@@ -156,7 +156,7 @@ impl Server {
         let process = ssh::start(&self.shown, place, &self.access, &credential, service)?;
         let mut packets = Packets::new(Body::Ssh(process.output));
         let found = advertisement::read(&mut packets, None).await?;
-        Ok((found, Link::Ssh(process.input, packets)))
+        Ok((found, Link::Ssh(Box::new((process.input, packets)))))
     }
 
     /// Blocks until the work is done.
@@ -237,10 +237,11 @@ impl Session<'_> {
                 self.link = Link::Http(http);
                 Ok(done)
             }
-            Link::Ssh(mut input, mut packets) => self.server.wait(async {
+            Link::Ssh(mut ssh) => self.server.wait(async {
+                let (input, packets) = &mut *ssh;
                 let written = input.write(&request).await;
                 // If ssh has ended, what it says is the better error.
-                let done = read(&mut packets).await?;
+                let done = read(packets).await?;
                 written.map(|()| done)
             }),
             Link::Closed => Err(Fault::Cut.at(&self.server.shown)),
@@ -260,8 +261,8 @@ impl Drop for Session<'_> {
                     .unwrap_or_else(PoisonError::into_inner);
                 *client = Some(*http);
             }
-            Link::Ssh(mut input, _packets) => {
-                let released = async { input.write(b"0000").await };
+            Link::Ssh(mut ssh) => {
+                let released = async { ssh.0.write(b"0000").await };
                 drop(self.server.wait(released));
             }
             Link::Closed => {}
