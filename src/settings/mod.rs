@@ -249,7 +249,7 @@ fn errors(mut findings: Vec<Finding>) -> Vec<String> {
 }
 
 /// The settings that this version supports.
-const CARRIED_OUT: [&str; 15] = [
+const CARRIED_OUT: [&str; 16] = [
     "source.git.url",
     "source.git.ref",
     "source.git.path",

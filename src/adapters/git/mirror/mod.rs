@@ -234,7 +234,9 @@ impl Mirror {
         let (name, all) = match wanted {
             Ref::Branch(name) => (name, "refs/heads/"),
             Ref::Tag(name) => (name, "refs/tags/"),
-            Ref::Head | Ref::Commit(_) | Ref::Name(_) => return self.missing(wanted),
+            Ref::Head | Ref::Newest(_) | Ref::Commit(_) | Ref::Name(_) => {
+                return self.missing(wanted);
+            }
         };
         let refs = kept_refs(repository).unwrap_or_default();
         let names = refs.keys().filter_map(|name| name.strip_prefix(all));
