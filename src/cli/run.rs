@@ -17,10 +17,12 @@ use super::live::Live;
 use super::live::layout::Picture;
 use super::signals::asked_to_stop;
 use super::ui::Ui;
-use crate::adapters::git::check_address;
+use crate::adapters::git;
 use crate::adapters::kubernetes::{Error, Target, connect_by_secret};
+use crate::api::fleet::GitReference;
 use crate::daemon::{self, View};
-use crate::settings::{Environment, SyncConfig};
+use crate::model::TagRange;
+use crate::settings::{Environment, SourceCredential, SyncConfig};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("from").required(true).args(["config", "source"]))]
@@ -28,12 +30,26 @@ pub(super) struct RunArgs {
     /// A Fleet document
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
-    /// A git repository: a path or a file:// URL
+    /// A git repository: https://host/path, ssh://user@host/path, user@host:path, file:///path or a path
     #[arg(long, value_name = "URL")]
     pub(super) source: Option<String>,
     /// The branch to follow, with --source [default: the repository's own]
-    #[arg(long, conflicts_with = "config")]
+    #[arg(long, conflicts_with = "config", group = "ref")]
     pub(super) branch: Option<String>,
+    /// The tag to follow, with --source
+    #[arg(long, conflicts_with = "config", group = "ref")]
+    pub(super) tag: Option<String>,
+    /// Follow the tag with the highest version in this range, with --source, such as `1.x` or `>=1.2 <2`
+    #[arg(long, value_name = "RANGE", conflicts_with = "config", group = "ref", value_parser = range)]
+    pub(super) semver: Option<String>,
+    /// The commit to apply, with --source
+    #[arg(long, value_name = "ID", conflicts_with = "config", group = "ref")]
+    pub(super) commit: Option<String>,
+    /// A directory with the credential for the repository, in files named as the keys of a Secret: username and
+    /// password, bearerToken, identity and known_hosts, ca.crt, tls.crt and tls.key [default: that of
+    /// CAPSTAN_SOURCE_CREDENTIAL]
+    #[arg(long, value_name = "DIR")]
+    pub(super) source_credential: Option<PathBuf>,
     /// The fleet's path in the repository, with --source
     #[arg(long, default_value = "", conflicts_with = "config")]
     pub(super) path: String,
@@ -41,9 +57,9 @@ pub(super) struct RunArgs {
     /// named in the Fleet document
     #[arg(long, value_name = "DIR")]
     pub(super) overlays: Vec<PathBuf>,
-    /// How often to look for new commits, with --source
-    #[arg(long, default_value = "1s", value_parser = interval, conflicts_with = "config")]
-    pub(super) interval: Duration,
+    /// How often to look for new commits, with --source [default: 1s for a repository on this machine, else 1m]
+    #[arg(long, value_parser = interval, conflicts_with = "config")]
+    pub(super) interval: Option<Duration>,
     /// Refs whose commits get a plan check, with --source; may be repeated
     #[arg(long, value_name = "GLOB", default_values = ["refs/pull/*/head", "refs/heads/pr/*"], conflicts_with = "config")]
     pub(super) candidates: Vec<String>,
@@ -83,21 +99,26 @@ fn interval(text: &str) -> Result<Duration, String> {
     })
 }
 
+/// A range of versions.
+fn range(text: &str) -> Result<String, String> {
+    text.parse::<TagRange>().map(|range| range.to_string())
+}
+
 fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<SyncConfig> {
     let mut config = match &args.config {
         Some(file) => SyncConfig::file(file, environment)?,
         None => {
             let url = args.source.as_deref().unwrap_or_default();
-            let source = SyncConfig::source(url, args.branch.clone(), environment);
+            let source = SyncConfig::source(url, reference(args), environment);
             SyncConfig {
                 path: args.path.clone(),
-                interval: args.interval,
+                interval: args.interval.unwrap_or(source.interval),
                 candidates: args.candidates.clone(),
                 ..source
             }
         }
     };
-    check_address(&config.url)?;
+    git::check_address(&config.url)?;
     for dir in &args.overlays {
         anyhow::ensure!(
             dir.is_dir(),
@@ -106,7 +127,27 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
         );
     }
     config.local_overlays.clone_from(&args.overlays);
+    if let Some(directory) = &args.source_credential {
+        config.credential = Some(SourceCredential::Directory(directory.clone()));
+    }
     Ok(config)
+}
+
+/// What is to be followed, if it is not the default branch.
+fn reference(args: &RunArgs) -> Option<GitReference> {
+    let reference = GitReference {
+        branch: args.branch.clone(),
+        tag: args.tag.clone(),
+        semver: args.semver.clone(),
+        commit: args.commit.clone(),
+    };
+    let is_set = [
+        &reference.branch,
+        &reference.tag,
+        &reference.semver,
+        &reference.commit,
+    ];
+    is_set.iter().any(|one| one.is_some()).then_some(reference)
 }
 
 async fn follow(
@@ -121,10 +162,10 @@ async fn follow(
         asked_to_stop().await;
         asked.cancel();
     });
-    let cluster = tokio::select! {
+    let (cluster, access) = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(Exit::Fine),
-        cluster = open(&config, args, ui) => cluster?,
+        opened = open(&config, args, ui) => opened?,
     };
     let (sender, view) = watch::channel(View::default());
     let speed = match &cluster {
@@ -137,7 +178,8 @@ async fn follow(
     };
     ui.message(&format!(
         "fleet {}: following {}{time}",
-        config.fleet, config.url
+        config.fleet,
+        git::shown(&config.url)
     ));
     let served = cluster.serve(cache, &config.fleet).await;
     match &served {
@@ -149,7 +191,7 @@ async fn follow(
         Err(error) => ui.error(&format!("the simulated cluster is not served: {error:#}")),
     }
     let shown = show(view, ui, speed);
-    let daemon = daemon::run(config, cluster.engine(), sender, stop);
+    let daemon = daemon::run_with(config, &access, cluster.engine(), sender, stop);
     // The view ends with the daemon.
     let (ended, ()) = tokio::join!(daemon, shown);
     ended?;
@@ -157,11 +199,17 @@ async fn follow(
     Ok(Exit::Fine)
 }
 
-/// The cluster that the fleet is applied to. A simulated one replaces any other.
-async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Cluster> {
+/// The cluster that the fleet is applied to, and how its repository is reached. A simulated cluster replaces
+/// any other.
+async fn open(
+    config: &SyncConfig,
+    args: &ClusterArgs,
+    ui: &Ui,
+) -> anyhow::Result<(Cluster, git::Access)> {
     let cluster = Cluster::open(args, config.settle).await?;
+    let access = daemon::source_access(config, &cluster.target().client);
     let (Cluster::Real(target), Some(secret)) = (&cluster, &config.kubeconfig_secret) else {
-        return Ok(cluster);
+        return Ok((cluster, access));
     };
     let namespace = &config.namespace;
     ui.message(&format!(
@@ -170,10 +218,11 @@ async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Resul
     ));
     let waits = |error: &Error| ui.error(&format!("{error}; retrying"));
     let client = connect_by_secret(&target.client, namespace, secret, waits).await?;
-    Ok(Cluster::Real(Target {
+    let target = Target {
         client,
         clock: Arc::clone(&target.clock),
-    }))
+    };
+    Ok((Cluster::Real(target), access))
 }
 
 /// Shows the view until its sender is gone. `speed` is how fast its clocks go.

@@ -24,6 +24,7 @@ mod newest_record;
 mod publish;
 mod report;
 mod revision;
+mod source_access;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -61,6 +62,7 @@ use git_notes::GitNotes;
 use job::{Examined, Planned, RemoteRefs, Source};
 use newest_record::NewestRecord;
 use revision::{Runner, Sync};
+pub use source_access::source_access;
 pub use view::View;
 
 /// What a fleet expects of its cluster is made by this before the fleet is applied; on a real
@@ -125,7 +127,21 @@ pub async fn run(
     view: watch::Sender<View>,
     stop: CancellationToken,
 ) -> Result<(), git::Error> {
-    let mirror = Mirror::open(&config.mirror, &config.url, &config.candidates)?;
+    run_with(config, &git::Access::default(), engine, view, stop).await
+}
+
+/// The same for a repository that is reached by `access`.
+///
+/// # Errors
+/// As there.
+pub async fn run_with(
+    config: SyncConfig,
+    access: &git::Access,
+    engine: Engine,
+    view: watch::Sender<View>,
+    stop: CancellationToken,
+) -> Result<(), git::Error> {
+    let mirror = Mirror::open_with(&config.mirror, &config.url, &config.candidates, access)?;
     let (mut daemon, mut events) = Daemon::new(config, engine, mirror, view);
     daemon.jobs.spawn(async { Event::Poll });
     let _steering = daemon.follow_steering();
@@ -326,7 +342,10 @@ impl Daemon {
 
     fn reachable(&mut self) {
         if self.failed_fetches > 0 {
-            tracing::info!(url = self.config.url, "the repository is reachable again");
+            tracing::info!(
+                url = git::shown(&self.config.url),
+                "the repository is reachable again"
+            );
         }
         self.failed_fetches = 0;
         self.view

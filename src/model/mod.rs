@@ -18,6 +18,7 @@ mod object;
 mod payload;
 mod span;
 mod step;
+mod tag_range;
 mod token_source;
 mod tree;
 
@@ -34,5 +35,6 @@ pub use object::{Object, ObjectId};
 pub use payload::Payload;
 pub use span::{Position, Span};
 pub use step::{Action, Change, Needed, Predecessor, Step};
+pub use tag_range::TagRange;
 pub use token_source::{Token, TokenSource};
 pub use tree::{Problem, Tree};

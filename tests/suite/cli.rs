@@ -207,13 +207,19 @@ fn a_fleet_without_objects_is_not_rehearsed() {
 /// Before anything else: the kubeconfig does not exist either.
 #[test]
 fn a_source_that_is_not_served_is_refused_at_once() {
-    for url in ["https://example.com/fleet.git", "git@example.com:fleet.git"] {
+    for (url, reason) in [
+        (
+            "https://bot:hunter2@example.com/x.git",
+            "it contains a password",
+        ),
+        ("http://example.com/x.git", "http:// is not encrypted"),
+        ("git://example.com/x.git", "git:// is neither encrypted"),
+        ("git@example.com:", "it has no path"),
+    ] {
         let missing = ["run", "--source", url, "--kubeconfig", "/nowhere"];
         let message = stderr(&missing, 2);
-        assert!(
-            message.contains("local paths and file:// URLs"),
-            "{message}"
-        );
+        assert!(message.contains(reason), "{message}");
+        assert!(!message.contains("hunter2"), "{message}");
     }
 }
 
@@ -341,7 +347,7 @@ fn usage_and_environment_faults_exit_with_2_and_say_what_to_do() {
             &[
                 "run",
                 "--source",
-                "https://example.invalid/x.git",
+                "ftp://example.invalid/x.git",
                 "--embedded"
             ],
             2

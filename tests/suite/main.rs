@@ -27,6 +27,7 @@ mod robust;
 mod rules;
 mod selecting;
 mod shipped;
+mod sources;
 mod terminal;
 mod threads;
 

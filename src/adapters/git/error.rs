@@ -2,20 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::ErrorClass;
+use crate::model::{AdapterError, ErrorClass};
 
 /// Trouble with the world around a repository. Broken files inside it are never an error: they are
 /// [`Problem`](crate::model::Problem)s of the tree. No message holds a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// An address of a kind that is not served.
+    /// An address that is not served.
     #[error(
-        "cannot use {url} as a git source: this version reads local paths and file:// URLs only; \
-         clone the repository to a path the daemon can read and name that path"
+        "cannot use {url} as a git source: {cause}; supported are https://host/path, \
+         ssh://user@host/path, user@host:path, file:///path and paths"
     )]
-    Scheme {
-        /// The address, without its password.
+    Address {
+        /// The address, without user, password and query.
         url: String,
+        /// What is wrong with it.
+        cause: String,
     },
     /// A ref pattern that cannot be matched.
     #[error(
@@ -52,6 +54,107 @@ pub enum Error {
         /// The message of git.
         cause: String,
     },
+    /// The server does not know who we are.
+    #[error("cannot authenticate to {url}: {help}")]
+    Unauthenticated {
+        /// The address.
+        url: String,
+        /// What to do.
+        help: String,
+    },
+    /// The server knows who we are and does not allow it.
+    #[error("no permission for {url}: {help}")]
+    Forbidden {
+        /// The address.
+        url: String,
+        /// What to do.
+        help: String,
+    },
+    /// The server has no such repository, or does not show it to us.
+    #[error("no repository at {url}: {cause}; correct the address or the credential; retrying")]
+    Absent {
+        /// The address.
+        url: String,
+        /// The answer of the server.
+        cause: String,
+    },
+    /// The server answered with a page for people.
+    #[error(
+        "cannot authenticate to {url}: the server answered with a web page, probably its sign-in \
+         page; provide a valid credential, or correct the address"
+    )]
+    SignIn {
+        /// The address.
+        url: String,
+    },
+    /// What answers does not speak git's protocol.
+    #[error("no git server at {url}: {cause}; correct the address; retrying")]
+    NotGit {
+        /// The address.
+        url: String,
+        /// What it answered.
+        cause: String,
+    },
+    /// The server sends us to another one, which must not get the credential.
+    #[error(
+        "cannot fetch from {url}: it redirects to {to}, and redirects are only followed on the \
+         same scheme, host and port; use the new address"
+    )]
+    Redirected {
+        /// The address.
+        url: String,
+        /// The scheme, host and port it redirects to.
+        to: String,
+    },
+    /// The certificate of the server cannot be verified.
+    #[error(
+        "cannot trust {url}: {cause}; if a private authority signed its certificate, provide that \
+         as ca.crt beside the credential"
+    )]
+    Certificate {
+        /// The address.
+        url: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The key of an SSH server cannot be verified.
+    #[error(
+        "cannot trust {url}: {cause}; compare with the fingerprint that the server's owner \
+         publishes, then update known_hosts"
+    )]
+    HostKey {
+        /// The address.
+        url: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The server sends more than is allowed.
+    #[error("cannot fetch from {url}: it sends more than {limit} bytes; use a smaller repository")]
+    TooLarge {
+        /// The address.
+        url: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// A ref was rewritten between the list of refs and the fetch.
+    #[error("a ref of {url} was rewritten during the fetch: {cause}; retrying")]
+    Vanished {
+        /// The address.
+        url: String,
+        /// The answer of the server.
+        cause: String,
+    },
+    /// The credential does not fit the address, or ssh is missing.
+    #[error("cannot connect to {url}: {cause}")]
+    Unusable {
+        /// The address.
+        url: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// The credential cannot be read.
+    #[error("cannot read the credential of the repository: {0}")]
+    Credential(AdapterError),
     /// The refs could be listed, but what they point to did not arrive.
     #[error("cannot copy from {url} to {dir}: {cause}; retrying")]
     Download {
@@ -179,15 +282,28 @@ impl Error {
             | Self::Push { .. }
             | Self::Damaged { .. }
             | Self::Disk { .. } => ErrorClass::Transient,
-            Self::Denied { .. } | Self::Refused { .. } => ErrorClass::Denied,
-            Self::Contended { .. } | Self::Busy { .. } => ErrorClass::Conflict,
-            Self::Scheme { .. }
+            Self::Denied { .. }
+            | Self::Refused { .. }
+            | Self::Unauthenticated { .. }
+            | Self::Forbidden { .. }
+            | Self::SignIn { .. }
+            | Self::HostKey { .. } => ErrorClass::Denied,
+            Self::Contended { .. } | Self::Busy { .. } | Self::Vanished { .. } => {
+                ErrorClass::Conflict
+            }
+            Self::Address { .. }
+            | Self::NotGit { .. }
+            | Self::Redirected { .. }
+            | Self::Certificate { .. }
+            | Self::TooLarge { .. }
+            | Self::Unusable { .. }
             | Self::Pattern { .. }
             | Self::NoSuchPath { .. }
             | Self::NoSuchFile { .. }
             | Self::NotAFile { .. }
             | Self::Unrelated { .. } => ErrorClass::Invalid,
-            Self::NoSuchRevision { .. } => ErrorClass::Gone,
+            Self::NoSuchRevision { .. } | Self::Absent { .. } => ErrorClass::Gone,
+            Self::Credential(cause) => cause.class(),
         }
     }
 

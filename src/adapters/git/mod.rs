@@ -6,9 +6,11 @@
 //!
 //! It does not know: YAML, checks, when to fetch, what a revision is for.
 
+mod access;
 mod address;
 mod author;
 mod checkout;
+mod credential;
 pub mod directory;
 mod error;
 #[cfg(test)]
@@ -16,6 +18,7 @@ mod fixture;
 mod history;
 mod hooks;
 mod ignored;
+mod local;
 mod merge;
 mod mirror;
 mod nearby;
@@ -26,11 +29,14 @@ mod push;
 mod remote;
 mod retained;
 mod walk;
+mod wire;
 mod working_copy;
 
-pub use address::check_address;
+pub use access::{Access, Patience, Proxy};
+pub use address::{Reach, check_address, shown};
 pub use author::{Author, Files};
 pub use checkout::read_at;
+pub use credential::{Authorization, Credential, CredentialSource, KEYS};
 pub use error::Error;
 pub use history::Commit;
 pub use merge::Merged;

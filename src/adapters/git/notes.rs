@@ -13,8 +13,8 @@ use super::Error;
 use super::hooks::Change;
 use super::mirror::{Mirror, Ref, is_missing, kept};
 use super::note_tree::{NoteEdit, Notes, Rewrite};
-use super::push::{Pushed, push};
-use super::remote::Connection;
+use super::push::Pushed;
+use super::remote::{Connection, Listing};
 
 /// How often a push is tried (DESIGN §10).
 const ATTEMPTS: u32 = 10;
@@ -99,7 +99,7 @@ impl Mirror {
                 old,
                 new,
             };
-            if push(repository, &self.address, change)? == Pushed::Moved {
+            if self.remote.push(repository, change)? == Pushed::Moved {
                 return Ok(Some(new));
             }
             keep(repository, reference, new).map_err(damaged)?;
@@ -109,11 +109,13 @@ impl Mirror {
 
     /// Brings the notes as they are now.
     fn fetch_notes(&self, repository: &Repository, reference: &str) -> Result<Option<Oid>, Error> {
-        let mut connection = Connection::open(repository, &self.address)?;
-        let Some(&id) = connection.list()?.get(reference) else {
+        let mut connection = Connection::open(repository, &self.remote)?;
+        let mut listing = connection.list()?;
+        listing.retain(|name, _| name == reference);
+        let Some(&id) = listing.get(reference) else {
             return Ok(None);
         };
-        connection.download(&[reference])?;
+        connection.download(&[reference], &listing, &Listing::new())?;
         keep(repository, reference, id).map_err(|cause| Error::damaged(repository, &cause))?;
         Ok(Some(id))
     }

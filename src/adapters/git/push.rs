@@ -1,15 +1,15 @@
 //! One ref of a repository on this machine moved to what a mirror holds: objects first, then the
 //! ref, and only if no other writer moved it meanwhile.
 //!
-//! In: a mirror's repository, an address and a change. Out: whether it was made. libgit2's own push
+//! In: a mirror's repository, a place and a change. Out: whether it was made. libgit2's own push
 //! to a path neither compares under the ref's lock nor asks the hooks, so two daemons could lose
 //! each other's notes; this one does both.
 
 use git2::{ErrorCode, ObjectType, Odb, Oid, Repository};
 
 use super::Error;
-use super::address::Address;
 use super::hooks::{Change, Hooks};
+use super::local::Local;
 
 /// What became of a push.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,17 +20,13 @@ pub(super) enum Pushed {
     Moved,
 }
 
-/// Makes `change` in the repository at `address`, with the objects that `from` holds.
-pub(super) fn push(
-    from: &Repository,
-    address: &Address,
-    change: Change<'_>,
-) -> Result<Pushed, Error> {
-    let unpushed = |cause| address.unpushed(change.reference, &cause);
-    let to = Repository::open(&address.path).map_err(unpushed)?;
+/// Makes `change` in the repository at `place`, with the objects that `from` holds.
+pub(super) fn push(from: &Repository, place: &Local, change: Change<'_>) -> Result<Pushed, Error> {
+    let unpushed = |cause| place.unpushed(change.reference, &cause);
+    let to = Repository::open(&place.path).map_err(unpushed)?;
     let hooks = Hooks::of(&to, from);
     hooks.ask(change).map_err(|cause| Error::Refused {
-        url: address.shown.clone(),
+        url: place.shown.clone(),
         reference: change.reference.to_owned(),
         cause,
     })?;

@@ -118,9 +118,9 @@ pub fn read(written: &Node) -> (Option<Fleet>, Vec<Finding>) {
     let mut node = document::without_nulls(written.clone());
     spell_modes(&mut node);
     let (fleet, mut findings) = document::typed(&node, &SCHEMA);
-    let tenants = tenancy::findings(written);
-    let fleet = fleet.filter(|_| tenants.is_empty());
-    findings.extend(tenants);
+    let more = [tenancy::findings(written), source::findings(written)].concat();
+    let fleet = fleet.filter(|_| more.is_empty());
+    findings.extend(more);
     let findings = findings.into_iter().map(|found| found.of(&id)).collect();
     (fleet, findings)
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SecretName;
 use crate::api::period::Period;
+use crate::model::{Finding, Node, Path, TagRange};
 
 /// The source of the definitions: a git repository or a directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,16 +50,19 @@ fn minute() -> Period {
     Period::minutes(1)
 }
 
-/// The ref to follow: a branch, a tag or a commit.
+/// The ref to follow: a branch, a tag, a range of tags or a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct GitReference {
     /// The head of a branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// A tag.
+    /// A tag; it is followed when it is moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
+    /// The tag with the highest version in this range, such as `1.x` or `>=1.2 <2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub semver: Option<String>,
     /// A commit ID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
@@ -70,9 +74,28 @@ impl Default for GitReference {
         Self {
             branch: Some("main".to_owned()),
             tag: None,
+            semver: None,
             commit: None,
         }
     }
+}
+
+/// The finding (S04) for a range of tags that is none.
+pub(super) fn findings(document: &Node) -> Vec<Finding> {
+    let at = ["spec", "source", "git", "ref", "semver"];
+    let Some((node, written)) = document
+        .at(&at)
+        .and_then(|node| Some((node, node.as_str()?)))
+    else {
+        return Vec::new();
+    };
+    let Err(why) = written.parse::<TagRange>() else {
+        return Vec::new();
+    };
+    let message = format!("{written:?} is not a range of versions: {why}");
+    let finding = Finding::error("S04", message).at(node.span());
+    let finding = finding.field(&Path::dotted(&at.join(".")));
+    vec![finding.help("write a range such as 1.x, ~1.4 or >=1.2 <2")]
 }
 
 /// Required signatures.

@@ -380,6 +380,17 @@ fn reference(config: &SyncConfig) -> Ref {
     };
     let commit = of(|wanted| wanted.commit.as_ref()).map(Ref::Commit);
     let tag = || of(|wanted| wanted.tag.as_ref()).map(Ref::Tag);
+    // The settings are checked: what is there is a range.
+    let range = || {
+        of(|wanted| wanted.semver.as_ref())?
+            .parse()
+            .ok()
+            .map(Ref::Newest)
+    };
     let branch = || of(|wanted| wanted.branch.as_ref()).map(Ref::Branch);
-    commit.or_else(tag).or_else(branch).unwrap_or(Ref::Head)
+    commit
+        .or_else(range)
+        .or_else(tag)
+        .or_else(branch)
+        .unwrap_or(Ref::Head)
 }

@@ -24,10 +24,12 @@ use self::home::{lock, remove, rename, sweep};
 pub use self::kept::Refs;
 use self::kept::{commits, is_pattern, keep, kept_refs, leads_elsewhere, matches};
 pub(super) use self::kept::{is_kept, is_missing, kept};
+use super::access::Access;
 use super::address::Address;
-use super::remote::{Connection, Listing};
+use super::remote::{Connection, Listing, Remote};
 use super::retained::{self, RetainedRef};
 use super::{Error, nearby};
+use crate::model::TagRange;
 
 /// What is fetched without being asked for.
 const ALWAYS: &[&str] = &["HEAD", "refs/heads/*", "refs/tags/*", "refs/notes/capstan"];
@@ -47,6 +49,8 @@ pub enum Ref {
     Branch(String),
     /// A tag, by short name.
     Tag(String),
+    /// The tag with the highest version in a range.
+    Newest(TagRange),
     /// A commit, by id or by the first seven or more digits of it.
     Commit(String),
     /// Any fetched ref, by full name.
@@ -59,6 +63,7 @@ impl fmt::Display for Ref {
             Self::Head => f.write_str("default branch"),
             Self::Branch(name) => write!(f, "branch {name}"),
             Self::Tag(name) => write!(f, "tag {name}"),
+            Self::Newest(range) => write!(f, "tag with a version in the range {range}"),
             Self::Commit(id) => write!(f, "commit {id}"),
             Self::Name(name) => write!(f, "ref {name}"),
         }
@@ -70,6 +75,7 @@ impl fmt::Display for Ref {
 pub struct Mirror {
     dir: PathBuf,
     pub(super) address: Address,
+    pub(super) remote: Remote,
     patterns: Vec<String>,
     damaged: AtomicBool,
     seen: Mutex<Option<Seen>>,
@@ -90,7 +96,20 @@ impl Mirror {
     /// # Errors
     /// When the address cannot be served, or the directory cannot be used.
     pub fn open(dir: &Path, url: &str, patterns: &[String]) -> Result<Self, Error> {
-        let address = Address::parse(url)?;
+        Self::open_with(dir, url, patterns, &Access::default())
+    }
+
+    /// The same for a repository that is reached by `access`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_with(
+        dir: &Path,
+        url: &str,
+        patterns: &[String],
+        access: &Access,
+    ) -> Result<Self, Error> {
+        let address = Address::parse(url, access.reach)?;
         if let Some(pattern) = patterns.iter().find(|pattern| !is_pattern(pattern)) {
             let pattern = pattern.clone();
             return Err(Error::Pattern { pattern });
@@ -100,6 +119,7 @@ impl Mirror {
         let always = ALWAYS.iter().map(|pattern| (*pattern).to_owned());
         let mirror = Self {
             dir: dir.to_owned(),
+            remote: Remote::new(&address, access)?,
             address,
             patterns: always.chain(patterns.iter().cloned()).collect(),
             damaged: AtomicBool::new(false),
@@ -167,6 +187,7 @@ impl Mirror {
             Ref::Branch(name) => format!("refs/heads/{name}"),
             Ref::Tag(name) => format!("refs/tags/{name}"),
             Ref::Name(name) => name.clone(),
+            Ref::Newest(range) => self.newest(range)?,
             Ref::Commit(id) => return self.reading(|repository| self.commit_id(repository, id)),
         };
         self.reading(|repository| match repository.find_reference(&kept(&name)) {
@@ -178,6 +199,17 @@ impl Mirror {
             Err(cause) if is_missing(&cause) => Err(self.missing_in(repository, wanted)),
             Err(cause) => Err(Error::damaged(repository, &cause)),
         })
+    }
+
+    /// The full name of the tag with the highest version in the range.
+    fn newest(&self, range: &TagRange) -> Result<String, Error> {
+        const TAGS: &str = "refs/tags/";
+        let kept = self.reading(|repository| {
+            kept_refs(repository).map_err(|cause| Error::damaged(repository, &cause))
+        })?;
+        let tags = kept.keys().filter_map(|name| name.strip_prefix(TAGS));
+        let newest = range.newest(tags).map(|tag| format!("{TAGS}{tag}"));
+        newest.ok_or_else(|| self.missing(&Ref::Newest(range.clone())))
     }
 
     fn commit_id(&self, repository: &Repository, id: &str) -> Result<String, Error> {
@@ -202,7 +234,9 @@ impl Mirror {
         let (name, all) = match wanted {
             Ref::Branch(name) => (name, "refs/heads/"),
             Ref::Tag(name) => (name, "refs/tags/"),
-            Ref::Head | Ref::Commit(_) | Ref::Name(_) => return self.missing(wanted),
+            Ref::Head | Ref::Newest(_) | Ref::Commit(_) | Ref::Name(_) => {
+                return self.missing(wanted);
+            }
         };
         let refs = kept_refs(repository).unwrap_or_default();
         let names = refs.keys().filter_map(|name| name.strip_prefix(all));
@@ -293,7 +327,7 @@ impl Mirror {
     }
 
     fn update(&self, repository: &Repository, seen: &mut Option<Seen>) -> Result<Refs, Error> {
-        let mut connection = Connection::open(repository, &self.address)?;
+        let mut connection = Connection::open(repository, &self.remote)?;
         let mut listing = connection.list()?;
         listing.retain(|name, _| self.patterns.iter().any(|pattern| matches(pattern, name)));
         if let Some(seen) = seen.as_ref().filter(|seen| seen.listing == listing) {
@@ -303,7 +337,7 @@ impl Mirror {
         let before = kept_refs(repository).map_err(damaged)?;
         if before != listing {
             let patterns: Vec<&str> = self.patterns.iter().map(String::as_str).collect();
-            connection.download(&patterns)?;
+            connection.download(&patterns, &listing, &before)?;
             keep(repository, &before, &listing).map_err(damaged)?;
         }
         let refs = commits(repository, &listing).map_err(damaged)?;

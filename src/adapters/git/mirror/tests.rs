@@ -131,6 +131,34 @@ fn tags_lead_to_commits_whatever_their_kind() {
 }
 
 #[test]
+fn a_moved_tag_and_a_newer_version_are_followed() {
+    let origin = Origin::new();
+    let first = origin.push("main", &[("a.yaml", "1")]);
+    let second = origin.push("main", &[("a.yaml", "2")]);
+    let tag = |name: &str, commit: &str| {
+        origin.point(&format!("refs/tags/{name}"), Oid::from_str(commit).unwrap());
+    };
+    let mirror = origin.mirror(&[]);
+    let resolved = |wanted: &Ref| {
+        mirror.fetch().unwrap();
+        mirror.resolve(wanted)
+    };
+    let range = Ref::Newest("1.x".parse().unwrap());
+    let error = resolved(&range).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Gone);
+    let message = "no tag with a version in the range 1.x in ";
+    assert!(error.to_string().starts_with(message), "{error}");
+    tag("v1.9.0", &first);
+    tag("v2.0.0", &second);
+    assert_eq!(resolved(&range).unwrap(), first);
+    tag("v1.10.0", &second);
+    assert_eq!(resolved(&range).unwrap(), second);
+    tag("v1.10.0", &first);
+    assert_eq!(resolved(&range).unwrap(), first);
+    assert_eq!(resolved(&Ref::Tag("v1.10.0".into())).unwrap(), first);
+}
+
+#[test]
 fn commits_resolve_by_id_or_by_its_beginning() {
     let origin = Origin::new();
     let commit = origin.push("main", &[("a.yaml", "1")]);

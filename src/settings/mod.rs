@@ -3,7 +3,8 @@
 //! In: a Fleet document and `CAPSTAN_*`. Out: small values for the other modules. It does not know what
 //! they do with them.
 
-use std::env;
+mod environment;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,48 +14,15 @@ use crate::api::timeline;
 use crate::model::{Finding, Node, Path, Severity, Value};
 use crate::yaml;
 
-/// The settings that come from the environment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Environment {
-    /// Whether output may be coloured (`NO_COLOR` is not set).
-    pub colour: bool,
-    /// Whether the terminal understands no control sequences (`TERM=dumb`).
-    pub dumb: bool,
-    /// What to log (`CAPSTAN_LOG`), as a filter of the tracing crate.
-    pub log: Option<String>,
-    /// The namespace of a fleet's ConfigMap if no Fleet document sets it (`CAPSTAN_NAMESPACE`).
-    pub namespace: String,
-    /// Where the daemon keeps its mirrors of repositories (`CAPSTAN_CACHE`, by default in the user's cache).
-    pub cache: PathBuf,
-    /// Whether it names a cluster: by `KUBECONFIG`, or because this process runs in one.
-    pub names_cluster: bool,
-}
+pub use environment::{Environment, HttpsProxy};
 
-impl Environment {
-    /// Reads the environment.
-    #[must_use]
-    pub fn read() -> Self {
-        Self::from(|name| env::var(name).ok().filter(|value| !value.is_empty()))
-    }
-
-    fn from(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let user_cache = || {
-            let base = variable("XDG_CACHE_HOME").map(PathBuf::from);
-            base.or_else(|| Some(std::path::Path::new(&variable("HOME")?).join(".cache")))
-                .unwrap_or_else(env::temp_dir)
-                .join("capstan")
-        };
-        Self {
-            colour: variable("NO_COLOR").is_none(),
-            dumb: variable("TERM").is_some_and(|term| term == "dumb"),
-            log: variable("CAPSTAN_LOG"),
-            namespace: variable("CAPSTAN_NAMESPACE").unwrap_or_else(|| "capstan-system".to_owned()),
-            cache: variable("CAPSTAN_CACHE").map_or_else(user_cache, PathBuf::from),
-            names_cluster: ["KUBECONFIG", "KUBERNETES_SERVICE_HOST"]
-                .iter()
-                .any(|name| variable(name).is_some()),
-        }
-    }
+/// Where the credential of the repository is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceCredential {
+    /// Files in a directory, named as the keys of a Secret.
+    Directory(PathBuf),
+    /// A Secret in the fleet's namespace in the cluster that Capstan connects to.
+    Secret(String),
 }
 
 /// What the daemon follows, and how.
@@ -66,6 +34,10 @@ pub struct SyncConfig {
     pub namespace: String,
     /// The repository.
     pub url: String,
+    /// Where its credential is, if it needs one.
+    pub credential: Option<SourceCredential>,
+    /// The proxy to it.
+    pub proxy: Option<HttpsProxy>,
     /// The ref to follow; `None` is the default branch.
     pub reference: Option<GitReference>,
     /// The fleet's directory in the repository; empty for its root.
@@ -122,26 +94,26 @@ pub enum Error {
 }
 
 impl SyncConfig {
-    /// Follows the default branch, or `branch`, of `url`; the fleet is named after the repository.
+    /// Follows `reference`, or the default branch, of `url`; the fleet is named after the repository.
     #[must_use]
-    pub fn source(url: &str, branch: Option<String>, environment: &Environment) -> Self {
+    pub fn source(url: &str, reference: Option<GitReference>, environment: &Environment) -> Self {
         let fleet = name_of(url);
-        let reference = branch.map(|branch| GitReference {
-            branch: Some(branch),
-            tag: None,
-            commit: None,
-        });
         let apply = fleet::Apply::default();
         Self {
             mirror: environment.cache.join(mirror_name(&fleet, url)),
             fleet,
             namespace: environment.namespace.clone(),
             url: url.to_owned(),
+            credential: in_directory(environment),
+            proxy: environment.proxy.clone(),
             reference,
             path: String::new(),
             overlays: Vec::new(),
             local_overlays: Vec::new(),
-            interval: Duration::from_secs(1),
+            interval: match is_local(url) {
+                true => Duration::from_secs(1),
+                false => Duration::from_secs(60),
+            },
             candidates: fleet::PullRequests::default().refs,
             concurrency: usize::try_from(apply.concurrency).unwrap_or(1),
             settle: timeline::SETTLE,
@@ -181,6 +153,11 @@ impl SyncConfig {
                 .namespace
                 .unwrap_or_else(|| environment.namespace.clone()),
             url: git.url,
+            credential: in_directory(environment).or_else(|| {
+                let secret = git.secret_ref.map(|secret| secret.name);
+                secret.map(SourceCredential::Secret)
+            }),
+            proxy: environment.proxy.clone(),
             reference: Some(git.reference),
             path: git.path,
             overlays: git.overlays,
@@ -200,6 +177,20 @@ impl SyncConfig {
             kubeconfig_secret: cluster.kubeconfig_secret_ref.map(|secret| secret.name),
             policy,
         })
+    }
+}
+
+/// The flag and the environment come before the document.
+fn in_directory(environment: &Environment) -> Option<SourceCredential> {
+    let directory = environment.source_credential.clone();
+    directory.map(SourceCredential::Directory)
+}
+
+/// Whether it costs nobody anything to look at the repository every second.
+fn is_local(url: &str) -> bool {
+    match url.split_once("://") {
+        Some((scheme, _)) => scheme == "file",
+        None => !url.split('/').next().unwrap_or_default().contains(':'),
     }
 }
 
@@ -258,12 +249,13 @@ fn errors(mut findings: Vec<Finding>) -> Vec<String> {
 }
 
 /// The settings that this version supports.
-const CARRIED_OUT: [&str; 15] = [
+const CARRIED_OUT: [&str; 16] = [
     "source.git.url",
     "source.git.ref",
     "source.git.path",
     "source.git.interval",
     "source.git.overlays",
+    "source.git.secretRef",
     "cluster.kubeconfigSecretRef",
     "checks.pullRequests",
     "apply.suspend",
@@ -343,17 +335,27 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_has_defaults() {
-        let environment = environment();
-        assert!(environment.colour && environment.log.is_none());
-        assert_eq!(environment.namespace, "capstan-system");
+    fn the_credential_is_that_of_the_flag_or_of_the_document() {
+        let source =
+            "{source: {git: {url: 'https://h/x', secretRef: {name: git}, ref: {semver: 1.x}}}}";
+        let config = document(source).expect("it is sound");
         assert_eq!(
-            environment.cache,
-            std::path::Path::new("/home/me/.cache/capstan")
+            config.credential,
+            Some(SourceCredential::Secret("git".to_owned()))
         );
-        let set = Environment::from(|name| Some(format!("{name}!")));
-        assert!(!set.colour);
-        assert_eq!(set.namespace, "CAPSTAN_NAMESPACE!");
+        let range = config.reference.and_then(|reference| reference.semver);
+        assert_eq!(range.as_deref(), Some("1.x"));
+        let mut environment = environment();
+        environment.source_credential = Some("/run/git".into());
+        let config = SyncConfig::source("https://h/x", None, &environment);
+        let files = SourceCredential::Directory("/run/git".into());
+        assert_eq!(config.credential, Some(files));
+        assert_eq!(config.interval, Duration::from_secs(60));
+        let message = document(&source.replace("1.x", "soon")).expect_err("no range");
+        assert!(
+            message.contains("\"soon\" is not a range of versions"),
+            "{message}"
+        );
     }
 
     #[test]

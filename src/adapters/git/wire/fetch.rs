@@ -1,0 +1,222 @@
+//! Objects of a server, brought into a local repository.
+//!
+//! In: which objects are wanted, and which we have. Out: one pack, written when it is complete; what
+//! is cut leaves nothing behind. Everything that we might have in common is named at once, so that a
+//! fetch is one request however far we are behind: at worst the server sends what we have.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+
+use git2::{Oid, Repository, Sort};
+
+use super::advertisement::Advertisement;
+use super::fault::Fault;
+use super::packet::{Band, Packet, Packets, packet};
+
+/// How many commits are named as ours: enough for refs that were rewritten, few enough that the answer
+/// to them fits the buffers of a pipe, which nobody reads before all are named.
+const MOST_HAVES: usize = 256;
+
+/// The capabilities that are used if the server has them. `multi_ack_detailed` is not needed, but Azure
+/// DevOps insists on it.
+const CAPABILITIES: &[&str] = &[
+    "multi_ack_detailed",
+    "side-band-64k",
+    "thin-pack",
+    "ofs-delta",
+    "no-progress",
+];
+
+/// The request for `wants`, of which there must be one.
+pub(super) fn request(
+    advertisement: &Advertisement,
+    wants: &BTreeSet<Oid>,
+    haves: &[Oid],
+) -> Result<Vec<u8>, Fault> {
+    if !advertisement.has("side-band-64k") {
+        let cause = "it does not support side-band-64k, which every git since 2006 does";
+        return Err(Fault::Malformed(cause.to_owned()));
+    }
+    let mut text = String::new();
+    let mut capabilities = format!(" {}", advertisement.common(CAPABILITIES));
+    for want in wants {
+        text += &packet(&format!("want {want}{capabilities}\n"));
+        capabilities.clear();
+    }
+    text += "0000";
+    for have in haves {
+        text += &packet(&format!("have {have}\n"));
+    }
+    text += &packet("done\n");
+    Ok(text.into_bytes())
+}
+
+/// Commits that the server may have too: `first`, which it had before, then the newest that any ref of
+/// the repository leads to.
+pub(super) fn haves(
+    repository: &Repository,
+    first: &BTreeSet<Oid>,
+) -> Result<Vec<Oid>, git2::Error> {
+    let is_commit = |id: &Oid| repository.find_commit(*id).is_ok();
+    let mut haves: Vec<Oid> = first
+        .iter()
+        .copied()
+        .filter(is_commit)
+        .take(MOST_HAVES / 2)
+        .collect();
+    let mut walk = repository.revwalk()?;
+    walk.set_sorting(Sort::TIME)?;
+    for reference in repository.references()? {
+        let Ok(commit) = reference?.peel_to_commit() else {
+            continue;
+        };
+        walk.push(commit.id())?;
+    }
+    for id in walk {
+        let id = id?;
+        if haves.len() >= MOST_HAVES {
+            break;
+        }
+        if !first.contains(&id) {
+            haves.push(id);
+        }
+    }
+    Ok(haves)
+}
+
+/// Reads the answer into the repository. More than `limit` bytes are refused.
+pub(super) async fn receive(
+    packets: &mut Packets,
+    repository: &Repository,
+    limit: u64,
+) -> Result<(), Fault> {
+    acknowledged(packets).await?;
+    let failed = |cause: git2::Error| Fault::Connection(format!("its pack is unusable: {cause}"));
+    let odb = repository.odb().map_err(failed)?;
+    let mut pack = odb.packwriter().map_err(failed)?;
+    let mut size = 0;
+    loop {
+        match packets.band().await? {
+            Band::Data(bytes) => {
+                size += bytes.len() as u64;
+                if size > limit {
+                    return Err(Fault::TooLarge(limit));
+                }
+                let written = pack.write_all(&bytes);
+                written
+                    .map_err(|cause| Fault::Connection(format!("its pack is unusable: {cause}")))?;
+            }
+            Band::Progress(text) => tracing::debug!(text, "the server of the repository says"),
+            Band::End if size == 0 => return Err(Fault::Cut),
+            Band::End => break,
+        }
+    }
+    pack.commit().map_err(failed)?;
+    Ok(())
+}
+
+/// Reads what the server has in common with us, up to the pack.
+async fn acknowledged(packets: &mut Packets) -> Result<(), Fault> {
+    loop {
+        let payload = match packets.next().await? {
+            Packet::Data(payload) => payload,
+            Packet::Flush => continue,
+            Packet::End => return Err(Fault::Cut),
+        };
+        let text = String::from_utf8_lossy(&payload);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words[..] {
+            ["NAK"] | ["ACK", _] => return Ok(()),
+            ["ACK", _, _] => {}
+            _ => return Err(Fault::malformed(&payload)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use futures::FutureExt as _;
+
+    use super::super::advertisement;
+    use super::super::body::Body;
+    use super::*;
+    use crate::adapters::git::fixture::Origin;
+
+    fn advertised(capabilities: &str) -> Advertisement {
+        let text = packet(&format!("{} HEAD\0{capabilities}", "a".repeat(40)));
+        let mut packets = Packets::new(Body::of(format!("{text}0000").as_bytes(), 99));
+        let read = advertisement::read(&mut packets, None).now_or_never();
+        read.unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_request_names_everything_at_once() {
+        let id = |digit: &str| Oid::from_str(&digit.repeat(40)).unwrap();
+        let wants = [id("a"), id("b")].into();
+        let text = request(
+            &advertised("side-band-64k ofs-delta filter"),
+            &wants,
+            &[id("c")],
+        );
+        let text = String::from_utf8(text.unwrap()).unwrap();
+        let version = env!("CARGO_PKG_VERSION");
+        let lines: Vec<&str> = text.lines().map(|line| &line[4..]).collect();
+        let (a, b, c) = ("a".repeat(40), "b".repeat(40), "c".repeat(40));
+        let first = format!("want {a} side-band-64k ofs-delta agent=capstan/{version}");
+        assert_eq!(
+            lines,
+            [
+                first,
+                format!("want {b}"),
+                format!("0032have {c}"),
+                "done".to_owned()
+            ]
+        );
+        assert!(request(&advertised("ofs-delta"), &wants, &[]).is_err());
+    }
+
+    #[test]
+    fn what_the_server_had_before_is_named_first_and_then_the_newest() {
+        let origin = Origin::new();
+        let mut ids: Vec<Oid> = Vec::new();
+        for at in 0..300 {
+            let parent = ids.last().copied();
+            ids.push(origin.commit(&[(b"a", 0o100_644, format!("{at}").as_bytes())], parent));
+        }
+        origin.point("refs/heads/main", *ids.last().unwrap());
+        let found = haves(&origin.repository, &[ids[0], Oid::ZERO_SHA1].into()).unwrap();
+        assert_eq!((found.len(), found[0]), (MOST_HAVES, ids[0]));
+        assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), MOST_HAVES);
+    }
+
+    /// What comes of this answer.
+    fn received(text: &[u8], limit: u64) -> (Result<(), Fault>, usize) {
+        let origin = Origin::new();
+        let mut packets = Packets::new(Body::of(text, 1_000));
+        let received = receive(&mut packets, &origin.repository, limit);
+        let received = received.now_or_never().unwrap();
+        let pack = origin.repository.path().join("objects/pack");
+        (received, std::fs::read_dir(pack).unwrap().count())
+    }
+
+    #[test]
+    fn what_is_cut_too_large_or_damaged_leaves_nothing() {
+        let ack = packet(&format!("ACK {} common\n", "a".repeat(40)));
+        let data = packet(&format!("\u{1}{}", "PACK".repeat(100)));
+        for (text, limit) in [
+            (String::new(), 9_999),
+            (ack.clone(), 9_999),
+            (format!("{ack}{}", packet("NAK\n")), 9_999),
+            (format!("{}{data}", packet("NAK\n")), 9_999),
+            (format!("{}{data}0000", packet("NAK\n")), 9_999),
+            (format!("{}{data}0000", packet("NAK\n")), 100),
+            (format!("{}0000", packet("hello\n")), 9_999),
+        ] {
+            let (received, files) = received(text.as_bytes(), limit);
+            assert!(received.is_err(), "{text}");
+            assert_eq!(files, 0, "{text}");
+        }
+    }
+}

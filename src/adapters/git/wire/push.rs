@@ -1,0 +1,208 @@
+//! One ref of a server moved to an object of ours, with the objects that it lacks.
+//!
+//! In: the change. Out: the request, and what the server says about it. The server compares the old
+//! value under its lock, so that no other writer is overwritten.
+
+use git2::{Buf, Oid, Repository};
+
+use super::advertisement::Advertisement;
+use super::fault::Fault;
+use super::packet::{Band, Packets, packet};
+use super::text::line;
+use crate::adapters::git::hooks::Change;
+
+const CAPABILITIES: &[&str] = &["report-status", "side-band-64k"];
+
+/// What the server says about a change.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::adapters::git) enum Report {
+    Done,
+    /// Somebody else moved the ref first.
+    Moved,
+    /// It is not allowed.
+    Refused(String),
+}
+
+/// The request for `change`.
+pub(super) fn request(
+    advertisement: &Advertisement,
+    from: &Repository,
+    change: Change<'_>,
+) -> Result<Vec<u8>, Fault> {
+    if !advertisement.has("report-status") || !advertisement.has("side-band-64k") {
+        let cause = "it does not report whether a push succeeded (report-status)";
+        return Err(Fault::Malformed(cause.to_owned()));
+    }
+    let old = change.old.unwrap_or(Oid::ZERO_SHA1);
+    let command = format!(
+        "{old} {} {}\0 {}\n",
+        change.new,
+        change.reference,
+        advertisement.common(CAPABILITIES)
+    );
+    let mut request = format!("{}0000", packet(&command)).into_bytes();
+    let pack = pack(from, change).map_err(|cause| Fault::Known(damaged(from, &cause)))?;
+    request.extend_from_slice(&pack);
+    Ok(request)
+}
+
+fn damaged(repository: &Repository, cause: &git2::Error) -> crate::adapters::git::Error {
+    crate::adapters::git::Error::damaged(repository, cause)
+}
+
+/// What `new` leads to and `old` does not.
+fn pack(from: &Repository, change: Change<'_>) -> Result<Buf, git2::Error> {
+    let mut walk = from.revwalk()?;
+    walk.push(change.new)?;
+    if let Some(old) = change.old {
+        walk.hide(old)?;
+    }
+    let (mut pack, mut bytes) = (from.packbuilder()?, Buf::new());
+    pack.insert_walk(&mut walk)?;
+    pack.write_buf(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads what the server says. Its report is in the first channel, in packets of its own.
+pub(super) async fn receive(packets: &mut Packets) -> Result<Report, Fault> {
+    let (mut report, mut words) = (Vec::new(), Vec::new());
+    loop {
+        match packets.band().await? {
+            Band::Data(bytes) => report.extend(bytes),
+            Band::Progress(text) => words.push(text),
+            Band::End => break,
+        }
+    }
+    if report.is_empty() {
+        return Err(Fault::Cut);
+    }
+    judge(&String::from_utf8_lossy(&report), &words)
+}
+
+/// `unpack ok`, then `ok <ref>` or `ng <ref> <reason>`.
+fn judge(report: &str, words: &[String]) -> Result<Report, Fault> {
+    let (mut rest, mut lines) = (report, Vec::new());
+    while let Some((digits, after)) = rest.split_at_checked(4) {
+        let length = usize::from_str_radix(digits, 16).ok();
+        let length = length.ok_or_else(|| Fault::malformed(rest.as_bytes()))?;
+        let end = length.saturating_sub(4);
+        let (payload, after) = after.split_at_checked(end).ok_or(Fault::Cut)?;
+        lines.push(payload.trim_end());
+        rest = after;
+    }
+    let unpack = lines.iter().find_map(|line| line.strip_prefix("unpack "));
+    let reason = lines.iter().find_map(|line| line.strip_prefix("ng "));
+    let reason = reason.and_then(|line| Some(line.split_once(' ')?.1));
+    match (unpack, reason) {
+        (Some("ok"), None) if lines.iter().any(|line| line.starts_with("ok ")) => Ok(Report::Done),
+        (Some("ok") | None, Some(reason)) if is_moved(reason) => Ok(Report::Moved),
+        (_, Some(reason)) => Ok(Report::Refused(explained(reason, words))),
+        (Some(cause), None) => Err(Fault::Connection(format!(
+            "it cannot unpack: {}",
+            line(cause.as_bytes())
+        ))),
+        (None, None) => Err(Fault::Cut),
+    }
+}
+
+/// The words for a ref that is no longer what we think, of git, Gitea, GitLab and JGit (Bitbucket, Gerrit).
+fn is_moved(reason: &str) -> bool {
+    let reason = reason.to_lowercase();
+    [
+        "failed to update ref",
+        "incorrect old value",
+        "cannot lock ref",
+        "reference already exists",
+        "fetch first",
+        "non-fast-forward",
+        "stale info",
+        "lock error",
+        "transaction aborted",
+    ]
+    .iter()
+    .any(|words| reason.contains(words))
+}
+
+/// The reason, and what the server's hooks printed.
+fn explained(reason: &str, words: &[String]) -> String {
+    let printed: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let text = match printed.is_empty() {
+        true => reason.to_owned(),
+        false => format!("{reason}: {}", printed.join(" ")),
+    };
+    line(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::adapters::git::fixture::Origin;
+
+    fn report(lines: &[&str]) -> String {
+        let lines: String = lines
+            .iter()
+            .map(|line| packet(&format!("{line}\n")))
+            .collect();
+        format!("{lines}0000")
+    }
+
+    #[test]
+    fn the_report_of_a_server_is_understood() {
+        let words = ["notes are".to_owned(), "protected".to_owned()];
+        let refused = |text: &str| Report::Refused(text.to_owned());
+        for (lines, expected) in [
+            (&["unpack ok", "ok refs/x"][..], Report::Done),
+            (
+                &["unpack ok", "ng refs/x failed to update ref"],
+                Report::Moved,
+            ),
+            (
+                &["unpack ok", "ng refs/x cannot lock ref 'refs/x'"],
+                Report::Moved,
+            ),
+            (
+                &["unpack ok", "ng refs/x pre-receive hook declined"],
+                refused("pre-receive hook declined: notes are protected"),
+            ),
+            (
+                &["unpack index-pack failed", "ng refs/x unpacker error"],
+                refused("unpacker error: notes are protected"),
+            ),
+        ] {
+            assert_eq!(
+                judge(&report(lines), &words).unwrap(),
+                expected,
+                "{lines:?}"
+            );
+        }
+        for text in ["", "0000", "zzzz", "000eunpac", &report(&["unpack ok"])] {
+            assert!(judge(text, &[]).is_err(), "{text}");
+        }
+        // Nothing in it may panic, not even a cut through a character.
+        assert!(judge("0006é", &[]).is_err());
+    }
+
+    #[test]
+    fn only_what_the_server_lacks_is_sent() {
+        let origin = Origin::new();
+        let old = Oid::from_str(&origin.push("main", &[("a", "1"), ("b", "2")])).unwrap();
+        let new = Oid::from_str(&origin.push("main", &[("a", "1"), ("b", "3")])).unwrap();
+        let count = |old| {
+            let change = Change {
+                reference: "refs/x",
+                old,
+                new,
+            };
+            let pack = pack(&origin.repository, change).unwrap();
+            u32::from_be_bytes(pack[8..12].try_into().unwrap())
+        };
+        assert_eq!(count(None), 7);
+        assert_eq!(count(Some(old)), 3);
+    }
+}

@@ -1,0 +1,271 @@
+//! A conversation with a server, from the list of its refs to one request.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use git2::{Oid, Repository};
+use tokio::runtime::Runtime;
+
+use super::advertisement::{self, Advertisement};
+use super::body::Body;
+use super::fault::Fault;
+use super::fetch;
+use super::http::{Http, credential};
+use super::packet::Packets;
+use super::push::{self, Report};
+use super::service::Service;
+use super::ssh;
+use super::ssh_process::Input;
+use crate::adapters::git::Error;
+use crate::adapters::git::access::Access;
+use crate::adapters::git::address::{HttpPlace, SshPlace};
+use crate::adapters::git::hooks::Change;
+
+/// Where a server's repository is.
+#[derive(Clone, Debug)]
+enum Place {
+    Http(HttpPlace),
+    Ssh(SshPlace),
+}
+
+/// A repository on a server.
+pub(in crate::adapters::git) struct Server {
+    shown: String,
+    place: Place,
+    access: Access,
+    /// One thread, so that connections stay open between two fetches. Given up without waiting for it.
+    runtime: Option<Runtime>,
+    /// The client, while no session has it; dropped when something failed, so that the credential is read
+    /// again.
+    client: Mutex<Option<Http>>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("url", &self.shown)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// A server that has listed its refs.
+pub(in crate::adapters::git) struct Session<'s> {
+    server: &'s Server,
+    service: Service,
+    advertisement: Advertisement,
+    link: Link,
+}
+
+enum Link {
+    Http(Box<Http>),
+    Ssh(Box<(Input, Packets)>),
+    /// It was used, or has failed.
+    Closed,
+}
+
+impl Server {
+    pub(in crate::adapters::git) fn http(
+        shown: &str,
+        place: HttpPlace,
+        access: Access,
+    ) -> Result<Self, Error> {
+        Self::new(shown, Place::Http(place), access)
+    }
+
+    pub(in crate::adapters::git) fn ssh(
+        shown: &str,
+        place: SshPlace,
+        access: Access,
+    ) -> Result<Self, Error> {
+        Self::new(shown, Place::Ssh(place), access)
+    }
+
+    fn new(shown: &str, place: Place, access: Access) -> Result<Self, Error> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("git")
+            .enable_all()
+            .build()
+            .map_err(|cause| Error::disk("/dev/epoll".as_ref(), &cause))?;
+        Ok(Self {
+            shown: shown.to_owned(),
+            place,
+            access,
+            runtime: Some(runtime),
+            client: Mutex::new(None),
+        })
+    }
+
+    /// Its address as it may be shown.
+    pub(in crate::adapters::git) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Connects to a service of the repository.
+    pub(in crate::adapters::git) fn open(&self, service: Service) -> Result<Session<'_>, Error> {
+        let opened = self.wait(async {
+            match &self.place {
+                Place::Http(place) => self.open_http(place, service).await,
+                Place::Ssh(place) => self.open_ssh(place, service).await,
+            }
+        });
+        let (advertisement, link) = opened?;
+        Ok(Session {
+            server: self,
+            service,
+            advertisement,
+            link,
+        })
+    }
+
+    async fn open_http(
+        &self,
+        place: &HttpPlace,
+        service: Service,
+    ) -> Result<(Advertisement, Link), Fault> {
+        let kept = self
+            .client
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let mut http = match kept {
+            Some(http) => http,
+            None => Http::new(&self.shown, place, &self.access).await?,
+        };
+        let response = http.discover(service).await?;
+        let mut packets = Packets::new(Body::Http(response));
+        let found = advertisement::read(&mut packets, Some(service.name())).await?;
+        Ok((found, Link::Http(Box::new(http))))
+    }
+
+    async fn open_ssh(
+        &self,
+        place: &SshPlace,
+        service: Service,
+    ) -> Result<(Advertisement, Link), Fault> {
+        let credential = credential(&self.access).await?;
+        let process = ssh::start(&self.shown, place, &self.access, &credential, service)?;
+        let mut packets = Packets::new(Body::Ssh(process.output));
+        let found = advertisement::read(&mut packets, None).await?;
+        Ok((found, Link::Ssh(Box::new((process.input, packets)))))
+    }
+
+    /// Blocks until the work is done.
+    fn wait<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Error> {
+        let Some(runtime) = &self.runtime else {
+            return Err(Fault::Cut.at(&self.shown));
+        };
+        runtime
+            .block_on(work)
+            .map_err(|fault| fault.at(&self.shown))
+    }
+}
+
+impl Session<'_> {
+    /// What each ref points to.
+    pub(in crate::adapters::git) const fn refs(&self) -> &BTreeMap<String, Oid> {
+        &self.advertisement.refs
+    }
+
+    /// Brings what of `wanted` the repository lacks. `before` is what the refs pointed to before.
+    pub(in crate::adapters::git) fn fetch(
+        &mut self,
+        repository: &Repository,
+        wanted: &BTreeSet<Oid>,
+        before: &BTreeSet<Oid>,
+    ) -> Result<(), Error> {
+        let damaged = |cause| Error::damaged(repository, &cause);
+        let odb = repository.odb().map_err(damaged)?;
+        let wants: BTreeSet<Oid> = wanted
+            .iter()
+            .copied()
+            .filter(|id| !odb.exists(*id))
+            .collect();
+        if wants.is_empty() {
+            return Ok(());
+        }
+        let haves = fetch::haves(repository, before).map_err(damaged)?;
+        let request = fetch::request(&self.advertisement, &wants, &haves);
+        let request = request.map_err(|fault| fault.at(&self.server.shown))?;
+        let limit = self.server.access.limit;
+        self.exchange(request, async |packets| {
+            fetch::receive(packets, repository, limit).await
+        })?;
+        odb.refresh().map_err(damaged)?;
+        match wants.iter().find(|id| !odb.exists(**id)) {
+            None => Ok(()),
+            Some(_) => Err(Fault::Cut.at(&self.server.shown)),
+        }
+    }
+
+    /// Makes `change`, with what of `from` the server lacks.
+    pub(in crate::adapters::git) fn push(
+        &mut self,
+        from: &Repository,
+        change: Change<'_>,
+    ) -> Result<Report, Error> {
+        if self.refs().get(change.reference).copied() != change.old {
+            return Ok(Report::Moved);
+        }
+        let request = push::request(&self.advertisement, from, change);
+        let request = request.map_err(|fault| fault.at(&self.server.shown))?;
+        self.exchange(request, push::receive)
+    }
+
+    /// Makes the one request of this session.
+    fn exchange<T>(
+        &mut self,
+        request: Vec<u8>,
+        read: impl AsyncFnOnce(&mut Packets) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        let service = self.service;
+        match std::mem::replace(&mut self.link, Link::Closed) {
+            Link::Http(mut http) => {
+                let done = self.server.wait(async {
+                    let response = http.request(service, request).await?;
+                    read(&mut Packets::new(Body::Http(response))).await
+                })?;
+                self.link = Link::Http(http);
+                Ok(done)
+            }
+            Link::Ssh(mut ssh) => self.server.wait(async {
+                let (input, packets) = &mut *ssh;
+                let written = input.write(&request).await;
+                // If ssh has ended, what it says is the better error.
+                let done = read(packets).await?;
+                written.map(|()| done)
+            }),
+            Link::Closed => Err(Fault::Cut.at(&self.server.shown)),
+        }
+    }
+}
+
+/// A client that works is kept for the next session. A server that is still listening is released.
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        match std::mem::replace(&mut self.link, Link::Closed) {
+            Link::Http(http) => {
+                let mut client = self
+                    .server
+                    .client
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
+                *client = Some(*http);
+            }
+            Link::Ssh(mut ssh) => {
+                let released = async { ssh.0.write(b"0000").await };
+                drop(self.server.wait(released));
+            }
+            Link::Closed => {}
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The shipped program on a repository behind HTTPS: its credential is in files, or in a Secret of its
+//! cluster.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use capstan::adapters::checks;
+use capstan::daemon::wall_time;
+use capstan::model::CheckState;
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::Api;
+use kube_sim::SimClock;
+use serde_json::json;
+
+use super::https::Server;
+use super::repository::{Repository, has};
+use crate::patience::until;
+use crate::servers::{anonymous, serve};
+
+/// `capstan:s3cret`
+const BASIC: &str = "Basic Y2Fwc3RhbjpzM2NyZXQ=";
+const FLEET: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: it, namespace: default}}\n";
+
+struct World {
+    repository: Repository,
+    server: Server,
+}
+
+impl World {
+    fn new() -> Option<Self> {
+        if !has("git", "git") {
+            return None;
+        }
+        let repository = Repository::new();
+        let receive = ["config", "http.receivepack", "true"];
+        repository.git(&receive).expect("configured");
+        let server = Server::start(repository.root());
+        server.behave(|it| it.authorization = Some(BASIC.to_owned()));
+        Some(Self { repository, server })
+    }
+
+    /// The daemon with these arguments; its own files are in `dir`.
+    fn daemon(&self, dir: &Path, arguments: &[&str]) -> Running {
+        let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
+            .arg("run")
+            .args(arguments)
+            .env("CAPSTAN_CACHE", dir.join("cache"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn();
+        Running(child.expect("it starts"))
+    }
+
+    /// Waits until the sync check of the fleet on this commit is a success.
+    fn wait(&self, fleet: &str, commit: &str) {
+        let context = format!("capstan/{fleet}/sync");
+        let found = || {
+            let note = self.repository.note(commit)?;
+            let mut all = checks::read(&note).into_iter();
+            all.find(|check| check.context == context && check.state == CheckState::Success)
+        };
+        until(found, || format!("{:?}", self.repository.note(commit)));
+    }
+}
+
+/// A daemon, which is killed when this is dropped.
+struct Running(Child);
+
+impl Running {
+    /// What it says until it ends.
+    fn words(mut self) -> String {
+        let mut words = String::new();
+        let mut stderr = self.0.stderr.take().expect("piped");
+        drop(self.0.kill());
+        stderr.read_to_string(&mut words).expect("text");
+        words
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+#[test]
+fn a_push_to_a_server_is_applied_and_noted_there() {
+    let Some(world) = World::new() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let keys = dir.path().join("keys");
+    std::fs::create_dir(&keys).expect("made");
+    let files = [
+        ("username", &b"capstan\n"[..]),
+        ("password", b"s3cret\n"),
+        ("ca.crt", &world.server.authority),
+    ];
+    for (key, value) in files {
+        std::fs::write(keys.join(key), value).expect("written");
+    }
+    let (url, keys) = (world.server.url("/fleet.git"), keys.display().to_string());
+    let first = world.repository.push("main", FLEET);
+    let source = [
+        "--source",
+        &url,
+        "--source-credential",
+        &keys,
+        "--interval",
+        "200ms",
+    ];
+    let daemon = world.daemon(
+        dir.path(),
+        &[&source[..], &["--embedded", "--speed", "1000"]].concat(),
+    );
+    world.wait("fleet", &first);
+    let second = world
+        .repository
+        .push("main", &FLEET.replace("name: it", "name: other"));
+    world.wait("fleet", &second);
+    let words = daemon.words();
+    assert!(words.contains(&format!("following {url}")), "{words}");
+    assert!(!words.contains("s3cret"), "{words}");
+}
+
+#[test]
+fn the_credential_may_be_a_secret_of_the_cluster() {
+    let Some(world) = World::new() else { return };
+    let commit = world.repository.push("main", FLEET);
+    let dir = tempfile::tempdir().expect("a directory");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let simulator = kube_sim::Server::new(Arc::new(SimClock::new(wall_time(), 1)));
+    let kubeconfig = dir.path().join("kubeconfig");
+    let address = runtime.block_on(serve(simulator));
+    std::fs::write(&kubeconfig, anonymous(&address)).expect("written");
+    let fleet = json!({
+        "apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
+        "metadata": {"name": "prod", "namespace": "fleets"},
+        "spec": {"source": {"git": {"url": world.server.url("/fleet.git"), "interval": "1s",
+                                    "secretRef": {"name": "git"}}}},
+    });
+    let file = dir.path().join("fleet.yaml");
+    std::fs::write(&file, fleet.to_string()).expect("written");
+    let [file, kubeconfig] = [&file, &kubeconfig].map(|path| path.display().to_string());
+    let daemon = world.daemon(
+        dir.path(),
+        &["--config", &file, "--kubeconfig", &kubeconfig],
+    );
+
+    runtime.block_on(hold(&kubeconfig, &world.server.authority));
+    world.wait("prod", &commit);
+    let words = daemon.words();
+    assert!(!words.contains("s3cret"), "{words}");
+}
+
+/// Makes the namespace of the fleet and its Secret.
+async fn hold(kubeconfig: &str, authority: &[u8]) {
+    let access = capstan::adapters::kubernetes::Access {
+        kubeconfig: Some(kubeconfig.into()),
+        context: None,
+    };
+    let client = capstan::adapters::kubernetes::connect(&access)
+        .await
+        .expect("connected");
+    let namespace = json!({"metadata": {"name": "fleets"}});
+    let namespace: Namespace = serde_json::from_value(namespace).expect("a Namespace");
+    let all: Api<Namespace> = Api::all(client.clone());
+    all.create(&Default::default(), &namespace)
+        .await
+        .expect("it is new");
+    let authority = std::str::from_utf8(authority).expect("PEM");
+    let secret = json!({"metadata": {"name": "git"},
+        "stringData": {"username": "capstan", "password": "s3cret", "ca.crt": authority}});
+    let secret: Secret = serde_json::from_value(secret).expect("a Secret");
+    let secrets: Api<Secret> = Api::namespaced(client, "fleets");
+    secrets
+        .create(&Default::default(), &secret)
+        .await
+        .expect("it is new");
+}

@@ -1,0 +1,255 @@
+//! A server of git over HTTPS: `git http-backend` behind TLS and a password. What it does wrong is set by a
+//! test.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::response::Response;
+use http::StatusCode;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
+use http_body_util::BodyExt as _;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// What a test makes the server do.
+#[derive(Default)]
+pub(super) struct Behaviour {
+    /// The accepted value of the header Authorization; any without.
+    pub(super) authorization: Option<String>,
+    /// Paths that begin with the first are redirected to the second, by this status.
+    pub(super) redirect: Option<(String, String, u16)>,
+    /// Requests whose URL contains this are answered with this status and HTML.
+    pub(super) page: Option<(String, u16)>,
+    /// Answers to POST end after so many bytes.
+    pub(super) cut: Option<usize>,
+    /// Answers never come.
+    pub(super) silent: bool,
+    /// Done before the next POST is served.
+    pub(super) before_post: Option<Box<dyn FnOnce() + Send>>,
+}
+
+/// A request, as it arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) method: String,
+    pub(super) uri: String,
+    pub(super) authorization: Option<String>,
+}
+
+struct State {
+    root: PathBuf,
+    behaviour: Mutex<Behaviour>,
+    seen: Mutex<Vec<Seen>>,
+}
+
+/// A running server, which ends when it is dropped.
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    /// The certificate that it is recognised by, in PEM.
+    pub(super) authority: Vec<u8>,
+    state: Arc<State>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Server {
+    /// Serves the repositories in `root`.
+    pub(super) fn start(root: &Path) -> Self {
+        Self::with(root, None)
+    }
+
+    /// The same for clients with a certificate of `clients`, in DER.
+    pub(super) fn with(root: &Path, clients: Option<&rustls::RootCertStore>) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let identity = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("made");
+        let key = PrivatePkcs8KeyDer::from(identity.signing_key.serialize_der());
+        let builder = rustls::ServerConfig::builder();
+        let builder = match clients {
+            None => builder.with_no_client_auth(),
+            Some(roots) => {
+                let verifier =
+                    rustls::server::WebPkiClientVerifier::builder(Arc::new(roots.clone()));
+                builder.with_client_cert_verifier(verifier.build().expect("a verifier"))
+            }
+        };
+        let tls = builder
+            .with_single_cert(vec![identity.cert.der().clone()], PrivateKeyDer::Pkcs8(key))
+            .expect("a certificate");
+        let state = Arc::new(State {
+            root: root.to_owned(),
+            behaviour: Mutex::default(),
+            seen: Mutex::default(),
+        });
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let listener = runtime
+            .block_on(TcpListener::bind("127.0.0.1:0"))
+            .expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let served = Arc::clone(&state);
+        let router = Router::new().fallback(move |request| answer(Arc::clone(&served), request));
+        let acceptor = TlsAcceptor::from(Arc::new(tls));
+        runtime.spawn(async move { drop(axum::serve(Tls { listener, acceptor }, router).await) });
+        Self {
+            address,
+            authority: identity.cert.pem().into_bytes(),
+            state,
+            _runtime: runtime,
+        }
+    }
+
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("https://localhost:{}{path}", self.address.port())
+    }
+
+    pub(super) fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
+        change(&mut self.state.behaviour.lock().expect("no panic"));
+    }
+
+    /// The requests since the last call.
+    pub(super) fn seen(&self) -> Vec<Seen> {
+        std::mem::take(&mut *self.state.seen.lock().expect("no panic"))
+    }
+}
+
+struct Tls {
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+}
+
+impl axum::serve::Listener for Tls {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            let (stream, address) = axum::serve::Listener::accept(&mut self.listener).await;
+            if let Ok(stream) = self.acceptor.accept(stream).await {
+                return (stream, address);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+        self.listener.local_addr()
+    }
+}
+
+fn plain(status: u16) -> http::response::Builder {
+    Response::builder().status(StatusCode::from_u16(status).expect("a status"))
+}
+
+async fn answer(state: Arc<State>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let body = body
+        .collect()
+        .await
+        .map(http_body_util::Collected::to_bytes);
+    let (uri, is_post) = (head.uri.to_string(), head.method == http::Method::POST);
+    let authorization = head.headers.get(AUTHORIZATION);
+    let authorization = authorization.map(|value| value.to_str().expect("text").to_owned());
+    state.seen.lock().expect("no panic").push(Seen {
+        method: head.method.to_string(),
+        uri: uri.clone(),
+        authorization: authorization.clone(),
+    });
+    let (cut, silent, before) = {
+        let mut behaviour = state.behaviour.lock().expect("no panic");
+        if let Some((from, to, status)) = &behaviour.redirect
+            && let Some(rest) = uri.strip_prefix(from.as_str())
+        {
+            let answer = plain(*status).header(LOCATION, format!("{to}{rest}"));
+            return answer.body(Body::empty()).expect("a response");
+        }
+        if behaviour.authorization.is_some() && behaviour.authorization != authorization {
+            let answer = plain(401).header("WWW-Authenticate", "Basic realm=\"git\"");
+            return answer.body(Body::empty()).expect("a response");
+        }
+        if let Some((part, status)) = &behaviour.page
+            && uri.contains(part)
+        {
+            let answer = plain(*status).header(CONTENT_TYPE, "text/html; charset=utf-8");
+            return answer
+                .body(Body::from("<html>Sign in</html>"))
+                .expect("a response");
+        }
+        let before = behaviour.before_post.take_if(|_| is_post);
+        (behaviour.cut.filter(|_| is_post), behaviour.silent, before)
+    };
+    if silent {
+        std::future::pending::<()>().await;
+    }
+    let body = body.unwrap_or_default();
+    let served = tokio::task::spawn_blocking(move || {
+        if let Some(before) = before {
+            before();
+        }
+        backend(&state.root, &head, &body)
+    });
+    let (builder, body) = served.await.expect("no panic");
+    let body = match cut {
+        None => Body::from(body),
+        Some(size) => {
+            let start = Bytes::copy_from_slice(&body[..size.min(body.len())]);
+            let end = std::io::Error::other("cut");
+            Body::from_stream(futures::stream::iter([Ok(start), Err(end)]))
+        }
+    };
+    builder.body(body).expect("a response")
+}
+
+/// Runs `git http-backend`, which speaks CGI.
+fn backend(
+    root: &Path,
+    head: &http::request::Parts,
+    body: &[u8],
+) -> (http::response::Builder, Vec<u8>) {
+    let header = |name| {
+        head.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    };
+    let mut child = Command::new("git")
+        .arg("http-backend")
+        .env("GIT_PROJECT_ROOT", root)
+        .env("GIT_HTTP_EXPORT_ALL", "1")
+        .env("PATH_INFO", head.uri.path())
+        .env("QUERY_STRING", head.uri.query().unwrap_or_default())
+        .env("REQUEST_METHOD", head.method.as_str())
+        .env("CONTENT_TYPE", header(CONTENT_TYPE))
+        .env("REMOTE_USER", "capstan")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("git runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    let body = body.to_vec();
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&body)));
+    let output = child.wait_with_output().expect("it ends").stdout;
+    writer.join().expect("no panic");
+    let end = output
+        .windows(4)
+        .position(|part| part == b"\r\n\r\n")
+        .expect("headers");
+    let mut builder = Response::builder();
+    for line in String::from_utf8_lossy(&output[..end]).lines() {
+        let (name, value) = line.split_once(": ").expect("a header");
+        builder = match name {
+            "Status" => builder.status(value[..3].parse::<u16>().expect("a number")),
+            name => builder.header(name, value),
+        };
+    }
+    (builder, output[end + 4..].to_vec())
+}

@@ -1,0 +1,12 @@
+//! Repositories on real servers: `git http-backend` behind HTTPS, and `sshd`, both on loopback.
+//! `CAPSTAN_REQUIRE=git` turns a missing program into a failure.
+
+mod daemon;
+mod https;
+mod https_faults;
+mod https_notes;
+mod https_world;
+mod over_https;
+mod over_ssh;
+mod repository;
+mod sshd;

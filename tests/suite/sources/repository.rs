@@ -1,0 +1,149 @@
+//! A bare repository on a server, and the mirrors that follow it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use capstan::adapters::git::{Access, Author, Credential, CredentialSource, Files, Mirror};
+use capstan::model::AdapterError;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use tempfile::TempDir;
+
+use crate::kubernetes;
+
+/// The repository `fleet.git` in a directory that a server serves.
+pub(super) struct Repository {
+    dir: TempDir,
+    author: Author,
+}
+
+impl Repository {
+    pub(super) fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let author = Author::init(&dir.path().join("fleet.git")).expect("a bare repository");
+        Self { dir, author }
+    }
+
+    /// The directory that is served.
+    pub(super) fn root(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The repository.
+    pub(super) fn path(&self) -> &Path {
+        self.author.dir()
+    }
+
+    /// A commit on top of `branch` with one file of this content.
+    pub(super) fn push(&self, branch: &str, text: &str) -> String {
+        let parent = self.git(&["rev-parse", "--verify", "--quiet", branch]).ok();
+        let files: Files = [("one.yaml".to_owned(), text.to_owned())].into();
+        let pushed = self.author.push(
+            branch,
+            parent.as_deref(),
+            &files,
+            "change it",
+            Timestamp::UNIX_EPOCH,
+        );
+        pushed.expect("pushed")
+    }
+
+    pub(super) fn note(&self, commit: &str) -> Option<String> {
+        self.author.note(NOTES, commit).expect("readable")
+    }
+
+    /// What git prints, or its complaint.
+    pub(super) fn git(&self, arguments: &[&str]) -> Result<String, String> {
+        git(self.path(), arguments)
+    }
+}
+
+pub(super) const NOTES: &str = capstan::adapters::checks::NOTES_REF;
+
+/// Runs git in a repository.
+pub(super) fn git(dir: &Path, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(dir)
+        .args(arguments)
+        .output();
+    let output = output.map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(text(&output.stderr)),
+    }
+}
+
+/// Whether this program is here. Without it the test is skipped, or fails where it is required.
+pub(super) fn has(program: &str, package: &str) -> bool {
+    let sbin = Path::new("/usr/sbin").join(program);
+    let found = Command::new(program).arg("-V").output().is_ok() || sbin.exists();
+    if !found {
+        assert!(
+            !kubernetes::is_required("git"),
+            "CAPSTAN_REQUIRE=git, but there is no {program}"
+        );
+        eprintln!("skipped: needs the program {program}; install the package {package}");
+    }
+    found
+}
+
+/// A credential whose keys a test replaces.
+pub(super) struct Keys(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl Keys {
+    pub(super) fn new(keys: &[(&str, &[u8])]) -> Arc<Self> {
+        let new = Self(Mutex::new(BTreeMap::new()));
+        new.set(keys);
+        Arc::new(new)
+    }
+
+    pub(super) fn set(&self, keys: &[(&str, &[u8])]) {
+        let mut held = self.0.lock().expect("no panic");
+        held.extend(
+            keys.iter()
+                .map(|(key, value)| ((*key).to_owned(), value.to_vec())),
+        );
+    }
+}
+
+impl CredentialSource for Keys {
+    fn credential(&self) -> BoxFuture<'_, Result<Credential, AdapterError>> {
+        let read = Credential::read("Secret/fleets/git", &self.0.lock().expect("no panic"));
+        std::future::ready(read).boxed()
+    }
+}
+
+/// A mirror in a directory of its own.
+pub(super) struct Copied {
+    dir: TempDir,
+    mirror: Mirror,
+}
+
+impl Copied {
+    pub(super) fn new(url: &str, access: &Access) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let patterns = ["refs/pull/*/head".to_owned()];
+        let mirror = Mirror::open_with(dir.path(), url, &patterns, access).expect("opened");
+        Self { dir, mirror }
+    }
+
+    /// How many objects it has.
+    pub(super) fn objects(&self) -> usize {
+        let dir: PathBuf = self.dir.path().join("repository.git");
+        let all = git(&dir, &["cat-file", "--batch-all-objects", "--batch-check"]);
+        all.expect("readable").lines().count()
+    }
+}
+
+impl std::ops::Deref for Copied {
+    type Target = Mirror;
+
+    fn deref(&self) -> &Mirror {
+        &self.mirror
+    }
+}
