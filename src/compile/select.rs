@@ -71,11 +71,13 @@ pub fn select(
     }
     let in_rest = |finding: &Finding| {
         let same = places.get(&(finding.id, finding.span.as_ref()));
-        // The help may name what is only in the rest or only in the selection.
+        // A suggestion, and the warning that it makes of a hint, may come from what is only in the selection.
         let is_same = |other: &&Finding| {
             let help = finding.help.clone();
+            let severity = finding.severity;
             Finding {
                 help,
+                severity,
                 ..(*other).clone()
             } == *finding
         };
