@@ -385,15 +385,15 @@ async fn what_is_open_at_the_start_is_planned_and_planned_again_when_it_conflict
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_with_a_suffix_in_upper_case_is_named_with_the_objects_that_leave() {
+async fn a_file_with_comments_only_is_named_with_the_objects_that_leave() {
     let world = World::new();
     let (a, b) = (config_map("a"), config_map("b"));
     let first = world.push("main", None, &[("a.yaml", &a), ("b.yaml", &b)]);
     let mut daemon = world.start("test");
     daemon.succeeds(&first).await;
-    let renamed = [("a.yaml", &*a), ("b.YAML", &*b)];
-    let pull = world.push("pr/1", Some(&first), &renamed);
-    let line = "- `b.YAML` is not read because its suffix is in upper case: ConfigMap/default/b\n";
+    let commented = [("a.yaml", &*a), ("b.yaml", "# later\n")];
+    let pull = world.push("pr/1", Some(&first), &commented);
+    let line = "- `b.yaml` contains no document: ConfigMap/default/b\n";
     let says = |check: &Check| {
         let title = check
             .title
@@ -401,7 +401,7 @@ async fn a_file_with_a_suffix_in_upper_case_is_named_with_the_objects_that_leave
         title && check.summary.contains(line)
     };
     planned(&world, &pull, says).await;
-    let second = world.push("main", Some(&first), &renamed);
+    let second = world.push("main", Some(&first), &commented);
     let done = |check: &Check| check.state == CheckState::Success && says(check);
     let check = daemon.until(&second, done).await;
     assert!(check.summary.contains("1 warning:"), "{check:#?}");

@@ -86,7 +86,7 @@ fn what_others_changed_meanwhile_is_a_conflict_when_it_is_taken_back() {
 fn a_fleet_without_objects_removes_nothing() {
     prove("no_objects", &async |fixture: &Fixture| {
         drop(fixture.keep(&map("a", "v"), &revision("1")).await);
-        let kept = fixture.keep("", &revision("2")).await;
+        let kept = fixture.keep("# objects\n", &revision("2")).await;
         assert_eq!(fixture.config_maps().await, ["a"]);
         let status = kept
             .left("ConfigMap", &fixture.namespace, "a")
