@@ -44,7 +44,7 @@ impl Daemon {
         }
         self.newest.busy = true;
         let (client, set) = (self.engine.target.client.clone(), self.set.clone());
-        let source = self.config.url.clone();
+        let source = self.shown_source();
         self.jobs.spawn(async move {
             let newest = wanted.as_ref();
             let answer = kubernetes::record_newest(&client, &set, &source, newest).await;

@@ -17,7 +17,7 @@ use super::newest_record::{self, EMPTIED};
 use super::revision::{Run, Runner, Stage, Sync};
 use super::verdict::Verdict;
 use super::{Daemon, Event, findings_log, report};
-use crate::adapters::git::RetainedRef;
+use crate::adapters::git::{self, RetainedRef};
 use crate::adapters::kubernetes::{self, Assignment, Steering};
 use crate::apply::{Newest, Report, Tracker};
 use crate::compile::Compiled;
@@ -269,19 +269,7 @@ impl Daemon {
     /// Starts to apply what was prepared.
     pub(super) fn assign(&mut self) {
         let Some(sync) = &self.sync else { return };
-        let (source, revision) = (Arc::clone(&self.source), sync.revision.clone());
-        let (plan, embedded) = (&sync.prepared.plan, &sync.prepared.embedded);
-        let assignment = Assignment {
-            number: sync.number,
-            revision: sync.revision.clone(),
-            source: self.config.url.clone(),
-            prune: self.config.prune,
-            max_clusters: self.config.max_clusters,
-            heeds_suspension: true,
-            suspended: sync.suspended.clone(),
-            approvals: Arc::new(move |applied| source.approvals(applied, &revision)),
-            ..Assignment::new(Arc::clone(plan), Arc::clone(embedded))
-        };
+        let assignment = self.assignment(sync);
         let runner = self.runner.take().unwrap_or_else(|| self.start_runner());
         // Should it have ended, an event says so.
         let _ = runner.assignments.send(assignment);
@@ -296,6 +284,28 @@ impl Daemon {
                 verdict: Verdict::pending(),
             });
         }
+    }
+
+    /// What to apply for `sync`.
+    pub(super) fn assignment(&self, sync: &Sync) -> Assignment {
+        let (source, revision) = (Arc::clone(&self.source), sync.revision.clone());
+        let (plan, embedded) = (&sync.prepared.plan, &sync.prepared.embedded);
+        Assignment {
+            number: sync.number,
+            revision: sync.revision.clone(),
+            source: self.shown_source(),
+            prune: self.config.prune,
+            max_clusters: self.config.max_clusters,
+            heeds_suspension: true,
+            suspended: sync.suspended.clone(),
+            approvals: Arc::new(move |applied| source.approvals(applied, &revision)),
+            ..Assignment::new(Arc::clone(plan), Arc::clone(embedded))
+        }
+    }
+
+    /// Where the fleet comes from, as the cluster may show it: the user of an address may be a token.
+    pub(super) fn shown_source(&self) -> String {
+        git::shown(&self.config.url)
     }
 
     /// Starts what applies revisions.

@@ -611,3 +611,13 @@ async fn what_cannot_be_recorded_is_tried_again() {
     assert_eq!(case.handle_next().await, (15_000, "RecordAgain"));
     assert_eq!(case.handle_next().await, (60_000, "Recorded"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_cluster_is_not_told_the_token_in_the_address_of_the_source() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    case.daemon.config.url = "https://t0ken@git.example/fleet".to_owned();
+    let sync = case.daemon.sync.as_ref().unwrap();
+    let assignment = case.daemon.assignment(sync);
+    assert_eq!(assignment.source, "https://git.example/fleet");
+    assert_eq!(case.daemon.shown_source(), assignment.source);
+}
