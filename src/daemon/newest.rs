@@ -45,9 +45,13 @@ impl Daemon {
         self.newest.busy = true;
         let (client, set) = (self.engine.target.client.clone(), self.set.clone());
         let source = self.shown_source();
+        let sync = self.sync.as_ref();
+        let is_suspended = sync.is_some_and(|sync| sync.suspended.is_some());
+        let may_create = !is_suspended && self.suspended().is_none();
         self.jobs.spawn(async move {
             let newest = wanted.as_ref();
-            let answer = kubernetes::record_newest(&client, &set, &source, newest).await;
+            let answer = kubernetes::record_newest(&client, &set, &source, newest, may_create);
+            let answer = answer.await;
             Event::Recorded(Box::new((wanted, answer)))
         });
     }

@@ -353,7 +353,7 @@ impl Daemon {
     }
 
     /// Since when the fleet is suspended, as far as is known.
-    fn suspended(&self) -> Option<String> {
+    pub(super) fn suspended(&self) -> Option<String> {
         let steering = self.steering.as_ref();
         steering.and_then(|steering| steering.suspended.clone())
     }

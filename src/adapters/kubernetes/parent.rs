@@ -66,6 +66,38 @@ pub(super) async fn write_over(
     }
 }
 
+/// Creates the parent, unless there is one: first `begin`, which `manager` keeps; then `rest` as the engine writes
+/// it, so that the engine can change and remove it. Returns whether it was created.
+pub(super) async fn create(
+    client: &Client,
+    set: &ApplySet,
+    manager: &str,
+    begin: &ConfigMap,
+    rest: &Parent,
+) -> Result<bool, Error> {
+    let id = set.parent();
+    let params = PostParams {
+        field_manager: Some(manager.to_owned()),
+        ..PostParams::default()
+    };
+    let api = api(client, &id);
+    let created = match api.create(&params, begin).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => {
+            make_namespace(client, &id.namespace).await?;
+            api.create(&params, begin).await
+        }
+        answer => answer,
+    };
+    let live = match created {
+        Err(kube::Error::Api(status)) if status.code == 409 => return Ok(false),
+        answer => answer.map_err(|error| Error::new(&id, error))?,
+    };
+    let version = live.metadata.resource_version.unwrap_or_default();
+    let written = apply(client, set, rest, &version).await;
+    written.map_err(|error| Error::new(&id, error))?;
+    Ok(true)
+}
+
 async fn apply(
     client: &Client,
     set: &ApplySet,

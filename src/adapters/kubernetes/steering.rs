@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{ObjectMeta, Patch, PatchParams};
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use serde_json::{Value as Json, json};
@@ -19,7 +19,7 @@ use super::request::with_timeout;
 use super::{Error, parent, watch};
 use crate::api::labels;
 use crate::apply::{NEWEST, Newest, Parent, whole_seconds};
-use crate::model::{ErrorClass, ObjectId};
+use crate::model::ObjectId;
 use crate::plan::ApplySet;
 
 /// How often the parent is read where it may not be watched.
@@ -39,6 +39,8 @@ pub struct Steering {
     pub sync_requested: Option<String>,
     /// What the parent records of the newest commit.
     pub newest: Option<Newest>,
+    /// Which parent that is; `None` without one.
+    pub uid: Option<String>,
 }
 
 impl Steering {
@@ -54,6 +56,7 @@ impl Steering {
             suspended: text(labels::SUSPENDED).map(|since| whole_seconds(&since)),
             sync_requested: text(labels::SYNC_REQUESTED),
             newest: newest.and_then(|text| Newest::read(text)),
+            uid: parent.and_then(|parent| parent.metadata.uid.clone()),
         }
     }
 
@@ -87,12 +90,13 @@ pub fn steering(client: &Client, set: &ApplySet) -> BoxStream<'static, Steering>
         std::future::ready(seen.ok())
     });
     let keeper = Keeper {
-        api: Api::namespaced(client.clone(), &parent.namespace),
-        parent: parent.clone(),
+        client: client.clone(),
+        set: set.clone(),
         last: None,
         live: None,
     };
-    let polled = polled(keeper.api.clone(), parent.name, is_denied);
+    let api = Api::namespaced(client.clone(), &parent.namespace);
+    let polled = polled(api, parent.name, is_denied);
     let seen = futures::stream::select(watched, polled.boxed());
     let asked = futures::stream::unfold((keeper, seen.boxed()), async |(mut keeper, mut seen)| {
         loop {
@@ -127,8 +131,8 @@ fn polled(
 
 /// What was seen of the parent.
 struct Keeper {
-    api: Api<ConfigMap>,
-    parent: ObjectId,
+    client: Client,
+    set: ApplySet,
     /// What is asked by it.
     last: Option<Steering>,
     /// The parent when it was last there.
@@ -153,6 +157,25 @@ impl Keeper {
     /// the fleet, and a restart would.
     async fn restore(&mut self) {
         let Some(live) = self.live.take() else { return };
+        let object = self.set.parent();
+        match with_timeout(&object, self.create_again(live)).await {
+            Ok(true) => {
+                tracing::warn!(%object, "the parent of the suspended fleet was deleted and is created again; `capstan resume` resumes the fleet");
+            }
+            Ok(false) => {
+                tracing::warn!(%object, "the parent of the suspended fleet was deleted, and somebody else created it again");
+            }
+            Err(error) => {
+                tracing::warn!(%object, %error, "the parent of the suspended fleet was deleted; the fleet stays suspended until this process ends or there is a parent that does not suspend it");
+            }
+        }
+    }
+
+    /// The parent is suspended from its first moment on. The engine gets back what it keeps there, or it could
+    /// never remove it.
+    async fn create_again(&self, live: ConfigMap) -> Result<bool, Error> {
+        let json = serde_json::to_value(&live).unwrap_or_default();
+        let parent = Parent::read(&self.set, &json).map_err(Error::Parent)?;
         let metadata = ObjectMeta {
             name: live.metadata.name,
             namespace: live.metadata.namespace,
@@ -160,31 +183,18 @@ impl Keeper {
             annotations: live.metadata.annotations,
             ..ObjectMeta::default()
         };
-        let parent = ConfigMap { metadata, ..live };
-        let params = PostParams {
-            field_manager: Some(BY_HAND.to_owned()),
-            ..PostParams::default()
+        let begin = ConfigMap {
+            metadata,
+            ..ConfigMap::default()
         };
-        let object = &self.parent;
-        let created = async {
-            let created = self.api.create(&params, &parent).await;
-            created.map_err(|error| Error::new(object, error))
-        };
-        match with_timeout(object, created).await {
-            Ok(_) => {
-                tracing::warn!(%object, "the parent of the suspended fleet was deleted and is created again; `capstan resume` resumes the fleet");
-            }
-            Err(error) => {
-                tracing::warn!(%object, %error, "the parent of the suspended fleet was deleted; the fleet stays suspended until this process ends or there is a parent that does not suspend it");
-            }
-        }
+        parent::create(&self.client, &self.set, BY_HAND, &begin, &parent).await
     }
 }
 
 /// Sets an annotation on the parent of `set`, or removes it.
 ///
 /// # Errors
-/// If the cluster does not answer, or refuses.
+/// If the cluster does not answer, or refuses, or the parent is not ours.
 pub async fn annotate_parent(
     client: &Client,
     set: &ApplySet,
@@ -192,34 +202,61 @@ pub async fn annotate_parent(
     value: Option<&str>,
 ) -> Result<(), Error> {
     let patch = json!({"metadata": {"annotations": {key: value}}});
-    patch_parent(client, set, BY_HAND, patch).await
+    let annotated = async {
+        parent::read(client, set).await?;
+        patch_parent(client, set, BY_HAND, patch).await
+    };
+    with_timeout(&set.parent(), annotated).await
 }
 
 /// Records in the parent of `set` that the newest commit of its `source` is not applied, and why; or that it is.
-/// A fleet of which nothing was ever applied gets its parent here.
+/// A fleet of which nothing was ever applied gets its parent here, if that `may_create` it: the parent of a
+/// suspended fleet must come back suspended.
 ///
 /// # Errors
-/// If the cluster does not answer, or refuses.
+/// If the cluster does not answer, or refuses, or the parent is not ours, or is missing and may not be created.
 pub async fn record_newest(
     client: &Client,
     set: &ApplySet,
     source: &str,
     newest: Option<&Newest>,
+    may_create: bool,
 ) -> Result<(), Error> {
-    let patch = json!({"data": {NEWEST: newest.map(Newest::text)}});
-    let record = async || patch_parent(client, set, DAEMON, patch.clone()).await;
-    match (record().await, newest) {
-        (Err(error), Some(_)) if error.class() == ErrorClass::Gone => {
-            let empty = Parent {
-                source: source.to_owned(),
-                ..Parent::default()
-            };
-            parent::write(client, set, &empty, "").await?;
-            record().await
+    let recorded = async {
+        let is_there = parent::read(client, set).await?.is_some();
+        match newest {
+            None if !is_there => return Ok(()),
+            Some(newest) if !is_there && may_create => {
+                if create_parent(client, set, source, newest).await? {
+                    return Ok(());
+                }
+            }
+            _ => {}
         }
-        (Err(error), None) if error.class() == ErrorClass::Gone => Ok(()),
-        (answer, _) => answer,
-    }
+        let patch = json!({"data": {NEWEST: newest.map(Newest::text)}});
+        patch_parent(client, set, DAEMON, patch).await
+    };
+    with_timeout(&set.parent(), recorded).await
+}
+
+/// Creates a parent that knows the source and the newest commit; `false` if there is one by now.
+async fn create_parent(
+    client: &Client,
+    set: &ApplySet,
+    source: &str,
+    newest: &Newest,
+) -> Result<bool, Error> {
+    let mut begin = Parent::default().payload(set);
+    begin["data"] = json!({NEWEST: newest.text()});
+    let begin = serde_json::from_value(begin).map_err(|error| Error::Unsendable {
+        object: set.parent(),
+        cause: error.to_string(),
+    })?;
+    let parent = Parent {
+        source: source.to_owned(),
+        ..Parent::default()
+    };
+    parent::create(client, set, DAEMON, &begin, &parent).await
 }
 
 async fn patch_parent(
@@ -234,143 +271,202 @@ async fn patch_parent(
         ..PatchParams::default()
     };
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), &parent.namespace);
-    let patch = Patch::Merge(patch);
-    let patched = async {
-        let patched = api.patch(&parent.name, &params, &patch).await;
-        patched.map_err(|error| Error::new(&parent, error))
-    };
-    with_timeout(&parent, patched).await.map(drop)
+    let patched = api.patch(&parent.name, &params, &Patch::Merge(patch)).await;
+    patched.map(drop).map_err(|error| Error::new(&parent, error))
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Mutex};
 
     use http::{Method, Request, Response};
+    use jiff::Timestamp;
+    use kube::api::{DeleteParams, PostParams};
     use kube::client::Body;
+    use kube_sim::{Server, SimClock};
     use tokio::time::Instant;
 
     use super::*;
-
-    /// A cluster with one ConfigMap, or none.
-    #[derive(Clone)]
-    struct Cluster {
-        live: Arc<Mutex<Option<Json>>>,
-        may_watch: bool,
-        requests: Arc<Mutex<Vec<String>>>,
-    }
-
-    impl Cluster {
-        fn new(may_watch: bool) -> Self {
-            Self {
-                live: Arc::new(Mutex::new(Some(live("then")))),
-                may_watch,
-                requests: Arc::default(),
-            }
-        }
-
-        fn set(&self, live: Option<Json>) {
-            *self.live.lock().unwrap() = live;
-        }
-
-        async fn answer(self, request: Request<Body>) -> Response<Body> {
-            let (parts, body) = request.into_parts();
-            let query = parts.uri.query().unwrap_or_default();
-            let watches = query.contains("watch=true");
-            let lists = query.contains("fieldSelector") && !watches;
-            let verb = match (&parts.method, watches, lists) {
-                (_, true, _) => "watch",
-                (_, _, true) => "list",
-                (&Method::GET, ..) => "get",
-                _ => "create",
-            };
-            self.requests.lock().unwrap().push(verb.to_owned());
-            let missing = json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "message": "gone", "code": 404});
-            let denied = json!({"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "no", "code": 403});
-            let live = self.live.lock().unwrap().clone();
-            let (code, json) = match verb {
-                "watch" | "list" if !self.may_watch => (403, denied),
-                "watch" => {
-                    // It ends at once, so that the parent is listed again.
-                    let gone = json!({"type": "ERROR", "object": {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}});
-                    (200, gone)
-                }
-                "list" => {
-                    let items: Vec<Json> = live.into_iter().collect();
-                    (
-                        200,
-                        json!({"kind": "ConfigMapList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": items}),
-                    )
-                }
-                "get" => live.map_or((404, missing), |live| (200, live)),
-                _ => {
-                    let body = body.collect_bytes().await.unwrap();
-                    let created: Json = serde_json::from_slice(&body).unwrap();
-                    self.set(Some(created.clone()));
-                    (201, created)
-                }
-            };
-            let body = Body::from(json.to_string().into_bytes());
-            Response::builder().status(code).body(body).unwrap()
-        }
-
-        fn steering(&self) -> BoxStream<'static, Steering> {
-            let cluster = self.clone();
-            let service = tower::service_fn(move |request| {
-                let answer = cluster.clone().answer(request);
-                async move { Ok::<_, std::convert::Infallible>(answer.await) }
-            });
-            steering(&Client::new(service, "default"), &set())
-        }
-
-        fn count(&self, verb: &str) -> usize {
-            let requests = self.requests.lock().unwrap();
-            requests.iter().filter(|request| *request == verb).count()
-        }
-    }
+    use crate::apply::{Members, Reason, Reasons};
+    use crate::model::ErrorClass;
 
     fn set() -> ApplySet {
         ApplySet::new("prod", "capstan-system")
     }
 
-    fn live(suspended: &str) -> Json {
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"applied": "1"}, "metadata": {
-            "name": "capstan-prod", "namespace": "capstan-system", "uid": "u", "resourceVersion": "1",
-            "labels": {labels::APPLY_SET_ID: set().id()}, "annotations": {labels::SUSPENDED: suspended}}})
+    /// A cluster in which the parent may only be read. Returns also how often it was.
+    fn without_watches(live: &Arc<Mutex<Json>>) -> (Client, Arc<Mutex<usize>>) {
+        let (live, reads) = (Arc::clone(live), Arc::new(Mutex::new(0)));
+        let read = Arc::clone(&reads);
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let query = request.uri().query().unwrap_or_default();
+            let denied = json!({"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "no", "code": 403});
+            let (code, json) = match query.contains("fieldSelector") {
+                true => (403, denied),
+                false => {
+                    *read.lock().unwrap() += 1;
+                    (200, live.lock().unwrap().clone())
+                }
+            };
+            let body = Body::from(json.to_string().into_bytes());
+            let response = Response::builder().status(code).body(body).unwrap();
+            std::future::ready(Ok::<_, Infallible>(response))
+        });
+        (Client::new(service, "default"), reads)
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_parent_that_may_not_be_watched_is_read_every_20_seconds() {
-        let cluster = Cluster::new(false);
-        let mut asked = cluster.steering();
+        let parent = |suspended: &str| {
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+                "name": "capstan-prod", "annotations": {labels::SUSPENDED: suspended}}})
+        };
+        let live = Arc::new(Mutex::new(parent("then")));
+        let (client, reads) = without_watches(&live);
+        let mut asked = steering(&client, &set());
         let start = Instant::now();
-        assert_eq!(
-            asked.next().await.unwrap().suspended.as_deref(),
-            Some("then")
-        );
-        cluster.set(Some(live("")));
+        let first = asked.next().await.unwrap();
+        assert_eq!(first.suspended.as_deref(), Some("then"));
+        *live.lock().unwrap() = parent("");
         assert_eq!(asked.next().await.unwrap().suspended, None);
         assert_eq!(start.elapsed().as_secs(), 20);
-        assert_eq!(cluster.count("get"), 2);
+        assert_eq!(*reads.lock().unwrap(), 2);
+    }
+
+    fn server() -> Server {
+        Server::new(Arc::new(SimClock::new(Timestamp::UNIX_EPOCH, 1)))
+    }
+
+    fn api(client: &Client) -> Api<ConfigMap> {
+        Api::namespaced(client.clone(), set().namespace())
+    }
+
+    async fn live(client: &Client) -> Option<ConfigMap> {
+        api(client).get_opt("capstan-prod").await.unwrap()
+    }
+
+    /// The parent of a fleet that was applied.
+    fn applied() -> Parent {
+        Parent {
+            kinds: [(String::new(), "ConfigMap".to_owned())].into(),
+            namespaces: ["shop".to_owned()].into(),
+            source: "/srv/config.git".to_owned(),
+            applying: "1".to_owned(),
+            members: Members::of([ObjectId::new("", "ConfigMap", "shop", "a")].iter()),
+            failed: Reasons {
+                total: 1,
+                first: vec![Reason::default()],
+            },
+            applied: "1".to_owned(),
+            ..Parent::default()
+        }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_deleted_parent_of_a_suspended_fleet_is_created_again_as_it_was() {
-        let cluster = Cluster::new(true);
-        let mut asked = cluster.steering();
+        let (client, set) = (server().client("default"), set());
+        parent::write(&client, &set, &applied(), "").await.unwrap();
+        let suspend = annotate_parent(&client, &set, labels::SUSPENDED, Some("then"));
+        suspend.await.unwrap();
+        let before = live(&client).await.unwrap();
+        let mut asked = steering(&client, &set);
         assert!(asked.next().await.unwrap().suspended.is_some());
-        cluster.set(None);
-        let wait = tokio::time::timeout(Duration::from_secs(100), asked.next());
-        assert!(wait.await.is_err(), "it stays suspended");
-        let created = cluster.live.lock().unwrap().clone().unwrap();
-        let mut expected = live("then");
-        for server in ["uid", "resourceVersion"] {
-            expected["metadata"].as_object_mut().unwrap().remove(server);
+        let delete = DeleteParams::default();
+        api(&client).delete("capstan-prod", &delete).await.unwrap();
+        let wait = Duration::from_secs(100);
+        while let Ok(steering) = tokio::time::timeout(wait, asked.next()).await {
+            assert!(steering.unwrap().suspended.is_some(), "it stays suspended");
         }
-        assert_eq!(created, expected);
-        assert_eq!((cluster.count("create"), cluster.count("get")), (1, 0));
+        let after = live(&client).await.unwrap();
+        assert_eq!(after.metadata.labels, before.metadata.labels);
+        assert_eq!(after.metadata.annotations, before.metadata.annotations);
+        assert_eq!(after.data, before.data);
+        // What the engine does not keep any more goes.
+        let mended = Parent {
+            failed: Reasons::default(),
+            ..applied()
+        };
+        let version = after.metadata.resource_version.unwrap();
+        let written = parent::write(&client, &set, &mended, &version);
+        written.await.unwrap();
+        let (read, _) = parent::read(&client, &set).await.unwrap().unwrap();
+        assert_eq!(read.failed, Reasons::default());
+        assert_eq!(read.suspended, "then");
+    }
+
+    /// A client whose first request does not find the parent, which is created just after it.
+    fn too_early(server: &Server) -> Client {
+        let (router, is_first) = (server.router(), AtomicBool::new(true));
+        let service = tower::service_fn(move |mut request: Request<Body>| {
+            if is_first.swap(false, Ordering::Relaxed) {
+                *request.method_mut() = Method::GET;
+                *request.uri_mut() = "/api/v1/namespaces/none/configmaps/none".parse().unwrap();
+                *request.body_mut() = Body::empty();
+            }
+            tower::Service::call(&mut router.clone(), request)
+        });
+        Client::new(service, "default")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_parent_that_was_just_created_is_not_overwritten() {
+        let (server, set) = (server(), set());
+        let client = server.client("default");
+        parent::write(&client, &set, &applied(), "").await.unwrap();
+        let newest = Newest::refused("2", "no");
+        let record = record_newest(&too_early(&server), &set, "else", Some(&newest), true).await;
+        record.unwrap();
+        let (read, _) = parent::read(&client, &set).await.unwrap().unwrap();
+        let expected = Parent {
+            newest: Some(newest),
+            ..applied()
+        };
+        assert_eq!(read, expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fleet_of_which_nothing_was_applied_gets_its_parent() {
+        let (client, set) = (server().client("default"), set());
+        let newest = Newest::refused("2", "no");
+        let nothing = record_newest(&client, &set, "here", None, true).await;
+        nothing.unwrap();
+        let suspended = record_newest(&client, &set, "here", Some(&newest), false).await;
+        assert_eq!(suspended.unwrap_err().class(), ErrorClass::Gone);
+        assert_eq!(live(&client).await, None);
+        let created = record_newest(&client, &set, "here", Some(&newest), true).await;
+        created.unwrap();
+        let (read, version) = parent::read(&client, &set).await.unwrap().unwrap();
+        assert_eq!((&*read.source, read.newest), ("here", Some(newest)));
+        // Nothing but the newest commit stays beside what the engine writes.
+        let empty = Parent::default();
+        let written = parent::write(&client, &set, &empty, &version).await;
+        written.unwrap();
+        let data = live(&client).await.unwrap().data.unwrap();
+        assert_eq!(data.into_keys().collect::<Vec<_>>(), [NEWEST]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_not_ours_is_left_alone() {
+        let (client, set) = (server().client("default"), set());
+        parent::write(&client, &set, &applied(), "").await.unwrap();
+        let delete = DeleteParams::default();
+        api(&client).delete("capstan-prod", &delete).await.unwrap();
+        let theirs = json!({"metadata": {"name": "capstan-prod"}, "data": {"theirs": "1"}});
+        let theirs: ConfigMap = serde_json::from_value(theirs).unwrap();
+        let params = PostParams::default();
+        let theirs = api(&client).create(&params, &theirs).await.unwrap();
+        let newest = Newest::refused("2", "no");
+        for answer in [
+            record_newest(&client, &set, "here", Some(&newest), true).await,
+            annotate_parent(&client, &set, labels::SUSPENDED, Some("then")).await,
+        ] {
+            assert!(matches!(answer, Err(Error::Parent(_))), "{answer:?}");
+        }
+        assert_eq!(live(&client).await, Some(theirs));
     }
 
     #[test]
@@ -387,6 +483,7 @@ mod tests {
             suspended: Some("then".to_owned()),
             sync_requested: Some("now".to_owned()),
             newest: None,
+            uid: None,
         };
         assert_eq!(Steering::of(Some(&parent(both))), expected);
     }
