@@ -42,7 +42,7 @@ impl Daemon {
         if *recorded == wanted {
             return;
         }
-        self.newest.busy = true;
+        self.newest.begin();
         let (client, set) = (self.engine.target.client.clone(), self.set.clone());
         let source = self.shown_source();
         let sync = self.sync.as_ref();
@@ -63,10 +63,7 @@ impl Daemon {
         answer: Result<(), kubernetes::Error>,
     ) {
         match answer {
-            Ok(()) => {
-                self.newest.busy = false;
-                self.newest.recorded = Some(newest);
-            }
+            Ok(()) => self.newest.written(newest),
             Err(error) => {
                 tracing::debug!(%error, "cannot record what became of the newest commit");
                 self.after(RETRY, Event::RecordAgain);

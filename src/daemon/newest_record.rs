@@ -18,6 +18,10 @@ pub(super) struct NewestRecord {
     pub(super) recorded: Option<Option<Newest>>,
     /// Whether a write is under way, or failed just now.
     pub(super) busy: bool,
+    /// Which parent was seen last.
+    parent: Option<String>,
+    /// Whether another parent was seen since the last write began.
+    is_replaced: bool,
 }
 
 impl NewestRecord {
@@ -31,9 +35,27 @@ impl NewestRecord {
         self.rejected = None;
     }
 
-    /// The parent was seen. Only what it held at the start is of interest: then only this writes it.
-    pub(super) fn seen(&mut self, newest: Option<Newest>) {
-        self.recorded.get_or_insert(newest);
+    /// This parent was seen, or none. What it held at first is of interest, for then only this writes it:
+    /// a parent that was deleted takes the record with it.
+    pub(super) fn seen(&mut self, parent: Option<&str>, newest: Option<Newest>) {
+        if self.recorded.is_none() || self.parent.as_deref() != parent {
+            self.recorded = Some(newest);
+            self.is_replaced = true;
+        }
+        self.parent = parent.map(str::to_owned);
+    }
+
+    /// A write begins.
+    pub(super) fn begin(&mut self) {
+        (self.busy, self.is_replaced) = (true, false);
+    }
+
+    /// This was written; perhaps into a parent that is gone again.
+    pub(super) fn written(&mut self, newest: Option<Newest>) {
+        self.busy = false;
+        if !self.is_replaced {
+            self.recorded = Some(newest);
+        }
     }
 }
 

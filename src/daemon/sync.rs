@@ -361,7 +361,8 @@ impl Daemon {
     /// Somebody suspended or resumed the fleet, or asked to look for commits now.
     pub(super) fn steered(&mut self, steering: Steering) {
         let now = self.engine.target.clock.now();
-        self.newest.seen(steering.newest.clone());
+        let newest = steering.newest.clone();
+        self.newest.seen(steering.uid.as_deref(), newest);
         let before = self.steering.replace(steering.clone());
         let requested = |steering: &Steering| steering.sync_requested.clone();
         let asked = before.is_some_and(|before| requested(&before) != requested(&steering));

@@ -621,3 +621,37 @@ async fn the_cluster_is_not_told_the_token_in_the_address_of_the_source() {
     assert_eq!(assignment.source, "https://git.example/fleet");
     assert_eq!(case.daemon.shown_source(), assignment.source);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_deleted_parent_recorded_is_recorded_again() {
+    let mut case = Case::new();
+    let refused = Newest::refused("2", "no");
+    let parent = |uid: &str, newest: Option<&Newest>| Steering {
+        uid: Some(uid.to_owned()),
+        newest: newest.cloned(),
+        ..Steering::default()
+    };
+    case.daemon.newest.reject(refused.clone());
+    case.daemon.steered(parent("a", Some(&refused)));
+    let writes = |case: &mut Case| {
+        case.daemon.record_newest();
+        let is_busy = case.daemon.newest.busy;
+        case.daemon.newest_recorded(case.daemon.newest(), Ok(()));
+        is_busy
+    };
+    assert!(!writes(&mut case), "it holds what is so");
+    case.daemon.steered(Steering::default());
+    assert!(writes(&mut case), "there is none");
+    case.daemon.steered(parent("b", Some(&refused)));
+    assert!(!writes(&mut case));
+    // Another daemon of the fleet is not argued with.
+    case.daemon.steered(parent("b", None));
+    assert!(!writes(&mut case));
+    // It is replaced while a write is under way.
+    case.daemon.newest.recorded = Some(None);
+    case.daemon.record_newest();
+    case.daemon.steered(parent("c", None));
+    case.daemon.newest_recorded(Some(refused), Ok(()));
+    assert!(writes(&mut case), "it may have reached the old one");
+    assert!(!writes(&mut case));
+}
