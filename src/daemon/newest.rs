@@ -20,14 +20,17 @@ impl Daemon {
         if sync.is_emptied() {
             return Some(Newest::refused(&sync.revision, EMPTIED));
         }
+        if matches!(sync.applied, Applied::This | Applied::Unwatched) {
+            return None;
+        }
+        if sync.suspended.is_some() {
+            let fleet = &self.config.fleet;
+            let why = format!("the fleet is suspended; `capstan resume --name {fleet}` continues");
+            return Some(Newest::waiting(&sync.revision, &why));
+        }
         // While it is resumed, the parent is read and written by what applies: nothing comes in between.
-        let recorded = self.newest.recorded.as_ref().and_then(Option::as_ref);
-        let waited = recorded.is_some_and(|newest| newest.waits_at(&sync.revision));
-        let is_applied = matches!(sync.applied, Applied::This | Applied::Unwatched);
-        let waits = !is_applied && (sync.suspended.is_some() || waited);
-        let fleet = &self.config.fleet;
-        let why = format!("the fleet is suspended; `capstan resume --name {fleet}` continues");
-        waits.then(|| Newest::waiting(&sync.revision, &why))
+        let recorded = self.newest.recorded.clone().flatten();
+        recorded.filter(|newest| newest.waits_at(&sync.revision))
     }
 
     /// Records what became of the newest commit, if the parent does not.

@@ -655,3 +655,16 @@ async fn what_a_deleted_parent_recorded_is_recorded_again() {
     assert!(writes(&mut case), "it may have reached the old one");
     assert!(!writes(&mut case));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_fleet_that_its_document_suspended_until_now_is_not_called_suspended_by_hand() {
+    let mut case = started("2");
+    let waits = Newest::waiting("2", Newest::BY_DOCUMENT);
+    case.daemon.steered(Steering {
+        newest: Some(waits.clone()),
+        ..Steering::default()
+    });
+    assert_eq!(case.daemon.newest(), Some(waits), "until it is applied");
+    case.daemon.record_newest();
+    assert!(!case.daemon.newest.busy, "nothing is to be written");
+}
