@@ -46,17 +46,30 @@ fn not_applied(newest: &Newest) -> String {
 
 /// What failed so that waiting does not help.
 pub(super) fn failure(parent: &Parent, view: &FleetView) -> Option<String> {
-    let refused = parent.pending().filter(|newest| newest.is_refused);
-    let failed = parent.failed.first.first();
-    match (failed, refused) {
-        (Some(failed), _) => Some(format!("{}: {}", place(failed), failed.message)),
-        (None, Some(newest)) => Some(not_applied(newest)),
-        (None, None) if view.failed => {
-            let failed = view.count(Phase::Failed);
-            Some(format!("{} failed", counted(failed, "object")))
-        }
-        (None, None) => None,
+    if let Some(failed) = parent.failed.first.first() {
+        return Some(format!("{}: {}", place(failed), failed.message));
     }
+    let is_refused = refusal(parent).is_some();
+    (view.failed && !is_refused).then(|| {
+        let failed = view.count(Phase::Failed);
+        format!("{} failed", counted(failed, "object"))
+    })
+}
+
+/// A refused commit.
+pub(super) struct Refusal {
+    pub(super) revision: String,
+    /// The commit and why.
+    pub(super) text: String,
+}
+
+/// The newest commit, if it is refused.
+pub(super) fn refusal(parent: &Parent) -> Option<Refusal> {
+    let refused = parent.pending().filter(|newest| newest.is_refused);
+    refused.map(|newest| Refusal {
+        revision: newest.revision.clone(),
+        text: not_applied(newest),
+    })
 }
 
 /// `ConfigMap/ns/a (clusters/a.yaml)`

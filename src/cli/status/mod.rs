@@ -4,6 +4,7 @@ mod fleet;
 mod json;
 mod text;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::Args;
@@ -16,6 +17,8 @@ use super::exit::Exit;
 use super::ui::Ui;
 use crate::settings::Environment;
 use crate::status::FleetView;
+
+use fleet::Refusal;
 
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
@@ -40,6 +43,9 @@ pub(super) struct StatusArgs {
 
 /// How often the cluster is read while it is watched or waited for.
 const INTERVAL: Duration = Duration::from_secs(2);
+/// How long a refusal that was there before may be out of date: a daemon looks for commits at least once a minute,
+/// and examines what it finds.
+const STALE: Duration = Duration::from_secs(90);
 
 /// Exit 1 when something is missing, or failed so that waiting is in vain; with `--wait` unless all is ready.
 pub(super) fn run(args: &StatusArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
@@ -74,10 +80,13 @@ async fn follow(
     mut read: impl AsyncFnMut() -> anyhow::Result<Seen>,
     ui: &Ui,
 ) -> anyhow::Result<Seen> {
-    let deadline = Instant::now() + args.timeout;
+    let start = Instant::now();
+    let deadline = start + args.timeout;
     let mut seen = read().await?;
+    let before: BTreeSet<String> = seen.refused_revisions().collect();
     let mut shown = String::new();
     loop {
+        seen.judge(&before, start.elapsed());
         if args.watch && shown != seen.text {
             ui.repaint(&seen.text)?;
             shown.clone_from(&seen.text);
@@ -104,6 +113,8 @@ struct Seen {
     ready: bool,
     /// What failed so that waiting does not help.
     failed: Option<String>,
+    /// The newest commits that are refused.
+    refused: Vec<Refusal>,
     /// Whether something failed so, or is missing.
     broken: bool,
 }
@@ -123,7 +134,25 @@ impl Seen {
             failed: fleets
                 .iter()
                 .find_map(|(_, parent, view)| fleet::failure(parent, view)),
+            refused: fleets
+                .iter()
+                .filter_map(|(_, parent, _)| fleet::refusal(parent))
+                .collect(),
             broken: views().any(|view| view.broken),
+        }
+    }
+
+    fn refused_revisions(&self) -> impl Iterator<Item = String> {
+        self.refused.iter().map(|refusal| refusal.revision.clone())
+    }
+
+    /// A refused commit is a failure, unless it was refused `before` the wait: the daemon may not have seen
+    /// yet that a newer commit mends it.
+    fn judge(&mut self, before: &BTreeSet<String>, waited: Duration) {
+        let is_final = |refusal: &&Refusal| waited >= STALE || !before.contains(&refusal.revision);
+        if self.failed.is_none() {
+            let refused = self.refused.iter().find(is_final);
+            self.failed = refused.map(|refusal| refusal.text.clone());
         }
     }
 }
@@ -154,6 +183,7 @@ mod tests {
                 text: String::new(),
                 ready: reads >= 5,
                 failed: flags.contains(&"json").then(String::new),
+                refused: Vec::new(),
                 broken: false,
             })
         };
@@ -171,6 +201,47 @@ mod tests {
             (&["--wait", "--format", "json"], (1, 0, false)),
         ] {
             assert_eq!(followed(flags).await, expected, "{flags:?}");
+        }
+    }
+
+    /// How long a cluster is waited for that never is ready and in which these commits are refused, the last one
+    /// from then on; and what failed.
+    async fn refused(revisions: &[Option<&str>]) -> (u64, Option<String>) {
+        let line = Line::parse_from(["status", "--wait", "--timeout", "5m"]);
+        let ui = Ui::new(&Environment::default(), ColorChoice::Never);
+        let (start, mut revisions) = (Instant::now(), revisions.iter().copied().peekable());
+        let read = async || {
+            let revision = match revisions.len() {
+                1 => revisions.peek().copied(),
+                _ => revisions.next(),
+            };
+            let refusal = |revision: &str| Refusal {
+                revision: revision.to_owned(),
+                text: format!("{revision} is refused"),
+            };
+            Ok(Seen {
+                text: String::new(),
+                ready: false,
+                failed: None,
+                refused: revision.flatten().map(refusal).into_iter().collect(),
+                broken: false,
+            })
+        };
+        let seen = follow(&line.args, read, &ui).await.expect("it is read");
+        (start.elapsed().as_secs(), seen.failed)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_from_before_is_final_after_90_seconds_and_a_new_one_at_once() {
+        let (a, b) = (Some("a"), Some("b"));
+        let failed = |revision: &str| Some(format!("{revision} is refused"));
+        for (revisions, expected) in [
+            (&[a][..], (90, failed("a"))),
+            (&[a, a, b], (4, failed("b"))),
+            (&[None, a], (2, failed("a"))),
+            (&[a, a, None], (300, None)),
+        ] {
+            assert_eq!(refused(revisions).await, expected, "{revisions:?}");
         }
     }
 }
