@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::steps::{Steps, payload};
 use super::super::{Reason, Reasons};
 use crate::api::labels;
-use crate::model::{ErrorClass, Step};
+use crate::model::Step;
 
 /// The steps that are tried in vain, each with its reason.
 #[derive(Debug, Default)]
@@ -24,15 +24,14 @@ impl Failures {
         }
     }
 
-    /// A step failed. A cluster that does not answer says nothing about the step: what was known of it stays.
-    pub(super) fn failed(&mut self, at: usize, step: &Step, class: ErrorClass, vain: Option<&str>) {
+    /// A step failed. A failure that may still pass by itself ends no other: what was known of the step stays until
+    /// it succeeds, or fails in vain again.
+    pub(super) fn failed(&mut self, at: usize, step: &Step, vain: Option<&str>) {
         if let Some(why) = vain {
             let payload = payload(step).json();
             let file = payload["metadata"]["annotations"][labels::SOURCE].as_str();
             let reason = Reason::new(&step.object, file.unwrap_or_default(), why);
             self.0.insert(at, reason);
-        } else if class != ErrorClass::Transient {
-            self.ended(at);
         }
     }
 

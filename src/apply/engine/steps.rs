@@ -162,7 +162,7 @@ impl Engine {
         let backoff = backoff(failure.class, failures, failure.retry_after);
         let vain = backoff.in_vain.then_some(why.as_str());
         let step = self.work.steps.step(at);
-        self.work.failures.failed(at, step, failure.class, vain);
+        self.work.failures.failed(at, step, vain);
         self.report_step(at, State::Failed, backoff.in_vain, why);
         let until = self.wake_after(backoff.wait, |until| RetryTarget::Step(at, until));
         let state = StepState::BackingOff { failures, until };

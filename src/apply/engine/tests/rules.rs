@@ -619,6 +619,41 @@ fn a_restart_keeps_what_failed_and_another_revision_forgets_it() {
     assert_eq!(failed(&fixture), [""; 0]);
 }
 
+/// These count as in vain only from the third time on, also after a restart.
+#[test]
+fn a_restart_keeps_what_failed_while_another_writer_or_a_namespace_may_be_gone() {
+    for class in [ErrorClass::Conflict, ErrorClass::Gone] {
+        let mut fixture = Fixture::new(8);
+        let begin = |fixture: &mut Fixture| {
+            fixture.assign("1", &[map("a", "1", "")]);
+            fixture.answer("read parent");
+        };
+        let fail = |fixture: &mut Fixture| {
+            fixture.answer_with("apply a", Some(Fault::Fails(class)));
+            fixture.see_all();
+        };
+        begin(&mut fixture);
+        fixture.answer("write parent");
+        fixture.answer("discover ConfigMap");
+        fixture.see_all();
+        fail(&mut fixture);
+        for _ in 1..3 {
+            fixture.wake();
+            fail(&mut fixture);
+        }
+        fixture.calm();
+        assert_eq!(failed(&fixture), ["ConfigMap/ns/a: no"], "{class:?}");
+        fixture.crash();
+        begin(&mut fixture);
+        fixture.answer("discover ConfigMap");
+        fixture.see_all();
+        fail(&mut fixture);
+        assert_eq!(asked(&fixture), [""; 0], "{class:?}: no write");
+        fixture.settle();
+        assert_eq!(failed(&fixture), [""; 0], "{class:?}");
+    }
+}
+
 #[test]
 fn a_repair_that_fails_for_good_is_recorded() {
     let mut fixture = Fixture::settled(&[map("a", "1", "")]);
