@@ -272,7 +272,9 @@ async fn patch_parent(
     };
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), &parent.namespace);
     let patched = api.patch(&parent.name, &params, &Patch::Merge(patch)).await;
-    patched.map(drop).map_err(|error| Error::new(&parent, error))
+    patched
+        .map(drop)
+        .map_err(|error| Error::new(&parent, error))
 }
 
 #[cfg(test)]
