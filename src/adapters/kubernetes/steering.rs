@@ -19,7 +19,6 @@ use super::request::with_timeout;
 use super::{Error, parent, watch};
 use crate::api::labels;
 use crate::apply::{NEWEST, Newest, Parent, whole_seconds};
-use crate::model::ObjectId;
 use crate::plan::ApplySet;
 
 /// How often the parent is read where it may not be watched.
@@ -294,7 +293,7 @@ mod tests {
 
     use super::*;
     use crate::apply::{Members, Reason, Reasons};
-    use crate::model::ErrorClass;
+    use crate::model::{ErrorClass, ObjectId};
 
     fn set() -> ApplySet {
         ApplySet::new("prod", "capstan-system")
