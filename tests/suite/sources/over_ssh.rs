@@ -136,6 +136,7 @@ fn a_server_that_never_speaks_is_given_up_after_its_time() {
         patience: Patience {
             connect: Duration::from_secs(30),
             idle: Duration::from_millis(500),
+            ..Patience::default()
         },
         ..Access::default()
     };

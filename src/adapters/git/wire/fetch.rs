@@ -17,6 +17,10 @@ use super::packet::{Band, Packet, Packets, packet};
 /// to them fits the buffers of a pipe, which nobody reads before all are named.
 const MOST_HAVES: usize = 256;
 
+/// The most packets before the pack. A server answers a commit that we named with at most `common` and
+/// `ready`.
+const MOST_ANSWERS: usize = 4 * MOST_HAVES;
+
 /// The capabilities that are used if the server has them. `multi_ack_detailed` is not needed, but Azure
 /// DevOps insists on it.
 const CAPABILITIES: &[&str] = &[
@@ -117,7 +121,7 @@ pub(super) async fn receive(
 
 /// Reads what the server has in common with us, up to the pack.
 async fn acknowledged(packets: &mut Packets) -> Result<(), Fault> {
-    loop {
+    for _ in 0..MOST_ANSWERS {
         let payload = match packets.next().await? {
             Packet::Data(payload) => payload,
             Packet::Flush => continue,
@@ -131,6 +135,8 @@ async fn acknowledged(packets: &mut Packets) -> Result<(), Fault> {
             _ => return Err(Fault::malformed(&payload)),
         }
     }
+    let cause = format!("it sent {MOST_ANSWERS} packets and no pack");
+    Err(Fault::Malformed(cause))
 }
 
 #[cfg(test)]
@@ -199,6 +205,18 @@ mod tests {
         let received = received.now_or_never().unwrap();
         let pack = origin.repository.path().join("objects/pack");
         (received, std::fs::read_dir(pack).unwrap().count())
+    }
+
+    #[test]
+    fn packets_without_end_before_the_pack_are_refused() {
+        let ack = packet(&format!("ACK {} common\n", "a".repeat(40)));
+        for endless in ["0000", &ack] {
+            let text = endless.repeat(MOST_ANSWERS + 1);
+            let (received, _) = received(text.as_bytes(), 9_999);
+            let is_refused =
+                matches!(&received, Err(Fault::Malformed(cause)) if cause.contains("no pack"));
+            assert!(is_refused, "{received:?}");
+        }
     }
 
     #[test]
