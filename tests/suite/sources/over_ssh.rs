@@ -97,7 +97,7 @@ fn a_host_that_is_not_known_is_refused() {
     let unknown = world.error("client", "example.com ssh-ed25519 AAAA\n");
     let message = unknown.to_string();
     assert!(
-        message.contains("known_hosts has no key of 127.0.0.1"),
+        message.contains("known_hosts has no key of [127.0.0.1]:"),
         "{message}"
     );
     for error in [changed, revoked, unknown] {
