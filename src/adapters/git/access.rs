@@ -12,6 +12,8 @@ const CONNECT: Duration = Duration::from_secs(30);
 /// How long a server may send nothing. One that prepares a pack sends a sign of life every 5 seconds
 /// (`uploadpack.keepAlive` of git).
 const IDLE: Duration = Duration::from_secs(60);
+/// How long one answer may take: the largest pack, at 2.4 MB/s.
+const TOTAL: Duration = Duration::from_secs(3_600);
 /// The largest pack that is taken, in bytes.
 const LIMIT: u64 = 8 << 30;
 
@@ -46,6 +48,8 @@ pub struct Patience {
     pub connect: Duration,
     /// Between any two parts of an answer.
     pub idle: Duration,
+    /// Until an answer is complete.
+    pub total: Duration,
 }
 
 impl Default for Patience {
@@ -53,6 +57,7 @@ impl Default for Patience {
         Self {
             connect: CONNECT,
             idle: IDLE,
+            total: TOTAL,
         }
     }
 }

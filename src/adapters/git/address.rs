@@ -74,6 +74,9 @@ pub fn shown(written: &str) -> String {
         false => rest.split(['?', '#']).next().unwrap_or_default(),
     };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    if !scheme.is_empty() && may_split_a_password(host, path) {
+        return format!("{scheme}…").replace(char::is_control, "?");
+    }
     // `git@host:path` shows its user: it is no secret, and without it people do not recognise the address.
     let is_scp = scheme.is_empty() && host.contains(':');
     let host = match host.rsplit_once('@') {
@@ -82,6 +85,14 @@ pub fn shown(written: &str) -> String {
         _ => host.to_owned(),
     };
     format!("{scheme}{host}{path}").replace(char::is_control, "?")
+}
+
+/// A password that contains `/` ends the authority too early: in `https://bot:hun/ter2@h/r` it is `bot:hun`.
+fn may_split_a_password(authority: &str, path: &str) -> bool {
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let host = host.rsplit_once(']').map_or(host, |(_, port)| port);
+    let port = host.split_once(':').map_or("", |(_, port)| port);
+    !port.bytes().all(|byte| byte.is_ascii_digit()) || (user.contains(':') && path.contains('@'))
 }
 
 impl Address {
@@ -482,6 +493,7 @@ mod tests {
             ("https://h", "it has no path"),
             ("https://h/r?access_token=hunter2", "it has a query"),
             ("https://bot:hunter2@h/r", "it contains a password"),
+            ("https://bot:hunter2/x@h/r", "invalid port number"),
             ("https://:hunter2@h/r", "it contains a password"),
             ("ssh://bot:hunter2@h/r", "it contains a password"),
             ("bot:hunter2@h:r", "it contains a password"),
@@ -518,6 +530,17 @@ mod tests {
                 "https://github.com/o/r",
             ),
             ("https://a:b@h/r?token=c#d", "https://h/r"),
+            ("https://bot:hun/ter2@h/r", "https://…"),
+            ("ssh://bot:hun/ter2@h/r", "ssh://…"),
+            ("https://bot:hun?ter2@h/r", "https://…"),
+            ("https://bot:h@un/ter2@h/r", "https://…"),
+            ("https://bot:h@u:n/ter2@h/r", "https://…"),
+            (
+                "https://h:7990/scm/~user/a@b",
+                "https://h:7990/scm/~user/a@b",
+            ),
+            ("ssh://git@[::1]:2222/r", "ssh://[::1]:2222/r"),
+            ("http://[::1]/r", "http://[::1]/r"),
             ("git@github.com:o/r", "git@github.com:o/r"),
             ("a:b@h:r", "h:r"),
             ("/srv/a@b", "/srv/a@b"),

@@ -66,6 +66,7 @@ fn a_server_that_falls_silent_is_given_up_after_its_time() {
     let patience = Patience {
         connect: Duration::from_secs(9),
         idle: Duration::from_millis(300),
+        ..Patience::default()
     };
     let start = std::time::Instant::now();
     let (class, message) = world.error(&Access {
@@ -91,6 +92,7 @@ fn a_server_that_does_not_finish_connecting_is_given_up_after_its_time() {
     let patience = Patience {
         connect: Duration::from_millis(300),
         idle: Duration::from_secs(600),
+        ..Patience::default()
     };
     let start = std::time::Instant::now();
     let mirror = Copied::new(

@@ -97,7 +97,7 @@ fn a_host_that_is_not_known_is_refused() {
     let unknown = world.error("client", "example.com ssh-ed25519 AAAA\n");
     let message = unknown.to_string();
     assert!(
-        message.contains("known_hosts has no key of 127.0.0.1"),
+        message.contains("known_hosts has no key of [127.0.0.1]:"),
         "{message}"
     );
     for error in [changed, revoked, unknown] {
@@ -136,6 +136,7 @@ fn a_server_that_never_speaks_is_given_up_after_its_time() {
         patience: Patience {
             connect: Duration::from_secs(30),
             idle: Duration::from_millis(500),
+            ..Patience::default()
         },
         ..Access::default()
     };

@@ -1,5 +1,7 @@
 //! What can go wrong on the way to a repository, before its address is known.
 
+use std::time::Duration;
+
 use super::text::line;
 use crate::adapters::git::Error;
 
@@ -12,6 +14,8 @@ pub(super) enum Fault {
     Connection(String),
     /// Nothing arrived for too long.
     Idle,
+    /// The answer was not complete after this long.
+    Slow(Duration),
     /// The certificate of the server cannot be verified.
     Certificate(String),
     /// The server asks for a client certificate.
@@ -51,6 +55,10 @@ impl Fault {
             Self::Cut => unreachable("the connection ended in the middle of an answer".to_owned()),
             Self::Connection(cause) => unreachable(cause),
             Self::Idle => unreachable("it stopped answering".to_owned()),
+            Self::Slow(total) => unreachable(format!(
+                "its answer was not complete after {} s",
+                total.as_secs_f64()
+            )),
             Self::NoCertificate => Error::Unauthenticated {
                 url,
                 help:

@@ -7,15 +7,20 @@
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
-use git2::{Oid, Repository, Sort};
+use git2::{ErrorClass, Oid, Repository, Sort};
 
 use super::advertisement::Advertisement;
 use super::fault::Fault;
 use super::packet::{Band, Packet, Packets, packet};
+use crate::adapters::git::Error;
 
 /// How many commits are named as ours: enough for refs that were rewritten, few enough that the answer
 /// to them fits the buffers of a pipe, which nobody reads before all are named.
 const MOST_HAVES: usize = 256;
+
+/// The most packets before the pack. A server answers a commit that we named with at most `common` and
+/// `ready`.
+const MOST_ANSWERS: usize = 4 * MOST_HAVES;
 
 /// The capabilities that are used if the server has them. `multi_ack_detailed` is not needed, but Azure
 /// DevOps insists on it.
@@ -91,9 +96,13 @@ pub(super) async fn receive(
     limit: u64,
 ) -> Result<(), Fault> {
     acknowledged(packets).await?;
-    let failed = |cause: git2::Error| Fault::Connection(format!("its pack is unusable: {cause}"));
-    let odb = repository.odb().map_err(failed)?;
-    let mut pack = odb.packwriter().map_err(failed)?;
+    let damaged = |cause| Error::damaged(repository, &cause);
+    let failed = |cause| pack_fault(repository, &cause);
+    let odb = repository.odb().map_err(damaged)?;
+    // Nothing of the pack has been read: whatever fails here is of this machine.
+    let mut pack = odb
+        .packwriter()
+        .map_err(|cause| unwritable(repository, &cause))?;
     let mut size = 0;
     loop {
         match packets.band().await? {
@@ -102,9 +111,9 @@ pub(super) async fn receive(
                 if size > limit {
                     return Err(Fault::TooLarge(limit));
                 }
+                // The writer's own error is always "Write error".
                 let written = pack.write_all(&bytes);
-                written
-                    .map_err(|cause| Fault::Connection(format!("its pack is unusable: {cause}")))?;
+                written.map_err(|_| failed(git2::Error::last_error(-1)))?;
             }
             Band::Progress(text) => tracing::debug!(text, "the server of the repository says"),
             Band::End if size == 0 => return Err(Fault::Cut),
@@ -115,9 +124,25 @@ pub(super) async fn receive(
     Ok(())
 }
 
+/// Whose fault it is that a pack was not taken. libgit2 gives a pack that is invalid the class of our own
+/// objects (`Odb`), so that class does not mean that they are damaged.
+fn pack_fault(repository: &Repository, cause: &git2::Error) -> Fault {
+    match cause.class() {
+        ErrorClass::Os | ErrorClass::Filesystem => unwritable(repository, cause).into(),
+        _ => Fault::Connection(format!("its pack is unusable: {}", cause.message())),
+    }
+}
+
+fn unwritable(repository: &Repository, cause: &git2::Error) -> Error {
+    Error::Disk {
+        path: repository.path().to_owned(),
+        cause: cause.message().to_owned(),
+    }
+}
+
 /// Reads what the server has in common with us, up to the pack.
 async fn acknowledged(packets: &mut Packets) -> Result<(), Fault> {
-    loop {
+    for _ in 0..MOST_ANSWERS {
         let payload = match packets.next().await? {
             Packet::Data(payload) => payload,
             Packet::Flush => continue,
@@ -131,6 +156,8 @@ async fn acknowledged(packets: &mut Packets) -> Result<(), Fault> {
             _ => return Err(Fault::malformed(&payload)),
         }
     }
+    let cause = format!("it sent {MOST_ANSWERS} packets and no pack");
+    Err(Fault::Malformed(cause))
 }
 
 #[cfg(test)]
@@ -191,14 +218,72 @@ mod tests {
         assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), MOST_HAVES);
     }
 
+    fn received_into(origin: &Origin, text: &[u8], limit: u64) -> Result<(), Fault> {
+        let mut packets = Packets::new(Body::of(text, 1_000));
+        let received = receive(&mut packets, &origin.repository, limit);
+        received.now_or_never().unwrap()
+    }
+
+    #[test]
+    fn a_pack_that_cannot_be_stored_is_no_fault_of_the_connection() {
+        let origin = Origin::new();
+        // libgit2 looks for the directory of packs once.
+        origin.repository.odb().unwrap();
+        let dir = origin.repository.path().join("objects/pack");
+        std::fs::remove_dir_all(&dir).unwrap();
+        std::fs::write(&dir, "in the way").unwrap();
+        let data = packet(&format!("\u{1}{}", "PACK".repeat(100)));
+        let text = format!("{}{data}0000", packet("NAK\n"));
+        let received = received_into(&origin, text.as_bytes(), 9_999);
+        let is_disk = matches!(received, Err(Fault::Known(Error::Disk { .. })));
+        assert!(is_disk, "{received:?}");
+    }
+
+    #[test]
+    fn the_errors_of_the_disk_and_of_the_pack_are_told_apart() {
+        let origin = Origin::new();
+        let fault = |class| {
+            let code = git2::ErrorCode::GenericError;
+            let cause = git2::Error::new(code, class, "No space left on device");
+            pack_fault(&origin.repository, &cause).at("https://h/r")
+        };
+        let disk = fault(ErrorClass::Os);
+        assert!(matches!(&disk, Error::Disk { .. }), "{disk}");
+        assert!(disk.to_string().contains("No space left"), "{disk}");
+        for class in [ErrorClass::Odb, ErrorClass::Indexer, ErrorClass::Zlib] {
+            let pack = fault(class);
+            assert!(matches!(pack, Error::Unreachable { .. }), "{pack}");
+        }
+    }
+
+    #[test]
+    fn a_pack_that_is_none_is_refused_with_the_reason() {
+        let data = packet(&format!("\u{1}{}", "ABCD".repeat(100)));
+        let text = format!("{}{data}0000", packet("NAK\n"));
+        let (received, _) = received(text.as_bytes(), 9_999);
+        let is_said =
+            matches!(&received, Err(Fault::Connection(cause)) if cause.contains("signature"));
+        assert!(is_said, "{received:?}");
+    }
+
     /// What comes of this answer.
     fn received(text: &[u8], limit: u64) -> (Result<(), Fault>, usize) {
         let origin = Origin::new();
-        let mut packets = Packets::new(Body::of(text, 1_000));
-        let received = receive(&mut packets, &origin.repository, limit);
-        let received = received.now_or_never().unwrap();
+        let received = received_into(&origin, text, limit);
         let pack = origin.repository.path().join("objects/pack");
         (received, std::fs::read_dir(pack).unwrap().count())
+    }
+
+    #[test]
+    fn packets_without_end_before_the_pack_are_refused() {
+        let ack = packet(&format!("ACK {} common\n", "a".repeat(40)));
+        for endless in ["0000", &ack] {
+            let text = endless.repeat(MOST_ANSWERS + 1);
+            let (received, _) = received(text.as_bytes(), 9_999);
+            let is_refused =
+                matches!(&received, Err(Fault::Malformed(cause)) if cause.contains("no pack"));
+            assert!(is_refused, "{received:?}");
+        }
     }
 
     #[test]

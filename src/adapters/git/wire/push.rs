@@ -13,6 +13,10 @@ use crate::adapters::git::hooks::Change;
 
 const CAPABILITIES: &[&str] = &["report-status", "side-band-64k"];
 
+/// The most bytes of a report that are taken, and of what the server prints beside it. A report on one ref
+/// has a few lines.
+const LIMIT: usize = 1 << 20;
+
 /// What the server says about a change.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::adapters::git) enum Report {
@@ -65,11 +69,19 @@ fn pack(from: &Repository, change: Change<'_>) -> Result<Buf, git2::Error> {
 
 /// Reads what the server says. Its report is in the first channel, in packets of its own.
 pub(super) async fn receive(packets: &mut Packets) -> Result<Report, Fault> {
-    let (mut report, mut words) = (Vec::new(), Vec::new());
+    let (mut report, mut words, mut printed) = (Vec::new(), Vec::new(), 0);
     loop {
         match packets.band().await? {
+            Band::Data(bytes) if report.len() + bytes.len() > LIMIT => {
+                let cause = format!("its report on a push has more than {LIMIT} bytes");
+                return Err(Fault::Malformed(cause));
+            }
             Band::Data(bytes) => report.extend(bytes),
-            Band::Progress(text) => words.push(text),
+            Band::Progress(text) if text.is_empty() || printed + text.len() > LIMIT => {}
+            Band::Progress(text) => {
+                printed += text.len();
+                words.push(text);
+            }
             Band::End => break,
         }
     }
@@ -125,14 +137,9 @@ fn is_moved(reason: &str) -> bool {
 
 /// The reason, and what the server's hooks printed.
 fn explained(reason: &str, words: &[String]) -> String {
-    let printed: Vec<&str> = words
-        .iter()
-        .map(String::as_str)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let text = match printed.is_empty() {
+    let text = match words.is_empty() {
         true => reason.to_owned(),
-        false => format!("{reason}: {}", printed.join(" ")),
+        false => format!("{reason}: {}", words.join(" ")),
     };
     line(text.as_bytes())
 }
@@ -141,8 +148,29 @@ fn explained(reason: &str, words: &[String]) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use futures::FutureExt as _;
+
+    use super::super::body::Body;
     use super::*;
     use crate::adapters::git::fixture::Origin;
+
+    /// What comes of an answer of these packets.
+    fn received(packets: impl Iterator<Item = String>) -> Result<Report, Fault> {
+        let text: String = packets.collect();
+        let mut packets = Packets::new(Body::of(text.as_bytes(), 60_000));
+        receive(&mut packets).now_or_never().unwrap()
+    }
+
+    #[test]
+    fn a_report_without_end_is_refused_and_words_without_end_are_dropped() {
+        let part = packet(&format!("\u{1}{}", "0".repeat(60_000)));
+        let endless = received(std::iter::repeat_n(part, 20));
+        assert!(matches!(endless, Err(Fault::Malformed(_))), "{endless:?}");
+        let words = std::iter::repeat_n(packet(&format!("\u{2}{}", "w".repeat(300))), 4_000);
+        let done = packet(&format!("\u{1}{}", report(&["unpack ok", "ok refs/x"])));
+        let talkative = received(words.chain([done]));
+        assert_eq!(talkative.unwrap(), Report::Done);
+    }
 
     fn report(lines: &[&str]) -> String {
         let lines: String = lines

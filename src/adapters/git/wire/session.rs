@@ -159,13 +159,14 @@ impl Server {
         Ok((found, Link::Ssh(Box::new((process.input, packets)))))
     }
 
-    /// Blocks until the work is done.
+    /// Blocks until the work is done, or takes too long: a server that always sends a little is never idle.
     fn wait<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Error> {
         let Some(runtime) = &self.runtime else {
             return Err(Fault::Cut.at(&self.shown));
         };
-        runtime
-            .block_on(work)
+        let total = self.access.patience.total;
+        let done = runtime.block_on(async { tokio::time::timeout(total, work).await });
+        done.unwrap_or(Err(Fault::Slow(total)))
             .map_err(|fault| fault.at(&self.shown))
     }
 }
@@ -267,5 +268,47 @@ impl Drop for Session<'_> {
             }
             Link::Closed => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::time::Duration;
+
+    use super::*;
+    use crate::adapters::git::access::Patience;
+    use crate::model::ErrorClass;
+
+    #[test]
+    fn a_server_that_always_sends_a_little_is_given_up_after_the_whole_time() {
+        let patience = Patience {
+            total: Duration::from_millis(50),
+            ..Patience::default()
+        };
+        let access = Access {
+            patience,
+            ..Access::default()
+        };
+        let place = SshPlace {
+            user: None,
+            host: "h".to_owned(),
+            port: None,
+            path: "/r".to_owned(),
+        };
+        let server = Server::ssh("ssh://h/r", place, access).unwrap();
+        let answer = server.wait(async {
+            // Far longer than it may take, so that the test ends without the limit too.
+            for _ in 0..400 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            Ok(())
+        });
+        let error = answer.unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Transient);
+        let cause = "its answer was not complete after 0.05 s";
+        assert!(error.to_string().contains(cause), "{error}");
+        assert_eq!(Patience::default().total, Duration::from_secs(3_600));
     }
 }

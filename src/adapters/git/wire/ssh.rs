@@ -13,7 +13,7 @@ use tokio::process::Command;
 
 use super::fault::Fault;
 use super::service::Service;
-use super::ssh_error::Hosts;
+use super::ssh_error::{Hosts, keyscan};
 use super::ssh_process::Process;
 use crate::adapters::git::Error;
 use crate::adapters::git::access::Access;
@@ -35,7 +35,7 @@ pub(super) fn start(
     let is_own = access.credentials.is_none() && access.reach == Reach::Anywhere;
     let files = match is_own {
         true => None,
-        false => Some(confined(&mut command, shown, credential)?),
+        false => Some(confined(&mut command, shown, place, credential)?),
     };
     if let Some(port) = place.port {
         command.arg("-p").arg(port.to_string());
@@ -48,6 +48,7 @@ pub(super) fn start(
     let hosts = Hosts {
         shown: shown.to_owned(),
         host: place.host.clone(),
+        port: place.port,
         known: credential.known_hosts.clone().filter(|_| !is_own),
     };
     command
@@ -60,7 +61,12 @@ pub(super) fn start(
 
 /// Makes ssh use the key and the known hosts of a credential alone. The files are removed with what is
 /// returned.
-fn confined(command: &mut Command, shown: &str, credential: &Credential) -> Result<TempDir, Fault> {
+fn confined(
+    command: &mut Command,
+    shown: &str,
+    place: &SshPlace,
+    credential: &Credential,
+) -> Result<TempDir, Fault> {
     let missing = |key: &str, help: &str| {
         Fault::Known(Error::Unusable {
             url: shown.to_owned(),
@@ -72,9 +78,10 @@ fn confined(command: &mut Command, shown: &str, credential: &Credential) -> Resu
         identity.ok_or_else(|| missing("identity", "a private key without passphrase"))?;
     let known = credential.known_hosts.as_ref();
     let known = known.ok_or_else(|| {
+        let scan = keyscan(&place.host, place.port);
         missing(
             "known_hosts",
-            "the server's public key, as `ssh-keyscan HOST` prints it",
+            &format!("the server's public key, as `{scan}` prints it"),
         )
     })?;
     let unwritten =

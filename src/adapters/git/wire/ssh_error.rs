@@ -13,6 +13,8 @@ pub(super) struct Hosts {
     /// The address as it is shown.
     pub(super) shown: String,
     pub(super) host: String,
+    /// The port of the address.
+    pub(super) port: Option<u16>,
     /// The known hosts that ssh was given.
     pub(super) known: Option<Vec<u8>>,
 }
@@ -35,7 +37,10 @@ impl Hosts {
             return host_key("its host key is marked @revoked in known_hosts".to_owned());
         }
         if has("Host key verification failed") || has("host key is known for") {
-            return host_key(format!("known_hosts has no key of {}", self.host));
+            let (name, scan) = (self.name(), keyscan(&self.host, self.port));
+            return host_key(format!(
+                "known_hosts has no key of {name}; `{scan}` prints it"
+            ));
         }
         if has("Permission denied (") {
             let help = "the server does not accept the SSH key; add its public key to the repository as a \
@@ -66,6 +71,15 @@ impl Hosts {
         match line(words.as_bytes()) {
             words if words.is_empty() => Fault::Cut,
             words => Fault::Server(words),
+        }
+    }
+
+    /// As it is called in known_hosts: with another port than 22, `[host]:port` (sshd(8), "SSH_KNOWN_HOSTS FILE
+    /// FORMAT").
+    fn name(&self) -> String {
+        match other_port(self.port) {
+            Some(port) => format!("[{}]:{port}", self.host),
+            None => self.host.clone(),
         }
     }
 
@@ -100,16 +114,34 @@ impl Hosts {
     }
 }
 
+/// The command that prints the public keys of a server as known_hosts has them.
+pub(super) fn keyscan(host: &str, port: Option<u16>) -> String {
+    match other_port(port) {
+        Some(port) => format!("ssh-keyscan -p {port} {host}"),
+        None => format!("ssh-keyscan {host}"),
+    }
+}
+
+/// The port, if it is not the one of ssh.
+fn other_port(port: Option<u16>) -> Option<u16> {
+    port.filter(|port| *port != 22)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::ErrorClass;
 
     fn error(words: &str) -> Error {
+        error_at(None, words)
+    }
+
+    fn error_at(port: Option<u16>, words: &str) -> Error {
         let known = "# a comment\nh ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl\n";
         let hosts = Hosts {
             shown: "git@h:r".to_owned(),
             host: "h".to_owned(),
+            port,
             known: Some(known.into()),
         };
         hosts.fault(words).at("git@h:r")
@@ -127,6 +159,19 @@ mod tests {
         let expected =
             "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU, the server has SHA256:uNiV";
         assert!(message.contains(expected), "{message}");
+    }
+
+    #[test]
+    fn a_server_without_a_known_key_is_named_as_known_hosts_does() {
+        for (port, name, scan) in [
+            (None, "h", "ssh-keyscan h"),
+            (Some(22), "h", "ssh-keyscan h"),
+            (Some(7999), "[h]:7999", "ssh-keyscan -p 7999 h"),
+        ] {
+            let message = error_at(port, "Host key verification failed.").to_string();
+            let cause = format!("known_hosts has no key of {name}; `{scan}` prints it;");
+            assert!(message.contains(&cause), "{message}");
+        }
     }
 
     #[test]
