@@ -119,6 +119,9 @@ fn values_are_hidden_by_the_name_of_their_field_or_variable() {
         ("{password: $ecretPassw0rd}", "password"),
         ("{password: {value: hunter2}}", "password.value"),
         ("{passwords: [hunter2]}", "passwords[0]"),
+        ("{passwords: {admin: hunter2}}", "passwords.admin"),
+        ("{apiKeys: {ci: abc}}", "apiKeys.ci"),
+        ("{tokens: {ci: {main: abc}}}", "tokens.ci.main"),
         ("{args: [--password, hunter2, --name, x]}", "args[1]"),
         ("{args: [--password=hunter2]}", "args[0]"),
         (
@@ -135,6 +138,8 @@ fn values_are_hidden_by_the_name_of_their_field_or_variable() {
         "{serviceAccountToken: {path: token, audience: vault, expirationSeconds: 3600}}",
         "{automountServiceAccountToken: false}",
         "{adminPassword: {name: s, key: password}}",
+        "{password: {secretKeyRef: {name: s, key: k}, secretName: s}}",
+        "{privateKey: {algorithm: RSA, size: 2048, rotationPolicy: Always}}",
         "{env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: s, key: token}}}]}",
         "{env: [{name: TOKEN, value: $(OTHER)}, {name: PASSWORD, value: ''}]}",
         "{data: [{secretKey: password, remoteRef: {key: db, property: password}}]}",
