@@ -1,10 +1,8 @@
 //! Texts that hold secrets whatever their name is, by their form.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
 use super::names_secret;
 use crate::rules::placeholder::stands_for_a_secret;
+use crate::rules::secrets::decoded;
 
 /// The texts of settings that are no secret.
 const WORDS: &[&str] = &[
@@ -47,15 +45,6 @@ fn has_form(text: &str) -> bool {
     let is_key = text.contains("-----BEGIN ") && text.contains("PRIVATE KEY");
     let is_signed = text.contains("sig=") && (text.contains("se=") || text.contains("sv="));
     is_key || is_signed || is_manifest(text) || has_token(text) || has_login(text) || assigns(text)
-}
-
-/// The decoded text if it is base64 and longer than a name would be, in lines or not.
-fn decoded(text: &str) -> Option<String> {
-    if text.len() <= 64 {
-        return None;
-    }
-    let text: String = text.split_ascii_whitespace().collect();
-    String::from_utf8(STANDARD.decode(text).ok()?).ok()
 }
 
 /// A Secret as YAML or JSON.
