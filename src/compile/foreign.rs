@@ -390,7 +390,8 @@ configMapGenerator:
                 "Y16 docs/mkdocs.yml:1:1 `docs/mkdocs.yml` is a file of MkDocs, not a Kubernetes object",
             ),
         ] {
-            assert_eq!(compiled(&[(path, text)]).0, [expected]);
+            let (told, _) = compiled(&[(path, text), ("b.yaml", &object("b"))]);
+            assert_eq!(told, [expected]);
         }
         for path in ["values.yaml", "mkdocs.yml", "package.json", "compose.yaml"] {
             let (told, objects) = compiled(&[(path, &object("a"))]);
@@ -419,6 +420,19 @@ configMapGenerator:
     #[test]
     fn a_file_of_another_tool_can_be_allowed() {
         let text = "site_name: x # capstan:allow Y16 the directory is mounted as it is\n";
-        assert_eq!(compiled(&[("mkdocs.yml", text)]).0.len(), 0);
+        let (told, _) = compiled(&[("mkdocs.yml", text), ("b.yaml", &object("b"))]);
+        assert_eq!(told.len(), 0, "{told:?}");
+    }
+
+    #[test]
+    fn a_fleet_of_other_tools_files_is_empty() {
+        let ids = |path: &str, text: &str| {
+            let told = compiled(&[(path, text)]).0.into_iter();
+            told.map(|line| line[..3].to_owned()).collect::<Vec<_>>()
+        };
+        let mut found = ids("package.json", "{\"name\": \"a\", \"version\": \"1.0.0\"}");
+        found.sort();
+        assert_eq!(found, ["Y10", "Y16"]);
+        assert_eq!(ids("values.yaml", "a: 1\n"), ["Y15"]);
     }
 }
