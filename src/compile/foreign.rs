@@ -1,14 +1,15 @@
 //! Files that are for other tools: charts and kustomizations, which are rendered first, and configuration.
 //!
 //! In: the files of a tree. Out: which of them are not read as objects, and one finding for each chart,
-//! kustomization and file of another tool (Y15, Y16). It does not render anything, and a file with
-//! `apiVersion` and `kind` is an object, whatever its name.
+//! kustomization and file of another tool (Y15, Y16). It does not render anything. Whatever its name, a file that
+//! looks like an object is read as one, and so is a broken file, which may have been one.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use crate::model::{Finding, Node, Span, Value, message};
+use crate::model::{Finding, Map, Node, Severity, Span, Value, message};
 use crate::yaml;
+use kube_schema::nearest;
 
 type Files = BTreeMap<Arc<str>, Arc<[u8]>>;
 
@@ -52,6 +53,8 @@ const CONFIGURATION: &[(&str, &str, &str)] = &[
 ];
 /// What a chart consists of, below its directory. Other files beside it are not Helm's.
 const OF_A_CHART: &[&str] = &["charts/", "ci/", "crds/", "templates/"];
+/// The fields of every object; one of them alone is in files of other tools, too.
+const OF_AN_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 /// Fields of a kustomization that name whole objects or directories, not parts of objects.
 const WHOLE: &[&str] = &["bases", "components", "crds", "resources"];
 
@@ -63,7 +66,9 @@ pub(super) fn of(files: &Files) -> Foreign {
             continue;
         }
         match split(path).1 {
-            "Chart.yaml" if is_plain(path, text) => foreign.chart(path, files),
+            "Chart.yaml" if !holds_an_object(&yaml::read(path, text).0) => {
+                foreign.chart(path, files)
+            }
             "kustomization.yaml" | "kustomization.yml" => foreign.kustomization(path, text, files),
             _ => {}
         }
@@ -134,11 +139,24 @@ fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-/// Whether none of the documents of a file is a Kubernetes object, or meant to be one.
+/// Whether nothing in a file is a Kubernetes object or may have been one before a mistake.
 fn is_plain(path: &Arc<str>, text: &[u8]) -> bool {
-    let (documents, _) = yaml::read(path, text);
-    let is_object = |node: &Node| node.get("apiVersion").is_some() && node.get("kind").is_some();
-    !documents.iter().any(is_object)
+    let file = yaml::read_file(path, text);
+    let mut findings = file.findings.iter();
+    let is_broken = findings.any(|finding| finding.severity == Severity::Error);
+    !is_broken && file.broken.is_empty() && !holds_an_object(&file.documents)
+}
+
+/// Whether a document has two of the fields that every object has, misspelt or not.
+fn holds_an_object(documents: &[Node]) -> bool {
+    let is_object = |node: &Node| {
+        let keys = node.as_map().into_iter().flat_map(Map::iter);
+        // Other tools have a `version` of their own, which is near to `apiVersion`.
+        let keys = keys.filter(|(key, _)| key.name != "version");
+        let fields = keys.filter_map(|(key, _)| nearest(&key.name, OF_AN_OBJECT));
+        fields.collect::<HashSet<_>>().len() > 1
+    };
+    documents.iter().any(is_object)
 }
 
 /// Whether a document in a file with the name of a kustomization is something else, such as a Kustomization of
@@ -372,7 +390,8 @@ configMapGenerator:
                 "Y16 docs/mkdocs.yml:1:1 `docs/mkdocs.yml` is a file of MkDocs, not a Kubernetes object",
             ),
         ] {
-            assert_eq!(compiled(&[(path, text)]).0, [expected]);
+            let (told, _) = compiled(&[(path, text), ("b.yaml", &object("b"))]);
+            assert_eq!(told, [expected]);
         }
         for path in ["values.yaml", "mkdocs.yml", "package.json", "compose.yaml"] {
             let (told, objects) = compiled(&[(path, &object("a"))]);
@@ -383,8 +402,37 @@ configMapGenerator:
     }
 
     #[test]
+    fn a_broken_object_is_not_for_another_tool() {
+        let misspelt = object("a").replace("apiVersion", "apiVerson");
+        let lacking = object("a").replace("apiVersion: v1\n", "");
+        let broken = format!("\tkey: value\n{}", object("a"));
+        let twice = object("a").replace("kind: ConfigMap", "a: b\na: c");
+        for path in ["compose.yaml", "values-ns.yaml"] {
+            for text in [&misspelt, &lacking, &broken, &twice] {
+                let (told, _) = compiled(&[(path, text), ("b.yaml", &object("b"))]);
+                let skipped = |line: &String| line.starts_with("Y15") || line.starts_with("Y16");
+                let is_read = !told.is_empty() && !told.iter().any(skipped);
+                assert!(is_read, "{path}: {text}: {told:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_file_of_another_tool_can_be_allowed() {
         let text = "site_name: x # capstan:allow Y16 the directory is mounted as it is\n";
-        assert_eq!(compiled(&[("mkdocs.yml", text)]).0.len(), 0);
+        let (told, _) = compiled(&[("mkdocs.yml", text), ("b.yaml", &object("b"))]);
+        assert_eq!(told.len(), 0, "{told:?}");
+    }
+
+    #[test]
+    fn a_fleet_of_other_tools_files_is_empty() {
+        let ids = |path: &str, text: &str| {
+            let told = compiled(&[(path, text)]).0.into_iter();
+            told.map(|line| line[..3].to_owned()).collect::<Vec<_>>()
+        };
+        let mut found = ids("package.json", "{\"name\": \"a\", \"version\": \"1.0.0\"}");
+        found.sort();
+        assert_eq!(found, ["Y10", "Y16"]);
+        assert_eq!(ids("values.yaml", "a: 1\n"), ["Y15"]);
     }
 }

@@ -181,7 +181,10 @@ impl Documents {
             self.lost.document(lost::nothing(&Span::top(path)));
         }
         let foreign = foreign::of(&tree.files);
-        let mut count = foreign.files.len();
+        // A file that is certainly for another tool is no part of a fleet.
+        let is_other = |finding: &&Finding| finding.severity == Severity::Warning;
+        let others = foreign.findings.iter().filter(is_other).count();
+        let mut count = foreign.files.len() - others;
         self.foreign(foreign.findings, tree);
         let files = tree.files.iter().filter(|(path, text)| is_new(path, text));
         let files = files.filter(|(path, _)| !foreign.files.contains(*path));

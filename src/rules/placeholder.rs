@@ -49,7 +49,7 @@ fn is_ciphertext(text: &str) -> bool {
     named.is_some_and(|(scheme, _)| matches!(scheme, "PKCS7" | "GPG" | "KMS"))
 }
 
-/// Whether one pair of brackets encloses all of the text.
+/// Whether one pair of brackets encloses all of the text, without a value beside the name.
 fn is_enclosed(text: &str) -> bool {
     BRACKETS.iter().any(|(open, close)| {
         let inner = text
@@ -57,9 +57,23 @@ fn is_enclosed(text: &str) -> bool {
             .and_then(|rest| rest.strip_suffix(close));
         inner.is_some_and(|inner| {
             let is_whole = !inner.contains(open) && !inner.contains(close);
-            is_whole && !inner.trim().is_empty() && !inner.contains('\n')
+            let is_name = is_whole && !inner.trim().is_empty() && !inner.contains('\n');
+            is_name && default_of(inner).is_none_or(|text| is_no_value(text.trim()))
         })
     })
+}
+
+/// What `${NAME:=default}` and `${NAME:-default}` stand for when nothing fills them in.
+fn default_of(inner: &str) -> Option<&str> {
+    let is_inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let rest = inner.trim_start_matches(is_inside);
+    let marks = [":=", ":-", ":+", "="];
+    let of = |mark: &str| rest.strip_prefix(mark);
+    marks.into_iter().find_map(of).filter(|_| rest != inner)
+}
+
+fn is_no_value(text: &str) -> bool {
+    matches!(text, "" | "none") || is_word(text)
 }
 
 fn is_word(text: &str) -> bool {
@@ -86,6 +100,9 @@ mod tests {
             "ref+vault://secret/registry#/password",
             "${REGISTRY_PASSWORD}",
             "${REGISTRY_PASSWORD:=none}",
+            "${REGISTRY_PASSWORD:-}",
+            "${REGISTRY_PASSWORD:=change-me}",
+            "${registry-password}",
             "$(REGISTRY_PASSWORD)",
             "{{ .password }}",
             "{{ .password | toString }}\n",
@@ -111,6 +128,10 @@ mod tests {
             "hunter2",
             "hunter2${SUFFIX}",
             "${USER}:hunter2@${HOST}",
+            "${DB_PASSWORD:=hunter2}",
+            "${DB_PASSWORD:-hunter2}",
+            "${DB_PASSWORD=hunter2}",
+            "{{a}}hunter2{{b}}",
             "vault: hunter2",
             "update_me2",
             "${}",

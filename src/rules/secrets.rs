@@ -295,11 +295,13 @@ fn each_text(name: &str, node: &Node, way: &Way<'_>, see: &mut dyn FnMut(&str, &
     }
 }
 
-/// The decoded text if it is base64 and longer than a name would be.
-fn decoded(text: &str) -> Option<String> {
-    let text = text.trim();
-    let bytes = (text.len() > 64).then(|| STANDARD.decode(text).ok())??;
-    String::from_utf8(bytes).ok()
+/// The decoded text if it is base64 and longer than a name would be, in lines or not.
+pub(super) fn decoded(text: &str) -> Option<String> {
+    if text.len() <= 64 {
+        return None;
+    }
+    let text: String = text.split_ascii_whitespace().collect();
+    String::from_utf8(STANDARD.decode(text).ok()?).ok()
 }
 
 /// Whether a value is set, and neither encrypted nor something that stands for a secret, plain or in base64.
@@ -496,6 +498,9 @@ mod tests {
         let key =
             "-----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n-----END RSA PRIVATE KEY-----\\n".repeat(2);
         let plain = key.replace("\\n", "\n");
+        let encoded = STANDARD.encode(&plain);
+        let (first, rest) = encoded.split_at(76);
+        let lines = format!("{first}\\n{rest}");
         let config = "{\\\"clusters\\\": [{\\\"server\\\": \\\"s\\\"}], \\\"users\\\": [{\\\"token\\\": \\\"t\\\"}]}";
         for (rest, expected) in [
             (format!("data: {{k: \"{key}\"}}"), "P02"),
@@ -503,6 +508,7 @@ mod tests {
                 format!("binaryData: {{k: {}}}", STANDARD.encode(plain)),
                 "P02",
             ),
+            (format!("binaryData: {{k: \"{lines}\"}}"), "P02"),
             (format!("data: {{k: \"{config}\"}}"), "P03"),
             ("spec: {clientSecret: hunter2}".to_owned(), "P04"),
             (

@@ -426,6 +426,21 @@ Files that no longer define their objects, which leave the fleet:
 }
 
 #[test]
+fn a_file_that_is_for_another_tool_now_is_named_with_its_objects() {
+    let old = compile(&tree(&[("compose.yaml", &config_map("a", "x"))]), &[]);
+    let new = compile(
+        &tree(&[
+            ("compose.yaml", "services: {}\n"),
+            ("b.yaml", &config_map("b", "x")),
+        ]),
+        &[],
+    );
+    let check = check_of(&new, Some(("abc", &old)));
+    let line = "- `compose.yaml` is a file of Docker Compose, not a Kubernetes object: ConfigMap/default/a\n";
+    assert!(check.summary.contains(line), "{}", check.summary);
+}
+
+#[test]
 fn a_deleted_file_is_no_warning_and_warnings_have_an_end() {
     let old = compile(
         &tree(&[

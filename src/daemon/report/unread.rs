@@ -16,12 +16,17 @@ const NAMED: usize = 3;
 pub(in crate::daemon) struct Unread(BTreeMap<String, String>);
 
 impl Unread {
-    /// Those that the rule Y13 found, which have only comments: an empty file is an error.
+    /// Those that have only comments (Y13; an empty file is an error) and those for other tools (Y16).
     pub(in crate::daemon) fn of(findings: &[Finding]) -> Self {
         let file = |finding: &Finding| {
             let path = &*finding.span.as_ref()?.path;
-            let is_comment = finding.id == "Y13" && finding.severity == Severity::Warning;
-            is_comment.then(|| (path.to_owned(), format!("`{path}` contains no document")))
+            let why = match finding.id {
+                "Y13" => format!("`{path}` contains no document"),
+                "Y16" => finding.message.clone(),
+                _ => return None,
+            };
+            let is_warning = finding.severity == Severity::Warning;
+            is_warning.then(|| (path.to_owned(), why))
         };
         Self(findings.iter().filter_map(file).collect())
     }

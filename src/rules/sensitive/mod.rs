@@ -15,6 +15,23 @@ pub use names::names_secret;
 const COPY: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Fields that hold the value of the variable that is named beside them, or of the field around them.
 const OF_A_NAME: [&str; 5] = ["value", "plaintext", "plainText", "raw", "content"];
+/// Fields below the name of a secret that say where it is, or what it is like.
+const ABOUT: [&str; 12] = [
+    "name",
+    "namespace",
+    "key",
+    "path",
+    "audience",
+    "type",
+    "kind",
+    "description",
+    "algorithm",
+    "encoding",
+    "rotationPolicy",
+    "size",
+];
+/// How the names of others end.
+const ABOUT_ENDS: [&str; 4] = ["Seconds", "Ref", "From", "Name"];
 
 /// What is known of a value by the names around it.
 #[derive(Clone, Copy, Default)]
@@ -31,7 +48,7 @@ impl<'a> Name<'a> {
     pub fn of(self, key: &'a str, maps: impl Iterator<Item = &'a Node>) -> Self {
         let (mut name, mut is_hidden) = (key, self.is_hidden || key == COPY);
         let is_value = OF_A_NAME.contains(&key);
-        if is_value && names_secret(self.name) {
+        if names_secret(self.name) && !is_about(key) {
             name = self.name;
         }
         for map in maps {
@@ -79,6 +96,11 @@ impl<'a> Name<'a> {
             ..self
         }
     }
+}
+
+/// Whether a field below the name of a secret is about the secret.
+fn is_about(key: &str) -> bool {
+    ABOUT.contains(&key) || ABOUT_ENDS.iter().any(|end| key.ends_with(end))
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Texts that hold secrets whatever their name is, by their form.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
 use super::names_secret;
+use crate::rules::placeholder::stands_for_a_secret;
+use crate::rules::secrets::decoded;
 
 /// The texts of settings that are no secret.
 const WORDS: &[&str] = &[
@@ -26,22 +25,15 @@ const TOKENS: &[&str] = &[
 pub(super) fn is_value(text: &str) -> bool {
     let text = text.trim();
     let is_word = WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
-    !(text.is_empty() || is_word || is_placeholder(text) || text.starts_with("ENC["))
+    let is_reference = || stands_for_a_secret(text) || is_variable(text);
+    !(text.is_empty() || is_word || is_reference() || text.starts_with("ENC["))
 }
 
-/// Whether something else fills the text in: `$(NAME)`, `${NAME}`, `$NAME`, `{{ .name }}`, `<name>`, `op://...`
-fn is_placeholder(text: &str) -> bool {
-    let within = |begin: &str, end: &str| text.starts_with(begin) && text.ends_with(end);
-    let is_variable = |name: &str| {
-        let is_sound = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        !name.is_empty() && name.chars().all(is_sound)
-    };
-    within("$(", ")")
-        || within("${", "}")
-        || within("{{", "}}")
-        || within("<", ">")
-        || text.starts_with("op://")
-        || text.strip_prefix('$').is_some_and(is_variable)
+/// A variable of a shell: `$NAME`. Lower-case letters are more likely a value that begins with a dollar sign.
+fn is_variable(text: &str) -> bool {
+    let is_inside = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let name = text.strip_prefix('$').unwrap_or_default();
+    name.starts_with(|c: char| is_inside(c) && !c.is_ascii_digit()) && name.chars().all(is_inside)
 }
 
 /// Whether a text holds a secret by its form, plain or in base64.
@@ -53,15 +45,6 @@ fn has_form(text: &str) -> bool {
     let is_key = text.contains("-----BEGIN ") && text.contains("PRIVATE KEY");
     let is_signed = text.contains("sig=") && (text.contains("se=") || text.contains("sv="));
     is_key || is_signed || is_manifest(text) || has_token(text) || has_login(text) || assigns(text)
-}
-
-/// The decoded text if it is base64 and longer than a name would be, in lines or not.
-fn decoded(text: &str) -> Option<String> {
-    if text.len() <= 64 {
-        return None;
-    }
-    let text: String = text.split_ascii_whitespace().collect();
-    String::from_utf8(STANDARD.decode(text).ok()?).ok()
 }
 
 /// A Secret as YAML or JSON.
