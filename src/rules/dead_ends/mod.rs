@@ -25,6 +25,7 @@ const RULES: &[Check] = &[
     resources::planes_carry_a_cluster,
     references::clusters_name_their_parts,
     references::parts_are_named,
+    references::parts_have_one_user,
     replicas::one_manages_the_replicas,
     owners::owners_are_those_that_controllers_set,
     owners::pools_have_the_label_of_their_cluster,

@@ -1,4 +1,4 @@
-//! D03 to D06: who names whom. D07 and D08, references to what is not there, are R01.
+//! D03 to D06, and D16: who names whom. D07 and D08, references to what is not there, are R01.
 
 use super::parts::{CONTROL_PLANE_REF, INFRASTRUCTURE_REF, POOL_REF, Parts, finding};
 use crate::api::capi;
@@ -97,6 +97,43 @@ pub(super) fn parts_are_named(parts: &Parts<'_>) -> Vec<Finding> {
             }
         })
         .collect()
+}
+
+/// D16: no two objects name one part. Cluster API makes each the owner of what it names, without end.
+pub(super) fn parts_have_one_user(parts: &Parts<'_>) -> Vec<Finding> {
+    let users = parts.objects.iter().filter(|one| one.id.group == CAPI);
+    let shared = |user| {
+        let fields = [INFRASTRUCTURE_REF, CONTROL_PLANE_REF, POOL_REF];
+        fields
+            .into_iter()
+            .filter_map(move |field| shared(parts, user, field))
+    };
+    users.flat_map(shared).collect()
+}
+
+/// A finding at the reference of `user` if another object names the same part first.
+fn shared(parts: &Parts<'_>, user: &Object, field: &str) -> Option<Finding> {
+    let part = parts.find(&capi::target(user, field)?)?;
+    // Of another kind: D03 and D04 report that one.
+    let is_rival = |first: &&Object| first.id != user.id && first.id.kind == user.id.kind;
+    let first = parts.user(part).filter(is_rival)?;
+    // The one that a person can edit.
+    let (user, first) = match (&user.definition, &first.definition) {
+        (Some(_), None) => (first, user),
+        _ => (user, first),
+    };
+    let message = message!(
+        "{user} names {part}, which {first} names already: each of the two would claim it without end",
+        user = user.id,
+        part = part.id,
+        first = first.id
+    );
+    let help = format!(
+        "give {} an {} of its own, or remove it",
+        user.id.name, part.id.kind
+    );
+    let path = Path::dotted(field).key("name");
+    Some(finding("D16", user, &path, message).help(help))
 }
 
 /// A finding at the reference of the object that should name `part`, unless D03 or D04 reports that.
@@ -219,5 +256,21 @@ mod tests {
         assert_eq!(away, ["D06"]);
         let dangling = ids(&[(NAMED, "kind: AROCluster, name: d")]);
         assert_eq!(dangling, [""; 0], "R01 reports the reference");
+    }
+
+    #[test]
+    fn two_pools_do_not_share_their_infrastructure() {
+        let second = CLUSTER[4].replace(
+            "MachinePool, metadata: {name: p}",
+            "MachinePool, metadata: {name: q}",
+        );
+        let fleet = [&CLUSTER[..], &[second.as_str()]].concat().join("\n---\n");
+        let found = findings_of(&fleet);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("D16 11:"), "{found:?}");
+        assert!(
+            found[0].contains("which MachinePool/ns/p names already"),
+            "{found:?}"
+        );
     }
 }
