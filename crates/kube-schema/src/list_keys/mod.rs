@@ -6,41 +6,11 @@
 //! generated. This module does not know custom resources: their schemas say how lists merge
 //! ([`ListKind`](crate::ListKind)).
 
+mod fields;
 #[rustfmt::skip]
 pub mod published;
 
-use Items::Whole;
-
-/// How the items of a list are identified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Items {
-    /// They are not: the list is one value.
-    Whole,
-    /// By their own value; no two are equal.
-    Values,
-    /// By these fields.
-    Keys(&'static [&'static str]),
-}
-
-/// A map of Kubernetes' own kinds with lists that merge, in it or below.
-#[derive(Debug)]
-pub struct Published {
-    fields: &'static [PublishedField],
-    /// What is below every key, where keys are free.
-    values: Option<&'static Self>,
-}
-
-/// A field that is a list that merges, or that has such lists below.
-#[derive(Debug)]
-pub struct PublishedField {
-    name: &'static str,
-    /// The map, or the maps that are the items of the list.
-    map: Option<&'static Published>,
-    /// What a strategic merge patch identifies its items by.
-    pub patch: Items,
-    /// What server-side apply identifies its items by.
-    pub apply: Items,
-}
+pub use fields::{Items, Published, PublishedField};
 
 impl Published {
     /// A whole object of a kind; none if the kind is not Kubernetes' own.
@@ -50,95 +20,11 @@ impl Published {
         let found = kinds.find(|row| row.1 == kind && row.0 == api_version);
         found.map(|row| row.2)
     }
-
-    /// The field `name`; none for a field without such lists.
-    #[must_use]
-    pub const fn field(&self, name: &str) -> Option<&'static PublishedField> {
-        let mut at = 0;
-        while at < self.fields.len() {
-            if is(self.fields[at].name, name) {
-                return Some(&self.fields[at]);
-            }
-            at += 1;
-        }
-        None
-    }
-
-    /// The map under the key `name`, or the items of the list there.
-    #[must_use]
-    pub fn below(&self, name: &str) -> Option<&'static Self> {
-        self.field(name).map_or(self.values, |field| field.map)
-    }
-
-    /// Its fields that are such lists, or have them below.
-    #[must_use]
-    pub const fn fields(&self) -> &'static [PublishedField] {
-        self.fields
-    }
-
-    /// The maps directly below.
-    pub fn maps(&self) -> impl Iterator<Item = &'static Self> {
-        let fields = self.fields.iter().filter_map(|field| field.map);
-        fields.chain(self.values)
-    }
-
-    const fn with(fields: &'static [PublishedField]) -> Self {
-        let values = None;
-        Self { fields, values }
-    }
-
-    const fn map_of(values: &'static Self) -> Self {
-        let values = Some(values);
-        Self {
-            fields: &[],
-            values,
-        }
-    }
-}
-
-impl PublishedField {
-    const fn of(self, map: &'static Published) -> Self {
-        let map = Some(map);
-        Self { map, ..self }
-    }
-
-    const fn merges(self, patch: Items, apply: Items) -> Self {
-        Self {
-            patch,
-            apply,
-            ..self
-        }
-    }
-}
-
-const fn field(name: &'static str) -> PublishedField {
-    PublishedField {
-        name,
-        map: None,
-        patch: Whole,
-        apply: Whole,
-    }
-}
-
-/// Whether two texts are equal, at compile time, too.
-const fn is(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    if one.len() != other.len() {
-        return false;
-    }
-    let mut at = 0;
-    while at < one.len() {
-        if one[at] != other[at] {
-            return false;
-        }
-        at += 1;
-    }
-    true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Items::{Keys, Values};
+    use super::Items::{Keys, Values, Whole};
     use super::*;
 
     /// How the list at the end of a dotted path merges, by a patch and by an apply.
