@@ -222,15 +222,13 @@ pub async fn record_newest(
     may_create: bool,
 ) -> Result<(), Error> {
     let recorded = async {
-        let is_there = parent::read(client, set).await?.is_some();
-        match newest {
-            None if !is_there => return Ok(()),
-            Some(newest) if !is_there && may_create => {
-                if create_parent(client, set, source, newest).await? {
-                    return Ok(());
-                }
+        if parent::read(client, set).await?.is_none() {
+            let Some(newest) = newest else {
+                return Ok(());
+            };
+            if may_create && create_parent(client, set, source, newest).await? {
+                return Ok(());
             }
-            _ => {}
         }
         let patch = json!({"data": {NEWEST: newest.map(Newest::text)}});
         patch_parent(client, set, DAEMON, patch).await
