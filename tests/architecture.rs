@@ -265,6 +265,44 @@ fn pure_modules_have_no_effects() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// The fuzzer compiles the pure modules in a package of its own, last in the gate: a crate that is missing there
+/// would be found half an hour too late.
+#[test]
+fn the_fuzzer_has_every_crate_that_the_pure_modules_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path| fs::read_to_string(root.join(path)).expect("it is text");
+    let modules = modules();
+    let fuzzer = read("tests/fuzz/src/lib.rs");
+    let compiled = fuzzer.lines().filter_map(|line| {
+        let module = line.strip_prefix("pub mod ")?.trim_end_matches(';');
+        modules.get(module)
+    });
+    let code: String = compiled.flatten().map(|(_, code)| code.as_str()).collect();
+    let named = |name: &String| code.contains(&format!("{}::", name.replace('-', "_")));
+    let there = dependencies(&read("tests/fuzz/Cargo.toml"));
+    let needed: BTreeSet<String> = dependencies(&read("Cargo.toml"))
+        .into_iter()
+        .filter(named)
+        .collect();
+    assert!(needed.contains("regex"), "{needed:?}");
+    let missing: Vec<&String> = needed.difference(&there).collect();
+    assert!(
+        missing.is_empty(),
+        "add to tests/fuzz/Cargo.toml: {missing:?}"
+    );
+}
+
+/// The names below `[dependencies]` in the text of a `Cargo.toml`.
+fn dependencies(manifest: &str) -> BTreeSet<String> {
+    let lines = manifest
+        .lines()
+        .skip_while(|line| *line != "[dependencies]")
+        .skip(1);
+    let lines = lines.take_while(|line| !line.starts_with('['));
+    let names = lines.filter_map(|line| line.split_once(" = "));
+    names.map(|(name, _)| name.to_owned()).collect()
+}
+
 #[test]
 fn only_settings_reads_the_environment_and_only_the_ui_prints() {
     let mut faults = Vec::new();
