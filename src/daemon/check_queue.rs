@@ -153,7 +153,9 @@ mod tests {
             title: String::new(),
             summary: String::new(),
             annotations: Vec::new(),
+            detail: None,
             target_url: None,
+            pull_request: None,
             input: None,
         }
     }

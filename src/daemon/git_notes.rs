@@ -112,7 +112,9 @@ mod tests {
             title: "1/2 ready".to_owned(),
             summary: String::new(),
             annotations: Vec::new(),
+            detail: None,
             target_url: None,
+            pull_request: None,
             input: None,
         }
     }

@@ -138,7 +138,9 @@ impl Case {
             title: title.to_owned(),
             summary: String::new(),
             annotations: Vec::new(),
+            detail: None,
             target_url: None,
+            pull_request: None,
             input: None,
         }
     }

@@ -16,6 +16,20 @@ pub enum CheckState {
     Error,
 }
 
+/// More about a state, for forges that have a word for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckDetail {
+    /// Pending: it waits for other work.
+    Queued,
+    /// Success: there are warnings.
+    Warnings,
+    /// Success or error: a newer revision took its place.
+    Superseded,
+    /// Failure: somebody has to approve a deletion.
+    Approval,
+}
+
 /// A message on one line of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Annotation {
@@ -39,6 +53,9 @@ pub struct Check {
     pub context: String,
     /// Its state.
     pub state: CheckState,
+    /// More about the state; readers that do not know it go by the state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<CheckDetail>,
     /// One line.
     pub title: String,
     /// Markdown.
@@ -49,6 +66,9 @@ pub struct Check {
     /// A link to details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_url: Option<String>,
+    /// The number of the pull request whose head this revision is, where its ref says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<u64>,
     /// What was checked, as ids of git: by it, a later process sees whether the check still holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,

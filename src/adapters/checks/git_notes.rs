@@ -249,7 +249,9 @@ mod tests {
             title: "31/54 ready".into(),
             summary: "about **9 min** left\n".into(),
             annotations: Vec::new(),
+            detail: None,
             target_url: None,
+            pull_request: None,
             input: None,
         }
     }

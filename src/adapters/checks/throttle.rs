@@ -74,7 +74,9 @@ mod tests {
             title: title.into(),
             summary: String::new(),
             annotations: Vec::new(),
+            detail: None,
             target_url: None,
+            pull_request: None,
             input: None,
         }
     }

@@ -33,7 +33,9 @@ pub(super) fn check(
         title,
         summary,
         annotations: Vec::new(),
+        detail: None,
         target_url: None,
+        pull_request: None,
         input: None,
     }
 }
