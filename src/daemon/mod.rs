@@ -24,7 +24,9 @@ mod newest_record;
 mod publish;
 mod report;
 mod revision;
+mod running;
 mod source_access;
+mod steering;
 mod sync;
 #[cfg(test)]
 mod tests;

@@ -7,18 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use tokio::sync::mpsc::unbounded_channel;
-use tokio_util::task::AbortOnDropHandle;
 
 use super::applied::{Applied, AppliedRevision};
 use super::failure::Failure;
 use super::job::{Examined, Judged, Prepared};
 use super::newest_record::{self, EMPTIED};
-use super::revision::{Run, Runner, Stage, Sync};
-use super::verdict::Verdict;
+use super::revision::{Stage, Sync};
 use super::{Daemon, Event, findings_log, report};
-use crate::adapters::git::{self, RetainedRef};
-use crate::adapters::kubernetes::{self, Assignment, Steering};
+use crate::adapters::git::RetainedRef;
 use crate::apply::{Newest, Report, Tracker};
 use crate::compile::Compiled;
 use crate::model::{Check, CheckState, ErrorClass};
@@ -263,138 +259,6 @@ impl Daemon {
     pub(super) fn prepared(&mut self, number: u64) {
         if self.sync.as_ref().is_some_and(|sync| sync.number == number) {
             self.assign();
-        }
-    }
-
-    /// Starts to apply what was prepared.
-    pub(super) fn assign(&mut self) {
-        let Some(sync) = &self.sync else { return };
-        let assignment = self.assignment(sync);
-        let runner = self.runner.take().unwrap_or_else(|| self.start_runner());
-        // Should it have ended, an event says so.
-        let _ = runner.assignments.send(assignment);
-        self.runner = Some(runner);
-        if let Some(sync) = &mut self.sync {
-            // Nobody needs the plan before any more, unless the parent says that the fleet is suspended after all.
-            if sync.suspended.is_none() && matches!(sync.applied, Applied::Earlier(_)) {
-                sync.applied = Applied::Unknown;
-            }
-            sync.stage = Stage::Running(Run {
-                report_due: false,
-                verdict: Verdict::pending(),
-            });
-        }
-    }
-
-    /// What to apply for `sync`.
-    pub(super) fn assignment(&self, sync: &Sync) -> Assignment {
-        let (source, revision) = (Arc::clone(&self.source), sync.revision.clone());
-        let (plan, embedded) = (&sync.prepared.plan, &sync.prepared.embedded);
-        Assignment {
-            number: sync.number,
-            revision: sync.revision.clone(),
-            source: self.shown_source(),
-            prune: self.config.prune,
-            max_clusters: self.config.max_clusters,
-            heeds_suspension: true,
-            suspended: sync.suspended.clone(),
-            approvals: Arc::new(move |applied| source.approvals(applied, &revision)),
-            ..Assignment::new(Arc::clone(plan), Arc::clone(embedded))
-        }
-    }
-
-    /// Where the fleet comes from, as the cluster may show it: the user of an address may be a token.
-    pub(super) fn shown_source(&self) -> String {
-        git::shown(&self.config.url)
-    }
-
-    /// Starts what applies revisions.
-    fn start_runner(&self) -> Runner {
-        let options = kubernetes::Options {
-            concurrency: self.config.concurrency,
-            set: self.set.clone(),
-        };
-        let (assignments, assigned) = unbounded_channel();
-        let (sender, mut received) = unbounded_channel();
-        let run = kubernetes::run(self.engine.target.clone(), options, assigned, sender);
-        let events = self.events.clone();
-        let task = tokio::spawn(async move {
-            let forward = async {
-                while let Some((number, report)) = received.recv().await {
-                    let _ = events.send(Event::Report(number, report));
-                }
-            };
-            let both = futures::future::join(run, forward);
-            let _ = AssertUnwindSafe(both).catch_unwind().await;
-            let _ = events.send(Event::Ended);
-        });
-        Runner {
-            assignments,
-            _task: AbortOnDropHandle::new(task),
-        }
-    }
-
-    /// The runner ends only when something in it panicked. It is begun again after a while.
-    pub(super) fn ended(&mut self) {
-        tracing::error!(
-            "applying stopped because of a bug in capstan; please report it. Restarting"
-        );
-        self.runner = None;
-        self.after(RETRY, Event::Restart(self.syncs));
-    }
-
-    pub(super) fn restart(&mut self, number: u64) {
-        let sync = self.sync.as_mut().filter(|sync| sync.number == number);
-        if let Some(sync) = sync.filter(|sync| matches!(sync.stage, Stage::Running(_))) {
-            self.syncs += 1;
-            sync.number = self.syncs;
-            self.assign();
-        }
-    }
-
-    /// Since when the fleet is suspended, as far as is known.
-    pub(super) fn suspended(&self) -> Option<String> {
-        let steering = self.steering.as_ref();
-        steering.and_then(|steering| steering.suspended.clone())
-    }
-
-    /// Somebody suspended or resumed the fleet, or asked to look for commits now.
-    pub(super) fn steered(&mut self, steering: Steering) {
-        let now = self.engine.target.clock.now();
-        let newest = steering.newest.clone();
-        self.newest.seen(steering.uid.as_deref(), newest);
-        let before = self.steering.replace(steering.clone());
-        let requested = |steering: &Steering| steering.sync_requested.clone();
-        let asked = before.is_some_and(|before| requested(&before) != requested(&steering));
-        let asked = asked && steering.sync_requested.is_some();
-        if asked {
-            tracing::info!("looking for commits now: somebody asked to");
-            self.look_now.notify_one();
-        }
-        let Some(sync) = self.sync.as_mut() else {
-            return;
-        };
-        let is_change = sync.suspended != steering.suspended;
-        if is_change && steering.suspended.is_none() {
-            tracing::info!("the fleet is resumed");
-        }
-        sync.suspended = steering.suspended;
-        // What is not assigned yet reads the parent when it is.
-        if !matches!(sync.stage, Stage::Running(_)) {
-            return;
-        }
-        if is_change || asked && sync.has_failed(now) {
-            self.syncs += 1;
-            (sync.number, sync.stuck) = (self.syncs, None);
-            // What was reported before may have changed meanwhile. Of a suspended fleet nothing is reported.
-            if sync.suspended.is_none() {
-                sync.settled = false;
-                sync.leaving.clear();
-                let tracker = Tracker::new(&sync.prepared.graph, self.config.settle, now);
-                sync.tracker = tracker.carrying(&sync.tracker);
-            }
-            self.assign();
-            self.report_progress();
         }
     }
 

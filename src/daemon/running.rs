@@ -1,0 +1,106 @@
+//! What applies revisions: it is started when the first is assigned, and again should it end.
+//!
+//! In: a prepared revision. Out: its assignment to the runner, whose reports come back as events.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::applied::Applied;
+use super::revision::{Run, Runner, Stage, Sync};
+use super::sync::RETRY;
+use super::verdict::Verdict;
+use super::{Daemon, Event};
+use crate::adapters::git;
+use crate::adapters::kubernetes::{self, Assignment};
+
+impl Daemon {
+    /// Starts to apply what was prepared.
+    pub(super) fn assign(&mut self) {
+        let Some(sync) = &self.sync else { return };
+        let assignment = self.assignment(sync);
+        let runner = self.runner.take().unwrap_or_else(|| self.start_runner());
+        // Should it have ended, an event says so.
+        let _ = runner.assignments.send(assignment);
+        self.runner = Some(runner);
+        if let Some(sync) = &mut self.sync {
+            // Nobody needs the plan before any more, unless the parent says that the fleet is suspended after all.
+            if sync.suspended.is_none() && matches!(sync.applied, Applied::Earlier(_)) {
+                sync.applied = Applied::Unknown;
+            }
+            sync.stage = Stage::Running(Run {
+                report_due: false,
+                verdict: Verdict::pending(),
+            });
+        }
+    }
+
+    /// What to apply for `sync`.
+    pub(super) fn assignment(&self, sync: &Sync) -> Assignment {
+        let (source, revision) = (Arc::clone(&self.source), sync.revision.clone());
+        let (plan, embedded) = (&sync.prepared.plan, &sync.prepared.embedded);
+        Assignment {
+            number: sync.number,
+            revision: sync.revision.clone(),
+            source: self.shown_source(),
+            prune: self.config.prune,
+            max_clusters: self.config.max_clusters,
+            heeds_suspension: true,
+            suspended: sync.suspended.clone(),
+            approvals: Arc::new(move |applied| source.approvals(applied, &revision)),
+            ..Assignment::new(Arc::clone(plan), Arc::clone(embedded))
+        }
+    }
+
+    /// Where the fleet comes from, as the cluster may show it: the user of an address may be a token.
+    pub(super) fn shown_source(&self) -> String {
+        git::shown(&self.config.url)
+    }
+
+    /// Starts what applies revisions.
+    fn start_runner(&self) -> Runner {
+        let options = kubernetes::Options {
+            concurrency: self.config.concurrency,
+            set: self.set.clone(),
+        };
+        let (assignments, assigned) = unbounded_channel();
+        let (sender, mut received) = unbounded_channel();
+        let run = kubernetes::run(self.engine.target.clone(), options, assigned, sender);
+        let events = self.events.clone();
+        let task = tokio::spawn(async move {
+            let forward = async {
+                while let Some((number, report)) = received.recv().await {
+                    let _ = events.send(Event::Report(number, report));
+                }
+            };
+            let both = futures::future::join(run, forward);
+            let _ = AssertUnwindSafe(both).catch_unwind().await;
+            let _ = events.send(Event::Ended);
+        });
+        Runner {
+            assignments,
+            _task: AbortOnDropHandle::new(task),
+        }
+    }
+
+    /// The runner ends only when something in it panicked. It is begun again after a while.
+    pub(super) fn ended(&mut self) {
+        tracing::error!(
+            "applying stopped because of a bug in capstan; please report it. Restarting"
+        );
+        self.runner = None;
+        self.after(RETRY, Event::Restart(self.syncs));
+    }
+
+    pub(super) fn restart(&mut self, number: u64) {
+        let sync = self.sync.as_mut().filter(|sync| sync.number == number);
+        if let Some(sync) = sync.filter(|sync| matches!(sync.stage, Stage::Running(_))) {
+            self.syncs += 1;
+            sync.number = self.syncs;
+            self.assign();
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What is reported of a revision that is applied.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_ended_by_a_bug_begins_again_after_15_seconds() {
+    let mut case = Case::new();
+    case.daemon.ended();
+    assert_eq!(case.jobs().await, [(15_000, "Restart")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_happens_within_a_tenth_of_a_second_is_reported_together() {
+    let mut case = Case::applying(config_maps(&["a", "b"])).await;
+    case.progress("a", State::Progressing);
+    tokio::time::sleep(Duration::from_millis(40)).await;
+    case.progress("b", State::Progressing);
+    case.progress("a", State::Ready);
+    assert_eq!(case.handle_next().await, (60, "Tick"));
+    case.progress("a", State::Ready);
+    case.progress("b", State::Ready);
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nothing_could_be_applied_for_is_no_longer_told_once_it_is_mended() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let title = |case: &Case| case.daemon.view.borrow().title.clone();
+    case.daemon
+        .reported(1, Report::Stuck("no permission".to_owned()));
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+    assert_eq!(title(&case), "nothing can be applied: no permission");
+    assert_eq!(case.state(), CheckState::Failure);
+    case.daemon.reported(1, Report::Begun);
+    assert_eq!(case.handle_next().await, (0, "Published"));
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+    assert_eq!(
+        title(&case),
+        "0/1 ready, ConfigMap, less than a minute left"
+    );
+    assert_eq!(case.state(), CheckState::Pending);
+}
+
+#[tokio::test(start_paused = true)]
+async fn success_is_looked_at_again_a_minute_after_it_was_lost() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    case.progress("a", State::Ready);
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+    case.progress("a", State::Progressing);
+    assert_eq!(case.handle_next().await, (0, "Published"), "success");
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+    // A minute in the cluster after success was written: it still stands, with another title.
+    assert_eq!(case.handle_next().await, (2900, "Tick"));
+    assert_eq!(case.state(), CheckState::Success);
+    assert_eq!(case.handle_next().await, (0, "Published"));
+    // A minute in the cluster after it was lost.
+    assert_eq!(case.handle_next().await, (100, "Tick"));
+    assert_eq!(case.state(), CheckState::Pending);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_plan_of_an_older_revision_is_let_go_once_a_newer_one_is_applied() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let plan = |case: &Case| Arc::downgrade(&case.daemon.sync.as_ref().unwrap().prepared.plan);
+    let older = plan(&case);
+    let newer = "1".repeat(40);
+    (case.daemon.head, case.daemon.examined) = (Some(newer.clone()), Some(newer.clone()));
+    let judged = Judged::new(config_maps(&["a", "b"]), &case.daemon.set);
+    case.daemon.examined(Examined {
+        outcome: Ok(judged),
+        ..Examined::failed(newer, away())
+    });
+    case.daemon.publish();
+    while case.handle_next().await.1 != "Prepared" {}
+    // The runner takes it up.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert!(older.upgrade().is_none(), "nobody holds it");
+    assert!(plan(&case).upgrade().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nothing_can_be_applied_for_is_reported_once() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let sync = case.daemon.sync.as_mut().unwrap();
+    for (why, is_new) in [("no", true), ("no", false), ("never", true)] {
+        assert_eq!(sync.note(Report::Stuck(why.to_owned())), is_new, "{why}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revision_without_objects_is_a_failure_and_nothing_is_removed() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let empty = "2".repeat(40);
+    (case.daemon.head, case.daemon.examined) = (Some(empty.clone()), Some(empty.clone()));
+    let judged = Judged::new(config_maps(&[]), &case.daemon.set);
+    case.daemon.examined(Examined {
+        outcome: Ok(judged),
+        ..Examined::failed(empty.clone(), away())
+    });
+    assert_eq!(case.daemon.applied().as_ref(), Some(&case.commit));
+    let view = case.daemon.view.borrow();
+    let check = view.check("capstan/config/sync", &empty).unwrap();
+    assert_eq!(check.state, CheckState::Failure);
+    assert_eq!(
+        check.title,
+        "not applied: the fleet has no objects any more"
+    );
+    let stays = format!("The last good revision {} stays applied.\n\n", case.commit);
+    assert!(check.summary.starts_with(&stays), "{}", check.summary);
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_that_an_empty_fleet_keeps_are_reported_once() {
+    let mut case = Case::applying(config_maps(&[])).await;
+    for name in ["a", "b"] {
+        let id = ObjectId::new("", "ConfigMap", "default", name);
+        let held = PruneStatus::Held("the fleet has no objects".to_owned());
+        case.daemon.reported(1, Report::Prune(id, held));
+    }
+    case.daemon.report_progress();
+    assert_eq!(case.state(), CheckState::Failure);
+    let view = case.daemon.view.borrow();
+    let check = view.checks.values().next().unwrap();
+    assert!(!check.summary.contains("ConfigMap"), "{}", check.summary);
+}

@@ -1,0 +1,69 @@
+//! How often the repository is looked at, and what the cluster is told of it.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it_is_away() {
+    for (interval, expected) in [(1, [1, 2, 4, 8, 16, 32, 60, 60, 1]), (90, [90; 9])] {
+        let mut case = Case::new();
+        case.daemon.config.interval = Duration::from_secs(interval);
+        case.daemon.examined = Some(case.commit.clone());
+        for (at, seconds) in expected.into_iter().enumerate() {
+            let here = at == 0 || at == 8;
+            let remote = RemoteRefs {
+                refs: Refs::new(),
+                head: case.commit.clone(),
+            };
+            case.daemon.fetched(here.then_some(remote).ok_or_else(away));
+            assert_eq!(case.jobs().await, [(seconds * 1000, "Poll")], "look {at}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_cannot_be_read_now_is_read_again_after_15_seconds() {
+    let mut case = Case::new();
+    let commit = case.commit.clone();
+    case.daemon
+        .examined(Examined::failed(commit.clone(), away()));
+    assert_eq!(case.jobs().await, [(15_000, "Again")]);
+    let bug = Failure::Panic("it does so each time".to_owned());
+    case.daemon.examined(Examined::failed(commit, bug));
+    assert_eq!(case.jobs().await, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_to_sync_ends_the_wait_and_retries_what_failed() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let asks = |at: &str| Steering {
+        sync_requested: Some(at.to_owned()),
+        ..Steering::default()
+    };
+    case.daemon.steered(asks("1"));
+    case.daemon.config.interval = Duration::from_secs(90);
+    let remote = RemoteRefs {
+        refs: Refs::new(),
+        head: case.commit.clone(),
+    };
+    case.daemon.fetched(Ok(remote));
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    case.daemon.steered(asks("2"));
+    assert_eq!(case.daemon.syncs, 1, "nothing failed");
+    let start = Instant::now();
+    while case.handle_next().await.1 != "Poll" {}
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    case.daemon
+        .reported(1, Report::Stuck("no rights".to_owned()));
+    case.daemon.steered(asks("3"));
+    assert_eq!(case.daemon.syncs, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_cluster_is_not_told_the_token_in_the_address_of_the_source() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    case.daemon.config.url = "https://t0ken@git.example/fleet".to_owned();
+    let sync = case.daemon.sync.as_ref().unwrap();
+    let assignment = case.daemon.assignment(sync);
+    assert_eq!(assignment.source, "https://git.example/fleet");
+    assert_eq!(case.daemon.shown_source(), assignment.source);
+}
