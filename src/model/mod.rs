@@ -13,6 +13,7 @@ mod clock;
 mod error;
 mod finding;
 mod health;
+pub mod markdown;
 mod node;
 mod object;
 mod payload;

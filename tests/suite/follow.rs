@@ -172,7 +172,7 @@ async fn objects_removed_from_the_fleet_are_reported_and_deleted_or_kept() {
     assert_eq!(check.title, "1/1 ready");
     assert_eq!(
         check.summary.trim(),
-        "no longer in the fleet:\n- ConfigMap/default/b: deleted\n- ConfigMap/default/kept: released: it stays in the cluster and is no longer part of the fleet"
+        "No longer in the fleet:\n\n- ConfigMap/default/b: deleted\n- ConfigMap/default/kept: released: it stays in the cluster and is no longer part of the fleet"
     );
     assert_eq!(world.config_maps(), ["a", "kept"]);
 }

@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use crate::model::markdown::markdown;
 use crate::model::{Annotation, Check, CheckState};
 
 /// The ref the notes are kept under. `git log --notes=capstan` shows them.
@@ -185,7 +186,7 @@ fn section(check: &Check) -> String {
         "## {}: {}\n\n{}\n",
         one_line(&check.context),
         word(check.state),
-        block(&one_line(&check.title))
+        block(&markdown(&check.title))
     );
     let details = match check.summary.trim() {
         "" => check.annotations.iter().map(item).collect(),
@@ -208,7 +209,7 @@ fn item(annotation: &Annotation) -> String {
         message,
         ..
     } = annotation;
-    format!("- {}\n", one_line(&format!("{path}:{line}: {message}")))
+    format!("- {}\n", markdown(&format!("{path}:{line}: {message}")))
 }
 
 /// As the JSON spells it.

@@ -7,6 +7,7 @@ use super::parts::{
 };
 use crate::compile::Compiled;
 use crate::daemon::failure::Failure;
+use crate::model::markdown::markdown;
 use crate::model::{Check, CheckState, Finding, Severity};
 use crate::plan::{ApplySet, Plan};
 
@@ -24,7 +25,7 @@ pub(in crate::daemon) fn plan(
     if compiled.objects.is_empty() && !compiled.has_errors() && had_objects {
         let (context, title) = (plan_context(set.fleet()), EMPTIED.to_owned());
         let text = format!("{RESTORE}\n\n{}", findings(&compiled.findings));
-        return check(context, revision, CheckState::Failure, title, text);
+        return check(context, revision, CheckState::Failure, &title, text);
     }
     if let Some(base) = base.filter(|_| compiled.has_errors()) {
         return onto_broken(set, revision, compiled, base);
@@ -37,10 +38,14 @@ pub(in crate::daemon) fn plan(
         let differences = differences(set, compiled, before);
         let text = match applied {
             Some((applied, Some(_))) => {
-                format!("Compared with the applied revision {applied}.\n\n")
+                format!(
+                    "Compared with the applied revision {}.\n\n",
+                    markdown(applied)
+                )
             }
             Some((applied, None)) => format!(
-                "The applied revision {applied} cannot be read, so this is compared with an empty fleet.\n\n"
+                "The applied revision {} cannot be read, so this is compared with an empty fleet.\n\n",
+                markdown(applied)
             ),
             None => "No revision is applied to compare it with.\n\n".to_owned(),
         };
@@ -58,7 +63,7 @@ pub(in crate::daemon) fn plan(
     text.push_str(&allowed(&compiled.allowed));
     Check {
         annotations: annotations(&shown),
-        ..check(plan_context(set.fleet()), revision, state, title, text)
+        ..check(plan_context(set.fleet()), revision, state, &title, text)
     }
 }
 
@@ -78,14 +83,15 @@ fn onto_broken(set: &ApplySet, revision: &str, compiled: &Compiled, base: &Broke
             format!("{}; {name} has errors, too", counted(count, "error")),
         ),
     };
-    let commit = &base.commit;
+    let commit = markdown(&base.commit);
     let text = format!(
-        "At {commit}, {name} has {theirs}, so nothing can be planned. They are in the check of that commit and not listed here.\n\n{}",
+        "At {commit}, {} has {theirs}, so nothing can be planned. They are in the check of that commit and not listed here.\n\n{}",
+        markdown(name),
         findings(&own)
     );
     Check {
         annotations: annotations(&own),
-        ..check(plan_context(set.fleet()), revision, state, title, text)
+        ..check(plan_context(set.fleet()), revision, state, &title, text)
     }
 }
 
@@ -97,7 +103,7 @@ pub(in crate::daemon) fn conflicts(fleet: &str, revision: &str, paths: &[String]
         plan_context(fleet),
         revision,
         CheckState::Failure,
-        title,
+        &title,
         text,
     )
 }
@@ -106,5 +112,11 @@ pub(in crate::daemon) fn conflicts(fleet: &str, revision: &str, paths: &[String]
 pub(in crate::daemon) fn broken_plan(fleet: &str, revision: &str, failure: &Failure) -> Check {
     let (context, state) = (plan_context(fleet), fault_of(failure));
     let title = "the commit cannot be read".to_owned();
-    check(context, revision, state, title, failure.to_string())
+    check(
+        context,
+        revision,
+        state,
+        &title,
+        markdown(&failure.to_string()),
+    )
 }

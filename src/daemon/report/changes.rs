@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::model::Change;
+use crate::model::markdown::{code, markdown};
 use crate::plan::{self, Changes, Entry, ValueChange};
 
 /// The most changed lines that are shown.
@@ -18,7 +19,7 @@ const MOST_VALUES: usize = 10;
 const MOST_FIELDS: usize = 5;
 
 /// The changed lines by cluster, each with its values and the fields that it reaches; empty without changes.
-pub(super) fn markdown(changes: &Changes) -> String {
+pub(super) fn text(changes: &Changes) -> String {
     let groups = changes.groups();
     let mut out = String::new();
     let mut shown = 0;
@@ -29,7 +30,7 @@ pub(super) fn markdown(changes: &Changes) -> String {
             }
             if at == 0 {
                 let before = if shown == 0 { "" } else { "\n" };
-                let _ = writeln!(out, "{before}**{group}**\n");
+                let _ = writeln!(out, "{before}**{}**\n", markdown(&group.to_string()));
             }
             entry(one, &mut out);
             shown += 1;
@@ -84,24 +85,6 @@ fn value(value: &ValueChange<'_>) -> String {
     )
 }
 
-/// A text that Markdown shows as it is, on one line.
-fn code(text: &str) -> String {
-    let text: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    let longest = text
-        .split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default();
-    let fence = "`".repeat(longest + 1);
-    match text.contains('`') {
-        true => format!("{fence} {text} {fence}"),
-        false => format!("{fence}{text}{fence}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -134,15 +117,15 @@ mod tests {
     #[test]
     fn a_changed_line_is_one_item() {
         assert_eq!(
-            markdown(&changed(1, "a`b", "c")),
+            text(&changed(1, "a`b", "c")),
             "**outside clusters**\n\n- `000.yaml:5`: `` \"a`b\" `` → `\"c\"`: `data.k of ConfigMap/ns/c0`\n\n"
         );
-        assert_eq!(markdown(&Changes::default()), "");
+        assert_eq!(text(&Changes::default()), "");
     }
 
     #[test]
     fn it_has_an_end() {
-        let text = markdown(&changed(MOST_LINES + 7, "x", "z"));
+        let text = text(&changed(MOST_LINES + 7, "x", "z"));
         assert!(text.ends_with("- and 7 more changed lines\n\n"), "{text}");
         assert_eq!(text.matches("- `").count(), MOST_LINES);
     }

@@ -187,6 +187,6 @@ impl Differences {
         if !text.is_empty() {
             text.push('\n');
         }
-        text + &changes::markdown(&self.changes)
+        text + &changes::text(&self.changes)
     }
 }

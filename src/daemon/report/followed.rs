@@ -7,12 +7,13 @@ use super::parts::{
 use crate::compile::Compiled;
 use crate::daemon::applied::Applied;
 use crate::daemon::failure::Failure;
+use crate::model::markdown::{markdown, plain};
 use crate::model::{Check, CheckState, Severity};
 
 /// The sync check of a sound revision that the cluster does not let be applied.
 pub(in crate::daemon) fn stuck(fleet: &str, revision: &str, state: CheckState, why: &str) -> Check {
     let title = format!("nothing can be applied: {}", one_line(why));
-    check(sync_context(fleet), revision, state, title, why.to_owned())
+    check(sync_context(fleet), revision, state, &title, markdown(why))
 }
 
 /// The sync check of a revision with error findings: it is not applied.
@@ -32,7 +33,7 @@ pub(in crate::daemon) fn refused(
         sync_context(fleet),
         revision,
         CheckState::Failure,
-        title,
+        &title,
         text,
     );
     Check {
@@ -49,7 +50,7 @@ pub(in crate::daemon) fn emptied(fleet: &str, revision: &str, good: Option<&str>
         None => RESTORE.to_owned(),
     };
     let context = sync_context(fleet);
-    check(context, revision, CheckState::Failure, title, text)
+    check(context, revision, CheckState::Failure, &title, text)
 }
 
 /// The same check while the fleet is suspended, since then.
@@ -60,7 +61,8 @@ pub(in crate::daemon) fn paused(
     applied: &Applied,
 ) -> Check {
     let text = format!(
-        "The fleet has been suspended since {since}: nothing is applied, repaired or removed. `capstan resume --name {fleet}` continues.\n\n"
+        "The fleet has been suspended since {}: nothing is applied, repaired or removed. `capstan resume --name {fleet}` continues.\n\n",
+        markdown(since)
     );
     let (title, rest) = match applied {
         Applied::This => (check.title, check.summary),
@@ -73,7 +75,7 @@ pub(in crate::daemon) fn paused(
         Applied::Unknown => ("not applied".to_owned(), String::new()),
     };
     Check {
-        title: format!("suspended; {title}"),
+        title: plain(&format!("suspended; {title}")),
         summary: text + &rest,
         ..check
     }
@@ -87,9 +89,9 @@ pub(in crate::daemon) fn unreadable(
     good: Option<&str>,
 ) -> Check {
     let title = "not applied: the revision cannot be read".to_owned();
-    let text = format!("{}\n\n{failure}", stays(good));
+    let text = format!("{}\n\n{}", stays(good), markdown(&failure.to_string()));
     let context = sync_context(fleet);
-    check(context, revision, fault_of(failure), title, text)
+    check(context, revision, fault_of(failure), &title, text)
 }
 
 /// The sync check of a revision that gave way to `newer` before it was ready.
@@ -101,9 +103,10 @@ pub(in crate::daemon) fn superseded(
 ) -> Check {
     let short = newer.get(..10).unwrap_or(newer);
     let title = format!("superseded by {short} at {title}");
+    let newer = markdown(newer);
     let text = format!("The fleet continues with {newer}; see its check.");
     let context = sync_context(fleet);
-    check(context, revision, CheckState::Error, title, text)
+    check(context, revision, CheckState::Error, &title, text)
 }
 
 /// The sync check of a sound revision of a fleet that is suspended.
@@ -117,7 +120,7 @@ pub(in crate::daemon) fn suspended(fleet: &str, revision: &str, applied: Option<
         sync_context(fleet),
         revision,
         CheckState::Pending,
-        title,
+        &title,
         text,
     )
 }

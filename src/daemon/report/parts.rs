@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::compile::Allowed;
 use crate::daemon::failure::Failure;
+use crate::model::markdown::{markdown, plain};
 use crate::model::{Annotation, Check, CheckState, Finding, Severity};
 
 /// The most annotations a check carries.
@@ -19,18 +20,20 @@ pub(in crate::daemon) fn plan_context(fleet: &str) -> String {
     format!("capstan/{fleet}/plan")
 }
 
+/// A check. The title is plain text, whatever it is made of; the summary is Markdown, in which those who write it
+/// escape what others wrote.
 pub(super) fn check(
     context: String,
     revision: &str,
     state: CheckState,
-    title: String,
+    title: &str,
     summary: String,
 ) -> Check {
     Check {
         revision: revision.to_owned(),
         context,
         state,
-        title,
+        title: plain(title),
         summary,
         annotations: Vec::new(),
         detail: None,
@@ -56,16 +59,16 @@ pub(super) fn fault_of(failure: &Failure) -> CheckState {
 pub(super) fn stays(good: Option<&str>) -> String {
     good.map_or_else(
         || "Nothing is applied: no good revision is known.".to_owned(),
-        |good| format!("The last good revision {good} stays applied."),
+        |good| format!("The last good revision {} stays applied.", markdown(good)),
     )
 }
 
-/// A Markdown list that does not grow without end.
+/// A Markdown list of any texts that does not grow without end.
 pub(super) fn list(items: impl ExactSizeIterator<Item = String>) -> String {
     let more = items.len().saturating_sub(MOST_LINES);
     let mut text: String = items
         .take(MOST_LINES)
-        .map(|item| format!("- {item}\n"))
+        .map(|item| format!("- {}\n", markdown(&item)))
         .collect();
     if more > 0 {
         let _ = writeln!(text, "- and {more} more");
@@ -112,7 +115,7 @@ pub(super) fn annotations(findings: &[Finding]) -> Vec<Annotation> {
             path: span.path.to_string(),
             line: span.start.line,
             level: level.to_owned(),
-            message: finding.headline(),
+            message: plain(&finding.headline()),
         })
     };
     findings

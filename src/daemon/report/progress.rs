@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::parts::{MOST_ANNOTATIONS, check, counted, list, one_line, sync_context};
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::graph::{Graph, Place};
+use crate::model::markdown::{cell, plain};
 use crate::model::{Annotation, Check, CheckState, ObjectId, Span};
 
 /// The most objects that are named of those that failed for one reason.
@@ -32,7 +33,7 @@ pub(in crate::daemon) fn progress(
         let shown = leaving
             .iter()
             .map(|(id, leaving)| format!("{id}: {leaving}"));
-        let _ = write!(text, "\nno longer in the fleet:\n{}", list(shown));
+        let _ = write!(text, "\nNo longer in the fleet:\n\n{}", list(shown));
     }
     let held = |leaving: &&PruneStatus| matches!(leaving, PruneStatus::Held(_));
     let title = match leaving.values().filter(held).count() {
@@ -45,7 +46,7 @@ pub(in crate::daemon) fn progress(
     };
     Check {
         annotations: annotations(summary, &lines),
-        ..check(sync_context(fleet), revision, state, title, text)
+        ..check(sync_context(fleet), revision, state, &title, text)
     }
 }
 
@@ -59,7 +60,10 @@ fn table(clusters: &[ClusterSummary]) -> String {
         let _ = writeln!(
             text,
             "| {} | {}/{} | {} |",
-            cluster.id.name, part.ready, part.total, part.stage
+            cell(&cluster.id.name),
+            part.ready,
+            part.total,
+            cell(&part.stage)
         );
     }
     text
@@ -117,7 +121,7 @@ fn annotations(summary: &Summary, lines: &BTreeMap<&ObjectId, &Span>) -> Vec<Ann
             path: span.path.to_string(),
             line: span.start.line,
             level: "error".to_owned(),
-            message: format!("{id}: {}", one_line(message)),
+            message: plain(&format!("{id}: {message}")),
         })
     };
     let failed = summary.failed.iter().filter_map(annotation);

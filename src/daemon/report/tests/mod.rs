@@ -1,5 +1,7 @@
 //! What checks say of commits, word for word.
 
+mod hostile;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -91,7 +93,7 @@ fn a_plan_that_empties_the_fleet_fails() {
 
 /// A whole cluster with one node pool, which has two nodes.
 fn cluster(version: &str, size: &str) -> Compiled {
-    let text = include_str!("../../../tests/definition.yaml");
+    let text = include_str!("../../../../tests/definition.yaml");
     let text = text
         .replace("4.20.17", version)
         .replace("Standard_D4s_v3", size);
@@ -131,7 +133,7 @@ fn a_plan_that_would_replace_something_fails_at_its_line() {
 /// What a line sets in many objects is one finding and one entry.
 #[test]
 fn a_changed_line_is_reported_once() {
-    let text = include_str!("../../../tests/definition.yaml");
+    let text = include_str!("../../../../tests/definition.yaml");
     let moved = compiled(&text.replace("uksouth", "ukwest"));
     let check = check_of(&moved, Some(("o", &compiled(text))));
     assert_eq!(check.annotations.len(), 1, "{}", check.summary);
@@ -210,7 +212,8 @@ fn progress_lists_clusters_failures_and_what_is_left_behind() {
 
 - ConfigMap/default/a (a.yaml:4), ConfigMap/default/b failed: Bad: |very| bad. Make it good
 
-no longer in the fleet:
+No longer in the fleet:
+
 - ConfigMap/default/gone: deleted
 - ConfigMap/default/kept: kept: it is needed
 - ConfigMap/default/later: waits for ConfigMap/default/other to be released
@@ -367,13 +370,7 @@ fn tree(files: &[(&str, &str)]) -> Tree {
 /// The check of a revision that is ready.
 fn done() -> Check {
     let state = CheckState::Success;
-    parts::check(
-        "c".to_owned(),
-        "r",
-        state,
-        "3/3 ready".to_owned(),
-        String::new(),
-    )
+    parts::check("c".to_owned(), "r", state, "3/3 ready", String::new())
 }
 
 #[test]
