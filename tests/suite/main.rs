@@ -15,6 +15,7 @@ mod explain;
 mod faults;
 mod fleet;
 mod follow;
+mod forges;
 mod init;
 mod mistakes;
 mod patience;

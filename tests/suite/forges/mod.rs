@@ -1,0 +1,6 @@
+//! Real forges: a Gitea server on loopback, built by `tests/gitea/build` and shared by the tests of a process.
+//! `CAPSTAN_REQUIRE=gitea` turns a missing program into a failure.
+
+mod gitea;
+mod program;
+mod server_tests;
