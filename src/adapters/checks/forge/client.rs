@@ -1,0 +1,272 @@
+//! The requests to one forge with one credential, one at a time.
+//!
+//! In: calls. Out: their answers, or why there is none. It waits between changes as long as the forge
+//! wants, repeats a request once with a new token, follows redirects on the same server, and sends nothing
+//! while the forge limits it or a permission is missing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
+use http::{Method, Request};
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::Instant;
+
+use super::fault::Fault;
+use super::verdict::{Verdict, pause, verdict};
+use super::wire::{Answer, Call, Transport, TransportError};
+use crate::model::{Clock, ErrorClass, Token, TokenSource};
+
+/// GitHub refuses requests without a name.
+const AGENT: &str = concat!("capstan/", env!("CARGO_PKG_VERSION"));
+/// A pause up to this long is waited for; a longer one is an error, and the caller comes again.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long nothing is sent after a permission was missing, unless the token changes (forges.md §0.7).
+const DENIED: Duration = Duration::from_secs(600);
+/// How long a forge is left alone that limits requests without saying for how long; twice as long each
+/// time (forges.md §1d).
+const LIMITED: Duration = Duration::from_secs(60);
+const MOST_LIMITED: Duration = Duration::from_secs(3_600);
+/// How many redirects are followed.
+const HOPS: usize = 5;
+
+/// How a request proves who sends it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// `Authorization: Bearer`.
+    Bearer,
+    /// `Authorization: Basic` with this user, and the token as the password.
+    Basic(String),
+    /// The token alone in a header of the forge's own.
+    Header(&'static str),
+}
+
+/// What one forge wants of all requests.
+#[derive(Clone, Debug)]
+pub struct Dialect {
+    /// Headers of every request.
+    pub headers: Vec<(&'static str, &'static str)>,
+    /// The least time between two changes.
+    pub spacing: Duration,
+    /// What an answer means, where the rules for all forges do not hold.
+    pub verdict: fn(&Call, &Answer) -> Option<Verdict>,
+}
+
+/// Sends the requests to one forge with one credential.
+pub struct Client {
+    transport: Arc<dyn Transport>,
+    tokens: Arc<dyn TokenSource>,
+    scheme: Scheme,
+    dialect: Dialect,
+    clock: Arc<dyn Clock>,
+    gate: Mutex<Gate>,
+}
+
+/// What holds requests up.
+#[derive(Default)]
+struct Gate {
+    last_change: Option<Instant>,
+    /// Nothing is sent before.
+    paused: Option<Instant>,
+    /// How often in a row the forge limited requests without saying for how long.
+    limited: u32,
+    /// Nothing is sent with this token before.
+    denied: Option<(Token, Instant, Fault)>,
+}
+
+impl Client {
+    /// A client that sends nothing yet.
+    pub fn new(
+        transport: Arc<dyn Transport>,
+        tokens: Arc<dyn TokenSource>,
+        scheme: Scheme,
+        dialect: Dialect,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            transport,
+            tokens,
+            scheme,
+            dialect,
+            clock,
+            gate: Mutex::default(),
+        }
+    }
+
+    /// Sends `call` and returns the answer, which is a success.
+    ///
+    /// # Errors
+    /// When it is none, or nothing may be sent now.
+    pub async fn call(&self, call: &Call) -> Result<Answer, Fault> {
+        let mut gate = self.gate.lock().await;
+        let mut call = call.clone();
+        let (mut hops, mut renewed) = (0, false);
+        loop {
+            let token = self.token().await?;
+            admit(&mut gate, &call, &token, self.dialect.spacing).await?;
+            let answer = self.send(&call, &token).await?;
+            match self.judge(&mut gate, &call, &answer) {
+                Verdict::Done => return Ok(answer),
+                Verdict::Limited(wait) => return Err(gate.limit(wait)),
+                Verdict::Moved(url) if hops < HOPS => {
+                    tracing::warn!(from = %call.url.path(), to = %url, "the repository has moved; update its URL");
+                    (call.url, hops) = (url, hops + 1);
+                }
+                Verdict::Moved(_) => {
+                    return Err(Fault::Refused("it redirects too often".to_owned()));
+                }
+                Verdict::Unauthenticated(said) if renewed => {
+                    return Err(gate.deny(token, Fault::Denied(expired(&said))));
+                }
+                Verdict::Unauthenticated(said) => {
+                    renewed = true;
+                    self.renew(&mut gate, token, &said).await?;
+                }
+                Verdict::Fault(fault @ Fault::Denied(_)) => return Err(gate.deny(token, fault)),
+                Verdict::Fault(fault) => return Err(fault),
+            }
+        }
+    }
+
+    /// Sends nothing with the present token for a while, since `why`.
+    pub(super) async fn block(&self, why: Fault) -> Fault {
+        match self.token().await {
+            Ok(token) => self.gate.lock().await.deny(token, why),
+            Err(fault) => fault,
+        }
+    }
+
+    async fn token(&self) -> Result<Token, Fault> {
+        let token = self.tokens.token().await;
+        token.map_err(|error| match error.class() {
+            ErrorClass::Transient | ErrorClass::Conflict => Fault::Busy(error.to_string()),
+            _ => Fault::Denied(error.to_string()),
+        })
+    }
+
+    /// Gets another token in place of one that was refused.
+    async fn renew(
+        &self,
+        gate: &mut MutexGuard<'_, Gate>,
+        refused: Token,
+        said: &str,
+    ) -> Result<(), Fault> {
+        self.tokens.refused(&refused);
+        match self.token().await? == refused {
+            true => Err(gate.deny(refused, Fault::Denied(expired(said)))),
+            false => Ok(()),
+        }
+    }
+
+    async fn send(&self, call: &Call, token: &Token) -> Result<Answer, Fault> {
+        let request = self.request(call, token)?;
+        let sent = self.transport.send(request).await;
+        sent.map(Answer::from).map_err(|error| match error {
+            TransportError::Unclear(cause) if call.is_change() => Fault::Unclear(cause),
+            TransportError::Unclear(cause) | TransportError::Unsent(cause) => Fault::Busy(cause),
+        })
+    }
+
+    fn request(&self, call: &Call, token: &Token) -> Result<Request<Vec<u8>>, Fault> {
+        let mut request = Request::builder()
+            .method(call.method.clone())
+            .uri(call.url.as_str())
+            .header(USER_AGENT, AGENT);
+        for (name, value) in &self.dialect.headers {
+            request = request.header(*name, *value);
+        }
+        let (name, value) = self.authorization(token)?;
+        request = request.header(name, value);
+        let mut body = Vec::new();
+        if let Some(json) = &call.body {
+            let kind = call.content_type.unwrap_or("application/json");
+            request = request.header(CONTENT_TYPE, kind);
+            body = json.to_string().into_bytes();
+        }
+        let request = request.body(body);
+        request.map_err(|cause| Fault::Refused(format!("no request can be made of it: {cause}")))
+    }
+
+    fn authorization(&self, token: &Token) -> Result<(HeaderName, HeaderValue), Fault> {
+        let secret = token.secret();
+        let (name, value) = match &self.scheme {
+            Scheme::Bearer => (AUTHORIZATION, format!("Bearer {secret}")),
+            Scheme::Basic(user) => {
+                let pair = STANDARD.encode(format!("{user}:{secret}"));
+                (AUTHORIZATION, format!("Basic {pair}"))
+            }
+            Scheme::Header(name) => (HeaderName::from_static(name), secret.to_owned()),
+        };
+        let mut value = HeaderValue::from_str(&value)
+            .map_err(|_| Fault::Denied("the token has invalid characters".to_owned()))?;
+        value.set_sensitive(true);
+        Ok((name, value))
+    }
+
+    /// What the answer means; and how long to wait after it.
+    fn judge(&self, gate: &mut Gate, call: &Call, answer: &Answer) -> Verdict {
+        let now = self.clock.now();
+        let own = (self.dialect.verdict)(call, answer);
+        let verdict = own.unwrap_or_else(|| verdict(call, answer, now));
+        if verdict == Verdict::Done {
+            gate.limited = 0;
+        }
+        if let Some(wait) = pause(answer, now) {
+            gate.paused = Some(Instant::now() + wait);
+        }
+        verdict
+    }
+}
+
+impl Gate {
+    /// Leaves the forge alone.
+    fn limit(&mut self, wait: Option<Duration>) -> Fault {
+        let grown = LIMITED.saturating_mul(1 << self.limited.min(8));
+        let wait = wait.unwrap_or_else(|| {
+            self.limited = self.limited.saturating_add(1);
+            grown.min(MOST_LIMITED)
+        });
+        self.paused = Some(Instant::now() + wait);
+        Fault::Limited(wait)
+    }
+
+    fn deny(&mut self, token: Token, fault: Fault) -> Fault {
+        self.denied = Some((token, Instant::now() + DENIED, fault.clone()));
+        fault
+    }
+}
+
+/// Waits until `call` may be sent, or says why it may not.
+async fn admit(
+    gate: &mut Gate,
+    call: &Call,
+    token: &Token,
+    spacing: Duration,
+) -> Result<(), Fault> {
+    let now = Instant::now();
+    if let Some((denied, until, fault)) = &gate.denied {
+        if denied == token && now < *until {
+            return Err(fault.clone());
+        }
+        gate.denied = None;
+    }
+    let mut at = gate.paused.unwrap_or(now);
+    let left = at.saturating_duration_since(now);
+    if left > PATIENCE {
+        return Err(Fault::Limited(left));
+    }
+    if call.is_change() {
+        at = at.max(gate.last_change.map_or(now, |last| last + spacing));
+    }
+    tokio::time::sleep_until(at).await;
+    if call.method != Method::GET {
+        gate.last_change = Some(Instant::now());
+    }
+    Ok(())
+}
+
+fn expired(said: &str) -> String {
+    format!("the token is not accepted ({said}); it may be expired or revoked: replace it")
+}

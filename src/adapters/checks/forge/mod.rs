@@ -1,0 +1,39 @@
+//! Checks on a forge: one shared sender, and a small translation per forge.
+//!
+//! In: [`Check`](crate::model::Check)s. Out: requests to the API of a forge, as few as possible.
+//!
+//! ```text
+//! ForgeSink ── what was sent? (sent) ──► Forge::write ──► Client ──► Transport
+//!                                        (one per forge)   (verdict: what does the answer mean?)
+//! ```
+//!
+//! A forge is a [`Forge`]: it says what it keeps about a check it wrote, whether that shows a check already,
+//! how to write one and how to find one again. All else is shared: [`ForgeSink`] sends nothing twice, also
+//! across restarts, and keeps one bad check from holding up the others; [`Client`] sends one request at a
+//! time, obeys limits, renews the token and stops when a permission is missing; [`outcome()`] names the
+//! state; [`super::text`] keeps the limits of texts; [`Repository`] reads addresses. A new forge is one file
+//! here, and a strict fake of it in `tests/`.
+//!
+//! It does not know where tokens come from, or who calls.
+
+mod client;
+mod fault;
+mod outcome;
+mod repository;
+mod reqwest_transport;
+mod sent;
+mod sink;
+mod verdict;
+mod wire;
+
+pub use client::{Client, Dialect, Scheme};
+pub use fault::Fault;
+pub use outcome::{Outcome, outcome};
+pub use repository::{Place, Provider, Repository};
+pub use reqwest_transport::HttpTransport;
+pub use sink::{Forge, ForgeSink, Found};
+pub use verdict::{Verdict, message};
+pub use wire::{Answer, Call, Transport, TransportError};
+
+#[cfg(test)]
+pub(crate) mod tests;

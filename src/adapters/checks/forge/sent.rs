@@ -1,0 +1,197 @@
+//! What was sent to a forge, kept across restarts.
+//!
+//! In: checks as they are sent. Out: whether the forge shows a check already, and the ids that it gave. The
+//! file is written before a batch is sent, with its checks marked as unclear, and after it: a process that
+//! dies in between leaves a mark, and the next one looks up what became of those.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::model::Check;
+
+/// How many checks are kept, the newest.
+const MOST: usize = 1_000;
+
+/// Context and revision.
+pub(super) type Key = (String, String);
+
+pub(super) fn key(check: &Check) -> Key {
+    (check.context.clone(), check.revision.clone())
+}
+
+/// A check that was sent, or is being sent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Entry<R> {
+    context: String,
+    revision: String,
+    /// What the forge gave for it.
+    pub(super) remote: R,
+    /// What was sent last, without its long texts.
+    #[serde(default)]
+    pub(super) check: Option<Check>,
+    /// Nobody knows what the forge has of it.
+    #[serde(default)]
+    pub(super) unclear: bool,
+    #[serde(default)]
+    pub(super) ended: Option<Ended>,
+    /// Larger is newer.
+    number: u64,
+}
+
+/// Why no more is sent of a check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Ended {
+    /// The commit is gone, or has too many.
+    ForGood,
+    /// This content was refused, by its digest.
+    Content(String),
+}
+
+/// What was sent.
+#[derive(Debug)]
+pub(super) struct Sent<R> {
+    path: Option<PathBuf>,
+    place: String,
+    entries: BTreeMap<Key, Entry<R>>,
+    number: u64,
+    /// There was no file: what an earlier process sent is unknown.
+    is_lost: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct File<R> {
+    v: u32,
+    /// The repository: another one has nothing of these.
+    place: String,
+    sent: Vec<Entry<R>>,
+}
+
+impl<R: Clone + Default + Serialize + DeserializeOwned> Sent<R> {
+    /// Reads the file, if there is one of this place.
+    pub(super) fn open(path: Option<&Path>, place: &str) -> Self {
+        let file = path.and_then(|path| match read::<R>(path) {
+            Ok(file) => file,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "cannot read which checks were sent; they are looked up");
+                None
+            }
+        });
+        let file = file.filter(|file| file.v == 1 && file.place == place);
+        let is_lost = file.is_none();
+        let sent = file.map(|file| file.sent).unwrap_or_default();
+        let number = sent.iter().map(|entry| entry.number).max().unwrap_or(0);
+        let keyed = |entry: Entry<R>| ((entry.context.clone(), entry.revision.clone()), entry);
+        Self {
+            path: path.map(Path::to_owned),
+            place: place.to_owned(),
+            entries: sent.into_iter().map(keyed).collect(),
+            number,
+            is_lost,
+        }
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Option<&Entry<R>> {
+        self.entries.get(key)
+    }
+
+    /// Whether there may be checks of an earlier process that are not in the file.
+    pub(super) const fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// The entry to change, made if there is none.
+    pub(super) fn entry(&mut self, key: &Key) -> &mut Entry<R> {
+        self.number += 1;
+        let (number, is_lost) = (self.number, self.is_lost);
+        let entry = self.entries.entry(key.clone()).or_insert_with(|| Entry {
+            context: key.0.clone(),
+            revision: key.1.clone(),
+            remote: R::default(),
+            check: None,
+            unclear: is_lost,
+            ended: None,
+            number,
+        });
+        entry.number = number;
+        entry
+    }
+
+    /// Writes the file. The checks of `under_way` are marked as unclear in it.
+    pub(super) async fn save(&mut self, under_way: &BTreeSet<Key>) {
+        while self.entries.len() > MOST {
+            let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.number);
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
+                break;
+            };
+            self.entries.remove(&oldest);
+        }
+        let Some(path) = self.path.clone() else {
+            return;
+        };
+        let sent = self.entries.iter().map(|(key, entry)| Entry {
+            unclear: entry.unclear || under_way.contains(key),
+            ..entry.clone()
+        });
+        let file = File {
+            v: 1,
+            place: self.place.clone(),
+            sent: sent.collect(),
+        };
+        let written = match serde_json::to_vec(&file) {
+            Ok(text) => tokio::task::spawn_blocking(move || replace(&path, &text)).await,
+            Err(error) => Ok(Err(error.into())),
+        };
+        if let Err(error) = written.unwrap_or_else(|error| Err(io::Error::other(error))) {
+            tracing::warn!(%error, "cannot record which checks were sent; after a restart some are sent again");
+        }
+    }
+}
+
+fn read<R: DeserializeOwned>(path: &Path) -> io::Result<Option<File<R>>> {
+    match std::fs::read(path) {
+        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a file as a whole or not at all.
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or_else(|| Path::new("."));
+    std::fs::create_dir_all(dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    io::Write::write_all(&mut file, text)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// What a check says, as a short text: equal checks have equal digests.
+pub(super) fn digest(check: &Check) -> String {
+    let shown = Check {
+        revision: String::new(),
+        pull_request: None,
+        input: None,
+        ..check.clone()
+    };
+    let json = serde_json::to_vec(&shown).unwrap_or_default();
+    let hash = Sha256::digest(json);
+    hash.iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// A check without its long texts.
+pub(super) fn trimmed(check: &Check) -> Check {
+    Check {
+        summary: String::new(),
+        annotations: Vec::new(),
+        ..check.clone()
+    }
+}

@@ -1,0 +1,277 @@
+//! The sink of every forge: what is due, in order, one at a time.
+//!
+//! In: checks. Out: calls of [`Forge`], as few as possible. A check that the forge shows already is not
+//! sent; one that was sent unclearly is looked up first; one that the forge never takes is passed over and
+//! reported once. It does not know what a request looks like.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::path::Path;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::Mutex;
+
+use super::client::Client;
+use super::fault::Fault;
+use super::sent::{Ended, Key, Sent, digest, key, trimmed};
+use super::wire::Call;
+use crate::model::{AdapterError, Check, CheckSink, CheckState};
+
+/// After the record was lost, checks are looked up on this many revisions.
+const MOST_LOOKED_UP: usize = 100;
+
+/// How one kind of forge takes checks. It keeps nothing itself.
+pub trait Forge: Send + Sync + 'static {
+    /// What is kept about a check that was written: the ids of the forge, and what it shows.
+    type Remote: Clone + Default + Serialize + DeserializeOwned + Send + Sync;
+
+    /// The repository, for messages, and to tell its record from that of another.
+    fn place(&self) -> String;
+
+    /// Asks for a commit, or for the repository: when something is absent, this tells what.
+    fn probe(&self, revision: Option<&str>) -> Call;
+
+    /// Whether the forge shows `check` already.
+    fn shows(&self, check: &Check, remote: &Self::Remote) -> bool;
+
+    /// Writes `check`. `remote` is what the last write left, and follows each request that succeeds.
+    fn write(
+        &self,
+        client: &Client,
+        check: &Check,
+        remote: &mut Self::Remote,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Looks up what the forge has of ours, and notes it in `remote`.
+    fn find(
+        &self,
+        client: &Client,
+        revision: &str,
+        context: &str,
+        remote: &mut Self::Remote,
+    ) -> impl Future<Output = Result<Option<Found>, Fault>> + Send;
+}
+
+/// A check as a forge shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its state.
+    pub state: CheckState,
+    /// Its one line.
+    pub title: String,
+}
+
+/// The checks of one repository on a forge.
+pub struct ForgeSink<F: Forge> {
+    forge: F,
+    client: Client,
+    sent: Mutex<Sent<F::Remote>>,
+}
+
+impl<F: Forge> ForgeSink<F> {
+    /// A sink that keeps what it sent in the file `record`; without one it forgets at its end.
+    pub fn new(forge: F, client: Client, record: Option<&Path>) -> Self {
+        let sent = Sent::open(record, &forge.place());
+        Self {
+            forge,
+            client,
+            sent: Mutex::new(sent),
+        }
+    }
+
+    async fn write(&self, checks: &[Check]) -> Result<(), Fault> {
+        let mut sent = self.sent.lock().await;
+        let newest: BTreeMap<Key, &Check> =
+            checks.iter().map(|check| (key(check), check)).collect();
+        let (due, shown): (Vec<_>, Vec<_>) = newest
+            .into_iter()
+            .partition(|(key, check)| self.is_due(&sent, key, check));
+        for (key, check) in shown {
+            sent.entry(&key).check = Some(trimmed(check));
+        }
+        let mut under_way: BTreeSet<Key> = due.iter().map(|(key, _)| key.clone()).collect();
+        if !under_way.is_empty() {
+            for key in &under_way {
+                sent.entry(key);
+            }
+            sent.save(&under_way).await;
+        }
+        let mut result = Ok(());
+        for (key, check) in &due {
+            result = self.one(&mut sent, key, check).await;
+            under_way.remove(key);
+            if result.is_err() {
+                break;
+            }
+        }
+        sent.save(&BTreeSet::new()).await;
+        result
+    }
+
+    fn is_due(&self, sent: &Sent<F::Remote>, key: &Key, check: &Check) -> bool {
+        let Some(entry) = sent.get(key) else {
+            return true;
+        };
+        match &entry.ended {
+            Some(Ended::ForGood) => false,
+            Some(Ended::Content(refused)) if *refused == digest(check) => false,
+            _ => entry.unclear || !self.forge.shows(check, &entry.remote),
+        }
+    }
+
+    /// Writes one check. An error is one that all others would meet, too.
+    async fn one(&self, sent: &mut Sent<F::Remote>, key: &Key, check: &Check) -> Result<(), Fault> {
+        let entry = sent.entry(key);
+        let mut remote = entry.remote.clone();
+        let written = self.exchange(check, &mut remote, entry.unclear).await;
+        entry.remote = remote;
+        let fault = match written {
+            Ok(()) => {
+                entry.check = Some(trimmed(check));
+                (entry.unclear, entry.ended) = (false, None);
+                return Ok(());
+            }
+            Err(Fault::Absent(said)) => self.absence(&check.revision, said).await,
+            Err(fault) => fault,
+        };
+        entry.unclear |= matches!(fault, Fault::Unclear(_));
+        if fault.concerns_all() {
+            return Err(fault);
+        }
+        let (context, revision) = (&check.context, &check.revision);
+        tracing::warn!(context, revision, why = %fault, "the check cannot be written on this commit");
+        entry.ended = Some(match fault {
+            Fault::Refused(_) => Ended::Content(digest(check)),
+            _ => Ended::ForGood,
+        });
+        Ok(())
+    }
+
+    async fn exchange(
+        &self,
+        check: &Check,
+        remote: &mut F::Remote,
+        unclear: bool,
+    ) -> Result<(), Fault> {
+        if unclear {
+            let (revision, context) = (&check.revision, &check.context);
+            self.forge
+                .find(&self.client, revision, context, remote)
+                .await?;
+            if self.forge.shows(check, remote) {
+                return Ok(());
+            }
+        }
+        self.forge.write(&self.client, check, remote).await
+    }
+
+    /// What is absent: the commit, the repository, or the right to see or write it.
+    async fn absence(&self, revision: &str, said: String) -> Fault {
+        let exists = async |what| match self.client.call(&self.forge.probe(what)).await {
+            Ok(_) => Ok(true),
+            Err(Fault::Absent(_) | Fault::Gone(_) | Fault::Refused(_)) => Ok(false),
+            Err(fault) => Err(fault),
+        };
+        let why = match exists(Some(revision)).await {
+            Err(fault) => return fault,
+            Ok(true) => format!("{said}; the token can read this repository, but not write checks"),
+            Ok(false) => match exists(None).await {
+                Err(fault) => return fault,
+                Ok(true) => return Fault::Gone(said),
+                Ok(false) => format!(
+                    "{said}; the repository was deleted or renamed, or the token cannot read it"
+                ),
+            },
+        };
+        self.client.block(Fault::Denied(why)).await
+    }
+
+    /// The checks of an earlier process: from the record, or from the forge if that was lost.
+    async fn earlier(&self, revisions: &[String], context: &str) -> Result<Vec<Check>, Fault> {
+        let mut sent = self.sent.lock().await;
+        if sent.is_lost() {
+            for revision in revisions.iter().take(MOST_LOOKED_UP) {
+                self.look_up(&mut sent, revision, context).await?;
+            }
+        }
+        let entries = revisions
+            .iter()
+            .filter_map(|revision| sent.get(&(context.to_owned(), revision.clone())));
+        Ok(entries.filter_map(|entry| entry.check.clone()).collect())
+    }
+
+    async fn look_up(
+        &self,
+        sent: &mut Sent<F::Remote>,
+        revision: &str,
+        context: &str,
+    ) -> Result<(), Fault> {
+        let key = (context.to_owned(), revision.to_owned());
+        if sent.get(&key).is_some() {
+            return Ok(());
+        }
+        let mut remote = F::Remote::default();
+        let found = self
+            .forge
+            .find(&self.client, revision, context, &mut remote);
+        let found = match found.await {
+            Err(fault) if fault.concerns_all() && !matches!(fault, Fault::Absent(_)) => {
+                return Err(fault);
+            }
+            found => found.ok().flatten(),
+        };
+        let entry = sent.entry(&key);
+        (entry.remote, entry.unclear) = (remote, false);
+        entry.check = found.map(|found| remembered(revision, context, found));
+        Ok(())
+    }
+
+    fn error(&self, fault: Fault) -> AdapterError {
+        let error = AdapterError::from(fault);
+        AdapterError::new(error.class(), format!("{}: {error}", self.forge.place()))
+    }
+}
+
+/// What can be known of a check that an earlier process wrote.
+fn remembered(revision: &str, context: &str, found: Found) -> Check {
+    Check {
+        revision: revision.to_owned(),
+        context: context.to_owned(),
+        state: found.state,
+        detail: None,
+        title: found.title,
+        summary: String::new(),
+        annotations: Vec::new(),
+        target_url: None,
+        pull_request: None,
+        input: None,
+    }
+}
+
+impl<F: Forge> CheckSink for ForgeSink<F> {
+    fn publish<'a>(
+        &'a self,
+        checks: &'a [Check],
+        _: Timestamp,
+    ) -> BoxFuture<'a, Result<(), AdapterError>> {
+        let written = self.write(checks);
+        written
+            .map(|done| done.map_err(|fault| self.error(fault)))
+            .boxed()
+    }
+
+    fn read<'a>(
+        &'a self,
+        revisions: &'a [String],
+        context: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        let found = self.earlier(revisions, context);
+        found
+            .map(|done| done.map_err(|fault| self.error(fault)))
+            .boxed()
+    }
+}

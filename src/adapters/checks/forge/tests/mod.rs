@@ -1,0 +1,210 @@
+//! Strict fakes of forges, and the shared sender against a forge with one rule.
+//!
+//! A fake is a [`Server`]: it answers as the real one does, and panics on a request that the real one would
+//! refuse. [`Fake`] carries requests to it, keeps them, and loses requests or answers on demand.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod sender;
+mod sending;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use http::{Request, Response};
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{Client, Dialect, Scheme, Transport, TransportError};
+use crate::model::{AdapterError, Check, CheckState, Clock, Token, TokenSource};
+
+pub(crate) const HEAD: &str = "69b59063470310ebbd88a9156325322a124e55a3";
+
+/// A request as a server sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// `POST /path?query`, as on the wire.
+    pub(crate) line: String,
+    pub(crate) host: String,
+    pub(crate) headers: http::HeaderMap,
+    /// Null without a body.
+    pub(crate) body: Value,
+    pub(crate) at: Instant,
+}
+
+impl Seen {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name).map(|value| value.to_str().unwrap());
+        value.unwrap_or_default()
+    }
+}
+
+/// What a fake of a forge answers.
+pub(crate) trait Server: Send + 'static {
+    fn answer(&mut self, seen: &Seen) -> Response<Vec<u8>>;
+}
+
+/// What happens to a request on its way.
+pub(crate) enum Mishap {
+    /// It never arrives.
+    Unsent,
+    /// It is carried out, and the answer is lost.
+    Lost,
+    /// It is answered so, and not carried out.
+    Instead(Response<Vec<u8>>),
+}
+
+/// Carries requests to a fake.
+pub(crate) struct Fake<S> {
+    pub(crate) server: Mutex<S>,
+    pub(crate) seen: Mutex<Vec<Seen>>,
+    mishaps: Mutex<VecDeque<Option<Mishap>>>,
+}
+
+impl<S: Server> Fake<S> {
+    pub(crate) fn new(server: S) -> Arc<Self> {
+        Arc::new(Self {
+            server: Mutex::new(server),
+            seen: Mutex::default(),
+            mishaps: Mutex::default(),
+        })
+    }
+
+    /// What happens to the next requests, one by one.
+    pub(crate) fn next(&self, mishaps: impl IntoIterator<Item = Option<Mishap>>) {
+        self.mishaps.lock().unwrap().extend(mishaps);
+    }
+
+    /// The request lines since the last call.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let seen = std::mem::take(&mut *self.seen.lock().unwrap());
+        seen.into_iter().map(|seen| seen.line).collect()
+    }
+
+    /// The requests since the last call.
+    pub(crate) fn requests(&self) -> Vec<Seen> {
+        std::mem::take(&mut *self.seen.lock().unwrap())
+    }
+}
+
+impl<S: Server> Transport for Fake<S> {
+    fn send(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> BoxFuture<'_, Result<Response<Vec<u8>>, TransportError>> {
+        let uri = request.uri();
+        let path = uri.path_and_query().unwrap();
+        let seen = Seen {
+            line: format!("{} {path}", request.method()),
+            host: uri.authority().unwrap().to_string(),
+            headers: request.headers().clone(),
+            body: serde_json::from_slice(request.body()).unwrap_or_default(),
+            at: Instant::now(),
+        };
+        assert!(!seen.header("user-agent").is_empty(), "no User-Agent");
+        self.seen.lock().unwrap().push(seen.clone());
+        let mishap = self.mishaps.lock().unwrap().pop_front().flatten();
+        let answer = || self.server.lock().unwrap().answer(&seen);
+        let done = match mishap {
+            None => Ok(answer()),
+            Some(Mishap::Unsent) => Err(TransportError::Unsent("refused".to_owned())),
+            Some(Mishap::Instead(response)) => Ok(response),
+            Some(Mishap::Lost) => {
+                answer();
+                Err(TransportError::Unclear(
+                    "it did not answer in time".to_owned(),
+                ))
+            }
+        };
+        std::future::ready(done).boxed()
+    }
+}
+
+/// An answer with a JSON body.
+pub(crate) fn json(status: u16, body: &Value) -> Response<Vec<u8>> {
+    with(
+        status,
+        &[("content-type", "application/json; charset=utf-8")],
+        &body.to_string(),
+    )
+}
+
+/// An answer with headers.
+pub(crate) fn with(status: u16, headers: &[(&str, &str)], body: &str) -> Response<Vec<u8>> {
+    let mut response = Response::builder().status(status);
+    for (name, value) in headers {
+        response = response.header(*name, *value);
+    }
+    response.body(body.as_bytes().to_vec()).unwrap()
+}
+
+/// A clock that goes with tokio's.
+pub(crate) struct Ticking(Instant);
+
+impl Ticking {
+    /// 2026-01-01T00:00:00Z.
+    pub(crate) const EPOCH: i64 = 1_767_225_600;
+
+    pub(crate) fn start() -> Arc<Self> {
+        Arc::new(Self(Instant::now()))
+    }
+}
+
+impl Clock for Ticking {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(Self::EPOCH).unwrap() + self.0.elapsed()
+    }
+
+    fn real(&self, duration: Duration) -> Duration {
+        duration
+    }
+}
+
+/// Tokens in order: the next one once one was refused.
+pub(crate) struct Tokens(Mutex<VecDeque<&'static str>>);
+
+impl Tokens {
+    pub(crate) fn of(tokens: &[&'static str]) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(tokens.iter().copied().collect())))
+    }
+}
+
+impl TokenSource for Tokens {
+    fn token(&self) -> BoxFuture<'_, Result<Token, AdapterError>> {
+        let token = Token::new(self.0.lock().unwrap()[0], None);
+        std::future::ready(Ok(token)).boxed()
+    }
+
+    fn refused(&self, _: &Token) {
+        let mut tokens = self.0.lock().unwrap();
+        if tokens.len() > 1 {
+            tokens.pop_front();
+        }
+    }
+}
+
+/// A client with one token.
+pub(crate) fn client<S: Server>(fake: &Arc<Fake<S>>, scheme: Scheme, dialect: Dialect) -> Client {
+    let tokens = Tokens::of(&["s3cret"]);
+    Client::new(fake.clone(), tokens, scheme, dialect, Ticking::start())
+}
+
+/// A check on [`HEAD`].
+pub(crate) fn check(context: &str, state: CheckState, title: &str) -> Check {
+    Check {
+        revision: HEAD.to_owned(),
+        context: context.to_owned(),
+        state,
+        detail: None,
+        title: title.to_owned(),
+        summary: format!("## {title}\n"),
+        annotations: Vec::new(),
+        target_url: Some("https://capstan.example/prod".to_owned()),
+        pull_request: None,
+        input: Some("input".to_owned()),
+    }
+}
