@@ -19,7 +19,7 @@ use super::signals::asked_to_stop;
 use super::ui::Ui;
 use crate::adapters::git;
 use crate::adapters::kubernetes::{Error, Target, connect_by_secret};
-use crate::api::fleet::GitReference;
+use crate::api::fleet::{GitReference, PULL_REQUESTS};
 use crate::daemon::{self, View};
 use crate::model::TagRange;
 use crate::settings::{Environment, SourceCredential, SyncConfig};
@@ -61,7 +61,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_parser = interval, conflicts_with = "config")]
     pub(super) interval: Option<Duration>,
     /// Refs whose commits get a plan check, with --source; may be repeated
-    #[arg(long, value_name = "GLOB", default_values = ["refs/pull/*/head", "refs/heads/pr/*"], conflicts_with = "config")]
+    #[arg(long, value_name = "GLOB", default_values = PULL_REQUESTS, conflicts_with = "config")]
     pub(super) candidates: Vec<String>,
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,

@@ -152,14 +152,21 @@ impl Candidates {
         self.busy = false;
         let is_new = merged.is_none() || candidate.seen.as_ref() != merged;
         self.left = self.left.saturating_sub(usize::from(is_new));
-        match self.entries.get_mut(&candidate.name) {
-            Some(entry) if entry.commit == candidate.commit => {
-                let is_change = merged.is_none() || entry.seen.as_ref() != merged;
-                entry.seen = merged.cloned();
-                is_change
-            }
-            _ => false,
+        // A branch and the ref of its pull request lead to one commit, which has one check.
+        let same = |entry: &&mut Entry| entry.commit == candidate.commit;
+        let mut is_change = false;
+        for entry in self.entries.values_mut().filter(same) {
+            is_change |= merged.is_none() || entry.seen.as_ref() != merged;
+            entry.seen = merged.cloned();
         }
+        is_change
+    }
+
+    /// The pull request whose head this commit is, if a ref says so; the newest of several.
+    pub(super) fn pull_request(&self, commit: &str) -> Option<u64> {
+        let entries = self.entries.iter();
+        let same = entries.filter(|(_, entry)| entry.commit == commit);
+        same.filter_map(|(name, _)| number(name)).max()
     }
 }
 
@@ -170,6 +177,16 @@ impl Entry {
             commit: self.commit.clone(),
             seen: self.seen.clone(),
         }
+    }
+}
+
+/// The number of the pull request that a ref is the head of (facts/forges.md §6).
+fn number(name: &str) -> Option<u64> {
+    let parts: Vec<&str> = name.split('/').collect();
+    match parts[..] {
+        ["refs", "pull" | "merge-requests", number, "head"]
+        | ["refs", "pull-requests", number, "from"] => number.parse().ok(),
+        _ => None,
     }
 }
 
@@ -274,6 +291,37 @@ mod tests {
         assert_eq!((second.len(), second[0].as_str()), (ROUND, "new"));
         candidates.update(&all, "base");
         assert_eq!(round(&mut candidates).len(), 11);
+    }
+
+    #[test]
+    fn the_number_of_a_pull_request_is_in_its_ref() {
+        for (name, expected) in [
+            ("refs/pull/7/head", Some(7)),
+            ("refs/merge-requests/12/head", Some(12)),
+            ("refs/pull-requests/3/from", Some(3)),
+            ("refs/pull/7/merge", None),
+            ("refs/pull/x/head", None),
+            ("refs/heads/pr/7", None),
+            ("refs/heads/pull/7/head", None),
+        ] {
+            assert_eq!(number(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_branch_and_its_pull_request_are_planned_once_and_have_its_number() {
+        let globs = ["refs/heads/pr/*", "refs/pull/*/head"].map(str::to_owned);
+        let mut candidates = Candidates::new(&globs);
+        candidates.update(&refs(&[]), "base");
+        let both = [("refs/heads/pr/a", "1"), ("refs/pull/7/head", "1")];
+        candidates.update(&refs(&both), "base");
+        let first = candidates.next().expect("one waits");
+        assert!(done(&mut candidates, &first));
+        let second = candidates.next().expect("the other ref");
+        assert_eq!(second.seen.as_deref(), Some("m1"), "its plan is known");
+        assert!(!done(&mut candidates, &second));
+        assert_eq!(candidates.pull_request("1"), Some(7));
+        assert_eq!(candidates.pull_request("2"), None);
     }
 
     #[test]

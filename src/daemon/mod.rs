@@ -12,6 +12,7 @@
 //! It does not know: which engine it drives, how a check is written.
 
 mod applied;
+mod approvals;
 mod candidates;
 mod check_queue;
 mod clock;
@@ -51,7 +52,7 @@ use crate::adapters::git::{self, Mirror};
 use crate::adapters::kubernetes::{self, Steering, Target};
 use crate::apply::{Newest, Report};
 use crate::graph::Graph;
-use crate::model::{AdapterError, CheckSink};
+use crate::model::{AdapterError, Check, CheckSink};
 use crate::plan::ApplySet;
 use crate::settings::SyncConfig;
 
@@ -439,7 +440,11 @@ impl Daemon {
             self.candidates.planned(candidate, merged)
         };
         if let Some(check) = planned.check.filter(|_| is_change) {
-            self.set_check(check);
+            let pull_request = self.candidates.pull_request(&check.revision);
+            self.set_check(Check {
+                pull_request,
+                ..check
+            });
         }
         self.plan_next();
     }

@@ -238,3 +238,12 @@ pub fn minutes(duration: Duration) -> String {
     let seconds = duration.as_secs();
     format!("{}m{:02}s", seconds / 60, seconds % 60)
 }
+
+/// `about 9 min`.
+#[must_use]
+pub fn about(duration: Duration) -> String {
+    match duration.as_secs() {
+        0..60 => "less than a minute".to_owned(),
+        seconds => format!("about {} min", seconds.div_ceil(60)),
+    }
+}

@@ -8,6 +8,7 @@
 mod applyset;
 mod change;
 mod diff;
+mod estimate;
 mod identity;
 mod text;
 
@@ -28,10 +29,12 @@ pub use change::{
     would_be,
 };
 pub use diff::{
-    Changes, Entry, FieldChange, Group, Line, Shown, ValueChange, beside, differences, is_same,
+    Changes, Entry, FieldChange, Group, Line, Shown, ValueChange, beside, cluster, differences,
+    is_same,
 };
+pub use estimate::estimate;
 pub use identity::IdentityUse;
-pub use text::{text, word};
+pub use text::{counts, text, word};
 
 /// The field manager of a sync.
 pub const MANAGER: &str = "capstan";

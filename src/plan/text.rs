@@ -1,5 +1,6 @@
 //! A plan as text.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{Plan, Rolled};
@@ -10,15 +11,9 @@ use crate::model::Change;
 pub fn text(plan: &Plan) -> String {
     let mut out = String::new();
     let impact = &plan.impact;
-    let counts: Vec<String> = impact
-        .changes
-        .iter()
-        .map(|(change, count)| format!("{count} {}", intent(*change)))
-        .collect();
-    let counts = if plan.steps.is_empty() {
-        "nothing to do".to_owned()
-    } else {
-        counts.join(", ")
+    let counts = match plan.steps.is_empty() {
+        true => "nothing to do".to_owned(),
+        false => counts(&impact.changes),
     };
     let rolled = match impact.rolled {
         nothing if nothing == Rolled::default() => String::new(),
@@ -44,6 +39,14 @@ pub fn text(plan: &Plan) -> String {
         }
     }
     out
+}
+
+/// `1 to create, 2 to update`
+#[must_use]
+pub fn counts(changes: &BTreeMap<Change, usize>) -> String {
+    let counts = changes.iter();
+    let counts = counts.map(|(change, count)| format!("{count} {}", intent(*change)));
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 /// What happens to the objects of a change, after their number.

@@ -401,7 +401,7 @@ mod tests {
                 .as_deref(),
             Some("main")
         );
-        assert_eq!(config.candidates, ["refs/pull/*/head", "refs/heads/pr/*"]);
+        assert_eq!(config.candidates, fleet::PULL_REQUESTS);
         assert_eq!(
             (config.concurrency, config.settle),
             (32, Duration::from_secs(120))

@@ -4,7 +4,7 @@ use git2::{Oid, Repository, Sort};
 use jiff::Timestamp;
 
 use super::Error;
-use super::mirror::{Mirror, Ref, is_kept, is_missing};
+use super::mirror::{Mirror, Ref, is_kept, is_missing, kept};
 use super::objects::Objects;
 use crate::model::Tree;
 
@@ -98,6 +98,43 @@ impl Mirror {
                 }
             }
             Ok(values)
+        })
+    }
+
+    /// The messages of the commits that [`Self::log`] lists.
+    ///
+    /// # Errors
+    /// When one of the commits was not fetched.
+    pub fn messages(
+        &self,
+        from: Option<&str>,
+        to: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, Error> {
+        let commits = self.log(from, to, limit)?;
+        self.reading(|repository| {
+            let message = |commit: &Commit| {
+                let commit = self.find(repository, &commit.id)?;
+                Ok(String::from_utf8_lossy(commit.message_bytes()).into_owned())
+            };
+            commits.iter().map(message).collect()
+        })
+    }
+
+    /// Whether a branch leads to `commit`.
+    ///
+    /// # Errors
+    /// When it was not fetched.
+    pub fn is_on_branch(&self, commit: &str) -> Result<bool, Error> {
+        self.reading(|repository| {
+            let commit = self.find(repository, commit)?.id();
+            let leads = || {
+                let mut walk = repository.revwalk()?;
+                walk.push(commit)?;
+                walk.hide_glob(&kept("refs/heads/*"))?;
+                Ok(walk.next().is_none())
+            };
+            leads().map_err(|cause: git2::Error| Error::damaged(repository, &cause))
         })
     }
 

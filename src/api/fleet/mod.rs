@@ -15,7 +15,8 @@ use serde_json::Value as Json;
 
 pub use settings::{
     Admission, Apply, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy, FirstApply, Mode,
-    OutsideObject, Provider, PullRequests, Rules, SecretName, Serve, ServiceProvider,
+    OutsideObject, PULL_REQUESTS, Provider, PullRequests, Rules, SecretName, Serve,
+    ServiceProvider,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use tenancy::{FleetPolicy, Tenant};
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(spec.apply.concurrency, 32);
         assert_eq!(spec.apply.deletion_guard.max_clusters, 0);
         assert!(spec.apply.prune);
-        assert_eq!(spec.checks.pull_requests.refs.len(), 2);
+        assert_eq!(spec.checks.pull_requests.refs, PULL_REQUESTS);
         assert_eq!(spec.serve.address, "127.0.0.1:8080");
     }
 

@@ -62,6 +62,15 @@ pub enum Provider {
     Bitbucket,
 }
 
+/// The heads of pull requests at GitHub, Gitea and Forgejo; of merge requests at GitLab; of pull requests at Bitbucket
+/// Data Center (facts/forges.md §6); and branches of that name, for remotes without such refs.
+pub const PULL_REQUESTS: [&str; 4] = [
+    "refs/pull/*/head",
+    "refs/merge-requests/*/head",
+    "refs/pull-requests/*/from",
+    "refs/heads/pr/*",
+];
+
 /// The pull requests to plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -76,9 +85,7 @@ impl Default for PullRequests {
     fn default() -> Self {
         Self {
             enabled: true,
-            refs: ["refs/pull/*/head", "refs/heads/pr/*"]
-                .map(str::to_owned)
-                .to_vec(),
+            refs: PULL_REQUESTS.map(str::to_owned).to_vec(),
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use crate::api::kinds::{AUTHORIZATION, MANAGED_IDENTITY, RED_HAT_OPENSHIFT};
+use crate::graph::about;
 use crate::model::ObjectId;
 
 /// The most characters of a message in a title: forges show about 140 in all.
@@ -84,7 +85,7 @@ impl Summary {
             return format!("{count}, {id} failed");
         }
         match self.ready < self.total {
-            true => format!("{count}, {}, {}", self.stage, about(self.left)),
+            true => format!("{count}, {}, {} left", self.stage, about(self.left)),
             false => count,
         }
     }
@@ -97,14 +98,6 @@ fn opening(message: &str) -> String {
     match sentence.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}...", &sentence[..end]),
         None => sentence.to_owned(),
-    }
-}
-
-/// `about 9 min left`.
-fn about(left: Duration) -> String {
-    match left.as_secs() {
-        0..60 => "less than a minute left".to_owned(),
-        seconds => format!("about {} min left", seconds.div_ceil(60)),
     }
 }
 

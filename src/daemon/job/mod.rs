@@ -6,18 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 
 use super::applied::AppliedRevision;
+use super::approvals;
 use super::failure::Failure;
-use super::report::{self, BrokenBase};
+use super::report::{self, Base};
 use crate::adapters::git::{Error, Mirror, Ref, Refs, RetainedRef, directory};
 use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
 use crate::compile::{Compiled, compile_by};
 use crate::graph::Graph;
-use crate::model::{AdapterError, Check, CheckSink, CheckState, ObjectId, Tree};
+use crate::model::{AdapterError, Check, CheckSink, CheckState, Finding, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::SyncConfig;
 pub(super) use planning::{Planned, open_refs};
@@ -51,6 +53,7 @@ pub(super) struct Prepared {
     pub(super) graph: Arc<Graph>,
     /// What its check says of it.
     pub(super) notes: report::Notes,
+    findings: Arc<[Finding]>,
 }
 
 impl Prepared {
@@ -66,6 +69,13 @@ impl Judged {
         matches!(self, Self::Sound(prepared) if !prepared.is_empty())
     }
 
+    fn findings(&self) -> Arc<[Finding]> {
+        match self {
+            Self::Sound(prepared) => Arc::clone(&prepared.findings),
+            Self::Broken(compiled) => compiled.findings.clone().into(),
+        }
+    }
+
     pub(super) fn new(mut compiled: Compiled, set: &ApplySet) -> Self {
         let embedded = compiled.embedded();
         let objects = std::mem::take(&mut compiled.objects);
@@ -74,6 +84,7 @@ impl Judged {
         }
         Self::Sound(Prepared {
             notes: report::Notes::of(&compiled),
+            findings: compiled.findings.into(),
             plan: Arc::new(plan::into_plan(objects, &compiled.graph, set)),
             embedded: embedded.into(),
             graph: compiled.graph,
@@ -98,8 +109,12 @@ pub(super) struct Source {
     set: ApplySet,
     /// Whether the settings suspend the fleet.
     suspend: bool,
-    /// The commit that was examined last, if it has errors.
-    broken: Mutex<Option<BrokenBase>>,
+    /// Whether objects are removed, and how many clusters without approval.
+    prune: (bool, usize),
+    /// How long role assignments need to come into force.
+    settle: Duration,
+    /// The commit that was examined last.
+    base: Mutex<Option<Base>>,
 }
 
 /// A commit of the followed ref, judged.
@@ -192,7 +207,9 @@ impl Source {
             compiling: Mutex::default(),
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
             suspend: config.suspend,
-            broken: Mutex::default(),
+            prune: (config.prune, config.max_clusters),
+            settle: config.settle,
+            base: Mutex::default(),
         }
     }
 
@@ -237,14 +254,11 @@ impl Source {
     pub(super) fn examine(&self, revision: String, first: bool) -> Examined {
         let _compiling = self.compiling();
         let outcome = self.judge(&revision);
-        *self.broken() = match &outcome {
-            Ok(Judged::Broken(compiled)) => Some(BrokenBase {
-                name: format!("the {}", self.reference),
-                commit: revision.clone(),
-                findings: compiled.findings.clone().into(),
-            }),
-            Ok(Judged::Sound(_)) | Err(_) => None,
-        };
+        *self.base() = outcome.as_ref().ok().map(|judged| Base {
+            name: format!("the {}", self.reference),
+            commit: revision.clone(),
+            findings: judged.findings(),
+        });
         let good = outcome.as_ref().is_ok_and(Judged::is_good);
         let fallback = if !good && first {
             self.last_good(&revision)
@@ -314,14 +328,12 @@ impl Source {
             tracing::warn!(%error, "cannot read approvals");
             Vec::new()
         });
-        let approved = trailers
-            .iter()
-            .filter_map(|trailer| trailer.strip_prefix("delete "));
-        approved.map(|name| name.trim().to_owned()).collect()
+        approvals::approved(&trailers)
     }
 
-    fn broken(&self) -> MutexGuard<'_, Option<BrokenBase>> {
-        self.broken.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The commit that was examined last.
+    fn base(&self) -> MutexGuard<'_, Option<Base>> {
+        self.base.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until no other compile runs.

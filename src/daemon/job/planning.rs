@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Source, written};
+use super::{MOST_APPROVING, Source, written};
 use crate::adapters::git::{Error, Merged};
+use crate::api::fleet::FleetPolicy;
+use crate::api::labels;
 use crate::compile::compile_by;
+use crate::daemon::approvals::{self, Approvals};
 use crate::daemon::candidates::{Candidate, OpenRef};
 use crate::daemon::failure::Failure;
-use crate::daemon::report;
+use crate::daemon::report::{self, Base};
 use crate::model::{Action, Check, CheckSink, Tree};
 use crate::plan::Plan;
 
@@ -64,6 +67,14 @@ pub(in crate::daemon) async fn open_refs(
     open
 }
 
+/// What a candidate is judged by.
+enum View<'a> {
+    /// Its files alone.
+    Files,
+    /// Also what is applied, and overlays of this machine.
+    All(Option<&'a Plan>),
+}
+
 impl Source {
     /// The newest of `candidates` that are not merged into `base`.
     fn newest(&self, candidates: Vec<Candidate>, base: &str) -> Vec<OpenRef> {
@@ -81,7 +92,8 @@ impl Source {
         looked_at.filter(is_open).take(MOST_OPEN).collect()
     }
 
-    /// Merges `candidate` onto `base` and judges the result against what is applied.
+    /// Merges `candidate` onto `base` and judges the result against what is applied; what may be a stranger's by its
+    /// files alone.
     pub(in crate::daemon) fn plan(
         &self,
         base: &str,
@@ -89,20 +101,20 @@ impl Source {
         applied: Option<(&str, Option<&Plan>)>,
     ) -> Planned {
         let (fleet, commit) = (self.fleet.as_str(), candidate.commit.as_str());
-        let before = applied.and_then(|(_, plan)| plan);
-        let (merged, check) = match self.merged(base, commit, before) {
+        let is_fork = self.is_fork(&candidate);
+        let view = match is_fork {
+            true => View::Files,
+            false => View::All(applied.and_then(|(_, plan)| plan)),
+        };
+        let (merged, check) = match self.merged(base, commit, &view) {
             Ok(Ok((ids, _))) if candidate.seen.as_ref() == Some(&ids) => (Some(ids), None),
             Ok(Ok((ids, trees))) => {
-                let _compiling = self.compiling();
-                let (tree, overlays) = (&trees[0], &trees[1..]);
-                let broken = self.broken().clone();
-                let broken = broken.filter(|broken| broken.commit == base);
-                let compiled = compile_by(&self.policy, tree, overlays);
-                let check = Check {
-                    input: Some(ids.clone()),
-                    ..report::plan(&self.set, commit, &compiled, applied, broken.as_ref())
+                let check = match is_fork {
+                    true => self.judge_fork(base, commit, &trees),
+                    false => self.judge_merge(base, commit, &trees, applied),
                 };
-                (Some(ids), Some(check))
+                let input = Some(ids.clone());
+                (Some(ids), Some(Check { input, ..check }))
             }
             Ok(Err(paths)) => (None, Some(report::conflicts(fleet, commit, &paths))),
             Err(error) => return Planned::failed(fleet, candidate.clone(), &Failure::Git(error)),
@@ -114,6 +126,76 @@ impl Source {
         }
     }
 
+    /// Whether a candidate may be a stranger's: anybody can open a pull request, and who may push to a branch is
+    /// decided by the repository.
+    fn is_fork(&self, candidate: &Candidate) -> bool {
+        let is_branch = candidate.name.starts_with("refs/heads/");
+        let is_on_branch = || self.mirror.is_on_branch(&candidate.commit);
+        !is_branch && !is_on_branch().unwrap_or_default()
+    }
+
+    fn judge_merge(
+        &self,
+        base: &str,
+        commit: &str,
+        trees: &[Tree],
+        applied: Option<(&str, Option<&Plan>)>,
+    ) -> Check {
+        let _compiling = self.compiling();
+        let compiled = compile_by(&self.policy, &trees[0], &trees[1..]);
+        report::plan(&report::Merge {
+            set: &self.set,
+            revision: commit,
+            compiled: &compiled,
+            applied,
+            base: self.base_at(base).as_ref(),
+            approvals: &self.candidate_approvals(base, commit, applied.map(|(id, _)| id)),
+            prune: self.prune.0,
+            max_clusters: self.prune.1,
+            settle: self.settle,
+        })
+    }
+
+    /// By rules alone that everybody can run on these files.
+    fn judge_fork(&self, base: &str, commit: &str, trees: &[Tree]) -> Check {
+        let _compiling = self.compiling();
+        let policy = FleetPolicy {
+            tenants: Vec::new(),
+            ..self.policy.clone()
+        };
+        let compiled = compile_by(&policy, &trees[0], &trees[1..]);
+        let (base, is_partial) = (self.base_at(base), !self.local_overlays.is_empty());
+        report::fork(&self.fleet, commit, &compiled, base.as_ref(), is_partial)
+    }
+
+    /// The base of a candidate, if it is what was examined last.
+    fn base_at(&self, commit: &str) -> Option<Base> {
+        let base = self.base().clone();
+        base.filter(|base| base.commit == commit)
+    }
+
+    /// What the commits that are not applied yet approve of, and what those of the candidate alone say of it.
+    fn candidate_approvals(&self, base: &str, commit: &str, applied: Option<&str>) -> Approvals {
+        let trailers = |from: &str, to: &str| {
+            let trailers = self
+                .mirror
+                .trailers(Some(from), to, MOST_APPROVING, labels::APPROVE);
+            approvals::approved(&trailers.unwrap_or_default())
+        };
+        let own = trailers(base, commit);
+        let messages = self.mirror.messages(Some(base), commit, MOST_APPROVING);
+        let earlier = applied.map(|applied| trailers(applied, base));
+        Approvals {
+            approved: own
+                .iter()
+                .cloned()
+                .chain(earlier.unwrap_or_default())
+                .collect(),
+            unclear: approvals::unclear(&messages.unwrap_or_default(), &own),
+            own,
+        }
+    }
+
     /// The fleet and its overlays as the merge of two commits has them, with the ids of their files and of all else
     /// that a plan check is made of; or the paths in conflict.
     #[allow(clippy::type_complexity)]
@@ -121,7 +203,7 @@ impl Source {
         &self,
         base: &str,
         commit: &str,
-        before: Option<&Plan>,
+        view: &View<'_>,
     ) -> Result<Result<(String, Vec<Tree>), Vec<String>>, Error> {
         let (mut ids, mut trees) = (Vec::new(), Vec::new());
         for path in std::iter::once(&self.path).chain(&self.overlays) {
@@ -133,15 +215,19 @@ impl Source {
                 Merged::Conflicts(paths) => return Ok(Err(paths)),
             }
         }
-        let local: Vec<Tree> = self.local_trees().collect::<Result<_, _>>()?;
-        ids.push(self.conditions(&local, before));
+        let local = self.local_trees();
+        let local: Vec<Tree> = match view {
+            View::Files => Vec::new(),
+            View::All(_) => local.collect::<Result<_, _>>()?,
+        };
+        ids.push(self.conditions(&local, view));
         trees.extend(local);
         Ok(Ok((ids.join(" "), trees)))
     }
 
     /// A digest of what a plan check is made of beside files of the repository: the settings, overlays on this
     /// machine, what is applied, and this version of Capstan.
-    fn conditions(&self, local: &[Tree], before: Option<&Plan>) -> String {
+    fn conditions(&self, local: &[Tree], view: &View<'_>) -> String {
         let mut digest = Sha256::new();
         let mut add = |part: &[u8]| {
             digest.update(part.len().to_le_bytes());
@@ -149,11 +235,19 @@ impl Source {
         };
         add(env!("CARGO_PKG_VERSION").as_bytes());
         let paths = (&self.path, &self.overlays);
-        add(format!("{paths:?} {:?}", self.policy).as_bytes());
+        let guard = (self.prune, self.settle);
+        add(format!("{paths:?} {:?} {guard:?}", self.policy).as_bytes());
         for (path, text) in local.iter().flat_map(|tree| &tree.files) {
             add(path.as_bytes());
             add(text);
         }
+        let before = match view {
+            View::Files => {
+                add(b"a fork's");
+                None
+            }
+            View::All(before) => *before,
+        };
         for step in before.iter().flat_map(|plan| &plan.steps) {
             let Action::Apply { payload, .. } = &step.action;
             add(step.object.to_string().as_bytes());

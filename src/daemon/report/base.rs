@@ -1,6 +1,6 @@
 //! The findings that a candidate has from what it is merged onto.
 //!
-//! In: the findings of the merge, and those of a base that has errors. Out: those of the candidate. Lines are not
+//! In: the findings of the merge, and those of the base. Out: those of the candidate, and the others. Lines are not
 //! compared, since the candidate may move them.
 
 use std::collections::BTreeMap;
@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use crate::model::{Arg, Finding, ObjectId, Severity};
 
-/// What candidates are merged onto, if it has errors.
+/// What candidates are merged onto.
 #[derive(Clone, Debug)]
-pub(in crate::daemon) struct BrokenBase {
+pub(in crate::daemon) struct Base {
     /// What it is called: `the branch main`.
     pub(in crate::daemon) name: String,
     /// Its commit.
@@ -33,7 +33,7 @@ fn key(finding: &Finding) -> Key<'_> {
     (finding.id, path, finding.object.as_ref(), subject)
 }
 
-impl BrokenBase {
+impl Base {
     /// How many errors it has.
     pub(super) fn errors(&self) -> usize {
         let errors = self.findings.iter();
@@ -42,19 +42,22 @@ impl BrokenBase {
             .count()
     }
 
-    /// The findings that the base has not.
-    pub(super) fn without(&self, findings: &[Finding]) -> Vec<Finding> {
+    /// The findings that the base has not, and those that it has.
+    pub(super) fn split(&self, findings: &[Finding]) -> (Vec<Finding>, Vec<Finding>) {
         let mut left: BTreeMap<Key<'_>, usize> = BTreeMap::new();
         for finding in &*self.findings {
             *left.entry(key(finding)).or_default() += 1;
         }
-        let mut own = Vec::new();
+        let (mut own, mut existing) = (Vec::new(), Vec::new());
         for finding in findings {
             match left.get_mut(&key(finding)) {
-                Some(count) if *count > 0 => *count -= 1,
+                Some(count) if *count > 0 => {
+                    *count -= 1;
+                    existing.push(finding.clone());
+                }
                 _ => own.push(finding.clone()),
             }
         }
-        own
+        (own, existing)
     }
 }

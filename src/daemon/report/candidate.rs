@@ -1,97 +1,286 @@
 //! Plan checks: what a candidate makes of the fleet.
 
-use super::base::BrokenBase;
-use super::differences::differences;
+use std::time::Duration;
+
+use super::base::Base;
+use super::differences::{Differences, differences};
 use super::parts::{
     EMPTIED, RESTORE, allowed, annotations, check, counted, fault_of, findings, list, plan_context,
+    severity_count, severity_counts,
 };
+use crate::api::labels;
+use crate::apply::DeletionGuard;
 use crate::compile::Compiled;
+use crate::daemon::approvals::Approvals;
 use crate::daemon::failure::Failure;
 use crate::model::markdown::markdown;
-use crate::model::{Check, CheckState, Finding, Severity};
+use crate::model::{Check, CheckDetail, CheckState, Finding, Severity};
 use crate::plan::{ApplySet, Plan};
 
-/// The plan check of a candidate: its findings, and what it changes against what is applied, which is
-/// named. What is wrong with the base already is said once, and not listed.
-pub(in crate::daemon) fn plan(
-    set: &ApplySet,
-    revision: &str,
-    compiled: &Compiled,
-    applied: Option<(&str, Option<&Plan>)>,
-    base: Option<&BrokenBase>,
-) -> Check {
-    let before = applied.and_then(|(_, plan)| plan);
+/// A candidate merged onto its base, and what it is judged by.
+pub(in crate::daemon) struct Merge<'a> {
+    pub(in crate::daemon) set: &'a ApplySet,
+    /// The candidate's commit.
+    pub(in crate::daemon) revision: &'a str,
+    pub(in crate::daemon) compiled: &'a Compiled,
+    /// The revision that is applied, and its plan.
+    pub(in crate::daemon) applied: Option<(&'a str, Option<&'a Plan>)>,
+    /// What it is merged onto, if that was examined.
+    pub(in crate::daemon) base: Option<&'a Base>,
+    pub(in crate::daemon) approvals: &'a Approvals,
+    /// Whether objects are removed, and how many clusters without approval.
+    pub(in crate::daemon) prune: bool,
+    pub(in crate::daemon) max_clusters: usize,
+    /// How long role assignments need to come into force.
+    pub(in crate::daemon) settle: Duration,
+}
+
+/// The plan check of a candidate: the findings that it introduces, and what it changes against what is applied, which
+/// is named. What the base has already is folded.
+pub(in crate::daemon) fn plan(merge: &Merge<'_>) -> Check {
+    let compiled = merge.compiled;
+    let context = plan_context(merge.set.fleet());
+    let before = merge.applied.and_then(|(_, plan)| plan);
     let had_objects = before.is_some_and(|plan| !plan.steps.is_empty());
     if compiled.objects.is_empty() && !compiled.has_errors() && had_objects {
-        let (context, title) = (plan_context(set.fleet()), EMPTIED.to_owned());
         let text = format!("{RESTORE}\n\n{}", findings(&compiled.findings));
-        return check(context, revision, CheckState::Failure, &title, text);
+        return check(context, merge.revision, CheckState::Failure, EMPTIED, text);
     }
-    if let Some(base) = base.filter(|_| compiled.has_errors()) {
-        return onto_broken(set, revision, compiled, base);
+    let found = Found::of(&compiled.findings, merge.base);
+    if compiled.has_errors() {
+        return broken(context, merge.revision, &found, compiled);
     }
-    let mut shown = Vec::new();
-    let (state, title, mut text) = if compiled.has_errors() {
-        let title = counted(compiled.count(Severity::Error), "error");
-        (CheckState::Failure, title, String::new())
-    } else {
-        let differences = differences(set, compiled, before);
-        let text = match applied {
-            Some((applied, Some(_))) => {
-                format!(
-                    "Compared with the applied revision {}.\n\n",
-                    markdown(applied)
-                )
-            }
-            Some((applied, None)) => format!(
-                "The applied revision {} cannot be read, so this is compared with an empty fleet.\n\n",
-                markdown(applied)
-            ),
-            None => "No revision is applied to compare it with.\n\n".to_owned(),
-        };
-        let (title, text) = (differences.title(), text + &differences.text());
-        shown = differences.changes.findings();
-        let is_error = |finding: &Finding| finding.severity == Severity::Error;
-        let state = match shown.iter().any(is_error) {
-            false => CheckState::Success,
-            true => CheckState::Failure,
-        };
-        (state, title, text)
+    let guard = DeletionGuard {
+        prune: merge.prune,
+        approved: merge.approvals.approved.clone(),
+        max_clusters: merge.max_clusters,
+        ..DeletionGuard::default()
     };
-    shown.extend(compiled.findings.iter().cloned());
-    text.push_str(&findings(&shown));
-    text.push_str(&allowed(&compiled.allowed));
+    let differences = differences(merge.set, compiled, before, &guard, merge.settle);
+    sound(merge, found, &differences)
+}
+
+/// The check of a candidate without errors of its files.
+fn sound(merge: &Merge<'_>, mut found: Found<'_>, differences: &Differences) -> Check {
+    let mut own = differences.changes.findings();
+    own.append(&mut found.own);
+    found.own = own;
+    let unclear = unclear(merge.approvals, differences);
+    let has = |severity| severity_count(&found.own, severity) > 0;
+    let (state, detail) = match () {
+        () if has(Severity::Error) => (CheckState::Failure, None),
+        () if !differences.leaving.unapproved.is_empty() => {
+            (CheckState::Failure, Some(CheckDetail::Approval))
+        }
+        () if has(Severity::Warning) || !unclear.is_empty() => {
+            (CheckState::Success, Some(CheckDetail::Warnings))
+        }
+        () => (CheckState::Success, None),
+    };
+    let title = differences.title(severity_count(&found.own, Severity::Warning));
+    let text = [
+        approve(&differences.leaving.unapproved),
+        unclear,
+        found.introduced(),
+        compared(merge.applied),
+        differences.reach(),
+        differences.text(),
+        found.folded(),
+        allowed(&merge.compiled.allowed),
+    ];
     Check {
-        annotations: annotations(&shown),
-        ..check(plan_context(set.fleet()), revision, state, &title, text)
+        detail,
+        annotations: annotations(&found.own),
+        ..check(
+            plan_context(merge.set.fleet()),
+            merge.revision,
+            state,
+            &title,
+            text.concat(),
+        )
     }
 }
 
-/// The plan check of a candidate whose base has errors, too.
-fn onto_broken(set: &ApplySet, revision: &str, compiled: &Compiled, base: &BrokenBase) -> Check {
-    let own = base.without(&compiled.findings);
-    let errors = own.iter();
-    let errors = errors.filter(|finding| finding.severity == Severity::Error);
-    let (name, theirs) = (&base.name, counted(base.errors(), "error"));
-    let (state, title) = match errors.count() {
-        0 => (
+fn compared(applied: Option<(&str, Option<&Plan>)>) -> String {
+    match applied {
+        Some((applied, Some(_))) => {
+            format!(
+                "Compared with the applied revision {}.\n\n",
+                markdown(applied)
+            )
+        }
+        Some((applied, None)) => format!(
+            "The applied revision {} cannot be read, so this is compared with an empty fleet.\n\n",
+            markdown(applied)
+        ),
+        None => "No revision is applied to compare it with.\n\n".to_owned(),
+    }
+}
+
+/// What to do before these clusters may be deleted; empty when there are none.
+fn approve(unapproved: &[String]) -> String {
+    if unapproved.is_empty() {
+        return String::new();
+    }
+    let trailers = unapproved.iter();
+    let trailers = trailers.map(|name| format!("`{}: delete {name}`", labels::APPROVE));
+    format!(
+        "A deletion of a cluster needs approval. To approve, push a commit whose message ends in this line, and keep the line if you squash the commits:\n\n{}\n",
+        list(trailers)
+    )
+}
+
+/// The approvals of the candidate that approve nothing; empty when there are none.
+fn unclear(approvals: &Approvals, differences: &Differences) -> String {
+    let mistyped = approvals.unclear.iter().map(|line| {
+        format!(
+            "\"{line}\" is no approval: in the last paragraph of a commit message, write `{}: delete NAMESPACE/NAME`",
+            labels::APPROVE
+        )
+    });
+    let unused = approvals.own.difference(&differences.leaving.clusters);
+    let unused = unused.map(|name| {
+        format!(
+            "\"{}: delete {name}\" approves nothing: no cluster of that name leaves the fleet",
+            labels::APPROVE
+        )
+    });
+    let lines: Vec<String> = mistyped.chain(unused).collect();
+    match lines.is_empty() {
+        true => String::new(),
+        false => list(lines.into_iter()) + "\n",
+    }
+}
+
+/// The findings of a merge.
+struct Found<'a> {
+    /// Those that the candidate introduces.
+    own: Vec<Finding>,
+    /// Those that the base has already.
+    existing: Vec<Finding>,
+    base: Option<&'a Base>,
+}
+
+impl<'a> Found<'a> {
+    fn of(findings: &[Finding], base: Option<&'a Base>) -> Self {
+        let shown = findings.iter();
+        let shown: Vec<Finding> = shown
+            .filter(|finding| finding.severity != Severity::Info)
+            .cloned()
+            .collect();
+        let (own, existing) = match base {
+            Some(base) => base.split(&shown),
+            None => (shown, Vec::new()),
+        };
+        Self {
+            own,
+            existing,
+            base,
+        }
+    }
+
+    fn introduced(&self) -> String {
+        match self.own.is_empty() {
+            true => String::new(),
+            false => findings(&self.own) + "\n",
+        }
+    }
+
+    /// Those of the base, which forges show when somebody asks for them.
+    fn folded(&self) -> String {
+        let (Some(base), false) = (self.base, self.existing.is_empty()) else {
+            return String::new();
+        };
+        // The line with the tags is HTML: it has nothing of others.
+        format!(
+            "<details><summary>{} not from this commit</summary>\n\n{} has them at {}:\n\n{}\n</details>\n\n",
+            severity_counts(&self.existing),
+            markdown(&base.name),
+            markdown(&base.commit),
+            findings(&self.existing)
+        )
+    }
+}
+
+/// The check of a candidate whose files have errors, perhaps from its base.
+fn broken(context: String, revision: &str, found: &Found<'_>, compiled: &Compiled) -> Check {
+    let own = severity_count(&found.own, Severity::Error);
+    let base = found.base.filter(|base| base.errors() > 0);
+    let (state, title) = match (own, base) {
+        (0, Some(base)) => (
             CheckState::Error,
-            format!("{name} has {theirs}; none is from this commit"),
+            format!(
+                "{} has {}; none is from this commit",
+                base.name,
+                counted(base.errors(), "error")
+            ),
         ),
-        count => (
+        (own, Some(base)) => (
             CheckState::Failure,
-            format!("{}; {name} has errors, too", counted(count, "error")),
+            format!("{}; {} has errors, too", counted(own, "error"), base.name),
         ),
+        (_, None) => (CheckState::Failure, severity_counts(&found.own)),
     };
-    let commit = markdown(&base.commit);
+    let why = base.map(|base| {
+        format!(
+            "At {}, {} has {}, so nothing can be planned.\n\n",
+            markdown(&base.commit),
+            markdown(&base.name),
+            counted(base.errors(), "error")
+        )
+    });
+    let text = [
+        why.unwrap_or_default(),
+        found.introduced(),
+        found.folded(),
+        allowed(&compiled.allowed),
+    ];
+    Check {
+        annotations: annotations(&found.own),
+        ..check(context, revision, state, &title, text.concat())
+    }
+}
+
+/// The plan check of a commit that may be a stranger's: what its files say, and nothing of the cluster.
+pub(in crate::daemon) fn fork(
+    fleet: &str,
+    revision: &str,
+    compiled: &Compiled,
+    base: Option<&Base>,
+    is_partial: bool,
+) -> Check {
+    let found = Found::of(&compiled.findings, base);
+    let errors = severity_count(&found.own, Severity::Error);
+    let broken = base.filter(|base| base.errors() > 0);
+    let (state, detail) = match (errors, broken) {
+        (0, Some(_)) => (CheckState::Error, None),
+        (0, None) if found.own.is_empty() => (CheckState::Success, None),
+        // What this machine adds to the files may mend them.
+        (_, _) if errors == 0 || is_partial => (CheckState::Success, Some(CheckDetail::Warnings)),
+        _ => (CheckState::Failure, None),
+    };
+    let count = match (found.own.is_empty(), broken) {
+        (true, Some(base)) => format!("{} has {}", base.name, counted(base.errors(), "error")),
+        (true, None) => "no errors".to_owned(),
+        (false, _) => severity_counts(&found.own),
+    };
     let text = format!(
-        "At {commit}, {} has {theirs}, so nothing can be planned. They are in the check of that commit and not listed here.\n\n{}",
-        markdown(name),
-        findings(&own)
+        "No branch of the repository has this commit, so it is treated as a fork's: only its files were checked. Secrets, the cluster, what is applied, tenants{} were not looked at.\n\n",
+        match is_partial {
+            true => ", approvals and the overlays of the daemon's machine",
+            false => " and approvals",
+        }
     );
     Check {
-        annotations: annotations(&own),
-        ..check(plan_context(set.fleet()), revision, state, &title, text)
+        detail,
+        annotations: annotations(&found.own),
+        ..check(
+            plan_context(fleet),
+            revision,
+            state,
+            &format!("{count}; from a fork, so only its files were checked"),
+            [text, found.introduced(), found.folded()].concat(),
+        )
     }
 }
 
@@ -99,24 +288,19 @@ fn onto_broken(set: &ApplySet, revision: &str, compiled: &Compiled, base: &Broke
 pub(in crate::daemon) fn conflicts(fleet: &str, revision: &str, paths: &[String]) -> Check {
     let text = format!("Both branches changed:\n\n{}", list(paths.iter().cloned()));
     let title = format!("merge conflict in {}", counted(paths.len(), "file"));
-    check(
-        plan_context(fleet),
-        revision,
-        CheckState::Failure,
-        &title,
-        text,
-    )
+    let context = plan_context(fleet);
+    check(context, revision, CheckState::Failure, &title, text)
 }
 
 /// The plan check of a candidate that could not be read.
 pub(in crate::daemon) fn broken_plan(fleet: &str, revision: &str, failure: &Failure) -> Check {
     let (context, state) = (plan_context(fleet), fault_of(failure));
-    let title = "the commit cannot be read".to_owned();
+    let title = "the commit cannot be read";
     check(
         context,
         revision,
         state,
-        &title,
+        title,
         markdown(&failure.to_string()),
     )
 }

@@ -5,6 +5,7 @@ mod candidate;
 mod changes;
 mod differences;
 mod followed;
+mod leaving;
 mod notes;
 mod parts;
 mod progress;
@@ -12,8 +13,8 @@ mod progress;
 mod tests;
 mod unread;
 
-pub(super) use base::BrokenBase;
-pub(super) use candidate::{broken_plan, conflicts, plan};
+pub(super) use base::Base;
+pub(super) use candidate::{Merge, broken_plan, conflicts, fork, plan};
 pub(super) use followed::{emptied, paused, refused, stuck, superseded, suspended, unreadable};
 pub(super) use notes::{Notes, noted};
 pub(super) use parts::{plan_context, sync_context};

@@ -84,6 +84,28 @@ pub(super) fn counted(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
+pub(super) fn severity_count(findings: &[Finding], severity: Severity) -> usize {
+    let all = findings.iter();
+    all.filter(|finding| finding.severity == severity).count()
+}
+
+/// `2 errors and 1 warning`
+pub(super) fn severity_counts(findings: &[Finding]) -> String {
+    let of = |severity, word| match severity_count(findings, severity) {
+        0 => None,
+        count => Some(counted(count, word)),
+    };
+    let counts = [
+        of(Severity::Error, "error"),
+        of(Severity::Warning, "warning"),
+    ];
+    counts
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" and ")
+}
+
 /// Errors and warnings as a Markdown list, with their lines.
 pub(super) fn findings(findings: &[Finding]) -> String {
     let shown = findings.iter();

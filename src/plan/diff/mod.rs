@@ -175,8 +175,9 @@ fn entry<'a>(line: &'a Line, fields: &'a [FieldChange]) -> Entry<'a> {
     }
 }
 
-/// The cluster that an object belongs to.
-fn cluster(object: &Object) -> Option<String> {
+/// The cluster that an object belongs to, as `namespace/name`.
+#[must_use]
+pub fn cluster(object: &Object) -> Option<String> {
     let id = &object.id;
     let name = match (&object.definition, object.label(labels::CLUSTER_NAME)) {
         (Some(definition), _) => {

@@ -91,6 +91,14 @@ fn hostile(data: &str) -> Compiled {
     compile(&tree(&[(FILE, &text)]), &[])
 }
 
+fn hostile_approvals() -> Approvals {
+    Approvals {
+        own: [HOSTILE.to_owned()].into(),
+        unclear: vec![HOSTILE.to_owned()],
+        ..Approvals::default()
+    }
+}
+
 /// Each check that the daemon can make, of things with such names.
 fn all() -> Vec<Check> {
     let id = ObjectId::new("", "ConfigMap", HOSTILE, HOSTILE);
@@ -112,7 +120,7 @@ fn all() -> Vec<Check> {
     let failed = summary(vec![(id.clone(), HOSTILE.to_owned())]);
     let leaving = BTreeMap::from([(id.clone(), PruneStatus::Held(HOSTILE.to_owned()))]);
     let graph = hostile("x").graph;
-    let base = BrokenBase {
+    let base = Base {
         name: format!("the branch {HOSTILE}"),
         commit: HOSTILE.to_owned(),
         findings: broken.findings.clone().into(),
@@ -145,8 +153,17 @@ fn all() -> Vec<Check> {
         check_of(&noisy, None),
         check_of(&hostile(HOSTILE), Some((HOSTILE, &old))),
         check_of(&gone, Some((HOSTILE, &old))),
-        super::super::plan(&set, "r", &broken, None, Some(&base)),
-        super::super::plan(&set, "r", &noisy, None, Some(&base)),
+        merged(&set, &broken, None, Some(&base), &hostile_approvals()),
+        merged(&set, &noisy, None, Some(&base), &hostile_approvals()),
+        merged(
+            &set,
+            &old,
+            Some((HOSTILE, None)),
+            Some(&base),
+            &hostile_approvals(),
+        ),
+        fork("f", "r", &broken, Some(&base), true),
+        fork("f", "r", &old, Some(&base), false),
         conflicts("f", "r", &paths),
         broken_plan("f", "r", &failure),
         refused("f", "r", &broken, applied),

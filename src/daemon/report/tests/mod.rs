@@ -12,9 +12,10 @@ use crate::adapters::git;
 use crate::apply::{ClusterSummary, PruneStatus, Summary};
 use crate::compile::{Allowed, Compiled, compile};
 use crate::daemon::applied::Applied;
+use crate::daemon::approvals::Approvals;
 use crate::daemon::failure::Failure;
-use crate::model::{Check, CheckState, Finding, ObjectId, Tree};
-use crate::plan::{self, ApplySet};
+use crate::model::{Check, CheckDetail, CheckState, Finding, ObjectId, Tree};
+use crate::plan::{self, ApplySet, Plan};
 
 fn compiled(text: &str) -> Compiled {
     let tree = Tree {
@@ -32,7 +33,28 @@ fn check_of(new: &Compiled, old: Option<(&str, &Compiled)>) -> Check {
         (name, plan)
     });
     let applied = applied.as_ref().map(|(name, plan)| (*name, Some(plan)));
-    super::plan(&set, "r", new, applied, None)
+    merged(&set, new, applied, None, &Approvals::default())
+}
+
+/// The plan check of `new` merged onto `base`.
+fn merged(
+    set: &ApplySet,
+    new: &Compiled,
+    applied: Option<(&str, Option<&Plan>)>,
+    base: Option<&Base>,
+    approvals: &Approvals,
+) -> Check {
+    super::plan(&Merge {
+        set,
+        revision: "r",
+        compiled: new,
+        applied,
+        base,
+        approvals,
+        prune: true,
+        max_clusters: 0,
+        settle: Duration::from_secs(120),
+    })
 }
 
 fn config_map(name: &str, data: &str) -> String {
@@ -67,16 +89,17 @@ fn a_plan_says_what_is_created_changed_and_removed() {
         (check.state, check.context.as_str()),
         (CheckState::Success, "capstan/f/plan")
     );
-    assert_eq!(check.title, "1 to create, 1 to change, 1 to remove");
+    assert_eq!(check.title, "1 to create, 1 to update, 1 to delete");
     assert_eq!(
         check.summary,
-        "Compared with the applied revision abc.\n\n- create ConfigMap/default/new\n- delete ConfigMap/default/gone\n\n**outside clusters**\n\n- `a.yaml:6`: `\"x\"` → `\"z\"`: `data.k of ConfigMap/default/other`\n\n"
+        "Compared with the applied revision abc.\n\nNo cluster is touched; no node is replaced.\n\n- create ConfigMap/default/new\n- delete ConfigMap/default/gone\n\n**outside clusters**\n\n- `a.yaml:6`: `\"x\"` → `\"z\"`: `data.k of ConfigMap/default/other`\n\n"
     );
     let same = check_of(&old, Some(("abc", &old)));
-    assert_eq!(same.title, "no changes");
+    assert_eq!(same.title, "no fleet change");
+    assert_eq!((same.state, same.detail), (CheckState::Success, None));
     let first = check_of(&old, None);
-    assert_eq!(first.title, "3 to create, 0 to change, 0 to remove");
-    let begins = "No revision is applied to compare it with.\n\n- create ";
+    assert_eq!(first.title, "3 to create");
+    let begins = "No revision is applied to compare it with.\n\nNo cluster is touched; no node is replaced.\n\n- create ";
     assert!(first.summary.starts_with(begins), "{}", first.summary);
 }
 
@@ -107,7 +130,7 @@ fn a_plan_that_rolls_nodes_says_how_many_and_where() {
     assert_eq!(check.state, CheckState::Success);
     assert_eq!(
         check.title,
-        "0 to create, 1 to change, 0 to remove; rolls 2 nodes of 1 cluster"
+        "1 to roll; rolls 2 nodes of 1 cluster; about 4 min; 1 warning"
     );
     let expected = "- a.yaml:14:14: U02 spec.properties.version.id of HcpOpenShiftClustersNodePool/clusters/one-mp1 changes from \"4.20.17\" to \"4.20.18\": an upgrade replaces every node of the node pool";
     assert!(check.summary.contains(expected), "{}", check.summary);
@@ -122,7 +145,7 @@ fn a_plan_that_would_replace_something_fails_at_its_line() {
     assert_eq!(check.state, CheckState::Failure);
     assert_eq!(
         check.title,
-        "1 field cannot be changed; 0 to create, 1 to change, 0 to remove; rolls 2 nodes of 1 cluster"
+        "1 field cannot be changed; 1 to replace; rolls 2 nodes of 1 cluster; about 4 min; 1 warning"
     );
     let expected = "- a.yaml:15:13: U01 spec.properties.platform.vmSize of HcpOpenShiftClustersNodePool/clusters/one-mp1 cannot be changed from \"Standard_D4s_v3\" to \"Standard_D8s_v3\": Azure does not allow changes after the node pool is created (Capstan never replaces a cluster or a part of one: add it under a new name and remove the old one)";
     assert!(check.summary.contains(expected), "{}", check.summary);
@@ -253,7 +276,7 @@ fn a_cluster_that_is_released_takes_its_parts_along() {
         );
     let old = compiled(&(config_map("a", "x") + &parts));
     let check = check_of(&compiled(&config_map("a", "x")), Some(("abc", &old)));
-    assert_eq!(check.title, "0 to create, 0 to change, 3 to release");
+    assert_eq!(check.title, "3 to release");
     for kind in ["AROMachinePool", "Cluster", "MachinePool"] {
         let expected = format!("- release {kind}/c/one, which stays in the cluster\n");
         assert!(check.summary.contains(&expected), "{}", check.summary);
@@ -334,7 +357,7 @@ fn what_an_overlay_brings_is_told_once_with_its_clusters() {
     let check = check_of(&compiled, None);
     assert_eq!(check.annotations[0].message, "N08 too new, in n/a and n/b");
     let line = "- o.yaml:3:1: N08 too new, in n/a and n/b\n";
-    assert!(check.summary.ends_with(line), "{}", check.summary);
+    assert!(check.summary.starts_with(line), "{}", check.summary);
 }
 
 #[test]
@@ -395,7 +418,7 @@ fn files_that_define_nothing_any_more_are_named_with_the_objects_that_leave() {
     let check = check_of(&new, Some(("abc", &old)));
     assert_eq!(
         check.title,
-        "1 to create, 0 to change, 3 to remove; 2 files no longer define their objects"
+        "1 to create, 3 to delete; 2 warnings; 2 files no longer define their objects"
     );
     let lines = "\
 Files that no longer define their objects, which leave the fleet:
@@ -448,7 +471,7 @@ fn a_deleted_file_is_no_warning_and_warnings_have_an_end() {
     );
     let new = compile(&tree(&[("b.yaml", &config_map("b", "x"))]), &[]);
     let check = check_of(&new, Some(("abc", &old)));
-    assert_eq!(check.title, "0 to create, 0 to change, 1 to remove");
+    assert_eq!(check.title, "1 to delete");
     let names: Vec<String> = (0..30).map(|at| format!("{at:02}.yaml")).collect();
     let empty: Vec<(&str, &str)> = names
         .iter()
@@ -471,18 +494,21 @@ fn a_deleted_file_is_no_warning_and_warnings_have_an_end() {
     );
 }
 
-#[test]
-fn errors_of_the_base_are_said_once_and_not_listed() {
-    let wrong = "---\n{apiVersion: v1, kind: ConfigMap}\n";
-    let base = compiled(wrong);
-    assert!(base.has_errors());
-    let base = BrokenBase {
+fn base_of(compiled: Compiled) -> Base {
+    Base {
         name: "the branch main".to_owned(),
         commit: "abc".to_owned(),
-        findings: base.findings.into(),
-    };
+        findings: compiled.findings.into(),
+    }
+}
+
+#[test]
+fn errors_of_the_base_are_folded() {
+    let wrong = "---\n{apiVersion: v1, kind: ConfigMap}\n";
+    let base = base_of(compiled(wrong));
     let set = ApplySet::new("f", "default");
-    let of = |text: &str| super::plan(&set, "r", &compiled(text), None, Some(&base));
+    let none = Approvals::default();
+    let of = |text: &str| merged(&set, &compiled(text), None, Some(&base), &none);
     // The line has moved.
     let check = of(&(config_map("new", "x") + wrong));
     assert_eq!(check.state, CheckState::Error);
@@ -490,8 +516,13 @@ fn errors_of_the_base_are_said_once_and_not_listed() {
         check.title,
         "the branch main has 1 error; none is from this commit"
     );
-    let text = "At abc, the branch main has 1 error, so nothing can be planned. They are in the check of that commit and not listed here.\n\n";
-    assert_eq!(check.summary, text);
+    let text = "At abc, the branch main has 1 error, so nothing can be planned.\n\n<details><summary>1 error not from this commit</summary>\n\nthe branch main has them at abc:\n\n- a.yaml:4:1: ";
+    assert!(check.summary.starts_with(text), "{}", check.summary);
+    assert!(
+        check.summary.ends_with("\n\n</details>\n\n"),
+        "{}",
+        check.summary
+    );
     assert_eq!(check.annotations, []);
     let check = of(&(wrong.to_owned() + wrong));
     assert_eq!(check.state, CheckState::Failure);
@@ -499,4 +530,117 @@ fn errors_of_the_base_are_said_once_and_not_listed() {
     assert_eq!(check.annotations.len(), 1);
     // What repairs the base is planned.
     assert_eq!(of(&config_map("new", "x")).state, CheckState::Success);
+}
+
+#[test]
+fn warnings_of_a_good_base_are_folded_and_are_not_the_commit_s() {
+    let nothing = ("empty.yaml", "# nothing");
+    let old = [("a.yaml", &*config_map("a", "x")), nothing];
+    let base = base_of(compile(&tree(&old), &[]));
+    let set = ApplySet::new("f", "default");
+    let none = Approvals::default();
+    let of = |files: &[(&str, &str)]| {
+        merged(&set, &compile(&tree(files), &[]), None, Some(&base), &none)
+    };
+    let same = of(&old);
+    assert_eq!((same.state, same.detail), (CheckState::Success, None));
+    assert_eq!(same.annotations, []);
+    let folded = "<details><summary>1 warning not from this commit</summary>\n\nthe branch main has them at abc:\n\n- empty.yaml:1:1: Y13 ";
+    assert!(same.summary.contains(folded), "{}", same.summary);
+    let more = of(&[old[0], old[1], ("new.yaml", "# nothing")]);
+    assert_eq!(more.detail, Some(CheckDetail::Warnings));
+    assert!(more.title.ends_with("; 1 warning"), "{}", more.title);
+    assert!(
+        more.summary.starts_with("- new.yaml:1:1: Y13 "),
+        "{}",
+        more.summary
+    );
+    assert!(more.summary.contains(folded), "{}", more.summary);
+    let noted = &more.annotations[..];
+    assert!(
+        matches!(noted, [one] if one.path == "new.yaml"),
+        "{noted:?}"
+    );
+}
+
+#[test]
+fn a_deletion_without_approval_fails_and_says_what_to_write() {
+    let cluster = "---\n{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: two, namespace: c, annotations: {capstan.dev/deletion-policy: Delete}}}\n";
+    let set = ApplySet::new("f", "default");
+    let old = compiled(&(config_map("a", "x") + cluster));
+    let before = plan::against_none(&old.objects, &old.graph, &set);
+    let new = compiled(&config_map("a", "x"));
+    let of =
+        |approvals: &Approvals| merged(&set, &new, Some(("o", Some(&before))), None, approvals);
+    let check = of(&Approvals::default());
+    assert_eq!(
+        (check.state, check.detail),
+        (CheckState::Failure, Some(CheckDetail::Approval))
+    );
+    assert_eq!(check.title, "1 deletion needs approval; 1 to delete");
+    let text = "A deletion of a cluster needs approval. To approve, push a commit whose message ends in this line, and keep the line if you squash the commits:\n\n- `Capstan-Approve: delete c/two`\n\n";
+    assert!(check.summary.starts_with(text), "{}", check.summary);
+    let two: std::collections::BTreeSet<String> = ["c/two".to_owned()].into();
+    let approved = Approvals {
+        approved: two.clone(),
+        own: two.clone(),
+        unclear: Vec::new(),
+    };
+    let check = of(&approved);
+    assert_eq!((check.state, check.detail), (CheckState::Success, None));
+    assert_eq!(check.title, "1 to delete");
+    let mistyped = Approvals {
+        own: ["c/tow".to_owned()].into(),
+        unclear: vec!["Capstan-Aprove: delete c/two".to_owned()],
+        ..approved
+    };
+    let check = of(&mistyped);
+    assert_eq!(check.detail, Some(CheckDetail::Warnings));
+    for line in [
+        "- \"Capstan-Aprove: delete c/two\" is no approval: in the last paragraph of a commit message, write `Capstan-Approve: delete NAMESPACE/NAME`\n",
+        "- \"Capstan-Approve: delete c/tow\" approves nothing: no cluster of that name leaves the fleet\n",
+    ] {
+        assert!(check.summary.contains(line), "{}", check.summary);
+    }
+}
+
+#[test]
+fn a_plan_says_which_clusters_it_touches_and_how_long_it_takes() {
+    let first = check_of(&cluster("4.20.17", "Standard_D4s_v3"), None);
+    assert!(
+        first.title.ends_with(" to create; about 21 min"),
+        "{}",
+        first.title
+    );
+    let reach = "Touches 1 of 1 cluster: clusters/one; no node is replaced. It takes about 21 min until all is ready, as long as Azure usually needs.\n";
+    assert!(first.summary.contains(reach), "{}", first.summary);
+}
+
+#[test]
+fn a_fork_is_told_its_findings_and_nothing_of_what_is_applied() {
+    let base = base_of(compiled(&config_map("a", "x")));
+    let of = |text: &str, is_partial| fork("f", "r", &compiled(text), Some(&base), is_partial);
+    let good = of(&config_map("b", "x"), false);
+    assert_eq!((good.state, good.detail), (CheckState::Success, None));
+    assert_eq!(
+        good.title,
+        "no errors; from a fork, so only its files were checked"
+    );
+    assert_eq!(
+        good.summary,
+        "No branch of the repository has this commit, so it is treated as a fork's: only its files were checked. Secrets, the cluster, what is applied, tenants and approvals were not looked at.\n\n"
+    );
+    let bad = of("kind: ConfigMap\n", false);
+    assert_eq!((bad.state, bad.annotations.len()), (CheckState::Failure, 1));
+    assert!(
+        bad.title.starts_with("1 error; from a fork"),
+        "{}",
+        bad.title
+    );
+    // An overlay of the daemon's machine may mend it.
+    let partial = of("kind: ConfigMap\n", true);
+    assert_eq!(
+        (partial.state, partial.detail),
+        (CheckState::Success, Some(CheckDetail::Warnings))
+    );
 }
