@@ -123,15 +123,23 @@ impl CheckQueue {
         under_way || !self.held && newest.any(|check| check.revision == revision && due(check))
     }
 
-    /// Forgets all revisions but those to `keep` and, unless they are too many, checks that are not
-    /// written yet.
+    /// Forgets all revisions but those to `keep` and checks that are not written yet; if these are too many, only those
+    /// that end what is written as pending.
     pub(super) fn forget(&mut self, keep: impl Fn(&str) -> bool) {
         let throttle = &self.throttle;
         let unwritten = |check: &Check| throttle.due(check, Timestamp::MAX) != Due::Never;
         let room = self.newest.len() <= MOST_UNWRITTEN;
-        self.newest
-            .retain(|(_, revision), check| keep(revision) || room && unwritten(check));
-        self.throttle.retain(keep);
+        self.newest.retain(|(_, revision), check| {
+            keep(revision) || unwritten(check) && (room || throttle.is_pending(check))
+        });
+        let mut kept: Vec<&str> = self
+            .newest
+            .keys()
+            .map(|(_, revision)| &**revision)
+            .collect();
+        kept.sort_unstable();
+        self.throttle
+            .retain(|revision| keep(revision) || kept.binary_search(&revision).is_ok());
     }
 
     /// Whether there is a check of this context and revision.
@@ -230,6 +238,20 @@ mod tests {
         queue.ended(true, at(0));
         queue.forget(|revision| revision != "old");
         assert!(queue.newest.is_empty());
+    }
+
+    #[test]
+    fn the_end_of_what_is_pending_over_there_is_never_forgotten() {
+        let mut queue = sending(check("old", CheckState::Pending));
+        queue.ended(true, at(0));
+        queue.offer(check("old", CheckState::Error));
+        for revision in 0..=MOST_UNWRITTEN {
+            queue.offer(check(&revision.to_string(), CheckState::Failure));
+        }
+        for _ in 0..2 {
+            queue.forget(|_| false);
+            assert_eq!(queue.due(at(1)).0, [check("old", CheckState::Error)]);
+        }
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod tests;
 mod verdict;
 mod view;
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -191,8 +192,8 @@ struct Daemon {
     sync: Option<Sync>,
     /// What applies it.
     runner: Option<Runner>,
-    /// What an earlier daemon left pending: (revision, title).
-    left_pending: Vec<(String, String)>,
+    /// The sync checks that are pending, by revision, with their titles; also those that an earlier daemon left.
+    open: BTreeMap<String, String>,
     /// What an earlier daemon applied, if the settings suspend the fleet.
     left_applied: Option<AppliedRevision>,
     /// Counts syncs, so that late events of an old one can be recognised.
@@ -224,7 +225,7 @@ impl Daemon {
             events,
             head: None,
             examined: None,
-            left_pending: Vec::new(),
+            open: BTreeMap::new(),
             left_applied: None,
             examining: false,
             steering: None,
@@ -263,6 +264,7 @@ impl Daemon {
             Event::Recorded(recorded) => self.newest_recorded(recorded.0, recorded.1),
             Event::RecordAgain => self.record_again(),
         }
+        self.end_abandoned();
         self.publish();
         self.advance();
         self.record_newest();

@@ -1,5 +1,6 @@
 //! Checks on their way out: shown in the view, and written by the sink.
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,17 +9,48 @@ use futures::FutureExt as _;
 
 use super::check_queue::Next;
 use super::failure::Failure;
-use super::{Daemon, Event};
-use crate::model::{AdapterError, Check};
+use super::{Daemon, Event, report};
+use crate::model::{AdapterError, Check, CheckState};
 
 impl Daemon {
     /// Sets a check and shows it in the view.
     pub(super) fn set_check(&mut self, check: Check) {
+        if check.context == report::sync_context(&self.config.fleet) {
+            let (revision, title) = (check.revision.clone(), check.title.clone());
+            match check.state {
+                CheckState::Pending => drop(self.open.insert(revision, title)),
+                _ => drop(self.open.remove(&revision)),
+            }
+        }
         let key = (check.context.clone(), check.revision.clone());
         self.view.send_if_modified(|view| {
             view.checks.insert(key, check.clone()).as_ref() != Some(&check)
         });
         self.checks.offer(check);
+    }
+
+    /// Ends the checks of revisions that nothing works on any more, so that none is pending for ever. A newer revision
+    /// took the place of each: in this process, or since an earlier one that left it pending.
+    pub(super) fn end_abandoned(&mut self) {
+        let is_settled = !self.examining && self.head == self.examined;
+        let examined = self.examined.clone().filter(|_| is_settled);
+        let Some(newer) = self.accepted().or(examined) else {
+            return;
+        };
+        // While the settings suspend the fleet, the newest revision waits.
+        let waiting = self.examined.clone().filter(|_| self.config.suspend);
+        let is_abandoned =
+            |revision: &String| *revision != newer && Some(revision) != waiting.as_ref();
+        let open = std::mem::take(&mut self.open);
+        let (abandoned, open) = open
+            .into_iter()
+            .partition(|(revision, _)| is_abandoned(revision));
+        self.open = open;
+        let abandoned: BTreeMap<String, String> = abandoned;
+        for (revision, title) in abandoned {
+            let fleet = &self.config.fleet;
+            self.set_check(report::superseded(fleet, &revision, &newer, &title));
+        }
     }
 
     /// Starts a write when something is due and none is under way.

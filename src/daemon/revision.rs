@@ -12,7 +12,7 @@ use super::job::Prepared;
 use super::verdict::Verdict;
 use crate::adapters::kubernetes::Assignment;
 use crate::apply::{PruneStatus, Report, Suspension, Tracker};
-use crate::model::{CheckState, ObjectId};
+use crate::model::ObjectId;
 
 /// A revision on its way into the cluster.
 pub(super) struct Sync {
@@ -153,13 +153,5 @@ impl Sync {
     /// Whether something could not be done.
     pub(super) fn has_failed(&self, now: Timestamp) -> bool {
         self.stuck.is_some() || !self.tracker.summary(now).failed.is_empty()
-    }
-
-    /// Whether its check is still pending.
-    pub(super) fn is_pending(&self) -> bool {
-        match &self.stage {
-            Stage::Announced | Stage::Preparing => true,
-            Stage::Running(run) => run.verdict.state == CheckState::Pending,
-        }
     }
 }

@@ -54,7 +54,7 @@ impl Daemon {
             left_applied,
         } = examined;
         self.left_applied = left_applied.or(self.left_applied.take());
-        self.left_pending.extend(left_pending);
+        self.open.extend(left_pending);
         let good = self.applied();
         let good = good.or_else(|| fallback.as_ref().map(|(revision, _)| revision.clone()));
         let good = good.as_deref();
@@ -169,7 +169,6 @@ impl Daemon {
     /// Takes a good revision up: first its pending check goes out.
     fn begin(&mut self, revision: String, mut prepared: Prepared) {
         let now = self.engine.target.clock.now();
-        let fleet = self.config.fleet.clone();
         let mut tracker = Tracker::new(&prepared.graph, self.config.settle, now);
         let mut applied = Applied::Unknown;
         if let Some(before) = self.sync.take() {
@@ -179,22 +178,9 @@ impl Daemon {
             if let Applied::Earlier((_, Some(plan))) = &applied {
                 prepared.notes.compare(plan, &prepared.plan);
             }
-            if before.is_pending() {
-                let title = before.tracker.summary(now).title();
-                self.set_check(report::superseded(
-                    &fleet,
-                    &before.revision,
-                    &revision,
-                    &title,
-                ));
-            }
             tracker = tracker.carrying(&before.tracker);
         }
-        for (left, title) in std::mem::take(&mut self.left_pending) {
-            if left != revision {
-                self.set_check(report::superseded(&fleet, &left, &revision, &title));
-            }
-        }
+        self.source.retain(RetainedRef::Begun, &revision);
         self.syncs += 1;
         let sync = Sync {
             number: self.syncs,
@@ -210,6 +196,7 @@ impl Daemon {
         };
         let check = self.show_progress(&sync, CheckState::Pending);
         self.sync = Some(sync);
+        self.end_abandoned();
         self.set_check(check);
     }
 

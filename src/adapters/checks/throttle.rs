@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::Check;
+use crate::model::{Check, CheckState};
 
 /// How long progress waits after the last write.
 const PAUSE: SignedDuration = SignedDuration::from_secs(60);
@@ -44,6 +44,13 @@ impl Throttle {
         }
     }
 
+    /// Whether the check of the same context and revision was written as pending.
+    #[must_use]
+    pub fn is_pending(&self, check: &Check) -> bool {
+        let written = self.written.get(&key(check));
+        written.is_some_and(|(last, _)| last.state == CheckState::Pending)
+    }
+
     /// Notes that `check` was written.
     pub fn written(&mut self, check: Check, now: Timestamp) {
         self.written.insert(key(&check), (check, now));
@@ -64,7 +71,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::model::CheckState;
 
     fn check(state: CheckState, title: &str) -> Check {
         Check {

@@ -13,16 +13,19 @@ pub enum RetainedRef {
     Applied,
     /// The last of which everything became ready.
     Ready,
+    /// The last that was taken up, however far it came.
+    Begun,
 }
 
 impl RetainedRef {
-    const ALL: [Self; 2] = [Self::Applied, Self::Ready];
+    const ALL: [Self; 3] = [Self::Applied, Self::Ready, Self::Begun];
 
     /// Beside `refs/origin/`, which is all that a fetch touches.
     pub(super) const fn reference(self) -> &'static str {
         match self {
             Self::Applied => "refs/capstan/applied",
             Self::Ready => "refs/capstan/ready",
+            Self::Begun => "refs/capstan/begun",
         }
     }
 }

@@ -156,7 +156,7 @@ pub(super) async fn examine(
 ) -> Examined {
     let (unread, context) = (revision.clone(), report::sync_context(&source.fleet));
     let work = move || {
-        let earlier = first.then(|| source.earlier(&revision));
+        let earlier = first.then(|| source.earlier_or_begun(&revision));
         (source.examine(revision, first), earlier)
     };
     let (mut examined, earlier) = match tokio::task::spawn_blocking(work).await {
@@ -307,6 +307,15 @@ impl Source {
         let log = self.mirror.log(None, revision, LOOK_BACK);
         let ids = log.unwrap_or_default().into_iter().map(|commit| commit.id);
         ids.filter(|id| id != revision).collect()
+    }
+
+    /// The same, and what an earlier process took up last: after a forced push, it does not lead to `revision`.
+    fn earlier_or_begun(&self, revision: &str) -> Vec<String> {
+        let mut earlier = self.earlier(revision);
+        let begun = self.mirror.retained(RetainedRef::Begun);
+        let begun = begun.filter(|begun| begun != revision && !earlier.contains(begun));
+        earlier.extend(begun);
+        earlier
     }
 
     /// The clusters that may be deleted: what the trailers `Capstan-Approve: delete <namespace>/<name>`

@@ -8,7 +8,7 @@ use crate::compile::Compiled;
 use crate::daemon::applied::Applied;
 use crate::daemon::failure::Failure;
 use crate::model::markdown::{markdown, plain};
-use crate::model::{Check, CheckState, Severity};
+use crate::model::{Check, CheckDetail, CheckState, Severity};
 
 /// The sync check of a sound revision that the cluster does not let be applied.
 pub(in crate::daemon) fn stuck(fleet: &str, revision: &str, state: CheckState, why: &str) -> Check {
@@ -74,7 +74,9 @@ pub(in crate::daemon) fn paused(
         Applied::Nothing => ("not applied".to_owned(), stays(None)),
         Applied::Unknown => ("not applied".to_owned(), String::new()),
     };
+    let is_pending = check.state == CheckState::Pending;
     Check {
+        detail: is_pending.then_some(CheckDetail::Queued).or(check.detail),
         title: plain(&format!("suspended; {title}")),
         summary: text + &rest,
         ..check
@@ -106,7 +108,10 @@ pub(in crate::daemon) fn superseded(
     let newer = markdown(newer);
     let text = format!("The fleet continues with {newer}; see its check.");
     let context = sync_context(fleet);
-    check(context, revision, CheckState::Error, &title, text)
+    Check {
+        detail: Some(CheckDetail::Superseded),
+        ..check(context, revision, CheckState::Error, &title, text)
+    }
 }
 
 /// The sync check of a sound revision of a fleet that is suspended.
@@ -116,11 +121,9 @@ pub(in crate::daemon) fn suspended(fleet: &str, revision: &str, applied: Option<
     if let Some(applied) = applied {
         text = format!("{} {text}", stays(Some(applied)));
     }
-    check(
-        sync_context(fleet),
-        revision,
-        CheckState::Pending,
-        &title,
-        text,
-    )
+    let context = sync_context(fleet);
+    Check {
+        detail: Some(CheckDetail::Queued),
+        ..check(context, revision, CheckState::Pending, &title, text)
+    }
 }

@@ -6,7 +6,7 @@ use super::differences::payload;
 use super::parts::{counted, list, unread_count, unread_text};
 use super::unread::Unread;
 use crate::compile::Compiled;
-use crate::model::{Check, ObjectId, Severity};
+use crate::model::{Check, CheckDetail, CheckState, ObjectId, Severity};
 use crate::plan::Plan;
 
 /// The most warnings of a revision that its check repeats.
@@ -62,7 +62,10 @@ impl Notes {
 
 /// The check of a revision with these notes.
 pub(in crate::daemon) fn noted(check: Check, notes: &Notes) -> Check {
+    let is_noisy = notes.warnings.1 > 0 || !notes.unread.is_empty();
+    let is_warned = check.state == CheckState::Success && is_noisy;
     Check {
+        detail: is_warned.then_some(CheckDetail::Warnings).or(check.detail),
         title: check.title + &unread_count(&notes.unread),
         summary: unread_text(&notes.unread) + &check.summary + &notes.warned(),
         ..check

@@ -7,6 +7,7 @@ mod checks;
 mod newest;
 mod progress;
 mod source;
+mod superseded;
 mod suspension;
 
 use std::convert::Infallible;
@@ -174,11 +175,14 @@ fn config_maps(names: &[&str]) -> Compiled {
         .chain(names.iter()
         .map(|name| format!("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: default}}}}\n")))
         .collect();
-    let tree = Tree {
+    compile(&tree(&text), &[])
+}
+
+fn tree(text: &str) -> Tree {
+    Tree {
         files: [(Arc::from("a.yaml"), Arc::from(text.as_bytes()))].into(),
         ..Tree::default()
-    };
-    compile(&tree, &[])
+    }
 }
 
 fn away() -> Failure {

@@ -343,6 +343,7 @@ fn what_is_suspended_says_since_when_and_how_to_go_on() {
 fn what_was_superseded_says_by_what() {
     let check = superseded("f", "r", "0123456789abcdef", "1/3 ready");
     assert_eq!(check.title, "superseded by 0123456789 at 1/3 ready");
+    assert_eq!(check.detail, Some(CheckDetail::Superseded));
 }
 
 #[test]

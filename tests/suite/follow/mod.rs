@@ -1,6 +1,8 @@
 //! The daemon in this process, on a cluster that the test can look into. Plain objects only: they
 //! are ready at once.
 
+mod pull_requests;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -346,111 +348,6 @@ async fn after_a_forced_push_and_a_restart_what_was_applied_stays() {
     assert_eq!(world.config_maps(), ["a", "b"]);
 }
 
-/// The checks of a plan, by commit.
-fn plan_of(world: &World, commit: &str) -> Option<Check> {
-    let mut checks = world.noted(commit).into_iter();
-    checks.find(|check| check.context == "capstan/test/plan")
-}
-
-async fn planned(world: &World, commit: &str, done: impl Fn(&Check) -> bool) -> Check {
-    let start = std::time::Instant::now();
-    loop {
-        let check = plan_of(world, commit);
-        if let Some(check) = check.clone().filter(&done) {
-            return check;
-        }
-        assert!(start.elapsed() < PATIENCE, "{commit}: {check:#?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_open_at_the_start_is_planned_and_planned_again_when_it_conflicts_by_now() {
-    let world = World::new();
-    let first = world.push("main", None, &[("a.yaml", &config_map("a"))]);
-    let pull = world.push("pr/1", Some(&first), &[("a.yaml", &config_map("b"))]);
-    let mut daemon = world.start("test");
-    daemon.succeeds(&first).await;
-    let success = |check: &Check| check.state == CheckState::Success;
-    let check = planned(&world, &pull, success).await;
-    assert!(check.input.is_some(), "{check:#?}");
-    drop(daemon);
-    drop(mirror(&world).await);
-    // While nobody looks, main changes the same line.
-    let second = world.push("main", Some(&first), &[("a.yaml", &config_map("c"))]);
-    let mut daemon = world.start("test");
-    daemon.succeeds(&second).await;
-    let check = planned(&world, &pull, |check| check.state == CheckState::Failure).await;
-    assert_eq!(check.title, "merge conflict in 1 file");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_file_with_comments_only_is_named_with_the_objects_that_leave() {
-    let world = World::new();
-    let (a, b) = (config_map("a"), config_map("b"));
-    let first = world.push("main", None, &[("a.yaml", &a), ("b.yaml", &b)]);
-    let mut daemon = world.start("test");
-    daemon.succeeds(&first).await;
-    let commented = [("a.yaml", &*a), ("b.yaml", "# later\n")];
-    let pull = world.push("pr/1", Some(&first), &commented);
-    let line = "- `b.yaml` contains no document: ConfigMap/default/b\n";
-    let says = |check: &Check| {
-        let title = check
-            .title
-            .ends_with("; 1 file no longer defines its objects");
-        title && check.summary.contains(line)
-    };
-    planned(&world, &pull, says).await;
-    let second = world.push("main", Some(&first), &commented);
-    let done = |check: &Check| check.state == CheckState::Success && says(check);
-    let check = daemon.until(&second, done).await;
-    assert!(check.summary.contains("1 warning:"), "{check:#?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_broken_branch_is_said_once_in_the_plans_of_its_candidates() {
-    let world = World::new();
-    let a = config_map("a");
-    let first = world.push("main", None, &[("a.yaml", &a)]);
-    let sound = world.push(
-        "pr/1",
-        Some(&first),
-        &[("a.yaml", &a), ("b.yaml", &config_map("b"))],
-    );
-    let wrong = world.push(
-        "pr/2",
-        Some(&first),
-        &[("a.yaml", &a), ("w.yaml", "a: 1\n")],
-    );
-    let mut daemon = world.start("test");
-    daemon.succeeds(&first).await;
-    let success = |check: &Check| check.state == CheckState::Success;
-    planned(&world, &sound, success).await;
-    let broken = world.push(
-        "main",
-        Some(&first),
-        &[("a.yaml", &a), ("x.yaml", "kind: [")],
-    );
-    let none = |check: &Check| check.state == CheckState::Error;
-    let check = planned(&world, &sound, none).await;
-    let title = "the default branch has 1 error; none is from this commit";
-    assert_eq!(check.title, title);
-    let begin = format!("At {broken}, the default branch has 1 error");
-    assert!(check.summary.starts_with(&begin), "{check:#?}");
-    assert!(!check.summary.contains("x.yaml"), "{check:#?}");
-    let both = |check: &Check| check.title.contains("the default branch has errors, too");
-    let check = planned(&world, &wrong, both).await;
-    assert_eq!(check.state, CheckState::Failure);
-    assert!(check.summary.contains("w.yaml"), "{check:#?}");
-    let mended = world.push(
-        "main",
-        Some(&broken),
-        &[("a.yaml", &a), ("x.yaml", &config_map("x"))],
-    );
-    daemon.succeeds(&mended).await;
-    planned(&world, &sound, success).await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fleet_is_suspended_over_a_restart_and_resumed() {
     let world = World::new();
@@ -520,7 +417,7 @@ async fn a_suspended_fleet_whose_parent_is_deleted_stays_suspended_over_a_restar
     assert!(check.summary.contains(&first), "{check:#?}");
     assert_eq!(world.config_maps(), ["a"]);
     let compared = format!("Compared with the applied revision {first}.");
-    planned(&world, &pull, |check| check.summary.contains(&compared)).await;
+    pull_requests::planned(&world, &pull, |check| check.summary.contains(&compared)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
