@@ -1,5 +1,6 @@
 //! The only place that prints. Data goes to stdout, messages to stderr.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::panic;
 use std::sync::Arc;
@@ -11,8 +12,35 @@ use super::args::ColorChoice;
 use super::screen::Screen;
 use crate::settings::Environment;
 
-/// A text as one line that cannot move the cursor of a terminal, nor be a command to GitHub's runner,
-/// which reads a line as one when it begins with `::`.
+/// A text in which no CI system finds a command in the middle of a line: the agent of Azure Pipelines obeys
+/// `##vso[` and GitHub's runner `##[` wherever they stand (facts/forges.md §7d). As long as before, so that what
+/// points at a column still does.
+pub(super) fn without_commands(text: &str) -> Cow<'_, str> {
+    if !text.contains("##") {
+        return Cow::Borrowed(text);
+    }
+    let is_command = |rest: &str| {
+        let begins = |word: &str| {
+            let start = rest.get(..word.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(word))
+        };
+        begins("##[") || begins("##vso[")
+    };
+    let mut safe = String::with_capacity(text.len());
+    let mut was_command = false;
+    for (at, c) in text.char_indices() {
+        safe.push(if was_command {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            c
+        });
+        was_command = c == '#' && is_command(&text[at..]);
+    }
+    Cow::Owned(safe)
+}
+
+/// A text as one line that cannot move the cursor of a terminal, nor be a command to a CI system: GitHub's runner
+/// reads a line as one when it begins with `::`.
 pub(super) fn plain(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\r' | '\t' => ' ',
@@ -20,6 +48,7 @@ pub(super) fn plain(text: &str) -> String {
         c => c,
     };
     let line: String = text.chars().map(shown).collect();
+    let line = without_commands(&line).into_owned();
     match line.trim_start().starts_with("::") {
         true => line.replacen(':', "\u{fffd}", 1),
         false => line,
@@ -224,6 +253,10 @@ mod tests {
             ("a\n::error::b", "a ::error::b"),
             (" ::error::b", " \u{fffd}:error::b"),
             ("\u{1b}[2J\u{9b}a\tb\r", "\u{fffd}[2J\u{fffd}a b "),
+            ("a ##vso[b.c]d", "a #\u{fffd}vso[b.c]d"),
+            ("##VsO[b.c]##[d]", "#\u{fffd}VsO[b.c]#\u{fffd}[d]"),
+            ("###vso[b.c]", "##\u{fffd}vso[b.c]"),
+            ("## a #[b] ##", "## a #[b] ##"),
         ] {
             assert_eq!(plain(text), expected);
         }

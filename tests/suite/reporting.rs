@@ -285,7 +285,7 @@ fn validated(format: &str, path: &Path, code: i32) -> String {
 fn every_format_reports_the_same_findings() {
     let directory = session();
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports");
-    for format in ["text", "json", "github", "sarif"] {
+    for format in ["text", "json", "github", "sarif", "azure", "gitlab"] {
         let mut output = validated(format, directory.path(), 1);
         if format == "sarif" {
             // The book and the version have tests of their own.

@@ -1,24 +1,43 @@
-//! Findings as GitHub workflow commands, one line each.
+//! Findings as GitHub workflow commands, one line each, the most severe first.
+//!
+//! In: the findings to list. Out: lines. GitHub shows only the first ten of each level in a step and drops the rest
+//! (facts/forges.md §7d), so the rest are ordinary lines of the log.
 
 use std::fmt::Write as _;
 
+use super::line::{self, sentence};
 use super::listing::Report;
+use crate::cli::ui::without_commands;
 use crate::model::{Finding, Severity, Span};
 
-/// A command for each finding.
+/// How many annotations of one level a step may have.
+const SHOWN: usize = 10;
+
+/// A line for each finding: a command, or words beyond what GitHub shows.
 pub(in crate::cli) fn github(report: &Report<'_>) -> String {
     let mut out = String::new();
-    for finding in report.findings() {
-        let level = match finding.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Info => "notice",
-        };
-        let place = finding.span.as_ref().map_or_else(String::new, place);
-        let (id, message) = (finding.id, escape(&message(finding)));
-        let _ = writeln!(out, "::{level} {place}title={id}::{message}");
+    let findings = report.by_severity();
+    for same in findings.chunk_by(|one, next| one.severity == next.severity) {
+        for (at, finding) in same.iter().enumerate() {
+            let line = match at < SHOWN {
+                true => command(finding),
+                false => line::plain(finding),
+            };
+            let _ = writeln!(out, "{line}");
+        }
     }
     out
+}
+
+fn command(finding: &Finding) -> String {
+    let level = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "notice",
+    };
+    let place = finding.span.as_ref().map_or_else(String::new, place);
+    let (id, message) = (finding.id, escape(&sentence(finding)));
+    format!("::{level} {place}title={id}::{message}")
 }
 
 /// GitHub accepts columns only for a range within one line.
@@ -34,16 +53,10 @@ fn place(span: &Span) -> String {
     )
 }
 
-fn message(finding: &Finding) -> String {
-    let scope = finding.scope().map(|scope| format!(", {scope}"));
-    let help = finding.help.as_ref().map(|help| format!("\nhelp: {help}"));
-    let (scope, help) = (scope.unwrap_or_default(), help.unwrap_or_default());
-    format!("{}{scope}{help}", finding.message)
-}
-
 /// GitHub's escaping of a message.
 fn escape(text: &str) -> String {
-    text.replace('%', "%25")
+    without_commands(text)
+        .replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
         .replace(char::is_control, "\u{fffd}")
@@ -75,6 +88,22 @@ mod tests {
             line.contains("\u{fffd}[2J") && !line.contains('\u{1b}'),
             "{line}"
         );
+    }
+
+    #[test]
+    fn the_most_severe_come_first_and_what_github_drops_stays_in_the_log() {
+        let warnings = (0..12).map(|_| Finding::warning("Y98", "odd"));
+        let errors = (0..11).map(|_| Finding::error("Y99", "::error::wrong"));
+        let shown = github(&Report::of(&Compiled {
+            findings: warnings.chain(errors).collect(),
+            ..Compiled::default()
+        }));
+        let lines: Vec<&str> = shown.lines().collect();
+        let count = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+        assert_eq!((count("::error "), count("::warning ")), (10, 10));
+        assert!(lines[..10].iter().all(|line| line.starts_with("::error ")));
+        assert_eq!(lines[10], "error[Y99]: ::error::wrong");
+        assert_eq!(lines.len(), 23);
     }
 
     #[test]

@@ -33,6 +33,13 @@ impl<'a> Report<'a> {
         findings.filter(move |finding| finding.severity <= level)
     }
 
+    /// The same, the most severe first.
+    pub(super) fn by_severity(&self) -> Vec<&'a Finding> {
+        let mut findings: Vec<&Finding> = self.findings().collect();
+        findings.sort_by_key(|finding| finding.severity);
+        findings
+    }
+
     /// How many errors and warnings concern only what is not selected.
     pub(super) fn others_count(&self) -> (usize, usize) {
         let count = |severity| {

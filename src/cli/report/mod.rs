@@ -3,17 +3,32 @@
 //! In: a compiled fleet, which of its findings are wanted, and for text its sources. Out: a text. It does not
 //! know where it is printed.
 
+mod azure;
+mod fingerprint;
 mod github;
+mod gitlab;
 mod json;
+mod line;
 mod listing;
 mod sarif;
 mod text;
 
+pub(super) use azure::azure;
 pub(super) use github::github;
+pub(super) use gitlab::gitlab;
 pub(super) use json::json;
 pub(super) use listing::Report;
 pub(super) use sarif::sarif;
 pub(super) use text::{Style, text};
+
+/// A JSON document as text. The logs of CI systems show it, so nothing in it may be a command: only texts have the
+/// sign `#`, and every JSON parser reads `\u0023` as that sign.
+pub(super) fn document(json: &serde_json::Value) -> String {
+    format!("{json:#}\n").replace("##", "#\\u0023")
+}
+
+#[cfg(test)]
+mod commands;
 
 #[cfg(test)]
 mod tests {
@@ -77,7 +92,11 @@ mod tests {
             let shown = super::text(&Report::of(&compiled), &[&tree], &Style::plain());
             assert!(shown.contains(&format!("{count} warnings allowed:")));
             assert!(!shown.contains('\u{1b}'), "{text:?}");
-            assert_eq!(super::github(&Report::of(&compiled)).lines().count(), count);
+            for lines in [super::github, super::azure] {
+                assert_eq!(lines(&Report::of(&compiled)).lines().count(), count);
+            }
+            let quality = super::gitlab(&Report::of(&compiled));
+            assert_eq!(quality.as_array().map(Vec::len), Some(count));
             let log = super::sarif(&Report::of(&compiled));
             let results = log["runs"][0]["results"].as_array().expect("results");
             assert_eq!(results.len(), 2 * count);

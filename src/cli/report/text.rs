@@ -8,7 +8,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use super::listing::{Report, counted};
-use crate::cli::ui::plain;
+use crate::cli::ui::{plain, without_commands};
 use crate::compile::{Allowed, Compiled};
 use crate::model::{Finding, Position, Segment, Severity, Span, Tree};
 use crate::rules::sensitive;
@@ -82,7 +82,8 @@ pub(in crate::cli) fn text(report: &Report<'_>, trees: &[&Tree], style: &Style<'
     if let Some(others) = report.others() {
         let _ = writeln!(out, "{others}");
     }
-    out
+    // Lines of the sources are among it.
+    without_commands(&out).into_owned()
 }
 
 /// `2 errors, 1 warning in 5 definitions (22 objects, 243 embedded)`.

@@ -60,6 +60,10 @@ pub(super) enum FindingFormat {
     Sarif,
     /// GitHub workflow commands
     Github,
+    /// Azure Pipelines logging commands
+    Azure,
+    /// A GitLab code quality report
+    Gitlab,
 }
 
 /// Findings to stdout in the asked format; exit 1 when one of them is an error, or in strict mode a warning.
@@ -69,9 +73,11 @@ pub(super) fn run(args: &ValidateArgs, ui: &Ui) -> anyhow::Result<Exit> {
     let found = fleet.report(level);
     ui.data(&match args.format {
         FindingFormat::Text => fleet.findings(level, ui.colours_data()),
-        FindingFormat::Json => format!("{:#}\n", report::json(&found)),
-        FindingFormat::Sarif => format!("{:#}\n", report::sarif(&found)),
+        FindingFormat::Json => report::document(&report::json(&found)),
+        FindingFormat::Sarif => report::document(&report::sarif(&found)),
         FindingFormat::Github => report::github(&found),
+        FindingFormat::Azure => report::azure(&found),
+        FindingFormat::Gitlab => report::document(&report::gitlab(&found)),
     })?;
     if let Some(hint) = unread::hint(&args.fleet, &fleet) {
         ui.message(&hint);
