@@ -16,6 +16,7 @@ mod exit;
 mod explain;
 mod fleet;
 mod graph;
+mod health;
 mod init;
 mod live;
 mod object_name;
@@ -116,6 +117,8 @@ enum Command {
         /// For example C15
         id: Option<String>,
     },
+    /// Use the readiness rules in other engines
+    Health(health::HealthArgs),
     /// Print the CustomResourceDefinitions of Capstan's kinds
     Crds,
     /// Print the JSON schema of a kind, for editors
@@ -176,6 +179,7 @@ fn dispatch(command: Command, ui: &Ui, environment: &Environment) -> anyhow::Res
         Command::Resume(args) => sync::run(sync::Request::Resume, &args, ui, environment),
         Command::Demo(args) => demo::run(&args, ui, environment),
         Command::Rules { id } => rules::run(id.as_deref(), ui),
+        Command::Health(args) => health::run(&args, ui),
         Command::Crds => crds::crds(ui),
         Command::Schema { kind } => crds::schema(&kind, ui),
         Command::Completion { shell } => crds::completion(shell, Cli::command(), ui),

@@ -1,6 +1,6 @@
 //! The answers that every kind's rules give.
 
-use super::live::{Condition, Live};
+use super::live::Condition;
 use crate::model::{Health, HealthState};
 
 /// At work, with a reason and a message.
@@ -11,10 +11,4 @@ pub(super) fn progressing(reason: &str, message: impl Into<String>) -> Health {
 /// This state with the reason and message of a condition.
 pub(super) fn from_condition(state: HealthState, condition: Condition<'_>) -> Health {
     Health::new(state, condition.reason(), condition.message())
-}
-
-/// Nothing is reported about the newest spec yet.
-pub(super) fn unobserved(live: Live<'_>, what: &str) -> Health {
-    let message = format!("no {what} for generation {} yet", live.generation());
-    progressing("NotObserved", message)
 }

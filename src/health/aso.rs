@@ -1,37 +1,39 @@
 //! Azure resources held by Azure Service Operator: the severity of its one condition decides
 //! (facts/aro-rules.md §1.5).
 //!
-//! In: a live object of any ASO kind. Out: its health.
+//! In: nothing. Out: the clauses for any ASO kind, and what a failure means.
 
-use super::{Condition, Live, from_condition, unobserved};
+use super::rule::{ALWAYS, Clause, Of, Test, Why, clause, not};
 use crate::api::aso;
-use crate::model::{Health, HealthState};
+use crate::model::HealthState::{Failed, Progressing, Ready, Waiting};
 
 /// Ready when the condition of the newest spec is true.
-pub(super) fn health(live: Live<'_>) -> Health {
-    match live.condition(aso::READY) {
-        Some(ready) if live.is_current(ready) => current(ready),
-        _ => unobserved(live, "status from Azure Service Operator"),
-    }
-}
-
-fn current(ready: Condition<'_>) -> Health {
-    if ready.is_true() {
-        return from_condition(HealthState::Ready, ready);
-    }
-    let state = failure(ready.severity(), ready.reason(), ready.message());
-    from_condition(state, ready)
+pub(super) fn clauses() -> Vec<Clause> {
+    let is = |of| Test::Condition(aso::READY, vec![of]);
+    let unseen = Why::Unobserved("status from Azure Service Operator");
+    let mut clauses = vec![
+        clause(not(is(Of::Current)), Progressing, unseen),
+        clause(is(Of::True), Ready, Why::Condition(aso::READY)),
+    ];
+    clauses.extend(failure(aso::READY, Of::Severity));
+    clauses
 }
 
 /// What a condition that is not true means. Waiting does not help against two failures although ASO keeps
 /// retrying them: several rejected fields at once, and a cluster that failed to provision.
-pub(super) fn failure(severity: &str, reason: &str, message: &str) -> HealthState {
-    let in_vain = reason == aso::MULTIPLE_ERRORS_OCCURRED || message.contains(aso::IN_STATE_ERROR);
-    match severity {
-        _ if in_vain => HealthState::Failed { terminal: true },
-        aso::ERROR => HealthState::Failed { terminal: true },
-        _ if aso::WAITING.contains(&reason) => HealthState::Waiting,
-        aso::WARNING => HealthState::Failed { terminal: false },
-        _ => HealthState::Progressing,
-    }
+pub(super) fn failure(kind: &'static str, severity: impl Fn(&'static str) -> Of) -> Vec<Clause> {
+    let is = |of| Test::Condition(kind, vec![of]);
+    let in_vain = [
+        Of::Reason(&[aso::MULTIPLE_ERRORS_OCCURRED]),
+        Of::MessageContains(aso::IN_STATE_ERROR),
+        severity(aso::ERROR),
+    ];
+    let why = Why::Condition(kind);
+    let in_vain = Test::Any(in_vain.into_iter().map(is).collect());
+    vec![
+        clause(in_vain, Failed { terminal: true }, why),
+        clause(is(Of::Reason(aso::WAITING)), Waiting, why),
+        clause(is(severity(aso::WARNING)), Failed { terminal: false }, why),
+        clause(ALWAYS, Progressing, why),
+    ]
 }

@@ -3,7 +3,7 @@
 //! In: an object as the API server sent it. Out: a [`Health`]. Generic objects follow kstatus; the
 //! kinds of Azure Service Operator, Cluster API and the ARO provider follow their own rules, which
 //! require a true condition about the newest spec: an object without a status is progressing, never
-//! ready.
+//! ready. Those rules are a table, which [`export`] writes for other engines.
 //!
 //! It does not know the time, other objects, or what waits for the object.
 
@@ -12,18 +12,20 @@ mod aro;
 mod aso;
 mod capi;
 mod core;
+pub mod export;
 mod help;
 mod kstatus;
 mod live;
 mod pod;
+mod rule;
+mod table;
 mod workload;
 
 use serde_json::Value;
 
-use crate::api::kinds::{self, CAPI, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::model::{Health, HealthState};
 
-use answers::{from_condition, progressing, unobserved};
+use answers::{from_condition, progressing};
 pub use help::{Cause, causes, help};
 pub use live::{Condition, Live};
 
@@ -37,15 +39,9 @@ pub fn health(object: &Value) -> Health {
     if live.is_deleting() {
         return Health::new(HealthState::Progressing, "Deleting", "being deleted");
     }
-    match (live.group(), live.kind()) {
-        (group, _) if kinds::is_aso(group) => aso::health(live),
-        (CAPI, "Cluster") => capi::cluster(live),
-        (CAPI, "MachinePool") => capi::machine_pool(live),
-        (INFRASTRUCTURE, "AROCluster") => aro::cluster(live),
-        (CONTROL_PLANE, "AROControlPlane") => aro::control_plane(live),
-        (INFRASTRUCTURE, "AROMachinePool") => aro::machine_pool(live),
-        (INFRASTRUCTURE, "AzureClusterIdentity") => aro::identity(live),
-        _ => kstatus::health(live),
+    match table::clauses(live.group(), live.kind()) {
+        Some(clauses) => rule::decide(clauses, live),
+        None => kstatus::health(live),
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) enum Test {
     Holds(Keys, &'static str),
     /// The value is a whole number.
     Number(Keys),
-    /// The numbers are equal.
+    /// Both numbers are there and equal.
     Equal(Keys, Keys),
     /// The first number, or zero, is the second or more.
     AtLeast(Keys, Keys),
@@ -141,13 +141,18 @@ impl Test {
             Self::Present(keys) => !live.text(keys).is_empty(),
             Self::Text(keys, text) => live.text(keys) == *text,
             Self::Filled(keys) => !live.list(keys).is_empty(),
-            Self::Holds(keys, kind) => live.list(keys).iter().any(|item| Live(item).kind() == *kind),
+            Self::Holds(keys, kind) => live
+                .list(keys)
+                .iter()
+                .any(|item| Live(item).kind() == *kind),
             Self::Number(keys) => live.number(keys).is_some(),
-            Self::Equal(one, other) => live.number(one) == live.number(other),
+            Self::Equal(one, other) => {
+                live.number(one).is_some() && live.number(one) == live.number(other)
+            }
             Self::AtLeast(one, other) => live.count(one) >= live.count(other),
-            Self::Condition(kind, of) => live.condition(kind).is_some_and(|condition| {
-                of.iter().all(|of| of.holds(live, condition))
-            }),
+            Self::Condition(kind, of) => live
+                .condition(kind)
+                .is_some_and(|condition| of.iter().all(|of| of.holds(live, condition))),
         }
     }
 }

@@ -27,21 +27,31 @@ pub(super) fn page() -> String {
     program.build();
     let mut page = HEAD.to_owned();
     for command in program.get_subcommands_mut() {
-        if command.get_name() != "help" {
-            describe(&mut page, command);
-        }
+        let name = command.get_name().to_owned();
+        describe(&mut page, &name, command);
     }
     page
 }
 
-fn describe(page: &mut String, command: &mut Command) {
+fn describe(page: &mut String, name: &str, command: &mut Command) {
+    if name.ends_with("help") {
+        return;
+    }
+    let mut parts = command.get_subcommands_mut().peekable();
+    if parts.peek().is_some() {
+        for part in parts {
+            let name = format!("{name} {}", part.get_name());
+            describe(page, &name, part);
+        }
+        return;
+    }
     let about = command.get_long_about().or(command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
     let usage = command.render_usage().to_string();
     let _ = write!(
         page,
         "\n## `capstan {}`\n\n{}\n\n```text\n{}\n```\n",
-        command.get_name(),
+        name,
         sentence(&about),
         usage.trim_start_matches("Usage: ")
     );
