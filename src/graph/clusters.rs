@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Executor, Graph, Place, references};
 use crate::api::kinds::CAPI;
+use crate::model::Needed;
 
 impl Graph {
     /// Finds the clusters. The edges are sorted.
@@ -64,5 +65,25 @@ impl Graph {
             }
         }
         order
+    }
+
+    /// For each vertex, how many waits for readiness lie before its apply, one after the other: the wave of an engine
+    /// that applies in waves and waits until each is healthy. What only needs another object to be there is in the
+    /// wave of that object, since the parts of a cluster become ready together.
+    #[must_use]
+    pub fn waves(&self) -> Vec<usize> {
+        let mut waves = vec![0; self.vertices.len()];
+        for vertex in self.apply_order() {
+            let top = |at: usize| matches!(self.vertices[at].place, Place::TopLevel(_));
+            let waited = self
+                .needs(vertex)
+                .filter(|edge| edge.executor == Executor::Sync);
+            let after = waited.filter(|edge| top(edge.to)).map(|edge| {
+                let waits = usize::from(edge.until == Needed::Ready);
+                waves[edge.to] + waits
+            });
+            waves[vertex] = after.max().unwrap_or(0);
+        }
+        waves
     }
 }

@@ -2,8 +2,14 @@
 //!
 //! In: a finding. Out: text. It does not know any CI system's commands; its lines are none.
 
+use super::listing::Report;
 use crate::cli::ui;
 use crate::model::{Finding, Severity};
+
+/// A line for each finding of the report.
+pub(in crate::cli) fn errors(report: &Report<'_>) -> Vec<String> {
+    report.findings().map(plain).collect()
+}
 
 /// The message, where it applies, and the help on a line of its own.
 pub(super) fn sentence(finding: &Finding) -> String {

@@ -17,6 +17,7 @@ pub(super) use azure::azure;
 pub(super) use github::github;
 pub(super) use gitlab::gitlab;
 pub(super) use json::json;
+pub(super) use line::errors;
 pub(super) use listing::Report;
 pub(super) use sarif::sarif;
 pub(super) use text::{Style, text};
