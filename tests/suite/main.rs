@@ -28,6 +28,7 @@ mod robust;
 mod rules;
 mod selecting;
 mod shipped;
+mod sidecars;
 mod sources;
 mod terminal;
 mod threads;

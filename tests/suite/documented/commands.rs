@@ -37,9 +37,8 @@ fn describe(page: &mut String, name: &str, command: &mut Command) {
     if name.ends_with("help") {
         return;
     }
-    let mut parts = command.get_subcommands_mut().peekable();
-    if parts.peek().is_some() {
-        for part in parts {
+    if command.has_subcommands() {
+        for part in command.get_subcommands_mut() {
             let name = format!("{name} {}", part.get_name());
             describe(page, &name, part);
         }
