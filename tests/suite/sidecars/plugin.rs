@@ -86,7 +86,10 @@ fn a_fleet_is_discovered_and_another_directory_is_not() {
     )
     .expect("written");
     let found = execute("/spec/discover/find", other.path(), &[]);
-    assert!(found.stdout.is_empty(), "{found:?}");
+    assert!(
+        found.status.success() && found.stdout.is_empty(),
+        "{found:?}"
+    );
 }
 
 #[test]
