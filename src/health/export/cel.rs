@@ -5,7 +5,7 @@
 //! (facts/forges.md §7b).
 
 use super::super::rule::{Keys, Of, Rules, Test};
-use super::Answer;
+use super::answer::Answer;
 
 /// The expression of an answer that is never given.
 pub(super) const FALSE: &str = "false";

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use super::super::rule::{
     FAILURE, Keys, NODES, Of, READY_NODES, Rules, Test, UNOBSERVED, WANTED_NODES, Why,
 };
-use super::Answer;
+use super::answer::Answer;
 use crate::api::labels::REPLICAS_MANAGED_BY;
 
 /// A function of the scripts by the name it is called by. Later ones call earlier ones.

@@ -5,6 +5,7 @@
 //! these: while a cluster is provisioned such failures come and go, and an engine that gives up on one would
 //! never finish (facts/gitops-peers.md §3). It does not know how the settings reach the engine.
 
+mod answer;
 mod cel;
 mod lua;
 
@@ -14,28 +15,8 @@ use super::live::Live;
 use super::rule::{Rules, decide};
 use super::table;
 use crate::api::kinds;
-use crate::model::HealthState;
 
-/// What an engine makes of a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// Argo CD's Healthy, Flux's current.
-    Ready,
-    /// Argo CD's Degraded, Flux's failed.
-    Failed,
-    /// Argo CD's Progressing, Flux's in progress.
-    Unfinished,
-}
-
-impl From<HealthState> for Answer {
-    fn from(state: HealthState) -> Self {
-        match state {
-            HealthState::Ready => Self::Ready,
-            HealthState::Failed { terminal: true } => Self::Failed,
-            _ => Self::Unfinished,
-        }
-    }
-}
+pub use answer::Answer;
 
 /// The entries of Argo CD's ConfigMap `argocd-cm`: a script for each kind.
 ///
