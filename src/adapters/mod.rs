@@ -4,4 +4,5 @@
 pub mod azure_sim;
 pub mod checks;
 pub mod git;
+pub mod http;
 pub mod kubernetes;

@@ -1,0 +1,374 @@
+//! What a delivery is about: which repository, and what happened to it.
+//!
+//! In: a forge, the name of the event in its header, the payload. Out: an [`Event`]. Everything else in the
+//! payload is passed over, commits above all: they may be older or newer than what a fetch finds.
+
+use http::HeaderMap;
+
+use super::forge::Forge;
+use super::payload::{Payload, Repository};
+use super::repository::Spelling;
+
+/// What a delivery says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) kind: Kind,
+    /// The repository, in every spelling that the payload has.
+    pub(super) repository: Vec<Spelling>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A branch or a tag moved, began or ended.
+    Push,
+    /// The head or the base of a pull request may have moved.
+    PullRequest,
+    /// Somebody wants checks again.
+    Rerun(Rerun),
+    /// Nothing that a fetch could find.
+    Other,
+}
+
+/// Somebody wants a check of a commit again.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rerun {
+    /// The commit.
+    pub commit: String,
+    /// The check's context; all of the commit if `None`.
+    pub context: Option<String>,
+    /// The GitHub App that wrote it.
+    pub app: Option<u64>,
+}
+
+/// Reads a payload, which is JSON. Nothing is read of a generic one.
+pub(super) fn read(
+    forge: Forge,
+    headers: &HeaderMap,
+    payload: &[u8],
+) -> Result<Event, serde_json::Error> {
+    if forge == Forge::Generic {
+        return Ok(Event {
+            kind: Kind::Push,
+            repository: Vec::new(),
+        });
+    }
+    let payload: Payload = serde_json::from_slice(payload)?;
+    let kind = match forge {
+        Forge::AzureDevOps => azure_devops(&payload),
+        Forge::GitLab => gitlab(&payload),
+        Forge::Bitbucket => bitbucket(&name(headers, &["x-event-key"])),
+        Forge::Gitea => github(&name(headers, &["x-gitea-event"]), &payload),
+        Forge::Forgejo => github(
+            &name(headers, &["x-forgejo-event", "x-gitea-event"]),
+            &payload,
+        ),
+        Forge::GitHub | Forge::Generic => github(&name(headers, &["x-github-event"]), &payload),
+    };
+    let repository = payload.repository().map(Repository::spellings);
+    Ok(Event {
+        kind,
+        repository: repository.unwrap_or_default(),
+    })
+}
+
+/// The first of these headers, in lower case.
+fn name(headers: &HeaderMap, names: &[&str]) -> String {
+    let mut values = names.iter().filter_map(|name| headers.get(*name));
+    let value = values.next().and_then(|value| value.to_str().ok());
+    value.unwrap_or_default().to_ascii_lowercase()
+}
+
+/// GitHub, and Gitea and Forgejo, which write `synchronized`.
+fn github(event: &str, payload: &Payload) -> Kind {
+    let action = payload.action.as_deref().unwrap_or_default();
+    match (event, action) {
+        ("push" | "create" | "delete", _) => pushed(payload.reference.as_deref().into_iter()),
+        (
+            "pull_request",
+            "opened" | "synchronize" | "synchronized" | "reopened" | "closed" | "edited"
+            | "ready_for_review",
+        ) => Kind::PullRequest,
+        ("check_run" | "check_suite", "rerequested") => rerun(payload),
+        _ => Kind::Other,
+    }
+}
+
+fn rerun(payload: &Payload) -> Kind {
+    let run = payload.check_run.as_ref().or(payload.check_suite.as_ref());
+    let commit = run.and_then(|run| run.head_sha.clone());
+    match (run, commit) {
+        (Some(run), Some(commit)) => Kind::Rerun(Rerun {
+            commit,
+            context: run.name.clone(),
+            app: run.app.as_ref().and_then(|app| app.id),
+        }),
+        _ => Kind::Other,
+    }
+}
+
+fn azure_devops(payload: &Payload) -> Kind {
+    let event = payload.event_type.as_deref().unwrap_or_default();
+    match event.to_ascii_lowercase().as_str() {
+        "git.push" => {
+            let resource = payload.resource.as_ref();
+            let updates = resource.and_then(|resource| resource.ref_updates.as_ref());
+            pushed(
+                updates
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|one| one.name.as_deref()),
+            )
+        }
+        "git.pullrequest.created" | "git.pullrequest.updated" | "git.pullrequest.merged" => {
+            Kind::PullRequest
+        }
+        _ => Kind::Other,
+    }
+}
+
+fn gitlab(payload: &Payload) -> Kind {
+    let event = payload.object_kind.as_deref().unwrap_or_default();
+    match event.to_ascii_lowercase().as_str() {
+        "push" | "tag_push" => pushed(payload.reference.as_deref().into_iter()),
+        "merge_request" => Kind::PullRequest,
+        _ => Kind::Other,
+    }
+}
+
+/// Cloud, and Data Center.
+fn bitbucket(event: &str) -> Kind {
+    match event {
+        "repo:push" | "repo:refs_changed" => Kind::Push,
+        "pullrequest:created"
+        | "pullrequest:updated"
+        | "pullrequest:fulfilled"
+        | "pullrequest:rejected"
+        | "pr:opened"
+        | "pr:from_ref_updated"
+        | "pr:modified"
+        | "pr:merged"
+        | "pr:declined"
+        | "pr:deleted" => Kind::PullRequest,
+        _ => Kind::Other,
+    }
+}
+
+/// A push of these refs. Notes and Capstan's own refs are none that a fleet follows: some forges deliver
+/// what Capstan itself pushes. Who sends no refs may have pushed any.
+fn pushed<'a>(refs: impl Iterator<Item = &'a str>) -> Kind {
+    let is_own = |name: &str| name.starts_with("refs/notes/") || name.starts_with("refs/capstan/");
+    let mut refs = refs.peekable();
+    match refs.peek().is_some() && refs.all(is_own) {
+        true => Kind::Other,
+        false => Kind::Push,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+    use serde_json::{Value as Json, json};
+
+    use super::super::repository::{is_named, path};
+    use super::*;
+
+    fn event(forge: Forge, name: (&str, &str), payload: &Json) -> Event {
+        let header = HeaderName::try_from(name.0).expect("a name");
+        let value = HeaderValue::from_str(name.1).expect("a value");
+        let headers = [(header, value)].into_iter().collect();
+        read(forge, &headers, payload.to_string().as_bytes()).expect("it is readable")
+    }
+
+    fn kind(forge: Forge, name: (&str, &str), payload: &Json) -> Kind {
+        event(forge, name, payload).kind
+    }
+
+    /// Oracle rows 6 and 9.
+    #[test]
+    fn a_push_of_branches_and_tags_is_a_reason_to_fetch() {
+        let push = ("X-GitHub-Event", "Push");
+        let zeros = "0".repeat(40);
+        for (reference, expected) in [
+            ("refs/heads/main", Kind::Push),
+            ("refs/tags/v1", Kind::Push),
+            ("refs/notes/capstan", Kind::Other),
+            ("refs/capstan/applied", Kind::Other),
+        ] {
+            let payload =
+                json!({"ref": reference, "after": zeros, "deleted": true, "head_commit": null});
+            assert_eq!(kind(Forge::GitHub, push, &payload), expected, "{reference}");
+        }
+        for other in ["ping", "issues", "status", ""] {
+            let name = ("X-GitHub-Event", other);
+            assert_eq!(kind(Forge::GitHub, name, &json!({"zen": "z"})), Kind::Other);
+        }
+        // Gitea sends this header, too, and its own decides.
+        assert_eq!(kind(Forge::Gitea, push, &json!({})), Kind::Other);
+        let own = ("X-Gitea-Event", "push");
+        let payload = json!({"ref": "refs/heads/main"});
+        assert_eq!(kind(Forge::Forgejo, own, &payload), Kind::Push);
+    }
+
+    /// Oracle row 15 among them: a fork that was deleted.
+    #[test]
+    fn a_pull_request_whose_head_or_base_may_have_moved_is_one() {
+        let payload = |action: &str| {
+            json!({"action": action, "number": 7, "pull_request": {
+                "head": {"ref": "refs/pull/7/head", "sha": "a", "repo": null}, "base": {"sha": "b"}}})
+        };
+        let of = |forge, name, action| kind(forge, (name, "pull_request"), &payload(action));
+        for action in ["opened", "synchronize", "reopened", "closed", "edited"] {
+            assert_eq!(
+                of(Forge::GitHub, "X-GitHub-Event", action),
+                Kind::PullRequest
+            );
+        }
+        assert_eq!(
+            of(Forge::Gitea, "X-Gitea-Event", "synchronized"),
+            Kind::PullRequest
+        );
+        assert_eq!(of(Forge::GitHub, "X-GitHub-Event", "labeled"), Kind::Other);
+    }
+
+    /// Oracle row 29.
+    #[test]
+    fn a_rerun_names_commit_context_and_app() {
+        let run = json!({"action": "rerequested", "check_run": {
+            "id": 4, "name": "capstan/prod/plan", "head_sha": "c0", "external_id": "x", "app": {"id": 77}}});
+        let expected = |context: Option<&str>| {
+            Kind::Rerun(Rerun {
+                commit: "c0".to_owned(),
+                context: context.map(str::to_owned),
+                app: Some(77),
+            })
+        };
+        let name = ("X-GitHub-Event", "check_run");
+        assert_eq!(
+            kind(Forge::GitHub, name, &run),
+            expected(Some("capstan/prod/plan"))
+        );
+        let suite = json!({"action": "rerequested", "check_suite": {
+            "head_sha": "c0", "head_branch": null, "app": {"id": 77}, "pull_requests": []}});
+        let name = ("X-GitHub-Event", "check_suite");
+        assert_eq!(kind(Forge::GitHub, name, &suite), expected(None));
+        let created = json!({"action": "created", "check_run": {"head_sha": "c0"}});
+        let name = ("X-GitHub-Event", "check_run");
+        assert_eq!(kind(Forge::GitHub, name, &created), Kind::Other);
+        let broken = json!({"action": "rerequested"});
+        assert_eq!(kind(Forge::GitHub, name, &broken), Kind::Other);
+    }
+
+    /// Oracle row 10.
+    #[test]
+    fn azure_devops_names_the_event_in_the_body() {
+        let none = ("X-None", "");
+        let push = |resource: Json| {
+            let payload =
+                json!({"eventType": "git.push", "publisherId": "tfs", "resource": resource});
+            kind(Forge::AzureDevOps, none, &payload)
+        };
+        let update = |name: &str| json!({"name": name, "oldObjectId": "0", "newObjectId": "1"});
+        let three = [
+            update("refs/heads/a"),
+            update("refs/heads/main"),
+            update("refs/notes/capstan"),
+        ];
+        assert_eq!(push(json!({"refUpdates": three, "pushId": 1})), Kind::Push);
+        assert_eq!(
+            push(json!({"refUpdates": [update("refs/notes/capstan")]})),
+            Kind::Other
+        );
+        assert_eq!(push(json!({"pushId": 1})), Kind::Push, "details are off");
+        let of = |event: &str| kind(Forge::AzureDevOps, none, &json!({"eventType": event}));
+        assert_eq!(of("git.pullrequest.updated"), Kind::PullRequest);
+        assert_eq!(of("build.complete"), Kind::Other);
+    }
+
+    #[test]
+    fn gitlab_and_bitbucket_have_their_own_names() {
+        let of = |object: &str| {
+            kind(
+                Forge::GitLab,
+                ("X-None", ""),
+                &json!({"object_kind": object}),
+            )
+        };
+        assert_eq!((of("push"), of("tag_push")), (Kind::Push, Kind::Push));
+        assert_eq!(
+            (of("merge_request"), of("note")),
+            (Kind::PullRequest, Kind::Other)
+        );
+        let of = |key: &str| kind(Forge::Bitbucket, ("X-Event-Key", key), &json!({}));
+        assert_eq!(
+            (of("repo:push"), of("repo:refs_changed")),
+            (Kind::Push, Kind::Push)
+        );
+        assert_eq!(
+            (of("pullrequest:updated"), of("pr:opened")),
+            (Kind::PullRequest, Kind::PullRequest)
+        );
+        assert_eq!(of("diagnostics:ping"), Kind::Other);
+    }
+
+    /// Oracle row 7.
+    #[test]
+    fn every_forge_names_its_repository() {
+        let none = ("X-None", "");
+        let github = json!({"repository": {"id": 1, "full_name": "O/R", "clone_url": "https://github.com/O/R.git"}});
+        let gitlab = json!({"object_kind": "push", "repository": {"name": "R"},
+            "project": {"id": 1, "path_with_namespace": "o/r", "git_ssh_url": "git@gitlab.com:o/r.git"}});
+        let azure = json!({"eventType": "git.push", "resource": {"repository": {
+            "id": "guid", "name": "r", "remoteUrl": "https://org@dev.azure.com/org/o/_git/r"}}});
+        let request = json!({"eventType": "git.pullrequest.created", "resource": {"repository": {
+            "name": "r", "project": {"name": "o"}, "remoteUrl": "https://org.visualstudio.com/o/_git/r"}}});
+        let cloud = json!({"repository": {"full_name": "o/r", "links": {"html": {"href": "https://bitbucket.org/o/r"}}}});
+        let center = json!({"eventKey": "repo:refs_changed", "repository": {"slug": "r", "project": {"key": "O"},
+            "links": {"clone": [{"href": "ssh://git@h:7999/o/r.git", "name": "ssh"}]}}});
+        let center_request = json!({"eventKey": "pr:opened", "pullRequest": {"toRef": {
+            "repository": {"slug": "r", "project": {"key": "O"}}}}});
+        for (forge, payload, ours) in [
+            (Forge::GitHub, &github, "git@github.com:o/r"),
+            (Forge::Gitea, &github, "https://git.internal/o/r"),
+            (Forge::GitLab, &gitlab, "https://gitlab.com/o/r.git"),
+            (
+                Forge::AzureDevOps,
+                &azure,
+                "git@ssh.dev.azure.com:v3/org/o/r",
+            ),
+            (
+                Forge::AzureDevOps,
+                &request,
+                "https://dev.azure.com/org/o/_git/r",
+            ),
+            (Forge::Bitbucket, &cloud, "git@bitbucket.org:o/r.git"),
+            (Forge::Bitbucket, &center, "https://h/scm/o/r.git"),
+            (
+                Forge::Bitbucket,
+                &center_request,
+                "https://h/ctx/scm/o/r.git",
+            ),
+        ] {
+            let event = event(forge, none, payload);
+            let is_ours = |url: &str| is_named(&path(url).expect("a path"), &event.repository);
+            assert!(is_ours(ours), "{ours}: {event:?}");
+            assert!(!is_ours(&ours.replace("/r", "/r-2")), "{ours}: {event:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_payload_is_an_error_and_an_unusual_one_is_read() {
+        let headers = HeaderMap::new();
+        for broken in ["", "[", "7", "{\"ref\": ", "\u{0}"] {
+            let read = read(Forge::GitHub, &headers, broken.as_bytes());
+            assert!(read.is_err(), "{broken}");
+        }
+        let unusual = json!({"ref": 7, "action": [], "repository": null, "resource": null,
+            "check_run": {"app": null, "name": {}}, "project": "p", "pullRequest": null});
+        let event = event(Forge::GitHub, ("X-GitHub-Event", "push"), &unusual);
+        assert_eq!(event.kind, Kind::Push);
+        assert_eq!(event.repository, []);
+        let generic = read(Forge::Generic, &headers, b"anything");
+        assert_eq!(generic.expect("it is not read").kind, Kind::Push);
+    }
+}

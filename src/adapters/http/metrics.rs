@@ -1,0 +1,209 @@
+//! What is counted, and its text for Prometheus (text format 0.0.4).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::forge::Forge;
+
+/// What became of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Delivered {
+    /// A fetch follows.
+    Accepted,
+    /// It is about something that a fetch would not find.
+    Ignored,
+    /// It is about another repository.
+    OtherRepository,
+    /// It is authenticated and cannot be read.
+    Unreadable,
+    /// It has no signature: the webhook has no secret.
+    Unsigned,
+    /// Its signature or secret is wrong.
+    Unauthorized,
+    /// Its body has an unsupported type.
+    UnsupportedType,
+    /// Its body is too large.
+    TooLarge,
+    /// Its body did not arrive in time, or not whole.
+    Incomplete,
+    /// Too many bodies arrive at once, or the secrets cannot be read now.
+    Busy,
+}
+
+impl Delivered {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Ignored => "ignored",
+            Self::OtherRepository => "other_repository",
+            Self::Unreadable => "unreadable",
+            Self::Unsigned => "unsigned",
+            Self::Unauthorized => "unauthorized",
+            Self::UnsupportedType => "unsupported_type",
+            Self::TooLarge => "too_large",
+            Self::Incomplete => "incomplete",
+            Self::Busy => "busy",
+        }
+    }
+}
+
+/// What happened since the start.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    counts: Mutex<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    deliveries: BTreeMap<(Forge, Delivered), u64>,
+    /// Those that worked, and those that failed.
+    fetches: [u64; 2],
+    checks: [u64; 2],
+    applied: Option<(String, String)>,
+}
+
+impl Metrics {
+    /// A delivery came; the number of those like it until now.
+    pub(super) fn delivered(&self, forge: Forge, result: Delivered) -> u64 {
+        let mut counts = self.counts();
+        let count = counts.deliveries.entry((forge, result)).or_default();
+        *count += 1;
+        *count
+    }
+
+    /// A fetch ended.
+    pub fn fetched(&self, worked: bool) {
+        self.counts().fetches[usize::from(!worked)] += 1;
+    }
+
+    /// So many checks were written, or could not be.
+    pub fn published(&self, checks: usize, worked: bool) {
+        let more = u64::try_from(checks).unwrap_or(u64::MAX);
+        self.counts().checks[usize::from(!worked)] += more;
+    }
+
+    /// This revision of the fleet is applied, or being applied.
+    pub fn applies(&self, fleet: &str, revision: &str) {
+        let mut counts = self.counts();
+        let is_known = counts
+            .applied
+            .as_ref()
+            .is_some_and(|known| known.1 == revision);
+        if !is_known {
+            counts.applied = Some((fleet.to_owned(), revision.to_owned()));
+        }
+    }
+
+    /// Whether the repository was asked once.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.counts().fetches != [0, 0]
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The text of `/metrics`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let counts = self.counts();
+        let mut text = String::new();
+        let head = |text: &mut String, name: &str, kind: &str, help: &str| {
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        };
+        let name = "capstan_webhook_deliveries_total";
+        head(
+            &mut text,
+            name,
+            "counter",
+            "Webhook deliveries by forge and result.",
+        );
+        for ((forge, result), count) in &counts.deliveries {
+            let (forge, result) = (forge.name(), result.name());
+            let _ = writeln!(
+                text,
+                "{name}{{forge=\"{forge}\",result=\"{result}\"}} {count}"
+            );
+        }
+        for (name, help, results, values) in [
+            (
+                "capstan_fetches_total",
+                "Fetches of the repository by result.",
+                ["ok", "error"],
+                counts.fetches,
+            ),
+            (
+                "capstan_checks_total",
+                "Checks of commits by result.",
+                ["written", "failed"],
+                counts.checks,
+            ),
+        ] {
+            head(&mut text, name, "counter", help);
+            for (result, value) in results.iter().zip(values) {
+                let _ = writeln!(text, "{name}{{result=\"{result}\"}} {value}");
+            }
+        }
+        let name = "capstan_revision_info";
+        head(
+            &mut text,
+            name,
+            "gauge",
+            "The revision that is applied or being applied.",
+        );
+        if let Some((fleet, revision)) = &counts.applied {
+            let (fleet, revision) = (escaped(fleet), escaped(revision));
+            let _ = writeln!(
+                text,
+                "{name}{{fleet=\"{fleet}\",revision=\"{revision}\"}} 1"
+            );
+        }
+        text
+    }
+}
+
+/// As the value of a label.
+fn escaped(value: &str) -> String {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    value.replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_counted_has_a_line() {
+        let metrics = Metrics::default();
+        assert!(!metrics.is_ready());
+        metrics.fetched(false);
+        metrics.published(3, true);
+        metrics.applies("prod", "a\"b");
+        metrics.delivered(Forge::GitHub, Delivered::Accepted);
+        assert_eq!(metrics.delivered(Forge::GitHub, Delivered::Accepted), 2);
+        metrics.delivered(Forge::Gitea, Delivered::Unsigned);
+        let text = metrics.text();
+        let values: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(
+            values,
+            [
+                "capstan_webhook_deliveries_total{forge=\"github\",result=\"accepted\"} 2",
+                "capstan_webhook_deliveries_total{forge=\"gitea\",result=\"unsigned\"} 1",
+                "capstan_fetches_total{result=\"ok\"} 0",
+                "capstan_fetches_total{result=\"error\"} 1",
+                "capstan_checks_total{result=\"written\"} 3",
+                "capstan_checks_total{result=\"failed\"} 0",
+                "capstan_revision_info{fleet=\"prod\",revision=\"a\\\"b\"} 1",
+            ]
+        );
+        assert_eq!(
+            text.lines()
+                .filter(|line| line.starts_with("# TYPE"))
+                .count(),
+            4
+        );
+        assert!(metrics.is_ready());
+    }
+}

@@ -1,0 +1,28 @@
+//! The daemon's HTTP server: health, metrics and webhooks.
+//!
+//! In: requests, the webhooks' secrets, the repository's address. Out: answers, [`Metrics`] as text, and
+//! [`Hints`]: a delivery that is authenticated and of this repository is a reason to fetch, nothing more.
+//! It does not know: what a fetch brings, what the daemon does with a hint.
+
+mod event;
+mod forge;
+mod form;
+mod hints;
+mod metrics;
+mod payload;
+mod repository;
+#[cfg(test)]
+mod router_tests;
+mod secrets;
+mod server;
+mod signature;
+mod standard_webhook;
+mod webhook;
+
+pub use event::Rerun;
+pub use forge::Forge;
+pub use hints::{Hint, Hints};
+pub use metrics::{Delivered, Metrics};
+pub use secrets::{SecretSource, Secrets};
+pub use server::{Error, Server, router};
+pub use webhook::Webhooks;

@@ -1,0 +1,192 @@
+//! A delivery, from its first header to the answer.
+//!
+//! The order is that of cost: the type, the announced length, the counted length, the signature, and only
+//! then the payload. Whoever is authenticated gets 200, also when there is nothing to do: Azure DevOps and
+//! GitLab switch off a webhook that is answered otherwise. All others learn nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, StatusCode};
+use http_body_util::{BodyExt as _, Limited};
+use jiff::Timestamp;
+use tokio::sync::Semaphore;
+
+use super::event::{self, Event, Kind};
+use super::forge::Forge;
+use super::form::{self, BodyType};
+use super::hints::Hints;
+use super::metrics::{Delivered, Metrics};
+use super::repository;
+use super::secrets::SecretSource;
+use super::signature::{Delivery, Refusal, authenticate};
+
+/// How long a body may take to arrive: GitHub, the slowest, gives up after 10 seconds.
+const ARRIVAL: Duration = Duration::from_secs(10);
+/// How many MiB of bodies may be in memory at once, whoever sends them.
+const ROOM: u32 = 64;
+
+/// Takes deliveries for one repository.
+pub struct Webhooks {
+    secrets: SecretSource,
+    /// The repository's path; `None` if its address has none: then every delivery is for it.
+    repository: Option<String>,
+    hints: Arc<Hints>,
+    metrics: Arc<Metrics>,
+    /// The time outside.
+    now: fn() -> Timestamp,
+    room: Semaphore,
+}
+
+impl Webhooks {
+    /// For the repository at `url`, whose senders know one of `secrets`.
+    #[must_use]
+    pub fn new(
+        url: &str,
+        secrets: SecretSource,
+        hints: Arc<Hints>,
+        metrics: Arc<Metrics>,
+        now: fn() -> Timestamp,
+    ) -> Self {
+        Self {
+            secrets,
+            repository: repository::path(url),
+            hints,
+            metrics,
+            now,
+            room: Semaphore::new(ROOM as usize),
+        }
+    }
+
+    /// Takes one delivery in.
+    pub(super) async fn deliver(&self, forge: Forge, request: Request) -> StatusCode {
+        let result = self.judge(forge, request).await;
+        let result = result.unwrap_or_else(|refused| refused);
+        let count = self.metrics.delivered(forge, result);
+        let forge = forge.name();
+        match result {
+            Delivered::Unsigned | Delivered::Unauthorized if count == 1 => tracing::warn!(
+                forge,
+                "a webhook delivery is not authenticated: compare the secret of the webhook with the one configured here; \
+                 further ones are counted in /metrics"
+            ),
+            _ => tracing::debug!(forge, ?result, "a webhook delivery"),
+        }
+        status(result)
+    }
+
+    async fn judge(&self, forge: Forge, request: Request) -> Result<Delivered, Delivered> {
+        let (parts, body) = request.into_parts();
+        let headers = parts.headers;
+        let body_type = body_type(forge, &headers)?;
+        let length = announced(&headers);
+        let limit = forge.body_limit();
+        if length.is_some_and(|length| length > limit) {
+            return Err(Delivered::TooLarge);
+        }
+        let arriving = tokio::time::timeout(ARRIVAL, self.body(body, length, limit));
+        let body = arriving.await.map_err(|_| Delivered::Incomplete)??;
+        let delivery = Delivery {
+            forge,
+            headers: &headers,
+            body: &body,
+            body_type,
+        };
+        let secrets = (self.secrets)().ok_or(Delivered::Busy)?;
+        let now = (self.now)().as_second();
+        authenticate(&delivery, &secrets, now).map_err(|refusal| match refusal {
+            Refusal::Unsigned => Delivered::Unsigned,
+            Refusal::Wrong => Delivered::Unauthorized,
+        })?;
+        Ok(self.authentic(&delivery))
+    }
+
+    async fn body(
+        &self,
+        body: Body,
+        length: Option<usize>,
+        limit: usize,
+    ) -> Result<Vec<u8>, Delivered> {
+        let most = length.unwrap_or(limit) / (1024 * 1024) + 1;
+        let most = u32::try_from(most).unwrap_or(ROOM);
+        let _room = self
+            .room
+            .try_acquire_many(most)
+            .map_err(|_| Delivered::Busy)?;
+        let body = Limited::new(body, limit).collect().await;
+        let body = body.map_err(
+            |error| match error.is::<http_body_util::LengthLimitError>() {
+                true => Delivered::TooLarge,
+                false => Delivered::Incomplete,
+            },
+        )?;
+        Ok(body.to_bytes().into())
+    }
+
+    /// Leaves a hint if the delivery is a reason to fetch.
+    fn authentic(&self, delivery: &Delivery<'_>) -> Delivered {
+        let from_form = match delivery.body_type {
+            Some(BodyType::Form) => form::payload(delivery.body),
+            _ => None,
+        };
+        let payload = from_form.as_deref().unwrap_or(delivery.body);
+        let Ok(event) = event::read(delivery.forge, delivery.headers, payload) else {
+            return Delivered::Unreadable;
+        };
+        if event.kind == Kind::Other {
+            return Delivered::Ignored;
+        }
+        if delivery.forge != Forge::Generic && !self.is_ours(&event) {
+            return Delivered::OtherRepository;
+        }
+        self.hints.leave(match event.kind {
+            Kind::Rerun(rerun) => Some(rerun),
+            _ => None,
+        });
+        Delivered::Accepted
+    }
+
+    fn is_ours(&self, event: &Event) -> bool {
+        let Some(ours) = &self.repository else {
+            return true;
+        };
+        let is_ours = repository::is_named(ours, &event.repository);
+        if !is_ours {
+            tracing::debug!(ours, named = ?event.repository, "a webhook delivery for another repository");
+        }
+        is_ours
+    }
+}
+
+/// The type of a body that `forge` may send.
+fn body_type(forge: Forge, headers: &HeaderMap) -> Result<Option<BodyType>, Delivered> {
+    if forge.takes_anything() {
+        return Ok(None);
+    }
+    match form::body_type(headers) {
+        Some(BodyType::Form) if !forge.takes_forms() => Err(Delivered::UnsupportedType),
+        None => Err(Delivered::UnsupportedType),
+        known => Ok(known),
+    }
+}
+
+fn announced(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+const fn status(result: Delivered) -> StatusCode {
+    match result {
+        Delivered::Accepted
+        | Delivered::Ignored
+        | Delivered::OtherRepository
+        | Delivered::Unreadable => StatusCode::OK,
+        Delivered::Unsigned | Delivered::Unauthorized => StatusCode::UNAUTHORIZED,
+        Delivered::UnsupportedType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Delivered::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Delivered::Incomplete => StatusCode::REQUEST_TIMEOUT,
+        Delivered::Busy => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
