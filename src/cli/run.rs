@@ -20,7 +20,7 @@ use super::ui::Ui;
 use crate::adapters::git;
 use crate::adapters::kubernetes::{Error, Target, connect_by_secret};
 use crate::api::fleet::{GitReference, PULL_REQUESTS};
-use crate::daemon::{self, View};
+use crate::daemon::{self, Endpoint, View};
 use crate::model::TagRange;
 use crate::settings::{Environment, SourceCredential, SyncConfig};
 
@@ -63,6 +63,14 @@ pub(super) struct RunArgs {
     /// Refs whose commits get a plan check, with --source; may be repeated
     #[arg(long, value_name = "GLOB", default_values = PULL_REQUESTS, conflicts_with = "config")]
     pub(super) candidates: Vec<String>,
+    /// Serve /healthz, /readyz and /metrics there, and webhooks if they have a secret: <host>:<port>, or :<port>
+    /// for all addresses [default: spec.serve.address, if the Fleet document has spec.serve]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) serve: Option<String>,
+    /// A directory with the secrets of webhooks, in files named as the keys of a Secret: token and username
+    /// [default: the Secret of spec.checks.webhookSecretRef]
+    #[arg(long, value_name = "DIR")]
+    pub(super) webhook_secret: Option<PathBuf>,
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,
 }
@@ -130,6 +138,14 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
     if let Some(directory) = &args.source_credential {
         config.credential = Some(SourceCredential::Directory(directory.clone()));
     }
+    if let Some(directory) = &args.webhook_secret {
+        config.webhook_secret = Some(SourceCredential::Directory(directory.clone()));
+    }
+    config.serve = args.serve.clone().or(config.serve);
+    anyhow::ensure!(
+        config.serve.is_some() || config.webhook_secret.is_none(),
+        "the webhooks have a secret, but no address to arrive at: set spec.serve.address in the Fleet document, or --serve"
+    );
     Ok(config)
 }
 
@@ -162,7 +178,7 @@ async fn follow(
         asked_to_stop().await;
         asked.cancel();
     });
-    let (cluster, access) = tokio::select! {
+    let (cluster, access, endpoint) = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(Exit::Fine),
         opened = open(&config, args, ui) => opened?,
@@ -181,6 +197,9 @@ async fn follow(
         config.fleet,
         git::shown(&config.url)
     ));
+    if let Some(endpoint) = &endpoint {
+        ui.message(&endpoint.shown());
+    }
     let served = cluster.serve(cache, &config.fleet).await;
     match &served {
         Ok(None) => {}
@@ -191,7 +210,7 @@ async fn follow(
         Err(error) => ui.error(&format!("the simulated cluster is not served: {error:#}")),
     }
     let shown = show(view, ui, speed);
-    let daemon = daemon::run_with(config, &access, cluster.engine(), sender, stop);
+    let daemon = daemon::run_with(config, &access, endpoint, cluster.engine(), sender, stop);
     // The view ends with the daemon.
     let (ended, ()) = tokio::join!(daemon, shown);
     ended?;
@@ -199,17 +218,19 @@ async fn follow(
     Ok(Exit::Fine)
 }
 
-/// The cluster that the fleet is applied to, and how its repository is reached. A simulated cluster replaces
+/// The cluster that the fleet is applied to, how its repository is reached, and the port. A simulated cluster replaces
 /// any other.
 async fn open(
     config: &SyncConfig,
     args: &ClusterArgs,
     ui: &Ui,
-) -> anyhow::Result<(Cluster, git::Access)> {
+) -> anyhow::Result<(Cluster, git::Access, Option<Endpoint>)> {
     let cluster = Cluster::open(args, config.settle).await?;
-    let access = daemon::source_access(config, &cluster.target().client);
+    let client = &cluster.target().client;
+    let access = daemon::source_access(config, client);
+    let endpoint = Endpoint::open(config, client).await?;
     let (Cluster::Real(target), Some(secret)) = (&cluster, &config.kubeconfig_secret) else {
-        return Ok((cluster, access));
+        return Ok((cluster, access, endpoint));
     };
     let namespace = &config.namespace;
     ui.message(&format!(
@@ -222,7 +243,7 @@ async fn open(
         client,
         clock: Arc::clone(&target.clock),
     };
-    Ok((Cluster::Real(target), access))
+    Ok((Cluster::Real(target), access, endpoint))
 }
 
 /// Shows the view until its sender is gone. `speed` is how fast its clocks go.

@@ -141,6 +141,18 @@ impl Candidates {
         Some(entry.candidate(name))
     }
 
+    /// The candidates that lead to `commit` are planned again, also if the merged files are the same;
+    /// `true` if there are any.
+    pub(super) fn again(&mut self, commit: &str) -> bool {
+        let entries = self.entries.values_mut();
+        let mut any = false;
+        for entry in entries.filter(|entry| entry.is_open && entry.commit == commit) {
+            (entry.waits, entry.seen, any) = (true, None, true);
+        }
+        self.left = self.left.max(usize::from(any));
+        any
+    }
+
     /// The commits that the known candidates lead to.
     pub(super) fn commits(&self) -> impl Iterator<Item = String> {
         self.entries.values().map(|entry| entry.commit.clone())
@@ -381,5 +393,19 @@ mod tests {
         candidates.update(&refs(&[("refs/heads/pr/a", "2")]), "base");
         assert!(!done(&mut candidates, &first));
         assert_eq!(candidates.next().expect("the new one").commit, "2");
+    }
+    #[test]
+    fn who_asks_for_a_plan_again_gets_it_although_nothing_changed() {
+        let mut candidates = Candidates::new(&globs());
+        candidates.update(&refs(&[]), "base");
+        candidates.update(&refs(&[("refs/heads/pr/a", "1")]), "base");
+        let first = candidates.next().expect("one waits");
+        assert!(!candidates.again("2"));
+        assert!(done(&mut candidates, &first));
+        candidates.left = 0;
+        assert!(candidates.again("1"));
+        let again = candidates.next().expect("again");
+        assert_eq!(again.seen, None);
+        assert!(done(&mut candidates, &again), "it is written again");
     }
 }

@@ -110,6 +110,16 @@ impl CheckQueue {
         self.failures > 0
     }
 
+    /// The next check of this context and revision is written, even if it equals the last.
+    pub(super) fn renew(&mut self, revision: &str, context: &str) {
+        self.throttle.renew(revision, context);
+    }
+
+    /// How many checks are under way.
+    pub(super) const fn under_way(&self) -> usize {
+        self.sent.len()
+    }
+
     /// What could not be written may be tried again.
     pub(super) fn retry(&mut self) {
         self.held = false;

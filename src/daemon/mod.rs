@@ -16,12 +16,15 @@ mod approvals;
 mod candidates;
 mod check_queue;
 mod clock;
+mod endpoint;
 mod failure;
 mod findings_log;
 mod git_notes;
+mod hinted;
 mod job;
 mod newest;
 mod newest_record;
+mod polling;
 mod publish;
 mod report;
 mod revision;
@@ -50,6 +53,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::adapters::git::{self, Mirror};
+use crate::adapters::http::{Hint, Hints, Metrics};
 use crate::adapters::kubernetes::{self, Steering, Target};
 use crate::apply::{Newest, Report};
 use crate::graph::Graph;
@@ -61,10 +65,12 @@ use applied::{Applied, AppliedRevision};
 use candidates::{Candidate, Candidates, OpenRef};
 use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
+pub use endpoint::Endpoint;
 use failure::Failure;
 use git_notes::GitNotes;
 use job::{Examined, Planned, RemoteRefs, Source};
 use newest_record::NewestRecord;
+use polling::Polling;
 use revision::{Runner, Sync};
 pub use source_access::source_access;
 pub use view::View;
@@ -112,6 +118,8 @@ enum Event {
     Tick,
     /// Somebody asks something of the fleet.
     Steered(Steering),
+    /// A webhook announced something.
+    Hinted(Hint),
     /// What an earlier process applied of the fleet that the sync with this number is of.
     Recalled(u64, AppliedRevision),
     /// What became of the newest commit was recorded, or could not be.
@@ -131,16 +139,17 @@ pub async fn run(
     view: watch::Sender<View>,
     stop: CancellationToken,
 ) -> Result<(), git::Error> {
-    run_with(config, &git::Access::default(), engine, view, stop).await
+    run_with(config, &git::Access::default(), None, engine, view, stop).await
 }
 
-/// The same for a repository that is reached by `access`.
+/// The same for a repository that is reached by `access`, with a port.
 ///
 /// # Errors
 /// As there.
 pub async fn run_with(
     config: SyncConfig,
     access: &git::Access,
+    endpoint: Option<Endpoint>,
     engine: Engine,
     view: watch::Sender<View>,
     stop: CancellationToken,
@@ -149,6 +158,11 @@ pub async fn run_with(
     let (mut daemon, mut events) = Daemon::new(config, engine, mirror, view);
     daemon.jobs.spawn(async { Event::Poll });
     let _steering = daemon.follow_steering();
+    let _hints = daemon.follow_hints();
+    let _serving = endpoint.map(|endpoint| {
+        let (hints, metrics) = (Arc::clone(&daemon.hints), Arc::clone(&daemon.metrics));
+        endpoint.serve(&daemon.config.url, hints, metrics)
+    });
     loop {
         let event = tokio::select! {
             biased;
@@ -180,8 +194,10 @@ struct Daemon {
     /// The commit that was examined last, or is being examined.
     examined: Option<String>,
     examining: bool,
-    /// How often the repository did not answer, in a row.
-    failed_fetches: u32,
+    polling: Polling,
+    /// What webhooks announced.
+    hints: Arc<Hints>,
+    metrics: Arc<Metrics>,
     candidates: Candidates,
     newest: NewestRecord,
     /// What is asked of the fleet, once that is known.
@@ -219,6 +235,9 @@ impl Daemon {
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
             candidates: Candidates::new(&config.candidates),
             newest: NewestRecord::default(),
+            polling: Polling::new(config.interval),
+            hints: Arc::default(),
+            metrics: Arc::default(),
             config,
             engine,
             jobs: JoinSet::new(),
@@ -230,7 +249,6 @@ impl Daemon {
             examining: false,
             steering: None,
             look_now: Arc::new(Notify::new()),
-            failed_fetches: 0,
             sync: None,
             runner: None,
             syncs: 0,
@@ -260,6 +278,7 @@ impl Daemon {
             Event::Retry => self.checks.retry(),
             Event::Tick => self.report_progress(),
             Event::Steered(steering) => self.steered(steering),
+            Event::Hinted(hint) => self.hinted(&hint),
             Event::Recalled(sync, applied) => self.recalled(sync, applied),
             Event::Recorded(recorded) => self.newest_recorded(recorded.0, recorded.1),
             Event::RecordAgain => self.record_again(),
@@ -311,15 +330,12 @@ impl Daemon {
     }
 
     fn fetched(&mut self, answer: Result<RemoteRefs, Failure>) {
+        self.metrics.fetched(answer.is_ok());
         match answer {
             Ok(remote) => self.refs_moved(&remote),
             Err(error) => self.unreachable(&error),
         }
-        let wait = self
-            .config
-            .interval
-            .saturating_mul(1 << self.failed_fetches.min(6));
-        let wait = wait.min(Duration::from_secs(60)).max(self.config.interval);
+        let wait = self.polling.wait();
         let look_now = Arc::clone(&self.look_now);
         self.jobs.spawn(async move {
             tokio::select! {
@@ -333,7 +349,7 @@ impl Daemon {
 
     /// The repository, or what is followed in it, cannot be reached. The view shows it.
     fn unreachable(&mut self, error: &dyn Display) {
-        self.failed_fetches = self.failed_fetches.saturating_add(1);
+        self.polling.failed();
         let error = match self.applied() {
             Some(revision) => format!("{error}. The last good revision {revision} stays applied"),
             None => error.to_string(),
@@ -346,13 +362,12 @@ impl Daemon {
     }
 
     fn reachable(&mut self) {
-        if self.failed_fetches > 0 {
+        if self.polling.worked() {
             tracing::info!(
                 url = git::shown(&self.config.url),
                 "the repository is reachable again"
             );
         }
-        self.failed_fetches = 0;
         self.view
             .send_if_modified(|view| view.source_error.take().is_some());
     }
@@ -360,6 +375,17 @@ impl Daemon {
     /// Looks at what the refs lead to now.
     fn refs_moved(&mut self, remote: &RemoteRefs) {
         self.reachable();
+        let before = self.head.as_ref();
+        if self
+            .polling
+            .looked(before.is_some_and(|before| *before != remote.head))
+        {
+            let every = self.polling.wait();
+            tracing::warn!(
+                ?every,
+                "no webhook announced this push: the repository is polled more often again"
+            );
+        }
         self.head = Some(remote.head.clone());
         self.examine_next();
         let there = self.candidates.update(&remote.refs, &remote.head);

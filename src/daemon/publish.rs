@@ -75,6 +75,8 @@ impl Daemon {
 
     /// Checks were written, or could not be, which is logged once.
     pub(super) fn published(&mut self, answer: &Result<(), AdapterError>) {
+        self.metrics
+            .published(self.checks.under_way(), answer.is_ok());
         let first = !self.checks.is_failing();
         match answer {
             Err(error) if first => {

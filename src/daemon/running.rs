@@ -103,4 +103,12 @@ impl Daemon {
             self.assign();
         }
     }
+    /// Starts a sync that has failed again.
+    pub(super) fn retry_failed(&mut self) {
+        let now = self.engine.target.clock.now();
+        let failed = self.sync.as_ref().filter(|sync| sync.has_failed(now));
+        if let Some(number) = failed.map(|sync| sync.number) {
+            self.restart(number);
+        }
+    }
 }

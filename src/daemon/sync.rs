@@ -218,6 +218,7 @@ impl Daemon {
             Some(since) => report::paused(fleet, check, since, &sync.applied),
             None => check,
         };
+        self.metrics.applies(fleet, revision);
         self.view.send_modify(|view| {
             view.revision = Some(revision.clone());
             view.title.clone_from(&check.title);

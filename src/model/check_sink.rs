@@ -26,4 +26,15 @@ pub trait CheckSink: Send + Sync {
         revisions: &'a [String],
         context: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>>;
+
+    /// Somebody wants this check again: the next one of `context` on `revision` is written although it may
+    /// equal the last, as a new one where the forge keeps a history of them.
+    fn renew(&self, revision: &str, context: &str) {
+        let _ = (revision, context);
+    }
+
+    /// The id of the GitHub App that writes, if one does: what people ask of other apps is not for this.
+    fn app(&self) -> Option<u64> {
+        None
+    }
 }

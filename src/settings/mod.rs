@@ -65,6 +65,10 @@ pub struct SyncConfig {
     pub kubeconfig_secret: Option<String>,
     /// The settings that the fleet's rules depend on.
     pub policy: FleetPolicy,
+    /// Where health, metrics and webhooks are served, if they are: `host:port` or `:port`.
+    pub serve: Option<String>,
+    /// Where the secrets of webhooks are, if there are webhooks.
+    pub webhook_secret: Option<SourceCredential>,
     /// Where the mirror of the repository is kept.
     pub mirror: PathBuf,
 }
@@ -122,6 +126,8 @@ impl SyncConfig {
             max_clusters: 0,
             kubeconfig_secret: None,
             policy: FleetPolicy::default(),
+            serve: None,
+            webhook_secret: None,
         }
     }
 
@@ -144,6 +150,8 @@ impl SyncConfig {
         let git = fleet.spec.source.git.ok_or_else(missing)?;
         let name = fleet.metadata.name.unwrap_or_default();
         let pulls = fleet.spec.checks.pull_requests;
+        let webhook_secret = fleet.spec.checks.webhook_secret_ref;
+        let serves = is_set(&document, "serve");
         let cluster = fleet.spec.cluster;
         Ok(Self {
             mirror: environment.cache.join(mirror_name(&name, &git.url)),
@@ -176,8 +184,16 @@ impl SyncConfig {
                 .unwrap_or(0),
             kubeconfig_secret: cluster.kubeconfig_secret_ref.map(|secret| secret.name),
             policy,
+            serve: serves.then_some(fleet.spec.serve.address),
+            webhook_secret: webhook_secret.map(|secret| SourceCredential::Secret(secret.name)),
         })
     }
+}
+
+/// Whether the document sets `field` of its spec: a port is opened for those alone who want one.
+fn is_set(document: &Node, field: &str) -> bool {
+    let value = document.get("spec").and_then(|spec| spec.get(field));
+    value.is_some_and(|value| value.value != Value::Null)
 }
 
 /// The flag and the environment come before the document.
@@ -249,7 +265,7 @@ fn errors(mut findings: Vec<Finding>) -> Vec<String> {
 }
 
 /// The settings that this version supports.
-const CARRIED_OUT: [&str; 16] = [
+const CARRIED_OUT: [&str; 18] = [
     "source.git.url",
     "source.git.ref",
     "source.git.path",
@@ -258,6 +274,7 @@ const CARRIED_OUT: [&str; 16] = [
     "source.git.secretRef",
     "cluster.kubeconfigSecretRef",
     "checks.pullRequests",
+    "checks.webhookSecretRef",
     "apply.suspend",
     "apply.concurrency",
     "apply.settle",
@@ -266,6 +283,7 @@ const CARRIED_OUT: [&str; 16] = [
     "tenancy",
     "rules.experimentalReleaseFeatures",
     "rules.regions",
+    "serve.address",
 ];
 
 /// Rejects the first setting of `spec` below `at` that this version would have to ignore, since that
@@ -451,8 +469,12 @@ mod tests {
                 "spec.tenancy[0].identities has no value",
             ),
             (
-                "{source: {git: {url: /x}}, serve: {address: ':8080'}}",
-                "fleet.yaml:4:34: this version does not support spec.serve",
+                "{source: {git: {url: /x}}, serve: {admission: {address: ':9443'}}}",
+                "fleet.yaml:4:42: this version does not support spec.serve.admission",
+            ),
+            (
+                "{source: {git: {url: /x}}, serve: {serviceProvider: {address: ':1'}}}",
+                "does not support spec.serve.serviceProvider",
             ),
             (
                 "{source: {directory: {path: /x}}}",
@@ -464,6 +486,21 @@ mod tests {
             assert!(message.contains(expected), "{spec}: {message}");
         }
         assert!(SyncConfig::document("f", b"a: [", &environment()).is_err());
+    }
+
+    #[test]
+    fn a_port_is_opened_only_for_who_asks_for_one() {
+        let of = |more: &str| {
+            let config = document(&format!("{{source: {{git: {{url: /x}}}}{more}}}"));
+            let config = config.expect("it is sound");
+            (config.serve, config.webhook_secret)
+        };
+        assert_eq!(of(""), (None, None));
+        let default = Some("127.0.0.1:8080".to_owned());
+        assert_eq!(of(", serve: {}"), (default, None));
+        let secret = ", serve: {address: ':80'}, checks: {webhookSecretRef: {name: hook}}";
+        let name = SourceCredential::Secret("hook".to_owned());
+        assert_eq!(of(secret), (Some(":80".to_owned()), Some(name)));
     }
 
     fn reported(text: &str) -> Vec<String> {

@@ -76,13 +76,13 @@ impl World {
     }
 
     pub(crate) fn start(&mut self, speed: u32) {
-        let source = self.author.dir().display().to_string();
+        let source = self.source();
         self.run(speed, &["--interval", "100ms", "--source", &source]);
     }
 
     /// The same with overlays of this machine over it.
     pub(crate) fn start_under(&mut self, overlays: &Path) {
-        let source = self.author.dir().display().to_string();
+        let source = self.source();
         let overlays = overlays.display().to_string();
         let arguments = ["--interval", "100ms", "--source", &source];
         self.run(1, &[&arguments[..], &["--overlays", &overlays]].concat());
@@ -127,7 +127,12 @@ impl World {
         self.daemon = Some(daemon.expect("the daemon starts"));
     }
 
-    fn command(&self, speed: u32, arguments: &[&str]) -> Command {
+    /// The repository.
+    pub(crate) fn source(&self) -> String {
+        self.author.dir().display().to_string()
+    }
+
+    pub(crate) fn command(&self, speed: u32, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_capstan"));
         command.arg("run");
         match &self.kubeconfig {
@@ -144,7 +149,7 @@ impl World {
     /// The daemon on a cluster, not started: it logs each step to stderr, and keeps the
     /// parent of its set in `namespace`.
     pub(crate) fn talking(&self, namespace: &str) -> Command {
-        let source = self.author.dir().display().to_string();
+        let source = self.source();
         let mut command = self.command(1, &["--interval", "100ms", "--source", &source]);
         command
             .env("CAPSTAN_NAMESPACE", namespace)

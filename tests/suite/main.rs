@@ -32,6 +32,7 @@ mod sidecars;
 mod sources;
 mod terminal;
 mod threads;
+mod webhooks;
 
 // Shared with the simulator's suite, which uses all of it.
 #[path = "../../crates/kube-sim/tests/suite/difference.rs"]

@@ -56,6 +56,12 @@ impl Throttle {
         self.written.insert(key(&check), (check, now));
     }
 
+    /// The next check of this context and revision is due, even if it equals the last.
+    pub fn renew(&mut self, revision: &str, context: &str) {
+        let key = (revision.to_owned(), context.to_owned());
+        self.written.remove(&key);
+    }
+
     /// Forgets the revisions that are not reported on any more.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         self.written.retain(|(revision, _), _| keep(revision));

@@ -4,6 +4,7 @@
 //! [`Hints`]: a delivery that is authenticated and of this repository is a reason to fetch, nothing more.
 //! It does not know: what a fetch brings, what the daemon does with a hint.
 
+mod compare;
 mod event;
 mod forge;
 mod form;

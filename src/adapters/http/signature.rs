@@ -6,8 +6,8 @@
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use ring::hmac;
 
+use super::compare::{Refusal, any, is_same, is_signed};
 use super::forge::Forge;
 use super::form::{self, BodyType};
 use super::secrets::Secrets;
@@ -15,15 +15,6 @@ use super::standard_webhook;
 
 /// The header for a secret where a forge sends headers that people choose.
 const TOKEN_HEADER: &str = "x-capstan-token";
-
-/// Why a delivery is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// It proves nothing: the webhook has no secret.
-    Unsigned,
-    /// What it proves is wrong.
-    Wrong,
-}
 
 /// A delivery as it came.
 pub(super) struct Delivery<'a> {
@@ -105,32 +96,11 @@ fn hexadecimal(digits: &[u8], signed: &[u8], secrets: &Secrets) -> Result<(), Re
     any(&secrets.tokens, |secret| is_signed(secret, signed, &tag))
 }
 
-/// Whether `tag` is the HMAC-SHA256 of `signed`.
-pub(super) fn is_signed(secret: &[u8], signed: &[u8], tag: &[u8]) -> bool {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
-    hmac::verify(&key, signed, tag).is_ok()
-}
-
-/// Tries every secret, also after one that fits.
-pub(super) fn any(secrets: &[Vec<u8>], fits: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
-    let fitting = secrets.iter().filter(|secret| fits(secret)).count();
-    if fitting == 0 {
-        return Err(Refusal::Wrong);
-    }
-    Ok(())
-}
-
 /// The secret itself.
 fn token(given: Option<&[u8]>, secrets: &Secrets) -> Result<(), Refusal> {
     let given = given.filter(|given| !given.is_empty());
     let given = given.ok_or(Refusal::Unsigned)?;
     any(&secrets.tokens, |secret| is_same(given, secret))
-}
-
-/// Compares digests: how long that takes depends on nothing that the sender can use.
-fn is_same(given: &[u8], expected: &[u8]) -> bool {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, b"capstan: compare");
-    hmac::verify(&key, given, hmac::sign(&key, expected).as_ref()).is_ok()
 }
 
 /// The value of an Authorization header of this scheme.

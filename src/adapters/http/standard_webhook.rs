@@ -3,8 +3,8 @@
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use http::HeaderMap;
 
+use super::compare::{Refusal, any, is_signed};
 use super::secrets::Secrets;
-use super::signature::{Refusal, any, is_signed};
 
 /// The header with the signatures.
 const SIGNATURE: &str = "webhook-signature";

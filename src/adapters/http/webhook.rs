@@ -15,6 +15,7 @@ use http_body_util::{BodyExt as _, Limited};
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
+use super::compare::Refusal;
 use super::event::{self, Event, Kind};
 use super::forge::Forge;
 use super::form::{self, BodyType};
@@ -22,7 +23,7 @@ use super::hints::Hints;
 use super::metrics::{Delivered, Metrics};
 use super::repository;
 use super::secrets::SecretSource;
-use super::signature::{Delivery, Refusal, authenticate};
+use super::signature::{Delivery, authenticate};
 
 /// How long a body may take to arrive: GitHub, the slowest, gives up after 10 seconds.
 const ARRIVAL: Duration = Duration::from_secs(10);

@@ -39,5 +39,5 @@ pub use error::{Error, classify};
 pub use rights::{Rights, missing_rights};
 pub use runner::{Approvals, Assignment, Options, Target, run, run_once};
 pub use secret::{Fault, SecretError, connect_by_secret};
-pub use secret_keys::secret_keys;
+pub use secret_keys::{secret_keys, watch_secret_keys};
 pub use steering::{Steering, annotate_parent, record_newest, steering};

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod checks;
+mod hinted;
 mod newest;
 mod progress;
 mod source;
@@ -46,7 +47,7 @@ struct Case {
     daemon: Daemon,
     /// The one commit of the repository.
     commit: String,
-    _events: UnboundedReceiver<Event>,
+    events: UnboundedReceiver<Event>,
     _dir: TempDir,
 }
 
@@ -77,7 +78,7 @@ impl Case {
         Self {
             daemon,
             commit: commit.unwrap(),
-            _events: events,
+            events,
             _dir: dir,
         }
     }

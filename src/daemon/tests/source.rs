@@ -6,7 +6,7 @@ use super::*;
 async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it_is_away() {
     for (interval, expected) in [(1, [1, 2, 4, 8, 16, 32, 60, 60, 1]), (90, [90; 9])] {
         let mut case = Case::new();
-        case.daemon.config.interval = Duration::from_secs(interval);
+        case.daemon.polling = Polling::new(Duration::from_secs(interval));
         case.daemon.examined = Some(case.commit.clone());
         for (at, seconds) in expected.into_iter().enumerate() {
             let here = at == 0 || at == 8;
@@ -40,7 +40,7 @@ async fn a_request_to_sync_ends_the_wait_and_retries_what_failed() {
         ..Steering::default()
     };
     case.daemon.steered(asks("1"));
-    case.daemon.config.interval = Duration::from_secs(90);
+    case.daemon.polling = Polling::new(Duration::from_secs(90));
     let remote = RemoteRefs {
         refs: Refs::new(),
         head: case.commit.clone(),

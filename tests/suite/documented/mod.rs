@@ -19,10 +19,13 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The README and every page of `docs/`.
+/// The README and every page of `docs/` and `docs/checks/`.
 fn pages() -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join("docs")).expect("docs is readable");
+    let directories = ["docs", "docs/checks"].map(|directory| root().join(directory));
+    let entries = directories.map(|directory| fs::read_dir(directory).expect("it is readable"));
     let mut pages: Vec<PathBuf> = entries
+        .into_iter()
+        .flatten()
         .map(|entry| entry.expect("entry").path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
         .collect();

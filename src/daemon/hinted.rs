@@ -1,0 +1,67 @@
+//! What webhooks ask of the daemon: to look at the repository now, and to write checks again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Daemon, Event, report};
+use crate::adapters::http::{Hint, Rerun};
+
+/// How long after one hint the next is heard: all that come in between are one.
+const PAUSE: Duration = Duration::from_secs(2);
+
+impl Daemon {
+    /// Follows the hints, until this is dropped.
+    pub(super) fn follow_hints(&self) -> AbortOnDropHandle<()> {
+        let (hints, events) = (Arc::clone(&self.hints), self.events.clone());
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            loop {
+                let hint = hints.next().await;
+                let _ = events.send(Event::Hinted(hint));
+                tokio::time::sleep(PAUSE).await;
+            }
+        }))
+    }
+
+    pub(super) fn hinted(&mut self, hint: &Hint) {
+        if self.polling.hint() {
+            let every = self.polling.wait();
+            tracing::info!(
+                ?every,
+                "webhooks arrive: the repository is polled less often"
+            );
+        }
+        self.look_now.notify_one();
+        for rerun in &hint.reruns {
+            self.rerun(rerun);
+        }
+    }
+
+    /// Somebody wants checks of a commit again. They are made anew where the fleet still reports on it.
+    fn rerun(&mut self, rerun: &Rerun) {
+        let apps = rerun.app.zip(self.sink.app());
+        if apps.is_some_and(|(asked, own)| asked != own) {
+            return;
+        }
+        let wanted = |context: &str| rerun.context.as_deref().is_none_or(|name| name == context);
+        let (commit, fleet) = (rerun.commit.as_str(), self.config.fleet.as_str());
+        let (plan, sync) = (report::plan_context(fleet), report::sync_context(fleet));
+        if wanted(&plan) && self.candidates.again(commit) {
+            self.renew(commit, &plan);
+            self.plan_next();
+        }
+        let is_newest = self.head.as_deref() == Some(commit);
+        if wanted(&sync) && (is_newest || self.accepted().as_deref() == Some(commit)) {
+            self.renew(commit, &sync);
+            self.reexamine(commit);
+            self.retry_failed();
+        }
+    }
+
+    fn renew(&mut self, commit: &str, context: &str) {
+        tracing::info!(commit, context, "somebody wants this check again");
+        self.sink.renew(commit, context);
+        self.checks.renew(commit, context);
+    }
+}

@@ -1,0 +1,116 @@
+//! How long until the next look at the repository.
+//!
+//! In: what a look brought, and when a webhook announced something. Out: a duration. Webhooks are believed
+//! once one came, until a look finds what none announced. Looking never stops.
+
+use std::time::Duration;
+
+/// The longest wait after failures.
+const MOST_FAILING: Duration = Duration::from_secs(60);
+/// How many times longer the wait is while webhooks announce what happens.
+const ANNOUNCED: u32 = 10;
+/// The longest such wait.
+const MOST_ANNOUNCED: Duration = Duration::from_secs(600);
+
+#[derive(Debug)]
+pub(super) struct Polling {
+    interval: Duration,
+    /// How often the repository did not answer, in a row.
+    failures: u32,
+    /// Webhooks announce what happens.
+    announced: bool,
+    /// A webhook announced something that no look has found yet.
+    hinted: bool,
+}
+
+impl Polling {
+    /// A look every `interval`, as long as nothing else is known.
+    pub(super) const fn new(interval: Duration) -> Self {
+        Self {
+            interval,
+            failures: 0,
+            announced: false,
+            hinted: false,
+        }
+    }
+
+    /// A webhook announced something; `true` if webhooks were not believed before.
+    pub(super) const fn hint(&mut self) -> bool {
+        self.hinted = true;
+        !std::mem::replace(&mut self.announced, true)
+    }
+
+    /// The repository did not answer.
+    pub(super) const fn failed(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+    }
+
+    /// The repository answered; `true` if it did not before.
+    pub(super) const fn worked(&mut self) -> bool {
+        std::mem::replace(&mut self.failures, 0) > 0
+    }
+
+    /// A look found a move, or none; `true` if webhooks are not believed any more, since none announced it.
+    pub(super) const fn looked(&mut self, is_move: bool) -> bool {
+        let is_silent = is_move && !self.hinted && self.announced;
+        self.announced = self.announced && !is_silent;
+        self.hinted = false;
+        is_silent
+    }
+
+    /// How long to wait now.
+    pub(super) fn wait(&self) -> Duration {
+        let (wait, most) = match self.failures {
+            0 if self.announced => (self.interval.saturating_mul(ANNOUNCED), MOST_ANNOUNCED),
+            0 => (self.interval, self.interval),
+            failures => {
+                let wait = self.interval.saturating_mul(1 << failures.min(6));
+                (wait, MOST_FAILING)
+            }
+        };
+        wait.min(most).max(self.interval)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_webhook_makes_looks_ten_times_rarer_and_never_stops_them() {
+        for (interval, expected) in [(1, 10), (60, 600), (100, 600), (3600, 3600)] {
+            let mut polling = Polling::new(Duration::from_secs(interval));
+            assert_eq!(polling.wait().as_secs(), interval);
+            assert!(polling.hint() && !polling.hint());
+            assert_eq!(polling.wait().as_secs(), expected);
+        }
+    }
+
+    #[test]
+    fn webhooks_that_fell_silent_are_not_believed() {
+        let mut polling = Polling::new(Duration::from_secs(60));
+        assert!(!polling.looked(true), "there are none");
+        polling.hint();
+        assert!(!polling.looked(true), "it was announced");
+        assert!(!polling.looked(false));
+        assert_eq!(polling.wait().as_secs(), 600);
+        assert!(polling.looked(true), "it was not announced");
+        assert_eq!(polling.wait().as_secs(), 60);
+        assert!(!polling.looked(true), "that is known");
+        assert!(polling.hint());
+        assert_eq!(polling.wait().as_secs(), 600);
+    }
+
+    #[test]
+    fn a_repository_that_is_away_is_looked_for_as_without_webhooks() {
+        let mut polling = Polling::new(Duration::from_secs(10));
+        polling.hint();
+        let waits = [0; 4].map(|_| {
+            polling.failed();
+            polling.wait().as_secs()
+        });
+        assert_eq!(waits, [20, 40, 60, 60]);
+        assert!(polling.worked() && !polling.worked());
+        assert_eq!(polling.wait().as_secs(), 100);
+    }
+}

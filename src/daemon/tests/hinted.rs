@@ -1,0 +1,114 @@
+//! What a webhook leads to.
+
+use std::sync::Mutex;
+
+use futures::FutureExt as _;
+
+use super::*;
+use crate::adapters::http::Rerun;
+
+/// The sink of the GitHub App 77, which notes what is wanted again.
+#[derive(Default)]
+struct App(Mutex<Vec<String>>);
+
+impl CheckSink for App {
+    fn publish<'a>(
+        &'a self,
+        _: &'a [Check],
+        _: Timestamp,
+    ) -> BoxFuture<'a, Result<(), AdapterError>> {
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn read<'a>(
+        &'a self,
+        _: &'a [String],
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        std::future::ready(Ok(Vec::new())).boxed()
+    }
+
+    fn renew(&self, revision: &str, context: &str) {
+        self.0.lock().unwrap().push(format!("{context} {revision}"));
+    }
+
+    fn app(&self) -> Option<u64> {
+        Some(77)
+    }
+}
+
+/// Oracle row 29.
+#[tokio::test(start_paused = true)]
+async fn a_check_that_somebody_wants_again_is_written_although_nothing_changed() {
+    let mut case = Case::applying(config_maps(&["a"])).await;
+    let (app, commit) = (Arc::new(App::default()), case.commit.clone());
+    case.daemon.sink = Arc::<App>::clone(&app);
+    let sync = report::sync_context(&case.daemon.config.fleet);
+    let mut ask = |commit: &str, context: Option<&str>, app| {
+        let rerun = Rerun {
+            commit: commit.to_owned(),
+            context: context.map(str::to_owned),
+            app,
+        };
+        let reruns = [rerun].into();
+        case.daemon.hinted(&Hint { reruns });
+        case.daemon.publish();
+        case.daemon.checks.is_busy()
+    };
+    assert!(!ask(&commit, Some(&sync), Some(78)), "another app");
+    assert!(
+        !ask(&commit, Some("capstan/other/sync"), Some(77)),
+        "another fleet"
+    );
+    assert!(!ask(&"0".repeat(40), None, None), "another commit");
+    assert_eq!(app.0.lock().unwrap().len(), 0);
+    assert!(ask(&commit, None, Some(77)), "the whole suite");
+    assert_eq!(*app.0.lock().unwrap(), [format!("{sync} {commit}")]);
+    assert!(case.daemon.examining);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_hints_in_a_second_are_heard_twice() {
+    let mut case = Case::new();
+    let _following = case.daemon.follow_hints();
+    let mut heard = async |milliseconds: u64| {
+        tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+        let mut count = 0;
+        while let Ok(Event::Hinted(_)) = case.events.try_recv() {
+            count += 1;
+        }
+        count
+    };
+    case.daemon.hints.leave(None);
+    assert_eq!(heard(1).await, 1, "at once");
+    for _ in 0..1000 {
+        case.daemon.hints.leave(None);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(heard(990).await, 0);
+    assert_eq!(heard(20).await, 1);
+    assert_eq!(heard(60_000).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hint_ends_the_wait_and_makes_the_next_one_longer() {
+    let mut case = Case::new();
+    case.daemon.polling = Polling::new(Duration::from_secs(60));
+    case.daemon.examined = Some(case.commit.clone());
+    let looked = |case: &mut Case, head: &str| {
+        let remote = RemoteRefs {
+            refs: Refs::new(),
+            head: head.to_owned(),
+        };
+        case.daemon.examining = true;
+        case.daemon.fetched(Ok(remote));
+    };
+    let commit = case.commit.clone();
+    looked(&mut case, &commit);
+    case.daemon.hinted(&Hint::default());
+    assert_eq!(case.jobs().await, [(0, "Poll")]);
+    looked(&mut case, &commit);
+    assert_eq!(case.jobs().await, [(600_000, "Poll")]);
+    looked(&mut case, "another");
+    assert_eq!(case.jobs().await, [(60_000, "Poll")], "nobody announced it");
+}
