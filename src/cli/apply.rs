@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use kube::Client;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
@@ -20,7 +21,7 @@ use super::plan::{Limits, dry_run};
 use super::rights;
 use super::signals::asked_to_stop;
 use super::ui::{Ui, plain};
-use crate::adapters::kubernetes::{self, Assignment, missing_rights};
+use crate::adapters::kubernetes::{self, Assignment, missing_rights, second_owners};
 use crate::api::timeline;
 use crate::apply::{ClusterSummary, Report, Suspension, Tracker};
 use crate::compile::Compiled;
@@ -104,6 +105,10 @@ async fn apply(
         ui.message(&format!("supplied {id} (not in the fleet)"));
     }
     let embedded: Arc<[_]> = compiled.embedded().into();
+    let client = target.client.clone();
+    if is_second_owner(&client, set, &compiled, ui).await? {
+        return Ok(Exit::Failed);
+    }
     // The plan is enough; for a large fleet the objects would double the memory.
     let plan = Arc::new(plan::into_plan(compiled.objects, &compiled.graph, set));
     let (sender, progress) = unbounded_channel();
@@ -134,7 +139,6 @@ async fn apply(
         approvals: Arc::new(move |_| approved.clone()),
         ..Assignment::new(Arc::clone(&plan), Arc::clone(&embedded))
     };
-    let client = target.client.clone();
     let run = kubernetes::run_once(target, options, assignment, sender);
     let _runner = AbortOnDropHandle::new(tokio::spawn(run));
     let (mut live, mut broken) = (Live::default(), None);
@@ -162,6 +166,28 @@ async fn apply(
     }
     broken.map_or(Ok(()), Err)?;
     Ok(Exit::failed_if(!done))
+}
+
+/// Whether an applied object owns the same resources in Azure as one of `compiled`. It prints which. Nothing is applied
+/// then: the step that would create the object does not see the other one.
+async fn is_second_owner(
+    client: &Client,
+    set: &ApplySet,
+    compiled: &Compiled,
+    ui: &Ui,
+) -> anyhow::Result<bool> {
+    if !compiled
+        .objects
+        .iter()
+        .any(|one| plan::owns_resources(&one.id))
+    {
+        return Ok(false);
+    }
+    let found = second_owners(client, set, &compiled.objects).await?;
+    for finding in &found {
+        ui.error(&finding.to_string());
+    }
+    Ok(!found.is_empty())
 }
 
 fn show_line(line: &Line, ui: &Ui) -> anyhow::Result<()> {

@@ -30,7 +30,7 @@ pub use change::{
 };
 pub use diff::{
     Changes, Entry, FieldChange, Group, Line, Shown, ValueChange, beside, cluster, differences,
-    is_same,
+    is_same, owns_resources,
 };
 pub use estimate::estimate;
 pub use identity::IdentityUse;

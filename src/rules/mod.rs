@@ -26,6 +26,7 @@ mod placeholder;
 mod pool;
 mod properties;
 mod rule;
+mod second_owner;
 mod secrets;
 pub mod sensitive;
 mod shape;
@@ -41,10 +42,13 @@ use rayon::prelude::*;
 
 use crate::api::fleet::FleetPolicy;
 use crate::api::kinds::RED_HAT_OPENSHIFT;
-use crate::model::{Finding, Object};
+use crate::model::{Finding, Object, Segment};
+use crate::schema::nearest;
 use arm::{Resource, World};
 use mistyped::is_mistyped;
 use rule::{FleetRule, ResourceRule, Rule};
+pub(crate) use second_owner::has_resources;
+pub use second_owner::second_owners;
 pub use secrets::{holds_values, is_encrypted, joined};
 
 /// The rules for any object, by id.
@@ -149,7 +153,8 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
             let shared: Vec<Finding> = shared
                 .filter(|found| found.id != "S02" || !known(found))
                 .collect();
-            shared.into_iter().chain(own).collect::<Vec<_>>()
+            let own = own.into_iter().filter(|one| !is_misspelt(one, &shared));
+            own.chain(shared.iter().cloned()).collect::<Vec<_>>()
         };
         found.par_extend(resources.par_iter().flat_map_iter(of_resource));
     }
@@ -159,6 +164,20 @@ pub fn check(objects: &[Object], policy: &FleetPolicy) -> Vec<Finding> {
     found.extend(allowed_namespaces::check(objects));
     found.extend(dead_ends::check(objects));
     found
+}
+
+/// Whether a field is reported as missing, and beside it one that is probably meant to be it as unknown.
+fn is_misspelt(missing: &Finding, found: &[Finding]) -> bool {
+    let split = |finding: &Finding| match finding.field.as_ref()?.0.split_last() {
+        Some((Segment::Key(name), parent)) => Some((name.clone(), parent.to_vec())),
+        _ => None,
+    };
+    let Some((name, parent)) = split(missing) else {
+        return false;
+    };
+    let unknown = found.iter().filter(|one| one.id == "S01").filter_map(split);
+    let mut beside = unknown.filter(|(_, around)| *around == parent);
+    beside.any(|(wrong, _)| nearest(&wrong, [name.as_str()]).is_some())
 }
 
 /// As in the API server, admission does not check values of the wrong type.

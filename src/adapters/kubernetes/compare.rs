@@ -5,19 +5,19 @@
 //! API server itself (a dry run), so that defaults and webhooks have their say. It does not know: who
 //! asks, and whether it will be done.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt as _;
 use futures::stream;
 use kube::Client;
-use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value as Json;
 
 use super::discovery::{Discovery, Served};
+use super::members::Owners;
 use super::request::{ObjectClient, with_timeout};
-use super::{Error, identity, namespaces, parent};
+use super::{Error, identity, members, namespaces, parent};
 use crate::api::labels;
-use crate::apply::{self, DeletionGuard, DriftState, Member, Parent, PruneDecision, PruneInput};
+use crate::apply::{DeletionGuard, DriftState, Member, PruneDecision};
 use crate::health::Live;
 use crate::model::{Action, Change, Object, ObjectId, Step};
 use crate::plan::{self, ApplySet, Changes, Consequence, IdentityUse, Plan, Rolled};
@@ -46,6 +46,7 @@ pub struct Compared {
     pub blocked: Vec<(ObjectId, String)>,
     /// Members that the plan lacks, and what happens to them.
     pub leaving: BTreeMap<ObjectId, PruneDecision>,
+    owners: Owners,
 }
 
 /// A plan beside an empty cluster.
@@ -68,6 +69,7 @@ impl Compared {
                 changes.add(object, before, after);
             }
         }
+        self.owners.leave(&mut changes, objects, &self.leaving);
         changes
     }
 
@@ -150,8 +152,14 @@ pub async fn compare(
     wait_for_namespaces(client, set, &plan, elsewhere, &mut found).await?;
     let known = parent::read(client, set).await?;
     let known = known.map(|(parent, _)| parent).unwrap_or_default();
+    let members = members::read(client, &discovery, set, &known.kinds).await?;
     let mut compared = Compared {
-        leaving: leaving(client, &discovery, set, &known, &plan, guard).await?,
+        leaving: members::leaving(&members, &plan, &guard),
+        owners: Owners::of(
+            members,
+            plan.steps.iter().map(|step| &step.object),
+            guard.prune,
+        ),
         ..Compared::from(plan)
     };
     for (at, found) in found.into_iter().enumerate() {
@@ -359,58 +367,4 @@ fn object_client(client: &Client, served: &Served, id: &ObjectId) -> ObjectClien
         served: served.clone(),
         id: ObjectId::new(&*id.group, &*id.kind, namespace, &*id.name),
     }
-}
-
-/// Members that the plan lacks.
-async fn leaving(
-    client: &Client,
-    discovery: &Discovery,
-    set: &ApplySet,
-    known: &Parent,
-    plan: &Plan,
-    guard: DeletionGuard,
-) -> Result<BTreeMap<ObjectId, PruneDecision>, Error> {
-    let (mut members, mut refers) = (BTreeMap::new(), BTreeMap::new());
-    let steps: HashMap<ObjectId, usize> = plan
-        .steps
-        .iter()
-        .map(|step| step.object.clone())
-        .zip(0..)
-        .collect();
-    for (group, kind) in &known.kinds {
-        let example = ObjectId::new(&**group, &**kind, "", "");
-        let Some(version) = discovery.preferred(&example).await? else {
-            continue;
-        };
-        let served = discovery.resolve(&example, &version).await?;
-        let api: Api<DynamicObject> = Api::all_with(client.clone(), &served.resource);
-        let labelled = ListParams::default().labels(&format!("{}={}", labels::PART_OF, set.id()));
-        let listed = api
-            .list(&labelled)
-            .await
-            .map_err(|error| Error::new(&example, error))?;
-        for object in listed {
-            let mut live = serde_json::to_value(object).unwrap_or_default();
-            live["apiVersion"] = Json::from(&*served.resource.api_version);
-            live["kind"] = Json::from(kind.as_str());
-            let id = Live(&live).id();
-            if !steps.contains_key(&id) {
-                refers.insert(
-                    id.clone(),
-                    apply::references(std::slice::from_ref(&live))
-                        .remove(&id)
-                        .unwrap_or_default(),
-                );
-            }
-            members.insert(id, Member::read(&live, None, None));
-        }
-    }
-    Ok(apply::prune(&PruneInput {
-        members: &members,
-        leaving: &refers,
-        steps: &steps,
-        unapplied: &BTreeMap::new(),
-        needed: &plan.outside,
-        guard: &guard,
-    }))
 }

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::text::word;
 use crate::adapters::kubernetes::Compared;
 use crate::apply::PruneDecision;
-use crate::model::{Change, Needed, ObjectId, Predecessor, Step};
+use crate::model::{Change, Finding, Needed, ObjectId, Predecessor, Step};
 use crate::plan::{self, Changes, Consequence, Entry, FieldChange, Group, Shown, ValueChange};
 
 /// The steps and their impact, the changed lines, and what is not done.
@@ -25,10 +25,11 @@ pub(super) fn json(compared: &Compared, changes: &Changes) -> Json {
         |(id, message): &(ObjectId, String)| json!({"object": id.to_string(), "message": message});
     let groups: Vec<Json> = changes.groups().iter().map(group).collect();
     let refused = compared.refused.iter().map(message);
+    let of_fleet = changes.refusals().map(refusal);
     json!({
         "leaving": leaving.collect::<Vec<_>>(),
         "blocked": compared.blocked.iter().map(message).collect::<Vec<_>>(),
-        "refused": refused.chain(replaced(compared)).collect::<Vec<_>>(),
+        "refused": refused.chain(replaced(compared)).chain(of_fleet).collect::<Vec<_>>(),
         "apiVersion": "capstan.dev/v1alpha1",
         "kind": "Plan",
         "steps": steps,
@@ -38,6 +39,12 @@ pub(super) fn json(compared: &Compared, changes: &Changes) -> Json {
             "rolls": {"nodes": impact.rolled.nodes, "clusters": impact.rolled.clusters},
         },
     })
+}
+
+/// An error that is not about a field.
+fn refusal(finding: &Finding) -> Json {
+    let object = finding.object.as_ref().map(ToString::to_string);
+    json!({"object": object, "message": finding.to_string()})
 }
 
 /// What cannot be changed, by object.

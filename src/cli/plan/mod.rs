@@ -151,5 +151,7 @@ fn show(
             format!("{}\n", serde_json::to_string_pretty(&json)?)
         }
     })?;
-    Ok(Exit::failed_if(compared.is_refused()))
+    Ok(Exit::failed_if(
+        compared.is_refused() || changes.has_errors(),
+    ))
 }

@@ -85,6 +85,11 @@ pub(super) fn differences(
     }
     let gone = before.iter().map(|(id, payload)| (*id, *payload));
     let unread = Unread::of(&new.findings).lines(gone);
+    let owners = before.iter().filter(|(id, _)| plan::owns_resources(id));
+    let owners: Vec<Json> = owners.map(|(_, payload)| payload.json()).collect();
+    changes.succeed(&owners, &new.objects, |id| {
+        created.binary_search(id).is_ok()
+    });
     let leaving = Leaving::of(new, &before, guard);
     before.retain(|id, _| id.kind == "AROMachinePool" && !leaving.released.contains(*id));
     let pools: Vec<Json> = before.values().map(|payload| payload.json()).collect();
@@ -148,6 +153,11 @@ impl Differences {
             self.changes.without_pool(),
             "cluster",
             "would lose the last pool",
+        );
+        fault(
+            self.changes.owned_twice(),
+            "resource",
+            "in Azure would have two owners",
         );
         fault(self.changes.refused(), "field", "cannot be changed");
         let unapproved = self.leaving.unapproved.len();

@@ -13,7 +13,7 @@ const NAMED: usize = 5;
 type Cause<'a> = (&'a ObjectId, &'a ObjectId, &'a Path);
 
 impl Changes {
-    /// D14 for each cluster that would lose its last pool, U01 for each line that changes what cannot be changed, U02
+    /// D14 for each cluster that would lose its last pool, U04 for each resource that would have two owners, U01 for each line that changes what cannot be changed, U02
     /// for each that replaces nodes, and U03 for each that changes the version of Azure's API; errors first.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
@@ -26,11 +26,22 @@ impl Changes {
                 finding(&fields.collect::<Vec<_>>())
             })
         };
-        let last_pools = self.last_pools.iter().cloned();
-        let refused = last_pools.chain(of(Change::Replace));
+        let refused = self.refusals().cloned().chain(of(Change::Replace));
         let mut found: Vec<Finding> = refused.chain(of(Change::Rolling)).collect();
         migration::complete(self, &mut found);
         found
+    }
+
+    /// Whether any of the [findings](Self::findings) is an error.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        let counts = [self.without_pool(), self.owned_twice(), self.refused()];
+        counts.iter().any(|count| *count > 0)
+    }
+
+    /// The errors that are not about fields: D14 and U04.
+    pub fn refusals(&self) -> impl Iterator<Item = &Finding> {
+        self.last_pools.iter().chain(&self.second_owners)
     }
 
     /// How many fields change that cannot.

@@ -2,13 +2,14 @@
 //!
 //! In: an object before and after a change, and the object with the line of each value. Out: [`Changes`]: one
 //! entry per changed line of a definition, overlay or manifest, with every field that it reaches, grouped by
-//! the clusters that it reaches; the findings U01 to U03 and D14. Secrets are masked here, so that nothing that
+//! the clusters that it reaches; the findings U01 to U04 and D14. Secrets are masked here, so that nothing that
 //! prints a change can reveal one. It does not know where objects come from, or how changes are printed.
 
 mod field;
 mod fields;
 mod findings;
 mod migration;
+mod owners;
 mod pools;
 mod secret;
 mod shown;
@@ -26,6 +27,7 @@ use crate::model::{Change, Finding, Object};
 use crate::schema::strategic::ListKeys;
 pub use field::FieldChange;
 pub use fields::{differences, is_same};
+pub use owners::owns_resources;
 pub use shown::{Shown, beside};
 
 /// The changed fields of any number of objects, by the line that sets them.
@@ -35,6 +37,10 @@ pub struct Changes {
     lists: ListKeys,
     /// Clusters that would lose their last pool.
     last_pools: Vec<Finding>,
+    /// Resources of Azure that would have two owners.
+    second_owners: Vec<Finding>,
+    /// Objects before changes that take embedded resources from them.
+    lessened: Vec<Json>,
 }
 
 /// A line of a file.
@@ -104,6 +110,7 @@ impl Changes {
     pub fn add(&mut self, object: &Object, before: &Json, after: &Json) -> bool {
         let found = fields::changes(object, before, after, cluster(object).as_ref(), &self.lists);
         let differs = !found.is_empty();
+        self.note_lost(object, before);
         for change in found {
             let line = Line {
                 path: Arc::clone(&change.span.path),

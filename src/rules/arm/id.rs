@@ -89,6 +89,12 @@ impl ArmId {
         })
     }
 
+    /// The resource or the resource group that it is in.
+    pub(in crate::rules) fn around(&self) -> Self {
+        let group = || Self::of_group(&self.subscription, &self.group);
+        self.parent().unwrap_or_else(group)
+    }
+
     /// The resource of this type and name inside of it.
     pub(in crate::rules) fn child(&self, provider: &str, kind: &str, name: &str) -> Self {
         let mut child = self.clone();

@@ -42,7 +42,16 @@ impl Resource<'_> {
 
     /// Whether it only reads what is in Azure, so that its fields change nothing.
     pub(in crate::rules) fn is_read_only(&self) -> bool {
-        self.node.text(&["metadata", "annotations", POLICY]) == Some("skip")
+        self.policy() == Some("skip")
+    }
+
+    /// Whether the resource in Azure stays when the object is deleted.
+    pub(in crate::rules) fn is_detached(&self) -> bool {
+        self.policy() == Some("detach-on-delete")
+    }
+
+    fn policy(&self) -> Option<&str> {
+        self.node.text(&["metadata", "annotations", POLICY])
     }
 }
 

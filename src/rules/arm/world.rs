@@ -34,8 +34,9 @@ pub(in crate::rules) struct World<'a> {
 
 impl<'a> World<'a> {
     /// The resources of `objects`, without experimental features.
-    pub(in crate::rules) fn of(objects: &'a [Object]) -> Self {
-        let resources: Vec<Resource<'a>> = objects.iter().flat_map(resources).collect();
+    pub(in crate::rules) fn of(objects: impl IntoIterator<Item = &'a Object>) -> Self {
+        let objects: Vec<&'a Object> = objects.into_iter().collect();
+        let resources: Vec<Resource<'a>> = objects.iter().copied().flat_map(resources).collect();
         let by_id = resources.iter().enumerate();
         let by_id = by_id
             .map(|(at, resource)| (resource.id.clone(), at))
@@ -54,7 +55,7 @@ impl<'a> World<'a> {
             subscriptions: subscriptions.collect(),
             clusters: HashMap::new(),
             parts: HashMap::new(),
-            crds: objects.iter().filter(defines_a_kind).collect(),
+            crds: objects.iter().copied().filter(defines_a_kind).collect(),
             by_name: OnceLock::new(),
             resources,
         };

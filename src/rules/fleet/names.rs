@@ -25,7 +25,7 @@ pub(in crate::rules) fn a_resource_is_one_object(world: &World<'_>) -> Vec<Findi
     let ids: BTreeSet<ArmId> = again.iter().map(|(id, ..)| id.clone()).collect();
     let outermost = again
         .into_iter()
-        .filter(|(id, ..)| !ids.contains(&around(id)) || id.provider.is_empty());
+        .filter(|(id, ..)| !ids.contains(&id.around()) || id.provider.is_empty());
     let finding = |(id, resource, before): (ArmId, &Resource<'_>, &Resource<'_>)| {
         let name = resource.azure_name();
         if let (Some(user), Some(other)) = (user_of_pool(resource), user_of_pool(before)) {
@@ -50,11 +50,9 @@ pub(in crate::rules) fn a_resource_is_one_object(world: &World<'_>) -> Vec<Findi
 
 /// The definition that uses an identity of a pool, as named by `managedIdentities`.
 fn user_of_pool<'a>(resource: &Resource<'a>) -> Option<&'a ObjectId> {
-    let shared =
-        resource.node.text(&["metadata", "annotations", POLICY]) == Some("detach-on-delete");
     let identity = resource.id.is(MANAGED_IDENTITY, "UserAssignedIdentity");
     let definition = resource.carrier.definition.as_ref();
-    definition.filter(|_| shared && identity)
+    definition.filter(|_| identity && resource.is_detached())
 }
 
 fn pool_serves_one(
@@ -127,12 +125,6 @@ pub(in crate::rules) fn vault_names_are_apart(world: &World<'_>) -> Vec<Finding>
         }
     }
     findings
-}
-
-/// The resource or the group that a resource is in.
-fn around(id: &ArmId) -> ArmId {
-    let group = || ArmId::of_group(&id.subscription, &id.group);
-    id.parent().unwrap_or_else(group)
 }
 
 #[cfg(test)]

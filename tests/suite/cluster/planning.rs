@@ -102,6 +102,55 @@ fn a_plan_reports_the_impact_of_a_change(cluster: &Management) {
     assert_eq!(plan(&bigger, 1), output, "nothing was sent");
 }
 
+/// What owns the same in Azure as what is applied is not applied, and a cluster that stays keeps its last pool.
+fn what_is_applied_has_one_owner(cluster: &Management) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let run = |verb: &[&str], fleet: &str| {
+        let output = cluster.capstan(&[verb, &[fleet, "--name", "owner"]].concat());
+        let (data, talk) = (text(&output.stdout), text(&output.stderr));
+        (output.status.code(), data + &talk)
+    };
+    let named = |from: &str, to: &str| {
+        let fleet = changed(dir.path(), "name: quickstart", "name: owned");
+        let file = dir.path().join("cluster.yaml");
+        let text = std::fs::read_to_string(&file).expect("written");
+        std::fs::write(file, text.replace(from, to)).expect("written");
+        fleet
+    };
+    let (code, output) = run(&["apply"], &named("", ""));
+    assert_eq!(code, Some(0), "{output}");
+    let moved = named("namespace: clusters", "namespace: default");
+    let second = "cluster.yaml:5:9: U04 ResourceGroup/default/owned-resgroup is the same resource in Azure as ResourceGroup/clusters/owned-resgroup, which is applied and would leave the fleet: /subscriptions/00000000-0000-0000-0000-000000000000/resourcegroups/owned-resgroup (keep it in the namespace clusters, or ";
+    for verb in [&["plan", "--against", "live"][..], &["apply", "--dry-run"]] {
+        let (code, output) = run(verb, &moved);
+        assert_eq!(code, Some(1), "{output}");
+        assert!(output.contains(&format!("\nrefused: {second}")), "{output}");
+    }
+    let (code, output) = run(&["apply"], &moved);
+    assert_eq!(code, Some(1), "{output}");
+    assert!(output.contains(&format!("error: {second}")), "{output}");
+    let plan = ["plan", "--against", "live", "--format", "json"];
+    let (_, output) = run(&plan, &moved);
+    let json: Json = serde_json::from_str(&output).expect("JSON");
+    let steps = json["steps"].as_array().expect("steps").iter();
+    let changes: Vec<_> = steps.filter_map(|step| step["change"].as_str()).collect();
+    // The control plane's identity is in the other namespace.
+    assert_eq!(changes, ["create", "refused", "create", "create", "create"]);
+    let mut refused = json["refused"].as_array().expect("a list").iter();
+    let is_owned = |one: &Json| one["object"] == "ResourceGroup/default/owned-resgroup";
+    assert!(refused.any(is_owned), "{json}");
+    let without_pool = named(
+        "  location: uksouth",
+        "  phase: Infrastructure\n  location: uksouth",
+    );
+    let (code, output) = run(&["plan", "--prune", "--against", "live"], &without_pool);
+    assert_eq!(code, Some(1), "{output}");
+    let refused = "\nrefused: cluster.yaml:5:9: D14 the last AROMachinePool of Cluster/clusters/owned is removed";
+    assert!(output.contains(refused), "{output}");
+    let (code, output) = run(&["plan", "--against", "live"], &without_pool);
+    assert_eq!(code, Some(0), "without --prune it stays: {output}");
+}
+
 /// A refusal by the API server is reported with what to do.
 fn a_refusal_is_reported_as_permanent(cluster: &Management) {
     let dir = tempfile::tempdir().expect("a directory");
@@ -204,6 +253,7 @@ fn a_plan_is_about_what_apply_does(cluster: &Management) {
 fn the_simulator_is_planned_for() {
     let cluster = Management::simulated(SPEED, actors::Options::default());
     a_plan_reports_the_impact_of_a_change(&cluster);
+    what_is_applied_has_one_owner(&cluster);
     a_refusal_is_reported_as_permanent(&cluster);
     an_object_that_cannot_be_created_is_reported(&cluster);
     a_plan_is_about_what_apply_does(&cluster);
@@ -213,6 +263,7 @@ fn the_simulator_is_planned_for() {
 fn kube_apiserver_is_planned_for() {
     if let Some(cluster) = Management::real(SPEED, actors::Options::default()) {
         a_plan_reports_the_impact_of_a_change(&cluster);
+        what_is_applied_has_one_owner(&cluster);
         a_refusal_is_reported_as_permanent(&cluster);
         an_object_that_cannot_be_created_is_reported(&cluster);
         a_plan_is_about_what_apply_does(&cluster);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use capstan::api::aso;
 use capstan::api::fleet::{FleetPolicy, read};
 use capstan::compile::{Compiled, compile_by};
-use capstan::model::{Finding, Object, Severity, Span};
+use capstan::model::{Finding, Object, ObjectId, Severity, Span};
 use capstan::{plan, yaml};
 use serde_json::{Value as Json, json};
 
@@ -253,7 +253,10 @@ pub(super) fn changed(base: &str, before: &str, text: &str) -> BTreeSet<String> 
     }
     let is_gone = |was: &&Object| new.objects.iter().all(|object| object.id != was.id);
     let gone = old.objects.iter().filter(is_gone).map(plan::placed);
-    changes.remove(&gone.collect::<Vec<_>>(), &new.objects);
+    let gone: Vec<Json> = gone.collect();
+    changes.remove(&gone, &new.objects);
+    let is_new = |id: &ObjectId| old.objects.iter().all(|object| object.id != *id);
+    changes.succeed(&gone, &new.objects, is_new);
     findings.extend(changes.findings());
     reported(&findings, text, "")
 }

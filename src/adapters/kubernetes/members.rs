@@ -1,0 +1,145 @@
+//! The members of a fleet in the cluster, and those that leave it.
+//!
+//! In: the fleet's set, and what stays in it. Out: the live members; what happens to those that leave; which new objects
+//! own the same resources in Azure as one of those. It does not know: what is done about it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use kube::Client;
+use kube::api::{Api, DynamicObject, ListParams};
+use serde_json::Value as Json;
+
+use super::discovery::Discovery;
+use super::{Error, parent};
+use crate::api::labels;
+use crate::apply::{self, DeletionGuard, Member, PruneDecision, PruneInput};
+use crate::health::Live;
+use crate::model::{Finding, Object, ObjectId};
+use crate::plan::{self, ApplySet, Changes, Plan};
+
+/// What the fleet owns of these kinds in the cluster.
+pub(super) async fn read(
+    client: &Client,
+    discovery: &Discovery,
+    set: &ApplySet,
+    kinds: impl IntoIterator<Item = &(String, String)>,
+) -> Result<BTreeMap<ObjectId, Json>, Error> {
+    let mut members = BTreeMap::new();
+    for (group, kind) in kinds {
+        let example = ObjectId::new(&**group, &**kind, "", "");
+        let Some(version) = discovery.preferred(&example).await? else {
+            continue;
+        };
+        let served = discovery.resolve(&example, &version).await?;
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &served.resource);
+        let labelled = ListParams::default().labels(&format!("{}={}", labels::PART_OF, set.id()));
+        let listed = api
+            .list(&labelled)
+            .await
+            .map_err(|error| Error::new(&example, error))?;
+        for object in listed {
+            let mut live = serde_json::to_value(object).unwrap_or_default();
+            live["apiVersion"] = Json::from(&*served.resource.api_version);
+            live["kind"] = Json::from(kind.as_str());
+            members.insert(Live(&live).id(), live);
+        }
+    }
+    Ok(members)
+}
+
+/// What happens to the members that the plan lacks.
+pub(super) fn leaving(
+    members: &BTreeMap<ObjectId, Json>,
+    plan: &Plan,
+    guard: &DeletionGuard,
+) -> BTreeMap<ObjectId, PruneDecision> {
+    let steps = plan.steps.iter().map(|step| step.object.clone());
+    let steps: HashMap<ObjectId, usize> = steps.zip(0..).collect();
+    let left = members.iter().filter(|(id, _)| !steps.contains_key(*id));
+    let refers = left.map(|(id, live)| {
+        let refers = apply::references(std::slice::from_ref(live)).remove(id);
+        (id.clone(), refers.unwrap_or_default())
+    });
+    let refers = refers.collect();
+    let members = members.iter();
+    let members = members.map(|(id, live)| (id.clone(), Member::read(live, None, None)));
+    apply::prune(&PruneInput {
+        members: &members.collect(),
+        leaving: &refers,
+        steps: &steps,
+        unapplied: &BTreeMap::new(),
+        needed: &plan.outside,
+        guard,
+    })
+}
+
+/// The members that own resources in Azure.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Owners {
+    applied: BTreeSet<ObjectId>,
+    /// Those that are not in the plan, as they are.
+    left: BTreeMap<ObjectId, Json>,
+    /// Whether what leaves is deleted, unless something keeps it.
+    prune: bool,
+}
+
+impl Owners {
+    /// Those of `members`; `planned` are the objects of the plan.
+    pub(super) fn of<'a>(
+        mut members: BTreeMap<ObjectId, Json>,
+        planned: impl Iterator<Item = &'a ObjectId>,
+        prune: bool,
+    ) -> Self {
+        members.retain(|id, _| plan::owns_resources(id));
+        let applied = members.keys().cloned().collect();
+        for id in planned {
+            members.remove(id);
+        }
+        Self {
+            applied,
+            left: members,
+            prune,
+        }
+    }
+
+    /// Adds to `changes` what would be owned a second time by `objects`, and which clusters would lose their last pool
+    /// by these decisions.
+    pub(super) fn leave(
+        &self,
+        changes: &mut Changes,
+        objects: &[Object],
+        decisions: &BTreeMap<ObjectId, PruneDecision>,
+    ) {
+        changes.succeed(self.left.values(), objects, |id| !self.applied.contains(id));
+        // The last pool is held back, since its webhook would refuse the deletion.
+        let is_deleted = |id: &ObjectId| {
+            let decision = decisions.get(id);
+            self.prune && decision.is_some_and(|decision| !decision.is_release())
+        };
+        let deleted = self.left.iter().filter(|(id, _)| is_deleted(id));
+        changes.remove(deleted.map(|(_, live)| live), objects);
+    }
+}
+
+/// U04: which objects would own the same resources in Azure as a member of the fleet that is none of them.
+///
+/// # Errors
+/// When the cluster does not answer, or does not let us read.
+pub async fn second_owners(
+    client: &Client,
+    set: &ApplySet,
+    objects: &[Object],
+) -> Result<Vec<Finding>, Error> {
+    let Some((known, _)) = parent::read(client, set).await? else {
+        return Ok(Vec::new());
+    };
+    let kinds = known.kinds.iter();
+    let kinds = kinds
+        .filter(|(group, kind)| plan::owns_resources(&ObjectId::new(&**group, &**kind, "", "")));
+    let discovery = Discovery::new(client.clone());
+    let members = read(client, &discovery, set, kinds).await?;
+    let owners = Owners::of(members, objects.iter().map(|object| &object.id), false);
+    let mut changes = Changes::default();
+    owners.leave(&mut changes, objects, &BTreeMap::new());
+    Ok(changes.findings())
+}
