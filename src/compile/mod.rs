@@ -35,7 +35,10 @@ use once::DocumentIndex;
 pub(crate) use once::{nameless, without_numbers};
 use outliers::Outliers;
 use rayon::prelude::*;
-use wrong::{duplicate, no_document, no_items, not_allowed_in_a_fleet, not_an_object, same_names};
+use wrong::{
+    duplicate, no_document, no_items, not_allowed_in_a_fleet, not_an_object, same_names,
+    without_selector,
+};
 
 use crate::api::cluster_definition::{self, ClusterDefinition};
 use crate::api::embedded;
@@ -343,6 +346,7 @@ impl Documents {
     fn compile(mut self, policy: &FleetPolicy, tree: &Tree) -> Compiled {
         self.findings.extend(misspelt::correct_kinds(&mut self.raw));
         self.findings.extend(same_names(&self.overlays));
+        self.findings.extend(without_selector(&self.overlays));
         self.clear_namespaces();
         let enforced = Enforced::of(&self.overlays);
         let mut outliers = Outliers::of(&self.definitions, &self.overlays, &self.raw);

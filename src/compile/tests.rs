@@ -69,6 +69,7 @@ apiVersion: capstan.dev/v1alpha1
 kind: Overlay
 metadata: {name: o}
 spec:
+  selector: {}
   merge: {nodePools: [{name: mp9, vmSize: Standard_D8s_v3}]}
   patches: [{target: {kind: AROMachinePool}, patch: {metadata: {annotations: {a: b}}}}]
 ---

@@ -1,6 +1,6 @@
 //! What may be wrong with a document as a whole, as findings.
 //!
-//! In: documents, files without any, and overlays. Out: findings (R03, S02, S03, Y09, Y12, Y13, O03). It does not know
+//! In: documents, files without any, and overlays. Out: findings (R03, S02, S03, Y09, Y12, Y13, O03, O05). It does not know
 //! what becomes of them.
 
 use std::sync::Arc;
@@ -80,6 +80,22 @@ pub(super) fn same_names(overlays: &[Overlay]) -> Vec<Finding> {
     };
     let same = sorted.chunk_by(|one, other| one.name == other.name);
     same.flat_map(again).collect()
+}
+
+/// Overlays that select everything because nobody wrote a selector (O05). Of one with errors it is not known.
+pub(super) fn without_selector(overlays: &[Overlay]) -> impl Iterator<Item = Finding> {
+    let unselective = overlays
+        .iter()
+        .filter(|overlay| overlay.lost.is_empty() && overlay.selector_origin == overlay.origin);
+    unselective.map(|overlay| {
+        let message = message!(
+            "the overlay `{name}` has no `selector`, so it selects every definition and object",
+            name = overlay.name
+        );
+        Finding::warning("O05", message)
+            .at(overlay.origin.span())
+            .help("add a selector, or write `selector: {}` to select all")
+    })
 }
 
 /// Whether the file at `span` has the name of what it defines.

@@ -342,6 +342,44 @@ fn only_definitions_with_the_labels_are_touched() {
     assert_eq!(overlays.unused(), []);
 }
 
+#[test]
+fn the_label_that_is_probably_meant_is_suggested() {
+    let help = |selectors: &[(&str, &str)], labels: &[&str]| {
+        let selecting = |(at, (key, value)): (usize, &(&str, &str))| Overlay {
+            selector: Selector {
+                match_labels: [((*key).to_owned(), (*value).to_owned())].into(),
+                ..Selector::default()
+            },
+            ..overlay(&format!("{at}.yaml"), "merge: {a: 1}")
+        };
+        let overlays = selectors.iter().enumerate().map(selecting);
+        let mut overlays = Overlays::new(overlays.collect(), ListKeys::default());
+        for labels in labels {
+            overlays.note(&document(
+                "d.yaml",
+                &format!("metadata: {{labels: {labels}}}"),
+            ));
+        }
+        let first = overlays.unused().into_iter().next();
+        first.and_then(|finding| finding.help).unwrap_or_default()
+    };
+    let (prod, selected) = ("{env: prod}", ("env", "prod"));
+    assert_eq!(
+        help(&[("env", "prd")], &[prod]),
+        "did you mean `env: prod`?"
+    );
+    let copied = "did you mean `env: prod`? A definition has that label";
+    assert_eq!(help(&[("evn", "prod")], &[prod]), copied);
+    let nearest = "did you mean `env`? The definitions have it with `prod`";
+    assert_eq!(help(&[("evn", "test")], &[prod]), nearest);
+    // The label of the definition is the one that differs.
+    let there = "a definition has `evn: prod`: did you mean `env` there?";
+    assert_eq!(help(&[selected], &["{evn: prod}", "{env: dev}"]), there);
+    assert_eq!(help(&[selected, ("env", "dev")], &["{evn: prod}"]), there);
+    let known = "the definitions have `env` with `dev`";
+    assert_eq!(help(&[selected], &["{env: dev}"]), known);
+}
+
 const OBJECTS: &str = "\
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AROCluster

@@ -66,16 +66,37 @@ impl Overlays {
         if let Some(near) = nearest(value, known.clone()) {
             return Some(format!("did you mean `{key}: {near}`?"));
         }
+        let others = || {
+            self.labels
+                .keys()
+                .map(String::as_str)
+                .filter(|other| other != key)
+        };
+        let same = others().filter(|other| values(other).contains(value));
+        if let Some(near) = nearest(key, same) {
+            return Some(match self.is_used(key, overlay) {
+                true => format!("a definition has `{near}: {value}`: did you mean `{key}` there?"),
+                false => format!("did you mean `{near}: {value}`? A definition has that label"),
+            });
+        }
         if !values(key).is_empty() {
             let known = known.collect::<Vec<_>>().join("`, `");
             return Some(format!("the definitions have `{key}` with `{known}`"));
         }
-        let keys = self
-            .labels
-            .iter()
-            .filter(|(_, values)| values.contains(value));
-        let near = nearest(key, keys.map(|(key, _)| key.as_str()))?;
-        Some(format!("did you mean `{near}: {value}`?"))
+        let near = nearest(key, others())?;
+        let known: Vec<&str> = values(near).iter().map(String::as_str).collect();
+        let known = known.join("`, `");
+        Some(format!(
+            "did you mean `{near}`? The definitions have it with `{known}`"
+        ))
+    }
+
+    /// Whether a definition has the label `key`, or an overlay other than `but` selects by it.
+    fn is_used(&self, key: &str, but: &Overlay) -> bool {
+        let others = self.entries.iter().map(|entry| &entry.overlay);
+        let mut others = others.filter(|other| other.origin != but.origin);
+        self.labels.contains_key(key)
+            || others.any(|other| other.selector.match_labels.contains_key(key))
     }
 }
 

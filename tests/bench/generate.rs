@@ -30,6 +30,7 @@ spec:
     nodePools:
     - name: '*'
       osDisk: {sizeGiB: 128, storageAccountType: Standard_LRS}
+  selector: {}
 ";
 
 /// One cluster, `fleet-<index>`, whose identity an overlay names.

@@ -193,6 +193,7 @@ spec:
   patches:
   - target: {{kind: MachinePool}}
     patch: {{metadata: {{annotations: {{example.com/revision: \"{revision}\"}}}}}}
+  selector: {{}}
 "
     )
 }

@@ -30,6 +30,7 @@ spec:
     json6902: [{op: replace, path: /data/mode, value: slow}]
   - target: {kind: Vault}
     patch: {spec: {properties: {sku: {family: B}}}}
+  selector: {}
 "#;
 
 fn fleet() -> TempDir {
@@ -262,7 +263,7 @@ fn file_contents_are_not_printed_as_commands() {
         r#"data: {"a\n::error::b": "\e[2J", "\x9bc": "\x9bd"}"#,
         "\n---\napiVersion: capstan.dev/v1alpha1\nkind: Overlay\n",
         r#"metadata: {name: "o\n::error::b"}"#,
-        "\nspec: {patches: [{target: {kind: ConfigMap}, patch: {data: {z: w}}}]}\n",
+        "\nspec: {selector: {}, patches: [{target: {kind: ConfigMap}, patch: {data: {z: w}}}]}\n",
         "---\napiVersion: v1\nkind: ::warning::a\nmetadata: {name: w}\n",
     ));
     let output = explained(fleet.path(), &["ConfigMap/m"], 0);

@@ -12,7 +12,7 @@ pub(crate) const DEFINITION: &str = include_str!("../definition.yaml");
 /// An overlay with this in its spec, which begins on line 5.
 pub(crate) fn overlay(spec: &str) -> String {
     format!(
-        "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {{name: base}}\nspec:\n{spec}"
+        "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {{name: base}}\nspec:\n{spec}  selector: {{}}\n"
     )
 }
 

@@ -65,6 +65,7 @@ spec:
     patch: {spec: {properties: {softDeleteRetentionInDays: 90}}}
   - target: {kind: AROMachinePool}
     json6902: [{op: add, path: /metadata/labels/patched, value: "yes-it-is"}]
+  selector: {}
 "#;
 
 /// A cluster, what is merged into it and what is patched.

@@ -80,6 +80,7 @@ spec:
     patch: [{op: remove, path: /spec/nothing}]
   - target: {kind: Cluster, name: 'fleet-1.*'}
     patch: {metadata: {labels: {tier: web}}}
+  selector: {}
 ";
 
 /// Every seventh has the name of another one, and every fifth no version.

@@ -302,6 +302,7 @@ fn assemble(
         }
     }
     let selector = node.at(&["spec", "selector"]);
+    let selector = selector.filter(|node| node.value != Value::Null);
     let overlay = Overlay {
         name: id.name.clone(),
         selector_origin: selector.map_or_else(|| origin.clone(), |node| node.origin.clone()),
