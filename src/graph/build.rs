@@ -306,10 +306,36 @@ impl Builder {
         near.next()
     }
 
+    /// The group in which the fleet has an object of this kind and name.
+    fn other_group(&self, id: &ObjectId) -> Option<&str> {
+        let same = self
+            .names
+            .iter()
+            .filter(|([group, kind, namespace], names)| {
+                (kind, namespace) == (&id.kind, &id.namespace)
+                    && *group != id.group
+                    && names.contains(&id.name)
+            });
+        same.map(|([group, ..], _)| group.as_str()).min()
+    }
+
     fn dangling(&mut self, from: usize, reference: &Reference) {
         let Reference {
             to, why, origin, ..
         } = reference;
+        if let (Some(at), Some(group)) = (&reference.group, self.other_group(to)) {
+            let message = message!(
+                "{why} names {to} of the group `{wrong}`, which is not in the fleet",
+                why,
+                to,
+                wrong = to.group
+            );
+            let finding = Finding::error("R01", message).at(at.span());
+            let finding = finding.of(&self.graph.vertices[from].id);
+            let help = format!("did you mean the group `{group}`?");
+            self.findings.push(finding.help(help));
+            return;
+        }
         let names = self.names.get(&family(to)).into_iter().flatten();
         let near = names.map(|name| (strsim::jaro(name, &to.name), name));
         let near = near.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)));

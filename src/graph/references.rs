@@ -13,6 +13,8 @@ pub(super) struct Reference {
     pub(super) why: String,
     /// Where the name is written.
     pub(super) origin: Origin,
+    /// Where the group is written, if it is.
+    pub(super) group: Option<Origin>,
 }
 
 /// Everything `object` names, in the order it is written.
@@ -63,7 +65,15 @@ fn reference(
         until,
         why: why.to_owned(),
         origin: origin.clone(),
+        group: None,
     }
+}
+
+/// Where a reference has its group.
+fn group_in(reference: &Node) -> Option<Origin> {
+    let fields = ["apiGroup", "apiVersion", "group"];
+    let written = fields.iter().find_map(|field| reference.get(field));
+    written.map(|node| node.origin.clone())
 }
 
 fn owner(object: &Object, spec: &Node) -> Option<Reference> {
@@ -78,14 +88,18 @@ fn owner(object: &Object, spec: &Node) -> Option<Reference> {
     } else {
         "owner"
     };
-    Some(reference(
-        of,
-        &object.id.namespace,
-        name.as_str()?,
-        Needed::Ready,
-        why,
-        &name.origin,
-    ))
+    let namespace = &object.id.namespace;
+    Some(Reference {
+        group: group_in(owner),
+        ..reference(
+            of,
+            namespace,
+            name.as_str()?,
+            Needed::Ready,
+            why,
+            &name.origin,
+        )
+    })
 }
 
 /// References below one field: `*Reference {group, kind, name}` of ASO, `*Ref {apiGroup, kind, name}`
@@ -149,14 +163,16 @@ fn named(field: &str, node: &Node, namespace: &str) -> Option<Reference> {
             until: Needed::Applied,
             why: field.to_owned(),
             origin: name.origin.clone(),
+            group: group_in(node),
         }),
-        _ if field.ends_with("eference") => to(
-            (
-                node.text(&["group"]).unwrap_or_default(),
-                node.text(&["kind"])?,
-            ),
-            Needed::Ready,
-        ),
+        _ if field.ends_with("eference") => {
+            let group = node.text(&["group"]).unwrap_or_default();
+            let to = to((group, node.text(&["kind"])?), Needed::Ready)?;
+            Some(Reference {
+                group: group_in(node),
+                ..to
+            })
+        }
         _ => None,
     }
 }
@@ -211,6 +227,7 @@ fn annotations(object: &Object) -> Vec<Reference> {
         until: Needed::Ready,
         why: "depends-on".to_owned(),
         origin: origin.clone(),
+        group: None,
     }));
     found
 }

@@ -250,6 +250,19 @@ fn a_reference_to_nothing_is_an_error_that_names_the_nearest() {
 }
 
 #[test]
+fn a_reference_with_the_wrong_group_points_at_the_group() {
+    let (_, findings) = built(
+        "{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AROCluster, metadata: {name: c}}\n---\napiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c}\nspec:\n  infrastructureRef:\n    apiGroup: infrastructur.cluster.x-k8s.io\n    kind: AROCluster\n    name: c\n",
+    );
+    assert_eq!(
+        reported(&findings),
+        [
+            "R01 8: infrastructureRef names AROCluster/ns/c of the group `infrastructur.cluster.x-k8s.io`, which is not in the fleet"
+        ]
+    );
+}
+
+#[test]
 fn objects_outside_are_not_missing() {
     let text = "{apiVersion: keyvault.azure.com/v1api20230701, kind: Vault, metadata: {name: v}, spec: {owner: {name: rg}}}\n";
     let outside = |group: Option<&str>, kind: &str, name: &str| OutsideObject {

@@ -22,8 +22,7 @@ const TIMEOUTS: [&str; 3] = [
 
 /// S07: a Cluster or a MachinePool is not of the previous version.
 pub(super) fn is_current(object: &Object) -> Vec<Finding> {
-    let is_known = ["Cluster", "MachinePool"].contains(&&*object.id.kind);
-    if object.id.group != CAPI || !is_known || object.version != V1BETA1 {
+    if !is_previous(object) {
         return Vec::new();
     }
     let field = Path::dotted("apiVersion");
@@ -36,6 +35,12 @@ pub(super) fn is_current(object: &Object) -> Vec<Finding> {
         .of(&object.id)
         .field(&field);
     vec![finding.help(changes(object))]
+}
+
+/// Whether an object is a Cluster or MachinePool of the previous version.
+pub(super) fn is_previous(object: &Object) -> bool {
+    let is_known = ["Cluster", "MachinePool"].contains(&&*object.id.kind);
+    object.id.group == CAPI && is_known && object.version == V1BETA1
 }
 
 /// What to write instead.

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value as Json, json};
 
-use super::data;
+use super::{contract, data};
 use crate::api::kinds::CAPI;
 use crate::api::{crds, fields};
 use crate::model::{Finding, Key, Node, Object, Path, Severity, Value, message};
@@ -31,7 +31,13 @@ pub(super) fn is_known(object: &Object) -> Vec<Finding> {
         return unknown_version(object, &known).into_iter().collect();
     };
     let (node, top) = (looked_at(object), Path::default());
-    let mut found = schema::findings(&shape.schema, &node, &top, Some(&object.id));
+    let of = |shape: &Shape| schema::findings(&shape.schema, &node, &top, Some(&object.id));
+    let mut found = of(shape);
+    if let Some(current) = known.iter().find(|_| contract::is_previous(object)) {
+        // S07 reports the version: fields that the current one has are no mistake of their own.
+        let left = of(current);
+        found.retain(|one| one.id != "S01" || left.contains(one));
+    }
     for finding in found.iter_mut().filter(|finding| may_be_new(finding)) {
         finding.severity = Severity::Warning;
     }
@@ -93,13 +99,24 @@ fn shapes() -> &'static [Shape] {
     static SHAPES: OnceLock<Vec<Shape>> = OnceLock::new();
     SHAPES.get_or_init(|| {
         let capi = ["Cluster", "MachinePool"].into_iter().flat_map(|kind| {
-            ["v1beta1", "v1beta2"].map(|version| {
-                let spec = fields::schema(data::cluster_api(kind, version));
+            ["v1beta2", "v1beta1"].map(|version| {
+                let mut spec = fields::schema(data::cluster_api(kind, version));
+                if kind == "MachinePool" {
+                    require(&mut spec);
+                }
                 shape([CAPI, kind, version], &spec)
             })
         });
         crds::crds().iter().map(of_crd).chain(capi).collect()
     })
+}
+
+/// Adds the required fields of a MachinePool, as in its CRD. D06 reports one without infrastructureRef.
+fn require(spec: &mut Json) {
+    spec["required"] = json!(["clusterName", "template"]);
+    spec["properties"]["template"]["required"] = json!(["spec"]);
+    let machine = &mut spec["properties"]["template"]["properties"]["spec"];
+    machine["required"] = json!(["bootstrap", "clusterName"]);
 }
 
 fn of_crd(crd: &Json) -> Shape {
@@ -195,9 +212,21 @@ mod tests {
             ),
             (
                 "MachinePool",
+                "v1beta2",
+                "spec: {template: {spec: {bootstrap: {}, clusterName: c}}}",
+                "S03 4:1 `spec.clusterName` is missing",
+            ),
+            (
+                "MachinePool",
+                "v1beta2",
+                "spec: {clusterName: c, template: {spec: {clusterName: c}}}",
+                "S03 4:35 `spec.template.spec.bootstrap` is missing",
+            ),
+            (
+                "MachinePool",
                 "v1beta1",
-                "spec: {replicas: '3'}",
-                "S02 4:18 `spec.replicas` must be an integer, not a string",
+                "spec: {clusterName: c, template: {spec: {bootstrap: {}, clusterName: c}}, replicas: '3'}",
+                "S02 4:85 `spec.replicas` must be an integer, not a string",
             ),
         ] {
             let reported = findings_of(is_known, &object(kind, version, rest));

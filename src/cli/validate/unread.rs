@@ -40,6 +40,10 @@ fn overlays_above(args: &FleetArgs) -> Option<PathBuf> {
     let read: Vec<PathBuf> = args.overlays.iter().filter_map(|path| real(path)).collect();
     // A repository ends at its root.
     let is_root = |path: &Path| path.join(".git").exists();
+    // A fleet with overlays of its own is whole.
+    if at.join("overlays").is_dir() {
+        return None;
+    }
     let inside = at.ancestors().take(MAX_LEVELS + 1);
     let end = inside
         .clone()
@@ -83,5 +87,7 @@ mod tests {
         assert_eq!(found("fleet/clusters", &["fleet/overlays"]), None);
         assert_eq!(found("fleet", &[]), None, "it ends at the repository");
         assert_eq!(found("fleet/overlays/prod", &[]), None);
+        std::fs::create_dir(root.join("fleet/clusters/overlays")).expect("created");
+        assert_eq!(found("fleet/clusters", &[]), None, "it has its own");
     }
 }

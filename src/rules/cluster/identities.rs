@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::fields::missing;
 use super::operators::{self, Operator, Plane};
 use super::reference::{IDENTITY, fault, name_in, out_of_place};
-use crate::model::{Finding, Message, message};
+use crate::model::{Finding, Message, Path, message};
 use crate::rules::arm::{ArmId, Field, Resource, World};
 use crate::rules::wording::one_of;
 
@@ -52,10 +52,48 @@ pub(in crate::rules) fn identities_are_at_hand(
     world: &World<'_>,
     cluster: &Resource<'_>,
 ) -> Vec<Finding> {
+    if let Some(finding) = all_elsewhere(world, cluster) {
+        return vec![finding];
+    }
     let operators = operators::of(cluster).into_iter();
     operators
         .filter_map(|operator| out_of_place("C32", world, cluster, &operator.field))
         .collect()
+}
+
+/// A finding if all identities are in one other subscription: that of the cluster is probably wrong.
+fn all_elsewhere(world: &World<'_>, cluster: &Resource<'_>) -> Option<Finding> {
+    let own = world.name_of(cluster)?;
+    let acting = acting(world, cluster);
+    let subscriptions: HashSet<&str> = acting
+        .iter()
+        .map(|(_, identity)| identity.subscription.as_str())
+        .collect();
+    let mut subscriptions = subscriptions.into_iter();
+    let (other, None) = (subscriptions.next()?, subscriptions.next()) else {
+        return None;
+    };
+    let is_own = other.is_empty() || own.subscription.is_empty() || other == own.subscription;
+    if is_own || acting.len() < 2 {
+        return None;
+    }
+    let message = message!(
+        "the cluster is in subscription {own}, but its {count} identities are in {other}",
+        own = own.subscription,
+        count = acting.len(),
+        other
+    );
+    let field = Path::dotted("spec.subscriptionID");
+    let carrier = cluster.carrier;
+    let place = match carrier.node.lookup(&field) {
+        Some(written) => written.span(),
+        None => cluster.node.span(),
+    };
+    let help = format!(
+        "write `subscriptionID: {other}`, or use identities in the cluster's subscription: Azure looks only there"
+    );
+    let finding = Finding::error("C32", message).at(place).of(&carrier.id);
+    Some(finding.field(&field).help(help))
 }
 
 /// C33: no two operators share an identity.
@@ -272,6 +310,12 @@ mod tests {
         assert_eq!(
             faults(&[("kms", elsewhere)], &[], &[elsewhere]),
             [0, 1, 0, 0, 0, 0]
+        );
+        let both = ["a@other/resourceGroups/ids", "b@other/resourceGroups/ids"];
+        assert_eq!(
+            faults(&[("kms", both[0]), ("ingress", both[1])], &[], &both),
+            [0, 1, 0, 0, 0, 0],
+            "one finding about the cluster's subscription"
         );
         let managed = "a@s/resourceGroups/managed";
         assert_eq!(

@@ -2,8 +2,9 @@
 
 use super::parts::{Parts, carried, finding};
 use crate::api::aro_control_plane::identity_ref;
+use crate::api::kinds::CAPI;
 use crate::api::{embedded, labels};
-use crate::model::{Finding, Node, Object, Path, Severity, message};
+use crate::model::{Finding, Message, Node, Object, ObjectId, Path, Severity, message};
 
 const CLUSTER: &str = "HcpOpenShiftCluster";
 const POOL: &str = "HcpOpenShiftClustersNodePool";
@@ -67,8 +68,9 @@ fn pool_of_another(parts: &Parts<'_>, pool: &Object) -> Option<Finding> {
     }
     let namespace = &pool.id.namespace;
     let (field, name) = named_owner(parts, namespace, (&path, node_pool))?;
-    // It is reported there.
-    if is_misnamed(parts, namespace, wanted, name) {
+    // It is reported there, or R01 reports that there is no such Cluster.
+    let cluster = ObjectId::new(CAPI, "Cluster", namespace.as_str(), wanted);
+    if is_misnamed(parts, namespace, wanted, name) || !parts.has(&cluster) {
         return None;
     }
     let message = message!(
@@ -77,8 +79,18 @@ fn pool_of_another(parts: &Parts<'_>, pool: &Object) -> Option<Finding> {
         name,
         wanted
     );
+    Some(wrong_owner("D12", pool, &field, message, wanted))
+}
+
+fn wrong_owner(
+    id: &'static str,
+    carrier: &Object,
+    field: &Path,
+    message: Message,
+    wanted: &str,
+) -> Finding {
     let help = format!("write {wanted}, or remove owner: the controller sets it");
-    Some(finding("D12", pool, &field, message).help(help))
+    finding(id, carrier, field, message).help(help)
 }
 
 /// Whether the Cluster of this name has a cluster in Azure of the other name.
@@ -105,8 +117,7 @@ fn auth_of_another(parts: &Parts<'_>, plane: &Object) -> Option<Finding> {
         name,
         wanted
     );
-    let help = format!("write {wanted}, or remove owner: the controller sets it");
-    Some(finding("D13", plane, &field, message).help(help))
+    Some(wrong_owner("D13", plane, &field, message, wanted))
 }
 
 /// D13: with an identity, the controllers set the version of the key. Another one stops them, and after a rotation of
@@ -170,6 +181,9 @@ mod tests {
             ids(&[misnamed, owned("name: p}, spec: {owner: {name: hcp}}")]),
             ["D12"]
         );
+        let elsewhere = ("clusterName: c,", "clusterName: x,");
+        let owned_by_c = owned("name: p}, spec: {owner: {name: c}}");
+        assert_eq!(ids(&[elsewhere, owned_by_c]), [""; 0], "R01 reports it");
         let gone = owned("name: p}, spec: {owner: {name: x}}");
         assert_eq!(ids(&[gone]), [""; 0], "R01 reports it");
         let auth = (
