@@ -77,7 +77,7 @@ pub fn shown(written: &str) -> String {
     if !scheme.is_empty() && may_split_a_password(host, path) {
         return format!("{scheme}…").replace(char::is_control, "?");
     }
-    // `git@host:path` shows its user: it is no secret, and without it people do not recognise the address.
+    // `git@host:path` shows its user: it is not a secret, and people expect to see it.
     let is_scp = scheme.is_empty() && host.contains(':');
     let host = match host.rsplit_once('@') {
         Some((user, host)) if is_scp && !user.contains(':') => format!("{user}@{host}"),

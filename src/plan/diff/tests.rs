@@ -342,7 +342,7 @@ fn a_new_api_version_is_one_warning_with_the_steps_that_concern_the_cluster() {
     ] {
         assert!(found[0].contains(part), "{part}: {found:?}");
     }
-    // What reads status changes nothing from 2026-06-30 on, and another spelling is no other version.
+    // Since 2026-06-30, nothing changes for readers of status. Both spellings name the same version.
     const MIDDLE: &str = "v1api20260630preview";
     let found = told(&written_in(MIDDLE, MIDDLE, ""), &written_in(NEW, NEW, ""));
     assert!(

@@ -117,7 +117,7 @@ fn judge(report: &str, words: &[String]) -> Result<Report, Fault> {
     }
 }
 
-/// The words for a ref that is no longer what we think, of git, Gitea, GitLab and JGit (Bitbucket, Gerrit).
+/// How git, Gitea, GitLab and JGit (Bitbucket, Gerrit) say that a ref has changed since it was read.
 fn is_moved(reason: &str) -> bool {
     let reason = reason.to_lowercase();
     [
