@@ -3,6 +3,7 @@
 //! In: a fleet, and what should fail. Out: what became of it and when, as text or JSON.
 
 mod events;
+mod fights;
 mod output;
 mod rehearsal;
 

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use axum::Router;
 use jiff::Timestamp;
 use tokio::sync::mpsc::unbounded_channel;
@@ -14,6 +15,7 @@ use tokio::time::Instant;
 
 use super::super::embedded::{Embedded, supply};
 use super::events::{Event, Events};
+use super::fights;
 use crate::adapters::azure_sim as actors;
 use crate::adapters::kubernetes::{self, Assignment};
 use crate::apply::{Progress, Report, State, Tracker};
@@ -80,7 +82,14 @@ async fn rehearse(
     // A fixed start, so that every run prints the same.
     let clock = SimClock::new(Timestamp::UNIX_EPOCH, 1);
     let settle = options.settle;
-    let embedded = Embedded::behind(clock, options, front).await?;
+    let mut fights = None;
+    let watched = |router: Router| {
+        let (router, fighting) = fights::watched(router);
+        fights = Some(fighting);
+        front(router)
+    };
+    let embedded = Embedded::behind(clock, options, watched).await?;
+    let mut fights = fights.context("the simulated API server has a router")?;
     let target = embedded.target.clone();
     let supplied = supply(&target.client, &compiled.graph).await?;
     let plan = Arc::new(plan::against_none(&compiled.objects, &compiled.graph, set));
@@ -89,7 +98,8 @@ async fn rehearse(
         concurrency: 32,
         set: set.clone(),
     };
-    let start = target.clock.now();
+    let target_clock = Arc::clone(&target.clock);
+    let start = target_clock.now();
     let mut tracker = Tracker::new(&compiled.graph, settle, start);
     let assignment = Assignment::new(Arc::clone(&plan), compiled.embedded());
     let runner = tokio::spawn(kubernetes::run_once(target, options, assignment, sender));
@@ -102,7 +112,15 @@ async fn rehearse(
             true => Instant::now() + CALM,
             false => changed + IDLE,
         };
-        let Ok(Some((_, next))) = tokio::time::timeout_at(end, progress.recv()).await else {
+        let next = tokio::select! {
+            biased;
+            Ok(()) = fights.changed() => {
+                runner.abort();
+                anyhow::bail!("{}", endless(&fights.borrow(), target_clock.now(), start));
+            }
+            next = tokio::time::timeout_at(end, progress.recv()) => next,
+        };
+        let Ok(Some((_, next))) = next else {
             break;
         };
         let Report::Object(next) = next else { continue };
@@ -122,6 +140,15 @@ async fn rehearse(
         supplied,
         settle,
     })
+}
+
+/// The error about objects that are written without end.
+fn endless(objects: &[String], now: Timestamp, start: Timestamp) -> String {
+    format!(
+        "the rehearsal would not end: {} s after its start, objects are written again and again: {}; give every field one writer, or pause one of the controllers",
+        now.duration_since(start).as_secs(),
+        objects.join(", ")
+    )
 }
 
 /// The steps that wait for others from the start.
