@@ -33,6 +33,7 @@ mod shape;
 pub(crate) mod tenancy;
 #[cfg(test)]
 mod tests;
+mod values;
 mod vaults;
 mod version;
 mod way;
@@ -57,6 +58,7 @@ const RULES: &[Rule] = &[
     secrets::texts_hold_no_secrets,
     secrets::encrypted_is_left_alone,
     secrets::no_ciphertext_is_applied,
+    values::are_texts,
     shape::is_known,
     contract::is_current,
 ];
