@@ -180,7 +180,8 @@ impl Found {
                 is_simulated: true,
             },
             None => {
-                let (client, name) = connect_named(&args.access()).await?;
+                let connected = connect_named(&args.access()).await;
+                let (client, name) = connected.map_err(|error| elsewhere(error, environment))?;
                 Self {
                     name: format!("the cluster {name}"),
                     client,
@@ -188,6 +189,18 @@ impl Found {
                 }
             }
         })
+    }
+}
+
+/// Why there is no cluster; with the fleets of simulated ones, which may be meant.
+fn elsewhere(error: ConnectError, environment: &Environment) -> anyhow::Error {
+    let simulated = served::fleets(&environment.cache);
+    match (&error, simulated.as_slice()) {
+        (ConnectError::Nowhere(_), [_, ..]) => anyhow::anyhow!(
+            "{error}; simulated clusters run with the fleets {}",
+            simulated.join(", ")
+        ),
+        _ => error.into(),
     }
 }
 

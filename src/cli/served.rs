@@ -227,16 +227,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 /// # Errors
 /// When several may be meant.
 pub(super) fn running(cache: &Path, fleet: Option<&str>) -> anyhow::Result<Option<PathBuf>> {
-    let directory = cache.join("embedded");
-    let entries = std::fs::read_dir(&directory).ok();
-    let entries = entries.filter(|_| is_private(&directory));
-    let paths = entries
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = paths.filter(|path| is_running(path)).collect();
-    paths.sort();
+    let mut paths = all(cache);
     if let Some(fleet) = fleet {
         paths.retain(|path| fleet_of(path).as_deref() == Some(fleet));
     }
@@ -254,6 +245,32 @@ pub(super) fn running(cache: &Path, fleet: Option<&str>) -> anyhow::Result<Optio
             )
         }
     }
+}
+
+/// The fleets whose simulated clusters run.
+pub(super) fn fleets(cache: &Path) -> Vec<String> {
+    let mut fleets: Vec<String> = all(cache)
+        .iter()
+        .filter_map(|path| fleet_of(path))
+        .collect();
+    fleets.sort();
+    fleets.dedup();
+    fleets
+}
+
+/// The kubeconfigs of the simulated clusters that run.
+fn all(cache: &Path) -> Vec<PathBuf> {
+    let directory = cache.join("embedded");
+    let entries = std::fs::read_dir(&directory).ok();
+    let entries = entries.filter(|_| is_private(&directory));
+    let paths = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| is_running(path)).collect();
+    paths.sort();
+    paths
 }
 
 /// The fleet that a file is for.

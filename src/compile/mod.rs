@@ -184,7 +184,7 @@ impl Documents {
             self.lost.document(lost::nothing(&Span::top(path)));
         }
         let foreign = foreign::of(&tree.files);
-        // A file that is certainly for another tool is no part of a fleet.
+        // Files of other tools do not belong to the fleet.
         let is_other = |finding: &&Finding| finding.severity == Severity::Warning;
         let others = foreign.findings.iter().filter(is_other).count();
         let mut count = foreign.files.len() - others;

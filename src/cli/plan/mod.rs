@@ -34,7 +34,7 @@ pub(super) struct PlanArgs {
     /// The fleet's name in the cluster, with --against live
     #[arg(long, default_value = LOCAL)]
     pub(super) name: String,
-    /// Plan as `apply --prune`, which removes objects that the fleet no longer has
+    /// Plan as `apply --prune`, which removes objects that the fleet no longer has; with --against live
     #[arg(long)]
     pub(super) prune: bool,
     /// Plan as if this cluster may be deleted, as namespace/name; may be repeated
@@ -63,6 +63,10 @@ pub(super) enum Against {
 
 /// The plan and its impact; exit 0 with changes, 1 on error findings.
 pub(super) fn run(args: &PlanArgs, ui: &Ui, environment: &Environment) -> anyhow::Result<Exit> {
+    anyhow::ensure!(
+        !args.prune || matches!(args.against, Against::Live),
+        "--prune needs --against live: an empty cluster has nothing to remove"
+    );
     let fleet = Fleet::selected(&args.fleet, &args.selector, Extent::Exact)?;
     if fleet.is_refused(ui) {
         return Ok(Exit::Failed);
