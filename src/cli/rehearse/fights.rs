@@ -40,7 +40,7 @@ pub(super) fn watched(router: Router) -> (Router, Fights) {
         let is_read = [Method::GET, Method::HEAD].contains(request.method());
         let path = (!is_read).then(|| request.uri().path().to_owned());
         let mut writes = writes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fighting) = path.and_then(|path| writes.count(path)) {
+        if let Some(fighting) = path.and_then(|path| writes.count(&path)) {
             sender.send_replace(fighting);
         }
         next.run(request)
@@ -50,13 +50,13 @@ pub(super) fn watched(router: Router) -> (Router, Fights) {
 
 impl Writes {
     /// Counts a write. Returns the objects of a fight, if there is one.
-    fn count(&mut self, path: String) -> Option<Vec<String>> {
+    fn count(&mut self, path: &str) -> Option<Vec<String>> {
         let now = Instant::now();
         if now != self.at {
             self.at = now;
             self.counts.clear();
         }
-        let count = self.counts.entry(object(&path)).or_default();
+        let count = self.counts.entry(object(path)).or_default();
         *count += 1;
         if *count < MOST {
             return None;
