@@ -109,119 +109,37 @@ mod tests {
     use super::*;
     use crate::model::ErrorClass;
 
+    /// Status, host, whether it is a push, whether a credential was sent, and what is expected.
+    type Case = (u16, &'static str, bool, bool, ErrorClass, &'static str);
+
+    #[rustfmt::skip]
+    const CASES: &[Case] = &[
+        (401, "github.com", false, false, ErrorClass::Denied, "`contents: read`"),
+        (401, "h", false, true, ErrorClass::Denied, "expired or revoked"),
+        (403, "api.github.com", true, true, ErrorClass::Denied, "`contents: write`"),
+        (403, "dev.azure.com", true, true, ErrorClass::Denied, "Manage notes"),
+        (403, "org.visualstudio.com", false, true, ErrorClass::Denied, "`Code (Read)`"),
+        (403, "gitlab.com", false, true, ErrorClass::Denied, "`read_repository`"),
+        (403, "notgithub.com", false, true, ErrorClass::Denied, "to read this repository"),
+        (404, "h", false, true, ErrorClass::Gone, "lacks the permission"),
+        (404, "h", false, false, ErrorClass::Gone, "it is private"),
+        (410, "h", false, false, ErrorClass::Gone, "410"),
+        (407, "h", false, true, ErrorClass::Denied, "HTTPS_PROXY"),
+        (429, "h", false, true, ErrorClass::Transient, "429 Too Many Requests"),
+        (502, "h", true, true, ErrorClass::Transient, "502 Bad Gateway"),
+        (204, "h", false, true, ErrorClass::Invalid, "204 No Content"),
+    ];
+
     #[test]
     fn every_status_has_a_class_and_says_what_is_missing() {
-        use Service::{ReceivePack, UploadPack};
-        for (status, host, service, credential, class, words) in [
-            (
-                401,
-                "github.com",
-                UploadPack,
-                false,
-                ErrorClass::Denied,
-                "`contents: read`",
-            ),
-            (
-                401,
-                "h",
-                UploadPack,
-                true,
-                ErrorClass::Denied,
-                "expired or revoked",
-            ),
-            (
-                403,
-                "api.github.com",
-                ReceivePack,
-                true,
-                ErrorClass::Denied,
-                "`contents: write`",
-            ),
-            (
-                403,
-                "dev.azure.com",
-                ReceivePack,
-                true,
-                ErrorClass::Denied,
-                "Manage notes",
-            ),
-            (
-                403,
-                "org.visualstudio.com",
-                UploadPack,
-                true,
-                ErrorClass::Denied,
-                "`Code (Read)`",
-            ),
-            (
-                403,
-                "gitlab.com",
-                UploadPack,
-                true,
-                ErrorClass::Denied,
-                "`read_repository`",
-            ),
-            (
-                403,
-                "notgithub.com",
-                UploadPack,
-                true,
-                ErrorClass::Denied,
-                "to read this repository",
-            ),
-            (
-                404,
-                "h",
-                UploadPack,
-                true,
-                ErrorClass::Gone,
-                "lacks the permission",
-            ),
-            (
-                404,
-                "h",
-                UploadPack,
-                false,
-                ErrorClass::Gone,
-                "it is private",
-            ),
-            (410, "h", UploadPack, false, ErrorClass::Gone, "410"),
-            (
-                407,
-                "h",
-                UploadPack,
-                true,
-                ErrorClass::Denied,
-                "HTTPS_PROXY",
-            ),
-            (
-                429,
-                "h",
-                UploadPack,
-                true,
-                ErrorClass::Transient,
-                "429 Too Many Requests",
-            ),
-            (
-                502,
-                "h",
-                ReceivePack,
-                true,
-                ErrorClass::Transient,
-                "502 Bad Gateway",
-            ),
-            (
-                204,
-                "h",
-                UploadPack,
-                true,
-                ErrorClass::Invalid,
-                "204 No Content",
-            ),
-        ] {
-            let code = StatusCode::from_u16(status).expect("a status");
-            let error = of_status(code, "https://h/r", host, service, credential);
-            assert_eq!(error.class(), class, "{error}");
+        for (status, host, is_push, credential, class, words) in CASES {
+            let code = StatusCode::from_u16(*status).expect("a status");
+            let service = match is_push {
+                true => Service::ReceivePack,
+                false => Service::UploadPack,
+            };
+            let error = of_status(code, "https://h/r", host, service, *credential);
+            assert_eq!(error.class(), *class, "{error}");
             let message = error.to_string();
             assert!(message.contains(words), "{message}");
         }

@@ -151,7 +151,7 @@ mod tests {
     fn a_changed_host_key_is_refused_with_both_fingerprints() {
         let words = "@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n@@@\nThe fingerprint for \
                      the ED25519 key sent by the remote host is\nSHA256:uNiVztksCsDhcc0u9e8BrrTbYh5Q4XJ8vwjD8Jf3qQw.\n\
-                     Offending ED25519 key in /tmp/x:2\nHost key verification failed.\n";
+                     Offending ED25519 key in /etc/capstan/known_hosts:2\nHost key verification failed.\n";
         let error = error(words);
         assert_eq!(error.class(), ErrorClass::Denied);
         let message = error.to_string();
