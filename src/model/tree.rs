@@ -16,6 +16,10 @@ pub enum Problem {
     TooManyFiles(usize),
     /// Its suffix is in upper case, as in `.YAML`.
     UpperCase,
+    /// It is a pointer of Git LFS; its content is elsewhere.
+    LfsPointer,
+    /// It is a submodule: a directory of another repository.
+    Submodule,
 }
 
 /// The files of a fleet at one revision. Paths are relative to the repository root and separated by `/`.
@@ -51,6 +55,13 @@ impl Tree {
             || size <= Self::MAX_DEFINITIONS_BYTES
                 && kinds.next().is_some_and(is_definition)
                 && kinds.all(is_definition)
+    }
+
+    /// Whether a file with this content only stands for one that Git LFS keeps (its specification, version 1:
+    /// under 1,024 bytes, the version first).
+    #[must_use]
+    pub fn is_lfs_pointer(text: &[u8]) -> bool {
+        text.len() < 1024 && text.starts_with(b"version https://git-lfs.github.com/spec/v1\n")
     }
 
     /// Whether files of this name are read at all.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::model::{Finding, Problem, Span, Tree, message};
 
 /// Findings for the files of `tree` that are missing from it: Y03 (too large), Y04 (too many), Y07 (a
-/// symbolic link to something that is not a file of the tree), Y08 (unreadable), Y14 (suffix in upper case).
+/// symbolic link to something that is not a file of the tree), Y08 (unreadable), Y14 (suffix in upper case), Y17 (a
+/// pointer of Git LFS), Y18 (a submodule).
 /// Ordered by path.
 #[must_use]
 pub fn problems(tree: &Tree) -> Vec<Finding> {
@@ -47,6 +48,17 @@ fn describe(path: &str, problem: &Problem) -> Finding {
             );
             Finding::error("Y14", message).help(help)
         }
+        Problem::LfsPointer => {
+            let message = message!("`{path}` is a Git LFS pointer, not its content", path);
+            Finding::error("Y17", message).help(
+                "commit the file itself: remove its pattern from `.gitattributes`, then run `git add --renormalize .`",
+            )
+        }
+        Problem::Submodule => {
+            let message = message!("`{path}` is a submodule, which is not read", path);
+            let help = format!("commit its files here, or add `{path}` to `.capstanignore`");
+            Finding::error("Y18", message).help(help)
+        }
         Problem::Unreadable(reason) => {
             Finding::error("Y08", format!("the file cannot be read: {reason}"))
                 .help("make it readable, or add it to `.capstanignore`")
@@ -60,7 +72,7 @@ mod tests {
 
     #[test]
     fn each_problem_becomes_a_finding_at_the_top_of_its_file() {
-        let problems_of = |list: [(&str, Problem); 5]| Tree {
+        let problems_of = |list: [(&str, Problem); 7]| Tree {
             problems: list.map(|(path, problem)| (path.into(), problem)).into(),
             ..Tree::default()
         };
@@ -70,6 +82,8 @@ mod tests {
             ("c.yaml", Problem::LinkLeavesTree),
             ("d.yaml", Problem::Unreadable("permission denied".into())),
             ("e.YAML", Problem::UpperCase),
+            ("f.yaml", Problem::LfsPointer),
+            ("g", Problem::Submodule),
         ]);
         let reported: Vec<String> = problems(&tree)
             .iter()
@@ -83,6 +97,8 @@ mod tests {
                 "Y07 c.yaml:1:1 `c.yaml` is a symbolic link that is broken, circular or leads out of the repository",
                 "Y08 d.yaml:1:1 the file cannot be read: permission denied",
                 "Y14 e.YAML:1:1 `e.YAML` is not read: its suffix is in upper case",
+                "Y17 f.yaml:1:1 `f.yaml` is a Git LFS pointer, not its content",
+                "Y18 g:1:1 `g` is a submodule, which is not read",
             ]
         );
         assert!(problems(&tree).iter().all(|finding| finding.help.is_some()));

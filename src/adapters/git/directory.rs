@@ -154,6 +154,9 @@ impl Source for Directory {
             Err(cause) => return Ok(Err(Problem::Unreadable(cause.to_string()))),
         };
         let nested = directory != &self.root && entries.iter().any(|entry| entry.name == b".git");
+        if nested && is_submodule(directory) {
+            return Ok(Err(Problem::Submodule));
+        }
         if nested {
             entries.clear();
         }
@@ -178,6 +181,12 @@ impl Source for Directory {
             _ => Target::Away,
         })
     }
+}
+
+/// Whether a nested checkout is a submodule: git keeps its repository among those of the outer one.
+fn is_submodule(directory: &Path) -> bool {
+    let at = fs::read_to_string(directory.join(".git"));
+    at.is_ok_and(|at| at.starts_with("gitdir: ") && at.contains("/modules/"))
 }
 
 fn described(entry: &fs::DirEntry) -> std::io::Result<Entry<PathBuf>> {

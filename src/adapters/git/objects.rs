@@ -114,6 +114,7 @@ fn kind(entry: &git2::TreeEntry<'_>) -> Kind {
         Some(ObjectType::Tree) => Kind::Directory,
         Some(ObjectType::Blob) if entry.filemode_raw() == LINK => Kind::Link,
         Some(ObjectType::Blob) => Kind::File,
+        Some(ObjectType::Commit) => Kind::Submodule,
         _ => Kind::Other,
     }
 }
@@ -218,7 +219,39 @@ mod tests {
             ["fleets/prod/a.yaml", "fleets/prod/deep/b.json"]
         );
         assert_eq!(&*tree.files["fleets/prod/a.yaml"], b"a");
-        assert!(tree.problems.is_empty(), "{:?}", tree.problems);
+        let problems: Vec<_> = tree.problems.keys().map(AsRef::as_ref).collect();
+        assert_eq!(problems, ["fleets/prod/module", "fleets/prod/module.yaml"]);
+    }
+
+    #[test]
+    fn submodules_and_pointers_of_lfs_are_problems_unless_they_are_ignored() {
+        let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+        let tree = read(
+            "fleet",
+            &[
+                (b"fleet/.capstanignore", FILE, b"ignored/\n"),
+                (b"fleet/.hidden", SUBMODULE, b""),
+                (b"fleet/a.yaml", FILE, b"a"),
+                (b"fleet/ignored", SUBMODULE, b""),
+                (b"fleet/large.yaml", FILE, pointer),
+                (b"fleet/logo.png", FILE, pointer),
+                (b"fleet/module", SUBMODULE, b""),
+                (b"module", SUBMODULE, b""),
+            ],
+        );
+        assert_eq!(paths(&tree), ["fleet/a.yaml"]);
+        let problems: Vec<_> = tree
+            .problems
+            .iter()
+            .map(|(at, what)| (&**at, what))
+            .collect();
+        assert_eq!(
+            problems,
+            [
+                ("fleet/large.yaml", &Problem::LfsPointer),
+                ("fleet/module", &Problem::Submodule),
+            ]
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! In: a [`Source`], which lists directories and reads files. Out: a `Tree`, the same whether the
 //! files are in git or in a directory. Left out in silence: names that are not YAML or JSON,
-//! what `.capstanignore` names, hidden directories, nested repositories, links to directories
+//! what `.capstanignore` names, hidden directories, nested clones, links to directories
 //! inside the tree (their files are read in their own place). It does not know git or file systems.
 
 use std::sync::Arc;
@@ -45,7 +45,9 @@ pub(super) enum Kind {
     Directory,
     File,
     Link,
-    /// A submodule, a socket, ...: not ours.
+    /// A directory of another repository.
+    Submodule,
+    /// A socket, ...: not ours.
     Other,
 }
 
@@ -189,7 +191,7 @@ impl<S: Source> Walk<'_, S> {
         rules: Option<&Rules<'_>>,
         depth: usize,
     ) -> Result<(), Error> {
-        let is_directory = entry.kind == Kind::Directory;
+        let is_directory = matches!(entry.kind, Kind::Directory | Kind::Submodule);
         let name = String::from_utf8_lossy(&entry.name);
         let path = join(directory, &name);
         let hidden = is_directory && name.starts_with('.');
@@ -210,6 +212,10 @@ impl<S: Source> Walk<'_, S> {
                 Ok(())
             }
             Kind::Link => self.link(&path, &entry.handle),
+            Kind::Submodule => {
+                self.problem(&path, Problem::Submodule);
+                Ok(())
+            }
             Kind::File | Kind::Other => Ok(()),
         }
     }
@@ -237,6 +243,7 @@ impl<S: Source> Walk<'_, S> {
         }
         match self.source.read(file)? {
             Err(problem) => self.problem(path, problem),
+            Ok(bytes) if Tree::is_lfs_pointer(&bytes) => self.problem(path, Problem::LfsPointer),
             Ok(bytes) if !Tree::takes(&bytes) => {
                 self.problem(path, Problem::TooLarge(bytes.len() as u64));
             }
