@@ -10,7 +10,10 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::Client;
 
-use crate::adapters::git::{Access, Credential, CredentialSource, KEYS, Proxy, Reach};
+use crate::adapters::azure::{self, AZURE_DEVOPS, EntraTokens, Identity};
+use crate::adapters::git::{
+    self, Access, Authorization, Credential, CredentialSource, Proxy, Reach,
+};
 use crate::adapters::kubernetes::secret_keys;
 use crate::model::{AdapterError, ErrorClass};
 use crate::settings::{SourceCredential, SyncConfig};
@@ -53,7 +56,7 @@ impl CredentialSource for Files {
 impl Files {
     fn read(&self) -> Result<Credential, AdapterError> {
         let mut keys = BTreeMap::new();
-        for key in KEYS {
+        for key in git::KEYS.into_iter().chain(azure::KEYS) {
             let path = self.0.join(key);
             match fs::read(&path) {
                 Ok(value) => drop(keys.insert(key.to_owned(), value)),
@@ -64,8 +67,16 @@ impl Files {
                 }
             }
         }
-        Credential::read(&self.0.display().to_string(), &keys)
+        credential(&self.0.display().to_string(), &keys)
     }
+}
+
+/// The credential in the keys of `place`: one of its own, or one that gets tokens.
+fn credential(place: &str, keys: &BTreeMap<String, Vec<u8>>) -> Result<Credential, AdapterError> {
+    let identity = Identity::read(place, keys)?;
+    let tokens = identity.map(|identity| EntraTokens::new(identity, AZURE_DEVOPS));
+    let bearer = tokens.map(|tokens| Authorization::Bearer(Arc::new(tokens)));
+    Credential::read_beside(place, keys, bearer)
 }
 
 /// A Secret of a cluster.
@@ -79,7 +90,7 @@ impl CredentialSource for Secret {
     fn credential(&self) -> BoxFuture<'_, Result<Credential, AdapterError>> {
         let read = async {
             let keys = secret_keys(&self.client, &self.namespace, &self.name).await?;
-            Credential::read(&format!("Secret/{}/{}", self.namespace, self.name), &keys)
+            credential(&format!("Secret/{}/{}", self.namespace, self.name), &keys)
         };
         read.boxed()
     }
@@ -100,6 +111,12 @@ mod tests {
         assert!(message.contains("(its keys: none)"), "{message}");
         fs::write(dir.path().join("bearerToken"), "t").unwrap();
         assert!(credential().unwrap().authorization.is_some());
+        fs::write(dir.path().join("azureIdentityType"), "ManagedIdentity").unwrap();
+        let message = credential().unwrap_err().to_string();
+        assert!(message.contains("keep one"), "{message}");
+        fs::remove_file(dir.path().join("bearerToken")).unwrap();
+        let found = credential().unwrap().authorization;
+        assert!(matches!(found, Some(Authorization::Bearer(_))));
         fs::create_dir(dir.path().join("identity")).unwrap();
         let error = credential().unwrap_err();
         assert_eq!(error.class(), ErrorClass::Denied);

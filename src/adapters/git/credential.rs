@@ -109,11 +109,26 @@ impl Credential {
     /// # Errors
     /// When a value cannot be used, or another is missing beside it.
     pub fn read(place: &str, keys: &BTreeMap<String, Vec<u8>>) -> Result<Self, AdapterError> {
-        let read = Self::checked(keys);
+        Self::read_beside(place, keys, None)
+    }
+
+    /// The same beside an authorization that comes from other keys of `place`.
+    ///
+    /// # Errors
+    /// The same, and when `place` has a password or a token of its own.
+    pub fn read_beside(
+        place: &str,
+        keys: &BTreeMap<String, Vec<u8>>,
+        other: Option<Authorization>,
+    ) -> Result<Self, AdapterError> {
+        let read = Self::checked(keys, other);
         read.map_err(|fault| AdapterError::new(ErrorClass::Invalid, format!("{place}: {fault}")))
     }
 
-    fn checked(keys: &BTreeMap<String, Vec<u8>>) -> Result<Self, String> {
+    fn checked(
+        keys: &BTreeMap<String, Vec<u8>>,
+        other: Option<Authorization>,
+    ) -> Result<Self, String> {
         let bytes = |key: &str| keys.get(key).filter(|value| !value.is_empty()).cloned();
         let certificate = match (bytes("tls.crt"), bytes("tls.key")) {
             (Some(certificate), Some(key)) => Some([certificate, b"\n".into(), key].concat()),
@@ -122,14 +137,23 @@ impl Credential {
             (_, None) => return Err("it has the key tls.crt but not tls.key".to_owned()),
         };
         let identity = bytes("identity").map(|text| identity(&text)).transpose()?;
+        let has_other = other.is_some();
+        let authorization = match (authorization(keys)?, other) {
+            (Some(_), Some(_)) => {
+                return Err(
+                    "it has a password or token and keys to get tokens with; keep one".to_owned(),
+                );
+            }
+            (own, other) => own.or(other),
+        };
         let found = Self {
-            authorization: authorization(keys)?,
+            authorization,
             identity,
             known_hosts: bytes("known_hosts"),
             authorities: bytes("ca.crt"),
             certificate,
         };
-        let is_empty = KEYS.iter().all(|key| bytes(key).is_none());
+        let is_empty = !has_other && KEYS.iter().all(|key| bytes(key).is_none());
         if is_empty {
             let found: Vec<&str> = keys.keys().map(String::as_str).collect();
             let found = match found.as_slice() {
