@@ -41,7 +41,18 @@ impl Failure {
 
     /// Whether the commit itself is at fault.
     pub(super) fn is_of_the_commit(&self) -> bool {
-        matches!(self, Self::Git(Error::NoSuchPath { .. }))
+        matches!(
+            self,
+            Self::Git(Error::NoSuchPath { .. } | Error::Unverified { .. })
+        )
+    }
+
+    /// What could not be done with a revision, in a few words.
+    pub(super) fn summary(&self) -> &'static str {
+        match self {
+            Self::Git(Error::Unverified { .. }) => "its signature is not accepted",
+            Self::Git(_) | Self::Panic(_) => "the revision cannot be read",
+        }
     }
 }
 

@@ -143,10 +143,10 @@ impl Daemon {
         failure: &Failure,
         good: Option<&str>,
     ) {
-        tracing::warn!(revision, title, stays = good, error = %failure, "not applied: it cannot be read");
+        tracing::warn!(revision, title, stays = good, error = %failure, "not applied: {}", failure.summary());
         let fleet = &self.config.fleet;
         self.set_check(report::unreadable(fleet, revision, failure, good));
-        let why = format!("it cannot be read: {failure}");
+        let why = format!("{}: {failure}", failure.summary());
         self.newest.reject(Newest::refused(revision, &why));
         // What a bug does once it does again.
         if failure.class() == ErrorClass::Transient {

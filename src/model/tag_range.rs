@@ -44,6 +44,11 @@ impl TagRange {
         inside.max().map(|(_, tag)| tag)
     }
 
+    /// Whether this tag is a version in the range.
+    pub fn contains(&self, tag: &str) -> bool {
+        version(tag).is_some_and(|version| self.has(&version))
+    }
+
     fn has(&self, version: &Version) -> bool {
         self.alternatives.iter().any(|one| one.matches(version))
     }

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api::fleet::{self, Fleet, FleetPolicy, GitReference};
+use crate::api::fleet::{self, Fleet, FleetPolicy, GitReference, Verify, VerifyMode};
 use crate::api::timeline;
-use crate::model::{Finding, Node, Path, Severity, Value};
+use crate::model::{Finding, Node, Path, PublicKey, Severity, Value};
 use crate::yaml;
 
 pub use environment::{Environment, HttpsProxy};
@@ -23,6 +23,26 @@ pub enum SourceCredential {
     Directory(PathBuf),
     /// A Secret in the fleet's namespace in the cluster that Capstan connects to.
     Secret(String),
+}
+
+/// What must be signed, and by whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verification {
+    /// What must be signed.
+    pub mode: VerifyMode,
+    /// The keys that are accepted.
+    pub keys: Vec<PublicKey>,
+}
+
+impl From<Verify> for Verification {
+    /// A key that cannot be read is a finding of the document, and accepts nothing.
+    fn from(verify: Verify) -> Self {
+        let keys = verify.keys.iter().flat_map(|key| PublicKey::read(key));
+        Self {
+            mode: verify.mode,
+            keys: keys.flatten().collect(),
+        }
+    }
 }
 
 /// What the daemon follows, and how.
@@ -40,6 +60,8 @@ pub struct SyncConfig {
     pub proxy: Option<HttpsProxy>,
     /// The ref to follow; `None` is the default branch.
     pub reference: Option<GitReference>,
+    /// What must be signed before it is applied; `None` for nothing.
+    pub verify: Option<Verification>,
     /// The fleet's directory in the repository; empty for its root.
     pub path: String,
     /// Directories of overlays in the repository.
@@ -111,6 +133,7 @@ impl SyncConfig {
             credential: in_directory(environment),
             proxy: environment.proxy.clone(),
             reference,
+            verify: None,
             path: String::new(),
             overlays: Vec::new(),
             local_overlays: Vec::new(),
@@ -167,6 +190,7 @@ impl SyncConfig {
             }),
             proxy: environment.proxy.clone(),
             reference: Some(git.reference),
+            verify: git.verify.map(Verification::from),
             path: git.path,
             overlays: git.overlays,
             local_overlays: Vec::new(),
@@ -265,13 +289,14 @@ fn errors(mut findings: Vec<Finding>) -> Vec<String> {
 }
 
 /// The settings that this version supports.
-const CARRIED_OUT: [&str; 18] = [
+const CARRIED_OUT: [&str; 19] = [
     "source.git.url",
     "source.git.ref",
     "source.git.path",
     "source.git.interval",
     "source.git.overlays",
     "source.git.secretRef",
+    "source.git.verify",
     "cluster.kubeconfigSecretRef",
     "checks.pullRequests",
     "checks.webhookSecretRef",
@@ -462,7 +487,11 @@ mod tests {
             ("{source: {git: {url: /x, brnch: main}}}", "fleet.yaml:4:"),
             (
                 "{source: {git: {url: /x, verify: {keys: [k]}}}}",
-                "does not support spec.source.git.verify",
+                "fleet.yaml:4:42: S04 error: the key is neither",
+            ),
+            (
+                "{source: {git: {url: /x, verify: {mode: Tag, keys: [k]}}}}",
+                "fleet.yaml:4:41: S04 error: mode Tag verifies the followed tag",
             ),
             (
                 "{source: {git: {url: /x}}, tenancy: [{path: a, identities: }]}",

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::signature::SignatureFault;
 use crate::model::{AdapterError, ErrorClass};
 
 /// Trouble with the world around a repository. Broken files inside it are never an error: they are
@@ -211,6 +212,14 @@ pub enum Error {
         /// What there is instead, in words; empty if that is not known.
         instead: String,
     },
+    /// A commit or a tag whose signature is not accepted.
+    #[error("{what} {fault}")]
+    Unverified {
+        /// The commit or the tag, and who made it.
+        what: String,
+        /// What is wrong with its signature, and what to do.
+        fault: SignatureFault,
+    },
     /// The fleet's path is not a directory at this commit.
     #[error(
         "commit {commit} has no directory {path:?}; correct the fleet's path, or add the directory"
@@ -298,6 +307,7 @@ impl Error {
             | Self::TooLarge { .. }
             | Self::Unusable { .. }
             | Self::Pattern { .. }
+            | Self::Unverified { .. }
             | Self::NoSuchPath { .. }
             | Self::NoSuchFile { .. }
             | Self::NotAFile { .. }

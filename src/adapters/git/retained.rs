@@ -4,7 +4,7 @@
 //! In: what a commit is kept as, and its id. It does not know: what the commit is needed for. A mirror
 //! belongs to one fleet of one repository, so there is one commit of each.
 
-use git2::{AutotagOption, FetchOptions, Repository};
+use git2::{AutotagOption, FetchOptions, Oid, Repository};
 
 /// What a commit is kept as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,20 +30,36 @@ impl RetainedRef {
     }
 }
 
+/// Where the tag is kept that was accepted for a commit, by the commit's id.
+pub(super) const ACCEPTED_TAGS: &str = "refs/capstan/tags/";
+
+/// The tags that are kept, by the full name of the ref.
+pub(super) fn accepted_tags(repository: &Repository) -> Result<Vec<(String, Oid)>, git2::Error> {
+    let mut tags = Vec::new();
+    for reference in repository.references_glob(&format!("{ACCEPTED_TAGS}*"))? {
+        let reference = reference?;
+        let name = reference.name()?.to_owned();
+        tags.extend(reference.target().map(|id| (name, id)));
+    }
+    Ok(tags)
+}
+
 /// Copies the retained refs from a repository that is going to be replaced by `to`: as far as it
 /// can still be read there, or came from the other side again.
 pub(super) fn carry(from: &Repository, to: &Repository) {
-    for name in RetainedRef::ALL.map(RetainedRef::reference) {
-        let Ok(id) = from.refname_to_id(name) else {
-            continue;
-        };
-        if to.find_commit(id).is_err()
-            && let Err(error) = copy(from, to, name)
+    let commits = RetainedRef::ALL.map(|retained| retained.reference().to_owned());
+    let commits = commits
+        .into_iter()
+        .filter_map(|name| Some((from.refname_to_id(&name).ok()?, name)));
+    let tags = accepted_tags(from).unwrap_or_default().into_iter();
+    for (id, name) in commits.chain(tags.map(|(name, id)| (id, name))) {
+        if to.find_object(id, None).is_err()
+            && let Err(error) = copy(from, to, &name)
         {
             tracing::warn!(commit = %id, %error, "the commit is lost with the damaged mirror");
             continue;
         }
-        if let Err(error) = to.reference(name, id, true, "pin") {
+        if let Err(error) = to.reference(&name, id, true, "pin") {
             tracing::warn!(commit = %id, %error, "the commit is no longer retained");
         }
     }

@@ -186,7 +186,7 @@ mod tests {
         let (fleet, findings) = read_text(
             "
   source:
-    git: {url: u, ref: {tag: v1}, path: fleet, interval: 90s, overlays: [o], secretRef: {name: git}, verify: {mode: Head, keys: [k]}}
+    git: {url: u, ref: {tag: v1}, path: fleet, interval: 90s, overlays: [o], secretRef: {name: git}, verify: {mode: Head, keys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti]}}
   cluster: {kubeconfigSecretRef: {name: mgmt}}
   checks: {provider: GitHub, repository: a/b, secretRef: {name: forge}, webhookSecretRef: {name: hook}, pullRequests: {enabled: true, refs: ['refs/pull/*/head']}}
   apply: {suspend: false, prune: true, concurrency: 32, settle: 2m, deletionGuard: {maxClusters: 0}}

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SecretName;
 use crate::api::period::Period;
-use crate::model::{Finding, Node, Path, TagRange};
+use crate::model::{Finding, Message, Node, Path, PublicKey, TagRange};
 
 /// The source of the definitions: a git repository or a directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -80,22 +80,62 @@ impl Default for GitReference {
     }
 }
 
-/// The finding (S04) for a range of tags that is none.
+/// The findings (S04) that the schema has no words for.
 pub(super) fn findings(document: &Node) -> Vec<Finding> {
-    let at = ["spec", "source", "git", "ref", "semver"];
-    let Some((node, written)) = document
-        .at(&at)
-        .and_then(|node| Some((node, node.as_str()?)))
-    else {
+    let Some(git) = document.at(&["spec", "source", "git"]) else {
         return Vec::new();
     };
-    let Err(why) = written.parse::<TagRange>() else {
-        return Vec::new();
-    };
-    let message = format!("{written:?} is not a range of versions: {why}");
+    let (range, mode) = (range(git), mode(git));
+    range.into_iter().chain(mode).chain(keys(git)).collect()
+}
+
+fn finding(node: &Node, field: &Path, message: impl Into<Message>, help: &str) -> Finding {
     let finding = Finding::error("S04", message).at(node.span());
-    let finding = finding.field(&Path::dotted(&at.join(".")));
-    vec![finding.help("write a range such as 1.x, ~1.4 or >=1.2 <2")]
+    finding.field(field).help(help)
+}
+
+/// The path of a field of the repository.
+fn at(field: &str) -> Path {
+    Path::dotted(&format!("spec.source.git.{field}"))
+}
+
+/// A range of tags that is none.
+fn range(git: &Node) -> Option<Finding> {
+    let node = git.at(&["ref", "semver"])?;
+    let written = node.as_str()?;
+    let why = written.parse::<TagRange>().err()?;
+    let message = format!("{written:?} is not a range of versions: {why}");
+    let help = "write a range such as 1.x, ~1.4 or >=1.2 <2";
+    Some(finding(node, &at("ref.semver"), message, help))
+}
+
+/// A tag must be signed, but no tag is followed.
+fn mode(git: &Node) -> Option<Finding> {
+    let node = git.at(&["verify", "mode"])?;
+    let mode = node
+        .as_str()
+        .filter(|mode| ["Tag", "TagAndHead"].contains(mode))?;
+    let follows = |field| git.at(&["ref", field]).is_some();
+    if follows("tag") || follows("semver") {
+        return None;
+    }
+    let message = format!("mode {mode} verifies the followed tag, but ref follows no tag");
+    let help = "set ref.tag or ref.semver, or mode: Head";
+    Some(finding(node, &at("verify.mode"), message, help))
+}
+
+/// Keys that cannot be read.
+fn keys(git: &Node) -> Vec<Finding> {
+    let keys = git.at(&["verify", "keys"]).and_then(Node::as_list);
+    let keys = keys.into_iter().flatten().enumerate();
+    let unreadable = |(index, node): (usize, &Node)| {
+        let why = PublicKey::read(node.as_str()?).err()?;
+        let help = "paste what `gpg --armor --export KEY` prints, or the line of a file such as \
+                    id_ed25519.pub";
+        let field = at("verify.keys").index(index);
+        Some(finding(node, &field, format!("the key is {why}"), help))
+    };
+    keys.filter_map(unreadable).collect()
 }
 
 /// Required signatures.

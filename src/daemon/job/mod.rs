@@ -1,6 +1,7 @@
 //! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
 mod planning;
+mod trust;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
@@ -21,7 +22,7 @@ use crate::compile::{Compiled, compile_by};
 use crate::graph::Graph;
 use crate::model::{AdapterError, Check, CheckSink, CheckState, Finding, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
-use crate::settings::SyncConfig;
+use crate::settings::{SyncConfig, Verification};
 pub(super) use planning::{Planned, open_refs};
 
 /// How far back a good revision is looked for when the newest is broken.
@@ -96,6 +97,7 @@ impl Judged {
 pub(super) struct Source {
     pub(super) mirror: Arc<Mirror>,
     reference: Ref,
+    verification: Option<Verification>,
     pub(super) fleet: String,
     path: String,
     overlays: Vec<String>,
@@ -198,6 +200,7 @@ impl Source {
         Self {
             mirror,
             reference: reference(config),
+            verification: config.verify.clone(),
             fleet: config.fleet.clone(),
             path: config.path.clone(),
             overlays: config.overlays.clone(),
@@ -253,7 +256,7 @@ impl Source {
     /// empty, for the newest good one before it.
     pub(super) fn examine(&self, revision: String, first: bool) -> Examined {
         let _compiling = self.compiling();
-        let outcome = self.judge(&revision);
+        let outcome = self.judge_trusted(&revision);
         *self.base() = outcome.as_ref().ok().map(|judged| Base {
             name: format!("the {}", self.reference),
             commit: revision.clone(),
@@ -352,6 +355,13 @@ impl Source {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The same as [`Self::judge`] for a revision that is to be applied: nothing of it is read before its
+    /// signature is verified.
+    fn judge_trusted(&self, revision: &str) -> Result<Judged, Error> {
+        self.verify(revision)?;
+        self.judge(revision)
+    }
+
     fn judge(&self, revision: &str) -> Result<Judged, Error> {
         let tree = self.mirror.tree(revision, &self.path)?;
         let overlays = self.overlay_trees(revision)?;
@@ -374,7 +384,8 @@ impl Source {
 
     /// The newest valid revision before `revision` that has objects. It need not have succeeded: what was
     /// on its way into the cluster is not taken back by a restart. After a forced push, what was applied
-    /// last comes before what both histories have.
+    /// last comes before what both histories have. If the signature of what was applied last is not accepted,
+    /// nothing older is applied in its place.
     fn last_good(&self, revision: &str) -> Option<(String, Prepared)> {
         let applied = self.mirror.retained(RetainedRef::Applied);
         let since = applied.as_deref().and_then(|applied| {
@@ -383,13 +394,20 @@ impl Source {
         });
         let since = since.into_iter().flatten().map(|commit| commit.id);
         let mut seen = BTreeSet::from([revision.to_owned()]);
-        let mut earlier = since.chain(applied.clone()).chain(self.earlier(revision));
-        earlier.find_map(
-            |id| match seen.insert(id.clone()).then(|| self.judge(&id)) {
-                Some(Ok(Judged::Sound(prepared))) if !prepared.is_empty() => Some((id, prepared)),
-                _ => None,
-            },
-        )
+        for id in since.chain(applied.clone()).chain(self.earlier(revision)) {
+            if !seen.insert(id.clone()) {
+                continue;
+            }
+            match self.judge_trusted(&id) {
+                Ok(Judged::Sound(prepared)) if !prepared.is_empty() => return Some((id, prepared)),
+                Err(error @ Error::Unverified { .. }) if applied.as_ref() == Some(&id) => {
+                    tracing::warn!(revision = id, %error, "what was applied last is not applied again");
+                    return None;
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+        None
     }
 }
 

@@ -83,14 +83,14 @@ pub(in crate::daemon) fn paused(
     }
 }
 
-/// The sync check of a revision that could not be read.
+/// The sync check of a revision that could not be read, or must not be.
 pub(in crate::daemon) fn unreadable(
     fleet: &str,
     revision: &str,
     failure: &Failure,
     good: Option<&str>,
 ) -> Check {
-    let title = "not applied: the revision cannot be read".to_owned();
+    let title = format!("not applied: {}", failure.summary());
     let text = format!("{}\n\n{}", stays(good), markdown(&failure.to_string()));
     let context = sync_context(fleet);
     check(context, revision, fault_of(failure), &title, text)

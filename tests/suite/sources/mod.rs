@@ -9,4 +9,7 @@ mod https_world;
 mod over_https;
 mod over_ssh;
 mod repository;
+mod signatures;
+mod signed_daemon;
+mod signers;
 mod sshd;

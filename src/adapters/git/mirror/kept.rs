@@ -32,6 +32,21 @@ pub(super) fn kept_refs(repository: &Repository) -> Result<Listing, git2::Error>
     Ok(listing)
 }
 
+/// The tags by short name, and what each points to.
+pub(in crate::adapters::git) fn fetched_tags(
+    repository: &Repository,
+) -> Result<Listing, git2::Error> {
+    const TAGS: &str = "refs/tags/";
+    let mut tags = Listing::new();
+    for reference in repository.references_glob(&format!("{}*", kept(TAGS)))? {
+        let reference = reference?;
+        let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+        let name = name.strip_prefix(&kept(TAGS)).map(str::to_owned);
+        tags.extend(name.zip(reference.target()));
+    }
+    Ok(tags)
+}
+
 /// Whether a ref leads straight to `id`.
 pub(in crate::adapters::git) fn is_kept(repository: &Repository, id: Oid) -> bool {
     kept_refs(repository).is_ok_and(|listing| listing.values().any(|kept| *kept == id))

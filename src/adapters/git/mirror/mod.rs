@@ -23,7 +23,7 @@ use git2::Repository;
 use self::home::{lock, remove, rename, sweep};
 pub use self::kept::Refs;
 use self::kept::{commits, is_pattern, keep, kept_refs, leads_elsewhere, matches};
-pub(super) use self::kept::{is_kept, is_missing, kept};
+pub(super) use self::kept::{fetched_tags, is_kept, is_missing, kept};
 use super::access::Access;
 use super::address::Address;
 use super::remote::{Connection, Listing, Remote};

@@ -1,0 +1,183 @@
+//! Whether a commit, or the tag that leads to it, is signed by somebody who is trusted.
+//!
+//! In: a commit of the mirror, and the accepted keys. Out: nothing, or an error that says who made it and what is
+//! wrong with its signature. A tag that was accepted is kept, so that the commit stays accepted when the tag is
+//! moved. It does not know which commits have to be signed.
+
+use git2::{ErrorCode, ObjectType, Oid, Repository};
+use jiff::Timestamp;
+
+use super::Error;
+use super::mirror::{Mirror, Ref, fetched_tags};
+use super::retained::{ACCEPTED_TAGS, accepted_tags};
+use super::signature::{self, SignatureFault};
+use crate::model::PublicKey;
+
+/// How many accepted tags are kept whose ref may be gone.
+const KEPT: usize = 50;
+
+/// The keys that are accepted, at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Trust<'k> {
+    /// The keys.
+    pub keys: &'k [PublicKey],
+    /// The time.
+    pub now: Timestamp,
+}
+
+impl Trust<'_> {
+    fn verify(self, signature: &[u8], data: &[u8]) -> Result<(), SignatureFault> {
+        signature::verify(signature, data, self.keys, self.now)
+    }
+}
+
+/// An annotated tag, or a ref of a tag that leads to a commit directly.
+struct Tag {
+    /// The short name of its ref; for a tag that is kept, that of its object.
+    name: String,
+    id: Oid,
+}
+
+impl Mirror {
+    /// Whether `commit` is signed.
+    ///
+    /// # Errors
+    /// [`Error::Unverified`] if it is not accepted.
+    pub fn verify_commit(&self, commit: &str, trust: Trust<'_>) -> Result<(), Error> {
+        self.reading(|repository| {
+            let commit = self.find(repository, commit)?;
+            let verified = match repository.extract_signature(&commit.id(), None) {
+                Ok((signature, data)) => trust.verify(&signature, &data),
+                Err(cause) if cause.code() == ErrorCode::NotFound => Err(SignatureFault::Unsigned),
+                Err(cause) => return Err(Error::damaged(repository, &cause)),
+            };
+            verified.map_err(|fault| Error::Unverified {
+                what: format!("commit {} by {}", commit.id(), person(&commit.committer())),
+                fault,
+            })
+        })
+    }
+
+    /// Whether a tag that `wanted` follows leads to `commit` and is signed.
+    ///
+    /// # Errors
+    /// [`Error::Unverified`] if none is accepted.
+    pub fn verify_tag(&self, wanted: &Ref, commit: &str, trust: Trust<'_>) -> Result<(), Error> {
+        let accepted = self.reading(|repository| {
+            let commit = self.find(repository, commit)?.id();
+            let damaged = |cause| Error::damaged(repository, &cause);
+            let mut first = None;
+            for tag in leading_to(repository, wanted, commit).map_err(damaged)? {
+                match tag.verify(repository, trust).map_err(damaged)? {
+                    Ok(()) => return Ok(tag.id),
+                    Err(refused) => drop(first.get_or_insert(refused)),
+                }
+            }
+            Err(first.unwrap_or_else(|| Error::Unverified {
+                what: format!("commit {commit}"),
+                fault: SignatureFault::Untagged,
+            }))
+        })?;
+        self.keep_tag(commit, accepted)
+    }
+
+    /// Keeps a tag that was accepted for `commit`.
+    fn keep_tag(&self, commit: &str, tag: Oid) -> Result<(), Error> {
+        let _writing = self.writing();
+        self.reading(|repository| {
+            let name = format!("{ACCEPTED_TAGS}{commit}");
+            if repository
+                .refname_to_id(&name)
+                .is_ok_and(|kept| kept == tag)
+            {
+                return Ok(());
+            }
+            let kept = repository.reference(&name, tag, true, "accepted");
+            kept.and_then(|_| trim(repository))
+                .map_err(|cause| Error::Disk {
+                    path: repository.path().join(name),
+                    cause: cause.message().to_owned(),
+                })
+        })
+    }
+}
+
+/// The tags that `wanted` follows and that lead to `commit`: as they are now, then as they were accepted.
+fn leading_to(repository: &Repository, wanted: &Ref, commit: Oid) -> Result<Vec<Tag>, git2::Error> {
+    let follows = |name: &str| match wanted {
+        Ref::Tag(tag) => tag == name,
+        Ref::Newest(range) => range.contains(name),
+        Ref::Head | Ref::Branch(_) | Ref::Commit(_) | Ref::Name(_) => false,
+    };
+    let mut tags = Vec::new();
+    for (name, id) in fetched_tags(repository)? {
+        let leads = follows(&name)
+            && repository
+                .find_object(id, None)?
+                .peel_to_commit()
+                .is_ok_and(|to| to.id() == commit);
+        if leads {
+            tags.push(Tag { name, id });
+        }
+    }
+    if let Ok(id) = repository.refname_to_id(&format!("{ACCEPTED_TAGS}{commit}")) {
+        let tag = repository.find_tag(id)?;
+        let name = String::from_utf8_lossy(tag.name_bytes()).into_owned();
+        tags.extend(follows(&name).then_some(Tag { name, id }));
+    }
+    Ok(tags)
+}
+
+impl Tag {
+    fn verify(
+        &self,
+        repository: &Repository,
+        trust: Trust<'_>,
+    ) -> Result<Result<(), Error>, git2::Error> {
+        let odb = repository.odb()?;
+        let object = odb.read(self.id)?;
+        let is_tag = object.kind() == ObjectType::Tag;
+        let tag = is_tag.then(|| repository.find_tag(self.id)).transpose()?;
+        let refused = |fault| {
+            let tagger = tag.as_ref().and_then(git2::Tag::tagger);
+            let by = tagger.map_or_else(String::new, |tagger| format!(" by {}", person(&tagger)));
+            let what = format!("tag {:?}{by}", self.name);
+            Err(Error::Unverified { what, fault })
+        };
+        let Some(tag) = &tag else {
+            return Ok(refused(SignatureFault::Lightweight));
+        };
+        let own = String::from_utf8_lossy(tag.name_bytes()).into_owned();
+        if own != self.name {
+            return Ok(refused(SignatureFault::Renamed { own }));
+        }
+        let Some(at) = signature::at_end(object.data()) else {
+            return Ok(refused(SignatureFault::Unsigned));
+        };
+        let (data, signature) = object.data().split_at(at);
+        Ok(trust.verify(signature, data).or_else(refused))
+    }
+}
+
+/// Lets go of the oldest tags that are kept.
+fn trim(repository: &Repository) -> Result<(), git2::Error> {
+    let mut kept = Vec::new();
+    for (name, id) in accepted_tags(repository)? {
+        let tagger = repository
+            .find_tag(id)?
+            .tagger()
+            .map(|tagger| tagger.when().seconds());
+        kept.push((tagger, name));
+    }
+    kept.sort();
+    for (_, name) in kept.iter().take(kept.len().saturating_sub(KEPT)) {
+        repository.find_reference(name)?.delete()?;
+    }
+    Ok(())
+}
+
+/// `name <email>`.
+fn person(who: &git2::Signature<'_>) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!("{} <{}>", text(who.name_bytes()), text(who.email_bytes()))
+}

@@ -1,0 +1,104 @@
+//! The shipped program on a fleet that applies signed commits only.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use capstan::adapters::checks;
+use capstan::model::{Check, CheckState};
+use serde_json::json;
+
+use super::repository::{Repository, has};
+use super::signers::{Key, Signers};
+use crate::patience::until;
+
+/// A daemon, which is killed when this is dropped.
+struct Running(Child);
+
+impl Running {
+    fn start(dir: &Path, config: &Path) -> Self {
+        let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
+            .args(["run", "--embedded", "--speed", "1000", "--config"])
+            .arg(config)
+            .env("CAPSTAN_CACHE", dir.join("cache"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        Self(child.expect("it starts"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+fn text(name: &str) -> String {
+    format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: default}}}}\n")
+}
+
+/// Waits for the sync check in this state.
+fn wait(repository: &Repository, commit: &str, state: CheckState) -> Check {
+    let found = || {
+        let mut all = checks::read(&repository.note(commit)?).into_iter();
+        all.find(|check| check.context == "capstan/prod/sync" && check.state == state)
+    };
+    until(found, || format!("{:?}", repository.note(commit)))
+}
+
+#[test]
+fn an_unsigned_commit_is_refused_and_the_last_signed_one_stays() {
+    if !has("git", "git") || !has("ssh-keygen", "openssh-client") {
+        return;
+    }
+    let (repository, signers) = (Repository::new(), Signers::new());
+    let (key, public) = signers.ssh("ada", "ed25519");
+    let commit = |parents: &[&str], name: &str, key: Option<&Key>| {
+        signers.commit(&repository, "main", parents, &text(name), key)
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    let url = format!("file://{}", repository.path().display());
+    let fleet = json!({
+        "apiVersion": "capstan.dev/v1alpha1", "kind": "Fleet",
+        "metadata": {"name": "prod", "namespace": "default"},
+        "spec": {"source": {"git": {"url": url, "interval": "1s", "verify": {"keys": [public]}}}},
+    });
+    let config = dir.path().join("fleet.yaml");
+    std::fs::write(&config, fleet.to_string()).expect("written");
+
+    // At the start the head is unsigned: the signed one before it is applied.
+    let first = commit(&[], "first", Some(&key));
+    let second = commit(&[&first], "second", None);
+    let running = Running::start(dir.path(), &config);
+    let refused = wait(&repository, &second, CheckState::Failure);
+    assert_eq!(refused.title, "not applied: its signature is not accepted");
+    let by = format!("commit {second} by Ada <ada@example.com> is not signed;");
+    assert!(refused.summary.contains(&by), "{refused:?}");
+    let stays = format!("The last good revision {first} stays applied.");
+    assert!(refused.summary.contains(&stays), "{refused:?}");
+    wait(&repository, &first, CheckState::Success);
+
+    let third = commit(&[&second], "third", Some(&key));
+    wait(&repository, &third, CheckState::Success);
+    let fourth = commit(&[&third], "fourth", None);
+    let refused = wait(&repository, &fourth, CheckState::Failure);
+    let stays = format!("The last good revision {third} stays applied.");
+    assert!(refused.summary.contains(&stays), "{refused:?}");
+    drop(running);
+
+    // The key is exchanged: what was applied is not accepted any more, and nothing older takes its place.
+    let (key, public) = signers.ssh("eve", "ed25519");
+    let mut fleet = fleet;
+    fleet["spec"]["source"]["git"]["verify"]["keys"] = json!([public]);
+    std::fs::write(&config, fleet.to_string()).expect("written");
+    let fifth = commit(&[&fourth], "fifth", None);
+    let _running = Running::start(dir.path(), &config);
+    let refused = wait(&repository, &fifth, CheckState::Failure);
+    assert!(
+        refused.summary.contains("no good revision is known"),
+        "{refused:?}"
+    );
+    let sixth = commit(&[&fifth], "sixth", Some(&key));
+    wait(&repository, &sixth, CheckState::Success);
+}
