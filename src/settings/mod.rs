@@ -487,11 +487,11 @@ mod tests {
             ("{source: {git: {url: /x, brnch: main}}}", "fleet.yaml:4:"),
             (
                 "{source: {git: {url: /x, verify: {keys: [k]}}}}",
-                "fleet.yaml:4:42: S04 error: the key is neither",
+                "fleet.yaml:4:48: S04 the key is neither",
             ),
             (
                 "{source: {git: {url: /x, verify: {mode: Tag, keys: [k]}}}}",
-                "fleet.yaml:4:41: S04 error: mode Tag verifies the followed tag",
+                "fleet.yaml:4:47: S04 mode Tag verifies the followed tag",
             ),
             (
                 "{source: {git: {url: /x}}, tenancy: [{path: a, identities: }]}",
