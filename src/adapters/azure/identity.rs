@@ -109,7 +109,7 @@ fn text(keys: &BTreeMap<String, Vec<u8>>, key: &str) -> Result<Option<String>, S
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
 
     use super::*;
 

@@ -154,7 +154,7 @@ fn failed(class: ErrorClass, error: &azure_core::Error) -> AdapterError {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
 
     use std::collections::BTreeMap;
     use std::pin::Pin;
