@@ -5,6 +5,7 @@
 
 pub mod forge;
 mod git_notes;
+pub mod github;
 pub mod text;
 mod throttle;
 

@@ -171,15 +171,22 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// What a check says, as a short text: equal checks have equal digests.
-pub(super) fn digest(check: &Check) -> String {
+/// What people see of a check, as a short text: equal checks have equal digests.
+#[must_use]
+pub fn digest(check: &Check) -> String {
     let shown = Check {
         revision: String::new(),
         pull_request: None,
         input: None,
         ..check.clone()
     };
-    let json = serde_json::to_vec(&shown).unwrap_or_default();
+    digest_of(&shown)
+}
+
+/// A value as a short text.
+#[must_use]
+pub fn digest_of(value: &impl Serialize) -> String {
+    let json = serde_json::to_vec(value).unwrap_or_default();
     let hash = Sha256::digest(json);
     hash.iter()
         .take(16)

@@ -1,0 +1,47 @@
+//! Checks on GitHub (forges.md §1).
+//!
+//! In: checks. Out: check runs, which only a GitHub App may write, or commit statuses, which any token may.
+//! The two are never mixed under one name: both would be required. [`App`] is the identity of an app, also
+//! for git over HTTPS.
+
+mod app;
+mod check_runs;
+mod statuses;
+
+use std::time::Duration;
+
+use super::forge::{Answer, Call, Dialect, Fault, Verdict, message};
+
+pub use app::App;
+pub use check_runs::CheckRuns;
+pub use statuses::Statuses;
+
+#[cfg(test)]
+mod tests;
+
+/// What GitHub wants of all requests: a second between changes, and the version of the API.
+#[must_use]
+pub fn dialect() -> Dialect {
+    Dialect {
+        headers: vec![
+            ("accept", "application/vnd.github+json"),
+            ("x-github-api-version", "2022-11-28"),
+        ],
+        spacing: Duration::from_secs(1),
+        verdict,
+    }
+}
+
+/// 422 says why in words alone (forges.md §1a, §1b).
+fn verdict(_: &Call, answer: &Answer) -> Option<Verdict> {
+    if answer.status != 422 {
+        return None;
+    }
+    let said = message(answer);
+    let fault = match () {
+        () if said.contains("No commit found") => Fault::Gone(said),
+        () if said.contains("maximum number of statuses") => Fault::Full(said),
+        () => return None,
+    };
+    Some(Verdict::Fault(fault))
+}

@@ -1,0 +1,212 @@
+//! Check runs.
+
+use super::*;
+use crate::adapters::checks::forge::tests::json;
+use crate::model::{Annotation, ErrorClass};
+use serde_json::{Value, json as value};
+
+fn sink(fake: &Arc<Fake<GitHub>>, record: Option<&std::path::Path>) -> ForgeSink<CheckRuns> {
+    let client = client(fake, Scheme::Bearer, dialect());
+    ForgeSink::new(CheckRuns::new(repository(), "12345"), client, record)
+}
+
+fn annotated(count: u32) -> Check {
+    let annotation = |line| Annotation {
+        path: "clusters/a.yaml".to_owned(),
+        line,
+        level: "error".to_owned(),
+        message: format!("finding {line}"),
+    };
+    Check {
+        annotations: (0..count).map(annotation).collect(),
+        ..check(PLAN, CheckState::Failure, "errors")
+    }
+}
+
+fn runs(fake: &Arc<Fake<GitHub>>) -> Vec<Value> {
+    fake.server.lock().unwrap().runs.clone()
+}
+
+/// Oracle row 26 of forges.md §9.
+#[tokio::test(start_paused = true)]
+async fn annotations_go_in_batches_and_the_conclusion_with_the_last() {
+    for (count, requests) in [(0, 1), (1, 1), (50, 1), (51, 2), (120, 3), (900, 10)] {
+        let dir = tempfile::tempdir().unwrap();
+        let fake = Fake::new(GitHub::new());
+        let sink = sink(&fake, Some(&record(&dir)));
+        publish(&sink, &[annotated(count)]).await;
+        let seen = fake.requests();
+        assert_eq!(seen.len(), requests, "{count}");
+        for (at, seen) in seen.iter().enumerate() {
+            let is_last = at + 1 == requests;
+            assert_eq!(seen.body["conclusion"] == "failure", is_last);
+        }
+        let runs = runs(&fake);
+        assert_eq!(runs.len(), 1);
+        let shown = runs[0]["annotations"].as_array().unwrap();
+        assert_eq!(shown.len(), count.min(500) as usize);
+        let summary = runs[0]["output"]["summary"].as_str().unwrap();
+        assert_eq!(summary.contains("… 400 more annotations"), count == 900);
+        publish(&sink, &[annotated(count)]).await;
+        assert_eq!(fake.lines(), [""; 0]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_goes_through_its_states_in_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(GitHub::new());
+    let sink = sink(&fake, Some(&record(&dir)));
+    let mut queued = check(PLAN, CheckState::Pending, "waits");
+    queued.detail = Some(CheckDetail::Queued);
+    let running = check(PLAN, CheckState::Pending, "1/2 ready");
+    let done = check(PLAN, CheckState::Success, "2/2 ready");
+    let failed = check(PLAN, CheckState::Failure, "a failed");
+    for check in [queued, running, done, failed] {
+        publish(&sink, &[check]).await;
+    }
+    let runs = runs(&fake);
+    assert_eq!(runs.len(), 1);
+    assert_eq!(runs[0]["conclusion"], "failure");
+    let id = runs[0]["external_id"].as_str().unwrap();
+    assert!(id.starts_with("capstan/prod/plan#"), "{id}");
+}
+
+/// Oracle row 27.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_must_run_again_or_is_gone_is_made_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(GitHub::new());
+    let sink = sink(&fake, Some(&record(&dir)));
+    publish(&sink, &[check(PLAN, CheckState::Success, "ready")]).await;
+    publish(&sink, &[check(PLAN, CheckState::Pending, "drift")]).await;
+    publish(&sink, &[check(PLAN, CheckState::Success, "ready again")]).await;
+    let lines = fake.lines();
+    let methods: Vec<&str> = lines.iter().map(|line| &line[..4]).collect();
+    assert_eq!(methods, ["POST", "POST", "PATC"]);
+    assert_eq!(runs(&fake).len(), 2);
+    fake.server.lock().unwrap().runs.clear();
+    publish(&sink, &[check(PLAN, CheckState::Failure, "failed")]).await;
+    let lines = fake.lines();
+    assert_eq!(lines[0], "PATCH /repos/o/r/check-runs/2");
+    assert_eq!(lines[1..], ["POST /repos/o/r/check-runs"]);
+    publish(&sink, &[check(PLAN, CheckState::Failure, "failed")]).await;
+    assert_eq!(fake.lines(), [""; 0]);
+    // Other annotations would be appended to these.
+    publish(&sink, &[annotated(1)]).await;
+    publish(&sink, &[annotated(2)]).await;
+    assert_eq!(runs(&fake).len(), 2);
+}
+
+/// Oracle row 28.
+#[tokio::test(start_paused = true)]
+async fn an_unclear_run_is_looked_up_and_continued() {
+    for lost in 0..3 {
+        let dir = tempfile::tempdir().unwrap();
+        let fake = Fake::new(GitHub::new());
+        let sink = sink(&fake, Some(&record(&dir)));
+        fake.next((0..lost).map(|_| None).chain([Some(Mishap::Lost)]));
+        let error = sink
+            .publish(&[annotated(120)], jiff::Timestamp::UNIX_EPOCH)
+            .await;
+        assert_eq!(error.unwrap_err().class(), ErrorClass::Transient);
+        publish(&sink, &[annotated(120)]).await;
+        let runs = runs(&fake);
+        assert_eq!(runs.len(), 1, "no second run");
+        let annotations = runs[0]["annotations"].as_array().unwrap();
+        let first = annotations.iter().map(|one| one["message"].to_string());
+        assert_eq!(first.collect::<std::collections::BTreeSet<_>>().len(), 120);
+        assert_eq!(annotations.len(), 120, "none twice");
+        assert_eq!(runs[0]["conclusion"], "failure");
+        let lines = fake.lines();
+        assert_eq!(
+            lines.iter().filter(|line| line.starts_with("GET")).count(),
+            1
+        );
+    }
+}
+
+/// Oracle row 29, the part of the sender: runs of others are not ours.
+#[tokio::test(start_paused = true)]
+async fn runs_of_other_apps_and_fleets_are_not_ours() {
+    let fake = Fake::new(GitHub::new());
+    publish(
+        &sink(&fake, None),
+        &[check(PLAN, CheckState::Success, "ready")],
+    )
+    .await;
+    let ours = runs(&fake)[0].clone();
+    let (mut app, mut fleet) = (ours.clone(), ours);
+    app["app"]["id"] = 99.into();
+    (app["id"], fleet["id"]) = (50.into(), 51.into());
+    fleet["external_id"] = "capstan/other/plan#x.y".into();
+    fake.server.lock().unwrap().runs.extend([app, fleet]);
+    fake.lines();
+    let again = sink(&fake, None);
+    let read = again.read(&[HEAD.to_owned()], PLAN).await.unwrap();
+    assert_eq!(
+        (read[0].state, read[0].title.as_str()),
+        (CheckState::Success, "ready")
+    );
+    publish(&again, &[check(PLAN, CheckState::Success, "ready")]).await;
+    let expected = format!(
+        "GET /repos/o/r/commits/{HEAD}/check-runs?check_name=capstan%2Fprod%2Fplan&filter=latest&per_page=100&app_id=12345"
+    );
+    assert_eq!(fake.lines(), [expected]);
+}
+
+/// Oracle rows 22, 24 and 50: the fake refuses what is over a limit, and every unknown word.
+#[tokio::test(start_paused = true)]
+async fn every_outcome_has_a_conclusion_and_every_text_fits() {
+    let long = [String::new(), "é".repeat(40_000), "| a |\n".repeat(20_000)];
+    for (state, detail) in every_outcome() {
+        for text in &long {
+            let fake = Fake::new(GitHub::new());
+            let mut one = check(PLAN, state, text);
+            (one.detail, one.summary) = (detail, text.clone());
+            one.target_url = None;
+            one.annotations = annotated(1).annotations;
+            one.annotations[0].message = format!("x{text}");
+            publish(&sink(&fake, None), &[one]).await;
+            assert_eq!(runs(&fake).len(), 1);
+        }
+    }
+}
+
+/// Oracle rows 32 and 51.
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_is_gone_is_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(GitHub::new());
+    let sink = sink(&fake, Some(&record(&dir)));
+    let mut gone = check(PLAN, CheckState::Success, "ready");
+    gone.revision = "5".repeat(40);
+    let here = check("capstan/prod/sync", CheckState::Success, "ready");
+    publish(&sink, &[gone.clone(), here.clone()]).await;
+    assert_eq!(runs(&fake).len(), 1);
+    fake.lines();
+    publish(&sink, &[gone, here]).await;
+    assert_eq!(fake.lines(), [""; 0]);
+}
+
+/// Oracle row 31.
+#[tokio::test(start_paused = true)]
+async fn the_missing_permission_is_named() {
+    let fake = Fake::new(GitHub::new());
+    let body = value!({"message": "Resource not accessible by integration"});
+    let mut answer = json(403, &body);
+    let name = "x-accepted-github-permissions";
+    answer
+        .headers_mut()
+        .insert(name, "checks=write".parse().unwrap());
+    fake.next([None, Some(Mishap::Instead(answer))]);
+    let sink = sink(&fake, None);
+    let checks = [check(PLAN, CheckState::Success, "ready")];
+    let error = sink
+        .publish(&checks, jiff::Timestamp::UNIX_EPOCH)
+        .await
+        .unwrap_err();
+    let expected = "github.com/o/r: it answered 403: Resource not accessible by integration; the token needs checks=write";
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(error.class(), ErrorClass::Denied);
+}

@@ -1,0 +1,285 @@
+//! A strict fake of GitHub: what the real one would refuse fails the test. Each rule names its source.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::Response;
+use serde_json::{Value, json as value};
+use tokio::time::Instant;
+
+use crate::adapters::checks::forge::tests::{HEAD, Seen, Server, Ticking, json};
+
+/// Another commit that is there.
+pub(super) const OTHER: &str = "d2d4f6cd5db6d749b463ac7522897c0fc2fc85ca";
+/// The number of our app.
+pub(super) const APP: u64 = 12_345;
+
+pub(super) struct GitHub {
+    pub(super) runs: Vec<Value>,
+    /// Per commit, oldest first.
+    pub(super) statuses: BTreeMap<String, Vec<Value>>,
+    pub(super) issued: u32,
+    start: Instant,
+    last_change: Option<Instant>,
+}
+
+impl GitHub {
+    pub(super) fn new() -> Self {
+        Self {
+            runs: Vec::new(),
+            statuses: BTreeMap::new(),
+            issued: 0,
+            start: Instant::now(),
+            last_change: None,
+        }
+    }
+
+    /// forges.md §0.3 and §1d: at least a second between changes.
+    fn change(&mut self, at: Instant) {
+        if let Some(last) = self.last_change.replace(at) {
+            assert!((at - last).as_millis() >= 1000, "two changes in a second");
+        }
+    }
+
+    /// forges.md §1a.
+    fn create(&mut self, seen: &Seen) -> Response<Vec<u8>> {
+        let body = &seen.body;
+        self.change(seen.at);
+        let sha = text(body, "head_sha");
+        assert!(sha.len() == 40 && sha.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        assert!(!text(body, "name").is_empty());
+        check_run(body);
+        if sha != HEAD && sha != OTHER {
+            return refused(&format!("No commit found for SHA: {sha}"));
+        }
+        let mut run = value!({"id": self.runs.len() + 1, "app": {"id": APP}, "annotations": []});
+        merge(&mut run, body);
+        self.runs.push(run.clone());
+        json(201, &run)
+    }
+
+    /// forges.md §1a: text replaces, annotations append, and a completed run is not reopened.
+    fn update(&mut self, id: &str, seen: &Seen) -> Response<Vec<u8>> {
+        self.change(seen.at);
+        check_run(&seen.body);
+        let Some(run) = self
+            .runs
+            .iter_mut()
+            .find(|run| run["id"] == id.parse::<u64>().unwrap())
+        else {
+            return json(404, &value!({"message": "Not Found"}));
+        };
+        let reopens = run["status"] == "completed" && seen.body["status"] != "completed";
+        assert!(!reopens, "a completed run is not reopened");
+        merge(run, &seen.body);
+        json(200, run)
+    }
+
+    fn list(&self, sha: &str, query: &str) -> Response<Vec<u8>> {
+        let query: BTreeMap<&str, &str> = query
+            .split('&')
+            .filter_map(|pair| pair.split_once('='))
+            .collect();
+        let name = query["check_name"].replace("%2F", "/");
+        let is_asked = |run: &&Value| {
+            let app = query.get("app_id");
+            run["head_sha"] == sha
+                && run["name"] == name
+                && app.is_none_or(|app| run["app"]["id"] == app.parse::<u64>().unwrap())
+        };
+        let mut runs: Vec<Value> = self.runs.iter().filter(is_asked).cloned().collect();
+        for run in &mut runs {
+            let count = run["annotations"].as_array().unwrap().len();
+            run["output"]["annotations_count"] = count.into();
+        }
+        json(
+            200,
+            &value!({"total_count": runs.len(), "check_runs": runs}),
+        )
+    }
+
+    /// forges.md §1b.
+    fn status(&mut self, sha: &str, seen: &Seen) -> Response<Vec<u8>> {
+        self.change(seen.at);
+        let body = &seen.body;
+        let state = text(body, "state");
+        assert!(["error", "failure", "pending", "success"].contains(&state));
+        assert!(
+            text(body, "description").chars().count() <= 140,
+            "description"
+        );
+        let context = text(body, "context");
+        assert!(!context.is_empty() && context.chars().count() <= 255);
+        assert_ne!(body["target_url"], "");
+        if sha != HEAD && sha != OTHER {
+            return refused(&format!("No commit found for SHA: {sha}"));
+        }
+        let rows = self.statuses.entry(sha.to_owned()).or_default();
+        let is_same = |row: &&Value| text(row, "context").eq_ignore_ascii_case(context);
+        if rows.iter().filter(is_same).count() >= 1000 {
+            return refused("This SHA and context has reached the maximum number of statuses.");
+        }
+        rows.push(body.clone());
+        json(201, body)
+    }
+
+    /// Newest first.
+    fn statuses(&self, sha: &str, query: &str) -> Response<Vec<u8>> {
+        let page: usize = query.rsplit_once("page=").unwrap().1.parse().unwrap();
+        let rows = self.statuses.get(sha).into_iter().flatten().rev();
+        let rows: Vec<&Value> = rows.skip((page - 1) * 100).take(100).collect();
+        json(200, &value!(rows))
+    }
+
+    /// forges.md §1c.
+    fn issue(&mut self, seen: &Seen) -> Response<Vec<u8>> {
+        self.by_app(seen);
+        assert_eq!(seen.body, value!({"repositories": ["r"]}));
+        self.issued += 1;
+        let now = Ticking::EPOCH + i64::try_from((seen.at - self.start).as_secs()).unwrap();
+        let end = jiff::Timestamp::from_second(now + 3600).unwrap();
+        let token = format!("ghs_{}", self.issued);
+        json(
+            201,
+            &value!({"token": token, "expires_at": end.to_string()}),
+        )
+    }
+
+    fn by_app(&self, seen: &Seen) {
+        let token = seen
+            .header("authorization")
+            .strip_prefix("Bearer ")
+            .unwrap();
+        let parts: Vec<&str> = token.split('.').collect();
+        let [head, claims, signature] = parts[..] else {
+            panic!("not a JWT: {token}");
+        };
+        let signed = format!("{head}.{claims}");
+        let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
+        let key = super::app::public_key();
+        let kind = &ring::signature::RSA_PKCS1_2048_8192_SHA256;
+        let key = ring::signature::UnparsedPublicKey::new(kind, key);
+        key.verify(signed.as_bytes(), &signature).unwrap();
+        let claims = URL_SAFE_NO_PAD.decode(claims).unwrap();
+        let claims: Value = serde_json::from_slice(&claims).unwrap();
+        let now = Ticking::EPOCH + i64::try_from((seen.at - self.start).as_secs()).unwrap();
+        let (begin, end) = (
+            claims["iat"].as_i64().unwrap(),
+            claims["exp"].as_i64().unwrap(),
+        );
+        assert!(begin <= now && now < end && end <= now + 600, "{claims}");
+        assert_eq!(claims["iss"], APP.to_string());
+    }
+}
+
+impl Server for GitHub {
+    fn answer(&mut self, seen: &Seen) -> Response<Vec<u8>> {
+        assert_eq!(seen.host, "api.github.com");
+        // forges.md §1d.
+        assert_eq!(seen.header("accept"), "application/vnd.github+json");
+        assert_eq!(seen.header("x-github-api-version"), "2022-11-28");
+        let (method, line) = seen.line.split_once(' ').unwrap();
+        let (path, query) = line.split_once('?').unwrap_or((line, ""));
+        assert!(!path.ends_with('/'), "a trailing slash is a 404");
+        let parts: Vec<&str> = path.split('/').skip(1).collect();
+        match (method, &parts[..]) {
+            ("GET", ["repos", "o", "r", "installation"]) => {
+                self.by_app(seen);
+                json(200, &value!({"id": 7}))
+            }
+            ("POST", ["app", "installations", "7", "access_tokens"]) => self.issue(seen),
+            ("GET", ["repos", "o", "r"]) => json(200, &value!({})),
+            ("GET", ["repos", "o", "r", "commits", sha]) if [HEAD, OTHER].contains(sha) => {
+                json(200, &value!({}))
+            }
+            ("GET", ["repos", "o", "r", "commits", sha]) => {
+                refused(&format!("No commit found for SHA: {sha}"))
+            }
+            ("POST", ["repos", "o", "r", "check-runs"]) => self.create(seen),
+            ("PATCH", ["repos", "o", "r", "check-runs", id]) => self.update(id, seen),
+            ("GET", ["repos", "o", "r", "commits", sha, "check-runs"]) => self.list(sha, query),
+            ("POST", ["repos", "o", "r", "statuses", sha]) => self.status(sha, seen),
+            ("GET", ["repos", "o", "r", "commits", sha, "statuses"]) => self.statuses(sha, query),
+            _ => panic!("no such request: {}", seen.line),
+        }
+    }
+}
+
+fn text<'a>(body: &'a Value, key: &str) -> &'a str {
+    body[key]
+        .as_str()
+        .unwrap_or_else(|| panic!("no {key}: {body}"))
+}
+
+/// forges.md §1d: 422 with a code.
+fn refused(said: &str) -> Response<Vec<u8>> {
+    json(422, &value!({"message": said, "status": "422"}))
+}
+
+/// The fields of a run (forges.md §1a).
+fn check_run(body: &Value) {
+    let known = [
+        "name",
+        "head_sha",
+        "details_url",
+        "external_id",
+        "status",
+        "conclusion",
+        "output",
+    ];
+    for field in body.as_object().unwrap().keys() {
+        assert!(known.contains(&field.as_str()), "unknown field {field}");
+    }
+    assert_ne!(body["details_url"], "", "an empty details_url is refused");
+    let (status, conclusion) = (text(body, "status"), body["conclusion"].as_str());
+    assert!(["queued", "in_progress", "completed"].contains(&status));
+    assert_eq!(status == "completed", conclusion.is_some(), "conclusion");
+    let conclusions = [
+        "action_required",
+        "cancelled",
+        "failure",
+        "neutral",
+        "success",
+        "skipped",
+        "timed_out",
+    ];
+    assert!(conclusion.is_none_or(|conclusion| conclusions.contains(&conclusion)));
+    let output = &body["output"];
+    assert!(!text(output, "title").is_empty());
+    let summary = text(output, "summary").len();
+    // forges.md §1a: bytes, not characters.
+    assert!(
+        (1..=65_535).contains(&summary),
+        "summary of {summary} bytes"
+    );
+    let annotations = output["annotations"].as_array();
+    let annotations = annotations.map(Vec::as_slice).unwrap_or_default();
+    assert!(annotations.len() <= 50, "{} annotations", annotations.len());
+    annotations.iter().for_each(annotation);
+}
+
+fn annotation(annotation: &Value) {
+    let path = text(annotation, "path");
+    assert!(!path.is_empty() && !path.starts_with('/'), "{path}");
+    let (start, end) = (&annotation["start_line"], &annotation["end_line"]);
+    assert!(start.as_u64().unwrap() >= 1 && end.as_u64() >= start.as_u64());
+    let columns = annotation.get("start_column").is_some();
+    assert!(!columns || start == end, "columns of more than one line");
+    let level = text(annotation, "annotation_level");
+    assert!(["notice", "warning", "failure"].contains(&level), "{level}");
+    let message = text(annotation, "message").len();
+    assert!((1..=65_536).contains(&message));
+}
+
+fn merge(run: &mut Value, body: &Value) {
+    for (field, new) in body.as_object().unwrap() {
+        run[field] = new.clone();
+    }
+    if let Some(new) = body["output"]["annotations"].as_array() {
+        run["annotations"]
+            .as_array_mut()
+            .unwrap()
+            .extend(new.clone());
+    }
+}
