@@ -3,6 +3,7 @@
 //! In: [`Check`](crate::model::Check)s. Out: the text of a note, and when it is time to write one.
 //! All of it is values; it does not know how the text reaches the repository.
 
+pub mod azure_devops;
 pub mod forge;
 mod git_notes;
 pub mod github;

@@ -1,0 +1,266 @@
+//! Azure DevOps, against a strict fake of it.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod server;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json as value};
+
+use super::{AzureDevOps, dialect};
+use crate::adapters::checks::forge::tests::{Fake, HEAD, Mishap, check, client, json, with};
+use crate::adapters::checks::forge::{ForgeSink, Provider, Repository, Scheme};
+use crate::model::{Annotation, Check, CheckDetail, CheckSink as _, CheckState, ErrorClass};
+use server::{Azure, NEWER};
+
+const PLAN: &str = "capstan/prod/plan";
+
+fn sink(fake: &Arc<Fake<Azure>>, record: Option<&std::path::Path>) -> ForgeSink<AzureDevOps> {
+    let address = "https://dev.azure.com/org/My%20Proj/_git/repo";
+    let repository = Repository::of(Provider::AzureDevOps, address).unwrap();
+    let client = client(fake, Scheme::Basic(String::new()), dialect());
+    ForgeSink::new(AzureDevOps::new(repository), client, record)
+}
+
+async fn publish(sink: &ForgeSink<AzureDevOps>, checks: &[Check]) {
+    sink.publish(checks, jiff::Timestamp::UNIX_EPOCH)
+        .await
+        .unwrap();
+}
+
+/// An empty record, so that nothing is looked up.
+fn record(dir: &tempfile::TempDir) -> std::path::PathBuf {
+    let path = dir.path().join("sent.json");
+    let text = r#"{"v":1,"place":"dev.azure.com/org/My Proj/repo","sent":[]}"#;
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn plan(state: CheckState, title: &str, lines: &[u32]) -> Check {
+    let annotation = |line: &u32| Annotation {
+        path: "clusters/a.yaml".to_owned(),
+        line: *line,
+        level: "error".to_owned(),
+        message: format!("finding {line} of @team <img>"),
+    };
+    Check {
+        pull_request: Some(42),
+        annotations: lines.iter().map(annotation).collect(),
+        ..check(PLAN, state, title)
+    }
+}
+
+/// The statuses of our threads and the first lines of their texts.
+fn threads(fake: &Arc<Fake<Azure>>) -> Vec<(String, String)> {
+    let server = fake.server.lock().unwrap();
+    let shown = |thread: &Value| {
+        let text = thread["comments"][0]["content"].as_str().unwrap();
+        let first = text.lines().next().unwrap_or_default().to_owned();
+        (thread["status"].as_str().unwrap().to_owned(), first)
+    };
+    server.threads.iter().map(shown).collect()
+}
+
+fn states(rows: &[Value]) -> Vec<&str> {
+    rows.iter()
+        .map(|row| row["state"].as_str().unwrap())
+        .collect()
+}
+
+/// Oracle rows 35 and 50 of forges.md §9.
+#[tokio::test(start_paused = true)]
+async fn a_pull_request_gets_a_status_on_the_iteration_of_the_head() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(Azure::new());
+    let sink = sink(&fake, Some(&record(&dir)));
+    publish(&sink, &[plan(CheckState::Pending, "plans", &[])]).await;
+    publish(&sink, &[plan(CheckState::Success, "1 to create", &[])]).await;
+    publish(&sink, &[plan(CheckState::Success, "1 to create", &[])]).await;
+    {
+        let server = fake.server.lock().unwrap();
+        assert_eq!(states(&server.statuses), ["pending", "succeeded"]);
+        assert_eq!(states(&server.pull_request), ["pending", "succeeded"]);
+        assert_eq!(server.pull_request[0]["iterationId"], 2);
+        let context = value!({"name": "prod/plan", "genre": "capstan"});
+        assert_eq!(server.statuses[0]["context"], context);
+    }
+    let closed = (
+        "closed".to_owned(),
+        "**capstan/prod/plan**: 1 to create".to_owned(),
+    );
+    assert_eq!(threads(&fake), [closed]);
+    let lines = fake.lines();
+    let asked = lines.iter().filter(|line| line.contains("iterations?"));
+    assert_eq!(asked.count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_moved_on_gets_its_commit_status_alone() {
+    let fake = Fake::new(Azure::new());
+    fake.server.lock().unwrap().heads = vec![HEAD.to_owned()];
+    let mut old = plan(CheckState::Failure, "errors", &[4]);
+    old.pull_request = Some(42);
+    fake.server.lock().unwrap().heads = vec![HEAD.to_owned(), NEWER.to_owned()];
+    let moved = json(
+        200,
+        &value!({"value": [{"id": 1, "sourceRefCommit": {"commitId": NEWER}}]}),
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let sink = sink(&fake, Some(&record(&dir)));
+    fake.next([None, Some(Mishap::Instead(moved))]);
+    publish(&sink, &[old]).await;
+    let server = fake.server.lock().unwrap();
+    assert_eq!(states(&server.statuses), ["failed"]);
+    assert!(server.pull_request.is_empty() && server.threads.is_empty());
+}
+
+/// Oracle row 36; a thread per line, updated and closed, and never a second one.
+#[tokio::test(start_paused = true)]
+async fn findings_get_threads_that_are_updated_and_closed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (fake, path) = (Fake::new(Azure::new()), record(&dir));
+    let first = sink(&fake, Some(&path));
+    let mut failed = plan(CheckState::Failure, "2 errors", &[4, 9]);
+    failed.annotations[1].path = "elsewhere.yaml".to_owned();
+    publish(&first, &[failed]).await;
+    let two = threads(&fake);
+    assert_eq!(two.len(), 2, "none on a file that is not changed");
+    assert_eq!(two[1].0, "active");
+    assert!(
+        !two[1].1.contains("@team") && !two[1].1.contains(" <img>"),
+        "{two:?}"
+    );
+    let place = fake.server.lock().unwrap().threads[1]["threadContext"].clone();
+    assert_eq!(place["filePath"], "/clusters/a.yaml");
+    assert_eq!(place["rightFileStart"]["line"], 4);
+    // The next head: a new process without a record, and the finding is on another line.
+    let mut next = plan(CheckState::Failure, "1 error", &[4]);
+    (next.revision, next.annotations[0].line) = (NEWER.to_owned(), 6);
+    publish(&sink(&fake, None), &[next.clone()]).await;
+    let again = threads(&fake);
+    assert_eq!(again.len(), 2);
+    assert_eq!(again[0].1, "**capstan/prod/plan**: 1 error");
+    assert_eq!(again[1], two[1]);
+    // It is solved.
+    (next.state, next.annotations) = (CheckState::Success, Vec::new());
+    publish(&sink(&fake, None), &[next.clone()]).await;
+    let words: Vec<String> = threads(&fake).into_iter().map(|thread| thread.0).collect();
+    assert_eq!(words, ["fixed", "fixed"]);
+    fake.lines();
+    // It comes back.
+    next.state = CheckState::Failure;
+    next.annotations = plan(CheckState::Failure, "", &[4]).annotations;
+    publish(&sink(&fake, None), &[next]).await;
+    let words: Vec<String> = threads(&fake).into_iter().map(|thread| thread.0).collect();
+    assert_eq!(words, ["active", "active"]);
+}
+
+/// Oracle row 41 in the form of threads.
+#[tokio::test(start_paused = true)]
+async fn a_mark_in_the_comment_of_somebody_else_counts_for_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(Azure::new());
+    let planted = value!({"id": 1, "status": "active", "comments": [
+        {"id": 1, "content": "x\n\n<!-- capstan: capstan/prod/plan#summary -->", "author": {"id": "0"}},
+    ]});
+    fake.server.lock().unwrap().threads.push(planted.clone());
+    publish(
+        &sink(&fake, Some(&record(&dir))),
+        &[plan(CheckState::Failure, "1 error", &[])],
+    )
+    .await;
+    let server = fake.server.lock().unwrap();
+    assert_eq!(server.threads[0], planted);
+    assert_eq!(server.threads.len(), 2);
+}
+
+/// Oracle row 28, for threads.
+#[tokio::test(start_paused = true)]
+async fn a_thread_whose_answer_was_lost_is_found_again() {
+    for lost in 0..9 {
+        let dir = tempfile::tempdir().unwrap();
+        let fake = Fake::new(Azure::new());
+        let sink = sink(&fake, Some(&record(&dir)));
+        let failed = [plan(CheckState::Failure, "2 errors", &[4, 9])];
+        fake.next((0..lost).map(|_| None).chain([Some(Mishap::Lost)]));
+        let first = sink.publish(&failed, jiff::Timestamp::UNIX_EPOCH).await;
+        if first.is_err() {
+            publish(&sink, &failed).await;
+        }
+        assert_eq!(threads(&fake).len(), 3, "{lost}");
+        assert_eq!(fake.server.lock().unwrap().statuses.len(), 1, "{lost}");
+    }
+}
+
+/// Oracle rows 24 and 50: the fake refuses what is over a limit, and every unknown word.
+#[tokio::test(start_paused = true)]
+async fn every_outcome_has_a_state_and_every_text_fits() {
+    use CheckDetail::{Approval, Queued, Superseded, Warnings};
+    use CheckState::{Error, Failure, Pending, Success};
+    for (state, detail, word) in [
+        (Pending, Some(Queued), "pending"),
+        (Pending, None, "pending"),
+        (Success, None, "succeeded"),
+        (Success, Some(Warnings), "succeeded"),
+        (Error, Some(Superseded), "notApplicable"),
+        (Failure, None, "failed"),
+        (Failure, Some(Approval), "pending"),
+        (Error, None, "error"),
+    ] {
+        let fake = Fake::new(Azure::new());
+        let mut one = plan(state, &"é".repeat(3_000), &[1]);
+        (one.detail, one.summary) = (detail, "é\n".repeat(100_000));
+        one.annotations[0].message = "é".repeat(200_000);
+        publish(&sink(&fake, None), &[one]).await;
+        assert_eq!(states(&fake.server.lock().unwrap().statuses), [word]);
+    }
+}
+
+/// Oracle row 33.
+#[tokio::test(start_paused = true)]
+async fn a_missing_credential_or_permission_is_named_and_no_page_is_quoted() {
+    let page = "<html>hunter2</html>";
+    let html = [("content-type", "text/html")];
+    let to = [("location", "https://app.vssps.visualstudio.com/_signin")];
+    let needs = "TF401027: You need the Git 'PullRequestContribute' permission to perform this action. Details: identity 'bot', scope 'repository'.";
+    for (answer, words) in [
+        (with(203, &html, page), "sign-in page"),
+        (with(200, &html, page), "sign-in page"),
+        (with(302, &to, ""), "sign-in page"),
+        (
+            json(401, &value!({"message": "TF400813: not authorized"})),
+            "TF400813",
+        ),
+        (json(403, &value!({"message": needs})), needs),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let fake = Fake::new(Azure::new());
+        let sink = sink(&fake, Some(&record(&dir)));
+        fake.next([Some(Mishap::Instead(answer))]);
+        let checks = [plan(CheckState::Pending, "plans", &[])];
+        let error = sink
+            .publish(&checks, jiff::Timestamp::UNIX_EPOCH)
+            .await
+            .unwrap_err();
+        let text = error.to_string();
+        assert_eq!(error.class(), ErrorClass::Denied);
+        assert!(text.contains(words) && !text.contains("hunter2"), "{text}");
+        sink.publish(&checks, jiff::Timestamp::UNIX_EPOCH)
+            .await
+            .unwrap_err();
+        assert_eq!(fake.lines().len(), 1, "it stops");
+    }
+}
+
+/// Oracle row 51.
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_is_gone_is_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(Azure::new());
+    let sink = sink(&fake, Some(&record(&dir)));
+    let mut gone = plan(CheckState::Success, "ready", &[]);
+    gone.revision = "5".repeat(40);
+    publish(&sink, &[gone, plan(CheckState::Pending, "plans", &[])]).await;
+    assert_eq!(fake.server.lock().unwrap().statuses.len(), 1);
+}
