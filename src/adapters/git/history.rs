@@ -215,6 +215,25 @@ mod tests {
     }
 
     #[test]
+    fn a_commit_that_only_a_pull_request_leads_to_is_on_no_branch() {
+        let origin = Origin::new();
+        let first = origin.push("main", &[("a.yaml", "1")]);
+        let second = origin.push("main", &[("a.yaml", "2")]);
+        let parent = git2::Oid::from_str(&first).unwrap();
+        let fork = origin.commit(&[(b"b.yaml", FILE, b"")], Some(parent));
+        origin.point("refs/pull/7/head", fork);
+        let mirror = origin.mirror(&["refs/pull/*/head"]);
+        mirror.fetch().unwrap();
+        let fork = fork.to_string();
+        let on_branch = |commit: &str| mirror.is_on_branch(commit).unwrap();
+        assert!(on_branch(&first) && on_branch(&second));
+        assert!(!on_branch(&fork));
+        assert!(mirror.is_on_branch(&"5".repeat(40)).is_err());
+        let messages = mirror.messages(Some(&first), &fork, 9).unwrap();
+        assert_eq!(messages.len(), 1, "{messages:?}");
+    }
+
+    #[test]
     fn the_way_between_commits_is_known() {
         let origin = Origin::new();
         let ids: Vec<String> = ["1", "2", "3"]
