@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::Path;
+use std::sync::{MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -54,6 +55,17 @@ pub trait Forge: Send + Sync + 'static {
         context: &str,
         remote: &mut Self::Remote,
     ) -> impl Future<Output = Result<Option<Found>, Fault>> + Send;
+
+    /// Somebody wants a new check beside the one that `remote` leads to: the next write must not update that.
+    /// A comment is still updated, and a forge that keeps every status does nothing here.
+    fn renew(&self, remote: &mut Self::Remote) {
+        let _ = remote;
+    }
+
+    /// The id of the GitHub App that writes, if one does.
+    fn app(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A check as a forge shows it.
@@ -70,6 +82,8 @@ pub struct ForgeSink<F: Forge> {
     forge: F,
     client: Client,
     sent: Mutex<Sent<F::Remote>>,
+    /// What somebody wants again.
+    renewed: std::sync::Mutex<BTreeSet<Key>>,
 }
 
 impl<F: Forge> ForgeSink<F> {
@@ -80,6 +94,7 @@ impl<F: Forge> ForgeSink<F> {
             forge,
             client,
             sent: Mutex::new(sent),
+            renewed: std::sync::Mutex::default(),
         }
     }
 
@@ -87,9 +102,9 @@ impl<F: Forge> ForgeSink<F> {
         let mut sent = self.sent.lock().await;
         let newest: BTreeMap<Key, &Check> =
             checks.iter().map(|check| (key(check), check)).collect();
-        let (due, shown): (Vec<_>, Vec<_>) = newest
-            .into_iter()
-            .partition(|(key, check)| self.is_due(&sent, key, check));
+        let (due, shown): (Vec<_>, Vec<_>) = newest.into_iter().partition(|(key, check)| {
+            self.is_due(&sent, key, check) || self.renewed().contains(key)
+        });
         for (key, check) in shown {
             sent.entry(&key).check = Some(trimmed(check));
         }
@@ -102,14 +117,22 @@ impl<F: Forge> ForgeSink<F> {
         }
         let mut result = Ok(());
         for (key, check) in &due {
+            if self.renewed().contains(key) {
+                self.forge.renew(&mut sent.entry(key).remote);
+            }
             result = self.one(&mut sent, key, check).await;
             under_way.remove(key);
             if result.is_err() {
                 break;
             }
+            self.renewed().remove(key);
         }
         sent.save(&BTreeSet::new()).await;
         result
+    }
+
+    fn renewed(&self) -> MutexGuard<'_, BTreeSet<Key>> {
+        self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_due(&self, sent: &Sent<F::Remote>, key: &Key, check: &Check) -> bool {
@@ -273,5 +296,14 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
         found
             .map(|done| done.map_err(|fault| self.error(fault)))
             .boxed()
+    }
+
+    fn renew(&self, revision: &str, context: &str) {
+        let key = (context.to_owned(), revision.to_owned());
+        self.renewed().insert(key);
+    }
+
+    fn app(&self) -> Option<u64> {
+        self.forge.app()
     }
 }

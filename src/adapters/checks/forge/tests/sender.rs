@@ -309,3 +309,22 @@ async fn a_404_is_a_missing_right_unless_the_commit_alone_is_absent() {
         publish(&sink, &[plan("A")]).await;
     }
 }
+
+/// The second part of oracle row 29.
+#[tokio::test(start_paused = true)]
+async fn what_somebody_wants_again_is_sent_once_more_although_it_is_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let (fake, path) = (rows(), record(dir.path()));
+    let to = sink(&fake, Some(&path));
+    publish(&to, &[plan("A")]).await;
+    assert_eq!(fake.lines().len(), 1);
+    to.renew("another", "capstan/prod/plan");
+    to.renew(HEAD, "capstan/prod/sync");
+    publish(&to, &[plan("A")]).await;
+    assert_eq!(fake.lines(), [""; 0], "that is another check");
+    to.renew(HEAD, "capstan/prod/plan");
+    publish(&to, &[plan("A")]).await;
+    assert_eq!(fake.lines(), [format!("POST /rows/{HEAD}")]);
+    publish(&to, &[plan("A")]).await;
+    assert_eq!(fake.lines(), [""; 0]);
+}
