@@ -7,6 +7,7 @@
 //! when all it leads to has arrived, so a process killed at any moment leaves a usable mirror. One
 //! that is damaged all the same is copied anew beside itself and then replaced.
 
+mod compact;
 mod home;
 mod kept;
 #[cfg(test)]
@@ -16,10 +17,11 @@ use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use git2::Repository;
 
+use self::compact::Clutter;
 use self::home::{lock, remove, rename, sweep};
 pub use self::kept::Refs;
 use self::kept::{commits, is_pattern, keep, kept_refs, leads_elsewhere, matches};
@@ -79,6 +81,8 @@ pub struct Mirror {
     patterns: Vec<String>,
     damaged: AtomicBool,
     seen: Mutex<Option<Seen>>,
+    /// Held by readers, and alone by who removes files that they may need.
+    removing: RwLock<()>,
     _lock: File,
 }
 
@@ -124,6 +128,7 @@ impl Mirror {
             patterns: always.chain(patterns.iter().cloned()).collect(),
             damaged: AtomicBool::new(false),
             seen: Mutex::new(None),
+            removing: RwLock::new(()),
             _lock: lock,
         };
         mirror.prepare()?;
@@ -252,6 +257,7 @@ impl Mirror {
         &self,
         read: impl FnOnce(&Repository) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        let _reading = self.removing.read().unwrap_or_else(PoisonError::into_inner);
         let result = self.repository().and_then(|repository| read(&repository));
         if matches!(result, Err(Error::Damaged { .. })) {
             self.damaged.store(true, Ordering::Relaxed);
@@ -345,6 +351,28 @@ impl Mirror {
             listing,
             refs: refs.clone(),
         });
+        if let Err(error) = self.compact(repository) {
+            tracing::warn!(%error, "cannot compact the mirror");
+            let is_damaged = matches!(error, Error::Damaged { .. });
+            self.damaged.fetch_or(is_damaged, Ordering::Relaxed);
+        }
         Ok(refs)
+    }
+
+    /// Makes one pack of many. Whatever goes wrong, nothing that is needed is removed. Afterwards `repository` must
+    /// be opened anew.
+    fn compact(&self, repository: &Repository) -> Result<(), Error> {
+        let disk = |cause| Error::disk(repository.path(), &cause);
+        let clutter = Clutter::of(repository).map_err(disk)?;
+        if !clutter.is_much() {
+            return Ok(());
+        }
+        let kept = compact::pack(repository);
+        let kept = kept.map_err(|cause| Error::damaged(repository, &cause))?;
+        let _nobody_reads = self
+            .removing
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        clutter.remove(&kept).map_err(disk)
     }
 }
