@@ -25,6 +25,20 @@ impl GitNotes {
         Self { mirror }
     }
 
+    /// Warns, once, if notes cannot be written. It is asked at the start: who reads checks learns of a missing
+    /// right before the first one is missing.
+    pub(super) fn probe(&self) {
+        let probed = self.blocking(|mirror| mirror.probe_notes(NOTES_REF));
+        tokio::spawn(async move {
+            match probed.await {
+                Err(error) if error.class() == ErrorClass::Denied => {
+                    tracing::warn!("cannot write checks: no right to push {NOTES_REF}: {error}");
+                }
+                Ok(()) | Err(_) => {}
+            }
+        });
+    }
+
     /// Runs what blocks on a thread of its own.
     fn blocking<T: Send + 'static>(
         &self,

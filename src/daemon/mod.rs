@@ -218,6 +218,8 @@ struct Daemon {
     checks: CheckQueue,
     /// Where checks go.
     sink: Arc<dyn CheckSink>,
+    /// The notes of the repository, until it is known whether they can be written.
+    unprobed: Option<Arc<GitNotes>>,
     view: watch::Sender<View>,
 }
 
@@ -230,6 +232,7 @@ impl Daemon {
     ) -> (Self, UnboundedReceiver<Event>) {
         let mirror = Arc::new(mirror);
         let (events, received) = unbounded_channel();
+        let notes = Arc::new(GitNotes::new(Arc::clone(&mirror)));
         let daemon = Self {
             source: Arc::new(Source::new(Arc::clone(&mirror), &config)),
             set: ApplySet::new(config.fleet.as_str(), config.namespace.as_str()),
@@ -253,7 +256,8 @@ impl Daemon {
             runner: None,
             syncs: 0,
             checks: CheckQueue::default(),
-            sink: Arc::new(GitNotes::new(mirror)),
+            sink: Arc::clone(&notes) as Arc<dyn CheckSink>,
+            unprobed: Some(notes),
             view,
         };
         (daemon, received)
@@ -367,6 +371,9 @@ impl Daemon {
                 url = git::shown(&self.config.url),
                 "the repository is reachable again"
             );
+        }
+        if let Some(notes) = self.unprobed.take() {
+            notes.probe();
         }
         self.view
             .send_if_modified(|view| view.source_error.take().is_some());

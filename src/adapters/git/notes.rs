@@ -60,6 +60,27 @@ impl Mirror {
         }
     }
 
+    /// Whether notes may be written under `reference`: pushes the value that the ref has already, which changes
+    /// nothing. While there is no such ref, only whether anything may be pushed.
+    ///
+    /// # Errors
+    /// When the repository does not answer, or does not take it.
+    pub fn probe_notes(&self, reference: &str) -> Result<(), Error> {
+        let _writing = self.writing();
+        self.reading(|repository| {
+            let Some(id) = self.fetch_notes(repository, reference)? else {
+                return self.remote.probe();
+            };
+            let (old, new) = (Some(id), id);
+            let change = Change {
+                reference,
+                old,
+                new,
+            };
+            self.remote.push(repository, change).map(drop)
+        })
+    }
+
     /// The note on `commit` under `reference`, by what was last fetched or written.
     ///
     /// # Errors
@@ -373,6 +394,29 @@ mod tests {
             assert!(origin.repository.find_reference(NOTES).is_err());
             assert_eq!(mirror.note(NOTES, &commit).unwrap(), None);
         }
+    }
+
+    #[test]
+    fn a_probe_meets_the_hooks_and_changes_nothing() {
+        let origin = Origin::new();
+        let commit = origin.push("main", &[("a.yaml", "1")]);
+        let mirror = origin.mirror(&[]);
+        mirror.probe_notes(NOTES).unwrap();
+        assert!(origin.repository.find_reference(NOTES).is_err());
+        mirror
+            .edit_note(NOTES, &commit, &append("x"), now())
+            .unwrap();
+        let tip = || origin.repository.refname_to_id(NOTES).unwrap();
+        let before = tip();
+        mirror.probe_notes(NOTES).unwrap();
+        symlink("/bin/false", origin.dir.path().join("hooks/update")).unwrap();
+        let error = mirror.probe_notes(NOTES).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Denied);
+        assert!(
+            error.to_string().contains(&format!("refused {NOTES}")),
+            "{error}"
+        );
+        assert_eq!(tip(), before);
     }
 
     #[test]

@@ -41,6 +41,14 @@ impl Remote {
         Ok(Self::Server(Box::new(server?)))
     }
 
+    /// Whether anything may be pushed, as far as a server says before it gets something.
+    pub(super) fn probe(&self) -> Result<(), Error> {
+        match self {
+            Self::Local(_) => Ok(()),
+            Self::Server(server) => server.open(Service::ReceivePack).map(drop),
+        }
+    }
+
     /// Makes `change`, with the objects that `from` holds, unless somebody else moved the ref.
     pub(super) fn push(&self, from: &Repository, change: Change<'_>) -> Result<Pushed, Error> {
         let server = match self {

@@ -88,4 +88,13 @@ fn notes_that_may_not_be_written_are_reported_with_what_is_missing() {
     std::fs::remove_file(file).expect("removed");
     append(&mirror, &commit, "x").expect("written");
     assert_eq!(world.repository.note(&commit).as_deref(), Some("x\n"));
+    mirror.probe_notes(NOTES).expect("allowed");
+    for part in ["service=git-receive-pack", "/git-receive-pack"] {
+        world
+            .server
+            .behave(|it| it.page = Some((part.to_owned(), 403)));
+        let error = mirror.probe_notes(NOTES).expect_err("refused");
+        assert_eq!(error.class(), ErrorClass::Denied, "{error}");
+    }
+    assert_eq!(world.repository.note(&commit).as_deref(), Some("x\n"));
 }
