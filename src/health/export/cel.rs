@@ -33,8 +33,16 @@ fn either(test: &str, is_this: bool, rest: &str) -> String {
         (_, true, TRUE) | (_, false, FALSE) => rest.to_owned(),
         (_, true, FALSE) => test.to_owned(),
         (_, true, _) => format!("({test} || {rest})"),
-        (_, false, TRUE) => format!("!{test}"),
-        (_, false, _) => format!("(!{test} && {rest})"),
+        (_, false, TRUE) => negated(test),
+        (_, false, _) => format!("({} && {rest})", negated(test)),
+    }
+}
+
+/// The opposite of an expression that needs no brackets. Not every implementation of CEL reads `!!`.
+fn negated(test: &str) -> String {
+    match test.strip_prefix('!') {
+        Some(opposite) => opposite.to_owned(),
+        None => format!("!{test}"),
     }
 }
 
@@ -43,7 +51,7 @@ fn test(group: &str, it: &Test) -> String {
     match it {
         Test::All(tests) => joined(group, tests, " && ", TRUE),
         Test::Any(tests) => joined(group, tests, " || ", FALSE),
-        Test::Not(inner) => format!("!{}", test(group, inner)),
+        Test::Not(inner) => negated(&test(group, inner)),
         Test::Version(version) => {
             format!("(apiVersion == {})", quoted(&format!("{group}/{version}")))
         }
