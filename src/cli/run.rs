@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::{ArgGroup, Args};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -21,7 +22,7 @@ use crate::adapters::git;
 use crate::adapters::kubernetes::{Error, Target, connect_by_secret};
 use crate::api::fleet::{GitReference, PULL_REQUESTS};
 use crate::daemon::{self, Endpoint, View};
-use crate::model::TagRange;
+use crate::model::{CheckSink, TagRange};
 use crate::settings::{Environment, SourceCredential, SyncConfig};
 
 #[derive(Debug, Args)]
@@ -50,6 +51,10 @@ pub(super) struct RunArgs {
     /// CAPSTAN_SOURCE_CREDENTIAL]
     #[arg(long, value_name = "DIR")]
     pub(super) source_credential: Option<PathBuf>,
+    /// A directory with the credential of the forge that spec.checks names, in files named as the keys of a Secret:
+    /// token and ca.crt [default: that of CAPSTAN_CHECKS_CREDENTIAL]
+    #[arg(long, value_name = "DIR", requires = "config")]
+    pub(super) checks_credential: Option<PathBuf>,
     /// The fleet's path in the repository, with --source
     #[arg(long, default_value = "", conflicts_with = "config")]
     pub(super) path: String,
@@ -146,6 +151,11 @@ fn sync_config(args: &RunArgs, environment: &Environment) -> anyhow::Result<Sync
         config.serve.is_some() || config.webhook_secret.is_none(),
         "the webhooks have a secret, but no address to arrive at: set spec.serve.address in the Fleet document, or --serve"
     );
+    if let Some(directory) = &args.checks_credential {
+        let forge = config.forge.as_mut();
+        let forge = forge.context("--checks-credential: spec.checks.provider names no forge")?;
+        forge.credential = Some(SourceCredential::Directory(directory.clone()));
+    }
     Ok(config)
 }
 
@@ -178,7 +188,12 @@ async fn follow(
         asked_to_stop().await;
         asked.cancel();
     });
-    let (cluster, access, endpoint) = tokio::select! {
+    let Opened {
+        cluster,
+        access,
+        endpoint,
+        forge,
+    } = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(Exit::Fine),
         opened = open(&config, args, ui) => opened?,
@@ -210,7 +225,15 @@ async fn follow(
         Err(error) => ui.error(&format!("the simulated cluster is not served: {error:#}")),
     }
     let shown = show(view, ui, speed);
-    let daemon = daemon::run_with(config, &access, endpoint, cluster.engine(), sender, stop);
+    let daemon = daemon::run_with(
+        config,
+        &access,
+        endpoint,
+        forge,
+        cluster.engine(),
+        sender,
+        stop,
+    );
     // The view ends with the daemon.
     let (ended, ()) = tokio::join!(daemon, shown);
     ended?;
@@ -218,19 +241,37 @@ async fn follow(
     Ok(Exit::Fine)
 }
 
-/// The cluster that the fleet is applied to, how its repository is reached, and the port. A simulated cluster replaces
-/// any other.
+/// What the daemon works with.
+struct Opened {
+    /// The cluster that the fleet is applied to.
+    cluster: Cluster,
+    /// How its repository is reached.
+    access: git::Access,
+    /// The port.
+    endpoint: Option<Endpoint>,
+    /// Where checks go, if not into git notes.
+    forge: Option<Arc<dyn CheckSink>>,
+}
+
+/// Opens what `config` names. A simulated cluster replaces any other.
 async fn open(
     config: &SyncConfig,
     args: &ClusterArgs,
     ui: &Ui,
-) -> anyhow::Result<(Cluster, git::Access, Option<Endpoint>)> {
+) -> anyhow::Result<Opened> {
     let cluster = Cluster::open(args, config.settle).await?;
     let client = &cluster.target().client;
     let access = daemon::source_access(config, client);
     let endpoint = Endpoint::open(config, client).await?;
+    let forge = daemon::forge_sink(config, client)?;
+    let opened = |cluster| Opened {
+        cluster,
+        access,
+        endpoint,
+        forge,
+    };
     let (Cluster::Real(target), Some(secret)) = (&cluster, &config.kubeconfig_secret) else {
-        return Ok((cluster, access, endpoint));
+        return Ok(opened(cluster));
     };
     let namespace = &config.namespace;
     ui.message(&format!(
@@ -243,7 +284,7 @@ async fn open(
         client,
         clock: Arc::clone(&target.clock),
     };
-    Ok((Cluster::Real(target), access, endpoint))
+    Ok(opened(Cluster::Real(target)))
 }
 
 /// Shows the view until its sender is gone. `speed` is how fast its clocks go.

@@ -19,9 +19,11 @@ mod clock;
 mod endpoint;
 mod failure;
 mod findings_log;
+mod forge;
 mod git_notes;
 mod hinted;
 mod job;
+mod keys;
 mod newest;
 mod newest_record;
 mod polling;
@@ -67,6 +69,7 @@ use check_queue::CheckQueue;
 pub use clock::{WallClock, wall_time};
 pub use endpoint::Endpoint;
 use failure::Failure;
+pub use forge::forge_sink;
 use git_notes::GitNotes;
 use job::{Examined, Planned, RemoteRefs, Source};
 use newest_record::NewestRecord;
@@ -139,10 +142,20 @@ pub async fn run(
     view: watch::Sender<View>,
     stop: CancellationToken,
 ) -> Result<(), git::Error> {
-    run_with(config, &git::Access::default(), None, engine, view, stop).await
+    run_with(
+        config,
+        &git::Access::default(),
+        None,
+        None,
+        engine,
+        view,
+        stop,
+    )
+    .await
 }
 
-/// The same for a repository that is reached by `access`, with a port.
+/// The same for a repository that is reached by `access`, with a port. Checks go to `forge`, if there is one, else into
+/// git notes.
 ///
 /// # Errors
 /// As there.
@@ -150,12 +163,16 @@ pub async fn run_with(
     config: SyncConfig,
     access: &git::Access,
     endpoint: Option<Endpoint>,
+    forge: Option<Arc<dyn CheckSink>>,
     engine: Engine,
     view: watch::Sender<View>,
     stop: CancellationToken,
 ) -> Result<(), git::Error> {
     let mirror = Mirror::open_with(&config.mirror, &config.url, &config.candidates, access)?;
     let (mut daemon, mut events) = Daemon::new(config, engine, mirror, view);
+    if let Some(forge) = forge {
+        daemon.sink = forge;
+    }
     daemon.jobs.spawn(async { Event::Poll });
     let _steering = daemon.follow_steering();
     let _hints = daemon.follow_hints();

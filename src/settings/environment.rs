@@ -21,6 +21,8 @@ pub struct Environment {
     pub names_cluster: bool,
     /// The directory with the credential of the repository (`CAPSTAN_SOURCE_CREDENTIAL`).
     pub source_credential: Option<PathBuf>,
+    /// The directory with the credential of the forge (`CAPSTAN_CHECKS_CREDENTIAL`).
+    pub checks_credential: Option<PathBuf>,
     /// The proxy for git over HTTPS.
     pub proxy: Option<HttpsProxy>,
 }
@@ -66,6 +68,7 @@ impl Environment {
                 .iter()
                 .any(|name| variable(name).is_some()),
             source_credential: variable("CAPSTAN_SOURCE_CREDENTIAL").map(PathBuf::from),
+            checks_credential: variable("CAPSTAN_CHECKS_CREDENTIAL").map(PathBuf::from),
             proxy: proxy(&variable),
         }
     }

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api::fleet::{self, Fleet, FleetPolicy, GitReference, Verify, VerifyMode};
+use crate::api::fleet::{
+    self, Fleet, FleetPolicy, GitReference, Provider, Verify, VerifyMode,
+};
 use crate::api::timeline;
 use crate::model::{Finding, Node, Path, PublicKey, Severity, Value};
 use crate::yaml;
@@ -43,6 +45,19 @@ impl From<Verify> for Verification {
             keys: keys.flatten().collect(),
         }
     }
+}
+
+/// The forge on which checks are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForgeConfig {
+    /// Which kind; never git notes.
+    pub provider: Provider,
+    /// The repository there, `owner/name` or a URL; `None` for that of the source.
+    pub repository: Option<String>,
+    /// The web address of the forge; `None` for the server of the source.
+    pub address: Option<String>,
+    /// Where its credential is; `None` for that of the source.
+    pub credential: Option<SourceCredential>,
 }
 
 /// What the daemon follows, and how.
@@ -85,6 +100,8 @@ pub struct SyncConfig {
     /// The Secret with the kubeconfig of the cluster to apply to. It is in the fleet's namespace in the cluster
     /// that Capstan connects to; `None` to apply to that cluster itself.
     pub kubeconfig_secret: Option<String>,
+    /// The forge on which checks are shown; `None` for git notes.
+    pub forge: Option<ForgeConfig>,
     /// The settings that the fleet's rules depend on.
     pub policy: FleetPolicy,
     /// Where health, metrics and webhooks are served, if they are: `host:port` or `:port`.
@@ -148,6 +165,7 @@ impl SyncConfig {
             prune: apply.prune,
             max_clusters: 0,
             kubeconfig_secret: None,
+            forge: None,
             policy: FleetPolicy::default(),
             serve: None,
             webhook_secret: None,
@@ -172,6 +190,7 @@ impl SyncConfig {
         let missing = || Error::Mistaken(format!("{path}: spec.source.git is missing"));
         let git = fleet.spec.source.git.ok_or_else(missing)?;
         let name = fleet.metadata.name.unwrap_or_default();
+        let forge = forge(&fleet.spec.checks, environment);
         let pulls = fleet.spec.checks.pull_requests;
         let webhook_secret = fleet.spec.checks.webhook_secret_ref;
         let serves = is_set(&document, "serve");
@@ -207,6 +226,7 @@ impl SyncConfig {
             max_clusters: usize::try_from(fleet.spec.apply.deletion_guard.max_clusters)
                 .unwrap_or(0),
             kubeconfig_secret: cluster.kubeconfig_secret_ref.map(|secret| secret.name),
+            forge,
             policy,
             serve: serves.then_some(fleet.spec.serve.address),
             webhook_secret: webhook_secret.map(|secret| SourceCredential::Secret(secret.name)),
@@ -224,6 +244,20 @@ fn is_set(document: &Node, field: &str) -> bool {
 fn in_directory(environment: &Environment) -> Option<SourceCredential> {
     let directory = environment.source_credential.clone();
     directory.map(SourceCredential::Directory)
+}
+
+/// The forge that a document names.
+fn forge(checks: &fleet::Checks, environment: &Environment) -> Option<ForgeConfig> {
+    let files = environment.checks_credential.clone();
+    let secret = checks.secret_ref.as_ref().map(|secret| secret.name.clone());
+    (checks.provider != Provider::GitNotes).then(|| ForgeConfig {
+        provider: checks.provider,
+        repository: checks.repository.clone(),
+        address: checks.address.clone(),
+        credential: files
+            .map(SourceCredential::Directory)
+            .or_else(|| secret.map(SourceCredential::Secret)),
+    })
 }
 
 /// Whether it costs nobody anything to look at the repository every second.
@@ -289,7 +323,7 @@ fn errors(mut findings: Vec<Finding>) -> Vec<String> {
 }
 
 /// The settings that this version supports.
-const CARRIED_OUT: [&str; 19] = [
+const CARRIED_OUT: [&str; 23] = [
     "source.git.url",
     "source.git.ref",
     "source.git.path",
@@ -298,6 +332,10 @@ const CARRIED_OUT: [&str; 19] = [
     "source.git.secretRef",
     "source.git.verify",
     "cluster.kubeconfigSecretRef",
+    "checks.provider",
+    "checks.repository",
+    "checks.address",
+    "checks.secretRef",
     "checks.pullRequests",
     "checks.webhookSecretRef",
     "apply.suspend",
@@ -320,10 +358,7 @@ fn refuse(node: &Node, at: &Path) -> Result<(), Error> {
             at.key(key.name.as_ref()),
             at.key(key.name.as_ref()).to_string(),
         );
-        let harmless = match here.as_str() {
-            "checks.provider" => value.as_str() == Some("GitNotes"),
-            _ => value.value == Value::Null || CARRIED_OUT.contains(&here.as_str()),
-        };
+        let harmless = value.value == Value::Null || CARRIED_OUT.contains(&here.as_str());
         let below = format!("{here}.");
         if harmless {
             continue;
@@ -398,6 +433,35 @@ mod tests {
         assert!(
             message.contains("\"soon\" is not a range of versions"),
             "{message}"
+        );
+    }
+
+    #[test]
+    fn checks_go_to_the_forge_that_the_document_names() {
+        let of = |checks: &str| {
+            let spec = format!("{{source: {{git: {{url: 'https://h/o/r'}}}}, checks: {checks}}}");
+            document(&spec).expect("it is sound").forge
+        };
+        assert_eq!(of("{}"), None);
+        assert_eq!(of("{provider: GitNotes}"), None);
+        let gitea = ForgeConfig {
+            provider: Provider::Gitea,
+            repository: None,
+            address: None,
+            credential: None,
+        };
+        assert_eq!(of("{provider: Gitea}"), Some(gitea.clone()));
+        let secret = SourceCredential::Secret("token".to_owned());
+        assert_eq!(
+            of(
+                "{provider: Gitea, repository: o/x, address: 'https://g', secretRef: {name: token}}"
+            ),
+            Some(ForgeConfig {
+                repository: Some("o/x".to_owned()),
+                address: Some("https://g".to_owned()),
+                credential: Some(secret),
+                ..gitea
+            })
         );
     }
 

@@ -31,10 +31,13 @@ pub struct Cluster {
 pub struct Checks {
     /// Where checks are reported.
     pub provider: Provider,
-    /// The repository at the provider, such as `owner/name`.
+    /// The repository at the provider, such as `owner/name`, or its URL; defaults to that of `source.git.url`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
-    /// Secret with the credential for the provider.
+    /// The web address of the provider; defaults to the server of `source.git.url`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Secret with the credential for the provider; defaults to that of `source.git`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<SecretName>,
     /// Secret for the signatures of webhooks.

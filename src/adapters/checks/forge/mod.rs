@@ -17,7 +17,9 @@
 //! It does not know where tokens come from, or who calls.
 
 mod client;
+mod comment;
 mod fault;
+mod gitea;
 mod outcome;
 mod repository;
 mod reqwest_transport;
@@ -28,6 +30,7 @@ mod wire;
 
 pub use client::{Client, Dialect, Scheme};
 pub use fault::Fault;
+pub use gitea::Gitea;
 pub use outcome::{Outcome, outcome};
 pub use repository::{Place, Provider, Repository};
 pub use reqwest_transport::HttpTransport;

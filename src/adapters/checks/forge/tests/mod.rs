@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod gitea;
 mod sender;
 mod sending;
 

@@ -1,0 +1,339 @@
+//! Gitea and Forgejo: commit statuses, and one comment on a pull request (forges.md §3).
+//!
+//! A status is a new row each time; of a context, the row with the largest id counts. The API stores any state, so the
+//! words of [`word`] are all that is ever sent. A comment needs a permission of its own (`write:issue`): without it
+//! there is one warning, and statuses are written all the same.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use http::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::client::{Client, Dialect};
+use super::comment;
+use super::fault::Fault;
+use super::outcome::{Outcome, outcome};
+use super::repository::Repository;
+use super::sink::{Forge, Found};
+use super::verdict::{Verdict, message};
+use super::wire::{Answer, Call};
+use crate::adapters::checks::text::{Limit, line};
+use crate::model::{Check, CheckState};
+
+/// Gitea stores any length; its pages show about this much.
+const DESCRIPTION: Limit = Limit::Chars(255);
+/// Gitea takes comments of any length; people do not.
+const COMMENT: usize = 65_536;
+/// How many statuses a page of the API has at most, and how many pages are read.
+const PAGE: usize = 50;
+const PAGES: usize = 20;
+
+/// Where Gitea's answers mean something else than those of other forges.
+fn own(call: &Call, answer: &Answer) -> Option<Verdict> {
+    let said = message(answer);
+    let is_comment = call.url.path().contains("/issues/");
+    match answer.status {
+        // A commit that does not exist is answered like a fault of the server.
+        500 if said.contains("object does not exist") => Some(Verdict::Fault(Fault::Gone(said))),
+        // Statuses go on without comments.
+        403 if is_comment => Some(Verdict::Fault(Fault::Refused(said))),
+        _ => None,
+    }
+}
+
+/// The state of a status. `warning` passes.
+const fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Queued | Outcome::Running => "pending",
+        Outcome::Good => "success",
+        Outcome::Warned => "warning",
+        Outcome::Bad | Outcome::Approval => "failure",
+        Outcome::Fault | Outcome::Superseded => "error",
+    }
+}
+
+/// What a status says of a check; `skipped` is a word of newer versions.
+fn state(word: &str) -> CheckState {
+    match word {
+        "pending" => CheckState::Pending,
+        "success" | "warning" | "skipped" => CheckState::Success,
+        "failure" => CheckState::Failure,
+        _ => CheckState::Error,
+    }
+}
+
+/// A repository on Gitea or Forgejo.
+pub struct Gitea {
+    repository: Repository,
+    /// It was logged that comments are refused.
+    comments_refused: AtomicBool,
+}
+
+/// What Gitea has of a check.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GiteaRemote {
+    /// The newest status.
+    status: Option<Status>,
+    /// The id of whoever the token belongs to.
+    own: Option<u64>,
+    /// The comment's id and text.
+    comment: Option<(u64, String)>,
+}
+
+/// What a status shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Status {
+    context: String,
+    state: String,
+    description: String,
+    target_url: String,
+}
+
+/// A status as Gitea answers it: the state is in `status` (LIVE).
+#[derive(Deserialize)]
+struct Row {
+    id: u64,
+    #[serde(default, alias = "state")]
+    status: String,
+    #[serde(default)]
+    context: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    target_url: String,
+    creator: Option<Person>,
+}
+
+#[derive(Deserialize)]
+struct Person {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct Comment {
+    id: u64,
+    #[serde(default)]
+    body: String,
+    user: Option<Person>,
+}
+
+impl Gitea {
+    /// The repository.
+    #[must_use]
+    pub const fn new(repository: Repository) -> Self {
+        Self {
+            repository,
+            comments_refused: AtomicBool::new(false),
+        }
+    }
+
+    /// What Gitea wants of all requests.
+    #[must_use]
+    pub fn dialect() -> Dialect {
+        Dialect {
+            headers: vec![("accept", "application/json")],
+            spacing: Duration::ZERO,
+            verdict: own,
+        }
+    }
+
+    async fn write_status(
+        &self,
+        client: &Client,
+        check: &Check,
+        remote: &mut GiteaRemote,
+    ) -> Result<(), Fault> {
+        let status = status(check);
+        let url = self.repository.url(&["statuses", &check.revision]);
+        let answer = client
+            .call(&Call::send(Method::POST, url, json!(status)))
+            .await?;
+        let row: Row = parsed(&answer)?;
+        remote.own = row.creator.map(|creator| creator.id);
+        remote.status = Some(status);
+        Ok(())
+    }
+
+    /// Changes the comment, or makes it.
+    async fn write_comment(
+        &self,
+        client: &Client,
+        check: &Check,
+        pull: u64,
+        remote: &mut GiteaRemote,
+    ) -> Result<(), Fault> {
+        let text = comment::text(check, COMMENT);
+        let known = remote.comment.as_ref().map(|(id, _)| *id);
+        let known = match known {
+            Some(id) => Some(id),
+            None => self.find_comment(client, check, pull, remote.own).await?,
+        };
+        let body = json!({ "body": text });
+        if let Some(id) = known {
+            let url = self
+                .repository
+                .url(&["issues", "comments", &id.to_string()]);
+            match client
+                .call(&Call::send(Method::PATCH, url, body.clone()))
+                .await
+            {
+                // Somebody deleted it.
+                Err(Fault::Absent(_)) => {}
+                changed => {
+                    changed?;
+                    remote.comment = Some((id, text));
+                    return Ok(());
+                }
+            }
+        }
+        let url = self
+            .repository
+            .url(&["issues", &pull.to_string(), "comments"]);
+        let answer = client.call(&Call::send(Method::POST, url, body)).await?;
+        let comment: Comment = parsed(&answer)?;
+        remote.comment = Some((comment.id, text));
+        Ok(())
+    }
+
+    /// The comment of an earlier head: with our mark, and our own, since anybody can write the mark.
+    async fn find_comment(
+        &self,
+        client: &Client,
+        check: &Check,
+        pull: u64,
+        own: Option<u64>,
+    ) -> Result<Option<u64>, Fault> {
+        let url = self
+            .repository
+            .url(&["issues", &pull.to_string(), "comments"]);
+        // All of them, whatever page is asked for (LIVE).
+        let answer = client.call(&Call::get(url)).await?;
+        let comments: Option<Vec<Comment>> = parsed(&answer)?;
+        let mark = comment::mark(&check.context);
+        let is_ours = |comment: &Comment| {
+            let user = comment.user.as_ref().map(|user| user.id);
+            user.is_some() && user == own && comment.body.starts_with(&mark)
+        };
+        let found = comments.unwrap_or_default().into_iter().find(is_ours);
+        Ok(found.map(|comment| comment.id))
+    }
+
+    fn refused(&self, said: &str) {
+        if !self.comments_refused.swap(true, Ordering::Relaxed) {
+            tracing::warn!(repository = %self.repository, said, "cannot comment on pull requests; commit statuses are written");
+        }
+    }
+}
+
+/// The number of the pull request on which this check is shown as a comment.
+fn commented(check: &Check) -> Option<u64> {
+    let is_final = outcome(check.state, check.detail).is_final();
+    check
+        .pull_request
+        .filter(|_| is_final && !check.summary.is_empty())
+}
+
+fn status(check: &Check) -> Status {
+    Status {
+        context: check.context.clone(),
+        state: word(outcome(check.state, check.detail)).to_owned(),
+        description: line(&check.title, DESCRIPTION),
+        target_url: check.target_url.clone().unwrap_or_default(),
+    }
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(answer: &Answer) -> Result<T, Fault> {
+    let read = answer.read();
+    read.map_err(|cause| Fault::Refused(format!("its answer is not what Gitea answers: {cause}")))
+}
+
+impl Forge for Gitea {
+    type Remote = GiteaRemote;
+
+    fn place(&self) -> String {
+        self.repository.to_string()
+    }
+
+    fn probe(&self, revision: Option<&str>) -> Call {
+        Call::get(match revision {
+            Some(revision) => self.repository.url(&["git", "commits", revision]),
+            None => self.repository.url(&[]),
+        })
+    }
+
+    fn shows(&self, check: &Check, remote: &GiteaRemote) -> bool {
+        let is_commented = commented(check).is_none()
+            || self.comments_refused.load(Ordering::Relaxed)
+            || remote
+                .comment
+                .as_ref()
+                .is_some_and(|(_, text)| *text == comment::text(check, COMMENT));
+        remote.status == Some(status(check)) && is_commented
+    }
+
+    async fn write(
+        &self,
+        client: &Client,
+        check: &Check,
+        remote: &mut GiteaRemote,
+    ) -> Result<(), Fault> {
+        if remote.status != Some(status(check)) {
+            self.write_status(client, check, remote).await?;
+        }
+        let Some(pull) = commented(check) else {
+            return Ok(());
+        };
+        match self.write_comment(client, check, pull, remote).await {
+            Err(Fault::Refused(said)) => {
+                self.refused(&said);
+                Ok(())
+            }
+            written => {
+                self.comments_refused
+                    .fetch_and(written.is_err(), Ordering::Relaxed);
+                written
+            }
+        }
+    }
+
+    async fn find(
+        &self,
+        client: &Client,
+        revision: &str,
+        context: &str,
+        remote: &mut GiteaRemote,
+    ) -> Result<Option<Found>, Fault> {
+        for page in 1..=PAGES {
+            let mut url = self.repository.url(&["commits", revision, "statuses"]);
+            // The default order is by the second of creation, in which two rows can be the wrong way round (LIVE).
+            let query = format!("sort=highestindex&page={page}&limit={PAGE}");
+            url.set_query(Some(&query));
+            let answer = client.call(&Call::get(url)).await?;
+            let rows: Option<Vec<Row>> = parsed(&answer)?;
+            let rows = rows.unwrap_or_default();
+            let is_last = rows.len() < PAGE;
+            let of_context = rows.into_iter().filter(|row| row.context == context);
+            if let Some(newest) = of_context.max_by_key(|row| row.id) {
+                let found = Found {
+                    state: state(&newest.status),
+                    title: newest.description.clone(),
+                };
+                remote.own = newest.creator.map(|creator| creator.id);
+                remote.status = Some(Status {
+                    context: newest.context,
+                    state: newest.status,
+                    description: newest.description,
+                    target_url: newest.target_url,
+                });
+                return Ok(Some(found));
+            }
+            if is_last {
+                break;
+            }
+        }
+        remote.status = None;
+        Ok(None)
+    }
+}

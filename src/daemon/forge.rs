@@ -1,0 +1,386 @@
+//! The forge on which checks are shown: what the settings say, as its adapter takes it.
+//!
+//! In: the settings, and where credentials are. Out: a sink for checks. Tokens and certificate authorities are read
+//! again when they are used, so that they can be replaced while the daemon runs.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use http::{Request, Response};
+use kube::Client as Cluster;
+
+use super::clock::WallClock;
+use super::keys::{KeyPlace, Keys};
+use crate::adapters::checks::forge::{
+    Client, Dialect, Forge, ForgeSink, Gitea, HttpTransport, Place, Provider, Repository, Scheme,
+    Transport, TransportError,
+};
+use crate::api::fleet;
+use crate::model::{AdapterError, CheckSink, ErrorClass, Token, TokenSource};
+use crate::settings::{ForgeConfig, HttpsProxy, SyncConfig};
+
+/// The sink of the forge that `config` names; `None` for git notes. Secrets are in the cluster of `cluster`.
+///
+/// # Errors
+/// If no repository of that forge is named.
+pub fn forge_sink(
+    config: &SyncConfig,
+    cluster: &Cluster,
+) -> Result<Option<Arc<dyn CheckSink>>, AdapterError> {
+    let Some(forge) = &config.forge else {
+        return Ok(None);
+    };
+    let repository = repository(forge, &config.url).map_err(|fault| {
+        let message = format!("spec.checks: {fault}; set spec.checks.repository");
+        AdapterError::new(ErrorClass::Invalid, message)
+    })?;
+    let place = |credential| KeyPlace::new(credential, cluster, &config.namespace);
+    let credential = Arc::new(Credential {
+        provider: forge.provider,
+        own: forge.credential.as_ref().map(place),
+        source: config.credential.as_ref().map(place),
+    });
+    let link = Link {
+        transport: Arc::new(Secured {
+            credential: Arc::clone(&credential),
+            proxy: config.proxy.clone(),
+            built: Mutex::default(),
+        }),
+        tokens: credential,
+        record: config.mirror.with_extension("checks.json"),
+    };
+    Ok(Some(match forge.provider {
+        fleet::Provider::Gitea => {
+            link.sink(Gitea::new(repository), Scheme::Bearer, Gitea::dialect())
+        }
+        _ => {
+            let message = format!(
+                "spec.checks.provider: {:?} is not supported",
+                forge.provider
+            );
+            return Err(AdapterError::new(ErrorClass::Invalid, message));
+        }
+    }))
+}
+
+/// What every forge is reached by.
+struct Link {
+    transport: Arc<dyn Transport>,
+    tokens: Arc<dyn TokenSource>,
+    record: std::path::PathBuf,
+}
+
+impl Link {
+    fn sink<F: Forge>(self, forge: F, scheme: Scheme, dialect: Dialect) -> Arc<dyn CheckSink> {
+        let clock = Arc::new(WallClock::start());
+        let client = Client::new(self.transport, self.tokens, scheme, dialect, clock);
+        Arc::new(ForgeSink::new(forge, client, Some(&self.record)))
+    }
+}
+
+/// The repository on the forge, and where its API is.
+fn repository(forge: &ForgeConfig, source: &str) -> Result<Repository, String> {
+    let address = address(forge, source)?;
+    let provider = provider(forge.provider, &address);
+    let found = Repository::of(provider, &address);
+    found.map_err(|fault| {
+        let provider = forge.provider;
+        format!("{address:?} is not the address of a repository on {provider:?}: {fault}")
+    })
+}
+
+/// The adapters' word for a provider; Bitbucket is Data Center anywhere but on bitbucket.org.
+fn provider(provider: fleet::Provider, address: &str) -> Provider {
+    match provider {
+        fleet::Provider::GitHub => Provider::GitHub,
+        fleet::Provider::GitLab => Provider::GitLab,
+        fleet::Provider::Gitea | fleet::Provider::GitNotes => Provider::Gitea,
+        fleet::Provider::AzureDevOps => Provider::AzureDevOps,
+        fleet::Provider::Bitbucket => {
+            let cloud = Place::of(Provider::BitbucketCloud, address);
+            match cloud.is_ok_and(|place| place.host == "bitbucket.org") {
+                true => Provider::BitbucketCloud,
+                false => Provider::BitbucketServer,
+            }
+        }
+    }
+}
+
+/// The address of the repository: as it is set, or made of what is set and the source's.
+fn address(forge: &ForgeConfig, source: &str) -> Result<String, String> {
+    let is_url = |text: &&String| text.contains("://");
+    if let Some(url) = forge.repository.as_ref().filter(is_url) {
+        return Ok(url.clone());
+    }
+    if forge.repository.is_none() && forge.address.is_none() {
+        return Ok(source.to_owned());
+    }
+    let known = || Place::of(provider(forge.provider, source), source);
+    let server = match &forge.address {
+        Some(address) => address.trim_end_matches('/').to_owned(),
+        None => server(source)?,
+    };
+    let path = match &forge.repository {
+        Some(path) => path.trim_matches('/').to_owned(),
+        None => known()?.path.join("/"),
+    };
+    Ok(match (forge.provider, path.rsplit_once('/')) {
+        (fleet::Provider::AzureDevOps, Some((project, name))) => {
+            format!("{server}/{project}/_git/{name}")
+        }
+        (fleet::Provider::Bitbucket, _) if !server.ends_with("://bitbucket.org") => {
+            format!("{server}/scm/{path}")
+        }
+        _ => format!("{server}/{path}"),
+    })
+}
+
+/// `https://host:port` of an address.
+fn server(address: &str) -> Result<String, String> {
+    let url = reqwest::Url::parse(address).map_err(|_| format!("{address:?} names no server"))?;
+    let host = url.host_str().filter(|host| !host.is_empty());
+    let host = host.ok_or_else(|| format!("{address:?} names no server"))?;
+    Ok(match (url.scheme(), url.port()) {
+        (scheme @ ("https" | "http"), Some(port)) => format!("{scheme}://{host}:{port}"),
+        ("http", None) => format!("http://{host}"),
+        _ => format!("https://{host}"),
+    })
+}
+
+/// The credential of the forge, or that of the source.
+struct Credential {
+    provider: fleet::Provider,
+    own: Option<KeyPlace>,
+    source: Option<KeyPlace>,
+}
+
+impl Credential {
+    /// The token. Of a source it is the bearer token or the password: forges take a token for both.
+    async fn read(&self) -> Result<Token, AdapterError> {
+        let Some(place) = self.own.as_ref().or(self.source.as_ref()) else {
+            let message = "there is no credential: set spec.checks.secretRef";
+            return Err(AdapterError::new(ErrorClass::Denied, message));
+        };
+        let keys = place.keys().await?;
+        let secret = ["token", "bearerToken", "password"]
+            .iter()
+            .find_map(|key| text(&keys, key));
+        let Some(secret) = secret else {
+            let found: Vec<&str> = keys.keys().map(String::as_str).collect();
+            let message = format!(
+                "{place} has no key `token` (its keys: {}); the checks need one",
+                found.join(", ")
+            );
+            return Err(AdapterError::new(ErrorClass::Denied, message));
+        };
+        let user = text(&keys, "username").filter(|user| user != "x-token-auth");
+        Ok(match (self.provider, user) {
+            (fleet::Provider::Bitbucket, Some(user)) if !keys.contains_key("token") => {
+                Token::new(format!("{user}:{secret}"), None)
+            }
+            _ => Token::new(secret, None),
+        })
+    }
+
+    /// Certificate authorities, besides those of the system.
+    async fn authorities(&self) -> Result<Option<Vec<u8>>, AdapterError> {
+        for place in self.own.iter().chain(&self.source) {
+            if let Some(authorities) = place.keys().await?.remove("ca.crt") {
+                return Ok(Some(authorities));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn text(keys: &Keys, key: &str) -> Option<String> {
+    let value = std::str::from_utf8(keys.get(key)?).ok()?.trim();
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+impl TokenSource for Credential {
+    fn token(&self) -> BoxFuture<'_, Result<Token, AdapterError>> {
+        self.read().boxed()
+    }
+
+    // It is read again each time.
+    fn refused(&self, _: &Token) {}
+}
+
+/// HTTPS with the authorities of the credential and the proxy of the environment.
+struct Secured {
+    credential: Arc<Credential>,
+    proxy: Option<HttpsProxy>,
+    /// The last one, and its authorities.
+    built: Mutex<Option<(Option<Vec<u8>>, HttpTransport)>>,
+}
+
+impl Secured {
+    async fn transport(&self) -> Result<HttpTransport, TransportError> {
+        let authorities = self.credential.authorities().await;
+        let authorities = authorities.map_err(|error| TransportError::Unsent(error.to_string()))?;
+        let held = || self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, transport)) = &*held()
+            && *of == authorities
+        {
+            return Ok(transport.clone());
+        }
+        let transport = self.build(authorities.as_deref());
+        let transport = transport.map_err(TransportError::Unsent)?;
+        *held() = Some((authorities, transport.clone()));
+        Ok(transport)
+    }
+
+    fn build(&self, authorities: Option<&[u8]>) -> Result<HttpTransport, String> {
+        let mut builder = HttpTransport::builder();
+        if let Some(pem) = authorities {
+            let wrong = |_| "key ca.crt: it is not a list of PEM certificates".to_owned();
+            let bundle = reqwest::Certificate::from_pem_bundle(pem).map_err(wrong)?;
+            builder = builder.tls_certs_merge(bundle);
+        }
+        if let Some(proxy) = &self.proxy {
+            let except = reqwest::NoProxy::from_string(&proxy.except);
+            let proxy = reqwest::Proxy::https(&proxy.url);
+            let proxy = proxy.map_err(|_| "HTTPS_PROXY is not a URL of a proxy".to_owned())?;
+            builder = builder.proxy(proxy.no_proxy(except));
+        }
+        let client = builder.build();
+        let client = client.map_err(|cause| format!("no HTTPS client can be made: {cause}"))?;
+        Ok(HttpTransport::new(client))
+    }
+}
+
+impl Transport for Secured {
+    fn send(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> BoxFuture<'_, Result<Response<Vec<u8>>, TransportError>> {
+        async move { self.transport().await?.send(request).await }.boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn config(
+        provider: fleet::Provider,
+        repository: Option<&str>,
+        address: Option<&str>,
+    ) -> ForgeConfig {
+        ForgeConfig {
+            provider,
+            repository: repository.map(str::to_owned),
+            address: address.map(str::to_owned),
+            credential: None,
+        }
+    }
+
+    #[test]
+    fn the_repository_is_that_of_the_source_unless_another_is_set() {
+        use fleet::Provider::{AzureDevOps, Bitbucket, Gitea};
+        for (provider, source, repository, address, expected) in [
+            (
+                Gitea,
+                "https://h:3000/sub/o/r.git",
+                None,
+                None,
+                "https://h:3000/sub/api/v1/repos/o/r/x",
+            ),
+            (
+                Gitea,
+                "git@h:o/r.git",
+                None,
+                None,
+                "https://h/api/v1/repos/o/r/x",
+            ),
+            (
+                Gitea,
+                "git@h:o/r.git",
+                None,
+                Some("https://g:1/sub/"),
+                "https://g:1/sub/api/v1/repos/o/r/x",
+            ),
+            (
+                Gitea,
+                "https://h:3000/o/r",
+                Some("p/q"),
+                None,
+                "https://h:3000/api/v1/repos/p/q/x",
+            ),
+            (
+                Gitea,
+                "/srv/mirror.git",
+                Some("https://h/o/r"),
+                None,
+                "https://h/api/v1/repos/o/r/x",
+            ),
+            (
+                AzureDevOps,
+                "https://dev.azure.com/a/p/_git/r",
+                Some("q/s"),
+                Some("https://dev.azure.com/a"),
+                "https://dev.azure.com/a/q/_apis/git/repositories/s/x",
+            ),
+            (
+                Bitbucket,
+                "https://bitbucket.org/ws/r",
+                None,
+                None,
+                "https://api.bitbucket.org/2.0/repositories/ws/r/x",
+            ),
+            (
+                Bitbucket,
+                "ssh://git@h:7999/p/r.git",
+                None,
+                Some("https://h:7990"),
+                "https://h:7990/rest/api/latest/projects/p/repos/r/x",
+            ),
+        ] {
+            let found = super::repository(&config(provider, repository, address), source);
+            assert_eq!(found.unwrap().url(&["x"]).as_str(), expected);
+        }
+        let message = super::repository(&config(Gitea, None, None), "/srv/mirror.git").unwrap_err();
+        assert!(
+            message.contains("\"/srv/mirror.git\" is not the address"),
+            "{message}"
+        );
+    }
+
+    fn credential(provider: fleet::Provider, dirs: [Option<&std::path::Path>; 2]) -> Credential {
+        let [own, source] = dirs.map(|dir| dir.map(|dir| KeyPlace::Directory(dir.to_owned())));
+        Credential {
+            provider,
+            own,
+            source,
+        }
+    }
+
+    #[test]
+    fn the_token_is_its_own_or_that_of_the_source() {
+        use fleet::Provider::{Bitbucket, Gitea};
+        let (own, source) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let read = |credential: &Credential| {
+            let token = credential.token().now_or_never().unwrap();
+            token.map(|token| token.secret().to_owned())
+        };
+        let message = read(&credential(Gitea, [None, None])).unwrap_err();
+        assert!(message.to_string().contains("spec.checks.secretRef"));
+        for (key, value) in [("username", "me\n"), ("password", "p"), ("ca.crt", "pem")] {
+            std::fs::write(source.path().join(key), value).unwrap();
+        }
+        let of_source = |provider| credential(provider, [None, Some(source.path())]);
+        assert_eq!(read(&of_source(Gitea)).unwrap(), "p");
+        assert_eq!(read(&of_source(Bitbucket)).unwrap(), "me:p");
+        let both = credential(Gitea, [Some(own.path()), Some(source.path())]);
+        let message = read(&both).unwrap_err().to_string();
+        assert!(message.contains("has no key `token`"), "{message}");
+        std::fs::write(own.path().join("token"), "t\n").unwrap();
+        assert_eq!(read(&both).unwrap(), "t");
+        let authorities = both.authorities().now_or_never().unwrap().unwrap();
+        assert_eq!(authorities.as_deref(), Some(&b"pem"[..]));
+    }
+}
