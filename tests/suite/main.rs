@@ -26,6 +26,7 @@ mod rehearsal;
 mod reporting;
 mod robust;
 mod rules;
+mod running;
 mod selecting;
 mod shipped;
 mod sidecars;

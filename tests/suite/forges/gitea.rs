@@ -145,11 +145,26 @@ impl Gitea {
 
     /// A token of this user with these scopes.
     pub(super) fn token(&self, user: &str, scopes: &[&str]) -> String {
-        let body = json!({"name": format!("{}-{}", scopes.join("-"), next()), "scopes": scopes});
+        let name = format!("{}-{}", scopes.join("-").replace(':', "-"), next());
+        let body = json!({"name": name, "scopes": scopes});
         let path = format!("/users/{user}/tokens");
         let (status, answer) = self.request(basic(user), &Method::POST, &path, Some(&body));
         assert_eq!(status, 201, "{answer}");
         answer["sha1"].as_str().expect("a token").to_owned()
+    }
+
+    /// Ends every token of this user but the one with every right.
+    pub(super) fn revoke(&self, user: &str) {
+        let path = format!("/users/{user}/tokens");
+        let (_, tokens) = self.request(basic(user), &Method::GET, &path, None);
+        for token in tokens.as_array().expect("a list") {
+            let name = token["name"].as_str().expect("a name");
+            if !name.starts_with("all-") {
+                let path = format!("{path}/{}", token["id"]);
+                let (status, _) = self.request(basic(user), &Method::DELETE, &path, None);
+                assert_eq!(status, 204);
+            }
+        }
     }
 
     /// The statuses of a commit, oldest first.

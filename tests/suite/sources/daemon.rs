@@ -1,9 +1,7 @@
 //! The shipped program on a repository behind HTTPS: its credential is in files, or in a Secret of its
 //! cluster.
 
-use std::io::Read as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use capstan::adapters::checks;
@@ -17,6 +15,7 @@ use serde_json::json;
 use super::https::Server;
 use super::repository::{Repository, has};
 use crate::patience::until;
+use crate::running::Running;
 use crate::servers::{anonymous, serve};
 
 /// `capstan:s3cret`
@@ -43,14 +42,7 @@ impl World {
 
     /// The daemon with these arguments; its own files are in `dir`.
     fn daemon(&self, dir: &Path, arguments: &[&str]) -> Running {
-        let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
-            .arg("run")
-            .args(arguments)
-            .env("CAPSTAN_CACHE", dir.join("cache"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn();
-        Running(child.expect("it starts"))
+        Running::start(dir, arguments)
     }
 
     /// Waits until the sync check of the fleet on this commit is a success.
@@ -62,27 +54,6 @@ impl World {
             all.find(|check| check.context == context && check.state == CheckState::Success)
         };
         until(found, || format!("{:?}", self.repository.note(commit)));
-    }
-}
-
-/// A daemon, which is killed when this is dropped.
-struct Running(Child);
-
-impl Running {
-    /// What it says until it ends.
-    fn words(mut self) -> String {
-        let mut words = String::new();
-        let mut stderr = self.0.stderr.take().expect("piped");
-        drop(self.0.kill());
-        stderr.read_to_string(&mut words).expect("text");
-        words
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
     }
 }
 

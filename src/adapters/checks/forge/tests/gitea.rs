@@ -371,7 +371,11 @@ async fn a_scope_that_is_missing_is_named() {
         .lines()
         .into_iter()
         .filter(|line| line.contains("/issues/"));
-    assert_eq!(comments.count(), 2, "it is asked with each check: somebody may grant it");
+    assert_eq!(
+        comments.count(),
+        2,
+        "it is asked with each check: somebody may grant it"
+    );
     let (_, narrow) = gitea(Strict {
         scopes: vec!["read:repository"],
         ..Strict::default()

@@ -1,0 +1,123 @@
+//! The life of checks on a real Gitea: pushes, pull requests, forks, a restart.
+
+use serde_json::json;
+
+use super::gitea::{Status, Working};
+use super::world::{PLAN, SYNC, World, config_map};
+
+fn states(statuses: &[Status]) -> Vec<&str> {
+    statuses
+        .iter()
+        .map(|status| status.state.as_str())
+        .collect()
+}
+
+/// No status is repeated: rule 2 of forges.md §0.
+fn assert_no_repeats(statuses: &[Status]) {
+    let same = |pair: &[Status]| {
+        (&pair[0].state, &pair[0].description) == (&pair[1].state, &pair[1].description)
+    };
+    assert!(!statuses.windows(2).any(same), "{statuses:#?}");
+}
+
+#[test]
+fn a_push_and_pull_requests_get_their_checks_also_across_a_restart() {
+    let Some(world) = World::new() else { return };
+    let (gitea, repository) = (world.gitea, world.repository.as_str());
+    let daemon = world.daemon();
+    let synced = world.wait(&world.first, SYNC, "success");
+    assert_eq!(states(&synced)[0], "pending", "{synced:#?}");
+    assert_no_repeats(&synced);
+
+    // A pull request of a branch, and one with errors.
+    let good = world.push("good", "two");
+    world.owner.pull_request(gitea, repository, "good");
+    let planned = world.wait(&good, PLAN, "success");
+    assert!(!planned[0].description.is_empty());
+    world.working.git(&["checkout", "-q", "main"]);
+    let bad = world.working.commit(
+        "bad",
+        &[(
+            "one.yaml",
+            "{apiVersion: v1, kind: ConfigMap, metadata: [\n",
+        )],
+    );
+    world.working.push("bad");
+    world.owner.pull_request(gitea, repository, "bad");
+    world.wait(&bad, PLAN, "failure");
+
+    // One of a fork.
+    let stranger = gitea.user("stranger");
+    let fork = stranger.fork(gitea, repository);
+    let theirs = Working::new(gitea, &stranger, &fork);
+    theirs.git(&[
+        "pull",
+        "-q",
+        &format!("{}/{fork}.git", gitea.server.url()),
+        "main",
+    ]);
+    let head = theirs.commit("change", &[("one.yaml", &config_map("theirs"))]);
+    theirs.push("change");
+    stranger.pull_request(gitea, repository, &format!("{}:change", stranger.name));
+    world.wait(&head, PLAN, "success");
+
+    // A restart sends nothing that is there already.
+    let before: Vec<_> = [
+        (&world.first, SYNC),
+        (&good, PLAN),
+        (&bad, PLAN),
+        (&head, PLAN),
+    ]
+    .map(|(commit, context)| (commit, context, world.statuses(commit, context)))
+    .into();
+    drop(daemon);
+    let second = world.working.git(&["checkout", "-q", "main"]);
+    assert_eq!(second, "");
+    let second = world.push("main", "next");
+    let _daemon = world.daemon();
+    assert_no_repeats(&world.wait(&second, SYNC, "success"));
+    // The base has moved: the plans of open pull requests are made again, and say the same or something new.
+    for (commit, context, before) in before {
+        let now = world.statuses(commit, context);
+        assert_eq!(now[..before.len()], before, "{context} on {commit}");
+        assert_no_repeats(&now);
+    }
+}
+
+#[test]
+fn a_forced_push_gives_the_new_head_its_check() {
+    let Some(world) = World::new() else { return };
+    let daemon = world.daemon();
+    world.wait(&world.first, SYNC, "success");
+    world.push("change", "two");
+    world
+        .owner
+        .pull_request(world.gitea, &world.repository, "change");
+    world.working.git(&["reset", "-q", "--hard", "HEAD~"]);
+    let head = world.push("change", "three");
+    world.wait(&head, PLAN, "success");
+    let words = daemon.words();
+    assert!(!words.contains("cannot write checks"), "{words}");
+}
+
+#[test]
+fn a_renamed_repository_is_still_followed_and_gets_its_checks() {
+    let Some(mut world) = World::new() else {
+        return;
+    };
+    let daemon = world.daemon();
+    world.wait(&world.first, SYNC, "success");
+    let path = format!("/repos/{}", world.repository);
+    let renamed = world.gitea.call(
+        &world.owner.token,
+        &http::Method::PATCH,
+        &path,
+        json!({"name": "renamed"}),
+    );
+    world.repository = renamed["full_name"].as_str().expect("a name").to_owned();
+    // By the old address, which Gitea redirects.
+    let second = world.push("main", "next");
+    world.wait(&second, SYNC, "success");
+    let words = daemon.words();
+    assert!(words.contains("the repository has moved"), "{words}");
+}

@@ -1,0 +1,74 @@
+//! The shipped daemon as a process.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use crate::patience::until;
+
+/// A daemon, which is killed when this is dropped.
+pub(crate) struct Running {
+    child: Child,
+    said: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    /// `capstan run` with these arguments; its own files are in `dir`.
+    pub(crate) fn start(dir: &Path, arguments: &[&str]) -> Self {
+        let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
+            .arg("run")
+            .args(arguments)
+            .env("CAPSTAN_CACHE", dir.join("cache"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = child.expect("it starts");
+        let stderr = child.stderr.take().expect("piped");
+        let said = Arc::new(Mutex::default());
+        let heard = Arc::clone(&said);
+        Self {
+            child,
+            said,
+            reader: Some(std::thread::spawn(move || listen(stderr, &heard))),
+        }
+    }
+
+    /// What it has said.
+    pub(crate) fn said(&self) -> String {
+        self.said.lock().expect("no panic").clone()
+    }
+
+    /// Waits until it says this.
+    #[track_caller]
+    pub(crate) fn wait(&self, words: &str) {
+        let found = || self.said().contains(words).then_some(());
+        until(found, || format!("not said: {words}\n{}", self.said()));
+    }
+
+    /// Ends it, and returns all it said.
+    pub(crate) fn words(mut self) -> String {
+        drop(self.child.kill());
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("no panic");
+        }
+        self.said()
+    }
+}
+
+fn listen(mut stderr: ChildStderr, heard: &Mutex<String>) {
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = stderr.read(&mut buffer) {
+        let text = String::from_utf8_lossy(&buffer[..count]);
+        heard.lock().expect("no panic").push_str(&text);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
