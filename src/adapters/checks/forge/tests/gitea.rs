@@ -47,7 +47,7 @@ impl Strict {
     }
 
     fn lacks(&self, scope: &str) -> Option<Response<Vec<u8>>> {
-        let has = self.scopes.iter().any(|held| *held == scope);
+        let has = self.scopes.contains(&scope);
         (!has).then(|| {
             let text = format!(
                 "token does not have at least one of required scope(s), required=[{scope}], token scope={}",
