@@ -13,8 +13,8 @@ use kube::Client as Cluster;
 use super::clock::WallClock;
 use super::keys::{KeyPlace, Keys};
 use crate::adapters::checks::forge::{
-    Client, Dialect, Forge, ForgeSink, Gitea, HttpTransport, Place, Provider, Repository, Scheme,
-    Transport, TransportError,
+    Bitbucket, Client, Dialect, Edition, Forge, ForgeSink, GitLab, Gitea, HttpTransport, Place,
+    Provider, Repository, Scheme, Transport, TransportError,
 };
 use crate::api::fleet;
 use crate::model::{AdapterError, CheckSink, ErrorClass, Token, TokenSource};
@@ -53,6 +53,17 @@ pub fn forge_sink(
     Ok(Some(match forge.provider {
         fleet::Provider::Gitea => {
             link.sink(Gitea::new(repository), Scheme::Bearer, Gitea::dialect())
+        }
+        fleet::Provider::GitLab => {
+            link.sink(GitLab::new(repository), Scheme::Bearer, GitLab::dialect())
+        }
+        fleet::Provider::Bitbucket => {
+            let edition = match repository.place.host.as_str() {
+                "bitbucket.org" => Edition::Cloud,
+                _ => Edition::DataCenter,
+            };
+            let forge = Bitbucket::new(repository, edition);
+            link.sink(forge, Scheme::Pair, Bitbucket::dialect())
         }
         _ => {
             let message = format!(

@@ -39,6 +39,8 @@ pub enum Scheme {
     Bearer,
     /// `Authorization: Basic` with this user, and the token as the password.
     Basic(String),
+    /// `Authorization: Basic` with a token that is `user:password`; a token without a colon is a bearer token.
+    Pair,
     /// The token alone in a header of the forge's own.
     Header(&'static str),
 }
@@ -197,6 +199,14 @@ impl Client {
                 let pair = STANDARD.encode(format!("{user}:{secret}"));
                 (AUTHORIZATION, format!("Basic {pair}"))
             }
+            Scheme::Pair => match secret.matches(':').count() {
+                0 => (AUTHORIZATION, format!("Bearer {secret}")),
+                1 => (AUTHORIZATION, format!("Basic {}", STANDARD.encode(secret))),
+                _ => {
+                    let wrong = "the token is neither user:password nor a token alone";
+                    return Err(Fault::Denied(wrong.to_owned()));
+                }
+            },
             Scheme::Header(name) => (HeaderName::from_static(name), secret.to_owned()),
         };
         let mut value = HeaderValue::from_str(&value)

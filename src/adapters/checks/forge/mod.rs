@@ -16,10 +16,12 @@
 //!
 //! It does not know where tokens come from, or who calls.
 
+mod bitbucket;
 mod client;
 mod comment;
 mod fault;
 mod gitea;
+mod gitlab;
 mod outcome;
 mod repository;
 mod reqwest_transport;
@@ -28,9 +30,11 @@ mod sink;
 mod verdict;
 mod wire;
 
+pub use bitbucket::{Bitbucket, Edition};
 pub use client::{Client, Dialect, Scheme};
 pub use fault::Fault;
 pub use gitea::Gitea;
+pub use gitlab::GitLab;
 pub use outcome::{Outcome, outcome};
 pub use repository::{Place, Provider, Repository};
 pub use reqwest_transport::HttpTransport;

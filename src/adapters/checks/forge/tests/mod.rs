@@ -5,7 +5,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod bitbucket;
 mod gitea;
+mod gitlab;
 mod sender;
 mod sending;
 
