@@ -254,16 +254,12 @@ struct Opened {
 }
 
 /// Opens what `config` names. A simulated cluster replaces any other.
-async fn open(
-    config: &SyncConfig,
-    args: &ClusterArgs,
-    ui: &Ui,
-) -> anyhow::Result<Opened> {
+async fn open(config: &SyncConfig, args: &ClusterArgs, ui: &Ui) -> anyhow::Result<Opened> {
     let cluster = Cluster::open(args, config.settle).await?;
     let client = &cluster.target().client;
     let access = daemon::source_access(config, client);
     let endpoint = Endpoint::open(config, client).await?;
-    let forge = daemon::forge_sink(config, client)?;
+    let forge = daemon::forge_sink(config, client).await?;
     let opened = |cluster| Opened {
         cluster,
         access,

@@ -3,6 +3,7 @@
 //! In: the settings, and where credentials are. Out: a sink for checks. Tokens and certificate authorities are read
 //! again when they are used, so that they can be replaced while the daemon runs.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt as _;
@@ -12,19 +13,22 @@ use kube::Client as Cluster;
 
 use super::clock::WallClock;
 use super::keys::{KeyPlace, Keys};
+use crate::adapters::azure::{AZURE_DEVOPS, EntraTokens, Identity};
+use crate::adapters::checks::azure_devops::{self, AzureDevOps};
 use crate::adapters::checks::forge::{
     Bitbucket, Client, Dialect, Edition, Forge, ForgeSink, GitLab, Gitea, HttpTransport, Place,
     Provider, Repository, Scheme, Transport, TransportError,
 };
+use crate::adapters::checks::github::{self, App, CheckRuns, Statuses};
 use crate::api::fleet;
-use crate::model::{AdapterError, CheckSink, ErrorClass, Token, TokenSource};
+use crate::model::{AdapterError, CheckSink, Clock, ErrorClass, Token, TokenSource};
 use crate::settings::{ForgeConfig, HttpsProxy, SyncConfig};
 
 /// The sink of the forge that `config` names; `None` for git notes. Secrets are in the cluster of `cluster`.
 ///
 /// # Errors
-/// If no repository of that forge is named.
-pub fn forge_sink(
+/// If no repository of that forge is named, or the credential does not say what it is.
+pub async fn forge_sink(
     config: &SyncConfig,
     cluster: &Cluster,
 ) -> Result<Option<Arc<dyn CheckSink>>, AdapterError> {
@@ -47,31 +51,21 @@ pub fn forge_sink(
             proxy: config.proxy.clone(),
             built: Mutex::default(),
         }),
-        tokens: credential,
+        tokens: Arc::clone(&credential) as _,
+        clock: Arc::new(WallClock::start()),
         record: config.mirror.with_extension("checks.json"),
     };
     Ok(Some(match forge.provider {
+        fleet::Provider::GitNotes => return Ok(None),
+        fleet::Provider::GitHub => link.github(repository, &credential).await?,
+        fleet::Provider::AzureDevOps => link.azure_devops(repository, &credential).await?,
         fleet::Provider::Gitea => {
             link.sink(Gitea::new(repository), Scheme::Bearer, Gitea::dialect())
         }
         fleet::Provider::GitLab => {
             link.sink(GitLab::new(repository), Scheme::Bearer, GitLab::dialect())
         }
-        fleet::Provider::Bitbucket => {
-            let edition = match repository.place.host.as_str() {
-                "bitbucket.org" => Edition::Cloud,
-                _ => Edition::DataCenter,
-            };
-            let forge = Bitbucket::new(repository, edition);
-            link.sink(forge, Scheme::Pair, Bitbucket::dialect())
-        }
-        _ => {
-            let message = format!(
-                "spec.checks.provider: {:?} is not supported",
-                forge.provider
-            );
-            return Err(AdapterError::new(ErrorClass::Invalid, message));
-        }
+        fleet::Provider::Bitbucket => link.bitbucket(repository),
     }))
 }
 
@@ -79,14 +73,61 @@ pub fn forge_sink(
 struct Link {
     transport: Arc<dyn Transport>,
     tokens: Arc<dyn TokenSource>,
-    record: std::path::PathBuf,
+    clock: Arc<dyn Clock>,
+    record: PathBuf,
 }
 
 impl Link {
     fn sink<F: Forge>(self, forge: F, scheme: Scheme, dialect: Dialect) -> Arc<dyn CheckSink> {
-        let clock = Arc::new(WallClock::start());
-        let client = Client::new(self.transport, self.tokens, scheme, dialect, clock);
+        let client = Client::new(self.transport, self.tokens, scheme, dialect, self.clock);
         Arc::new(ForgeSink::new(forge, client, Some(&self.record)))
+    }
+
+    /// Check runs with the key of an app, else commit statuses.
+    async fn github(
+        mut self,
+        repository: Repository,
+        credential: &Credential,
+    ) -> Result<Arc<dyn CheckSink>, AdapterError> {
+        let keys = credential.place()?.keys().await?;
+        let app = text(&keys, "githubAppID").zip(text(&keys, "githubAppPrivateKey"));
+        let Some((id, pem)) = app else {
+            let forge = Statuses::new(repository);
+            return Ok(self.sink(forge, Scheme::Bearer, github::dialect()));
+        };
+        let (transport, clock) = (Arc::clone(&self.transport), Arc::clone(&self.clock));
+        let app = App::new(&id, &pem, repository.clone(), transport, clock)?;
+        self.tokens = Arc::new(app);
+        let forge = CheckRuns::new(repository, &id);
+        Ok(self.sink(forge, Scheme::Bearer, github::dialect()))
+    }
+
+    /// With tokens of Entra ID, or a personal one.
+    async fn azure_devops(
+        mut self,
+        repository: Repository,
+        credential: &Credential,
+    ) -> Result<Arc<dyn CheckSink>, AdapterError> {
+        let place = credential.place()?;
+        let identity = Identity::read(&place.to_string(), &place.keys().await?)?;
+        let scheme = match identity {
+            None => Scheme::Basic(String::new()),
+            Some(identity) => {
+                self.tokens = Arc::new(EntraTokens::new(identity, AZURE_DEVOPS));
+                Scheme::Bearer
+            }
+        };
+        let forge = AzureDevOps::new(repository);
+        Ok(self.sink(forge, scheme, azure_devops::dialect()))
+    }
+
+    fn bitbucket(self, repository: Repository) -> Arc<dyn CheckSink> {
+        let edition = match repository.place.host.as_str() {
+            "bitbucket.org" => Edition::Cloud,
+            _ => Edition::DataCenter,
+        };
+        let forge = Bitbucket::new(repository, edition);
+        self.sink(forge, Scheme::Pair, Bitbucket::dialect())
     }
 }
 
@@ -167,12 +208,17 @@ struct Credential {
 }
 
 impl Credential {
+    fn place(&self) -> Result<&KeyPlace, AdapterError> {
+        let place = self.own.as_ref().or(self.source.as_ref());
+        place.ok_or_else(|| {
+            let message = "there is no credential: set spec.checks.secretRef";
+            AdapterError::new(ErrorClass::Denied, message)
+        })
+    }
+
     /// The token. Of a source it is the bearer token or the password: forges take a token for both.
     async fn read(&self) -> Result<Token, AdapterError> {
-        let Some(place) = self.own.as_ref().or(self.source.as_ref()) else {
-            let message = "there is no credential: set spec.checks.secretRef";
-            return Err(AdapterError::new(ErrorClass::Denied, message));
-        };
+        let place = self.place()?;
         let keys = place.keys().await?;
         let secret = ["token", "bearerToken", "password"]
             .iter()

@@ -9,9 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api::fleet::{
-    self, Fleet, FleetPolicy, GitReference, Provider, Verify, VerifyMode,
-};
+use crate::api::fleet::{self, Fleet, FleetPolicy, GitReference, Provider, Verify, VerifyMode};
 use crate::api::timeline;
 use crate::model::{Finding, Node, Path, PublicKey, Severity, Value};
 use crate::yaml;
