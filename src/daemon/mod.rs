@@ -171,7 +171,7 @@ pub async fn run_with(
     let mirror = Mirror::open_with(&config.mirror, &config.url, &config.candidates, access)?;
     let (mut daemon, mut events) = Daemon::new(config, engine, mirror, view);
     if let Some(forge) = forge {
-        daemon.sink = forge;
+        (daemon.sink, daemon.unprobed) = (forge, None);
     }
     daemon.jobs.spawn(async { Event::Poll });
     let _steering = daemon.follow_steering();

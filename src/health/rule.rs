@@ -14,11 +14,11 @@ pub(super) type Keys = &'static [&'static str];
 #[derive(Clone, Debug)]
 pub(super) enum Test {
     /// All of them hold.
-    All(Vec<Test>),
+    All(Vec<Self>),
     /// One of them holds.
-    Any(Vec<Test>),
+    Any(Vec<Self>),
     /// It does not hold.
-    Not(Box<Test>),
+    Not(Box<Self>),
     /// `apiVersion` has this version.
     Version(&'static str),
     /// `status.observedGeneration` is behind the generation.

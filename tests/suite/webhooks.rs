@@ -250,7 +250,7 @@ impl Inside {
         let stop = CancellationToken::new();
         let task = tokio::spawn(async move {
             let access = Access::default();
-            let run = daemon::run_with(config, &access, endpoint, engine, sender, stop);
+            let run = daemon::run_with(config, &access, endpoint, None, engine, sender, stop);
             run.await.expect("the settings are sound");
         });
         Self {
