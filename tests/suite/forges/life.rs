@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::gitea::{Status, Working};
 use super::world::{PLAN, SYNC, World, config_map};
+use crate::patience::until;
 
 fn states(statuses: &[Status]) -> Vec<&str> {
     statuses
@@ -120,4 +121,38 @@ fn a_renamed_repository_is_still_followed_and_gets_its_checks() {
     world.wait(&second, SYNC, "success");
     let words = daemon.words();
     assert!(words.contains("the repository has moved"), "{words}");
+}
+
+/// A pull request's comment is the one of its newest head.
+#[test]
+fn a_pull_request_has_one_comment() {
+    let Some(world) = World::new() else { return };
+    let _daemon = world.daemon();
+    world.wait(&world.first, SYNC, "success");
+    let first = world.push("change", "two");
+    let number = world
+        .owner
+        .pull_request(world.gitea, &world.repository, "change");
+    world.wait(&first, PLAN, "success");
+    let second = world.push("change", "three");
+    world.wait(&second, PLAN, "success");
+    let path = format!("/repos/{}/issues/{number}/comments", world.repository);
+    let comments = || {
+        let comments = world.gitea.get(&world.owner.token, &path);
+        let body = |one: &serde_json::Value| one["body"].as_str().expect("text").to_owned();
+        comments
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(body)
+            .collect::<Vec<_>>()
+    };
+    let found =
+        || Some(comments()).filter(|all| all.iter().any(|body| body.contains(&second[..10])));
+    let all = until(found, || format!("{:?}", comments()));
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert!(
+        all[0].starts_with("<!-- capstan: capstan/prod/plan -->"),
+        "{all:?}"
+    );
 }
