@@ -5,8 +5,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
+
+/// How long it may take to end.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A running server and the pipe for its input.
 pub(crate) struct Program {
@@ -17,12 +22,20 @@ pub(crate) struct Program {
 }
 
 struct Pipe {
-    commands: ChildStdin,
+    /// `None` once it was asked to end.
+    commands: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
 impl Drop for Program {
+    /// Closes its standard input, upon which it removes its data and ends.
     fn drop(&mut self) {
+        let pipe = self.pipe.get_mut();
+        drop(pipe.unwrap_or_else(PoisonError::into_inner).commands.take());
+        let asked = Instant::now();
+        while asked.elapsed() < PATIENCE && matches!(self.child.try_wait(), Ok(None)) {
+            thread::sleep(Duration::from_millis(10));
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -40,6 +53,7 @@ impl Program {
             .expect("the server's program can be run");
         let commands = child.stdin.take().expect("stdin is a pipe");
         let answers = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
+        let commands = Some(commands);
         let mut pipe = Pipe { commands, answers };
         let kubeconfig = PathBuf::from(pipe.line());
         assert!(kubeconfig.is_file(), "kube-apiserver did not start");
@@ -58,7 +72,8 @@ impl Program {
     /// server's cache, which keeps what it has.
     pub(super) fn compact(&self) {
         let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
-        writeln!(pipe.commands, "compact").expect("the server reads");
+        let commands = pipe.commands.as_mut().expect("it was not asked to end");
+        writeln!(commands, "compact").expect("the server reads");
         assert_eq!(pipe.line(), "compacted");
     }
 }
