@@ -1,4 +1,4 @@
-//! When a check is written: at once when its state changes, else at most once a minute, and never
+//! When a check is written: at once when its outcome changes, else at most once a minute, and never
 //! when nothing changed (DESIGN §10).
 //!
 //! In: a check and the time. Out: whether to write it. It does not know who writes, or whether that
@@ -37,7 +37,7 @@ impl Throttle {
         match self.written.get(&key(check)) {
             None => Due::Now,
             Some((last, _)) if last == check => Due::Never,
-            Some((last, _)) if last.state != check.state => Due::Now,
+            Some((last, _)) if is_another_outcome(last, check) => Due::Now,
             // A clock that was set back must not hold it up.
             Some((_, at)) if now < *at || now.duration_since(*at) >= PAUSE => Due::Now,
             Some((_, at)) => Due::At(at.saturating_add(PAUSE).unwrap_or(now)),
@@ -68,6 +68,13 @@ impl Throttle {
     }
 }
 
+/// While a check is pending, its details are progress; after that, people wait for them: for an approval
+/// that is needed, or for a newer revision that took its place.
+fn is_another_outcome(last: &Check, check: &Check) -> bool {
+    let is_progress = check.state == CheckState::Pending;
+    last.state != check.state || last.detail != check.detail && !is_progress
+}
+
 fn key(check: &Check) -> (String, String) {
     (check.revision.clone(), check.context.clone())
 }
@@ -77,6 +84,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::model::CheckDetail;
 
     fn check(state: CheckState, title: &str) -> Check {
         Check {
@@ -112,6 +120,26 @@ mod tests {
             throttle.due(&check(CheckState::Success, "2/2"), at(1000)),
             Due::Now
         );
+    }
+
+    #[test]
+    fn another_detail_of_an_outcome_is_sent_at_once_and_of_progress_not() {
+        use CheckDetail::{Approval, Queued, Superseded, Warnings};
+        use CheckState::{Error, Failure, Pending, Success};
+        for (state, before, detail, expected) in [
+            (Success, None, Some(Superseded), Due::Now),
+            (Success, Some(Warnings), None, Due::Now),
+            (Failure, None, Some(Approval), Due::Now),
+            (Error, None, Some(Superseded), Due::Now),
+            (Pending, None, Some(Queued), Due::At(at(1060))),
+            (Pending, Some(Queued), None, Due::At(at(1060))),
+        ] {
+            let mut one = check(state, "1/2");
+            one.detail = before;
+            let throttle = after(one.clone());
+            one.detail = detail;
+            assert_eq!(throttle.due(&one, at(1001)), expected, "{state:?}");
+        }
     }
 
     #[test]
