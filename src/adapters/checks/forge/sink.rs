@@ -83,7 +83,15 @@ pub struct ForgeSink<F: Forge> {
     client: Client,
     sent: Mutex<Sent<F::Remote>>,
     /// What somebody wants again.
-    renewed: std::sync::Mutex<BTreeSet<Key>>,
+    renewed: std::sync::Mutex<BTreeMap<Key, Renewal>>,
+}
+
+/// How far a check is that somebody wants again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Renewal {
+    Asked,
+    /// The forge was told; only its answer is missing.
+    Begun,
 }
 
 impl<F: Forge> ForgeSink<F> {
@@ -103,7 +111,7 @@ impl<F: Forge> ForgeSink<F> {
         let newest: BTreeMap<Key, &Check> =
             checks.iter().map(|check| (key(check), check)).collect();
         let (due, shown): (Vec<_>, Vec<_>) = newest.into_iter().partition(|(key, check)| {
-            self.is_due(&sent, key, check) || self.renewed().contains(key)
+            self.is_due(&sent, key, check) || self.renewed().contains_key(key)
         });
         for (key, check) in shown {
             sent.entry(&key).check = Some(trimmed(check));
@@ -117,22 +125,41 @@ impl<F: Forge> ForgeSink<F> {
         }
         let mut result = Ok(());
         for (key, check) in &due {
-            if self.renewed().contains(key) {
-                self.forge.renew(&mut sent.entry(key).remote);
-            }
             result = self.one(&mut sent, key, check).await;
             under_way.remove(key);
             if result.is_err() {
                 break;
             }
-            self.renewed().remove(key);
+            self.written_again(key);
         }
         sent.save(&BTreeSet::new()).await;
         result
     }
 
-    fn renewed(&self) -> MutexGuard<'_, BTreeSet<Key>> {
+    fn renewed(&self) -> MutexGuard<'_, BTreeMap<Key, Renewal>> {
         self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets that `key` was wanted, unless somebody wants it once more since.
+    fn written_again(&self, key: &Key) {
+        let mut renewed = self.renewed();
+        if renewed.get(key) == Some(&Renewal::Begun) {
+            renewed.remove(key);
+        }
+    }
+
+    /// Begins a new check where somebody wants one. What the forge has of an earlier one is known by now.
+    /// Returns whether one is wanted.
+    fn begin_again(&self, check: &Check, remote: &mut F::Remote) -> bool {
+        let mut renewed = self.renewed();
+        let Some(renewal) = renewed.get_mut(&key(check)) else {
+            return false;
+        };
+        if *renewal == Renewal::Asked {
+            self.forge.renew(remote);
+            *renewal = Renewal::Begun;
+        }
+        true
     }
 
     fn is_due(&self, sent: &Sent<F::Remote>, key: &Key, check: &Check) -> bool {
@@ -185,9 +212,10 @@ impl<F: Forge> ForgeSink<F> {
             self.forge
                 .find(&self.client, revision, context, remote)
                 .await?;
-            if self.forge.shows(check, remote) {
-                return Ok(());
-            }
+        }
+        let is_wanted = self.begin_again(check, remote);
+        if unclear && !is_wanted && self.forge.shows(check, remote) {
+            return Ok(());
         }
         self.forge.write(&self.client, check, remote).await
     }
@@ -300,7 +328,7 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
 
     fn renew(&self, revision: &str, context: &str) {
         let key = (context.to_owned(), revision.to_owned());
-        self.renewed().insert(key);
+        self.renewed().insert(key, Renewal::Asked);
     }
 
     fn app(&self) -> Option<u64> {

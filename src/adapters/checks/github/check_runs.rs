@@ -41,6 +41,9 @@ pub struct Run {
     completed: bool,
     /// How many of these annotations it has.
     annotations: usize,
+    /// Runs up to this id do not count any more: a newer one took their place.
+    #[serde(default)]
+    past: u64,
 }
 
 #[derive(Deserialize)]
@@ -68,6 +71,16 @@ struct Output {
     title: Option<String>,
     #[serde(default)]
     annotations_count: usize,
+}
+
+impl Run {
+    /// In place of this one, and later than it.
+    fn next(&self) -> Self {
+        Self {
+            past: self.past.max(self.id.unwrap_or(0)),
+            ..Self::default()
+        }
+    }
 }
 
 impl CheckRuns {
@@ -254,13 +267,13 @@ impl Forge for CheckRuns {
 
     async fn write(&self, client: &Client, check: &Check, run: &mut Run) -> Result<(), Fault> {
         if is_new(check, run) {
-            *run = Run::default();
+            *run = run.next();
         }
         let is_update = run.id.is_some();
         match self.rest(client, check, run).await {
             // Somebody deleted it.
             Err(Fault::Absent(_)) if is_update => {
-                *run = Run::default();
+                *run = run.next();
                 self.rest(client, check, run).await
             }
             done => done,
@@ -280,12 +293,14 @@ impl Forge for CheckRuns {
             .read()
             .map_err(|cause| Fault::Busy(cause.to_string()))?;
         let prefix = format!("{context}#");
-        let ours = list.check_runs.into_iter().filter_map(|row| {
+        let past = run.past;
+        let rows = list.check_runs.into_iter().filter(|row| row.id > past);
+        let ours = rows.filter_map(|row| {
             let mark = row.external_id.as_deref()?.strip_prefix(&prefix)?;
             Some((mark.to_owned(), row))
         });
         let Some((mark, row)) = ours.max_by_key(|(_, row)| row.id) else {
-            *run = Run::default();
+            *run = run.next();
             return Ok(None);
         };
         *run = Run {
@@ -293,8 +308,17 @@ impl Forge for CheckRuns {
             mark,
             completed: row.status == "completed",
             annotations: row.output.annotations_count,
+            past,
         };
         Ok(Some(found(&row)))
+    }
+
+    fn renew(&self, run: &mut Run) {
+        *run = run.next();
+    }
+
+    fn app(&self) -> Option<u64> {
+        self.app
     }
 }
 

@@ -155,6 +155,68 @@ async fn runs_of_other_apps_and_fleets_are_not_ours() {
     assert_eq!(fake.lines(), [expected]);
 }
 
+/// Oracle row 29: ours, once more, as a new run of the same name.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_somebody_wants_again_is_a_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(GitHub::new());
+    let sink = sink(&fake, Some(&record(&dir)));
+    assert_eq!(sink.app(), Some(12_345));
+    publish(&sink, &[annotated(1)]).await;
+    sink.renew(HEAD, PLAN);
+    publish(&sink, &[annotated(1)]).await;
+    publish(&sink, &[annotated(1)]).await;
+    assert_eq!(fake.lines(), ["POST /repos/o/r/check-runs"; 2]);
+    let runs = runs(&fake);
+    assert_eq!(runs[0]["external_id"], runs[1]["external_id"]);
+    publish(&sink, &[check(PLAN, CheckState::Failure, "all failed")]).await;
+    publish(&sink, &[check(PLAN, CheckState::Error, "no cluster")]).await;
+    let expected = [
+        "POST /repos/o/r/check-runs",
+        "PATCH /repos/o/r/check-runs/3",
+    ];
+    assert_eq!(fake.lines(), expected, "other annotations need a third run");
+}
+
+/// The same when an answer is lost: there is exactly one more run, and it is not the old one.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_somebody_wants_again_is_made_once_although_its_answer_is_lost() {
+    for mishap in [Mishap::Lost, Mishap::Unsent] {
+        let dir = tempfile::tempdir().unwrap();
+        let fake = Fake::new(GitHub::new());
+        let sink = sink(&fake, Some(&record(&dir)));
+        publish(&sink, &[annotated(1)]).await;
+        sink.renew(HEAD, PLAN);
+        fake.next([Some(mishap)]);
+        let again = [annotated(1)];
+        let error = sink.publish(&again, jiff::Timestamp::UNIX_EPOCH).await;
+        assert_eq!(error.unwrap_err().class(), ErrorClass::Transient);
+        publish(&sink, &again).await;
+        assert_eq!(runs(&fake).len(), 2);
+        for run in runs(&fake) {
+            assert_eq!(run["annotations"].as_array().unwrap().len(), 1, "{run}");
+        }
+        fake.lines();
+        publish(&sink, &again).await;
+        assert_eq!(fake.lines(), [""; 0]);
+    }
+}
+
+/// Without a record, the old run is looked up before it is replaced.
+#[tokio::test(start_paused = true)]
+async fn a_run_of_an_earlier_process_is_not_taken_for_the_new_one() {
+    let fake = Fake::new(GitHub::new());
+    let one = [check(PLAN, CheckState::Success, "ready")];
+    publish(&sink(&fake, None), &one).await;
+    let later = sink(&fake, None);
+    later.renew(HEAD, PLAN);
+    fake.next([None, Some(Mishap::Lost)]);
+    let lost = later.publish(&one, jiff::Timestamp::UNIX_EPOCH).await;
+    assert_eq!(lost.unwrap_err().class(), ErrorClass::Transient);
+    publish(&later, &one).await;
+    assert_eq!(runs(&fake).len(), 2);
+}
+
 /// Oracle rows 22, 24 and 50: the fake refuses what is over a limit, and every unknown word.
 #[tokio::test(start_paused = true)]
 async fn every_outcome_has_a_conclusion_and_every_text_fits() {
