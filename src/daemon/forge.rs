@@ -4,25 +4,25 @@
 //! again when they are used, so that they can be replaced while the daemon runs.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use http::{Request, Response};
 use kube::Client as Cluster;
 
 use super::clock::WallClock;
 use super::keys::{KeyPlace, Keys};
-use crate::adapters::azure::{AZURE_DEVOPS, EntraTokens, Identity};
+use super::secured::Secured;
+use crate::adapters::azure::{EntraTokens, Identity};
 use crate::adapters::checks::azure_devops::{self, AzureDevOps};
 use crate::adapters::checks::forge::{
-    Bitbucket, Client, Dialect, Edition, Forge, ForgeSink, GitLab, Gitea, HttpTransport, Place,
-    Provider, Repository, Scheme, Transport, TransportError,
+    Bitbucket, Client, Dialect, Edition, Forge, ForgeSink, GitLab, Gitea, Place, Provider,
+    Repository, Scheme, Transport,
 };
-use crate::adapters::checks::github::{self, App, CheckRuns, Statuses};
+use crate::adapters::checks::github::{self, AppKeys, CheckRuns, Statuses};
 use crate::api::fleet;
 use crate::model::{AdapterError, CheckSink, Clock, ErrorClass, Token, TokenSource};
-use crate::settings::{ForgeConfig, HttpsProxy, SyncConfig};
+use crate::settings::{ForgeConfig, SyncConfig};
 
 /// The sink of the forge that `config` names; `None` for git notes. Secrets are in the cluster of `cluster`.
 ///
@@ -45,12 +45,10 @@ pub async fn forge_sink(
         own: forge.credential.as_ref().map(place),
         source: config.credential.as_ref().map(place),
     });
+    let places = credential.own.iter().chain(&credential.source);
+    let places = places.cloned().collect();
     let link = Link {
-        transport: Arc::new(Secured {
-            credential: Arc::clone(&credential),
-            proxy: config.proxy.clone(),
-            built: Mutex::default(),
-        }),
+        transport: Arc::new(Secured::new(places, config.proxy.clone())),
         tokens: Arc::clone(&credential) as _,
         clock: Arc::new(WallClock::start()),
         record: config.mirror.with_extension("checks.json"),
@@ -89,16 +87,15 @@ impl Link {
         repository: Repository,
         credential: &Credential,
     ) -> Result<Arc<dyn CheckSink>, AdapterError> {
-        let keys = credential.place()?.keys().await?;
-        let app = text(&keys, "githubAppID").zip(text(&keys, "githubAppPrivateKey"));
-        let Some((id, pem)) = app else {
+        let place = credential.place()?;
+        let Some(keys) = AppKeys::read(&place.to_string(), &place.keys().await?)? else {
             let forge = Statuses::new(repository);
             return Ok(self.sink(forge, Scheme::Bearer, github::dialect()));
         };
         let (transport, clock) = (Arc::clone(&self.transport), Arc::clone(&self.clock));
-        let app = App::new(&id, &pem, repository.clone(), transport, clock)?;
+        let app = keys.app(repository, transport, clock)?;
+        let forge = CheckRuns::new(app.repository().clone(), app.id());
         self.tokens = Arc::new(app);
-        let forge = CheckRuns::new(repository, &id);
         Ok(self.sink(forge, Scheme::Bearer, github::dialect()))
     }
 
@@ -109,11 +106,13 @@ impl Link {
         credential: &Credential,
     ) -> Result<Arc<dyn CheckSink>, AdapterError> {
         let place = credential.place()?;
-        let identity = Identity::read(&place.to_string(), &place.keys().await?)?;
+        let named = place.to_string();
+        let identity = Identity::read(&named, &place.keys().await?)?;
         let scheme = match identity {
             None => Scheme::Basic(String::new()),
             Some(identity) => {
-                self.tokens = Arc::new(EntraTokens::new(identity, AZURE_DEVOPS));
+                let host = &repository.place.host;
+                self.tokens = Arc::new(EntraTokens::azure_devops(&named, identity, host)?);
                 Scheme::Bearer
             }
         };
@@ -239,16 +238,6 @@ impl Credential {
             _ => Token::new(secret, None),
         })
     }
-
-    /// Certificate authorities, besides those of the system.
-    async fn authorities(&self) -> Result<Option<Vec<u8>>, AdapterError> {
-        for place in self.own.iter().chain(&self.source) {
-            if let Some(authorities) = place.keys().await?.remove("ca.crt") {
-                return Ok(Some(authorities));
-            }
-        }
-        Ok(None)
-    }
 }
 
 fn text(keys: &Keys, key: &str) -> Option<String> {
@@ -263,58 +252,6 @@ impl TokenSource for Credential {
 
     // It is read again each time.
     fn refused(&self, _: &Token) {}
-}
-
-/// HTTPS with the authorities of the credential and the proxy of the environment.
-struct Secured {
-    credential: Arc<Credential>,
-    proxy: Option<HttpsProxy>,
-    /// The last one, and its authorities.
-    built: Mutex<Option<(Option<Vec<u8>>, HttpTransport)>>,
-}
-
-impl Secured {
-    async fn transport(&self) -> Result<HttpTransport, TransportError> {
-        let authorities = self.credential.authorities().await;
-        let authorities = authorities.map_err(|error| TransportError::Unsent(error.to_string()))?;
-        let held = || self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, transport)) = &*held()
-            && *of == authorities
-        {
-            return Ok(transport.clone());
-        }
-        let transport = self.build(authorities.as_deref());
-        let transport = transport.map_err(TransportError::Unsent)?;
-        *held() = Some((authorities, transport.clone()));
-        Ok(transport)
-    }
-
-    fn build(&self, authorities: Option<&[u8]>) -> Result<HttpTransport, String> {
-        let mut builder = HttpTransport::builder();
-        if let Some(pem) = authorities {
-            let wrong = |_| "key ca.crt: it is not a list of PEM certificates".to_owned();
-            let bundle = reqwest::Certificate::from_pem_bundle(pem).map_err(wrong)?;
-            builder = builder.tls_certs_merge(bundle);
-        }
-        if let Some(proxy) = &self.proxy {
-            let except = reqwest::NoProxy::from_string(&proxy.except);
-            let proxy = reqwest::Proxy::https(&proxy.url);
-            let proxy = proxy.map_err(|_| "HTTPS_PROXY is not a URL of a proxy".to_owned())?;
-            builder = builder.proxy(proxy.no_proxy(except));
-        }
-        let client = builder.build();
-        let client = client.map_err(|cause| format!("no HTTPS client can be made: {cause}"))?;
-        Ok(HttpTransport::new(client))
-    }
-}
-
-impl Transport for Secured {
-    fn send(
-        &self,
-        request: Request<Vec<u8>>,
-    ) -> BoxFuture<'_, Result<Response<Vec<u8>>, TransportError>> {
-        async move { self.transport().await?.send(request).await }.boxed()
-    }
 }
 
 #[cfg(test)]
@@ -426,7 +363,7 @@ mod tests {
         };
         let message = read(&credential(Gitea, [None, None])).unwrap_err();
         assert!(message.to_string().contains("spec.checks.secretRef"));
-        for (key, value) in [("username", "me\n"), ("password", "p"), ("ca.crt", "pem")] {
+        for (key, value) in [("username", "me\n"), ("password", "p")] {
             std::fs::write(source.path().join(key), value).unwrap();
         }
         let of_source = |provider| credential(provider, [None, Some(source.path())]);
@@ -437,7 +374,5 @@ mod tests {
         assert!(message.contains("has no key `token`"), "{message}");
         std::fs::write(own.path().join("token"), "t\n").unwrap();
         assert_eq!(read(&both).unwrap(), "t");
-        let authorities = both.authorities().now_or_never().unwrap().unwrap();
-        assert_eq!(authorities.as_deref(), Some(&b"pem"[..]));
     }
 }

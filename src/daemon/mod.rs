@@ -31,6 +31,7 @@ mod publish;
 mod report;
 mod revision;
 mod running;
+mod secured;
 mod source_access;
 mod steering;
 mod sync;

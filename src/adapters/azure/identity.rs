@@ -11,9 +11,6 @@ const CLIENT: &str = "azureClientID";
 const TENANT: &str = "azureTenantID";
 const SECRET: &str = "azureClientSecret";
 
-/// The keys that are read.
-pub const KEYS: [&str; 4] = [TYPE, CLIENT, TENANT, SECRET];
-
 /// An identity that Entra ID knows.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Identity {

@@ -17,7 +17,7 @@ use super::Identity;
 use crate::model::{AdapterError, ErrorClass, Token, TokenSource};
 
 /// What a token for Azure DevOps is asked for: the ID of its application in Entra ID.
-pub const AZURE_DEVOPS: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
+const AZURE_DEVOPS: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
 
 /// Tokens of Entra ID.
 pub struct EntraTokens {
@@ -29,10 +29,20 @@ pub struct EntraTokens {
 }
 
 impl EntraTokens {
-    /// Tokens for `identity` that `scope` accepts. Nothing is requested yet.
-    #[must_use]
-    pub fn new(identity: Identity, scope: &'static str) -> Self {
-        Self::through(identity, scope, ClientOptions::default())
+    /// Tokens for `identity`, which `place` names, at Azure DevOps on `host`. Nothing is requested yet.
+    ///
+    /// # Errors
+    /// When `host` is another server: whoever gets a token can use it at Azure DevOps.
+    pub fn azure_devops(place: &str, identity: Identity, host: &str) -> Result<Self, AdapterError> {
+        if host != "dev.azure.com" && !host.ends_with(".visualstudio.com") {
+            let message = format!(
+                "{place}: tokens of Entra ID are for Azure DevOps (dev.azure.com, *.visualstudio.com), not for {host}; \
+                 use a token of {host}"
+            );
+            return Err(AdapterError::new(ErrorClass::Invalid, message));
+        }
+        let options = ClientOptions::default();
+        Ok(Self::through(identity, AZURE_DEVOPS, options))
     }
 
     fn through(identity: Identity, scope: &'static str, options: ClientOptions) -> Self {
@@ -253,6 +263,26 @@ mod tests {
             client: "client".to_owned(),
             tenant: "tenant".to_owned(),
             secret: secret.to_owned(),
+        }
+    }
+
+    #[test]
+    fn tokens_are_for_azure_devops_alone() {
+        let on = |host: &str| EntraTokens::azure_devops("Secret/a/b", principal("s3cret"), host);
+        for host in ["dev.azure.com", "contoso.visualstudio.com"] {
+            assert!(on(host).is_ok(), "{host}");
+        }
+        for host in [
+            "git.example.com",
+            "dev.azure.com.example.com",
+            "xdev.azure.com",
+            "visualstudio.com.example.com",
+            "evilvisualstudio.com",
+            "",
+        ] {
+            let message = on(host).err().unwrap().to_string();
+            let expected = format!("not for {host}; use a token of {host}");
+            assert!(message.ends_with(&expected), "{message}");
         }
     }
 

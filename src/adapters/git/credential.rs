@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use crate::model::{AdapterError, ErrorClass, Token, TokenSource};
 
 /// The keys that are read.
-pub const KEYS: [&str; 8] = [
+const KEYS: [&str; 8] = [
     "username",
     "password",
     "bearerToken",

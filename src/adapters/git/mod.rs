@@ -38,7 +38,7 @@ pub use access::{Access, Patience, Proxy};
 pub use address::{Reach, check_address, shown};
 pub use author::{Author, Files};
 pub use checkout::read_at;
-pub use credential::{Authorization, Credential, CredentialSource, KEYS};
+pub use credential::{Authorization, Credential, CredentialSource};
 pub use error::Error;
 pub use history::Commit;
 pub use merge::Merged;

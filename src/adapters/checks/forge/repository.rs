@@ -97,6 +97,12 @@ impl Repository {
         Ok(Self { place, root, base })
     }
 
+    /// The same with another address of its API.
+    #[must_use]
+    pub fn with_api(self, root: Url) -> Self {
+        Self { root, ..self }
+    }
+
     /// A URL below the repository, of unescaped parts.
     #[must_use]
     pub fn url(&self, parts: &[&str]) -> Url {

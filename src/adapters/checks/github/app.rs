@@ -32,6 +32,8 @@ const LIFE: SignedDuration = SignedDuration::from_secs(540);
 /// A GitHub App in one repository.
 pub struct App {
     id: String,
+    /// The number of its installation, if that is known.
+    installation: Option<u64>,
     repository: Repository,
     client: Client,
     clock: Arc<dyn Clock>,
@@ -95,6 +97,7 @@ impl App {
         let client = Client::new(transport, own, Scheme::Bearer, dialect, Arc::clone(&clock));
         Ok(Self {
             id: id.trim().to_owned(),
+            installation: None,
             repository,
             client,
             clock,
@@ -103,10 +106,25 @@ impl App {
         })
     }
 
+    /// The same with the number of its installation; without one, GitHub is asked for it.
+    #[must_use]
+    pub fn installed_as(self, installation: Option<u64>) -> Self {
+        Self {
+            installation,
+            ..self
+        }
+    }
+
     /// The app's id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The repository it works in.
+    #[must_use]
+    pub const fn repository(&self) -> &Repository {
+        &self.repository
     }
 
     fn held(&self) -> MutexGuard<'_, Option<Held>> {
@@ -129,10 +147,9 @@ impl App {
         // Of all repositories of the installation, the token is for this one.
         let name = self.repository.place.path.last();
         let body = json!({"repositories": [name]});
-        let answer = self
-            .client
-            .call(&Call::send(Method::POST, url, body))
-            .await?;
+        let exchange = Call::send(Method::POST, url, body);
+        let answer = self.client.call(&exchange).await;
+        let answer = answer.map_err(|fault| self.absent(fault))?;
         let issued: Issued = answer
             .read()
             .map_err(|cause| Fault::Busy(format!("its answer has no token: {cause}")))?;
@@ -147,18 +164,29 @@ impl App {
 
     /// The number of the app's installation that has the repository.
     async fn installation(&self) -> Result<String, Fault> {
+        if let Some(number) = self.installation {
+            return Ok(number.to_string());
+        }
         let url = self.repository.url(&["installation"]);
         let answer = self.client.call(&Call::get(url)).await;
-        let answer = answer.map_err(|fault| match fault {
-            Fault::Absent(_) => Fault::Denied(format!(
-                "it is not installed in {}; install it there",
-                self.repository
-            )),
-            fault => fault,
-        })?;
+        let answer = answer.map_err(|fault| self.absent(fault))?;
         let found: Result<Installation, _> = answer.read();
         let found = found.map_err(|cause| Fault::Busy(cause.to_string()))?;
         Ok(found.id.to_string())
+    }
+
+    /// What it means that there is no such installation.
+    fn absent(&self, fault: Fault) -> Fault {
+        match (fault, self.installation) {
+            (Fault::Absent(_), None) => Fault::Denied(format!(
+                "it is not installed in {}; install it there",
+                self.repository
+            )),
+            (Fault::Absent(_), Some(number)) => Fault::Denied(format!(
+                "it has no installation {number}; correct or remove githubAppInstallationID"
+            )),
+            (fault, _) => fault,
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! for git over HTTPS.
 
 mod app;
+mod app_keys;
 mod check_runs;
 mod statuses;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 use super::forge::{Answer, Call, Dialect, Fault, Verdict, message};
 
 pub use app::App;
+pub use app_keys::AppKeys;
 pub use check_runs::CheckRuns;
 pub use statuses::Statuses;
 

@@ -110,6 +110,21 @@ async fn an_app_that_is_not_installed_is_reported() {
     assert_eq!(app.token().await.unwrap().secret(), "ghs_1");
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_number_of_an_installation_need_not_be_looked_up_and_is_reported_if_it_is_wrong() {
+    let fake = Fake::new(GitHub::new());
+    let app = app(&fake).0.installed_as(Some(7));
+    let absent = json(404, &value!({"message": "Not Found"}));
+    fake.next([Some(Mishap::Instead(absent))]);
+    let error = app.token().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "GitHub App 12345: it has no installation 7; correct or remove githubAppInstallationID"
+    );
+    assert_eq!(app.token().await.unwrap().secret(), "ghs_1");
+    assert_eq!(fake.lines(), ["POST /app/installations/7/access_tokens"; 2]);
+}
+
 /// The whole way: a check run with the token of an app.
 #[tokio::test(start_paused = true)]
 async fn a_check_run_is_written_with_the_token_of_an_app() {

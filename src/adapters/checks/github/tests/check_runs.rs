@@ -208,6 +208,7 @@ async fn a_run_of_an_earlier_process_is_not_taken_for_the_new_one() {
     let fake = Fake::new(GitHub::new());
     let one = [check(PLAN, CheckState::Success, "ready")];
     publish(&sink(&fake, None), &one).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     let later = sink(&fake, None);
     later.renew(HEAD, PLAN);
     fake.next([None, Some(Mishap::Lost)]);
