@@ -439,9 +439,10 @@ impl Daemon {
         };
         (self.examining, self.examined) = (true, self.head.clone());
         let first = self.sync.is_none();
+        let before = self.before();
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
         self.jobs.spawn(async move {
-            let examined = job::examine(source, &*sink, revision, first).await;
+            let examined = job::examine(source, &*sink, revision, before, first).await;
             Event::Examined(Box::new(examined))
         });
     }

@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 
 use super::applied::{Applied, AppliedRevision};
 use super::failure::Failure;
-use super::job::{Examined, Judged, Prepared};
+use super::job::{Before, Examined, Judged, Prepared};
 use super::newest_record::{self, EMPTIED};
 use super::revision::{Stage, Sync};
 use super::{Daemon, Event, findings_log, report};
@@ -35,6 +35,18 @@ impl Daemon {
         match &self.sync {
             Some(sync) => sync.applied(),
             None => self.left_applied.clone(),
+        }
+    }
+
+    /// What the next revision is compared with.
+    pub(super) fn before(&self) -> Before {
+        let now = self.engine.target.clock.now();
+        let Some(applied) = self.applied_revision() else {
+            return Before::Ask(self.engine.target.client.clone());
+        };
+        match &self.sync {
+            Some(sync) if !sync.settled && !sync.has_failed(now) => Before::Partly(Some(applied)),
+            _ => Before::Done(applied),
         }
     }
 
@@ -254,6 +266,7 @@ impl Daemon {
         let Some(sync) = self.sync.as_mut().filter(|sync| sync.number == number) else {
             return;
         };
+        let settles = matches!(report, Report::Settled) && !sync.settled;
         if matches!(report, Report::Settled) {
             self.source.retain(RetainedRef::Applied, &sync.revision);
         }
@@ -281,6 +294,18 @@ impl Daemon {
             Some(revision) => self.recall(number, revision),
             None if was_unknown => self.plan_next(),
             None => {}
+        }
+        if settles {
+            self.reexamine_refused();
+        }
+    }
+
+    /// Examines the newest commit again if it was refused: what it would own a second time may be gone by now.
+    fn reexamine_refused(&mut self) {
+        let refused = self.newest.rejected.as_ref();
+        let refused = refused.filter(|newest| newest.is_refused);
+        if let Some(revision) = refused.map(|newest| newest.revision.clone()) {
+            self.reexamine(&revision);
         }
     }
 

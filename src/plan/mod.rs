@@ -10,6 +10,7 @@ mod change;
 mod diff;
 mod estimate;
 mod identity;
+mod second_owners;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -34,6 +35,7 @@ pub use diff::{
 };
 pub use estimate::estimate;
 pub use identity::IdentityUse;
+pub use second_owners::second_owners;
 pub use text::{counts, text, word};
 
 /// The field manager of a sync.

@@ -38,6 +38,7 @@ pub use compare::{Compared, compare};
 pub use connect::{Access, ConnectError, connect, connect_named};
 pub use error::{Error, classify};
 pub use members::second_owners;
+pub use parent::applied_revisions;
 pub use rights::{Rights, missing_rights};
 pub use runner::{Approvals, Assignment, Options, Target, run, run_once};
 pub use secret::{Fault, SecretError, connect_by_secret};

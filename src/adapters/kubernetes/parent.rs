@@ -3,12 +3,15 @@
 //! In: the content to write. Out: the content that was read. A missing namespace is created. It does not
 //! know: what the members are.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
 
 use super::Error;
+use super::request::with_timeout;
 use crate::apply::Parent;
 use crate::model::{ErrorClass, ObjectId};
 use crate::plan::{ApplySet, MANAGER};
@@ -27,6 +30,21 @@ pub(super) async fn read(
     let live = serde_json::to_value(live).unwrap_or_default();
     let parent = Parent::read(set, &live).map_err(Error::Parent)?;
     Ok(Some((parent, version)))
+}
+
+/// The revisions that the cluster may have objects of: the one that is being applied, or was last; and as long as
+/// nothing of it has failed, the last one that was fully applied.
+///
+/// # Errors
+/// When the cluster does not answer, or does not let us read.
+pub async fn applied_revisions(client: &Client, set: &ApplySet) -> Result<BTreeSet<String>, Error> {
+    let Some((parent, _)) = with_timeout(&set.parent(), read(client, set)).await? else {
+        return Ok(BTreeSet::new());
+    };
+    let whole = parent.failed.is_empty().then_some(parent.applied);
+    let mut revisions: BTreeSet<String> = whole.into_iter().chain([parent.applying]).collect();
+    revisions.remove("");
+    Ok(revisions)
 }
 
 /// Writes the parent in place of the one of this version, after creating its namespace if that is missing.

@@ -1,5 +1,6 @@
 //! What takes time: reading revisions, compiling and planning them. Runs on a thread of its own.
 
+mod before;
 mod planning;
 mod trust;
 
@@ -23,6 +24,7 @@ use crate::graph::Graph;
 use crate::model::{AdapterError, Check, CheckSink, CheckState, Finding, ObjectId, Tree};
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::{SyncConfig, Verification};
+pub(super) use before::Before;
 pub(super) use planning::{Planned, open_refs};
 
 /// How far back a good revision is looked for when the newest is broken.
@@ -75,6 +77,19 @@ impl Judged {
             Self::Sound(prepared) => Arc::clone(&prepared.findings),
             Self::Broken(compiled) => compiled.findings.clone().into(),
         }
+    }
+
+    /// A revision that comes after those with the plans `applied`: what they own in Azure must not be owned again.
+    fn after(applied: &[Arc<Plan>], mut compiled: Compiled, set: &ApplySet) -> Self {
+        if !compiled.has_errors() {
+            let (objects, graph) = (&compiled.objects, &compiled.graph);
+            let mut found = applied
+                .iter()
+                .map(|applied| plan::second_owners(set, objects, graph, applied));
+            let found = found.find(|found| !found.is_empty());
+            compiled.findings.splice(..0, found.unwrap_or_default());
+        }
+        Self::new(compiled, set)
     }
 
     pub(super) fn new(mut compiled: Compiled, set: &ApplySet) -> Self {
@@ -148,18 +163,20 @@ impl Examined {
     }
 }
 
-/// Reads and compiles `revision`. The `first` time also looks back: for checks that an earlier daemon
-/// left pending, and, when `revision` is broken, for the newest good one before it.
+/// Reads and compiles `revision`, and compares it with what is applied `before` it. The `first` time also looks back:
+/// for checks that an earlier daemon left pending, and, when `revision` is broken, for the newest good one before it.
 pub(super) async fn examine(
     source: Arc<Source>,
     sink: &dyn CheckSink,
     revision: String,
+    before: Before,
     first: bool,
 ) -> Examined {
     let (unread, context) = (revision.clone(), report::sync_context(&source.fleet));
+    let before = before.found(&source.set).await;
     let work = move || {
         let earlier = first.then(|| source.earlier_or_begun(&revision));
-        (source.examine(revision, first), earlier)
+        (source.examine(revision, before, first), earlier)
     };
     let (mut examined, earlier) = match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
@@ -254,9 +271,10 @@ impl Source {
 
     /// Reads and compiles `revision`. The `first` time also looks back, when `revision` is broken or
     /// empty, for the newest good one before it.
-    pub(super) fn examine(&self, revision: String, first: bool) -> Examined {
+    fn examine(&self, revision: String, before: Before, first: bool) -> Examined {
         let _compiling = self.compiling();
-        let outcome = self.judge_trusted(&revision);
+        let applied = before.plans(&self.mirror, &revision, |other| self.plan_of(other));
+        let outcome = self.judge_trusted(&revision, &applied);
         *self.base() = outcome.as_ref().ok().map(|judged| Base {
             name: format!("the {}", self.reference),
             commit: revision.clone(),
@@ -264,7 +282,7 @@ impl Source {
         });
         let good = outcome.as_ref().is_ok_and(Judged::is_good);
         let fallback = if !good && first {
-            self.last_good(&revision)
+            self.last_good(&revision, &applied)
         } else {
             None
         };
@@ -356,17 +374,21 @@ impl Source {
     }
 
     /// The same as [`Self::judge`] for a revision that is to be applied: nothing of it is read before its
-    /// signature is verified.
-    fn judge_trusted(&self, revision: &str) -> Result<Judged, Error> {
+    /// signature is verified. It is also compared with what is applied.
+    fn judge_trusted(&self, revision: &str, applied: &[Arc<Plan>]) -> Result<Judged, Error> {
         self.verify(revision)?;
-        self.judge(revision)
+        let compiled = self.compile(revision)?;
+        Ok(Judged::after(applied, compiled, &self.set))
     }
 
     fn judge(&self, revision: &str) -> Result<Judged, Error> {
+        Ok(Judged::new(self.compile(revision)?, &self.set))
+    }
+
+    fn compile(&self, revision: &str) -> Result<Compiled, Error> {
         let tree = self.mirror.tree(revision, &self.path)?;
         let overlays = self.overlay_trees(revision)?;
-        let compiled = compile_by(&self.policy, &tree, &overlays);
-        Ok(Judged::new(compiled, &self.set))
+        Ok(compile_by(&self.policy, &tree, &overlays))
     }
 
     fn overlay_trees(&self, revision: &str) -> Result<Vec<Tree>, Error> {
@@ -386,7 +408,7 @@ impl Source {
     /// on its way into the cluster is not taken back by a restart. After a forced push, what was applied
     /// last comes before what both histories have. If the signature of what was applied last is not accepted,
     /// nothing older is applied in its place.
-    fn last_good(&self, revision: &str) -> Option<(String, Prepared)> {
+    fn last_good(&self, revision: &str, plans: &[Arc<Plan>]) -> Option<(String, Prepared)> {
         let applied = self.mirror.retained(RetainedRef::Applied);
         let since = applied.as_deref().and_then(|applied| {
             let log = self.mirror.log(Some(applied), revision, LOOK_BACK);
@@ -398,7 +420,7 @@ impl Source {
             if !seen.insert(id.clone()) {
                 continue;
             }
-            match self.judge_trusted(&id) {
+            match self.judge_trusted(&id, plans) {
                 Ok(Judged::Sound(prepared)) if !prepared.is_empty() => return Some((id, prepared)),
                 Err(error @ Error::Unverified { .. }) if applied.as_ref() == Some(&id) => {
                     tracing::warn!(revision = id, %error, "what was applied last is not applied again");

@@ -7,6 +7,7 @@ mod checks;
 mod hinted;
 mod newest;
 mod progress;
+mod second_owners;
 mod source;
 mod superseded;
 mod suspension;
@@ -22,7 +23,7 @@ use tokio::time::Instant;
 
 use super::job::Judged;
 use super::*;
-use crate::adapters::git::{Author, Files, Refs};
+use crate::adapters::git::{Author, Files, Refs, RetainedRef};
 use crate::apply::{Progress, PruneStatus, Report, State, Suspension};
 use crate::compile::{Compiled, compile};
 use crate::model::{Check, CheckState, Clock, ObjectId, Tree};

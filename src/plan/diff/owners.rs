@@ -40,7 +40,7 @@ impl Changes {
     }
 
     /// Keeps `before` if `object` lacks a resource that it had.
-    pub(super) fn note_lost(&mut self, object: &Object, before: &Json) {
+    pub(in crate::plan) fn note_lost(&mut self, object: &Object, before: &Json) {
         if !embedded::carries(&object.id) {
             return;
         }

@@ -1,0 +1,67 @@
+//! What is applied before a revision that is examined.
+//!
+//! In: what this process applies, or the cluster to ask. Out: the plans to compare with. It does not know: what is
+//! compared.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+
+use crate::adapters::git::{Mirror, RetainedRef};
+use crate::adapters::kubernetes;
+use crate::daemon::applied::AppliedRevision;
+use crate::plan::{ApplySet, Plan};
+
+/// How long the cluster has to say what is applied. The check of a commit waits for it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is applied before a revision.
+pub(in crate::daemon) enum Before {
+    /// This revision. Whatever of it can be applied now is.
+    Done(AppliedRevision),
+    /// This one in part, if any: the cluster may still have what the last revision that was fully applied left.
+    Partly(Option<AppliedRevision>),
+    /// An earlier process may have applied something: the parent in the cluster says what.
+    Ask(Client),
+    /// The parent names these revisions.
+    Named(BTreeSet<String>),
+}
+
+impl Before {
+    /// The same after asking the cluster, if that is needed.
+    pub(super) async fn found(self, set: &ApplySet) -> Self {
+        let Self::Ask(client) = self else { return self };
+        let answer = kubernetes::applied_revisions(&client, set);
+        match tokio::time::timeout(PATIENCE, answer).await {
+            Ok(Ok(revisions)) => Self::Named(revisions),
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "cannot read which revision is applied");
+                Self::Partly(None)
+            }
+            Err(_) => Self::Partly(None),
+        }
+    }
+
+    /// The plans to compare `revision` with, made by `plan_of`. What the mirror retains was fully applied.
+    pub(super) fn plans(
+        self,
+        mirror: &Mirror,
+        revision: &str,
+        plan_of: impl Fn(&str) -> Option<Arc<Plan>>,
+    ) -> Vec<Arc<Plan>> {
+        let applied = || mirror.retained(RetainedRef::Applied).into_iter();
+        let (known, others) = match self {
+            Self::Done(known) => (Some(known), BTreeSet::new()),
+            Self::Partly(known) => (known, applied().collect()),
+            Self::Named(revisions) => (None, revisions),
+            Self::Ask(_) => (None, BTreeSet::new()),
+        };
+        let known = known.unwrap_or_default();
+        let is_other = |other: &&String| *other != revision && **other != known.0;
+        let others = others.iter().filter(is_other);
+        let others = others.filter_map(|other| plan_of(other));
+        known.1.into_iter().chain(others).collect()
+    }
+}
