@@ -295,9 +295,16 @@ fn every_reported_id_has_a_page() {
     assert_eq!(reported, known);
 }
 
+/// Whether the module of a file or directory is for tests alone, as the module around it says.
+fn is_for_tests(path: &Path) -> bool {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let around = std::fs::read_to_string(path.with_file_name("mod.rs")).unwrap_or_default();
+    name == "tests" || around.contains(&format!("#[cfg(test)]\nmod {name};"))
+}
+
 /// The texts in Rust files that are ids, but for those of tests.
 fn ids_in(path: &Path, ids: &mut BTreeSet<String>) {
-    if path.file_stem().is_some_and(|name| name == "tests") {
+    if is_for_tests(path) {
         return;
     }
     if path.is_dir() {
