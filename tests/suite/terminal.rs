@@ -257,7 +257,7 @@ fn without_a_terminal_each_change_of_state_is_a_line_with_its_time() {
         "--embedded",
         "--wait",
         "--speed",
-        "1000",
+        "300",
     ];
     let output = capstan(&arguments).assert().code(0).get_output().clone();
     let lines = String::from_utf8(output.stderr).expect("UTF-8");

@@ -254,7 +254,7 @@ impl Daemon {
     pub(super) fn until(&self, state: CheckState, parts: &[&str]) -> Check {
         let check = || self.world.check(&self.revision, SYNC);
         let is_wanted = |check: &Check| {
-            let message = format!("{}\n{}", check.title, check.summary);
+            let message = format!("{}\n{}", check.title, unescaped(&check.summary));
             check.state == state && parts.iter().all(|part| message.contains(part))
         };
         until(
@@ -268,9 +268,15 @@ impl Daemon {
     }
 }
 
-/// The errors contain `part` exactly once.
+/// The errors, which may be Markdown, contain `part` exactly once.
 pub(super) fn once(errors: &str, part: &str) {
-    assert_eq!(errors.matches(part).count(), 1, "{part:?} in {errors}");
+    let count = unescaped(errors).matches(part).count();
+    assert_eq!(count, 1, "{part:?} in {errors}");
+}
+
+/// The text of escaped Markdown.
+fn unescaped(markdown: &str) -> String {
+    markdown.replace('\\', "")
 }
 
 /// A ConfigMap that nobody minds.
