@@ -102,21 +102,28 @@ impl Mirror {
     }
 }
 
-/// The tags that `wanted` follows and that lead to `commit`: as they are now, then as they were accepted.
+/// The tags that `wanted` follows and that lead to `commit`: as they are now, then as they were accepted. If the newest
+/// of a range leads there, it is the only one: whoever puts an unsigned tag of a higher version on an old release must
+/// not profit from the signature of that release.
 fn leading_to(repository: &Repository, wanted: &Ref, commit: Oid) -> Result<Vec<Tag>, git2::Error> {
+    let fetched = fetched_tags(repository)?;
+    let newest = match wanted {
+        Ref::Newest(range) => range.newest(fetched.keys().map(String::as_str)),
+        _ => None,
+    };
+    let newest = match newest {
+        Some(name) if leads_to(repository, fetched[name], commit)? => Some(name),
+        _ => None,
+    };
     let follows = |name: &str| match wanted {
         Ref::Tag(tag) => tag == name,
-        Ref::Newest(range) => range.contains(name),
+        Ref::Newest(range) => newest.map_or_else(|| range.contains(name), |newest| newest == name),
         Ref::Head | Ref::Branch(_) | Ref::Commit(_) | Ref::Name(_) => false,
     };
     let mut tags = Vec::new();
-    for (name, id) in fetched_tags(repository)? {
-        let leads = follows(&name)
-            && repository
-                .find_object(id, None)?
-                .peel_to_commit()
-                .is_ok_and(|to| to.id() == commit);
-        if leads {
+    for (name, id) in &fetched {
+        if follows(name) && leads_to(repository, *id, commit)? {
+            let (name, id) = (name.clone(), *id);
             tags.push(Tag { name, id });
         }
     }
@@ -126,6 +133,11 @@ fn leading_to(repository: &Repository, wanted: &Ref, commit: Oid) -> Result<Vec<
         tags.extend(follows(&name).then_some(Tag { name, id }));
     }
     Ok(tags)
+}
+
+fn leads_to(repository: &Repository, id: Oid, commit: Oid) -> Result<bool, git2::Error> {
+    let to = repository.find_object(id, None)?.peel_to_commit();
+    Ok(to.is_ok_and(|to| to.id() == commit))
 }
 
 impl Tag {
@@ -180,4 +192,46 @@ fn trim(repository: &Repository) -> Result<(), git2::Error> {
 fn person(who: &git2::Signature<'_>) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!("{} <{}>", text(who.name_bytes()), text(who.email_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::adapters::git::fixture::{Origin, author};
+
+    #[test]
+    fn of_a_range_only_the_newest_tag_vouches_for_the_head() {
+        let origin = Origin::new();
+        let first = origin.push("main", &[("a.yaml", "1")]);
+        let second = origin.push("main", &[("a.yaml", "2")]);
+        let annotated = |name: &str, commit: &str| {
+            let object = origin.repository.revparse_single(commit).unwrap();
+            let tag = origin.repository.tag(name, &object, &author(), "it", false);
+            tag.unwrap();
+        };
+        annotated("v1.0.0", &first);
+        annotated("v2.0.0", &second);
+        origin.point("refs/tags/v1.5.0", Oid::from_str(&first).unwrap());
+        let names = |range: &str, commit: &str| -> Vec<String> {
+            let mirror = origin.mirror(&[]);
+            mirror.fetch().unwrap();
+            let inside = mirror.dir.path().join("repository.git");
+            let repository = Repository::open_bare(inside).unwrap();
+            let kept = ACCEPTED_TAGS.to_owned() + &first;
+            let v1 = fetched_tags(&repository).unwrap()["v1.0.0"];
+            repository.reference(&kept, v1, true, "test").unwrap();
+            let (wanted, id) = (Ref::Newest(range.parse().unwrap()), Oid::from_str(commit));
+            let tags = leading_to(&repository, &wanted, id.unwrap()).unwrap();
+            tags.into_iter().map(|tag| tag.name).collect()
+        };
+        assert_eq!(names(">=1", &second), ["v2.0.0"]);
+        // An older release, which is looked at after a restart.
+        assert_eq!(names(">=1", &first), ["v1.0.0", "v1.5.0", "v1.0.0"]);
+        assert_eq!(names("1.x", &first), ["v1.5.0"]);
+        // The signature of v1.0.0, accepted or not, is none of v9.0.0.
+        origin.point("refs/tags/v9.0.0", Oid::from_str(&first).unwrap());
+        assert_eq!(names(">=1", &first), ["v9.0.0"]);
+    }
 }

@@ -286,6 +286,13 @@ fn a_tag_is_accepted_if_its_own_object_is_signed_and_stays_accepted_when_it_is_m
     assert_eq!(said(&range("1.x"), &first), "");
     assert!(said(&range("2.x"), &first).contains("is a copy of"));
 
+    // Who has no key cannot bring an old release back by a tag of a higher version.
+    git(&["tag", "v9.0.0", &first]);
+    mirror.fetch().expect("fetched");
+    let refused = "tag \"v9.0.0\" is not an annotated tag";
+    assert!(said(&range(">=1"), &first).starts_with(refused));
+    git(&["tag", "-d", "v9.0.0"]);
+
     git(&["tag", "-f", "v1.0.0", &second]);
     mirror.fetch().expect("fetched");
     assert_eq!(said(&tag("v1.0.0"), &first), "");
