@@ -412,6 +412,9 @@ impl Daemon {
             );
         }
         self.head = Some(remote.head.clone());
+        if remote.signed_anew && !self.examining {
+            self.examined = None;
+        }
         self.examine_next();
         let there = self.candidates.update(&remote.refs, &remote.head);
         if !there.is_empty() {

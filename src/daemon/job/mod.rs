@@ -38,6 +38,8 @@ pub(super) struct RemoteRefs {
     pub(super) refs: Refs,
     /// The commit that is followed now.
     pub(super) head: String,
+    /// Whether it was refused for its signature, and that is different now: somebody signed its tag.
+    pub(super) signed_anew: bool,
 }
 
 /// A compiled revision. Its objects are not kept: they are most of a large fleet.
@@ -132,6 +134,8 @@ pub(super) struct Source {
     settle: Duration,
     /// The commit that was examined last.
     base: Mutex<Option<Base>>,
+    /// The same, and why, if it was refused for its signature.
+    unverified: Mutex<Option<(String, Error)>>,
 }
 
 /// A commit of the followed ref, judged.
@@ -230,6 +234,7 @@ impl Source {
             prune: (config.prune, config.max_clusters),
             settle: config.settle,
             base: Mutex::default(),
+            unverified: Mutex::default(),
         }
     }
 
@@ -242,7 +247,12 @@ impl Source {
         }
         let refs = self.mirror.fetch()?;
         let head = self.head()?;
-        Ok(RemoteRefs { refs, head })
+        let signed_anew = self.is_signed_anew(&head);
+        Ok(RemoteRefs {
+            refs,
+            head,
+            signed_anew,
+        })
     }
 
     /// Keeps what later revisions are compared with, from the next look on. Nothing is waited for.
@@ -275,6 +285,7 @@ impl Source {
         let _compiling = self.compiling();
         let applied = before.plans(&self.mirror, &revision, |other| self.plan_of(other));
         let outcome = self.judge_trusted(&revision, &applied);
+        self.remember_unverified(&revision, outcome.as_ref().err());
         *self.base() = outcome.as_ref().ok().map(|judged| Base {
             name: format!("the {}", self.reference),
             commit: revision.clone(),

@@ -1,11 +1,32 @@
 //! Which signatures a revision needs before anything of it is read.
 
+use std::sync::{MutexGuard, PoisonError};
+
 use super::Source;
 use crate::adapters::git::{Error, Trust};
 use crate::api::fleet::VerifyMode;
 use crate::daemon::wall_time;
 
 impl Source {
+    /// What became of the commit that was examined last.
+    pub(super) fn remember_unverified(&self, revision: &str, error: Option<&Error>) {
+        let fault = error.filter(|error| matches!(error, Error::Unverified { .. }));
+        *self.unverified() = fault.map(|error| (revision.to_owned(), error.clone()));
+    }
+
+    /// Whether `head` was refused for its signature and would not be any more, or for another reason: a tag can be
+    /// signed while its commit stays the same.
+    pub(super) fn is_signed_anew(&self, head: &str) -> bool {
+        let before = self.unverified().clone();
+        let before = before.filter(|(revision, _)| revision == head);
+        before.is_some_and(|(_, before)| self.verify(head).err() != Some(before))
+    }
+
+    fn unverified(&self) -> MutexGuard<'_, Option<(String, Error)>> {
+        let unverified = self.unverified.lock();
+        unverified.unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether `revision` has the signatures that the fleet asks for.
     pub(super) fn verify(&self, revision: &str) -> Result<(), Error> {
         let Some(verification) = &self.verification else {

@@ -97,6 +97,7 @@ async fn a_hint_ends_the_wait_and_makes_the_next_one_longer() {
     case.daemon.examined = Some(case.commit.clone());
     let looked = |case: &mut Case, head: &str| {
         let remote = RemoteRefs {
+            signed_anew: false,
             refs: Refs::new(),
             head: head.to_owned(),
         };

@@ -1,6 +1,12 @@
 //! How often the repository is looked at, and what the cluster is told of it.
 
+use std::fs;
+use std::path::PathBuf;
+
 use super::*;
+use crate::api::fleet::{GitReference, VerifyMode};
+use crate::daemon::job::Before;
+use crate::settings::Verification;
 
 #[tokio::test(start_paused = true)]
 async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it_is_away() {
@@ -11,6 +17,7 @@ async fn a_repository_is_looked_at_after_the_interval_and_less_and_less_while_it
         for (at, seconds) in expected.into_iter().enumerate() {
             let here = at == 0 || at == 8;
             let remote = RemoteRefs {
+                signed_anew: false,
                 refs: Refs::new(),
                 head: case.commit.clone(),
             };
@@ -33,6 +40,51 @@ async fn a_commit_that_cannot_be_read_now_is_read_again_after_15_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_commit_that_was_refused_is_examined_again_once_its_tags_change() {
+    let mut case = Case::new();
+    let commit = case.commit.clone();
+    let tags = PathBuf::from(&case.daemon.config.url).join("refs/tags");
+    fs::create_dir_all(&tags).unwrap();
+    let tag = |name: &str| fs::write(tags.join(name), &commit).unwrap();
+    case.daemon.config.reference = Some(GitReference {
+        branch: None,
+        tag: None,
+        semver: Some(">=1".to_owned()),
+        commit: None,
+    });
+    case.daemon.config.verify = Some(Verification {
+        mode: VerifyMode::Tag,
+        keys: Vec::new(),
+    });
+    let mirror = Arc::clone(&case.daemon.source.mirror);
+    case.daemon.source = Arc::new(Source::new(mirror, &case.daemon.config));
+    tag("v1.0.0");
+    assert!(looks(&mut case).await, "it is refused: no tag is signed");
+    assert!(!looks(&mut case).await, "nothing changed");
+    tag("v1.1.0");
+    assert!(looks(&mut case).await, "another tag leads to it");
+    assert!(!looks(&mut case).await);
+}
+
+/// Fetches; examines the head if the daemon wants to, and returns whether it did.
+async fn looks(case: &mut Case) -> bool {
+    let remote = case.daemon.source.fetch().unwrap();
+    case.daemon.refs_moved(&remote);
+    let wanted = case.daemon.examining;
+    if wanted {
+        case.daemon.jobs.abort_all();
+        let (source, sink) = (
+            Arc::clone(&case.daemon.source),
+            Arc::clone(&case.daemon.sink),
+        );
+        let before = Before::Partly(None);
+        let examined = job::examine(source, &*sink, remote.head, before, true).await;
+        case.daemon.examined(examined);
+    }
+    wanted
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_request_to_sync_ends_the_wait_and_retries_what_failed() {
     let mut case = Case::applying(config_maps(&["a"])).await;
     let asks = |at: &str| Steering {
@@ -42,6 +94,7 @@ async fn a_request_to_sync_ends_the_wait_and_retries_what_failed() {
     case.daemon.steered(asks("1"));
     case.daemon.polling = Polling::new(Duration::from_secs(90));
     let remote = RemoteRefs {
+        signed_anew: false,
         refs: Refs::new(),
         head: case.commit.clone(),
     };
