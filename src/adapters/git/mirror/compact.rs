@@ -2,14 +2,17 @@
 //!
 //! In: the repository of a mirror. Out: a pack of all that its refs lead to, and then the files that it takes the
 //! place of, which are removed while nobody reads. A process killed at any moment leaves more files than it needs,
-//! never fewer. Objects that no ref leads to any more, as after a forced push, go away.
+//! never fewer. Objects that no ref leads to any more, as after a forced push, go away; those that a ref led to before
+//! the last fetch go the next time.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorClass, ObjectType, Oid, PackBuilder, Repository};
+use git2::{ErrorClass, ErrorCode, ObjectType, Oid, PackBuilder, Repository};
+
+use crate::adapters::git::Error;
 
 /// How many packs are too many, as for git (`gc.autoPackLimit`).
 pub(super) const PACKS: usize = 50;
@@ -61,13 +64,19 @@ impl Clutter {
     }
 }
 
-/// Writes a pack of all that the refs lead to; returns its name.
-pub(super) fn pack(repository: &Repository) -> Result<String, git2::Error> {
+/// Writes a pack of all that the refs and `others` lead to; returns its name.
+pub(super) fn pack(
+    repository: &Repository,
+    others: impl IntoIterator<Item = Oid>,
+) -> Result<String, git2::Error> {
     let (mut builder, mut walk) = (repository.packbuilder()?, repository.revwalk()?);
     for reference in repository.references()? {
         if let Some(id) = reference?.target() {
             lead(repository, id, &mut builder, &mut walk)?;
         }
+    }
+    for id in others {
+        lead(repository, id, &mut builder, &mut walk)?;
     }
     builder.insert_walk(&mut walk)?;
     let directory = repository.path().join("objects/pack");
@@ -85,7 +94,31 @@ pub(super) fn pack(repository: &Repository) -> Result<String, git2::Error> {
 }
 
 fn broken(message: &str) -> git2::Error {
-    git2::Error::new(git2::ErrorCode::GenericError, ErrorClass::Odb, message)
+    git2::Error::new(ErrorCode::GenericError, ErrorClass::Os, message)
+}
+
+/// Why no pack could be written. Only what cannot be read is damage: to copy everything anew onto a full disk makes it
+/// no better.
+pub(super) fn fault(repository: &Repository, cause: &git2::Error) -> Error {
+    let is_unreadable = matches!(
+        cause.code(),
+        ErrorCode::NotFound | ErrorCode::HashsumMismatch
+    ) || matches!(
+        cause.class(),
+        ErrorClass::Odb
+            | ErrorClass::Zlib
+            | ErrorClass::Object
+            | ErrorClass::Tree
+            | ErrorClass::Tag
+            | ErrorClass::Reference
+    );
+    match is_unreadable {
+        true => Error::damaged(repository, cause),
+        false => Error::Disk {
+            path: repository.path().to_owned(),
+            cause: cause.message().to_owned(),
+        },
+    }
 }
 
 /// Adds what a ref points to, and has the walk add the commits that it leads to.
@@ -135,6 +168,57 @@ mod tests {
         (sizes.len(), sizes.iter().sum())
     }
 
+    /// Says so when it is dropped.
+    struct Done<'d>(&'d AtomicBool);
+
+    impl Drop for Done<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn what_a_forced_push_takes_away_stays_until_the_next_compaction() {
+        let origin = Origin::new();
+        let old = origin.push("main", &[("a.yaml", "1")]);
+        let mirror = origin.mirror(&[]);
+        mirror.fetch().unwrap();
+        let compacted = |text: &str| {
+            let repository = mirror.dir.path().join("repository.git");
+            let packs = repository.join("objects/pack");
+            for at in 0..=PACKS {
+                fs::write(packs.join(format!("{at}.pack")), "").unwrap();
+            }
+            origin.delete("refs/heads/main");
+            let new = origin.push("main", &[("a.yaml", text)]);
+            mirror.fetch().unwrap();
+            assert!(!packs.join("0.pack").exists());
+            new
+        };
+        let new = compacted("2");
+        assert_eq!(&*mirror.tree(&old, "").unwrap().files["a.yaml"], b"1");
+        let newest = compacted("3");
+        assert!(mirror.commit(&old).is_err());
+        assert!(mirror.commit(&new).is_ok() && mirror.commit(&newest).is_ok());
+    }
+
+    #[test]
+    fn a_full_disk_is_no_damage() {
+        let origin = Origin::new();
+        let of = |code: ErrorCode, class: ErrorClass| {
+            let cause = git2::Error::new(code, class, "no");
+            matches!(fault(&origin.repository, &cause), Error::Damaged { .. })
+        };
+        assert!(!of(ErrorCode::GenericError, ErrorClass::Os));
+        assert!(!of(ErrorCode::GenericError, ErrorClass::Filesystem));
+        assert!(of(ErrorCode::GenericError, ErrorClass::Zlib));
+        assert!(of(ErrorCode::NotFound, ErrorClass::Odb));
+        let lost = Oid::from_bytes(&[7; 20]).unwrap();
+        let cause = pack(&origin.repository, [lost]).unwrap_err();
+        let error = fault(&origin.repository, &cause);
+        assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    }
+
     #[test]
     fn many_fetches_leave_one_pack_of_what_is_reachable_while_others_read() {
         let origin = Origin::new();
@@ -166,6 +250,8 @@ mod tests {
         let done = AtomicBool::new(false);
         let mut most = (0, 0);
         std::thread::scope(|scope| {
+            // Also when a line below panics: the scope waits for the reader.
+            let end = Done(&done);
             let reader = scope.spawn(|| {
                 let mut reads = 0;
                 while !done.load(Ordering::Relaxed) {
@@ -179,7 +265,7 @@ mod tests {
                 mirror.fetch().unwrap();
                 most = most.max(files(&mirror));
             }
-            done.store(true, Ordering::Relaxed);
+            drop(end);
             assert!(reader.join().unwrap() > 0);
         });
         let (left, size) = files(&mirror);

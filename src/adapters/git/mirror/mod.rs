@@ -17,7 +17,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 
 use git2::Repository;
 
@@ -325,8 +325,10 @@ impl Mirror {
         if let Ok(damaged) = self.repository() {
             retained::carry(&damaged, &copy);
         }
+        let nobody_reads = self.removing();
         rename(&path, &damaged)?;
         rename(&unfinished, &path)?;
+        drop(nobody_reads);
         self.damaged.store(false, Ordering::Relaxed);
         remove(&damaged)?;
         Ok(refs)
@@ -351,7 +353,7 @@ impl Mirror {
             listing,
             refs: refs.clone(),
         });
-        if let Err(error) = self.compact(repository) {
+        if let Err(error) = self.compact(repository, &before) {
             tracing::warn!(%error, "cannot compact the mirror");
             let is_damaged = matches!(error, Error::Damaged { .. });
             self.damaged.fetch_or(is_damaged, Ordering::Relaxed);
@@ -359,20 +361,24 @@ impl Mirror {
         Ok(refs)
     }
 
-    /// Makes one pack of many. Whatever goes wrong, nothing that is needed is removed. Afterwards `repository` must
-    /// be opened anew.
-    fn compact(&self, repository: &Repository) -> Result<(), Error> {
+    /// Makes one pack of many. Whatever goes wrong, nothing that is needed is removed. What was there `before` this
+    /// fetch stays: its newest commit may be examined, or just begun and not retained yet. Afterwards `repository`
+    /// must be opened anew.
+    fn compact(&self, repository: &Repository, before: &Listing) -> Result<(), Error> {
         let disk = |cause| Error::disk(repository.path(), &cause);
         let clutter = Clutter::of(repository).map_err(disk)?;
         if !clutter.is_much() {
             return Ok(());
         }
-        let kept = compact::pack(repository);
-        let kept = kept.map_err(|cause| Error::damaged(repository, &cause))?;
-        let _nobody_reads = self
-            .removing
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let kept = compact::pack(repository, before.values().copied());
+        let kept = kept.map_err(|cause| compact::fault(repository, &cause))?;
+        let _nobody_reads = self.removing();
         clutter.remove(&kept).map_err(disk)
+    }
+
+    /// The right to remove files that readers may need.
+    fn removing(&self) -> RwLockWriteGuard<'_, ()> {
+        let removing = self.removing.write();
+        removing.unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use git2::Oid;
 
@@ -343,5 +346,37 @@ fn a_damaged_mirror_keeps_what_it_has_until_the_repository_answers() {
     drop(origin);
     let error = mirror.fetch().unwrap_err();
     assert!(matches!(error, Error::NoRepository { .. }), "{error}");
+    assert!(mirror.tree(&commit, "").is_ok());
+}
+
+#[test]
+fn a_damaged_mirror_is_not_replaced_under_a_reader() {
+    let origin = Origin::new();
+    let commit = origin.push("main", &[("a.yaml", "1")]);
+    let mirror = origin.mirror(&[]);
+    mirror.fetch().unwrap();
+    let packs = mirror.dir.path().join("repository.git/objects/pack");
+    let (reading, is_reading) = mpsc::channel();
+    let (mended, is_mended) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let mirror = &*mirror;
+        scope.spawn(move || {
+            let seen = mirror.reading(|_| {
+                let before = fs::metadata(&packs).unwrap().ino();
+                mirror.damaged.store(true, Ordering::Relaxed);
+                reading.send(()).unwrap();
+                let early = is_mended.recv_timeout(Duration::from_millis(500));
+                Ok((
+                    early.is_err(),
+                    fs::metadata(&packs).unwrap().ino() == before,
+                ))
+            });
+            assert_eq!(seen.unwrap(), (true, true));
+        });
+        is_reading.recv().unwrap();
+        mirror.fetch().unwrap();
+        // Nobody listens once the reader is done.
+        let _ = mended.send(());
+    });
     assert!(mirror.tree(&commit, "").is_ok());
 }
