@@ -194,12 +194,32 @@ fn a_commit_is_accepted_with_a_valid_listed_key_of_open_pgp_only() {
             ),
         ],
     );
+    both_exports(&world, &expired, &expired_key);
     // The key as it was before it had the subkey does not accept what that signed.
     let error = world
         .mirror()
         .verify_commit(&by_subkey, trust(&old))
         .expect_err("unlisted");
     assert!(error.to_string().contains("which is not listed"), "{error}");
+}
+
+/// A key that was extended is listed twice, as it was and as it is; then the newer one says that it is revoked.
+fn both_exports(world: &World, commit: &String, key: &str) {
+    let signers = &world.signers;
+    let old = signers.exported(key);
+    signers.gpg(&["--quick-set-expire", key, "0"]);
+    let extended = signers.exported(key);
+    revoke(world, key);
+    let revoked = signers.exported(key);
+    let is_revoked = format!("is signed with the revoked key {key};");
+    for (listed, expected) in [
+        ([&old, &extended], ""),
+        ([&extended, &old], ""),
+        ([&extended, &revoked], is_revoked.as_str()),
+    ] {
+        let accepted = keys(&listed.map(String::as_str));
+        check(&world.mirror(), &accepted, &[(commit, expected)]);
+    }
 }
 
 /// A commit that was signed while its key was valid.
@@ -218,6 +238,11 @@ fn expired(world: &World) -> (String, String) {
 fn revoked(world: &World) -> (String, String) {
     let (key, fingerprint) = world.signers.open_pgp("lost", &[], "0");
     let commit = world.commit("revoked", &[], Some(&key));
+    revoke(world, &fingerprint);
+    (commit, fingerprint)
+}
+
+fn revoke(world: &World, fingerprint: &str) {
     let kept = format!("g/openpgp-revocs.d/{fingerprint}.rev");
     let kept = std::fs::read_to_string(world.signers.path(&kept)).expect("made with the key");
     let file = world.signers.path("revocation");
@@ -225,7 +250,6 @@ fn revoked(world: &World) -> (String, String) {
     world
         .signers
         .gpg(&["--import", &file.display().to_string()]);
-    (commit, fingerprint)
 }
 
 #[test]

@@ -21,9 +21,31 @@ pub(super) fn verify(
     now: Timestamp,
 ) -> Result<(), SignatureFault> {
     let signature = read(written)?;
-    let (key, signer) = signer(&signature, keys)?;
+    let signers = signers(&signature, keys)?;
+    // A key may be listed as it was and as it is. Where it is revoked, it is so everywhere.
+    for (key, signer) in &signers {
+        unrevoked(key, *signer)?;
+    }
+    let mut verdict = Ok(());
+    for (key, signer) in signers {
+        verdict = accept(&signature, data, key, signer, now);
+        if verdict.is_ok() {
+            break;
+        }
+    }
+    verdict
+}
+
+/// Whether the signature is one of `data` by this part of the key, and both are valid.
+fn accept(
+    signature: &Signature,
+    data: &[u8],
+    key: &SignedPublicKey,
+    signer: Signer<'_>,
+    now: Timestamp,
+) -> Result<(), SignatureFault> {
     let shown = signer.shown();
-    if !signer.verifies(&signature, data) {
+    if !signer.verifies(signature, data) {
         return Err(SignatureFault::Changed { key: shown });
     }
     judge(key, now)?;
@@ -97,11 +119,11 @@ impl Signer<'_> {
     }
 }
 
-/// The key that the signature names, and the part of it.
-fn signer<'k>(
+/// The keys that the signature names, and the part of each; at least one.
+fn signers<'k>(
     signature: &Signature,
     keys: &'k [PublicKey],
-) -> Result<(&'k SignedPublicKey, Signer<'k>), SignatureFault> {
+) -> Result<Vec<(&'k SignedPublicKey, Signer<'k>)>, SignatureFault> {
     let (fingerprints, ids) = (signature.issuer_fingerprint(), signature.issuer_key_id());
     let is_named = |signer: Signer<'_>| {
         let (fingerprint, id) = signer.names();
@@ -110,6 +132,7 @@ fn signer<'k>(
             false => fingerprints.contains(&&fingerprint),
         }
     };
+    let mut signers = Vec::new();
     for key in keys {
         let PublicKey::OpenPgp(key) = key else {
             continue;
@@ -117,9 +140,11 @@ fn signer<'k>(
         let primary = Signer::Primary(&key.primary_key);
         let mut parts =
             std::iter::once(primary).chain(key.public_subkeys.iter().map(Signer::Subkey));
-        if let Some(part) = parts.find(|part| is_named(*part)) {
-            return Ok((key, part));
-        }
+        let part = parts.find(|part| is_named(*part));
+        signers.extend(part.map(|part| (&**key, part)));
+    }
+    if !signers.is_empty() {
+        return Ok(signers);
     }
     let fingerprint = fingerprints.first().map(|one| format!("{one:X}"));
     let id = ids.first().map(|id| id.to_string().to_uppercase());
@@ -131,14 +156,44 @@ fn signer<'k>(
     }
 }
 
+/// Whether neither a key nor the part of it that signed was revoked.
+fn unrevoked(key: &SignedPublicKey, signer: Signer<'_>) -> Result<(), SignatureFault> {
+    let primary = &key.primary_key;
+    let mut revocations = key.details.revocation_signatures.iter();
+    if revocations.any(|signature| signature.verify_key(primary).is_ok()) {
+        let key = format!("{:X}", primary.fingerprint());
+        return Err(SignatureFault::Revoked { key });
+    }
+    let Signer::Subkey(subkey) = signer else {
+        return Ok(());
+    };
+    let mut revocations = bindings(primary, subkey, SignatureType::SubkeyRevocation);
+    match revocations.next() {
+        Some(_) => Err(SignatureFault::Revoked {
+            key: signer.shown(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// What a key says of its subkey, of one type.
+fn bindings<'k>(
+    primary: &'k pgp::packet::PublicKey,
+    subkey: &'k SignedPublicSubKey,
+    typ: SignatureType,
+) -> impl Iterator<Item = &'k Signature> {
+    let all = subkey.signatures.iter();
+    let all = all.filter(move |signature| signature.typ() == Some(typ));
+    all.filter(move |signature| {
+        let verified = signature.verify_subkey_binding(primary, &subkey.key);
+        verified.is_ok()
+    })
+}
+
 /// Whether a key is valid as a whole.
 fn judge(key: &SignedPublicKey, now: Timestamp) -> Result<(), SignatureFault> {
     let primary = &key.primary_key;
     let shown = format!("{:X}", primary.fingerprint());
-    let mut revocations = key.details.revocation_signatures.iter();
-    if revocations.any(|signature| signature.verify_key(primary).is_ok()) {
-        return Err(SignatureFault::Revoked { key: shown });
-    }
     let Some(newest) = newest(self_signatures(key)) else {
         let cause = "it has no valid signature of its own".to_owned();
         return Err(SignatureFault::NotForSigning { key: shown, cause });
@@ -154,15 +209,7 @@ fn judge_subkey(
 ) -> Result<(), SignatureFault> {
     let (primary, part) = (&key.primary_key, &subkey.key);
     let shown = format!("{:X}", part.fingerprint());
-    let valid = |typ: SignatureType| {
-        let all = subkey.signatures.iter();
-        let all = all.filter(move |signature| signature.typ() == Some(typ));
-        all.filter(|signature| signature.verify_subkey_binding(primary, part).is_ok())
-    };
-    if valid(SignatureType::SubkeyRevocation).next().is_some() {
-        return Err(SignatureFault::Revoked { key: shown });
-    }
-    let newest = newest(valid(SignatureType::SubkeyBinding));
+    let newest = newest(bindings(primary, subkey, SignatureType::SubkeyBinding));
     // The subkey must have agreed, or one could call another's key a part of one's own.
     let agreed = newest.and_then(|newest| {
         let back = newest.embedded_signature()?;
