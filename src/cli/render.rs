@@ -65,7 +65,8 @@ pub(super) fn run(args: &RenderArgs, ui: &Ui) -> anyhow::Result<Exit> {
         ui.message(&note);
     }
     let objects = objects(args, &fleet);
-    if objects.is_empty() && !args.allow_empty {
+    // A definition always has objects: without any, its name is mistyped.
+    if objects.is_empty() && (args.cluster.is_some() || !args.allow_empty) {
         return nothing(args, ui);
     }
     ui.data(&match args.output {

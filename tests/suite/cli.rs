@@ -134,10 +134,11 @@ fn render_can_pick_one_cluster_and_write_json() {
         (&"v1".into(), &"List".into())
     );
     assert_eq!(list["items"].as_array().map(Vec::len), Some(5));
-    assert!(
-        stderr(&with_fleet("render", &["--cluster", "nobody"]), 2)
-            .contains("no definition named `nobody`")
-    );
+    for more in [&[] as &[&str], &["--allow-empty"]] {
+        let arguments = [&["--cluster", "nobody"], more].concat();
+        let said = stderr(&with_fleet("render", &arguments), 2);
+        assert!(said.contains("no definition named `nobody`"), "{said}");
+    }
 }
 
 #[test]
