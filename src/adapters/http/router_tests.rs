@@ -247,13 +247,29 @@ async fn a_body_that_does_not_arrive_is_given_up_after_10_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bodies_that_do_not_arrive_fill_no_memory() {
+async fn bodies_that_do_not_arrive_keep_nobody_out() {
     let world = World::new();
-    let slow = || Body::from_stream(stream::pending::<Result<Vec<u8>, Infallible>>());
-    let sent = (0..40).map(|_| world.post("github", &[JSON], slow()));
+    let silent = || Body::from_stream(stream::pending::<Result<Vec<u8>, Infallible>>());
+    let announced = [JSON, ("Content-Length", "26214400")];
+    let sent = (0..40).map(|_| world.post("github", &announced, silent()));
+    let waiting = futures::future::join_all(sent);
+    let large = format!("{{\"x\":\"{}\"}}", "a".repeat(20 << 20));
+    let (waiting, large) = futures::join!(waiting, github(&world, "push", &large));
+    assert_eq!(waiting, [408; 40]);
+    assert_eq!(large, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_that_do_not_end_fill_no_memory() {
+    let world = World::new();
+    let slow = || {
+        let begun = stream::iter([Ok::<_, Infallible>(vec![b'a'; 16 << 20])]);
+        Body::from_stream(begun.chain(stream::pending()))
+    };
+    let sent = (0..6).map(|_| world.post("github", &[JSON], slow()));
     let answers = futures::future::join_all(sent).await;
     let busy = answers.iter().filter(|status| **status == 503).count();
-    assert_eq!((answers.len(), busy), (40, 38), "two of 26 MiB have room");
+    assert_eq!((answers.len(), busy), (6, 2), "four of 16 MiB have room");
     assert_eq!(
         github(&world, "push", OURS).await,
         200,

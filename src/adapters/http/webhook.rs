@@ -11,7 +11,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, StatusCode};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
@@ -27,8 +27,8 @@ use super::signature::{Delivery, authenticate};
 
 /// How long a body may take to arrive: GitHub, the slowest, gives up after 10 seconds.
 const ARRIVAL: Duration = Duration::from_secs(10);
-/// How many MiB of bodies may be in memory at once, whoever sends them.
-const ROOM: u32 = 64;
+/// How many KiB of bodies may be in memory at once, whoever sends them.
+const ROOM: usize = 64 * 1024;
 
 /// Takes deliveries for one repository.
 pub struct Webhooks {
@@ -58,7 +58,7 @@ impl Webhooks {
             hints,
             metrics,
             now,
-            room: Semaphore::new(ROOM as usize),
+            room: Semaphore::new(ROOM),
         }
     }
 
@@ -83,12 +83,11 @@ impl Webhooks {
         let (parts, body) = request.into_parts();
         let headers = parts.headers;
         let body_type = body_type(forge, &headers)?;
-        let length = announced(&headers);
         let limit = forge.body_limit();
-        if length.is_some_and(|length| length > limit) {
+        if announced(&headers).is_some_and(|length| length > limit) {
             return Err(Delivered::TooLarge);
         }
-        let arriving = tokio::time::timeout(ARRIVAL, self.body(body, length, limit));
+        let arriving = tokio::time::timeout(ARRIVAL, self.body(body, limit));
         let body = arriving.await.map_err(|_| Delivered::Incomplete)??;
         let delivery = Delivery {
             forge,
@@ -105,26 +104,22 @@ impl Webhooks {
         Ok(self.authentic(&delivery))
     }
 
-    async fn body(
-        &self,
-        body: Body,
-        length: Option<usize>,
-        limit: usize,
-    ) -> Result<Vec<u8>, Delivered> {
-        let most = length.unwrap_or(limit) / (1024 * 1024) + 1;
-        let most = u32::try_from(most).unwrap_or(ROOM);
-        let _room = self
-            .room
-            .try_acquire_many(most)
-            .map_err(|_| Delivered::Busy)?;
-        let body = Limited::new(body, limit).collect().await;
-        let body = body.map_err(
-            |error| match error.is::<http_body_util::LengthLimitError>() {
-                true => Delivered::TooLarge,
-                false => Delivered::Incomplete,
-            },
-        )?;
-        Ok(body.to_bytes().into())
+    /// The body takes room as it arrives: what is only announced must not keep others out.
+    async fn body(&self, body: Body, limit: usize) -> Result<Vec<u8>, Delivered> {
+        let mut body = Limited::new(body, limit);
+        let (mut whole, mut room) = (Vec::new(), Vec::new());
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(|error| broken(&*error))?.into_data() else {
+                continue;
+            };
+            let held = whole.len().div_ceil(1024);
+            whole.extend_from_slice(&data);
+            let more = whole.len().div_ceil(1024) - held;
+            let more = u32::try_from(more).map_err(|_| Delivered::TooLarge)?;
+            let more = self.room.try_acquire_many(more);
+            room.push(more.map_err(|_| Delivered::Busy)?);
+        }
+        Ok(whole)
     }
 
     /// Leaves a hint if the delivery is a reason to fetch.
@@ -171,6 +166,14 @@ fn body_type(forge: Forge, headers: &HeaderMap) -> Result<Option<BodyType>, Deli
         Some(BodyType::Form) if !forge.takes_forms() => Err(Delivered::UnsupportedType),
         None => Err(Delivered::UnsupportedType),
         known => Ok(known),
+    }
+}
+
+/// Why a body did not arrive.
+fn broken(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Delivered {
+    match error.is::<LengthLimitError>() {
+        true => Delivered::TooLarge,
+        false => Delivered::Incomplete,
     }
 }
 
