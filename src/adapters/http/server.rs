@@ -1,5 +1,7 @@
 //! The port, and what is behind each path of it.
 
+use std::collections::VecDeque;
+use std::future::Future as _;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -14,7 +16,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -23,9 +25,10 @@ use super::metrics::Metrics;
 use super::webhook::Webhooks;
 use crate::model::ErrorClass;
 
-/// How long a client may be silent before its connection is closed.
-const SILENCE: Duration = Duration::from_secs(30);
-/// How many connections there may be; the next ones wait.
+/// How long a request may take, from its first byte to its answer, and how long a connection may be idle.
+const EXCHANGE: Duration = Duration::from_secs(30);
+/// How many connections there may be. The next one takes the place of the oldest, so that whoever holds many
+/// open keeps no probe of the kubelet out.
 const MOST_CONNECTIONS: usize = 512;
 
 /// The server cannot start.
@@ -94,9 +97,14 @@ impl Server {
 
     /// Serves `router` until the handle is dropped.
     pub fn serve(self, router: Router) -> AbortOnDropHandle<()> {
+        self.serve_at_most(MOST_CONNECTIONS, router)
+    }
+
+    fn serve_at_most(self, most: usize, router: Router) -> AbortOnDropHandle<()> {
         let listener = Bounded {
             listener: self.listener,
-            free: Arc::new(Semaphore::new(MOST_CONNECTIONS)),
+            most,
+            open: VecDeque::new(),
         };
         let server = axum::serve(listener, router);
         AbortOnDropHandle::new(tokio::spawn(async move { drop(server.await) }))
@@ -137,10 +145,12 @@ async fn text(
     ([(CONTENT_TYPE, format)], metrics.text())
 }
 
-/// A limited number of connections, each of which is closed when its client falls silent.
+/// A limited number of connections, each of which is closed when its client takes too long.
 struct Bounded {
     listener: TcpListener,
-    free: Arc<Semaphore>,
+    most: usize,
+    /// The connections, the oldest first. Each ends when its sender is dropped.
+    open: VecDeque<oneshot::Sender<()>>,
 }
 
 impl axum::serve::Listener for Bounded {
@@ -148,12 +158,19 @@ impl axum::serve::Listener for Bounded {
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        let permit = Arc::clone(&self.free).acquire_owned().await.ok();
         let (stream, address) = axum::serve::Listener::accept(&mut self.listener).await;
+        self.open.retain(|connection| !connection.is_closed());
+        if self.open.len() >= self.most {
+            self.open.pop_front();
+        }
+        let (open, displaced) = oneshot::channel();
+        self.open.push_back(open);
         let connection = Connection {
             stream,
-            silence: Box::pin(tokio::time::sleep(SILENCE)),
-            _permit: permit,
+            deadline: Box::pin(tokio::time::sleep(EXCHANGE)),
+            displaced,
+            is_answered: false,
+            is_over: false,
         };
         (connection, address)
     }
@@ -165,8 +182,26 @@ impl axum::serve::Listener for Bounded {
 
 struct Connection {
     stream: TcpStream,
-    silence: Pin<Box<Sleep>>,
-    _permit: Option<OwnedSemaphorePermit>,
+    deadline: Pin<Box<Sleep>>,
+    displaced: oneshot::Receiver<()>,
+    /// What is read next begins a request.
+    is_answered: bool,
+    is_over: bool,
+}
+
+impl Connection {
+    /// Whether its time is up, or another connection needs its place.
+    fn is_over(&mut self, context: &mut Context<'_>) -> bool {
+        self.is_over = self.is_over
+            || Pin::new(&mut self.displaced).poll(context).is_ready()
+            || self.deadline.as_mut().poll(context).is_ready();
+        self.is_over
+    }
+
+    fn restart(&mut self, is_answered: bool) {
+        self.is_answered = is_answered;
+        self.deadline.as_mut().reset(Instant::now() + EXCHANGE);
+    }
 }
 
 impl AsyncRead for Connection {
@@ -175,16 +210,15 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.is_over(context) {
+            return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+        }
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if read.is_ready() {
-            let next = Instant::now() + SILENCE;
-            self.silence.as_mut().reset(next);
-            return read;
+        // More bytes of the same request give it no more time.
+        if read.is_ready() && self.is_answered {
+            self.restart(false);
         }
-        match self.silence.as_mut().poll(context) {
-            Poll::Ready(()) => Poll::Ready(Err(ErrorKind::TimedOut.into())),
-            Poll::Pending => Poll::Pending,
-        }
+        read
     }
 }
 
@@ -194,7 +228,14 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        if self.is_over(context) {
+            return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+        }
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        if written.is_ready() {
+            self.restart(true);
+        }
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -243,6 +284,54 @@ mod tests {
         let mut answer = Vec::new();
         let _ = client.read_to_end(&mut answer).await;
         assert_eq!(answer, b"");
-        assert_eq!(start.elapsed().as_secs(), SILENCE.as_secs());
+        assert_eq!(start.elapsed().as_secs(), EXCHANGE.as_secs());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_sends_a_little_at_a_time_gets_no_more_time() {
+        let server = Server::bind("127.0.0.1:0").await.expect("it is free");
+        let address = server.address().expect("it is known");
+        let _serving = server.serve(served());
+        let client = TcpStream::connect(address).await.expect("connected");
+        let start = Instant::now();
+        let (mut answers, mut requests) = client.into_split();
+        let _trickle = AbortOnDropHandle::new(tokio::spawn(async move {
+            while requests.write_all(b"GET ").await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(20)).await;
+            }
+        }));
+        let mut answer = Vec::new();
+        let _ = answers.read_to_end(&mut answer).await;
+        assert_eq!(start.elapsed().as_secs(), EXCHANGE.as_secs());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_its_answers_is_cut_off() {
+        let server = Server::bind("127.0.0.1:0").await.expect("it is free");
+        let address = server.address().expect("it is known");
+        let _serving = server.serve(served());
+        let mut client = TcpStream::connect(address).await.expect("connected");
+        let start = Instant::now();
+        let request = b"GET /metrics HTTP/1.1\r\nhost: h\r\n\r\n".repeat(1000);
+        while client.write_all(&request).await.is_ok() {}
+        assert!(start.elapsed() < EXCHANGE * 3, "{:?}", start.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connections_that_are_held_open_keep_no_probe_out() {
+        let server = Server::bind("127.0.0.1:0").await.expect("it is free");
+        let address = server.address().expect("it is known");
+        let _serving = server.serve_at_most(2, served());
+        let connect = async || TcpStream::connect(address).await.expect("connected");
+        let (mut oldest, _newer) = (connect().await, connect().await);
+        let start = Instant::now();
+        let mut probe = connect().await;
+        let request = b"GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n";
+        probe.write_all(request).await.expect("written");
+        let mut answer = String::new();
+        probe.read_to_string(&mut answer).await.expect("read");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert_eq!(oldest.read(&mut [0; 8]).await.ok(), Some(0));
+        assert_eq!(start.elapsed().as_secs(), 0);
     }
 }
