@@ -2,11 +2,19 @@
 //! a ConfigMap are base64. The API server rejects others. It does not know what the values mean.
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet::STANDARD;
+use base64::engine::GeneralPurposeConfig;
+use base64::engine::general_purpose::GeneralPurpose;
 
 use super::placeholder::stands_for_a_secret;
 use super::secrets::is_encrypted;
 use crate::model::{Finding, Key, Node, Object, Path, Segment, Value, message};
+
+/// What Go's `base64.StdEncoding` takes: padding is needed, and the last character may have bits beyond the value.
+const GO: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// S02 and S04: each value is of the kind that its map holds.
 pub(super) fn are_texts(object: &Object) -> Vec<Finding> {
@@ -46,7 +54,7 @@ fn fault(value: &Node, field: &Path, is_base64: bool) -> Option<Finding> {
     };
     // As in Go, line breaks do not count.
     let lines: String = text.split(['\r', '\n']).collect();
-    if !is_base64 || stands_for_a_secret(text) || STANDARD.decode(lines).is_ok() {
+    if !is_base64 || stands_for_a_secret(text) || GO.decode(lines).is_ok() {
         return None;
     }
     let message = message!("`{field}` is not base64", field);
@@ -101,6 +109,12 @@ mod tests {
             ),
             ("Secret", "data: {a: aHVudGVyMg==}", None),
             ("Secret", "data: {a: \"aHVu\\ndGVyMg==\\n\"}", None),
+            ("Secret", "data: {a: YWJ=}", None),
+            (
+                "Secret",
+                "data: {a: YWI}",
+                Some("S04 4:11 `data.a` is not base64"),
+            ),
             ("Secret", "data: {a: '${PASSWORD}'}", None),
             (
                 "Secret",
