@@ -2,7 +2,7 @@
 //!
 //! In: checks, the time and how writing went. Out: what to write next. It does not know who writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -35,6 +35,8 @@ pub(super) struct CheckQueue {
     throttle: Throttle,
     /// What the write under way carries.
     sent: Vec<Check>,
+    /// What somebody wants again since that write began, by context and revision.
+    renewed: BTreeSet<(String, String)>,
     /// The last write failed, and it is too early to try again.
     held: bool,
     /// How many writes failed in a row.
@@ -92,10 +94,13 @@ impl CheckQueue {
     /// The write under way has ended at `now`. Returns when to try again if it failed.
     pub(super) fn ended(&mut self, arrived: bool, now: Timestamp) -> Option<Duration> {
         let sent = std::mem::take(&mut self.sent);
+        let renewed = std::mem::take(&mut self.renewed);
         self.held = !arrived;
         if arrived {
             self.failures = 0;
-            for check in sent {
+            let is_shown =
+                |check: &Check| !renewed.contains(&(check.context.clone(), check.revision.clone()));
+            for check in sent.into_iter().filter(is_shown) {
                 self.throttle.written(check, now);
             }
             return None;
@@ -113,6 +118,10 @@ impl CheckQueue {
     /// The next check of this context and revision is written, even if it equals the last.
     pub(super) fn renew(&mut self, revision: &str, context: &str) {
         self.throttle.renew(revision, context);
+        if self.is_busy() {
+            let key = (context.to_owned(), revision.to_owned());
+            self.renewed.insert(key);
+        }
     }
 
     /// How many checks are under way.
@@ -221,6 +230,18 @@ mod tests {
         assert_eq!(queue.due(at(1)), (Vec::new(), None));
         queue.offer(check("a", CheckState::Success));
         assert_eq!(queue.due(at(1)).0, [check("a", CheckState::Success)]);
+    }
+
+    #[test]
+    fn what_somebody_wants_again_during_a_write_is_written_after_it() {
+        let done = check("a", CheckState::Success);
+        let mut queue = sending(done.clone());
+        queue.renew("a", &done.context);
+        queue.ended(true, at(0));
+        assert_eq!(queue.due(at(1)).0, [done.clone()]);
+        queue.sent = queue.due(at(1)).0;
+        queue.ended(true, at(1));
+        assert_eq!(queue.due(at(2)), (Vec::new(), None), "once");
     }
 
     /// Else a revision that is taken up again would wait for a push that never comes.
