@@ -93,7 +93,8 @@ fn escape(text: &str, out: &mut String) {
             '&' => follows(|c| c.is_alphanumeric() || c == '#'),
             '[' => is_first || next == Some('['),
             ']' => follows(|c| matches!(c, '(' | '[')),
-            '#' | '>' | '+' | '-' | '=' => is_first,
+            // A line that begins with `/` may be a command of GitLab.
+            '#' | '>' | '+' | '-' | '=' | '/' => is_first,
             '.' | ')' => is_number(out) && matches!(next, None | Some(' ')),
             _ => false,
         };
@@ -101,7 +102,10 @@ fn escape(text: &str, out: &mut String) {
             out.push('\\');
         }
         out.push(c);
+        let rest = &chars[at + 1..];
         let refers = match c {
+            ':' => rest.starts_with(&['/', '/']),
+            'w' | 'W' => ends_www(&chars[..=at]) && next == Some('.'),
             '@' => !in_word && follows(char::is_alphanumeric),
             '#' => follows(|c| c.is_ascii_digit()),
             _ => false,
@@ -110,6 +114,17 @@ fn escape(text: &str, out: &mut String) {
             out.push(APART);
         }
     }
+}
+
+/// Whether the text so far ends with the word `www`, which begins a link without a scheme.
+fn ends_www(text: &[char]) -> bool {
+    let mut last = text.iter().rev();
+    last.by_ref()
+        .take(3)
+        .filter(|c| c.eq_ignore_ascii_case(&'w'))
+        .count()
+        == 3
+        && last.next().is_none_or(|c| !c.is_alphanumeric())
 }
 
 /// Whether the line so far would begin a numbered list.
@@ -126,7 +141,7 @@ mod tests {
         for text in [
             "a_b/c-d.yaml:14:14: U02 spec.x[0].id of Kind/ns/name changes from \"4.20\" to \"5\": why",
             "push a commit whose message ends in `Capstan-Approve: delete c/two`",
-            "a < b, a & b, me@example.com, 50 #",
+            "a < b, a & b, me@example.com, 50 #, a/b: c, awww.",
         ] {
             assert_eq!(markdown(text), text);
             assert_eq!(plain(text), text);
@@ -146,6 +161,12 @@ mod tests {
                 "@team, (@me) and #12",
                 "@\u{200b}team, (@\u{200b}me) and #\u{200b}12",
             ),
+            ("see https://h/a", "see https:\u{200b}//h/a"),
+            (
+                "www.h.example (WWW.h)",
+                "www\u{200b}.h.example (WWW\u{200b}.h)",
+            ),
+            ("/approve", "\\/approve"),
             ("# a", "\\# a"),
             ("- a", "\\- a"),
             ("12. a", "12\\. a"),
