@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
@@ -14,6 +13,7 @@ use super::objects::{KINDS, of};
 use super::plugin::repository;
 use crate::cli::stdout;
 use crate::kubernetes;
+use crate::patience::until;
 
 /// The program of `tests/argocd/build`, if it has been built from these sources.
 fn program() -> Option<PathBuf> {
@@ -74,14 +74,10 @@ impl Server {
             .spawn()
             .expect("it starts");
         let server = Self { process, place };
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while !server.socket().exists() {
-            assert!(
-                Instant::now() < deadline,
-                "the plugin server does not listen"
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until(
+            || server.socket().exists().then_some(()),
+            || "the plugin server does not listen".to_owned(),
+        );
         server
     }
 
