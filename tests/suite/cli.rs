@@ -135,7 +135,7 @@ fn render_can_pick_one_cluster_and_write_json() {
     );
     assert_eq!(list["items"].as_array().map(Vec::len), Some(5));
     for more in [&[] as &[&str], &["--allow-empty"]] {
-        let arguments = [&["--cluster", "nobody"], more].concat();
+        let arguments = [&["--cluster", "nobody"][..], more].concat();
         let said = stderr(&with_fleet("render", &arguments), 2);
         assert!(said.contains("no definition named `nobody`"), "{said}");
     }
