@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::apply::Parent;
+use crate::daemon::revision::Stage;
 
 const SYNC: &str = "capstan/config/sync";
 
@@ -42,11 +43,13 @@ impl Case {
 
     /// What was taken up last is applied as a whole.
     async fn settle(&mut self) {
-        self.until("Prepared").await;
-        self.settled();
-    }
-
-    fn settled(&mut self) {
+        let runs = |case: &Self| {
+            let sync = case.daemon.sync.as_ref();
+            sync.is_some_and(|sync| matches!(sync.stage, Stage::Running(_)))
+        };
+        while !runs(self) {
+            self.handle_next().await;
+        }
         self.daemon.reported(self.daemon.syncs, Report::Settled);
         // The next look at the repository retains it.
         self.daemon.source.fetch().unwrap();
