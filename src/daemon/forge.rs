@@ -27,7 +27,7 @@ use crate::settings::{ForgeConfig, SyncConfig};
 /// The sink of the forge that `config` names; `None` for git notes. Secrets are in the cluster of `cluster`.
 ///
 /// # Errors
-/// If no repository of that forge is named, or the credential does not say what it is.
+/// If no repository of that forge is named, or the credential does not say what it is or is for another server.
 pub async fn forge_sink(
     config: &SyncConfig,
     cluster: &Cluster,
@@ -39,6 +39,9 @@ pub async fn forge_sink(
         let message = format!("spec.checks: {fault}; set spec.checks.repository");
         AdapterError::new(ErrorClass::Invalid, message)
     })?;
+    if forge.credential.is_none() && config.credential.is_some() {
+        lend(config, forge, &repository.place.host)?;
+    }
     let place = |credential| KeyPlace::new(credential, cluster, &config.namespace);
     let credential = Arc::new(Credential {
         provider: forge.provider,
@@ -128,6 +131,26 @@ impl Link {
         let forge = Bitbucket::new(repository, edition);
         self.sink(forge, Scheme::Pair, Bitbucket::dialect())
     }
+}
+
+/// Whether the forge may get the credential of the source: another server never does.
+fn lend(config: &SyncConfig, forge: &ForgeConfig, host: &str) -> Result<(), AdapterError> {
+    let source = Place::of(provider(forge.provider, &config.url), &config.url);
+    let of_url = || {
+        reqwest::Url::parse(&config.url)
+            .ok()?
+            .host_str()
+            .map(str::to_owned)
+    };
+    let source = source.ok().map(|place| place.host).or_else(of_url);
+    if source.as_deref() == Some(host) {
+        return Ok(());
+    }
+    let source = source.unwrap_or_else(|| config.url.clone());
+    let message = format!(
+        "spec.checks: the credential of the source is for {source}, not for {host}; set spec.checks.secretRef"
+    );
+    Err(AdapterError::new(ErrorClass::Invalid, message))
 }
 
 /// The repository on the forge, and where its API is.
@@ -342,6 +365,78 @@ mod tests {
             message.contains("\"/srv/mirror.git\" is not the address"),
             "{message}"
         );
+    }
+
+    #[tokio::test]
+    async fn the_credential_of_the_source_goes_to_no_other_server() {
+        use fleet::Provider::{AzureDevOps, GitHub, Gitea};
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("password"), "hunter2").unwrap();
+        let of = || {
+            Some(crate::settings::SourceCredential::Directory(
+                dir.path().to_owned(),
+            ))
+        };
+        // Nothing is asked of it.
+        let cluster = kube::Config::new("http://localhost:1".parse().unwrap());
+        let cluster = Cluster::try_from(cluster).unwrap();
+        for (source, provider, repository, address, host) in [
+            ("https://git.corp/o/r", Gitea, None, None, None),
+            (
+                "git@git.corp:o/r",
+                Gitea,
+                Some("p/q"),
+                Some("https://git.corp:3000/x"),
+                None,
+            ),
+            (
+                "https://contoso.visualstudio.com/p/_git/r",
+                AzureDevOps,
+                Some("https://dev.azure.com/contoso/p/_git/r"),
+                None,
+                None,
+            ),
+            (
+                "https://git.corp/r",
+                Gitea,
+                Some("https://git.corp/o/r"),
+                None,
+                None,
+            ),
+            (
+                "https://git.corp/o/r",
+                GitHub,
+                Some("https://github.com/o/r"),
+                None,
+                Some("github.com"),
+            ),
+            (
+                "https://git.corp/o/r",
+                Gitea,
+                None,
+                Some("https://evil.example"),
+                Some("evil.example"),
+            ),
+            (
+                "git@git.corp:o/r",
+                Gitea,
+                Some("https://git.corp.example/o/r"),
+                None,
+                Some("git.corp.example"),
+            ),
+        ] {
+            let environment = crate::settings::Environment::default();
+            let mut settings = SyncConfig::source(source, None, &environment);
+            settings.mirror = dir.path().join("mirror");
+            settings.credential = of();
+            settings.forge = Some(config(provider, repository, address));
+            let found = forge_sink(&settings, &cluster).await.map(drop);
+            let found = found.map_err(|error| error.to_string());
+            let expected = host.map(|host| format!("spec.checks: the credential of the source is for git.corp, not for {host}; set spec.checks.secretRef"));
+            assert_eq!(found.err(), expected, "{source}");
+            settings.forge.as_mut().unwrap().credential = of();
+            assert!(forge_sink(&settings, &cluster).await.is_ok(), "{source}");
+        }
     }
 
     fn credential(provider: fleet::Provider, dirs: [Option<&std::path::Path>; 2]) -> Credential {
