@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::threads::{Listed, Place, Thread, Wanted, adopted, wanted};
+use super::threads::{Listed, Place, Thread, Wanted, adopted, is_summary, wanted};
 use super::{AzureDevOps, Posted, list, status};
 use crate::adapters::checks::forge::{Client, Fault, Outcome, outcome};
 use crate::model::Check;
 
-/// How many threads on lines are opened for one check.
+/// How many threads on lines one check has open.
 const MOST_THREADS: usize = 20;
 /// Azure DevOps returns at most this many changed files at once (forges.md §2b).
 const PAGE: usize = 2_000;
@@ -135,14 +135,19 @@ impl AzureDevOps {
         let (mut new, mut kept) = (Vec::new(), Vec::new());
         for one in wanted(check) {
             kept.push(one.mark.clone());
-            match known.get_mut(&one.mark) {
-                Some(thread) => self.update(client, at.0, thread, &one).await?,
-                None => new.push(one),
+            let is_there = match known.get_mut(&one.mark) {
+                Some(thread) => exists(self.update(client, at.0, thread, &one).await)?,
+                None => false,
+            };
+            if !is_there {
+                known.remove(&one.mark);
+                new.push(one);
             }
         }
         for (mark, thread) in known.iter_mut() {
             if !kept.contains(mark) && thread.open {
-                self.set_open(client, at.0, thread, false).await?;
+                exists(self.set_open(client, at.0, thread, false).await)?;
+                thread.open = false;
             }
         }
         self.open(client, at, new, known).await
@@ -156,10 +161,15 @@ impl AzureDevOps {
         new: Vec<Wanted>,
         known: &mut BTreeMap<String, Thread>,
     ) -> Result<(), Fault> {
-        let mut changes = None;
-        for one in new.into_iter().take(MOST_THREADS + 1) {
+        let on_lines = known.iter().filter(|(mark, _)| !is_summary(mark));
+        let opened = on_lines.filter(|(_, thread)| thread.open).count();
+        let (mut changes, mut left) = (None, MOST_THREADS.saturating_sub(opened));
+        for one in new {
             let mut body = one.body();
             if let Some(place) = &one.place {
+                if left == 0 {
+                    continue;
+                }
                 let changes = match &mut changes {
                     Some(changes) => changes,
                     none => none.insert(self.changes(client, at).await?),
@@ -167,6 +177,7 @@ impl AzureDevOps {
                 let Some(id) = changes.get(&place.path) else {
                     continue;
                 };
+                left -= 1;
                 body["threadContext"] = place.context();
                 body["pullRequestThreadContext"] = tracked(*id, at.1);
             }
@@ -248,6 +259,15 @@ impl AzureDevOps {
         client.call(&call).await?;
         thread.open = open;
         Ok(())
+    }
+}
+
+/// Whether what was to change was there: somebody may have deleted the thread or its comment.
+fn exists(changed: Result<(), Fault>) -> Result<bool, Fault> {
+    match changed {
+        Ok(()) => Ok(true),
+        Err(Fault::Absent(_)) => Ok(false),
+        Err(fault) => Err(fault),
     }
 }
 

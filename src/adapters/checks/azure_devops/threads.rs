@@ -18,6 +18,8 @@ const CONTENT: usize = 150_000;
 /// What a mark stands between, which nobody sees.
 const MARK: &str = "<!-- capstan: ";
 const MARK_END: &str = " -->";
+/// How the mark of the summary ends.
+const SUMMARY: &str = "#summary";
 
 /// A thread that is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +119,7 @@ pub(super) fn wanted(check: &Check) -> Vec<Wanted> {
     let context = &check.context;
     let head = format!("**{context}**: {}\n\n", escaped(&check.title));
     let mut all = vec![Wanted::new(
-        format!("{context}#summary"),
+        format!("{context}{SUMMARY}"),
         &(head + &check.summary),
         None,
         is_open,
@@ -140,6 +142,10 @@ pub(super) fn wanted(check: &Check) -> Vec<Wanted> {
         all.push(Wanted::new(mark, &texts.join("\n\n"), Some(place), true));
     }
     all
+}
+
+pub(super) fn is_summary(mark: &str) -> bool {
+    mark.ends_with(SUMMARY)
 }
 
 fn text(annotation: &Annotation) -> String {

@@ -156,6 +156,53 @@ async fn findings_get_threads_that_are_updated_and_closed() {
     assert_eq!(words, ["active", "active"]);
 }
 
+/// Oracle row 41.
+#[tokio::test(start_paused = true)]
+async fn a_thread_that_somebody_deleted_is_opened_anew_or_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(Azure::new());
+    let sink = sink(&fake, Some(&record(&dir)));
+    publish(&sink, &[plan(CheckState::Failure, "2 errors", &[4, 9])]).await;
+    for thread in &mut fake.server.lock().unwrap().threads {
+        thread["isDeleted"] = true.into();
+    }
+    // The summary changes, and the second finding is gone.
+    publish(&sink, &[plan(CheckState::Failure, "1 error", &[4])]).await;
+    let all = threads(&fake);
+    assert_eq!(all.len(), 4, "{all:?}");
+    assert_eq!(all[3].1, "**capstan/prod/plan**: 1 error");
+    fake.lines();
+    publish(&sink, &[plan(CheckState::Failure, "1 error", &[4])]).await;
+    assert_eq!(fake.lines(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_most_20_threads_on_changed_lines_are_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake::new(Azure::new());
+    let sink = sink(&fake, Some(&record(&dir)));
+    let lines: Vec<u32> = (1..=60).collect();
+    let mut failed = plan(CheckState::Failure, "60 errors", &lines);
+    for annotation in &mut failed.annotations[..30] {
+        annotation.path = "another.yaml".to_owned();
+    }
+    publish(&sink, &[failed.clone()]).await;
+    assert_eq!(
+        threads(&fake).len(),
+        21,
+        "lines of other files do not count"
+    );
+    failed.title = "still 60 errors".to_owned();
+    publish(&sink, &[failed.clone()]).await;
+    assert_eq!(threads(&fake).len(), 21);
+    // Five that are open are solved, which makes room for five.
+    failed.annotations.drain(30..35);
+    publish(&sink, &[failed]).await;
+    let all = threads(&fake);
+    let open = all.iter().filter(|(status, _)| status == "active");
+    assert_eq!((all.len(), open.count()), (26, 21));
+}
+
 /// Oracle row 41 in the form of threads.
 #[tokio::test(start_paused = true)]
 async fn a_mark_in_the_comment_of_somebody_else_counts_for_nothing() {

@@ -148,6 +148,12 @@ impl Azure {
         json(200, &thread)
     }
 
+    fn is_deleted(&self, id: &str) -> bool {
+        let mut threads = self.threads.iter();
+        threads
+            .any(|thread| thread["isDeleted"] == true && thread["id"].as_u64() == id.parse().ok())
+    }
+
     fn thread(&mut self, id: &str) -> &mut Value {
         let mut threads = self.threads.iter_mut();
         let thread = threads
@@ -188,6 +194,9 @@ impl Server for Azure {
                 json(200, &value!({"value": self.threads}))
             }
             ("POST", ["pullRequests", "42", "threads"]) => self.open(&seen.body),
+            ("PATCH", ["pullRequests", "42", "threads", id, ..]) if self.is_deleted(id) => {
+                json(404, &value!({"message": "there is no such thread"}))
+            }
             ("PATCH", ["pullRequests", "42", "threads", id]) => {
                 let word = seen.body["status"].as_str().unwrap();
                 let words = [
