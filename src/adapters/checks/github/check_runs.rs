@@ -146,8 +146,12 @@ impl CheckRuns {
         }
         let count = batches.len();
         for (at, batch) in batches.into_iter().enumerate() {
-            self.send(client, check, run, batch, at + 1 == count)
-                .await?;
+            let sent = self.send(client, check, run, batch, at + 1 == count).await;
+            if matches!(sent, Err(Fault::Refused(_))) && !batch.is_empty() {
+                // It may be for an annotation. Without the rest of them the run still ends.
+                self.send(client, check, run, &[], true).await?;
+            }
+            sent?;
         }
         Ok(())
     }

@@ -72,6 +72,27 @@ async fn a_run_goes_through_its_states_in_place() {
     assert!(id.starts_with("capstan/prod/plan#"), "{id}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_annotations_are_refused_ends_without_them() {
+    for (count, accepted) in [(1, 0), (120, 1)] {
+        let dir = tempfile::tempdir().unwrap();
+        let fake = Fake::new(GitHub::new());
+        let sink = sink(&fake, Some(&record(&dir)));
+        let refused = json(422, &value!({"message": "Invalid request. annotations/0"}));
+        let refused = Some(Mishap::Instead(refused));
+        fake.next((0..accepted).map(|_| None).chain([refused]));
+        publish(&sink, &[annotated(count)]).await;
+        let runs = runs(&fake);
+        assert_eq!(runs.len(), 1);
+        assert_eq!(runs[0]["conclusion"], "failure");
+        let shown = runs[0]["annotations"].as_array().unwrap();
+        assert_eq!(shown.len(), accepted * 50);
+        fake.lines();
+        publish(&sink, &[annotated(count)]).await;
+        assert_eq!(fake.lines(), [""; 0], "it is not tried again");
+    }
+}
+
 /// Oracle row 27.
 #[tokio::test(start_paused = true)]
 async fn a_run_that_must_run_again_or_is_gone_is_made_anew() {
