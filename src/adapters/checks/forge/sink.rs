@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::Path;
 use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -22,6 +23,8 @@ use super::sent::{Ended, Key, Sent, digest, key, trimmed};
 use super::wire::Call;
 use crate::model::{AdapterError, Check, CheckSink, CheckState};
 
+/// How long a new commit has to appear: a forge announces a push before all of it knows the commit.
+const APPEARANCE: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(10)];
 /// After the record was lost, checks are looked up on this many revisions.
 const MOST_LOOKED_UP: usize = 100;
 
@@ -177,16 +180,18 @@ impl<F: Forge> ForgeSink<F> {
     async fn one(&self, sent: &mut Sent<F::Remote>, key: &Key, check: &Check) -> Result<(), Fault> {
         let entry = sent.entry(key);
         let mut remote = entry.remote.clone();
-        let written = self.exchange(check, &mut remote, entry.unclear).await;
-        entry.remote = remote;
-        let fault = match written {
-            Ok(()) => {
-                entry.check = Some(trimmed(check));
-                (entry.unclear, entry.ended) = (false, None);
-                return Ok(());
+        let mut written = self.attempt(check, &mut remote, entry.unclear).await;
+        for wait in APPEARANCE {
+            if entry.check.is_none() && matches!(written, Err(Fault::Gone(_))) {
+                tokio::time::sleep(wait).await;
+                written = self.attempt(check, &mut remote, entry.unclear).await;
             }
-            Err(Fault::Absent(said)) => self.absence(&check.revision, said).await,
-            Err(fault) => fault,
+        }
+        entry.remote = remote;
+        let Err(fault) = written else {
+            entry.check = Some(trimmed(check));
+            (entry.unclear, entry.ended) = (false, None);
+            return Ok(());
         };
         entry.unclear |= matches!(fault, Fault::Unclear(_));
         if fault.concerns_all() {
@@ -199,6 +204,19 @@ impl<F: Forge> ForgeSink<F> {
             _ => Ended::ForGood,
         });
         Ok(())
+    }
+
+    /// Sends a check, and finds out what it means when something is absent.
+    async fn attempt(
+        &self,
+        check: &Check,
+        remote: &mut F::Remote,
+        unclear: bool,
+    ) -> Result<(), Fault> {
+        match self.exchange(check, remote, unclear).await {
+            Err(Fault::Absent(said)) => Err(self.absence(&check.revision, said).await),
+            done => done,
+        }
     }
 
     async fn exchange(

@@ -272,6 +272,26 @@ async fn one_bad_check_does_not_hold_up_the_others() {
     assert_eq!(fake.lines(), [format!("POST /rows/{HEAD}")]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_the_forge_does_not_know_yet_gets_its_check() {
+    let dir = tempfile::tempdir().unwrap();
+    let (fake, path) = (rows(), record(dir.path()));
+    let away = || {
+        Some(Mishap::Instead(json(
+            404,
+            &value!({"message": "no commit"}),
+        )))
+    };
+    fake.next([away(), away(), None]);
+    publish(&sink(&fake, Some(&path)), &[plan("A")]).await;
+    let (post, get) = (format!("POST /rows/{HEAD}"), format!("GET /commit/{HEAD}"));
+    assert_eq!(
+        fake.lines(),
+        [post.clone(), get, "GET /repo".to_owned(), post]
+    );
+    assert_eq!(fake.server.lock().unwrap().rows[HEAD].len(), 1);
+}
+
 /// Rule 7 of forges.md §0.
 #[tokio::test(start_paused = true)]
 async fn a_404_is_a_missing_right_unless_the_commit_alone_is_absent() {
