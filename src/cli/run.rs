@@ -68,7 +68,7 @@ pub(super) struct RunArgs {
     /// Refs whose commits get a plan check, with --source; may be repeated
     #[arg(long, value_name = "GLOB", default_values = PULL_REQUESTS, conflicts_with = "config")]
     pub(super) candidates: Vec<String>,
-    /// Serve /healthz, /readyz and /metrics there, and webhooks if they have a secret: <host>:<port>, or :<port>
+    /// Serve /healthz, /readyz and /metrics there, and webhooks if they have a secret: HOST:PORT, or :PORT
     /// for all addresses [default: spec.serve.address, if the Fleet document has spec.serve]
     #[arg(long, value_name = "ADDRESS")]
     pub(super) serve: Option<String>,
