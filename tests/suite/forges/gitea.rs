@@ -11,6 +11,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::program::Server;
+use crate::patience::until;
 
 /// The password of every user.
 const PASSWORD: &str = "Passw0rd-of-tests";
@@ -213,11 +214,18 @@ impl User {
         fork["full_name"].as_str().expect("a name").to_owned()
     }
 
-    /// Opens a pull request of `head`, `branch` or `owner:branch`, onto `main`; returns its number.
+    /// Opens a pull request of `head`, `branch` or `owner:branch`, onto `main`; returns its number. Gitea takes
+    /// note of a pushed branch a little after the push; until then it answers 404.
     pub(super) fn pull_request(&self, gitea: &Gitea, repository: &str, head: &str) -> u64 {
         let path = format!("/repos/{repository}/pulls");
         let body = json!({"head": head, "base": "main", "title": format!("take {head}")});
-        let opened = gitea.call(&self.token, &Method::POST, &path, body);
+        let open = || {
+            let token = format!("token {}", self.token);
+            gitea.request(token, &Method::POST, &path, Some(&body))
+        };
+        let opened = || Some(open()).filter(|(status, _)| *status != 404);
+        let (status, opened) = until(opened, || format!("{head} is not known"));
+        assert_eq!(status, 201, "{opened}");
         opened["number"].as_u64().expect("a number")
     }
 }

@@ -140,6 +140,8 @@ OFFLINE_MODE = true
 STATIC_ROOT_PATH = {program}/static
 [database]
 DB_TYPE = sqlite3
+SQLITE_TIMEOUT = 30000
+SQLITE_JOURNAL_MODE = WAL
 PATH = {dir}/gitea.db
 [repository]
 ROOT = {dir}/data/repositories
