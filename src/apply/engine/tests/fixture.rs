@@ -416,3 +416,8 @@ pub(super) fn described(request: &Command) -> String {
         other => format!("{other:?}"),
     }
 }
+
+/// What the engine asked for since the last look, in words.
+pub(super) fn asked(fixture: &Fixture) -> Vec<String> {
+    fixture.requests.iter().map(described).collect()
+}

@@ -6,4 +6,5 @@ mod cluster;
 mod fixture;
 mod orders;
 mod random;
+mod recorded;
 mod rules;

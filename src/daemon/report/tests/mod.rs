@@ -1,6 +1,8 @@
 //! What checks say of commits, word for word.
 
+mod base;
 mod hostile;
+mod unread;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,6 +57,29 @@ fn merged(
         max_clusters: 0,
         settle: Duration::from_secs(120),
     })
+}
+
+fn tree(files: &[(&str, &str)]) -> Tree {
+    let files = files.iter();
+    let files = files.map(|(path, text)| (Arc::from(*path), Arc::from(text.as_bytes())));
+    Tree {
+        files: files.collect(),
+        ..Tree::default()
+    }
+}
+
+fn base_of(compiled: Compiled) -> Base {
+    Base {
+        name: "the branch main".to_owned(),
+        commit: "abc".to_owned(),
+        findings: compiled.findings.into(),
+    }
+}
+
+/// The check of a revision that is ready.
+fn done() -> Check {
+    let state = CheckState::Success;
+    parts::check("c".to_owned(), "r", state, "3/3 ready", String::new())
 }
 
 fn config_map(name: &str, data: &str) -> String {
@@ -380,188 +405,6 @@ fn what_is_allowed_is_told_with_its_reason() {
         assert!(check.summary.ends_with(expected), "{}", check.summary);
         assert!(check.annotations.is_empty());
     }
-}
-
-fn tree(files: &[(&str, &str)]) -> Tree {
-    let files = files.iter();
-    let files = files.map(|(path, text)| (Arc::from(*path), Arc::from(text.as_bytes())));
-    Tree {
-        files: files.collect(),
-        ..Tree::default()
-    }
-}
-
-/// The check of a revision that is ready.
-fn done() -> Check {
-    let state = CheckState::Success;
-    parts::check("c".to_owned(), "r", state, "3/3 ready", String::new())
-}
-
-#[test]
-fn files_that_define_nothing_any_more_are_named_with_the_objects_that_leave() {
-    let (a, b) = (config_map("a", "x"), config_map("b", "x"));
-    let old = compile(
-        &tree(&[
-            ("a.yaml", &a),
-            ("b.yaml", &b),
-            ("c.yaml", &config_map("c", "x")),
-        ]),
-        &[],
-    );
-    let new = compile(
-        &tree(&[
-            ("a.yaml", "# gone"),
-            ("b.yaml", "# gone, too"),
-            ("d.yaml", &config_map("d", "x")),
-        ]),
-        &[],
-    );
-    let check = check_of(&new, Some(("abc", &old)));
-    assert_eq!(
-        check.title,
-        "1 to create, 3 to delete; 2 warnings; 2 files no longer define their objects"
-    );
-    let lines = "\
-Files that no longer define their objects, which leave the fleet:
-
-- `a.yaml` contains no document: ConfigMap/default/a
-- `b.yaml` contains no document: ConfigMap/default/b
-
-";
-    assert!(check.summary.contains(lines), "{}", check.summary);
-    let set = ApplySet::new("f", "default");
-    let plan = |compiled: &Compiled| plan::against_none(&compiled.objects, &compiled.graph, &set);
-    let mut notes = Notes::of(&new);
-    notes.compare(&plan(&old), &plan(&new));
-    let check = noted(done(), &notes);
-    assert!(
-        check
-            .title
-            .ends_with("; 2 files no longer define their objects"),
-        "{}",
-        check.title
-    );
-    assert!(check.summary.contains(lines), "{}", check.summary);
-    let warned = "\n2 warnings:\n\n- a.yaml:1:1: Y13 ";
-    assert!(check.summary.contains(warned), "{}", check.summary);
-}
-
-#[test]
-fn a_file_that_is_for_another_tool_now_is_named_with_its_objects() {
-    let old = compile(&tree(&[("compose.yaml", &config_map("a", "x"))]), &[]);
-    let new = compile(
-        &tree(&[
-            ("compose.yaml", "services: {}\n"),
-            ("b.yaml", &config_map("b", "x")),
-        ]),
-        &[],
-    );
-    let check = check_of(&new, Some(("abc", &old)));
-    let line = "- `compose.yaml` is a file of Docker Compose, not a Kubernetes object: ConfigMap/default/a\n";
-    assert!(check.summary.contains(line), "{}", check.summary);
-}
-
-#[test]
-fn a_deleted_file_is_no_warning_and_warnings_have_an_end() {
-    let old = compile(
-        &tree(&[
-            ("a.yaml", &config_map("a", "x")),
-            ("b.yaml", &config_map("b", "x")),
-        ]),
-        &[],
-    );
-    let new = compile(&tree(&[("b.yaml", &config_map("b", "x"))]), &[]);
-    let check = check_of(&new, Some(("abc", &old)));
-    assert_eq!(check.title, "1 to delete");
-    let names: Vec<String> = (0..30).map(|at| format!("{at:02}.yaml")).collect();
-    let empty: Vec<(&str, &str)> = names
-        .iter()
-        .map(|name| (name.as_str(), "# nothing"))
-        .collect();
-    let many = compile(
-        &tree(&[&[("a.yaml", &*config_map("a", "x"))][..], &empty].concat()),
-        &[],
-    );
-    let check = noted(done(), &Notes::of(&many));
-    assert!(
-        check.summary.contains("\n30 warnings:\n"),
-        "{}",
-        check.summary
-    );
-    assert!(
-        check.summary.ends_with("- and 10 more\n"),
-        "{}",
-        check.summary
-    );
-}
-
-fn base_of(compiled: Compiled) -> Base {
-    Base {
-        name: "the branch main".to_owned(),
-        commit: "abc".to_owned(),
-        findings: compiled.findings.into(),
-    }
-}
-
-#[test]
-fn errors_of_the_base_are_folded() {
-    let wrong = "---\n{apiVersion: v1, kind: ConfigMap}\n";
-    let base = base_of(compiled(wrong));
-    let set = ApplySet::new("f", "default");
-    let none = Approvals::default();
-    let of = |text: &str| merged(&set, &compiled(text), None, Some(&base), &none);
-    // The line has moved.
-    let check = of(&(config_map("new", "x") + wrong));
-    assert_eq!(check.state, CheckState::Error);
-    assert_eq!(
-        check.title,
-        "the branch main has 1 error; none is from this commit"
-    );
-    let text = "At abc, the branch main has 1 error, so nothing can be planned.\n\n<details><summary>1 error not from this commit</summary>\n\nthe branch main has them at abc:\n\n- a.yaml:4:1: ";
-    assert!(check.summary.starts_with(text), "{}", check.summary);
-    assert!(
-        check.summary.ends_with("\n\n</details>\n\n"),
-        "{}",
-        check.summary
-    );
-    assert_eq!(check.annotations, []);
-    let check = of(&(wrong.to_owned() + wrong));
-    assert_eq!(check.state, CheckState::Failure);
-    assert_eq!(check.title, "1 error; the branch main has errors, too");
-    assert_eq!(check.annotations.len(), 1);
-    // What repairs the base is planned.
-    assert_eq!(of(&config_map("new", "x")).state, CheckState::Success);
-}
-
-#[test]
-fn warnings_of_a_good_base_are_folded_and_are_not_the_commit_s() {
-    let nothing = ("empty.yaml", "# nothing");
-    let old = [("a.yaml", &*config_map("a", "x")), nothing];
-    let base = base_of(compile(&tree(&old), &[]));
-    let set = ApplySet::new("f", "default");
-    let none = Approvals::default();
-    let of = |files: &[(&str, &str)]| {
-        merged(&set, &compile(&tree(files), &[]), None, Some(&base), &none)
-    };
-    let same = of(&old);
-    assert_eq!((same.state, same.detail), (CheckState::Success, None));
-    assert_eq!(same.annotations, []);
-    let folded = "<details><summary>1 warning not from this commit</summary>\n\nthe branch main has them at abc:\n\n- empty.yaml:1:1: Y13 ";
-    assert!(same.summary.contains(folded), "{}", same.summary);
-    let more = of(&[old[0], old[1], ("new.yaml", "# nothing")]);
-    assert_eq!(more.detail, Some(CheckDetail::Warnings));
-    assert!(more.title.ends_with("; 1 warning"), "{}", more.title);
-    assert!(
-        more.summary.starts_with("- new.yaml:1:1: Y13 "),
-        "{}",
-        more.summary
-    );
-    assert!(more.summary.contains(folded), "{}", more.summary);
-    let noted = &more.annotations[..];
-    assert!(
-        matches!(noted, [one] if one.path == "new.yaml"),
-        "{noted:?}"
-    );
 }
 
 #[test]

@@ -1,0 +1,225 @@
+//! What a Fleet document, flags and the environment come to.
+
+use super::*;
+
+fn environment() -> Environment {
+    Environment::from(|name| (name == "HOME").then(|| "/home/me".to_owned()))
+}
+
+#[test]
+fn the_credential_is_that_of_the_flag_or_of_the_document() {
+    let source =
+        "{source: {git: {url: 'https://h/x', secretRef: {name: git}, ref: {semver: 1.x}}}}";
+    let config = document(source).expect("it is sound");
+    assert_eq!(
+        config.credential,
+        Some(SourceCredential::Secret("git".to_owned()))
+    );
+    let range = config.reference.and_then(|reference| reference.semver);
+    assert_eq!(range.as_deref(), Some("1.x"));
+    let mut environment = environment();
+    environment.source_credential = Some("/run/git".into());
+    let config = SyncConfig::source("https://h/x", None, &environment);
+    let files = SourceCredential::Directory("/run/git".into());
+    assert_eq!(config.credential, Some(files));
+    assert_eq!(config.interval, Duration::from_secs(60));
+    let message = document(&source.replace("1.x", "soon")).expect_err("no range");
+    assert!(
+        message.contains("\"soon\" is not a range of versions"),
+        "{message}"
+    );
+}
+
+#[test]
+fn checks_go_to_the_forge_that_the_document_names() {
+    let of = |checks: &str| {
+        let spec = format!("{{source: {{git: {{url: 'https://h/o/r'}}}}, checks: {checks}}}");
+        document(&spec).expect("it is sound").forge
+    };
+    assert_eq!(of("{}"), None);
+    assert_eq!(of("{provider: GitNotes}"), None);
+    let gitea = ForgeConfig {
+        provider: Provider::Gitea,
+        repository: None,
+        address: None,
+        credential: None,
+    };
+    assert_eq!(of("{provider: Gitea}"), Some(gitea.clone()));
+    let secret = SourceCredential::Secret("token".to_owned());
+    assert_eq!(
+        of("{provider: Gitea, repository: o/x, address: 'https://g', secretRef: {name: token}}"),
+        Some(ForgeConfig {
+            repository: Some("o/x".to_owned()),
+            address: Some("https://g".to_owned()),
+            credential: Some(secret),
+            ..gitea
+        })
+    );
+}
+
+#[test]
+fn a_source_is_called_after_its_repository() {
+    for (url, name) in [
+        ("/srv/Config.git", "config"),
+        ("file:///a/b/", "b"),
+        ("https://x/y_z.git", "y-z"),
+        ("/", "fleet"),
+    ] {
+        assert_eq!(SyncConfig::source(url, None, &environment()).fleet, name);
+    }
+    assert_ne!(
+        SyncConfig::source("/a/x", None, &environment()).mirror,
+        SyncConfig::source("/b/x", None, &environment()).mirror
+    );
+}
+
+fn document(spec: &str) -> Result<SyncConfig, String> {
+    let text = format!(
+        "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: prod, namespace: fleets}}\nspec: {spec}\n"
+    );
+    SyncConfig::document("fleet.yaml", text.as_bytes(), &environment())
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_fleet_document_is_resolved_with_its_defaults() {
+    let config = document("{source: {git: {url: /srv/config.git, path: fleet, interval: 5s}}}")
+        .expect("it is sound");
+    assert_eq!(
+        (config.fleet.as_str(), config.namespace.as_str()),
+        ("prod", "fleets")
+    );
+    assert_eq!(
+        (config.path.as_str(), config.interval),
+        ("fleet", Duration::from_secs(5))
+    );
+    assert_eq!(
+        config
+            .reference
+            .and_then(|reference| reference.branch)
+            .as_deref(),
+        Some("main")
+    );
+    assert_eq!(config.candidates, fleet::PULL_REQUESTS);
+    assert_eq!(
+        (config.concurrency, config.settle),
+        (32, Duration::from_secs(120))
+    );
+    assert_eq!(config.kubeconfig_secret, None);
+}
+
+#[test]
+fn the_policy_has_what_the_rules_need() {
+    let config = document(
+        "{source: {git: {url: /x, path: /fleet/}}, tenancy: [{path: a, kinds: []}], rules: {experimentalReleaseFeatures: true}}",
+    );
+    let policy = config.expect("it is sound").policy;
+    assert_eq!((policy.root.as_str(), policy.experimental), ("fleet", true));
+    assert_eq!(policy.tenants[0].kinds, Some(Vec::new()));
+    let policy = document("{source: {git: {url: /x}}}")
+        .expect("it is sound")
+        .policy;
+    assert_eq!(policy, FleetPolicy::default());
+}
+
+#[test]
+fn the_cluster_may_be_that_of_a_kubeconfig_in_a_secret() {
+    let of = |cluster: &str| {
+        document(&format!(
+            "{{source: {{git: {{url: /x}}}}, cluster: {cluster}}}"
+        ))
+    };
+    let named = of("{kubeconfigSecretRef: {name: mgmt}}").expect("it is sound");
+    assert_eq!(named.kubeconfig_secret.as_deref(), Some("mgmt"));
+    assert_eq!(of("{}").expect("it is sound").kubeconfig_secret, None);
+    assert!(of("{kubeconfigSecretRef: {name: ''}}").is_err());
+    let message = of("{kubeconfigSecretRef: {name: a, key: b}}").expect_err("no such field");
+    assert!(message.contains("key"), "{message}");
+}
+
+#[test]
+fn mistakes_and_what_is_not_supported_yet_are_reported() {
+    let cases = [
+        ("{source: {git: {url: /x, brnch: main}}}", "fleet.yaml:4:"),
+        (
+            "{source: {git: {url: /x, verify: {keys: [k]}}}}",
+            "fleet.yaml:4:48: S04 the key is neither",
+        ),
+        (
+            "{source: {git: {url: /x, verify: {mode: Tag, keys: [k]}}}}",
+            "fleet.yaml:4:47: S04 mode Tag verifies the followed tag",
+        ),
+        (
+            "{source: {git: {url: /x}}, tenancy: [{path: a, identities: }]}",
+            "spec.tenancy[0].identities has no value",
+        ),
+        (
+            "{source: {git: {url: /x}}, serve: {admission: {address: ':9443'}}}",
+            "fleet.yaml:4:42: this version does not support spec.serve.admission",
+        ),
+        (
+            "{source: {git: {url: /x}}, serve: {serviceProvider: {address: ':1'}}}",
+            "does not support spec.serve.serviceProvider",
+        ),
+        (
+            "{source: {directory: {path: /x}}}",
+            "does not support spec.source.directory",
+        ),
+    ];
+    for (spec, expected) in cases {
+        let message = document(spec).expect_err(spec);
+        assert!(message.contains(expected), "{spec}: {message}");
+    }
+    assert!(SyncConfig::document("f", b"a: [", &environment()).is_err());
+}
+
+#[test]
+fn a_port_is_opened_only_for_who_asks_for_one() {
+    let of = |more: &str| {
+        let config = document(&format!("{{source: {{git: {{url: /x}}}}{more}}}"));
+        let config = config.expect("it is sound");
+        (config.serve, config.webhook_secret)
+    };
+    assert_eq!(of(""), (None, None));
+    let default = Some("127.0.0.1:8080".to_owned());
+    assert_eq!(of(", serve: {}"), (default, None));
+    let secret = ", serve: {address: ':80'}, checks: {webhookSecretRef: {name: hook}}";
+    let name = SourceCredential::Secret("hook".to_owned());
+    assert_eq!(of(secret), (Some(":80".to_owned()), Some(name)));
+}
+
+fn reported(text: &str) -> Vec<String> {
+    let error = SyncConfig::document("f", text.as_bytes(), &environment());
+    let message = error.expect_err("it has errors").to_string();
+    let place = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    message.lines().map(place).collect()
+}
+
+#[test]
+fn mistakes_are_reported_in_the_order_of_their_lines() {
+    let fleet = "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {name: prod}\nspec:\n";
+    let mistakes = "  zeta: 1\n  source: {git: {url: u, interval: soon, brnch: x}}\n  apply: {suspend: maybe, conc: 3}\n  tenancy: [{path: ../b}]\n";
+    assert_eq!(
+        reported(&format!("{fleet}{mistakes}")),
+        [
+            "f:5:3: S01",
+            "f:6:36: S04",
+            "f:6:42: S01",
+            "f:7:20: S02",
+            "f:7:27: S01",
+            "f:8:20: S04"
+        ]
+    );
+}
+
+#[test]
+fn a_document_of_another_kind_is_reported_as_that_alone() {
+    let overlay =
+        "apiVersion: capstan.dev/v1alpha1\nkind: Overlay\nmetadata: {name: a}\nspec: {aply: 1}\n";
+    assert_eq!(reported(overlay), ["f:2:7: S04"]);
+    let config_map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    assert_eq!(reported(config_map), ["f:1:13: S04", "f:2:7: S04"]);
+    let two = SyncConfig::document("f", b"a: 1\n---\nb: 1\n", &environment());
+    let message = two.expect_err("there are two").to_string();
+    assert_eq!(message, "f: expected one Fleet document, found 2 documents");
+}
