@@ -212,7 +212,12 @@ fn it_needs_no_rights_and_writes_nothing() {
     open(repository.path()).expect("its mode is set");
     // The build may lie where the user cannot go.
     let program = repository.path().join("capstan");
-    fs::copy(env!("CARGO_BIN_EXE_capstan"), &program).expect("copied");
+    // Another process writes it: a test that starts a process meanwhile would hand down an open file of this one, and
+    // Linux does not run a file that is open for writing.
+    let copied = Command::new("cp")
+        .args([Path::new(env!("CARGO_BIN_EXE_capstan")), &program])
+        .status();
+    assert!(copied.expect("cp runs").success(), "the program is copied");
     let output = Command::new(&program)
         .arg("render")
         .current_dir(repository.path().join("fleet"))
