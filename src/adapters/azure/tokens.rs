@@ -24,7 +24,7 @@ pub struct EntraTokens {
     identity: Identity,
     scope: &'static str,
     options: ClientOptions,
-    /// Keeps a token, and gets another when that is about to expire. Made anew when a token was refused.
+    /// Caches a token and renews it before it expires. It is replaced when a server refuses its token.
     credential: Mutex<Option<Arc<dyn TokenCredential>>>,
 }
 

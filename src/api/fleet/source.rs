@@ -99,7 +99,7 @@ fn at(field: &str) -> Path {
     Path::dotted(&format!("spec.source.git.{field}"))
 }
 
-/// A range of tags that is none.
+/// The finding (S04) for a range of tags that cannot be read.
 fn range(git: &Node) -> Option<Finding> {
     let node = git.at(&["ref", "semver"])?;
     let written = node.as_str()?;

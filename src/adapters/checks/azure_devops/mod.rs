@@ -120,7 +120,8 @@ impl AzureDevOps {
 /// The list in an answer.
 fn list<T: serde::de::DeserializeOwned>(answer: &super::forge::Answer) -> Result<Vec<T>, Fault> {
     let list: Result<List<T>, _> = answer.read();
-    let list = list.map_err(|cause| Fault::Busy(format!("its answer is no list: {cause}")))?;
+    let list =
+        list.map_err(|cause| Fault::Busy(format!("cannot read its answer as a list: {cause}")))?;
     Ok(list.value)
 }
 

@@ -3,8 +3,17 @@
 //! In: a check. Out: its text, which begins with a mark that finds it again. A pull request has one comment per
 //! context; it is changed in place. It does not know how comments are written.
 
+use super::outcome::outcome;
 use crate::adapters::checks::text::{Limit, markdown};
 use crate::model::Check;
+
+/// The number of the pull request on which this check is shown as a comment.
+pub(super) fn pull_request(check: &Check) -> Option<u64> {
+    let is_final = outcome(check.state, check.detail).is_final();
+    check
+        .pull_request
+        .filter(|_| is_final && !check.summary.is_empty())
+}
 
 /// How the comment of this context begins. Markdown shows it as nothing.
 pub(super) fn mark(context: &str) -> String {

@@ -150,7 +150,7 @@ impl Gitea {
         let answer = client
             .call(&Call::send(Method::POST, url, json!(status)))
             .await?;
-        let row: Row = parsed(&answer)?;
+        let row: Row = answer.parsed()?;
         remote.own = row.creator.map(|creator| creator.id);
         remote.status = Some(status);
         Ok(())
@@ -192,7 +192,7 @@ impl Gitea {
             .repository
             .url(&["issues", &pull.to_string(), "comments"]);
         let answer = client.call(&Call::send(Method::POST, url, body)).await?;
-        let comment: Comment = parsed(&answer)?;
+        let comment: Comment = answer.parsed()?;
         remote.comment = Some((comment.id, text));
         Ok(())
     }
@@ -210,7 +210,7 @@ impl Gitea {
             .url(&["issues", &pull.to_string(), "comments"]);
         // All of them, whatever page is asked for (LIVE).
         let answer = client.call(&Call::get(url)).await?;
-        let comments: Option<Vec<Comment>> = parsed(&answer)?;
+        let comments: Option<Vec<Comment>> = answer.parsed()?;
         let mark = comment::mark(&check.context);
         let is_ours = |comment: &Comment| {
             let user = comment.user.as_ref().map(|user| user.id);
@@ -227,14 +227,6 @@ impl Gitea {
     }
 }
 
-/// The number of the pull request on which this check is shown as a comment.
-fn commented(check: &Check) -> Option<u64> {
-    let is_final = outcome(check.state, check.detail).is_final();
-    check
-        .pull_request
-        .filter(|_| is_final && !check.summary.is_empty())
-}
-
 fn status(check: &Check) -> Status {
     Status {
         context: check.context.clone(),
@@ -242,11 +234,6 @@ fn status(check: &Check) -> Status {
         description: line(&check.title, DESCRIPTION),
         target_url: check.target_url.clone().unwrap_or_default(),
     }
-}
-
-fn parsed<T: serde::de::DeserializeOwned>(answer: &Answer) -> Result<T, Fault> {
-    let read = answer.read();
-    read.map_err(|cause| Fault::Refused(format!("its answer is not what Gitea answers: {cause}")))
 }
 
 impl Forge for Gitea {
@@ -264,7 +251,7 @@ impl Forge for Gitea {
     }
 
     fn shows(&self, check: &Check, remote: &GiteaRemote) -> bool {
-        let is_commented = commented(check).is_none()
+        let is_commented = comment::pull_request(check).is_none()
             || self.comments_refused.load(Ordering::Relaxed)
             || remote
                 .comment
@@ -282,7 +269,7 @@ impl Forge for Gitea {
         if remote.status != Some(status(check)) {
             self.write_status(client, check, remote).await?;
         }
-        let Some(pull) = commented(check) else {
+        let Some(pull) = comment::pull_request(check) else {
             return Ok(());
         };
         match self.write_comment(client, check, pull, remote).await {
@@ -311,7 +298,7 @@ impl Forge for Gitea {
             let query = format!("sort=highestindex&page={page}&limit={PAGE}");
             url.set_query(Some(&query));
             let answer = client.call(&Call::get(url)).await?;
-            let rows: Option<Vec<Row>> = parsed(&answer)?;
+            let rows: Option<Vec<Row>> = answer.parsed()?;
             let rows = rows.unwrap_or_default();
             let is_last = rows.len() < PAGE;
             let of_context = rows.into_iter().filter(|row| row.context == context);

@@ -192,7 +192,7 @@ impl GitLab {
             }
         }
         let call = Call::send(Method::POST, self.repository.url(&notes), body);
-        let note: Note = parsed(&client.call(&call).await?)?;
+        let note: Note = client.call(&call).await?.parsed()?;
         remote.note = Some((note.id, text));
         Ok(())
     }
@@ -209,7 +209,7 @@ impl GitLab {
         for page in 1..=PAGES {
             let mut url = self.repository.url(notes);
             url.set_query(Some(&format!("per_page={PAGE}&page={page}")));
-            let found: Vec<Note> = parsed(&client.call(&Call::get(url)).await?)?;
+            let found: Vec<Note> = client.call(&Call::get(url)).await?.parsed()?;
             let is_last = found.len() < PAGE;
             let is_ours = |note: &Note| {
                 let author = note.author.as_ref().map(|author| author.id);
@@ -224,19 +224,6 @@ impl GitLab {
         }
         Ok(None)
     }
-}
-
-/// The number of the merge request on which this check is shown as a note.
-fn noted(check: &Check) -> Option<u64> {
-    let is_final = outcome(check.state, check.detail).is_final();
-    check
-        .pull_request
-        .filter(|_| is_final && !check.summary.is_empty())
-}
-
-fn parsed<T: serde::de::DeserializeOwned>(answer: &Answer) -> Result<T, Fault> {
-    let read = answer.read();
-    read.map_err(|cause| Fault::Refused(format!("its answer is not what GitLab answers: {cause}")))
 }
 
 /// Whether a status in state `now` needs nothing to show `new`: it is the same, or a running job should be queued.
@@ -260,7 +247,7 @@ impl Forge for GitLab {
 
     fn shows(&self, check: &Check, remote: &GitLabRemote) -> bool {
         let outcome = outcome(check.state, check.detail);
-        let is_noted = noted(check).is_none()
+        let is_noted = comment::pull_request(check).is_none()
             || remote
                 .note
                 .as_ref()
@@ -280,7 +267,7 @@ impl Forge for GitLab {
         if !now.is_some_and(|now| is_shown(now, outcome)) {
             self.write_status(client, check, remote).await?;
         }
-        match noted(check) {
+        match comment::pull_request(check) {
             Some(number) => self.write_note(client, check, number, remote).await,
             None => Ok(()),
         }
@@ -303,7 +290,7 @@ impl Forge for GitLab {
                 .append_pair("all", "true")
                 .append_pair("per_page", &PAGE.to_string())
                 .append_pair("page", &page.to_string());
-            let rows: Vec<Row> = parsed(&client.call(&Call::get(url)).await?)?;
+            let rows: Vec<Row> = client.call(&Call::get(url)).await?.parsed()?;
             let is_last = rows.len() < PAGE;
             let of_context = rows.into_iter().filter(|row| row.name == context);
             newest = of_context.chain(newest).max_by_key(|row| row.id);

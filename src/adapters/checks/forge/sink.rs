@@ -93,7 +93,7 @@ pub struct ForgeSink<F: Forge> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Renewal {
     Asked,
-    /// The forge was told; only its answer is missing.
+    /// The request was sent; only the answer is missing.
     Begun,
 }
 

@@ -6,6 +6,8 @@ use reqwest::Url;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::fault::Fault;
+
 /// What a forge is asked, without the credential and what every request carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -79,6 +81,15 @@ impl Answer {
     /// When it is another one.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_slice(&self.body)
+    }
+
+    /// The body as a value, where any other is refused.
+    ///
+    /// # Errors
+    /// [`Fault::Refused`] when it is another one.
+    pub(super) fn parsed<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+        let refused = |cause| Fault::Refused(format!("cannot read its answer: {cause}"));
+        self.read().map_err(refused)
     }
 }
 

@@ -182,7 +182,7 @@ impl Server for Azure {
             ("GET", []) => json(200, &value!({})),
             (_, ["commits", sha, ..]) if !self.heads.iter().any(|head| head == sha) => json(
                 404,
-                &value!({"message": "TF401175: there is no such commit"}),
+                &value!({"message": "TF401175: the commit does not exist"}),
             ),
             ("GET", ["commits", _]) => json(200, &value!({})),
             ("POST", ["commits", sha, "statuses"]) => self.commit_status(sha, &seen.body),
@@ -195,7 +195,7 @@ impl Server for Azure {
             }
             ("POST", ["pullRequests", "42", "threads"]) => self.open(&seen.body),
             ("PATCH", ["pullRequests", "42", "threads", id, ..]) if self.is_deleted(id) => {
-                json(404, &value!({"message": "there is no such thread"}))
+                json(404, &value!({"message": "the thread does not exist"}))
             }
             ("PATCH", ["pullRequests", "42", "threads", id]) => {
                 let word = seen.body["status"].as_str().unwrap();

@@ -329,7 +329,7 @@ async fn a_pull_request_has_one_comment_of_ours() {
     let mut pending = plan("working");
     pending.state = CheckState::Pending;
     publish(&sink, &pending).await.unwrap();
-    assert_eq!(ours(), [""; 0], "people are told results alone");
+    assert_eq!(ours(), [""; 0], "only results are shown to people");
     publish(&sink, &plan("first")).await.unwrap();
     publish(&sink, &plan("second")).await.unwrap();
     let mut next = plan("third");

@@ -240,7 +240,7 @@ async fn a_status_moves_as_a_job_does() {
     }
 }
 
-/// Row 43: a refused transition to the state that is there is no fault.
+/// Row 43: GitLab refuses a transition to the state it already has; that is no error.
 #[tokio::test(start_paused = true)]
 async fn a_status_that_is_there_already_is_enough() {
     let dir = tempfile::tempdir().unwrap();
