@@ -33,6 +33,7 @@ mod sidecars;
 mod sources;
 mod terminal;
 mod threads;
+mod tls;
 mod webhooks;
 
 // Shared with the simulator's suite, which uses all of it.

@@ -4,6 +4,10 @@
 //! All of it is values; it does not know how the text reaches the repository.
 
 pub mod azure_devops;
+// The suite has the same fakes behind a real port.
+#[cfg(test)]
+#[path = "../../../tests/suite/forges/fake/mod.rs"]
+pub(crate) mod fake;
 pub mod forge;
 mod git_notes;
 pub mod github;

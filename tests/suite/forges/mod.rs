@@ -1,7 +1,12 @@
-//! Real forges: a Gitea server on loopback, built by `tests/gitea/build` and shared by the tests of a process.
-//! `CAPSTAN_REQUIRE=gitea` turns a missing program into a failure.
+//! Forges, and the shipped program that writes to them.
+//!
+//! A real one: a Gitea server on loopback, built by `tests/gitea/build` and shared by the tests of a process.
+//! `CAPSTAN_REQUIRE=gitea` turns a missing program into a failure. The others are [strict fakes](fake) behind a
+//! [front](front).
 
+mod fake;
 mod faults;
+mod front;
 mod gitea;
 mod life;
 mod program;

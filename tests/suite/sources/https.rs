@@ -14,10 +14,8 @@ use axum::response::Response;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http_body_util::BodyExt as _;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
+
+use crate::tls::Port;
 
 /// What a test makes the server do.
 #[derive(Default)]
@@ -67,44 +65,19 @@ impl Server {
 
     /// The same for clients with a certificate of `clients`, in DER.
     pub(super) fn with(root: &Path, clients: Option<&rustls::RootCertStore>) -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let identity = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("made");
-        let key = PrivatePkcs8KeyDer::from(identity.signing_key.serialize_der());
-        let builder = rustls::ServerConfig::builder();
-        let builder = match clients {
-            None => builder.with_no_client_auth(),
-            Some(roots) => {
-                let verifier =
-                    rustls::server::WebPkiClientVerifier::builder(Arc::new(roots.clone()));
-                builder.with_client_cert_verifier(verifier.build().expect("a verifier"))
-            }
-        };
-        let tls = builder
-            .with_single_cert(vec![identity.cert.der().clone()], PrivateKeyDer::Pkcs8(key))
-            .expect("a certificate");
         let state = Arc::new(State {
             root: root.to_owned(),
             behaviour: Mutex::default(),
             seen: Mutex::default(),
         });
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let listener = runtime
-            .block_on(TcpListener::bind("127.0.0.1:0"))
-            .expect("a port");
-        let address = listener.local_addr().expect("bound");
         let served = Arc::clone(&state);
         let router = Router::new().fallback(move |request| answer(Arc::clone(&served), request));
-        let acceptor = TlsAcceptor::from(Arc::new(tls));
-        runtime.spawn(async move { drop(axum::serve(Tls { listener, acceptor }, router).await) });
+        let port = Port::open(clients);
         Self {
-            address,
-            authority: identity.cert.pem().into_bytes(),
+            address: port.address,
+            authority: port.authority.clone(),
             state,
-            _runtime: runtime,
+            _runtime: port.serve(router),
         }
     }
 
@@ -119,29 +92,6 @@ impl Server {
     /// The requests since the last call.
     pub(super) fn seen(&self) -> Vec<Seen> {
         std::mem::take(&mut *self.state.seen.lock().expect("no panic"))
-    }
-}
-
-struct Tls {
-    listener: TcpListener,
-    acceptor: TlsAcceptor,
-}
-
-impl axum::serve::Listener for Tls {
-    type Io = TlsStream<TcpStream>;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        loop {
-            let (stream, address) = axum::serve::Listener::accept(&mut self.listener).await;
-            if let Ok(stream) = self.acceptor.accept(stream).await {
-                return (stream, address);
-            }
-        }
-    }
-
-    fn local_addr(&self) -> std::io::Result<Self::Addr> {
-        self.listener.local_addr()
     }
 }
 

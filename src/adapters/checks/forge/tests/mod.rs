@@ -1,7 +1,6 @@
 //! Strict fakes of forges, and the shared sender against a forge with one rule.
 //!
-//! A fake is a [`Server`]: it answers as the real one does, and panics on a request that the real one would
-//! refuse. [`Fake`] carries requests to it, keeps them, and loses requests or answers on demand.
+//! A fake is a [`Server`]. [`Fake`] carries requests to it, keeps them, and loses requests or answers on demand.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -23,33 +22,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Client, Dialect, Scheme, Transport, TransportError};
+pub(crate) use crate::adapters::checks::fake::{HEAD, Seen, Server, json, with};
 use crate::model::{AdapterError, Check, CheckState, Clock, Token, TokenSource};
-
-pub(crate) const HEAD: &str = "69b59063470310ebbd88a9156325322a124e55a3";
-
-/// A request as a server sees it.
-#[derive(Clone, Debug)]
-pub(crate) struct Seen {
-    /// `POST /path?query`, as on the wire.
-    pub(crate) line: String,
-    pub(crate) host: String,
-    pub(crate) headers: http::HeaderMap,
-    /// Null without a body.
-    pub(crate) body: Value,
-    pub(crate) at: Instant,
-}
-
-impl Seen {
-    pub(crate) fn header(&self, name: &str) -> &str {
-        let value = self.headers.get(name).map(|value| value.to_str().unwrap());
-        value.unwrap_or_default()
-    }
-}
-
-/// What a fake of a forge answers.
-pub(crate) trait Server: Send + 'static {
-    fn answer(&mut self, seen: &Seen) -> Response<Vec<u8>>;
-}
 
 /// What happens to a request on its way.
 pub(crate) enum Mishap {
@@ -99,15 +73,9 @@ impl<S: Server> Transport for Fake<S> {
         &self,
         request: Request<Vec<u8>>,
     ) -> BoxFuture<'_, Result<Response<Vec<u8>>, TransportError>> {
-        let uri = request.uri();
-        let path = uri.path_and_query().unwrap();
-        let seen = Seen {
-            line: format!("{} {path}", request.method()),
-            host: uri.authority().unwrap().to_string(),
-            headers: request.headers().clone(),
-            body: serde_json::from_slice(request.body()).unwrap_or_default(),
-            at: Instant::now(),
-        };
+        let (parts, body) = request.into_parts();
+        let host = parts.uri.authority().unwrap().to_string();
+        let seen = Seen::now(&parts.method, &parts.uri, host, parts.headers, &body);
         assert!(!seen.header("user-agent").is_empty(), "no User-Agent");
         self.seen.lock().unwrap().push(seen.clone());
         let mishap = self.mishaps.lock().unwrap().pop_front().flatten();
@@ -125,24 +93,6 @@ impl<S: Server> Transport for Fake<S> {
         };
         std::future::ready(done).boxed()
     }
-}
-
-/// An answer with a JSON body.
-pub(crate) fn json(status: u16, body: &Value) -> Response<Vec<u8>> {
-    with(
-        status,
-        &[("content-type", "application/json; charset=utf-8")],
-        &body.to_string(),
-    )
-}
-
-/// An answer with headers.
-pub(crate) fn with(status: u16, headers: &[(&str, &str)], body: &str) -> Response<Vec<u8>> {
-    let mut response = Response::builder().status(status);
-    for (name, value) in headers {
-        response = response.header(*name, *value);
-    }
-    response.body(body.as_bytes().to_vec()).unwrap()
 }
 
 /// A clock that goes with tokio's.

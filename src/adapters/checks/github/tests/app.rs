@@ -2,30 +2,10 @@
 
 use std::sync::Mutex;
 
-use ring::signature::{KeyPair as _, RsaKeyPair};
-
 use super::*;
 use crate::adapters::checks::forge::tests::json;
 use crate::model::{Clock, ErrorClass, TokenSource as _};
 use serde_json::json as value;
-
-const PKCS1: &str = include_str!("app-key-pkcs1.pem");
-
-pub(super) fn public_key() -> Vec<u8> {
-    use base64::Engine as _;
-    let body: String = PKCS1
-        .lines()
-        .filter(|line| !line.starts_with('-'))
-        .collect();
-    let der = base64::engine::general_purpose::STANDARD
-        .decode(body)
-        .unwrap();
-    RsaKeyPair::from_der(&der)
-        .unwrap()
-        .public_key()
-        .as_ref()
-        .to_vec()
-}
 
 /// A clock of which the wall time can be set.
 struct Set {
@@ -48,15 +28,15 @@ fn app(fake: &Arc<Fake<GitHub>>) -> (App, Arc<Set>) {
         ticking: Ticking::start(),
         ahead: Mutex::default(),
     });
-    let id = server::APP.to_string();
-    let app = App::new(&id, PKCS1, repository(), fake.clone(), clock.clone());
+    let id = APP.to_string();
+    let app = App::new(&id, KEY, repository(), fake.clone(), clock.clone());
     (app.unwrap(), clock)
 }
 
 /// Oracle row 30 of forges.md §9.
 #[tokio::test(start_paused = true)]
 async fn a_token_is_renewed_before_it_ends_by_either_clock_and_when_it_is_refused() {
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let (app, clock) = app(&fake);
     let token = async || app.token().await.unwrap().secret().to_owned();
     assert_eq!(token().await, "ghs_1");
@@ -97,7 +77,7 @@ async fn a_token_is_renewed_before_it_ends_by_either_clock_and_when_it_is_refuse
 
 #[tokio::test(start_paused = true)]
 async fn an_app_that_is_not_installed_is_reported() {
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let (app, _) = app(&fake);
     let absent = json(404, &value!({"message": "Not Found"}));
     fake.next([Some(Mishap::Instead(absent))]);
@@ -112,7 +92,7 @@ async fn an_app_that_is_not_installed_is_reported() {
 
 #[tokio::test(start_paused = true)]
 async fn the_number_of_an_installation_need_not_be_looked_up_and_is_reported_if_it_is_wrong() {
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let app = app(&fake).0.installed_as(Some(7));
     let absent = json(404, &value!({"message": "Not Found"}));
     fake.next([Some(Mishap::Instead(absent))]);
@@ -128,7 +108,7 @@ async fn the_number_of_an_installation_need_not_be_looked_up_and_is_reported_if_
 /// The whole way: a check run with the token of an app.
 #[tokio::test(start_paused = true)]
 async fn a_check_run_is_written_with_the_token_of_an_app() {
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let (app, clock) = app(&fake);
     let runs = CheckRuns::new(repository(), app.id());
     let client = crate::adapters::checks::forge::Client::new(

@@ -32,7 +32,7 @@ fn runs(fake: &Arc<Fake<GitHub>>) -> Vec<Value> {
 async fn annotations_go_in_batches_and_the_conclusion_with_the_last() {
     for (count, requests) in [(0, 1), (1, 1), (50, 1), (51, 2), (120, 3), (900, 10)] {
         let dir = tempfile::tempdir().unwrap();
-        let fake = Fake::new(GitHub::new());
+        let fake = github();
         let sink = sink(&fake, Some(&record(&dir)));
         publish(&sink, &[annotated(count)]).await;
         let seen = fake.requests();
@@ -55,7 +55,7 @@ async fn annotations_go_in_batches_and_the_conclusion_with_the_last() {
 #[tokio::test(start_paused = true)]
 async fn a_run_goes_through_its_states_in_place() {
     let dir = tempfile::tempdir().unwrap();
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let sink = sink(&fake, Some(&record(&dir)));
     let mut queued = check(PLAN, CheckState::Pending, "waits");
     queued.detail = Some(CheckDetail::Queued);
@@ -76,7 +76,7 @@ async fn a_run_goes_through_its_states_in_place() {
 async fn a_run_whose_annotations_are_refused_ends_without_them() {
     for (count, accepted) in [(1, 0), (120, 1)] {
         let dir = tempfile::tempdir().unwrap();
-        let fake = Fake::new(GitHub::new());
+        let fake = github();
         let sink = sink(&fake, Some(&record(&dir)));
         let refused = json(422, &value!({"message": "Invalid request. annotations/0"}));
         let refused = Some(Mishap::Instead(refused));
@@ -97,7 +97,7 @@ async fn a_run_whose_annotations_are_refused_ends_without_them() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_must_run_again_or_is_gone_is_made_anew() {
     let dir = tempfile::tempdir().unwrap();
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let sink = sink(&fake, Some(&record(&dir)));
     publish(&sink, &[check(PLAN, CheckState::Success, "ready")]).await;
     publish(&sink, &[check(PLAN, CheckState::Pending, "drift")]).await;
@@ -124,7 +124,7 @@ async fn a_run_that_must_run_again_or_is_gone_is_made_anew() {
 async fn an_unclear_run_is_looked_up_and_continued() {
     for lost in 0..3 {
         let dir = tempfile::tempdir().unwrap();
-        let fake = Fake::new(GitHub::new());
+        let fake = github();
         let sink = sink(&fake, Some(&record(&dir)));
         fake.next((0..lost).map(|_| None).chain([Some(Mishap::Lost)]));
         let error = sink
@@ -150,7 +150,7 @@ async fn an_unclear_run_is_looked_up_and_continued() {
 /// Oracle row 29, the part of the sender: runs of others are not ours.
 #[tokio::test(start_paused = true)]
 async fn runs_of_other_apps_and_fleets_are_not_ours() {
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     publish(
         &sink(&fake, None),
         &[check(PLAN, CheckState::Success, "ready")],
@@ -180,7 +180,7 @@ async fn runs_of_other_apps_and_fleets_are_not_ours() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_somebody_wants_again_is_a_new_one() {
     let dir = tempfile::tempdir().unwrap();
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let sink = sink(&fake, Some(&record(&dir)));
     assert_eq!(sink.app(), Some(12_345));
     publish(&sink, &[annotated(1)]).await;
@@ -204,7 +204,7 @@ async fn a_run_that_somebody_wants_again_is_a_new_one() {
 async fn a_run_that_somebody_wants_again_is_made_once_although_its_answer_is_lost() {
     for mishap in [Mishap::Lost, Mishap::Unsent] {
         let dir = tempfile::tempdir().unwrap();
-        let fake = Fake::new(GitHub::new());
+        let fake = github();
         let sink = sink(&fake, Some(&record(&dir)));
         publish(&sink, &[annotated(1)]).await;
         sink.renew(HEAD, PLAN);
@@ -226,7 +226,7 @@ async fn a_run_that_somebody_wants_again_is_made_once_although_its_answer_is_los
 /// Without a record, the old run is looked up before it is replaced.
 #[tokio::test(start_paused = true)]
 async fn a_run_of_an_earlier_process_is_not_taken_for_the_new_one() {
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let one = [check(PLAN, CheckState::Success, "ready")];
     publish(&sink(&fake, None), &one).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -245,7 +245,7 @@ async fn every_outcome_has_a_conclusion_and_every_text_fits() {
     let long = [String::new(), "é".repeat(40_000), "| a |\n".repeat(20_000)];
     for (state, detail) in every_outcome() {
         for text in &long {
-            let fake = Fake::new(GitHub::new());
+            let fake = github();
             let mut one = check(PLAN, state, text);
             (one.detail, one.summary) = (detail, text.clone());
             one.target_url = None;
@@ -261,7 +261,7 @@ async fn every_outcome_has_a_conclusion_and_every_text_fits() {
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_is_gone_is_passed_over() {
     let dir = tempfile::tempdir().unwrap();
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let sink = sink(&fake, Some(&record(&dir)));
     let mut gone = check(PLAN, CheckState::Success, "ready");
     gone.revision = "5".repeat(40);
@@ -276,7 +276,7 @@ async fn a_commit_that_is_gone_is_passed_over() {
 /// Oracle row 31.
 #[tokio::test(start_paused = true)]
 async fn the_missing_permission_is_named() {
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let body = value!({"message": "Resource not accessible by integration"});
     let mut answer = json(403, &body);
     let name = "x-accepted-github-permissions";

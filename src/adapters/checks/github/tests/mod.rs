@@ -4,19 +4,22 @@
 
 mod app;
 mod check_runs;
-mod server;
 mod statuses;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{App, CheckRuns, Statuses, dialect};
+use crate::adapters::checks::fake::github::{APP, GitHub, KEY, OTHER};
 use crate::adapters::checks::forge::tests::{Fake, HEAD, Mishap, Ticking, check, client};
 use crate::adapters::checks::forge::{Forge, ForgeSink, Provider, Repository, Scheme};
 use crate::model::{Check, CheckDetail, CheckSink as _, CheckState};
-use server::GitHub;
 
 const PLAN: &str = "capstan/prod/plan";
+
+fn github() -> Arc<Fake<GitHub>> {
+    Fake::new(GitHub::cloud(Ticking::EPOCH))
+}
 
 fn repository() -> Repository {
     Repository::of(Provider::GitHub, "git@github.com:o/r.git").unwrap()

@@ -17,7 +17,7 @@ fn rows(fake: &Arc<Fake<GitHub>>) -> usize {
 async fn every_outcome_has_a_state_and_every_text_fits() {
     for (state, detail) in every_outcome() {
         for title in [String::new(), "a".repeat(141), "é".repeat(141)] {
-            let fake = Fake::new(GitHub::new());
+            let fake = github();
             let mut one = check(PLAN, state, &title);
             (one.detail, one.target_url) = (detail, Some(String::new()));
             publish(&sink(&fake, None), &[one]).await;
@@ -29,7 +29,7 @@ async fn every_outcome_has_a_state_and_every_text_fits() {
 /// Oracle rows 16 to 18: only the newest row counts, whatever case others write a context in.
 #[tokio::test(start_paused = true)]
 async fn what_a_lost_record_knew_is_asked_once() {
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let first = sink(&fake, None);
     for title in ["A", "B"] {
         publish(&first, &[check(PLAN, CheckState::Pending, title)]).await;
@@ -58,7 +58,7 @@ async fn what_a_lost_record_knew_is_asked_once() {
 /// Oracle row 32, second part.
 #[tokio::test(start_paused = true)]
 async fn progress_ends_before_the_limit_and_the_limit_ends_it_all() {
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let sink = sink(&fake, None);
     for at in 0..950 {
         let progress = check(PLAN, CheckState::Pending, &at.to_string());
@@ -78,7 +78,7 @@ async fn progress_ends_before_the_limit_and_the_limit_ends_it_all() {
     publish(&sink, &[check(PLAN, CheckState::Error, "last")]).await;
     assert_eq!(fake.lines(), [""; 0]);
     let mut other = check(PLAN, CheckState::Success, "other");
-    other.revision = server::OTHER.to_owned();
+    other.revision = OTHER.to_owned();
     publish(&sink, &[other]).await;
     assert_eq!(rows(&fake), 1001);
 }
@@ -86,7 +86,7 @@ async fn progress_ends_before_the_limit_and_the_limit_ends_it_all() {
 /// Oracle row 51.
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_is_gone_is_passed_over() {
-    let fake = Fake::new(GitHub::new());
+    let fake = github();
     let mut gone = check(PLAN, CheckState::Success, "ready");
     gone.revision = "5".repeat(40);
     publish(&sink(&fake, None), &[gone]).await;

@@ -1,44 +1,93 @@
-//! A strict fake of GitHub: what the real one would refuse fails the test. Each rule names its source.
+//! A strict fake of GitHub with the repository `o/r` and one app. Each rule names its source.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::Response;
+use jiff::Timestamp;
+use ring::signature::{KeyPair as _, RsaKeyPair};
 use serde_json::{Value, json as value};
 use tokio::time::Instant;
 
-use crate::adapters::checks::forge::tests::{HEAD, Seen, Server, Ticking, json};
+use super::{HEAD, Seen, Server, json};
 
-/// Another commit that is there.
-pub(super) const OTHER: &str = "d2d4f6cd5db6d749b463ac7522897c0fc2fc85ca";
+/// Another commit that unit tests write about.
+pub(crate) const OTHER: &str = "d2d4f6cd5db6d749b463ac7522897c0fc2fc85ca";
 /// The number of our app.
-pub(super) const APP: u64 = 12_345;
+pub(crate) const APP: u64 = 12_345;
+/// The private key of our app.
+pub(crate) const KEY: &str =
+    include_str!("../../../../src/adapters/checks/github/tests/app-key-pkcs1.pem");
 
-pub(super) struct GitHub {
-    pub(super) runs: Vec<Value>,
+pub(crate) struct GitHub {
+    pub(crate) runs: Vec<Value>,
     /// Per commit, oldest first.
-    pub(super) statuses: BTreeMap<String, Vec<Value>>,
-    pub(super) issued: u32,
+    pub(crate) statuses: BTreeMap<String, Vec<Value>>,
+    /// Where it is asked, and what all paths begin with there.
+    api: (String, &'static str),
+    /// Whether the repository has a commit.
+    has: Box<dyn Fn(&str) -> bool + Send>,
+    /// The tokens of installations, with the second in which each ends.
+    issued: BTreeMap<String, i64>,
+    /// A token of a person.
+    personal: Option<&'static str>,
     start: Instant,
+    /// The second in which it started.
+    epoch: i64,
     last_change: Option<Instant>,
+    /// The least time between two changes, as they arrive.
+    spacing: Duration,
 }
 
 impl GitHub {
-    pub(super) fn new() -> Self {
+    /// github.com, with two commits, a token of a person, and a clock that starts at `epoch`.
+    pub(crate) fn cloud(epoch: i64) -> Self {
         Self {
             runs: Vec::new(),
             statuses: BTreeMap::new(),
-            issued: 0,
+            api: ("api.github.com".to_owned(), ""),
+            has: Box::new(|commit| [HEAD, OTHER].contains(&commit)),
+            issued: BTreeMap::new(),
+            personal: Some("s3cret"),
             start: Instant::now(),
+            epoch,
             last_change: None,
+            spacing: Duration::from_secs(1),
         }
+    }
+
+    /// GitHub Enterprise Server at `host` (forges.md §1d), with these commits. Only its app may ask.
+    pub(crate) fn enterprise(host: &str, has: impl Fn(&str) -> bool + Send + 'static) -> Self {
+        Self {
+            api: (host.to_owned(), "/api/v3"),
+            has: Box::new(has),
+            personal: None,
+            // The second between two changes is kept where they are sent; on the way, one may gain on the other.
+            spacing: Duration::from_millis(900),
+            ..Self::cloud(Timestamp::now().as_second())
+        }
+    }
+
+    fn now(&self, seen: &Seen) -> i64 {
+        self.epoch + i64::try_from((seen.at - self.start).as_secs()).unwrap()
+    }
+
+    /// forges.md §1d: a request without a valid token is refused.
+    fn refusal(&self, seen: &Seen) -> Option<Response<Vec<u8>>> {
+        let token = seen.header("authorization").strip_prefix("Bearer ");
+        let now = self.now(seen);
+        let is_known = token.is_some_and(|token| {
+            self.personal == Some(token) || self.issued.get(token).is_some_and(|end| now < *end)
+        });
+        (!is_known).then(|| json(401, &value!({"message": "Bad credentials"})))
     }
 
     /// forges.md §0.3 and §1d: at least a second between changes.
     fn change(&mut self, at: Instant) {
         if let Some(last) = self.last_change.replace(at) {
-            assert!((at - last).as_millis() >= 1000, "two changes in a second");
+            assert!(at - last >= self.spacing, "two changes in a second");
         }
     }
 
@@ -50,8 +99,8 @@ impl GitHub {
         assert!(sha.len() == 40 && sha.bytes().all(|byte| byte.is_ascii_hexdigit()));
         assert!(!text(body, "name").is_empty());
         check_run(body);
-        if sha != HEAD && sha != OTHER {
-            return refused(&format!("No commit found for SHA: {sha}"));
+        if !(self.has)(sha) {
+            return unknown(sha);
         }
         let mut run = value!({"id": self.runs.len() + 1, "app": {"id": APP}, "annotations": []});
         merge(&mut run, body);
@@ -112,8 +161,8 @@ impl GitHub {
         let context = text(body, "context");
         assert!(!context.is_empty() && context.chars().count() <= 255);
         assert_ne!(body["target_url"], "");
-        if sha != HEAD && sha != OTHER {
-            return refused(&format!("No commit found for SHA: {sha}"));
+        if !(self.has)(sha) {
+            return unknown(sha);
         }
         let rows = self.statuses.entry(sha.to_owned()).or_default();
         let is_same = |row: &&Value| text(row, "context").eq_ignore_ascii_case(context);
@@ -136,10 +185,10 @@ impl GitHub {
     fn issue(&mut self, seen: &Seen) -> Response<Vec<u8>> {
         self.by_app(seen);
         assert_eq!(seen.body, value!({"repositories": ["r"]}));
-        self.issued += 1;
-        let now = Ticking::EPOCH + i64::try_from((seen.at - self.start).as_secs()).unwrap();
-        let end = jiff::Timestamp::from_second(now + 3600).unwrap();
-        let token = format!("ghs_{}", self.issued);
+        let end = self.now(seen) + 3600;
+        let token = format!("ghs_{}", self.issued.len() + 1);
+        self.issued.insert(token.clone(), end);
+        let end = Timestamp::from_second(end).unwrap();
         json(
             201,
             &value!({"token": token, "expires_at": end.to_string()}),
@@ -157,13 +206,13 @@ impl GitHub {
         };
         let signed = format!("{head}.{claims}");
         let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
-        let key = super::app::public_key();
+        let key = public_key();
         let kind = &ring::signature::RSA_PKCS1_2048_8192_SHA256;
         let key = ring::signature::UnparsedPublicKey::new(kind, key);
         key.verify(signed.as_bytes(), &signature).unwrap();
         let claims = URL_SAFE_NO_PAD.decode(claims).unwrap();
         let claims: Value = serde_json::from_slice(&claims).unwrap();
-        let now = Ticking::EPOCH + i64::try_from((seen.at - self.start).as_secs()).unwrap();
+        let now = self.now(seen);
         let (begin, end) = (
             claims["iat"].as_i64().unwrap(),
             claims["exp"].as_i64().unwrap(),
@@ -175,27 +224,33 @@ impl GitHub {
 
 impl Server for GitHub {
     fn answer(&mut self, seen: &Seen) -> Response<Vec<u8>> {
-        assert_eq!(seen.host, "api.github.com");
+        assert_eq!(seen.host, self.api.0);
         // forges.md §1d.
+        assert!(!seen.header("user-agent").is_empty());
         assert_eq!(seen.header("accept"), "application/vnd.github+json");
         assert_eq!(seen.header("x-github-api-version"), "2022-11-28");
         let (method, line) = seen.line.split_once(' ').unwrap();
         let (path, query) = line.split_once('?').unwrap_or((line, ""));
         assert!(!path.ends_with('/'), "a trailing slash is a 404");
+        let path = path.strip_prefix(self.api.1).expect("the API is below");
         let parts: Vec<&str> = path.split('/').skip(1).collect();
         match (method, &parts[..]) {
             ("GET", ["repos", "o", "r", "installation"]) => {
                 self.by_app(seen);
-                json(200, &value!({"id": 7}))
+                return json(200, &value!({"id": 7}));
             }
-            ("POST", ["app", "installations", "7", "access_tokens"]) => self.issue(seen),
+            ("POST", ["app", "installations", "7", "access_tokens"]) => return self.issue(seen),
+            _ => {}
+        }
+        if let Some(refusal) = self.refusal(seen) {
+            return refusal;
+        }
+        match (method, &parts[..]) {
             ("GET", ["repos", "o", "r"]) => json(200, &value!({})),
-            ("GET", ["repos", "o", "r", "commits", sha]) if [HEAD, OTHER].contains(sha) => {
-                json(200, &value!({}))
-            }
-            ("GET", ["repos", "o", "r", "commits", sha]) => {
-                refused(&format!("No commit found for SHA: {sha}"))
-            }
+            ("GET", ["repos", "o", "r", "commits", sha]) => match (self.has)(sha) {
+                true => json(200, &value!({})),
+                false => unknown(sha),
+            },
             ("POST", ["repos", "o", "r", "check-runs"]) => self.create(seen),
             ("PATCH", ["repos", "o", "r", "check-runs", id]) => self.update(id, seen),
             ("GET", ["repos", "o", "r", "commits", sha, "check-runs"]) => self.list(sha, query),
@@ -204,6 +259,14 @@ impl Server for GitHub {
             _ => panic!("no such request: {}", seen.line),
         }
     }
+}
+
+/// The key that verifies what our app signs.
+fn public_key() -> Vec<u8> {
+    let lines = KEY.lines().filter(|line| !line.starts_with('-'));
+    let der = STANDARD.decode(lines.collect::<String>()).unwrap();
+    let pair = RsaKeyPair::from_der(&der).unwrap();
+    pair.public_key().as_ref().to_vec()
 }
 
 fn text<'a>(body: &'a Value, key: &str) -> &'a str {
@@ -215,6 +278,11 @@ fn text<'a>(body: &'a Value, key: &str) -> &'a str {
 /// forges.md §1d: 422 with a code.
 fn refused(said: &str) -> Response<Vec<u8>> {
     json(422, &value!({"message": said, "status": "422"}))
+}
+
+/// forges.md §1a.
+fn unknown(sha: &str) -> Response<Vec<u8>> {
+    refused(&format!("No commit found for SHA: {sha}"))
 }
 
 /// The fields of a run (forges.md §1a).
