@@ -5,7 +5,7 @@
 //! when their check is missing or was made of other files. Newest first, one at a time, and a few after
 //! each look at the repository, so that many open refs do not hold up what is pushed meanwhile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
@@ -14,6 +14,9 @@ use crate::adapters::git::Refs;
 
 /// How many plans are made after one look at the repository.
 const ROUND: usize = 20;
+/// How many of the refs that are there at the start say that they wait: many of them may be of pull requests that were
+/// closed long ago.
+const MOST_ANNOUNCED: usize = 50;
 
 /// A commit to plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +33,8 @@ pub(super) struct OpenRef {
     pub(super) candidate: Candidate,
     /// When its commit was made.
     pub(super) at: Timestamp,
+    /// Whether its check has ended.
+    pub(super) is_checked: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -42,6 +47,8 @@ struct Entry {
     /// start.
     is_open: bool,
     waits: bool,
+    /// Whether its check is to say that it waits.
+    announced: bool,
     /// The id of the merged files that were last planned.
     seen: Option<String>,
 }
@@ -92,11 +99,14 @@ impl Candidates {
                 .is_some_and(|entry| entry.commit == *commit);
             if !known {
                 self.moves += u64::from(!first);
+                let has_plan = |entry: &Entry| entry.commit == *commit && !entry.announced;
+                let has_plan = !first && self.entries.values().any(has_plan);
                 let entry = Entry {
                     commit: commit.clone(),
                     moved: (self.moves, Timestamp::UNIX_EPOCH),
                     is_open: !first,
                     waits: !first,
+                    announced: !has_plan,
                     seen: None,
                 };
                 self.entries.insert(name.clone(), entry);
@@ -115,11 +125,15 @@ impl Candidates {
     /// Of the refs that were there at the start, these are planned, unless their checks were made of the
     /// same files.
     pub(super) fn open(&mut self, refs: Vec<OpenRef>) {
-        for OpenRef { candidate, at } in refs {
+        let mut room = MOST_ANNOUNCED;
+        for open in refs {
+            let (candidate, at) = (open.candidate, open.at);
             let entry = self.entries.get_mut(&candidate.name);
             let entry = entry.filter(|entry| entry.commit == candidate.commit && !entry.is_open);
             if let Some(entry) = entry {
                 (entry.is_open, entry.waits) = (true, true);
+                entry.announced = !open.is_checked && room > 0;
+                room -= usize::from(entry.announced);
                 (entry.moved.1, entry.seen) = (at, candidate.seen);
             }
         }
@@ -148,9 +162,23 @@ impl Candidates {
         let mut any = false;
         for entry in entries.filter(|entry| entry.is_open && entry.commit == commit) {
             (entry.waits, entry.seen, any) = (true, None, true);
+            entry.announced = true;
         }
         self.left = self.left.max(usize::from(any));
         any
+    }
+
+    /// The commits that wait for a plan, and whose checks are to say so.
+    pub(super) fn announced(&self) -> impl Iterator<Item = &String> {
+        let waiting = |entry: &&Entry| entry.is_open && entry.waits && entry.announced;
+        let entries = self.entries.values().filter(waiting);
+        entries.map(|entry| &entry.commit)
+    }
+
+    /// The commits that are planned, or were.
+    pub(super) fn open_commits(&self) -> BTreeSet<&String> {
+        let open = self.entries.values().filter(|entry| entry.is_open);
+        open.map(|entry| &entry.commit).collect()
     }
 
     /// The commits that the known candidates lead to.
@@ -169,6 +197,7 @@ impl Candidates {
         let mut is_change = false;
         for entry in self.entries.values_mut().filter(same) {
             is_change |= merged.is_none() || entry.seen.as_ref() != merged;
+            entry.announced = false;
             entry.seen = merged.cloned();
         }
         is_change
@@ -239,7 +268,12 @@ mod tests {
         let open = |(at, mut candidate): (i64, Candidate)| {
             candidate.seen = seen.map(str::to_owned);
             let at = Timestamp::from_second(-at).expect("in range");
-            OpenRef { candidate, at }
+            let is_checked = seen.is_some();
+            OpenRef {
+                candidate,
+                at,
+                is_checked,
+            }
         };
         (0..).zip(candidates).map(open).collect()
     }
@@ -334,6 +368,37 @@ mod tests {
         assert!(!done(&mut candidates, &second));
         assert_eq!(candidates.pull_request("1"), Some(7));
         assert_eq!(candidates.pull_request("2"), None);
+    }
+
+    #[test]
+    fn who_has_no_check_yet_says_that_it_waits_and_of_old_refs_the_newest_do() {
+        let names: Vec<(String, String)> = (10..99)
+            .map(|at| (format!("refs/heads/pr/{at}"), at.to_string()))
+            .collect();
+        let mut all: Refs = names.into_iter().collect();
+        let mut candidates = Candidates::new(&globs());
+        let there = candidates.update(&all, "base");
+        assert_eq!(
+            candidates.announced().count(),
+            0,
+            "nothing is known of them"
+        );
+        let mut there = open(there, None);
+        there[0].is_checked = true;
+        candidates.open(there);
+        let waiting: Vec<&str> = candidates.announced().map(String::as_str).collect();
+        assert_eq!(waiting.len(), MOST_ANNOUNCED);
+        assert_eq!((waiting[0], waiting[49]), ("11", "60"));
+        // Another ref of a commit that has a plan, and a new commit.
+        let first = candidates.next().expect("one waits");
+        done(&mut candidates, &first);
+        all.insert("refs/heads/pr/same".to_owned(), first.commit.clone());
+        all.insert("refs/heads/pr/new".to_owned(), "new".to_owned());
+        candidates.update(&all, "base");
+        let waiting: Vec<&String> = candidates.announced().collect();
+        assert!(!waiting.contains(&&first.commit) && waiting.contains(&&"new".to_owned()));
+        assert!(candidates.again(&first.commit));
+        assert!(candidates.announced().any(|commit| *commit == first.commit));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::adapters::checks::{Due, Throttle};
-use crate::model::Check;
+use crate::model::{Check, CheckDetail};
 
 /// How long checks that could not be written wait before they are tried again, at first; each time
 /// twice as long, up to [`MOST_RETRY`].
@@ -16,6 +16,10 @@ const RETRY: Duration = Duration::from_secs(15);
 const MOST_RETRY: Duration = Duration::from_secs(300);
 /// How many checks are kept for a repository that takes none.
 const MOST_UNWRITTEN: usize = 500;
+
+/// How many checks that only say that they wait go with one write: on a forge that wants a second between two requests,
+/// results must not wait for all of them.
+const MOST_QUEUED: usize = 5;
 
 /// What to do about the checks that are not written.
 pub(super) enum Next {
@@ -35,6 +39,8 @@ pub(super) struct CheckQueue {
     throttle: Throttle,
     /// What the write under way carries.
     sent: Vec<Check>,
+    /// What a write carried, whatever became of it, by context and revision.
+    tried: BTreeSet<(String, String)>,
     /// What somebody wants again since that write began, by context and revision.
     renewed: BTreeSet<(String, String)>,
     /// The last write failed, and it is too early to try again.
@@ -48,8 +54,22 @@ pub(super) struct CheckQueue {
 impl CheckQueue {
     /// Takes in a check that is newer than any before.
     pub(super) fn offer(&mut self, check: Check) {
-        self.newest
-            .insert((check.context.clone(), check.revision.clone()), check);
+        self.newest.insert(key(&check), check);
+    }
+
+    /// An earlier process may have written the check of this revision and context.
+    pub(super) fn assume_written(&mut self, revision: &str, context: &str) {
+        self.tried.insert((context.to_owned(), revision.to_owned()));
+    }
+
+    /// Takes a check back that nobody can have seen; `false` if it may have been written.
+    pub(super) fn withdraw(&mut self, revision: &str, context: &str) -> bool {
+        let key = (context.to_owned(), revision.to_owned());
+        let is_unseen = !self.tried.contains(&key);
+        if is_unseen {
+            self.newest.remove(&key);
+        }
+        is_unseen
     }
 
     /// What is to be written now; and when to ask again for the rest.
@@ -58,8 +78,13 @@ impl CheckQueue {
             return (Vec::new(), None);
         }
         let (mut checks, mut next) = (Vec::new(), None::<Timestamp>);
+        let mut room = MOST_QUEUED;
         for check in self.newest.values() {
             match self.throttle.due(check, now) {
+                Due::Now if check.detail == Some(CheckDetail::Queued) => {
+                    checks.extend((room > 0).then(|| check.clone()));
+                    room = room.saturating_sub(1);
+                }
                 Due::Now => checks.push(check.clone()),
                 Due::At(at) => next = Some(next.map_or(at, |next| next.min(at))),
                 Due::Never => {}
@@ -76,6 +101,7 @@ impl CheckQueue {
         let (checks, next) = self.due(now);
         if !checks.is_empty() {
             self.sent.clone_from(&checks);
+            self.tried.extend(checks.iter().map(key));
             return Next::Write(checks);
         }
         let is_new = |at: &Timestamp| self.alarm.is_none_or(|alarm| alarm <= now || *at < alarm);
@@ -98,8 +124,7 @@ impl CheckQueue {
         self.held = !arrived;
         if arrived {
             self.failures = 0;
-            let is_shown =
-                |check: &Check| !renewed.contains(&(check.context.clone(), check.revision.clone()));
+            let is_shown = |check: &Check| !renewed.contains(&key(check));
             for check in sent.into_iter().filter(is_shown) {
                 self.throttle.written(check, now);
             }
@@ -157,14 +182,20 @@ impl CheckQueue {
             .map(|(_, revision)| &**revision)
             .collect();
         kept.sort_unstable();
-        self.throttle
-            .retain(|revision| keep(revision) || kept.binary_search(&revision).is_ok());
+        let is_kept = |revision: &str| keep(revision) || kept.binary_search(&revision).is_ok();
+        self.throttle.retain(is_kept);
+        self.tried.retain(|(_, revision)| is_kept(revision));
     }
 
     /// Whether there is a check of this context and revision.
     pub(super) fn contains(&self, key: &(String, String)) -> bool {
         self.newest.contains_key(key)
     }
+}
+
+/// Context and revision.
+fn key(check: &Check) -> (String, String) {
+    (check.context.clone(), check.revision.clone())
 }
 
 #[cfg(test)]
@@ -221,6 +252,42 @@ mod tests {
         assert_eq!(waits, [15, 30, 60, 120, 240, 300, 300]);
         assert_eq!(queue.ended(true, at(0)), None);
         assert_eq!(queue.ended(false, at(0)), Some(RETRY));
+    }
+
+    #[test]
+    fn of_what_waits_a_few_are_written_at_a_time_and_results_all_at_once() {
+        let mut queue = CheckQueue::default();
+        for revision in 0..20 {
+            let mut waits = check(&format!("w{revision}"), CheckState::Pending);
+            waits.detail = Some(CheckDetail::Queued);
+            queue.offer(waits);
+            queue.offer(check(&format!("r{revision}"), CheckState::Success));
+        }
+        let counts = std::array::from_fn(|_| {
+            let Next::Write(checks) = queue.next(at(0)) else {
+                return 0;
+            };
+            queue.ended(true, at(0));
+            checks.len()
+        });
+        assert_eq!(counts, [20 + MOST_QUEUED, 5, 5, 5, 0]);
+    }
+
+    #[test]
+    fn only_what_nobody_can_have_seen_is_taken_back() {
+        let one = check("a", CheckState::Pending);
+        let mut queue = CheckQueue::default();
+        queue.offer(one.clone());
+        assert!(queue.withdraw("a", &one.context));
+        assert!(!queue.contains(&key(&one)));
+        queue.offer(one.clone());
+        assert!(matches!(queue.next(at(0)), Next::Write(_)));
+        // Some of a write that failed may have arrived.
+        queue.ended(false, at(0));
+        queue.renew("a", &one.context);
+        assert!(!queue.withdraw("a", &one.context));
+        queue.assume_written("b", &one.context);
+        assert!(!queue.withdraw("b", &one.context));
     }
 
     #[test]

@@ -49,6 +49,7 @@ impl Daemon {
         let (plan, sync) = (report::plan_context(fleet), report::sync_context(fleet));
         if wanted(&plan) && self.candidates.again(commit) {
             self.renew(commit, &plan);
+            self.show_waiting();
             self.plan_next();
         }
         let is_newest = self.head.as_deref() == Some(commit);

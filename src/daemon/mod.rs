@@ -39,8 +39,9 @@ mod sync;
 mod tests;
 mod verdict;
 mod view;
+mod waiting;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -60,7 +61,7 @@ use crate::adapters::http::{Hint, Hints, Metrics};
 use crate::adapters::kubernetes::{self, Steering, Target};
 use crate::apply::{Newest, Report};
 use crate::graph::Graph;
-use crate::model::{AdapterError, Check, CheckSink};
+use crate::model::{AdapterError, CheckSink};
 use crate::plan::ApplySet;
 use crate::settings::SyncConfig;
 
@@ -102,8 +103,9 @@ enum Event {
     Examined(Box<Examined>),
     /// A commit that could not be read may be tried again.
     Reexamine(String),
-    /// It is known of the refs that were there at the start how old they are, and what was planned.
-    Opened(Vec<OpenRef>),
+    /// It is known of the refs that were there at the start how old they are, and what was planned; and which commits an
+    /// earlier process left waiting for a plan.
+    Opened(Vec<OpenRef>, Vec<String>),
     /// A candidate was merged onto the followed ref and compiled.
     Planned(Box<Planned>),
     /// The cluster has what the sync with this number expects of it.
@@ -228,6 +230,8 @@ struct Daemon {
     runner: Option<Runner>,
     /// The sync checks that are pending, by revision, with their titles; also those that an earlier daemon left.
     open: BTreeMap<String, String>,
+    /// The commits whose plan checks say that they wait, or are being planned; also those that an earlier daemon left.
+    waiting: BTreeSet<String>,
     /// What an earlier daemon applied, if the settings suspend the fleet.
     left_applied: Option<AppliedRevision>,
     /// Counts syncs, so that late events of an old one can be recognised.
@@ -266,6 +270,7 @@ impl Daemon {
             head: None,
             examined: None,
             open: BTreeMap::new(),
+            waiting: BTreeSet::new(),
             left_applied: None,
             examining: false,
             steering: None,
@@ -287,10 +292,7 @@ impl Daemon {
             Event::Fetched(answer) => self.fetched(*answer),
             Event::Examined(examined) => self.examined(*examined),
             Event::Reexamine(revision) => self.reexamine(&revision),
-            Event::Opened(refs) => {
-                self.candidates.open(refs);
-                self.plan_next();
-            }
+            Event::Opened(refs, left) => self.opened(refs, left),
             Event::Planned(planned) => self.planned(*planned),
             Event::Prepared(sync) => self.prepared(sync),
             Event::Report(sync, report) => self.reported(sync, report),
@@ -400,7 +402,7 @@ impl Daemon {
     /// Looks at what the refs lead to now.
     fn refs_moved(&mut self, remote: &RemoteRefs) {
         self.reachable();
-        let before = self.head.as_ref();
+        let (before, is_first) = (self.head.as_ref(), self.head.is_none());
         if self
             .polling
             .looked(before.is_some_and(|before| *before != remote.head))
@@ -417,18 +419,23 @@ impl Daemon {
         }
         self.examine_next();
         let there = self.candidates.update(&remote.refs, &remote.head);
-        if !there.is_empty() {
+        if !there.is_empty() || is_first && self.sink.shows_queued() {
             self.open_refs(there, remote.head.clone());
         }
+        self.show_waiting();
         self.forget();
         self.plan_next();
     }
 
-    /// Finds out which of the refs that are there at the start need a plan.
+    /// Finds out which of the refs that are there at the start need a plan, and which commits an earlier process left
+    /// waiting for one.
     fn open_refs(&mut self, there: Vec<Candidate>, base: String) {
         let (source, sink) = (Arc::clone(&self.source), Arc::clone(&self.sink));
-        self.jobs
-            .spawn(async move { Event::Opened(job::open_refs(source, &*sink, there, base).await) });
+        self.jobs.spawn(async move {
+            let left = job::left_waiting(&source, &*sink).await;
+            let open = job::open_refs(source, &*sink, there, base).await;
+            Event::Opened(open, left)
+        });
     }
 
     /// Examines the newest commit, unless it was, or another is being examined: who pushes often is
@@ -470,6 +477,7 @@ impl Daemon {
         let Some(candidate) = self.candidates.next() else {
             return;
         };
+        self.show_planning(&candidate);
         let applied = self.applied_revision();
         let (fleet, unread) = (self.config.fleet.clone(), candidate.clone());
         self.blocking(
@@ -497,11 +505,8 @@ impl Daemon {
             self.candidates.planned(candidate, merged)
         };
         if let Some(check) = planned.check.filter(|_| is_change) {
-            let pull_request = self.candidates.pull_request(&check.revision);
-            self.set_check(Check {
-                pull_request,
-                ..check
-            });
+            self.waiting.remove(&check.revision);
+            self.set_plan_check(check);
         }
         self.plan_next();
     }

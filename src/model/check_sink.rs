@@ -33,6 +33,18 @@ pub trait CheckSink: Send + Sync {
         let _ = (revision, context);
     }
 
+    /// Whether it costs little to write that a check waits for its turn.
+    fn shows_queued(&self) -> bool {
+        false
+    }
+
+    /// The checks of `context` that an earlier process left pending, as far as its records say: also on commits that no
+    /// ref leads to any more. Asked once after a start.
+    fn unfinished<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Vec<Check>> {
+        let _ = context;
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
     /// The id of the GitHub App that writes, if one does: what people ask of other apps is not for this.
     fn app(&self) -> Option<u64> {
         None

@@ -25,7 +25,7 @@ use crate::model::{AdapterError, Check, CheckSink, CheckState, Finding, ObjectId
 use crate::plan::{self, ApplySet, Plan};
 use crate::settings::{SyncConfig, Verification};
 pub(super) use before::Before;
-pub(super) use planning::{Planned, open_refs};
+pub(super) use planning::{Planned, left_waiting, open_refs};
 
 /// How far back a good revision is looked for when the newest is broken.
 const LOOK_BACK: usize = 50;
@@ -192,15 +192,30 @@ pub(super) async fn examine(
     examined
 }
 
-/// The revisions among `earlier` whose check is pending, and its title.
+/// The revisions whose check is pending, and its title: those among `earlier`, and those that the sink knows of.
 async fn left_pending(
     sink: &dyn CheckSink,
     earlier: &[String],
     context: &str,
 ) -> Vec<(String, String)> {
-    let checks = written(sink, earlier, context).await.into_iter();
-    let pending = checks.filter(|check| check.state == CheckState::Pending);
+    let mut checks = unfinished(sink, context).await;
+    checks.extend(written(sink, earlier, context).await);
+    let pending = checks.into_iter().filter(is_pending);
     pending.map(|check| (check.revision, check.title)).collect()
+}
+
+fn is_pending(check: &Check) -> bool {
+    check.state == CheckState::Pending
+}
+
+/// The checks of `context` that an earlier process left pending, as far as the sink knows.
+async fn unfinished(sink: &dyn CheckSink, context: &str) -> Vec<Check> {
+    let left = AssertUnwindSafe(sink.unfinished(context)).catch_unwind();
+    left.await.unwrap_or_else(|panic| {
+        let error = Failure::caught(&*panic);
+        tracing::error!(%error, "cannot tell which checks an earlier process left pending");
+        Vec::new()
+    })
 }
 
 /// The checks of `context` that an earlier process wrote on these revisions.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{MOST_APPROVING, Source, written};
+use super::{MOST_APPROVING, Source, is_pending, unfinished, written};
 use crate::adapters::git::{Error, Merged};
 use crate::api::fleet::FleetPolicy;
 use crate::api::labels;
@@ -58,13 +58,22 @@ pub(in crate::daemon) async fn open_refs(
     let commits = open.iter().map(|open| open.candidate.commit.clone());
     let commits: Vec<String> = commits.collect();
     let checks = written(sink, &commits, &context).await.into_iter();
-    let inputs: BTreeMap<String, String> = checks
-        .filter_map(|check| Some((check.revision, check.input?)))
-        .collect();
+    let ended = checks.filter(|check| !is_pending(check));
+    let inputs: BTreeMap<String, Option<String>> =
+        ended.map(|check| (check.revision, check.input)).collect();
     for open in &mut open {
-        open.candidate.seen = inputs.get(&open.candidate.commit).cloned();
+        let input = inputs.get(&open.candidate.commit);
+        open.is_checked = input.is_some();
+        open.candidate.seen = input.cloned().flatten();
     }
     open
+}
+
+/// The commits that an earlier process left waiting for a plan.
+pub(in crate::daemon) async fn left_waiting(source: &Source, sink: &dyn CheckSink) -> Vec<String> {
+    let context = report::plan_context(&source.fleet);
+    let left = unfinished(sink, &context).await.into_iter();
+    left.map(|check| check.revision).collect()
 }
 
 /// What a candidate is judged by.
@@ -80,7 +89,11 @@ impl Source {
     fn newest(&self, candidates: Vec<Candidate>, base: &str) -> Vec<OpenRef> {
         let at = |candidate: Candidate| {
             let at = self.mirror.commit(&candidate.commit).ok()?.at;
-            Some(OpenRef { candidate, at })
+            Some(OpenRef {
+                candidate,
+                at,
+                is_checked: false,
+            })
         };
         let mut open: Vec<OpenRef> = candidates.into_iter().filter_map(at).collect();
         open.sort_by_key(|open| std::cmp::Reverse(open.at));

@@ -104,7 +104,11 @@ pub(in crate::daemon) fn superseded(
     title: &str,
 ) -> Check {
     let short = newer.get(..10).unwrap_or(newer);
-    let title = format!("superseded by {short} at {title}");
+    let at = match title {
+        "" => String::new(),
+        title => format!(" at {title}"),
+    };
+    let title = format!("superseded by {short}{at}");
     let newer = markdown(newer);
     let text = format!("The fleet continues with {newer}; see its check.");
     let context = sync_context(fleet);

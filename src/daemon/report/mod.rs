@@ -12,6 +12,7 @@ mod progress;
 #[cfg(test)]
 mod tests;
 mod unread;
+mod waiting;
 
 pub(super) use base::Base;
 pub(super) use candidate::{Merge, broken_plan, conflicts, fork, plan};
@@ -19,3 +20,4 @@ pub(super) use followed::{emptied, paused, refused, stuck, superseded, suspended
 pub(super) use notes::{Notes, noted};
 pub(super) use parts::{plan_context, sync_context};
 pub(super) use progress::progress;
+pub(super) use waiting::{left_behind, merged, planning, queued};

@@ -11,6 +11,7 @@ mod second_owners;
 mod source;
 mod superseded;
 mod suspension;
+mod waiting;
 
 use std::convert::Infallible;
 

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::model::Check;
+use crate::model::{Check, CheckState};
 
 /// How many checks are kept, the newest.
 const MOST: usize = 1_000;
@@ -41,6 +41,13 @@ pub(super) struct Entry<R> {
     pub(super) ended: Option<Ended>,
     /// Larger is newer.
     number: u64,
+}
+
+impl<R> Entry<R> {
+    fn may_be_pending(&self) -> bool {
+        let state = self.check.as_ref().map(|check| check.state);
+        self.ended != Some(Ended::ForGood) && (self.unclear || state == Some(CheckState::Pending))
+    }
 }
 
 /// Why no more is sent of a check.
@@ -104,6 +111,13 @@ impl<R: Clone + Default + Serialize + DeserializeOwned> Sent<R> {
         self.is_lost
     }
 
+    /// The checks of `context` that the forge may show as pending.
+    pub(super) fn pending(&self, context: &str) -> Vec<Key> {
+        let of_context = self.entries.iter().filter(|(key, _)| key.0 == context);
+        let pending = of_context.filter(|(_, entry)| entry.may_be_pending());
+        pending.map(|(key, _)| key.clone()).collect()
+    }
+
     /// The entry to change, made if there is none.
     pub(super) fn entry(&mut self, key: &Key) -> &mut Entry<R> {
         self.number += 1;
@@ -121,10 +135,12 @@ impl<R: Clone + Default + Serialize + DeserializeOwned> Sent<R> {
         entry
     }
 
-    /// Writes the file. The checks of `under_way` are marked as unclear in it.
+    /// Writes the file. The checks of `under_way` are marked as unclear in it. What is pending is let go of last: else
+    /// nobody would end it after a restart.
     pub(super) async fn save(&mut self, under_way: &BTreeSet<Key>) {
         while self.entries.len() > MOST {
-            let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.number);
+            let age = |(_, entry): &(&Key, &Entry<R>)| (entry.may_be_pending(), entry.number);
+            let oldest = self.entries.iter().min_by_key(age);
             let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
                 break;
             };

@@ -80,6 +80,16 @@ pub struct Found {
     pub title: String,
 }
 
+impl Found {
+    /// A check that may be there.
+    const fn unknown() -> Self {
+        Self {
+            state: CheckState::Pending,
+            title: String::new(),
+        }
+    }
+}
+
 /// The checks of one repository on a forge.
 pub struct ForgeSink<F: Forge> {
     forge: F,
@@ -262,28 +272,48 @@ impl<F: Forge> ForgeSink<F> {
     /// The checks of an earlier process: from the record, or from the forge if that was lost.
     async fn earlier(&self, revisions: &[String], context: &str) -> Result<Vec<Check>, Fault> {
         let mut sent = self.sent.lock().await;
-        if sent.is_lost() {
-            for revision in revisions.iter().take(MOST_LOOKED_UP) {
-                self.look_up(&mut sent, revision, context).await?;
-            }
+        let keys = revisions.iter();
+        let keys: Vec<Key> = keys
+            .map(|revision| (context.to_owned(), revision.clone()))
+            .collect();
+        let is_unknown = |sent: &Sent<F::Remote>, key: &Key| match sent.get(key) {
+            Some(entry) => entry.unclear,
+            None => sent.is_lost(),
+        };
+        let unknown: Vec<&Key> = keys.iter().filter(|key| is_unknown(&sent, key)).collect();
+        for key in unknown.into_iter().take(MOST_LOOKED_UP) {
+            self.look_up(&mut sent, key).await?;
         }
-        let entries = revisions
-            .iter()
-            .filter_map(|revision| sent.get(&(context.to_owned(), revision.clone())));
-        Ok(entries.filter_map(|entry| entry.check.clone()).collect())
+        let known = keys.iter().filter_map(|key| sent.get(key)?.check.clone());
+        Ok(known.collect())
     }
 
-    async fn look_up(
-        &self,
-        sent: &mut Sent<F::Remote>,
-        revision: &str,
-        context: &str,
-    ) -> Result<(), Fault> {
-        let key = (context.to_owned(), revision.to_owned());
-        if sent.get(&key).is_some() {
-            return Ok(());
+    /// The checks that an earlier process left pending. Those that cannot be looked up now count as that: to end one once
+    /// more is better than never.
+    async fn left(&self, context: &str) -> Vec<Check> {
+        let mut sent = self.sent.lock().await;
+        let (mut left, mut answers) = (Vec::new(), true);
+        for key in sent.pending(context) {
+            if answers && sent.get(&key).is_some_and(|entry| entry.unclear) {
+                answers = self.look_up(&mut sent, &key).await.is_ok();
+            }
+            let Some(entry) = sent.get(&key) else {
+                continue;
+            };
+            let unknown = || remembered(&key.1, &key.0, Found::unknown());
+            let check = entry.check.clone();
+            left.extend(match entry.unclear {
+                true => Some(unknown()),
+                false => check.filter(|check| check.state == CheckState::Pending),
+            });
         }
-        let mut remote = F::Remote::default();
+        left
+    }
+
+    async fn look_up(&self, sent: &mut Sent<F::Remote>, key: &Key) -> Result<(), Fault> {
+        let (context, revision) = key;
+        let known = sent.get(key).map(|entry| entry.remote.clone());
+        let mut remote = known.unwrap_or_default();
         let found = self
             .forge
             .find(&self.client, revision, context, &mut remote);
@@ -293,7 +323,7 @@ impl<F: Forge> ForgeSink<F> {
             }
             found => found.ok().flatten(),
         };
-        let entry = sent.entry(&key);
+        let entry = sent.entry(key);
         (entry.remote, entry.unclear) = (remote, false);
         entry.check = found.map(|found| remembered(revision, context, found));
         Ok(())
@@ -347,6 +377,14 @@ impl<F: Forge> CheckSink for ForgeSink<F> {
     fn renew(&self, revision: &str, context: &str) {
         let key = (context.to_owned(), revision.to_owned());
         self.renewed().insert(key, Renewal::Asked);
+    }
+
+    fn shows_queued(&self) -> bool {
+        true
+    }
+
+    fn unfinished<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Vec<Check>> {
+        self.left(context).boxed()
     }
 
     fn app(&self) -> Option<u64> {

@@ -371,3 +371,41 @@ async fn what_somebody_wants_again_during_a_write_is_sent_after_it() {
     publish(&to, &checks).await;
     assert_eq!(fake.lines().len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_an_earlier_process_left_pending_is_found_in_its_record() {
+    let dir = tempfile::tempdir().unwrap();
+    let (fake, record) = (rows(), record(dir.path()));
+    let of = |revision: &str, state: CheckState| Check {
+        revision: revision.to_owned(),
+        ..check("capstan/prod/plan", state, "it")
+    };
+    let first = sink(&fake, Some(&record));
+    let other = check("capstan/prod/sync", CheckState::Pending, "it");
+    let (waits, done) = (of("a", CheckState::Pending), of("b", CheckState::Success));
+    publish(&first, &[waits, done, other]).await;
+    // It dies while two are under way, of which one arrives.
+    fake.next([None, Some(Mishap::Lost)]);
+    let (arrives, lost) = (of("c", CheckState::Pending), of("d", CheckState::Pending));
+    first
+        .publish(&[arrives, lost], Timestamp::UNIX_EPOCH)
+        .await
+        .unwrap_err();
+    fake.server.lock().unwrap().rows.remove("d");
+    drop(first);
+    let second = sink(&fake, Some(&record));
+    let left = async |sink: &ForgeSink<Plain>| {
+        let left = sink.unfinished("capstan/prod/plan").await.into_iter();
+        left.map(|check| check.revision).collect::<Vec<_>>()
+    };
+    fake.lines();
+    assert_eq!(left(&second).await, ["a", "c"]);
+    assert_eq!(fake.lines(), ["GET /rows/d"], "it is looked up");
+    assert_eq!(left(&second).await, ["a", "c"]);
+    assert_eq!(fake.lines(), [""; 0]);
+    // Without an answer, what is unclear counts as pending.
+    drop(second);
+    let third = sink(&fake, Some(&record));
+    fake.next([Some(Mishap::Unsent)]);
+    assert_eq!(left(&third).await, ["a", "c", "d"]);
+}

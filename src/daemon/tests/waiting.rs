@@ -1,0 +1,199 @@
+//! Heads that wait for their plan, on a forge that shows it.
+
+use std::sync::Mutex;
+
+use futures::FutureExt as _;
+
+use super::*;
+use crate::adapters::http::Rerun;
+use crate::model::CheckDetail::{Queued, Superseded};
+
+const PLAN: &str = "capstan/config/plan";
+
+/// A forge that keeps what is written.
+#[derive(Default)]
+struct Forge {
+    written: Mutex<Vec<Check>>,
+    /// What an earlier process left pending.
+    left: Vec<Check>,
+}
+
+impl CheckSink for Forge {
+    fn publish<'a>(
+        &'a self,
+        checks: &'a [Check],
+        _: Timestamp,
+    ) -> BoxFuture<'a, Result<(), AdapterError>> {
+        self.written.lock().unwrap().extend_from_slice(checks);
+        std::future::ready(Ok(())).boxed()
+    }
+
+    fn read<'a>(
+        &'a self,
+        _: &'a [String],
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Check>, AdapterError>> {
+        std::future::ready(Ok(self.left.clone())).boxed()
+    }
+
+    fn shows_queued(&self) -> bool {
+        true
+    }
+
+    fn unfinished<'a>(&'a self, context: &'a str) -> BoxFuture<'a, Vec<Check>> {
+        let left = self.left.iter().filter(|check| check.context == context);
+        std::future::ready(left.cloned().collect()).boxed()
+    }
+}
+
+/// A daemon that examines the followed commit, so that plans wait, and its forge.
+fn case(left: &[&str]) -> (Case, Arc<Forge>) {
+    let mut case = Case::new();
+    let pending = |revision: &&str| report::queued("config", revision);
+    let forge = Arc::new(Forge {
+        left: left.iter().map(pending).collect(),
+        ..Forge::default()
+    });
+    case.daemon.sink = Arc::<Forge>::clone(&forge);
+    case.daemon.unprobed = None;
+    case.daemon.candidates = Candidates::new(&["refs/heads/pr/*".to_owned()]);
+    case.daemon.examined = Some(case.commit.clone());
+    case.daemon.examining = true;
+    (case, forge)
+}
+
+impl Case {
+    /// A look at the repository finds these branches `pr/1`, `pr/2` and so on.
+    fn look(&mut self, heads: &[&str]) {
+        let name = |at: usize| format!("refs/heads/pr/{}", at + 1);
+        let refs = heads.iter().enumerate();
+        let refs: Refs = refs
+            .map(|(at, head)| (name(at), (*head).to_owned()))
+            .collect();
+        let head = self.commit.clone();
+        self.daemon.refs_moved(&RemoteRefs {
+            refs,
+            head,
+            signed_anew: false,
+        });
+    }
+
+    /// Handles what happens until nothing does any more.
+    async fn come_to_rest(&mut self) {
+        self.daemon.publish();
+        let second = Duration::from_secs(1);
+        while let Ok(Some(event)) = tokio::time::timeout(second, self.daemon.jobs.join_next()).await
+        {
+            self.daemon.handle(event.unwrap());
+        }
+    }
+}
+
+/// What was written of plans since the last call.
+fn written(forge: &Forge) -> Vec<(String, CheckState, Option<crate::model::CheckDetail>)> {
+    let written = std::mem::take(&mut *forge.written.lock().unwrap());
+    let plans = written.into_iter().filter(|check| check.context == PLAN);
+    let shown = plans.map(|check| (check.revision, check.state, check.detail));
+    shown.collect()
+}
+
+fn waits(commit: &str) -> (String, CheckState, Option<crate::model::CheckDetail>) {
+    (commit.to_owned(), CheckState::Pending, Some(Queued))
+}
+
+fn ends(commit: &str) -> (String, CheckState, Option<crate::model::CheckDetail>) {
+    (commit.to_owned(), CheckState::Error, Some(Superseded))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_waits_from_the_first_look_on_and_ends_when_it_is_replaced_or_gone() {
+    let (mut case, forge) = case(&[]);
+    case.look(&[]);
+    case.come_to_rest().await;
+    case.look(&["a", "b"]);
+    case.come_to_rest().await;
+    assert_eq!(written(&forge), [waits("a"), waits("b")]);
+    case.look(&["a", "b"]);
+    case.come_to_rest().await;
+    assert_eq!(written(&forge), [], "once");
+    // A forced push, and a branch that is deleted.
+    case.look(&["c"]);
+    case.come_to_rest().await;
+    assert_eq!(written(&forge), [ends("a"), ends("b"), waits("c")]);
+    // Nobody saw the one in between.
+    case.look(&["d"]);
+    case.look(&["e"]);
+    case.come_to_rest().await;
+    assert_eq!(written(&forge), [ends("c"), waits("e")]);
+    assert!(case.daemon.view.borrow().check(PLAN, "d").is_none());
+    // It was merged as it is.
+    let merged = case.commit.clone();
+    case.daemon.waiting.insert(merged.clone());
+    case.daemon.checks.assume_written(&merged, PLAN);
+    case.look(&["e"]);
+    case.come_to_rest().await;
+    assert_eq!(written(&forge), [(merged, CheckState::Success, None)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_earlier_process_left_waiting_is_planned_or_ended() {
+    let kept = Case::new().commit;
+    let (mut case, forge) = case(&[&kept, "gone"]);
+    // The only commit of the repository stands for a head.
+    case.daemon.examined = Some("base".to_owned());
+    case.daemon.refs_moved(&RemoteRefs {
+        refs: [("refs/heads/pr/1".to_owned(), case.commit.clone())].into(),
+        head: "base".to_owned(),
+        signed_anew: false,
+    });
+    assert_eq!(case.commit, kept, "commits are made of the same");
+    case.come_to_rest().await;
+    assert_eq!(written(&forge), [ends("gone")], "the other waits already");
+    case.daemon.examining = false;
+    case.daemon.plan_next();
+    case.come_to_rest().await;
+    let planned = written(&forge);
+    assert_eq!(planned.len(), 2, "{planned:?}");
+    assert_eq!(planned[0], (kept.clone(), CheckState::Pending, None));
+    assert_eq!(planned[1].0, kept);
+    assert_ne!(planned[1].1, CheckState::Pending);
+    assert!(case.daemon.waiting.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_a_plan_again_sees_it_wait_and_end() {
+    let (mut case, forge) = case(&[]);
+    case.look(&[]);
+    case.daemon.examining = false;
+    case.look(&["a"]);
+    case.come_to_rest().await;
+    let first = written(&forge);
+    assert_ne!(first.last().unwrap().1, CheckState::Pending, "{first:?}");
+    let rerun = Rerun {
+        commit: "a".to_owned(),
+        context: None,
+        app: None,
+    };
+    case.daemon.examining = true;
+    for _ in 0..2 {
+        let reruns = [rerun.clone()].into();
+        case.daemon.hinted(&Hint { reruns });
+    }
+    case.come_to_rest().await;
+    assert_eq!(written(&forge), [waits("a")]);
+    case.daemon.examining = false;
+    case.daemon.plan_next();
+    case.come_to_rest().await;
+    assert_eq!(written(&forge), first[first.len() - 1..]);
+}
+
+/// Each note is a push.
+#[tokio::test(start_paused = true)]
+async fn git_notes_do_not_say_what_waits() {
+    let (mut case, _) = case(&[]);
+    let mirror = Arc::clone(&case.daemon.source.mirror);
+    case.daemon.sink = Arc::new(GitNotes::new(mirror));
+    case.look(&[]);
+    case.look(&["a"]);
+    assert!(case.daemon.view.borrow().checks.is_empty());
+}

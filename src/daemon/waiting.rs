@@ -1,0 +1,71 @@
+//! Heads that wait for their plan: their checks say so at once, and every one of them ends.
+//!
+//! In: the candidates as they are now. Out: the checks that say what waits, and those that end what no plan will end:
+//! its branch moved on or is gone. It does not know when a candidate is planned.
+
+use super::candidates::{Candidate, OpenRef};
+use super::{Daemon, report};
+use crate::model::Check;
+
+impl Daemon {
+    /// Takes in which of the refs that were there at the start are planned, and which commits an earlier process left
+    /// waiting.
+    pub(super) fn opened(&mut self, refs: Vec<OpenRef>, left: Vec<String>) {
+        self.candidates.open(refs);
+        let context = report::plan_context(&self.config.fleet);
+        for commit in left {
+            self.checks.assume_written(&commit, &context);
+            self.waiting.insert(commit);
+        }
+        self.show_waiting();
+        self.plan_next();
+    }
+
+    /// Says of heads that they wait, and ends the checks of those that no candidate leads to any more.
+    pub(super) fn show_waiting(&mut self) {
+        let candidates = &self.candidates;
+        let open = candidates.open_commits();
+        let gone = |commit: &String| !open.contains(commit);
+        let gone: Vec<String> = self.waiting.extract_if(.., gone).collect();
+        let is_new = |commit: &&String| !self.waiting.contains(*commit);
+        let new = candidates.announced().filter(is_new).cloned();
+        let new: Vec<String> = new.filter(|_| self.sink.shows_queued()).collect();
+        for commit in gone {
+            self.end_waiting(&commit);
+        }
+        for commit in new {
+            self.set_plan_check(report::queued(&self.config.fleet, &commit));
+            self.waiting.insert(commit);
+        }
+    }
+
+    /// Says of a head that it is being planned, if it was said that it waits.
+    pub(super) fn show_planning(&mut self, candidate: &Candidate) {
+        if self.waiting.contains(&candidate.commit) {
+            let fleet = &self.config.fleet;
+            self.set_plan_check(report::planning(fleet, &candidate.commit));
+        }
+    }
+
+    /// Sets the plan check of a candidate.
+    pub(super) fn set_plan_check(&mut self, check: Check) {
+        let pull_request = self.candidates.pull_request(&check.revision);
+        self.set_check(Check {
+            pull_request,
+            ..check
+        });
+    }
+
+    /// Ends the check of a head that is not planned any more, unless nobody saw it.
+    fn end_waiting(&mut self, commit: &str) {
+        let fleet = &self.config.fleet;
+        let context = report::plan_context(fleet);
+        let check = match self.head.as_deref() == Some(commit) {
+            true => report::merged(fleet, commit),
+            false => report::left_behind(fleet, commit),
+        };
+        if !self.checks.withdraw(commit, &context) {
+            self.set_check(check);
+        }
+    }
+}
