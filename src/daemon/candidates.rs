@@ -221,11 +221,12 @@ impl Entry {
     }
 }
 
-/// The number of the pull request that a ref is the head of (facts/forges.md §6).
+/// The number of the pull request that a ref leads to the head of (facts/forges.md §6).
 fn number(name: &str) -> Option<u64> {
     let parts: Vec<&str> = name.split('/').collect();
     match parts[..] {
         ["refs", "pull" | "merge-requests", number, "head"]
+        | ["refs", "pull", number, "merge"]
         | ["refs", "pull-requests", number, "from"] => number.parse().ok(),
         _ => None,
     }
@@ -345,7 +346,7 @@ mod tests {
             ("refs/pull/7/head", Some(7)),
             ("refs/merge-requests/12/head", Some(12)),
             ("refs/pull-requests/3/from", Some(3)),
-            ("refs/pull/7/merge", None),
+            ("refs/pull/7/merge", Some(7)),
             ("refs/pull/x/head", None),
             ("refs/heads/pr/7", None),
             ("refs/heads/pull/7/head", None),

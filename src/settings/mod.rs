@@ -214,11 +214,7 @@ impl SyncConfig {
             overlays: git.overlays,
             local_overlays: Vec::new(),
             interval: git.interval.0.max(Duration::from_secs(1)),
-            candidates: if pulls.enabled {
-                pulls.refs
-            } else {
-                Vec::new()
-            },
+            candidates: candidates(pulls, fleet.spec.checks.provider),
             concurrency: usize::try_from(fleet.spec.apply.concurrency).unwrap_or(1),
             settle: fleet.spec.apply.settle.0,
             suspend: fleet.spec.apply.suspend,
@@ -258,6 +254,18 @@ fn forge(checks: &fleet::Checks, environment: &Environment) -> Option<ForgeConfi
             .map(SourceCredential::Directory)
             .or_else(|| secret.map(SourceCredential::Secret)),
     })
+}
+
+/// The refs of pull requests; where none are set, those of the provider among them.
+fn candidates(pulls: fleet::PullRequests, provider: Provider) -> Vec<String> {
+    let mut refs = match pulls.enabled {
+        true => pulls.refs,
+        false => return Vec::new(),
+    };
+    if provider == Provider::AzureDevOps && refs == fleet::PULL_REQUESTS {
+        refs.push(fleet::TEST_MERGES.to_owned());
+    }
+    refs
 }
 
 /// Whether it costs nobody anything to look at the repository every second.

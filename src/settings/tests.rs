@@ -109,6 +109,22 @@ fn a_fleet_document_is_resolved_with_its_defaults() {
 }
 
 #[test]
+fn pull_requests_of_azure_devops_are_found_by_their_test_merges() {
+    let of = |checks: &str| {
+        let spec = format!("{{source: {{git: {{url: /x}}}}, checks: {checks}}}");
+        document(&spec).expect("it is sound").candidates
+    };
+    let found = of("{provider: AzureDevOps}");
+    assert_eq!(found[..4], fleet::PULL_REQUESTS);
+    assert_eq!(found[4..], ["refs/pull/*/merge"]);
+    assert_eq!(of("{provider: GitHub}"), fleet::PULL_REQUESTS);
+    let set = of("{provider: AzureDevOps, pullRequests: {refs: ['refs/heads/x']}}");
+    assert_eq!(set, ["refs/heads/x"]);
+    let off = of("{provider: AzureDevOps, pullRequests: {enabled: false}}");
+    assert!(off.is_empty(), "{off:?}");
+}
+
+#[test]
 fn the_policy_has_what_the_rules_need() {
     let config = document(
         "{source: {git: {url: /x, path: /fleet/}}, tenancy: [{path: a, kinds: []}], rules: {experimentalReleaseFeatures: true}}",

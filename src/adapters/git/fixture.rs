@@ -64,10 +64,20 @@ impl Origin {
             index.add(&entry(path, *mode, id)).unwrap();
         }
         let tree = index.write_tree_to(&self.repository).unwrap();
+        self.commit_tree(tree, parent.as_slice())
+    }
+
+    /// A commit with the files of the last of `parents`.
+    pub(super) fn merge(&self, parents: &[Oid]) -> Oid {
+        let last = self.repository.find_commit(*parents.last().unwrap());
+        self.commit_tree(last.unwrap().tree_id(), parents)
+    }
+
+    fn commit_tree(&self, tree: Oid, parents: &[Oid]) -> Oid {
         let tree = self.repository.find_tree(tree).unwrap();
-        let parents: Vec<_> = parent
-            .map(|id| self.repository.find_commit(id).unwrap())
-            .into_iter()
+        let parents: Vec<_> = parents
+            .iter()
+            .map(|id| self.repository.find_commit(*id).unwrap())
             .collect();
         let parents: Vec<_> = parents.iter().collect();
         let who = author();

@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 pub use settings::{
     Admission, Apply, Checks, Cluster, Controllers, DeletionGuard, FailurePolicy, FirstApply, Mode,
     OutsideObject, PULL_REQUESTS, Provider, PullRequests, Rules, SecretName, Serve,
-    ServiceProvider,
+    ServiceProvider, TEST_MERGES,
 };
 pub use source::{Directory, Git, GitReference, Source, Verify, VerifyMode};
 pub use tenancy::{FleetPolicy, Tenant};

@@ -74,6 +74,9 @@ pub const PULL_REQUESTS: [&str; 4] = [
     "refs/heads/pr/*",
 ];
 
+/// On Azure DevOps, which has no refs of heads: the test merges, whose second parent is the head (facts/forges.md §2d).
+pub const TEST_MERGES: &str = "refs/pull/*/merge";
+
 /// The pull requests to plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -6,8 +6,8 @@ use git2::{Oid, Repository};
 
 use crate::adapters::git::remote::Listing;
 
-/// The refs of a repository by full name (`refs/heads/main`, `HEAD`), and the commit each leads to.
-/// Refs that lead to no commit are not here.
+/// The refs of a repository by full name (`refs/heads/main`, `HEAD`), and the commit each leads to. The test merge of a
+/// pull request (`refs/pull/7/merge`) leads to the head that it merges. Refs that lead to no commit are not here.
 pub type Refs = BTreeMap<String, String>;
 
 /// Where they are kept.
@@ -72,8 +72,12 @@ pub(super) fn keep(
 pub(super) fn commits(repository: &Repository, listing: &Listing) -> Result<Refs, git2::Error> {
     let mut refs = Refs::new();
     for (name, id) in listing {
-        match peeled(repository, *id) {
-            Ok(commit) => drop(refs.insert(name.clone(), commit.to_string())),
+        let commit = match is_test_merge(name) {
+            true => merged(repository, *id),
+            false => peeled(repository, *id).map(Some),
+        };
+        match commit {
+            Ok(commit) => refs.extend(commit.map(|id| (name.clone(), id.to_string()))),
             Err(cause) if leads_elsewhere(&cause) => {}
             Err(cause) => return Err(cause),
         }
@@ -83,6 +87,23 @@ pub(super) fn commits(repository: &Repository, listing: &Listing) -> Result<Refs
 
 fn peeled(repository: &Repository, id: Oid) -> Result<Oid, git2::Error> {
     Ok(repository.find_object(id, None)?.peel_to_commit()?.id())
+}
+
+/// Whether a ref is a merge that the forge made to see whether a pull request has conflicts.
+fn is_test_merge(name: &str) -> bool {
+    let number = name.strip_prefix("refs/pull/");
+    let number = number.and_then(|rest| rest.strip_suffix("/merge"));
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// What a commit merges into its first parent; `None` if it is no merge of two.
+fn merged(repository: &Repository, id: Oid) -> Result<Option<Oid>, git2::Error> {
+    let merge = repository.find_object(id, None)?.peel_to_commit()?;
+    let mut parents = merge.parent_ids();
+    Ok(match (parents.next(), parents.next(), parents.next()) {
+        (Some(_), Some(head), None) => Some(head),
+        _ => None,
+    })
 }
 
 /// Whether an object is there, but is a file or directory and leads to no commit.

@@ -90,6 +90,32 @@ fn forced_pushes_and_deleted_branches_are_followed() {
 }
 
 #[test]
+fn the_test_merge_of_a_pull_request_leads_to_its_head() {
+    let origin = Origin::new();
+    let first = Oid::from_str(&origin.push("main", &[("a.yaml", "1")])).unwrap();
+    let base = Oid::from_str(&origin.push("main", &[("a.yaml", "2")])).unwrap();
+    let head = origin.commit(&[(b"b.yaml", FILE, b"")], Some(first));
+    origin.point("refs/pull/7/merge", origin.merge(&[base, head]));
+    // A squashed one, one of three, and a branch of that name.
+    origin.point("refs/pull/8/merge", head);
+    origin.point("refs/pull/9/merge", origin.merge(&[base, head, first]));
+    let branch = origin.merge(&[base, head]);
+    origin.point("refs/heads/pull/7/merge", branch);
+    let refs = origin.mirror(&["refs/pull/*/merge"]).fetch().unwrap();
+    let merges = refs
+        .iter()
+        .filter(|(name, _)| name.ends_with("/merge"))
+        .map(|(name, commit)| (name.as_str(), commit.clone()));
+    assert_eq!(
+        merges.collect::<Vec<_>>(),
+        [
+            ("refs/heads/pull/7/merge", branch.to_string()),
+            ("refs/pull/7/merge", head.to_string()),
+        ]
+    );
+}
+
+#[test]
 fn tags_lead_to_commits_whatever_their_kind() {
     let origin = Origin::new();
     let commit = origin.push("main", &[("a.yaml", "1")]);
